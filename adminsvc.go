@@ -1,0 +1,164 @@
+package hemera
+
+import (
+	"context"
+	"time"
+)
+
+// ClusterAdmin is what an admin asks of the cluster's shape. Callers have checked that who is one.
+type ClusterAdmin interface {
+	// View is the cluster now.
+	View(ctx context.Context) (*View, error)
+	// AddDisk makes a node use a path; it appears in the view when the node has taken it.
+	AddDisk(ctx context.Context, node NodeID, path, space string) error
+	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
+	SetDisk(ctx context.Context, id DiskID, key, value string) error
+	// RemoveDisk forgets a disk. NotEmpty unless it holds no piece or force is set.
+	RemoveDisk(ctx context.Context, id DiskID, force bool) error
+	SetNode(ctx context.Context, id NodeID, key, value string) error
+	SetSpace(ctx context.Context, name, key, value string) error
+	// CreateToken makes a join token that works until it expires.
+	CreateToken(ctx context.Context, lifetime time.Duration) (string, error)
+}
+
+// MaintAdmin is what an admin asks about the files' health.
+type MaintAdmin interface {
+	// Jobs lists running and recent drains and repairs.
+	Jobs(ctx context.Context) ([]JobStatus, error)
+	// FileInfo returns an entry by path, "fid:<dec>" or "fxid:<hex>", and where its pieces are.
+	FileInfo(ctx context.Context, ref string) (FileReport, error)
+	// CheckFile has every piece of a file read and verified, and bad ones repaired if asked.
+	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
+	// Fsck compares the namespace with what disks hold.
+	Fsck(ctx context.Context) (FsckReport, error)
+}
+
+// Observer is what the manager measured of itself.
+type Observer interface {
+	Operations(ctx context.Context) ([]OpStat, error)
+	Sessions(ctx context.Context) ([]SessionInfo, error)
+	NamespaceStats(ctx context.Context) (NamespaceStats, error)
+	// Events calls visit with the committed changes after a sequence number, oldest first.
+	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
+}
+
+// JobStatus is one drain or repair of one disk.
+type JobStatus struct {
+	Kind                 string // drain, repair
+	Disk                 DiskID
+	State                string // waiting, running, done, stalled
+	Why                  string // what it waits for, or what failed last
+	FilesDone, FilesLeft int64
+	BytesDone, BytesLeft int64
+	Failed               int64
+	Rate                 float64 // bytes per second now
+	Started              time.Time
+	Remaining            time.Duration // estimate; 0 unknown
+}
+
+// FileReport is an entry and its pieces' places.
+type FileReport struct {
+	Entry  Entry
+	Path   string
+	Pieces []PieceReport
+	Status string // healthy, or what is wrong
+}
+
+// PieceReport is one piece with its disk and node.
+type PieceReport struct {
+	Piece Piece
+	Disk  Disk
+	Host  string
+}
+
+// PieceCheck is what verifying one piece found.
+type PieceCheck struct {
+	Piece     Piece
+	Host      string
+	OK        bool
+	Size      int64
+	Checksums []Checksum
+	BadPages  int64
+	Repaired  bool
+	Error     string
+}
+
+// FsckReport counts and names what does not agree. Lists are cut at a limit; counts are whole.
+type FsckReport struct {
+	Taken    time.Time
+	Files    int64
+	Pieces   int64
+	Problems []FsckProblem
+}
+
+// FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
+// size_mismatch, offline.
+type FsckProblem struct {
+	Tag   string
+	Disk  DiskID
+	Count int64
+	Files []FileID
+}
+
+// OpStat counts one operation (EOS: ns stat). Latencies are of the server's part.
+type OpStat struct {
+	Name                string
+	Count, Errors       int64
+	Rate5s, Rate1m      float64
+	Rate5m, Rate1h      float64
+	P50, P99, P999, Max time.Duration
+}
+
+// SessionInfo is one client connection (EOS: who).
+type SessionInfo struct {
+	Who   Identity
+	Since time.Time
+	Idle  time.Duration
+	Open  int // handles
+	TLS   bool
+	Addr  string
+}
+
+// NamespaceStats is the head of `ns stat`.
+type NamespaceStats struct {
+	Totals       TreeTotals
+	NextID       FileID
+	CacheBytes   int64
+	CacheMax     int64
+	CacheHits    int64
+	CacheMisses  int64
+	StoreBytes   int64
+	Sequence     uint64
+	Epoch        uint64
+	Booted       time.Time
+	BootDuration time.Duration
+	Pending      int64 // writes begun, not committed
+	Unlinked     int64 // pieces waiting for their disk to remove them
+	RSS          int64
+	Goroutines   int
+}
+
+// EventKind says what an event records. The numbers are stored.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EventMkdir EventKind = 1 + iota
+	EventCommit
+	EventRename
+	EventRemove
+	EventAttributes
+	EventPieces
+)
+
+// Event is one committed change, in the order of commits.
+type Event struct {
+	Seq   uint64
+	Kind  EventKind
+	Time  time.Time
+	File  FileID
+	Path  string // as of the change
+	To    string // renames: the new path
+	Who   string
+	Bytes int64
+}

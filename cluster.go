@@ -1,0 +1,157 @@
+package hemera
+
+import "time"
+
+// DiskConfig is what the admin wants of a disk (EOS: configstatus).
+type DiskConfig string
+
+// The wishes an admin can have, from full use to none.
+const (
+	ConfigRW    DiskConfig = "rw"    // read and write
+	ConfigRO    DiskConfig = "ro"    // read only
+	ConfigDrain DiskConfig = "drain" // read only, and move every piece elsewhere
+	ConfigEmpty DiskConfig = "empty" // drained: nothing left, can be removed
+	ConfigOff   DiskConfig = "off"   // not used at all
+)
+
+// DiskHealth is what the node found out about a disk.
+type DiskHealth string
+
+// The states a node reports.
+const (
+	HealthOK       DiskHealth = "ok"
+	HealthFull     DiskHealth = "full"     // below its headroom: reads only
+	HealthReadOnly DiskHealth = "readonly" // the filesystem refuses writes
+	HealthFailing  DiskHealth = "failing"  // I/O errors or checksum errors beyond the limit
+	HealthGone     DiskHealth = "gone"     // not mounted, or another disk is there
+)
+
+// Disk is one mounted filesystem of one node, as the cluster knows it.
+type Disk struct {
+	ID     DiskID
+	UUID   string // written on the disk when it was added
+	Node   NodeID
+	Path   string // mount point on its node
+	Space  string
+	Group  string
+	Zone   string
+	Config DiskConfig
+	// The node's last report. Bytes are of the filesystem; Free is what users may still write.
+	Health   DiskHealth
+	Why      string // in words, when Health is not ok
+	Active   bool   // its node is alive and Health allows reading
+	Capacity int64
+	Used     int64
+	Free     int64
+	Pieces   int64
+	Load     DiskLoad
+}
+
+// Readable reports whether reads may be sent to the disk now.
+func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
+
+// Writable reports whether new pieces may be placed on the disk now.
+func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
+
+// DiskLoad is a disk's recent activity, averaged over the heartbeat interval.
+type DiskLoad struct {
+	ReadBytes, WriteBytes int64   // per second
+	Busy                  float64 // 0..1 of the time (EOS: diskload)
+	ReadOpens, WriteOpens int64   // open now
+	ChecksumErrors        int64   // since the node started
+	IOErrors              int64
+}
+
+// NodeStatus is whether a node answers.
+type NodeStatus string
+
+// The states of a node.
+const (
+	NodeOnline  NodeStatus = "online"
+	NodeOffline NodeStatus = "offline"
+)
+
+// NodeInfo is one storage node, as the cluster knows it.
+type NodeInfo struct {
+	ID        NodeID
+	Addr      string // host:port of its xrd door, as clients reach it
+	Zone      string
+	Status    NodeStatus
+	Enabled   bool // the admin's wish (EOS: activated on/off)
+	Epoch     uint64
+	Version   string
+	Heartbeat time.Time // the manager's clock, when the last one came
+	Stats     NodeStats
+}
+
+// NodeStats is what a node measures of itself.
+type NodeStats struct {
+	Net        []NetStats
+	RSS        int64 // bytes
+	Threads    int
+	Goroutines int
+	Sockets    int
+	Kernel     string
+	Arch       string
+	Started    time.Time
+	CPUSeconds float64
+	Load1      float64
+}
+
+// NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last
+// heartbeat; Speed is the link's nominal rate in bits per second, zero if unknown.
+type NetStats struct {
+	Name                         string
+	Speed                        int64
+	InRate, OutRate              float64
+	InErrors, OutErrors, InDrops int64
+}
+
+// Space is disks under one policy.
+type Space struct {
+	Name   string
+	Policy Policy
+	// Headroom is kept free on every disk, in bytes.
+	Headroom int64
+	// GroupSize is how many disks a group aims at.
+	GroupSize int
+}
+
+// View is an immutable picture of the cluster: whoever decides, decides on one View. Slices are
+// ordered by id (spaces by name).
+type View struct {
+	Version uint64
+	Disks   []Disk
+	Nodes   []NodeInfo
+	Spaces  []Space
+}
+
+// Disk finds a disk by id.
+func (v *View) Disk(id DiskID) (Disk, bool) {
+	for _, d := range v.Disks {
+		if d.ID == id {
+			return d, true
+		}
+	}
+	return Disk{}, false
+}
+
+// Node finds a node by id.
+func (v *View) Node(id NodeID) (NodeInfo, bool) {
+	for _, n := range v.Nodes {
+		if n.ID == id {
+			return n, true
+		}
+	}
+	return NodeInfo{}, false
+}
+
+// Space finds a space by name.
+func (v *View) Space(name string) (Space, bool) {
+	for _, s := range v.Spaces {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Space{}, false
+}

@@ -1,0 +1,85 @@
+// Package disk keeps pieces on one mounted filesystem: data first, then the CRC32C of every 4 KiB
+// page, then a footer (docs/formats/piece.md). A piece is pending while it is written and sealed,
+// immutable and self-describing from then on.
+package disk
+
+import (
+	"os"
+	"time"
+
+	"hemera"
+)
+
+// Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
+// count against the disk's health; NoSpace, ReadOnly, NotFound, Exists do not.
+type Store interface {
+	// Status is the disk's identity, room and health, without device access beyond statfs.
+	Status() Status
+	// Create begins a pending piece. An unsealed piece of the same id is started over; a sealed one
+	// is Exists.
+	Create(id hemera.PieceID, o CreateOptions) (Writer, error)
+	// Open opens a sealed piece. NotFound; Corrupt when the footer does not check.
+	Open(id hemera.PieceID) (Reader, error)
+	// Remove removes a piece, sealed or pending. Readers that have it open keep it. Missing is no error.
+	Remove(id hemera.PieceID) error
+	// Scan lists sealed pieces in order of id after the given one, at most limit.
+	Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
+	// Expire removes pending pieces that nobody holds open and whose last write is older than the age.
+	Expire(age time.Duration) (removed int, err error)
+	// RepairPages writes correct content over pages of a sealed piece whose stored checksum the new
+	// content matches; pages that do not match are refused with Corrupt.
+	RepairPages(id hemera.PieceID, p []byte, off int64) error
+	Close() error
+}
+
+// Status is what a node reports of a disk.
+type Status struct {
+	UUID     string
+	Path     string
+	Health   hemera.DiskHealth
+	Why      string
+	Capacity int64
+	Used     int64
+	Free     int64 // what may still be written, headroom already taken off
+	Pieces   int64
+	Load     hemera.DiskLoad
+}
+
+// CreateOptions is what the footer will say, and hints.
+type CreateOptions struct {
+	Path     string // of the file, as it is now
+	Layout   hemera.Layout
+	SizeHint int64 // preallocate, if above 0
+}
+
+// Writer is a pending piece, used by one transfer. Pages may be written in any order and again.
+type Writer interface {
+	// WritePages writes p at off. sums are the CRC32Cs of its page fragments, already verified, or
+	// nil to have them computed. Concurrent calls must not overlap.
+	WritePages(p []byte, sums []uint32, off int64) error
+	// ReadPages reads back what was written, verified; sums may be nil. As hemera.File.ReadPages.
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	Truncate(size int64) error
+	Size() int64
+	Sync() error
+	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
+	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.
+	Seal(s hemera.SealInfo) (hemera.PieceStat, error)
+	// Park closes the file but keeps the pending piece until it expires.
+	Park() error
+	// Abort removes the piece.
+	Abort() error
+}
+
+// Reader is a sealed piece, open. ReadPages never returns a byte that does not match its checksum:
+// on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
+type Reader interface {
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	Stat() hemera.PieceStat
+	// Verified offers the open file for sendfile when every page of the range was verified a moment
+	// ago and is still in memory; ok is false otherwise, and then the range must be read with ReadPages.
+	Verified(off, n int64) (f *os.File, ok bool)
+	// Verify reads all pages; it returns the offsets of bad ones (at most 1,000).
+	Verify() (bad []int64, err error)
+	Close() error
+}

@@ -1,0 +1,65 @@
+package hemera
+
+import "time"
+
+// EntryKind says what an entry is. The numbers are stored.
+type EntryKind uint8
+
+// The kinds of entries.
+const (
+	KindFile      EntryKind = 1
+	KindDirectory EntryKind = 2
+)
+
+// Entry is one committed file or directory of the namespace as its readers see it. It is a value:
+// callers may keep it but must not change the slices and maps it points to.
+type Entry struct {
+	ID     FileID
+	Parent FileID // RootID's parent is RootID
+	Name   string // "" for the root
+	Kind   EntryKind
+	Mode   uint32 // permission bits, 0..07777
+	UID    uint32
+	GID    uint32
+	// Mtime is when content (of a directory: its list of names) last changed; Ctime when anything
+	// of the entry last changed; Birth when it was made.
+	Mtime, Ctime, Birth time.Time
+	Xattrs              map[string][]byte
+
+	// Files only. Size in bytes; Checksums hold the policy's kind and crc32c where known.
+	Size      int64
+	Gen       Generation
+	Layout    Layout
+	Checksums []Checksum
+	Pieces    []Piece
+	Space     string
+
+	// Directories only: exact totals of everything below, kept in the same transactions.
+	Tree TreeTotals
+}
+
+// IsDir reports whether the entry is a directory.
+func (e Entry) IsDir() bool { return e.Kind == KindDirectory }
+
+// TreeTotals counts what is below a directory, itself not included. Bytes are logical; Physical
+// counts every piece.
+type TreeTotals struct {
+	Files, Dirs     int64
+	Bytes, Physical int64
+}
+
+// Add returns the sum of both.
+func (t TreeTotals) Add(o TreeTotals) TreeTotals {
+	return TreeTotals{t.Files + o.Files, t.Dirs + o.Dirs, t.Bytes + o.Bytes, t.Physical + o.Physical}
+}
+
+// Negate returns the totals with every sign turned.
+func (t TreeTotals) Negate() TreeTotals {
+	return TreeTotals{-t.Files, -t.Dirs, -t.Bytes, -t.Physical}
+}
+
+// Piece says which disk holds which piece of an entry's current generation.
+type Piece struct {
+	Index uint8
+	Disk  DiskID
+}

@@ -1,0 +1,190 @@
+// Package errs is the one shape of error in Hemera: what was tried, on what, which of a closed set
+// of kinds the failure is, its cause, and what the operator can do about it. Kinds survive rpc;
+// protocol codes live in the doors.
+package errs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+)
+
+// Kind is a closed set of failures. The numbers travel between versions; only append.
+type Kind uint8
+
+// The kinds. A caller may retry Unavailable, Busy, Overloaded and Timeout unchanged after a while;
+// Conflict and Fenced after it has looked again; no other kind.
+const (
+	Internal        Kind = iota // a defect or an unclassified cause
+	Invalid                     // the request makes no sense; naming what is wrong
+	NotFound                    // no such entry, file, disk, node
+	Exists                      // the name is taken
+	IsDirectory                 // a file was needed
+	NotDirectory                // a directory was needed
+	NotEmpty                    // the directory still has entries
+	Denied                      // known, but not allowed
+	Unauthenticated             // not known, or credentials failed
+	NoSpace                     // no disk can take it
+	OverQuota                   // a quota is used up
+	IO                          // a device failed
+	Corrupt                     // bytes do not match their checksum
+	Locked                      // another writer holds the file
+	Conflict                    // changed meanwhile: another generation or epoch won
+	Unavailable                 // a needed part is not reachable now
+	Unsupported                 // not built, or not for this kind of thing
+	TooLarge                    // over a limit, which the text names
+	ReadOnly                    // the disk, space or mount takes no writes
+	Cancelled                   // the caller went away
+	Timeout                     // not done in time; may or may not have happened
+	BadHandle                   // the handle is not open
+	NoReplicas                  // no piece left to try
+	NoAttribute                 // the extended attribute is not set
+	Fenced                      // the writer's epoch or lease is over
+	Overloaded                  // a bounded queue is full
+	kinds
+)
+
+var names = [kinds]string{
+	"internal error", "invalid", "not found", "exists", "is a directory", "not a directory",
+	"not empty", "permission denied", "not authenticated", "no space", "over quota", "I/O error",
+	"corrupt", "locked", "conflict", "unavailable", "unsupported", "too large", "read-only",
+	"cancelled", "timed out", "bad handle", "no replica left", "no such attribute", "fenced", "overloaded",
+}
+
+// String is the kind in words.
+func (k Kind) String() string {
+	if k >= kinds {
+		return names[Internal]
+	}
+	return names[k]
+}
+
+// Error is the error. Op is "package.Verb" or the operation in words; Subject the path, id or
+// address it was about; Cause may be nil; Remedy is one sentence that tells a person what to do.
+type Error struct {
+	Kind    Kind
+	Op      string
+	Subject string
+	Text    string
+	Cause   error
+	Remedy  string
+}
+
+// New makes an error with a text of its own.
+func New(kind Kind, op, subject, text string) *Error {
+	return &Error{Kind: kind, Op: op, Subject: subject, Text: text}
+}
+
+// Wrap gives a cause its operation and subject. The kind is the cause's (see [KindOf]).
+// Wrap(nil) is nil.
+func Wrap(err error, op, subject string) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Kind: KindOf(err), Op: op, Subject: subject, Cause: err}
+}
+
+// As gives a cause an operation, a subject and a kind of the caller's choosing. As(nil) is nil.
+func As(err error, kind Kind, op, subject string) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Kind: kind, Op: op, Subject: subject, Cause: err}
+}
+
+// WithRemedy returns a copy of e that carries the remedy.
+func (e *Error) WithRemedy(remedy string) *Error {
+	c := *e
+	c.Remedy = remedy
+	return &c
+}
+
+// Error prints "op subject: text: cause"; the remedy is left to whoever talks to people.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Subject != "" {
+		b.WriteString(" " + e.Subject)
+	}
+	switch {
+	case e.Text != "":
+		b.WriteString(": " + e.Text)
+	case e.Cause == nil:
+		b.WriteString(": " + e.Kind.String())
+	}
+	if e.Cause != nil {
+		b.WriteString(": " + e.Cause.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is makes errors.Is(err, errs.NotFound) work for every error in the chain.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(Kind)
+	return ok && e.Kind == k
+}
+
+// Error makes a Kind usable as a target of errors.Is and as a bare error.
+func (k Kind) Error() string { return k.String() }
+
+// KindOf classifies any error: the kind of the first Error in the chain, else what the operating
+// system or context said, else Internal. KindOf(nil) is Internal; do not ask.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	var k Kind
+	if errors.As(err, &k) {
+		return k
+	}
+	for _, c := range system {
+		if errors.Is(err, c.target) {
+			return c.kind
+		}
+	}
+	return Internal
+}
+
+var system = []struct {
+	target error
+	kind   Kind
+}{
+	{context.Canceled, Cancelled},
+	{context.DeadlineExceeded, Timeout},
+	{syscall.ENOSPC, NoSpace},
+	{syscall.EDQUOT, NoSpace},
+	{syscall.EROFS, ReadOnly},
+	{syscall.EIO, IO},
+	{syscall.EISDIR, IsDirectory},
+	{syscall.ENOTDIR, NotDirectory},
+	{syscall.ENOTEMPTY, NotEmpty},
+	{syscall.ECONNREFUSED, Unavailable},
+	{syscall.ECONNRESET, Unavailable},
+	{syscall.EPIPE, Unavailable},
+	{syscall.EHOSTUNREACH, Unavailable},
+	{syscall.ETIMEDOUT, Timeout},
+	{fs.ErrNotExist, NotFound},
+	{fs.ErrExist, Exists},
+	{fs.ErrPermission, Denied},
+}
+
+// RemedyOf returns the first remedy in the chain, or "".
+func RemedyOf(err error) string {
+	for err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			return ""
+		}
+		if e.Remedy != "" {
+			return e.Remedy
+		}
+		err = e.Cause
+	}
+	return ""
+}

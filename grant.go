@@ -1,0 +1,88 @@
+package hemera
+
+import "time"
+
+// Access is what a capability permits.
+type Access uint8
+
+// The kinds of access.
+const (
+	AccessRead   Access = 1
+	AccessCreate Access = 2 // a new content, from nothing
+	AccessUpdate Access = 3 // a new content, beginning as a copy of Base
+)
+
+// Target is one piece and where it is, or is to be.
+type Target struct {
+	Index uint8
+	Disk  DiskID
+	Node  NodeID
+	Addr  string // host:port of the node's xrd door
+}
+
+// Base is the committed content an update begins from.
+type Base struct {
+	Gen    Generation
+	Size   int64
+	Pieces []Target
+}
+
+// Capability is the permission a redirect carries: signed by the manager, verified by nodes, never
+// stored. It holds everything a node must know, so that a commit works even when the manager was
+// restarted in between. The same capability opens the file at its head and each piece at its node.
+type Capability struct {
+	File      FileID
+	Gen       Generation // read: the committed one; write: the one being made
+	Parent    FileID     // where the name will be, even if a directory above is renamed meanwhile
+	Name      string
+	Path      string // as it was at the open, for logs and footers
+	Access    Access
+	Layout    Layout
+	Checksums []ChecksumKind // computed while writing; the first is the policy's
+	PiecesMin uint8
+	Sync      bool
+	Space     string
+	Size      int64 // read: the file's; write: the client's hint, or 0
+	Mode      uint32
+	Targets   []Target   // in order of preference; the first is the head
+	Base      *Base      // AccessUpdate only
+	Sums      []Checksum // read only: the committed checksums
+	Who       Identity
+	Expires   time.Time
+	Trace     string
+	// Nonce tells two grants of one file apart: the lock a pending write holds.
+	Nonce uint64
+}
+
+// Grant is the manager's answer to an open: go to Addr and show Token there.
+type Grant struct {
+	Addr  string
+	Token string // the signed capability, safe in a URL
+	Cap   Capability
+}
+
+// OpenRequest asks for an existing file, or a new one, or new content of an existing one.
+type OpenRequest struct {
+	Path   string
+	Access Access
+	// Create: how a file that exists (Exclusive: refuse) and missing parents are treated, and the
+	// new file's mode.
+	Exclusive bool
+	Parents   bool
+	Mode      uint32
+	Size      int64 // expected, or 0
+	// Force opens for writing even if another writer holds the file: the later commit wins.
+	Force bool
+	// Layout and checksum the client asks for; honoured where the directory does not force others.
+	Wish Wish
+	// Tried are the nodes the client already failed at.
+	Tried []NodeID
+}
+
+// Wish is what a client may ask of the policy; zero values ask for nothing.
+type Wish struct {
+	Space    string
+	Layout   string
+	Replicas int
+	Checksum string
+}

@@ -1,0 +1,33 @@
+package hemera
+
+import "time"
+
+// Limits of the system. Relations between them are asserted by limits_test.go.
+const (
+	// PageSize is the unit of page checksums, on disk and in pgread and pgwrite.
+	PageSize = 4096
+	// NameMax is the longest entry name, in bytes.
+	NameMax = 255
+	// PathMax is the longest path, in bytes.
+	PathMax = 4096
+	// ReplicasMax is the most copies a replica layout can have.
+	ReplicasMax = 16
+	// PiecesMax is the most pieces any layout can have.
+	PiecesMax = 64
+	// FileSizeMax is the largest file, in bytes.
+	FileSizeMax = 1 << 50
+	// XattrNameMax and XattrValueMax bound one extended attribute, XattrsMax their number per entry.
+	XattrNameMax  = 248
+	XattrValueMax = 64 << 10
+	XattrsMax     = 256
+	// CapabilityLifetime is how long after it was signed a capability opens a file.
+	CapabilityLifetime = time.Hour
+	// HeartbeatInterval is how often a node reports; HeartbeatTimeout is the silence after which its
+	// disks leave placement and its lease is over.
+	HeartbeatInterval = time.Second
+	HeartbeatTimeout  = 5 * time.Second
+	// PendingHold is how long a node keeps an unfinished write whose client went away.
+	PendingHold = 2 * time.Minute
+	// UnsealedLifetime is how long after its last write an unsealed piece is kept on a disk.
+	UnsealedLifetime = CapabilityLifetime + PendingHold
+)

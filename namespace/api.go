@@ -1,0 +1,83 @@
+// Package namespace is the tree: directories, files, attributes, the pieces each disk holds, exact
+// tree totals and the event log, over a kv store. Every answer is durable before it is given.
+package namespace
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+)
+
+// Tree is the namespace as the manager uses it; *Namespace implements it.
+type Tree interface {
+	hemera.Names
+	hemera.Attributes
+	Contents
+	Holdings
+}
+
+// Contents begins and ends writes and resolves ids.
+type Contents interface {
+	// Prepare checks that who may open as asked, makes missing parents if asked, and for writes
+	// reserves the file's id (a new one, or the existing file's) and next generation. It writes
+	// nothing else. Exists (Exclusive), NotFound, IsDirectory, Denied.
+	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
+	// Commit makes content visible, in one batch with all that follows from it; the pieces of the
+	// replaced generation become unlinked. Idempotent. Conflict when the name is now another file's,
+	// the file is gone, or its generation is not c.BaseGen.
+	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
+	// Resolve returns the entry with the id, and its path.
+	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Events lists changes after a sequence number, oldest first.
+	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
+	Stats() hemera.NamespaceStats
+}
+
+// Prepared is what Prepare found. For a read, Entry is the file. For a write, Existing says whether
+// Entry is the file now; Parent is its directory with Attrs, the sys.* attributes in force there:
+// its own and those inherited from directories above (the nearest wins).
+type Prepared struct {
+	Entry    hemera.Entry
+	Existing bool
+	Parent   hemera.Entry
+	Attrs    map[string][]byte
+	ID       hemera.FileID
+	Gen      hemera.Generation
+}
+
+// Commit is one content to make visible.
+type Commit struct {
+	ID       hemera.FileID
+	Gen      hemera.Generation
+	BaseGen  hemera.Generation // the generation this one replaces; zero: the file is new
+	Force    bool              // replace whatever generation is there
+	Parent   hemera.FileID
+	Name     string
+	Mode     uint32
+	UID, GID uint32
+	Size     int64
+	Layout   hemera.Layout
+	Space    string
+	Sums     []hemera.Checksum
+	Pieces   []hemera.Piece
+	Mtime    time.Time
+	Xattrs   map[string][]byte // set in addition to those there
+	Who      string
+}
+
+// Holdings is what each disk holds and is to remove.
+type Holdings interface {
+	// MovePieces changes the disks of a file's current generation: drop leaves, add comes, one
+	// batch; dropped pieces become unlinked. Conflict when gen is not current any more.
+	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
+	// DiskFiles lists files with a piece on the disk, by id after the given one.
+	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// DiskUsage is the exact number of pieces and bytes the namespace has on a disk.
+	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	// Unlinked lists pieces a disk is to remove; Forget drops them once it has.
+	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
+	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+}

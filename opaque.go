@@ -1,0 +1,59 @@
+package hemera
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Keys of Hemera's own in the opaque part of a URL (path?key=value&…).
+const (
+	OpaqueCapability = "hem.cap"   // a Grant's Token
+	OpaquePiece      = "hem.piece" // piece index: the handle is this piece, not the file
+	OpaqueNode       = "hem.node"  // the node the redirect went to; comes back when a client retries
+	OpaqueTrace      = "hem.trace"
+	// OpaqueSeal and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
+	// handle: seal it with the values that follow, or give it up.
+	OpaqueSeal  = "hem.seal"
+	OpaqueAbort = "hem.abort"
+)
+
+// Encode is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".
+func (s SealInfo) Encode() string {
+	sums := make([]string, len(s.Checksums))
+	for i, c := range s.Checksums {
+		sums[i] = c.String()
+	}
+	return fmt.Sprintf("%s&size=%d&sync=%t&sums=%s", OpaqueSeal, s.FileSize, s.Sync, strings.Join(sums, ","))
+}
+
+// ParseSealInfo reads what [SealInfo.Encode] wrote.
+func ParseSealInfo(arg string) (SealInfo, error) {
+	rest, ok := strings.CutPrefix(arg, OpaqueSeal+"&")
+	if !ok {
+		return SealInfo{}, fmt.Errorf("seal request %q: must begin with %s", arg, OpaqueSeal)
+	}
+	values, err := url.ParseQuery(rest)
+	if err != nil {
+		return SealInfo{}, fmt.Errorf("seal request %q: %w", arg, err)
+	}
+	var s SealInfo
+	if s.FileSize, err = strconv.ParseInt(values.Get("size"), 10, 64); err != nil || s.FileSize < 0 {
+		return SealInfo{}, fmt.Errorf("seal request: size %q is no size", values.Get("size"))
+	}
+	if s.Sync, err = strconv.ParseBool(values.Get("sync")); err != nil {
+		return SealInfo{}, fmt.Errorf("seal request: sync %q is not true or false", values.Get("sync"))
+	}
+	for _, text := range strings.Split(values.Get("sums"), ",") {
+		if text == "" {
+			continue
+		}
+		c, err := ParseChecksum(text)
+		if err != nil {
+			return SealInfo{}, fmt.Errorf("seal request: %w", err)
+		}
+		s.Checksums = append(s.Checksums, c)
+	}
+	return s, nil
+}

@@ -1,0 +1,273 @@
+package hemera
+
+import (
+	"context"
+	"time"
+)
+
+// Errors of every service are *errs.Error. Unless a method says otherwise, nil means the change is
+// durable, and a call that failed with a kind other than Timeout or Unavailable changed nothing.
+
+// Names is the tree, as doors ask for it. Paths are absolute and clean ("/a/b"). All methods check
+// what who may do and fail with Denied.
+type Names interface {
+	// Stat returns the entry. NotFound, NotDirectory (a component is a file).
+	Stat(ctx context.Context, who Identity, path string) (Entry, error)
+	// List calls visit for each entry of the directory in byte order of names, with bounded memory.
+	// Entries made or removed meanwhile may or may not be seen. It ends with visit's error, if any.
+	List(ctx context.Context, who Identity, path string, visit func(Entry) error) error
+	// Mkdir makes a directory. With parents, missing parents are made and an existing directory is
+	// no error; without, Exists.
+	Mkdir(ctx context.Context, who Identity, path string, mode uint32, parents bool) (Entry, error)
+	// Rename moves a file or a whole tree in O(1); an existing file at the target is replaced.
+	// IsDirectory if the target is a directory; Invalid if a tree would move below itself.
+	// Missing parents of the target are NotFound.
+	Rename(ctx context.Context, who Identity, from, to string) error
+	// Remove removes a file or an empty directory. kind zero takes either; else IsDirectory or
+	// NotDirectory when it is the other. NotEmpty.
+	Remove(ctx context.Context, who Identity, path string, kind EntryKind) error
+}
+
+// Attributes changes what is known of an entry besides its content.
+type Attributes interface {
+	SetMode(ctx context.Context, who Identity, path string, mode uint32) error
+	// SetOwner takes -1 for "leave".
+	SetOwner(ctx context.Context, who Identity, path string, uid, gid int64) error
+	SetTimes(ctx context.Context, who Identity, path string, mtime time.Time) error
+	// SetXattr sets one attribute; createOnly fails with Exists when it is there. Names keep their
+	// namespace prefix ("user.", "sys."); "sys." needs an admin or the directory's owner.
+	SetXattr(ctx context.Context, who Identity, path, name string, value []byte, createOnly bool) error
+	// RemoveXattr fails with NoAttribute when it is not set.
+	RemoveXattr(ctx context.Context, who Identity, path, name string) error
+}
+
+// Files opens files at the manager: every open ends in a grant, which sends the client to a node.
+type Files interface {
+	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried covers all, or none is
+	// online), Locked, Exists, IsDirectory, NotFound.
+	Open(ctx context.Context, who Identity, r OpenRequest) (Grant, error)
+	// Locate lists where the file's pieces are now, best first.
+	Locate(ctx context.Context, who Identity, path string) ([]Target, error)
+	// Checksum returns the file's checksum of the kind (ChecksumNone: the policy's), having a node
+	// compute it when it is not stored, which can take as long as reading the file.
+	Checksum(ctx context.Context, who Identity, path string, kind ChecksumKind) (Checksum, error)
+}
+
+// Control is what nodes ask of the manager. The node's identity comes from the transport.
+type Control interface {
+	// Register introduces a node and its disks after each start of either side. The reply's epoch
+	// is the node's lease: calls with an older one fail with Fenced, and the node registers anew.
+	Register(ctx context.Context, hello NodeHello) (NodeWelcome, error)
+	// Heartbeat renews the lease and reports.
+	Heartbeat(ctx context.Context, node NodeID, epoch uint64, report NodeReport) (HeartbeatReply, error)
+	// Exchange delivers results of orders and waits, up to some seconds, for new ones.
+	Exchange(ctx context.Context, node NodeID, epoch uint64, results []OrderResult) ([]Order, error)
+	// Commit makes the content visible and durable; idempotent for one capability. Conflict: the
+	// file was rewritten or removed meanwhile; the caller removes its pieces. After Timeout or
+	// Unavailable the caller does not know, and asks again with the same request.
+	Commit(ctx context.Context, r CommitRequest) (Entry, error)
+	// Abort gives up a pending write and frees its lock. Unknown writes are no error.
+	Abort(ctx context.Context, token string) error
+	// Replace chooses other disks for pieces that failed while writing and signs a new capability
+	// whose Targets hold the replacements in the failed pieces' places. NoSpace.
+	Replace(ctx context.Context, token string, failed []DiskID) (Grant, error)
+	// Resolve returns the entry with the id, and its path now.
+	Resolve(ctx context.Context, id FileID) (Entry, string, error)
+}
+
+// NodeDisk is a disk as a node found it.
+type NodeDisk struct {
+	UUID     string
+	Path     string
+	ID       DiskID // zero: not added yet
+	Space    string // wish for a new disk, "" for the default
+	Health   DiskHealth
+	Why      string
+	Capacity int64
+	Used     int64
+	Free     int64
+	Pieces   int64
+	Load     DiskLoad
+}
+
+// NodeHello introduces a node. ID is zero the first time.
+type NodeHello struct {
+	ID      NodeID
+	Addr    string // host:port of its xrd door
+	Zone    string
+	Version string
+	Disks   []NodeDisk
+}
+
+// NodeWelcome is the manager's answer: who the node is and what it needs to serve.
+type NodeWelcome struct {
+	ID          NodeID
+	Epoch       uint64
+	DiskIDs     map[string]DiskID // by UUID
+	Keys        []Key
+	ManagerAddr string // the manager's xrd door, where nodes send clients that ask for names
+	Headroom    map[DiskID]int64
+}
+
+// Key is one capability key: the newest signs, all verify.
+type Key struct {
+	ID     uint32
+	Secret []byte
+}
+
+// NodeReport is one heartbeat's content.
+type NodeReport struct {
+	Stats NodeStats
+	Disks []NodeDisk
+}
+
+// HeartbeatReply carries what may have changed for the node.
+type HeartbeatReply struct {
+	Keys     []Key
+	Headroom map[DiskID]int64
+	Attach   []AttachDisk // disks an admin added for this node
+	Detach   []DiskID
+}
+
+// AttachDisk tells a node to use a path as a disk.
+type AttachDisk struct {
+	Path  string
+	Space string
+}
+
+// CommitRequest is what the head node knows when all pieces are sealed.
+type CommitRequest struct {
+	Token     string
+	Size      int64
+	Checksums []Checksum
+	Pieces    []Piece // sealed ones; at least the layout's minimum
+	Mtime     time.Time
+	Xattrs    map[string][]byte
+}
+
+// OrderKind says what a node shall do. The numbers travel between versions.
+type OrderKind uint8
+
+// The orders.
+const (
+	OrderCopy      OrderKind = 1 // pull the piece from one of Sources onto Disk and seal it
+	OrderRemove    OrderKind = 2 // remove the piece; missing is success
+	OrderVerify    OrderKind = 3 // read the whole piece, check every page; compute Checksum if asked
+	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
+	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
+)
+
+// Order is one piece of background work for a node. A node runs orders of different disks in
+// parallel and answers each exactly once while its epoch lasts; orders are idempotent.
+type Order struct {
+	ID       uint64
+	Kind     OrderKind
+	Piece    PieceID
+	Disk     DiskID
+	Sources  []Target
+	Token    string // read capability for Sources
+	Checksum ChecksumKind
+	After    PieceID
+	Limit    int
+}
+
+// OrderResult answers one order. ErrKind and ErrText are set when it failed.
+type OrderResult struct {
+	ID        uint64
+	Failed    bool
+	ErrKind   uint8 // an errs.Kind
+	ErrText   string
+	Bytes     int64
+	Checksums []Checksum
+	Pieces    []PieceStat // OrderInventory, OrderVerify
+	BadPages  int64
+}
+
+// PieceStat describes a sealed piece.
+type PieceStat struct {
+	ID        PieceID
+	Size      int64 // bytes of data
+	FileSize  int64 // of the whole file
+	Layout    Layout
+	Checksums []Checksum // of the whole file
+	Path      string     // the file's path when it was made
+	Sealed    time.Time
+}
+
+// Node opens files at a storage node.
+type Node interface {
+	// Open opens what the token permits. A write that is pending here under the same token is
+	// opened again, with everything written so far. Denied for bad or expired tokens.
+	Open(ctx context.Context, token string, o NodeOpen) (File, error)
+}
+
+// NodeOpen says how to open. With Piece the handle is one piece, for other nodes; without, the file.
+type NodeOpen struct {
+	Piece    bool
+	Index    uint8
+	Truncate bool // start a pending write over
+}
+
+// File is one open file, or piece, at a node. Reads are verified: no byte that does not match its
+// page's checksum is ever returned. Methods may be called concurrently; Close ends all use.
+type File interface {
+	// ReadAt is io.ReaderAt: fewer bytes than asked only at the end, with io.EOF.
+	ReadAt(p []byte, off int64) (int, error)
+	// ReadPages is ReadAt that also returns the CRC32C of each page fragment: pages are aligned to
+	// file offsets, so the first and the last may be short. sums must have room for all fragments.
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// WriteAt writes; holes read as zeros. The caller may reuse p when it returns. Nil means
+	// accepted, not durable.
+	WriteAt(p []byte, off int64) error
+	// WritePages is WriteAt for data whose page fragments' CRC32Cs (aligned as in ReadPages) the
+	// caller has verified; they are what the disk will keep.
+	WritePages(p []byte, sums []uint32, off int64) error
+	Truncate(size int64) error
+	// Sync makes all that was accepted durable on every piece (still pending).
+	Sync(ctx context.Context) error
+	Info() FileInfo
+	// Close of a write seals all pieces and commits; nil means durable and visible, any error that
+	// nothing became visible. Close of a read never fails.
+	Close(ctx context.Context) error
+}
+
+// FileInfo is what a handle knows.
+type FileInfo struct {
+	ID       FileID
+	Gen      Generation
+	Path     string
+	Size     int64
+	Mtime    time.Time
+	Mode     uint32
+	UID, GID uint32
+	Writable bool
+	Sums     []Checksum // committed ones; nil while writing
+}
+
+// Detacher is a File whose client may come back: Detach keeps a pending write for [PendingHold]
+// and ends use of this handle; its lock is free for the same token at once.
+type Detacher interface{ Detach() }
+
+// Aborter is a File whose pending write can be given up at once.
+type Aborter interface {
+	Abort(ctx context.Context) error
+}
+
+// Sealer is a piece handle: its head node ends it with Seal, which returns when the piece is sealed
+// (and durable if sync). Close without Seal keeps it pending.
+type Sealer interface {
+	Seal(ctx context.Context, s SealInfo) (PieceStat, error)
+}
+
+// SealInfo is what the footer of a piece must say beyond what the piece knows.
+type SealInfo struct {
+	FileSize  int64
+	Checksums []Checksum
+	Sync      bool
+}
+
+// XattrSetter is a pending write that carries attributes into its commit.
+type XattrSetter interface {
+	SetXattr(name string, value []byte)
+	Xattrs() map[string][]byte
+}

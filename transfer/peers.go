@@ -1,0 +1,39 @@
+// Package transfer moves the bytes of one open file: a write fans out to all pieces at once and
+// ends in seal and commit; a read is verified and finds another piece when one is bad.
+package transfer
+
+import (
+	"context"
+
+	"hemera"
+)
+
+// Peers opens pieces on other nodes; package client implements it over the XRootD protocol.
+type Peers interface {
+	// Create opens the target's piece for writing, as its head.
+	Create(ctx context.Context, t hemera.Target, token string) (PeerWriter, error)
+	// Open opens the target's sealed piece for reading.
+	Open(ctx context.Context, t hemera.Target, token string) (PeerReader, error)
+}
+
+// PeerWriter is a pending piece on another node. An error is final for the piece.
+type PeerWriter interface {
+	// WritePages sends; p and sums may be reused when it returns, which can be before the peer has
+	// them: a failure may show at any later call. It blocks while more than a bounded number of
+	// bytes is unanswered.
+	WritePages(p []byte, sums []uint32, off int64) error
+	Truncate(size int64) error
+	Sync(ctx context.Context) error
+	// Seal waits for everything sent and seals the piece.
+	Seal(ctx context.Context, s hemera.SealInfo) error
+	// Abort gives the piece up; the peer removes it.
+	Abort()
+}
+
+// PeerReader is a sealed piece on another node; what it returns is verified end to end.
+type PeerReader interface {
+	// ReadPages is as in hemera.File; sums may be nil.
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	Size() int64
+	Close() error
+}
