@@ -1,0 +1,77 @@
+# Two commands do everything on a fresh Debian machine: `make run` and `make test`.
+# Tools are installed from the ordinary package registries by scripts/setup.sh; what is there already is used.
+SHELL := /bin/bash
+export PATH := $(CURDIR)/build/bin:$(PATH)
+export CGO_ENABLED := 0
+GO := build/bin/go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+SEEDS ?= 2000
+FUZZTIME ?= 3s
+
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance clients crash sim fuzz bench bench-limit clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+build/bin/go:
+	@scripts/setup.sh go
+
+run: build ## build, start a cluster, show the main job, then keep serving (ONCE=1 stops after the tour)
+	@scripts/setup.sh clients
+	@scripts/tour.sh $(if $(ONCE),--once)
+
+build: build/bin/go ## build bin/hemera, static
+	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera ./cmd/hemera
+
+build-arm64: build/bin/go ## build bin/hemera-arm64
+	@GOARCH=arm64 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera-arm64 ./cmd/hemera
+
+test: build ## everything a change must pass
+	@scripts/setup.sh clients python peers lint
+	@scripts/test.sh all
+
+test-unit: build/bin/go ## unit tests
+	@$(GO) test ./...
+
+test-race: build/bin/go ## unit tests under the race detector (needs a C compiler)
+	@CGO_ENABLED=1 $(GO) test -race ./...
+
+test-arm64: build-arm64 ## the arm64 binary and unit tests under qemu
+	@scripts/setup.sh clients peers
+	@scripts/test.sh arm64
+
+lint: build/bin/go ## vet, linters, layers and sizes
+	@scripts/setup.sh lint
+	@scripts/test.sh lint
+
+vuln: build/bin/go ## govulncheck, where its database can be reached
+	@$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
+
+conformance: build ## the black-box protocol suite with stock clients
+	@scripts/setup.sh clients python peers
+	@scripts/test.sh conformance
+
+clients: build ## stock clients: xrdcp, xrdfs, Python, fsspec, uproot, gfal2
+	@scripts/setup.sh clients python peers
+	@scripts/test.sh clients
+
+crash: build ## kill -9 the real processes under load and check every acknowledged file
+	@scripts/test.sh crash
+
+sim: build/bin/go ## a cluster in one process from SEEDS seeds
+	@HEMERA_SIM_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 60m ./sim/
+
+fuzz: build/bin/go ## every fuzz target for FUZZTIME
+	@FUZZTIME=$(FUZZTIME) scripts/test.sh fuzz
+
+bench: build ## Hemera beside the C++ xrootd server, ratios
+	@scripts/setup.sh clients peers
+	@$(GO) run ./bench/cmd/bench
+
+bench-limit: build ## share of a link's rate reached, links of known rate (needs root)
+	@scripts/setup.sh clients peers
+	@scripts/bench-limit.sh
+
+clean: ## remove what was built
+	@rm -rf bin build
