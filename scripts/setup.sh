@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a set of targets needs, from the ordinary package registries, and nothing it finds already there.
-# usage: scripts/setup.sh go|clients|python|peers|lint ...
+# usage: scripts/setup.sh go|clients|python|peers|race|lint ...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO_VERSION=1.26.8
@@ -60,6 +60,8 @@ setup_python() {
 		"$build/venv/bin/pip" install -q --disable-pip-version-check xrootd fsspec-xrootd uproot
 	fi
 }
+
+setup_race() { packages gcc=gcc; [ -e /usr/include/stdlib.h ] || packages no-such-command-libc=libc6-dev; }
 
 setup_peers() {
 	packages xrootd=xrootd-server ip=iproute2 gfal-ls=gfal2-util-scripts qemu-aarch64-static=qemu-user-static
