@@ -1,0 +1,17 @@
+package checksum
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+func adlerBlocks(p *byte, blocks int) (plain, weighted uint32) {
+	if cpu.X86.HasAVX2 {
+		return adlerBlocksAVX2(p, blocks)
+	}
+	return adlerBlocksGeneric(unsafe.Slice(p, blocks*adlerBlock))
+}
+
+//go:noescape
+func adlerBlocksAVX2(p *byte, blocks int) (plain, weighted uint32)

@@ -1,0 +1,9 @@
+//go:build !amd64 && !arm64
+
+package checksum
+
+import "unsafe"
+
+func adlerBlocks(p *byte, blocks int) (plain, weighted uint32) {
+	return adlerBlocksGeneric(unsafe.Slice(p, blocks*adlerBlock))
+}

@@ -1,0 +1,70 @@
+package checksum
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"hash/crc32"
+
+	"hemera"
+
+	"github.com/minio/crc64nvme"
+	"github.com/zeebo/xxh3"
+	"lukechampine.com/blake3"
+)
+
+// Hasher computes one checksum over the bytes written to it, in order. It is not for concurrent use.
+type Hasher interface {
+	// Write never fails and takes all of p.
+	Write(p []byte) (int, error)
+	// Sum is the checksum of what was written since the start or the last Reset; writing may go on.
+	Sum() hemera.Checksum
+	Reset()
+}
+
+// New makes a Hasher of the kind. ChecksumNone has none: it and unknown kinds are errors.
+func New(kind hemera.ChecksumKind) (Hasher, error) {
+	var h hash.Hash
+	switch kind {
+	case hemera.Adler32:
+		return &adlerHasher{state: adlerInit}, nil
+	case hemera.CRC32C:
+		h = crc32.New(castagnoli)
+	case hemera.CRC64NVME:
+		h = crc64nvme.New()
+	case hemera.MD5:
+		h = md5.New()
+	case hemera.SHA256:
+		h = sha256.New()
+	case hemera.XXH3:
+		h = xxh3.New()
+	case hemera.BLAKE3:
+		h = blake3.New(kind.Size(), nil)
+	default:
+		return nil, fmt.Errorf("checksum kind %s has no hasher", kind)
+	}
+	return &stdHasher{Hash: h, kind: kind}, nil
+}
+
+// Of is the checksum of p alone.
+func Of(kind hemera.ChecksumKind, p []byte) (hemera.Checksum, error) {
+	h, err := New(kind)
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	_, _ = h.Write(p)
+	return h.Sum(), nil
+}
+
+// stdHasher is any hash.Hash whose digest is in the order it is printed.
+type stdHasher struct {
+	hash.Hash
+	kind hemera.ChecksumKind
+}
+
+func (h *stdHasher) Sum() hemera.Checksum {
+	c := hemera.Checksum{Kind: h.kind}
+	h.Hash.Sum(c.Value[:0])
+	return c
+}

@@ -1,0 +1,73 @@
+package checksum
+
+import (
+	"hash/crc32"
+
+	"hemera"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// CRC32C is the CRC32C (Castagnoli) of p.
+func CRC32C(p []byte) uint32 { return crc32.Update(0, castagnoli, p) }
+
+// Fragments counts the page fragments of n bytes at file offset off: pages are aligned to the
+// file's start, so the first and the last may be short.
+func Fragments(off int64, n int) int {
+	if n <= 0 {
+		return 0
+	}
+	return int((off+int64(n)-1)/hemera.PageSize-off/hemera.PageSize) + 1
+}
+
+// PageSums puts the CRC32C of each page fragment of p, which is at file offset off, into sums and
+// returns how many there are. It panics if sums has fewer than [Fragments] elements.
+func PageSums(p []byte, off int64, sums []uint32) int {
+	i := 0
+	for len(p) > 0 {
+		n := fragment(p, off)
+		sums[i] = CRC32C(p[:n])
+		p, off = p[n:], off+int64(n)
+		i++
+	}
+	return i
+}
+
+// VerifyPages compares the page fragments of p with their CRC32Cs. It returns the index of the first that
+// differs, or -1. Missing sums count as different.
+func VerifyPages(p []byte, off int64, sums []uint32) int {
+	i := 0
+	for len(p) > 0 {
+		n := fragment(p, off)
+		if i >= len(sums) || sums[i] != CRC32C(p[:n]) {
+			return i
+		}
+		p, off = p[n:], off+int64(n)
+		i++
+	}
+	return -1
+}
+
+// fragment is the length of the first page fragment of p at off.
+func fragment(p []byte, off int64) int {
+	return min(len(p), hemera.PageSize-int(off%hemera.PageSize))
+}
+
+// Appender combines CRC32Cs of consecutive parts into that of the whole, for many parts of one
+// length: the page CRCs of a file, 4 KiB each, give the file's CRC32C without reading it.
+type Appender struct {
+	sum   uint32
+	len   int64
+	shift uint32
+}
+
+// Append adds a part's CRC32C and length, not below zero.
+func (a *Appender) Append(sum uint32, n int64) {
+	if n != a.len || a.shift == 0 {
+		a.len, a.shift = n, crcShift(n)
+	}
+	a.sum = crcTimes(a.sum, a.shift) ^ sum
+}
+
+// Sum is the CRC32C of all parts.
+func (a *Appender) Sum() uint32 { return a.sum }

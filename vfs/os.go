@@ -1,0 +1,135 @@
+package vfs
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// OS is the FS of the operating system.
+type OS struct{}
+
+// Open opens a file; new files are readable by their owner and group alone.
+func (OS) Open(name string, flag int) (File, error) {
+	f, err := os.OpenFile(name, flag, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	return &osFile{f}, nil
+}
+
+// Stat describes what name leads to.
+func (OS) Stat(name string) (Info, error) {
+	fi, err := os.Stat(name)
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{Size: fi.Size(), Modified: fi.ModTime(), IsDir: fi.IsDir()}, nil
+}
+
+// Rename is rename(2).
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove is unlink(2) or rmdir(2).
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// Mkdir is mkdir(2).
+func (OS) Mkdir(name string) error { return os.Mkdir(name, 0o750) }
+
+// ReadDir lists the sorted names of a directory.
+func (OS) ReadDir(name string) ([]string, error) {
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, nil
+}
+
+// SyncDir is fsync(2) of the directory.
+func (OS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	_ = d.Close()
+	return err
+}
+
+// Space is statfs(2).
+func (OS) Space(name string) (Space, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(name, &s); err != nil {
+		return Space{}, &fs.PathError{Op: "statfs", Path: name, Err: err}
+	}
+	unit := int64(s.Frsize)
+	if unit == 0 {
+		unit = int64(s.Bsize)
+	}
+	return Space{
+		Total:    int64(s.Blocks) * unit,
+		Free:     int64(s.Bavail) * unit,
+		ReadOnly: s.Flags&unix.ST_RDONLY != 0,
+	}, nil
+}
+
+// osFile adds to *os.File what package disk asks for.
+type osFile struct{ *os.File }
+
+func (f *osFile) OSFile() *os.File { return f.File }
+
+func (f *osFile) Size() (int64, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return fi.Size(), nil
+}
+
+func (f *osFile) Sync() error {
+	err := f.control(func(fd int) error {
+		for {
+			if err := unix.Fdatasync(fd); err != unix.EINTR {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return &fs.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+func (f *osFile) Preallocate(n int64) {
+	_ = f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
+}
+
+func (f *osFile) StartWriteback(off, n int64) {
+	_ = f.control(func(fd int) error { return unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE) })
+}
+
+func (f *osFile) ReadAhead(off, n int64) {
+	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_WILLNEED) })
+}
+
+func (f *osFile) Forget(off, n int64) {
+	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED) })
+}
+
+// control calls with the descriptor while it cannot be closed.
+func (f *osFile) control(call func(fd int) error) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	if err := c.Control(func(fd uintptr) { inner = call(int(fd)) }); err != nil {
+		return err
+	}
+	return inner
+}

@@ -1,0 +1,78 @@
+// Package vfs is the seam between package disk and the operating system: the few calls that keeping
+// pieces needs, so that a test can put a disk in memory, make it fail in chosen ways, and cut its
+// power. [OS] is the real thing, [NewMemory] keeps all in memory and knows what was synced, [Faulty]
+// wraps either. Package vfstest has the suite that implementations pass.
+//
+// Names are slash-separated paths. Errors are those of the operating system, inside *fs.PathError:
+// errors.Is finds fs.ErrNotExist, fs.ErrExist, syscall.ENOSPC and so on. Nothing is retried here.
+package vfs
+
+import (
+	"os"
+	"time"
+)
+
+// FS is a tree of files. Methods may be called concurrently.
+type FS interface {
+	// Open opens a file with the flags of package os: O_RDONLY or O_RDWR, O_CREATE, O_EXCL, O_TRUNC.
+	Open(name string, flag int) (File, error)
+	// Stat describes a file or directory.
+	Stat(name string) (Info, error)
+	// Rename moves a file, replacing one that has the new name. It is atomic; it is durable when
+	// both directories were synced.
+	Rename(from, to string) error
+	// Remove removes a file or an empty directory. Who has the file open keeps it.
+	Remove(name string) error
+	// Mkdir makes a directory; fs.ErrExist if the name is taken.
+	Mkdir(name string) error
+	// ReadDir lists the names in a directory in byte order.
+	ReadDir(name string) ([]string, error)
+	// SyncDir makes the names in a directory durable.
+	SyncDir(name string) error
+	// Space describes the filesystem that holds name.
+	Space(name string) (Space, error)
+}
+
+// File is one open file. Methods may be called concurrently; Close ends all use.
+type File interface {
+	// ReadAt is io.ReaderAt: fewer bytes than asked only with an error, at the end io.EOF.
+	ReadAt(p []byte, off int64) (int, error)
+	// WriteAt is io.WriterAt. A gap before off reads as zeros.
+	WriteAt(p []byte, off int64) (int, error)
+	Truncate(size int64) error
+	Size() (int64, error)
+	// Sync makes content and size durable (fdatasync). After an error what was written may be lost
+	// although a later Sync succeeds: the file must be given up.
+	Sync() error
+	Close() error
+}
+
+// Hinter is a File that takes hints. Hints never fail: what is not supported is not done.
+type Hinter interface {
+	// Preallocate reserves room for the first n bytes without changing the size.
+	Preallocate(n int64)
+	// StartWriteback begins writing a dirty range to the device without waiting for it.
+	StartWriteback(off, n int64)
+	// ReadAhead begins reading a range into memory without waiting for it.
+	ReadAhead(off, n int64)
+	// Forget drops a clean range from memory, so that the next read comes from the device.
+	Forget(off, n int64)
+}
+
+// Backed is a File that is a file of the operating system: for sendfile and mmap.
+type Backed interface {
+	OSFile() *os.File
+}
+
+// Info describes a file.
+type Info struct {
+	Size     int64
+	Modified time.Time
+	IsDir    bool
+}
+
+// Space describes a filesystem, in bytes. Free is what an ordinary user may still write.
+type Space struct {
+	Total, Free int64
+	ReadOnly    bool
+}
