@@ -202,11 +202,16 @@ type Node interface {
 }
 
 // NodeOpen says how to open. With Piece the handle is one piece, for other nodes; without, the file.
+// A piece that the token permits to write is begun, or, once it is sealed, opened for reading.
 type NodeOpen struct {
 	Piece    bool
-	Index    uint8
-	Truncate bool // start a pending write over
+	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
+	Truncate bool  // start a pending write over
 }
+
+// BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the
+// piece of the content that an update begins from.
+const BasePiece uint8 = 0x80
 
 // File is one open file, or piece, at a node. Reads are verified: no byte that does not match its
 // page's checksum is ever returned. Methods may be called concurrently; Close ends all use.

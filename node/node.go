@@ -1,0 +1,141 @@
+// Package node is the storage node: it implements [hemera.Node] over the disks of one machine,
+// keeps its lease with the manager, reports, and does the background work it is ordered to.
+//
+// A node that cannot reach the manager goes on serving: reads need only a valid capability, and
+// writes wait at their commit.
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/disk"
+	"hemera/errs"
+	"hemera/transfer"
+)
+
+// Options say what a node is made of. Log and Workers have defaults.
+type Options struct {
+	Control hemera.Control
+	Peers   transfer.Peers
+	// Verify checks a token's signature and expiry and returns what it permits.
+	Verify func(token string) (hemera.Capability, error)
+	// SetKeys takes the capability keys that Verify shall know from now on.
+	SetKeys func([]hemera.Key)
+	// OpenDisk opens the disk at a path, making it one if it was none.
+	OpenDisk func(path string) (disk.Store, error)
+	// Disks are used besides those an admin attached earlier.
+	Disks []hemera.AttachDisk
+	// StateDir holds node.json: who the node is and which disks it has.
+	StateDir string
+	Addr     string // host:port of its xrd door, as clients and peers reach it
+	Zone     string
+	Version  string
+	Log      *slog.Logger
+	// Workers is how many orders run at once per disk.
+	Workers int
+}
+
+// Node is one storage node. Its methods may be called concurrently.
+type Node struct {
+	o       Options
+	state   *stateFile
+	disks   *disks
+	host    *transfer.Host
+	pending *transfer.Pending
+	meter   *meter
+	started time.Time
+
+	id      atomic.Uint32
+	epoch   atomic.Uint64 // the lease; zero before the first
+	born    atomic.Uint64 // the first lease of this process
+	manager atomic.Pointer[string]
+	orders  atomic.Int64 // done since the start
+
+	joinedOnce sync.Once
+	joined     chan struct{}
+}
+
+// New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
+// again; only an unusable state directory is an error.
+func New(o Options) (*Node, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Workers <= 0 {
+		o.Workers = 2
+	}
+	state, err := openState(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{o: o, state: state, meter: newMeter(), started: time.Now(), joined: make(chan struct{})}
+	n.id.Store(uint32(state.ID))
+	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	if err := n.disks.load(o.Disks); err != nil {
+		return nil, err
+	}
+	n.host = &transfer.Host{
+		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
+	}
+	n.pending = transfer.NewPending(n.host)
+	return n, nil
+}
+
+// ID is the node's id, zero before it first joined.
+func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
+
+// Joined is closed when the node has its first lease.
+func (n *Node) Joined() <-chan struct{} { return n.joined }
+
+// ManagerAddr is the manager's xrd door, "" before the node joined.
+func (n *Node) ManagerAddr() string {
+	if p := n.manager.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// Open opens what the token permits.
+func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+	c, err := n.o.Verify(token)
+	if err != nil {
+		return nil, errs.As(err, errs.Denied, "node.Open", "")
+	}
+	if o.Piece {
+		return n.pending.OpenPiece(c, o)
+	}
+	if c.Access != hemera.AccessRead && (len(c.Targets) == 0 || c.Targets[0].Node != n.ID()) {
+		return nil, errs.New(errs.Denied, "node.Open", c.Path, "another node is the head of this write")
+	}
+	return n.pending.Open(ctx, c, token, o)
+}
+
+// Status is what a node says of itself where it runs.
+type Status struct {
+	ID      hemera.NodeID
+	Epoch   uint64
+	Addr    string
+	Manager string
+	Disks   []hemera.NodeDisk
+	Stats   hemera.NodeStats
+	Pending int   // writes and pieces of writes not ended
+	Orders  int64 // done since the start
+}
+
+// Status describes the node now.
+func (n *Node) Status() Status {
+	return Status{
+		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.o.Addr, Manager: n.ManagerAddr(),
+		Disks: n.disks.report(), Stats: n.meter.last(n.started), Pending: n.pending.Len(), Orders: n.orders.Load(),
+	}
+}
+
+// Counters are the node's transfer counters.
+func (n *Node) Counters() *transfer.Counters { return &n.host.Counters }
+
+var _ hemera.Node = (*Node)(nil)

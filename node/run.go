@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Times of the control loop.
+const (
+	// callTimeout bounds a question to the manager that is answered at once, exchangeTimeout one
+	// that waits for orders.
+	callTimeout     = 10 * time.Second
+	exchangeTimeout = time.Minute
+	// rejoinMin and rejoinMax bound the pause between attempts to register.
+	rejoinMin = 100 * time.Millisecond
+	rejoinMax = 2 * time.Second
+	// expireInterval is how often disks look for abandoned pieces, retryInterval how often disks
+	// that are not there are tried again.
+	expireInterval = 10 * time.Minute
+	retryInterval  = 10 * time.Second
+)
+
+// errRejoin ends a session because the node's disks changed.
+var errRejoin = errors.New("the node's disks changed")
+
+// Run keeps the node in the cluster until ctx ends; then it gives up pending writes, closes the
+// disks and returns nil. It is called once.
+func (n *Node) Run(ctx context.Context) error {
+	var group errgroup.Group
+	group.Go(func() error { n.keep(ctx); return nil })
+	group.Go(func() error { n.expire(ctx); return nil })
+	_ = group.Wait()
+	n.pending.Settle(context.WithoutCancel(ctx))
+	n.host.Wait()
+	n.disks.close()
+	return nil
+}
+
+// keep registers, and registers anew whenever the lease is lost.
+func (n *Node) keep(ctx context.Context) {
+	pause := rejoinMin
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := n.session(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errRejoin):
+			n.o.Log.Info("registering anew", "why", err)
+			continue
+		case time.Since(began) > hemera.HeartbeatTimeout:
+			pause = rejoinMin // it worked for a while
+		}
+		n.o.Log.Warn("no lease from the manager", "again", pause, "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, rejoinMax)
+	}
+}
+
+// session is one lease: register, then report and work until something fails.
+func (n *Node) session(ctx context.Context) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
+		ID: n.ID(), Addr: n.o.Addr, Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(),
+	})
+	if err != nil {
+		return errs.Wrap(err, "node.Register", n.o.Addr)
+	}
+	if err := n.welcomed(welcome); err != nil {
+		return err
+	}
+	group, working := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.heartbeats(working, welcome.Epoch) })
+	group.Go(func() error { return n.work(working, welcome.Epoch) })
+	return group.Wait()
+}
+
+func (n *Node) welcomed(w hemera.NodeWelcome) error {
+	n.o.SetKeys(w.Keys)
+	if err := n.disks.named(w.ID, w.DiskIDs); err != nil {
+		return err
+	}
+	n.disks.headroom(w.Headroom)
+	n.id.Store(uint32(w.ID))
+	n.manager.Store(&w.ManagerAddr)
+	n.born.CompareAndSwap(0, w.Epoch)
+	n.epoch.Store(w.Epoch)
+	n.joinedOnce.Do(func() { close(n.joined) })
+	n.o.Log.Info("joined", "node", w.ID, "epoch", w.Epoch, "manager", w.ManagerAddr)
+	return nil
+}
+
+// heartbeats reports every interval, takes what came back, and tries missing disks again.
+func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
+	tick := time.NewTicker(hemera.HeartbeatInterval)
+	defer tick.Stop()
+	lastRetry := time.Now()
+	for {
+		report := hemera.NodeReport{Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
+		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
+		cancel()
+		if err != nil {
+			return errs.Wrap(err, "node.Heartbeat", n.o.Addr)
+		}
+		if len(reply.Keys) > 0 {
+			n.o.SetKeys(reply.Keys)
+		}
+		n.disks.headroom(reply.Headroom)
+		changed, err := n.disks.attach(reply.Attach, reply.Detach)
+		if err != nil {
+			n.o.Log.Error("the list of disks is not saved", "err", err)
+		}
+		if time.Since(lastRetry) >= retryInterval {
+			lastRetry = time.Now()
+			changed = n.disks.retry() || changed
+		}
+		if changed {
+			return errRejoin
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// expire removes abandoned pieces now and then.
+func (n *Node) expire(ctx context.Context) {
+	tick := time.NewTicker(expireInterval)
+	defer tick.Stop()
+	for {
+		for _, s := range n.disks.stores() {
+			removed, err := s.Expire(hemera.UnsealedLifetime)
+			if removed > 0 || err != nil {
+				n.o.Log.Info("abandoned pieces removed", "disk", s.Status().Path, "removed", removed, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

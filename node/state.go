@@ -1,0 +1,85 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// state is node.json: what a node must know of itself before it reaches the manager.
+type state struct {
+	ID    hemera.NodeID `json:"id"`
+	Disks []knownDisk   `json:"disks"`
+}
+
+// knownDisk is a disk the node was given, there or not.
+type knownDisk struct {
+	Path  string        `json:"path"`
+	Space string        `json:"space,omitempty"`
+	UUID  string        `json:"uuid,omitempty"`
+	ID    hemera.DiskID `json:"id,omitempty"`
+}
+
+// stateFile is node.json and its content as last saved.
+type stateFile struct {
+	state
+	path string
+}
+
+func openState(dir string) (*stateFile, error) {
+	s := &stateFile{path: filepath.Join(dir, "node.json")}
+	text, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, errs.Wrap(err, "node.New: make", dir)
+		}
+		return s, nil
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "node.New: read", s.path)
+	}
+	if err := json.Unmarshal(text, &s.state); err != nil {
+		e := errs.New(errs.Invalid, "node.New: read", s.path, "not a node's state")
+		e.Cause = err
+		return nil, e.WithRemedy("restore the file, or remove it and join again: the disks keep their identity")
+	}
+	return s, nil
+}
+
+// save makes the state durable: written aside, synced, renamed over.
+func (s *stateFile) save() error {
+	text, err := json.MarshalIndent(s.state, "", "  ")
+	if err != nil {
+		return errs.Wrap(err, "node.Save", s.path)
+	}
+	if err := replaceFile(s.path, append(text, '\n')); err != nil {
+		return errs.Wrap(err, "node.Save", s.path)
+	}
+	return nil
+}
+
+func replaceFile(path string, text []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,229 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Close seals every piece, moves lost ones to other disks, and commits. Nil: durable and visible.
+// A Timeout or Unavailable error means that all is sealed but the manager did not answer within
+// [CommitPatience]; the content may be visible, and Close may be called again. After any other
+// error nothing is visible and no piece is left. Close again answers as before.
+//
+// It is not ended by ctx: a client that goes away in the middle finds the answer when it comes back.
+func (w *Writer) Close(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return w.result
+	}
+	ctx = context.WithoutCancel(ctx)
+	if w.request == nil {
+		if done, err := w.seal(ctx); done || err != nil {
+			return w.end(ctx, err)
+		}
+	}
+	err := w.commit(ctx)
+	if err != nil && retriable(err) {
+		return err
+	}
+	return w.end(ctx, err)
+}
+
+// end records the result; a failed write leaves nothing behind.
+func (w *Writer) end(ctx context.Context, err error) error {
+	w.dropBase()
+	w.done, w.result = true, err
+	if err != nil {
+		w.discard(ctx)
+	}
+	w.cancel()
+	return err
+}
+
+// Abort gives the write up: its pieces are removed and its lock at the manager is freed. A write
+// that is already committed, or whose commit may have happened, is left as it is.
+func (w *Writer) Abort(ctx context.Context) error {
+	w.cancel() // frees writers that wait for a peer
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done || w.request != nil {
+		return nil
+	}
+	w.broken = badHandle("transfer.Write", subject(&w.cap))
+	_ = w.end(context.WithoutCancel(ctx), w.broken)
+	return nil
+}
+
+// undecided reports whether the commit may or may not have happened.
+func (w *Writer) undecided() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.done && w.request != nil
+}
+
+// discard removes every piece and tells the manager.
+func (w *Writer) discard(ctx context.Context) {
+	var wg sync.WaitGroup
+	for i, pc := range w.pieces {
+		if pc.out != nil && w.ledger.states[i] != failed {
+			wg.Go(pc.out.Abort)
+		}
+	}
+	wg.Wait()
+	w.host.Counters.Aborts.Add(1)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := w.host.Control.Abort(ctx, w.token); err != nil {
+		w.host.Log.Info("the manager was not told of an abort", "path", w.cap.Path, "trace", w.cap.Trace, "err", err)
+	}
+}
+
+// seal brings the write to where only the commit is missing, in w.request. done: nothing changed,
+// so that there is nothing to commit.
+func (w *Writer) seal(ctx context.Context) (done bool, err error) {
+	if w.broken != nil {
+		return false, w.broken
+	}
+	if w.cap.Access == hemera.AccessUpdate && !w.changed && len(w.xattrs) == 0 {
+		w.discard(ctx) // frees the lock; there are no pieces
+		return true, nil
+	}
+	if w.base != nil { // attributes alone make a new generation too
+		if err := w.begin(w.size); err != nil {
+			return false, err
+		}
+	}
+	if w.size == 0 {
+		w.dropPieces()
+	}
+	sums, err := w.sums.finish(w.size, pendingSource{w})
+	if err != nil {
+		return false, errs.Wrap(err, "transfer.Close: read back", subject(&w.cap))
+	}
+	info := hemera.SealInfo{FileSize: w.size, Checksums: sums, Sync: w.cap.Sync}
+	if w.pieces != nil {
+		if err := w.sealPieces(ctx, info); err != nil {
+			return false, err
+		}
+	}
+	w.request = &hemera.CommitRequest{
+		Token: w.token, Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now(), Xattrs: w.xattrs,
+	}
+	return false, nil
+}
+
+// dropPieces removes the pieces of a file that turned out empty.
+func (w *Writer) dropPieces() {
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] == live {
+			pc.out.Abort()
+		}
+	}
+	w.pieces = nil
+}
+
+// sealPieces takes the ledger's steps until the commit may be made.
+func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
+	for {
+		switch w.ledger.next() {
+		case stepSeal:
+			if err := w.fanOut(func(pc *piece) error { return pc.out.Seal(ctx, info) }, nil); err != nil {
+				return err
+			}
+			for i, s := range w.ledger.states {
+				if s == live {
+					w.ledger.states[i] = sealed
+				}
+			}
+		case stepReplace:
+			if w.replace(ctx) {
+				w.restore(ctx, info)
+			}
+		case stepCommit:
+			if w.ledger.count(failed) > 0 {
+				w.host.Counters.Short.Add(1)
+			}
+			return nil
+		case stepFail:
+			return w.short()
+		}
+	}
+}
+
+// short is the error of a close that cannot reach the layout's minimum.
+func (w *Writer) short() error {
+	_ = w.fail("transfer.Close")
+	e := errs.New(errs.KindOf(w.broken), "transfer.Close", subject(&w.cap), "too few pieces could be sealed")
+	e.Cause = w.broken
+	w.broken = e.WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
+	return w.broken
+}
+
+// restore copies the content of a sealed piece to every piece that was given another disk.
+func (w *Writer) restore(ctx context.Context, info hemera.SealInfo) {
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] != failed || pc.err != nil {
+			continue
+		}
+		if err := w.restoreOne(ctx, pc, info); err != nil {
+			w.lose(i, err)
+			continue
+		}
+		w.ledger.states[i] = sealed
+	}
+}
+
+func (w *Writer) restoreOne(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+	c := w.cap
+	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
+	for i, other := range w.pieces {
+		if w.ledger.states[i] == sealed {
+			c.Targets = append(c.Targets, other.target)
+		}
+	}
+	src := w.host.newReader(c, w.token)
+	defer src.Close()
+	made, err := w.host.create(ctx, &w.cap, w.token, pc.target)
+	if err != nil {
+		return err
+	}
+	*pc = *made
+	if _, err := copyPages(ctx, pc.out, src, info.FileSize); err != nil {
+		return err
+	}
+	return pc.out.Seal(ctx, info)
+}
+
+func (w *Writer) sealedPieces() []hemera.Piece {
+	var list []hemera.Piece
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] == sealed {
+			list = append(list, hemera.Piece{Index: pc.target.Index, Disk: pc.target.Disk})
+		}
+	}
+	return list
+}
+
+// commit asks the manager until it answers or patience ends.
+func (w *Writer) commit(ctx context.Context) error {
+	deadline := time.Now().Add(w.host.patience())
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		_, err := w.host.Control.Commit(call, *w.request)
+		cancel()
+		if err == nil {
+			w.host.Counters.Commits.Add(1)
+			return nil
+		}
+		if !retriable(err) || time.Now().Add(pause).After(deadline) {
+			return errs.Wrap(err, "transfer.Commit", subject(&w.cap))
+		}
+		w.host.Log.Info("commit waits for the manager", "path", w.cap.Path, "trace", w.cap.Trace, "err", err)
+		time.Sleep(pause)
+	}
+}

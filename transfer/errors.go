@@ -1,0 +1,31 @@
+package transfer
+
+import (
+	"fmt"
+
+	"hemera"
+	"hemera/errs"
+)
+
+func sizeMismatch(op, subject string, got, want int64) error {
+	return errs.New(errs.Corrupt, op, subject, fmt.Sprintf("the piece has %d bytes, the file %d", got, want))
+}
+
+func badHandle(op, subject string) error {
+	return errs.New(errs.BadHandle, op, subject, "the handle is closed")
+}
+
+func readOnly(op, subject string) error {
+	return errs.New(errs.Denied, op, subject, "the handle is open for reading")
+}
+
+// checkRange refuses offsets no file can have.
+func checkRange(op, subject string, off int64, n int) error {
+	switch {
+	case off < 0:
+		return errs.New(errs.Invalid, op, subject, fmt.Sprintf("offset %d is negative", off))
+	case off > hemera.FileSizeMax-int64(n):
+		return errs.New(errs.TooLarge, op, subject, fmt.Sprintf("a file has at most %d bytes", int64(hemera.FileSizeMax)))
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package transfer
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// begin makes the pieces, if there are none yet, and fills them with the first keep bytes of the
+// base. Targets that cannot even begin are replaced at once, while there is nothing to copy.
+func (w *Writer) begin(keep int64) error {
+	w.changed = true
+	if w.pieces != nil {
+		return nil
+	}
+	w.pieces = make([]*piece, len(w.cap.Targets))
+	for i, t := range w.cap.Targets {
+		w.pieces[i] = &piece{target: t}
+	}
+	w.createPieces(live)
+	if w.ledger.count(failed) > 0 && w.replace(w.ctx) {
+		w.createPieces(failed)
+	}
+	if !w.ledger.writable() {
+		return w.fail("transfer.Write")
+	}
+	if w.base == nil || keep == 0 {
+		w.dropBase()
+		return nil
+	}
+	return w.copyBase(keep)
+}
+
+// createPieces creates every piece in the state, all at once.
+func (w *Writer) createPieces(which state) {
+	var wg sync.WaitGroup
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] != which {
+			continue
+		}
+		wg.Go(func() {
+			made, err := w.host.create(w.ctx, &w.cap, w.token, pc.target)
+			if err != nil {
+				pc.err = err
+				return
+			}
+			*pc = *made
+		})
+	}
+	wg.Wait()
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] != which {
+			continue
+		}
+		w.ledger.states[i] = live
+		if pc.err != nil {
+			w.lose(i, pc.err)
+		}
+	}
+}
+
+// fanOut does the same to every live piece at once, pieces on other nodes in goroutines of their
+// own, and runs meanwhile beside them. A piece whose call fails is lost; fanOut fails when no live
+// piece is left.
+func (w *Writer) fanOut(do func(*piece) error, meanwhile func()) error {
+	errsOf := make([]error, len(w.pieces))
+	var wg sync.WaitGroup
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] == live && pc.local == nil {
+			wg.Go(func() { errsOf[i] = do(pc) })
+		}
+	}
+	if meanwhile != nil {
+		meanwhile()
+	}
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] == live && pc.local != nil {
+			errsOf[i] = do(pc)
+		}
+	}
+	wg.Wait()
+	for i, err := range errsOf {
+		if err != nil {
+			w.lose(i, err)
+		}
+	}
+	if !w.ledger.writable() {
+		return w.fail("transfer.Write")
+	}
+	return nil
+}
+
+// lose gives a piece up; its node removes what is there of it.
+func (w *Writer) lose(i int, err error) {
+	pc := w.pieces[i]
+	w.ledger.states[i] = failed
+	pc.err = err
+	if out := pc.out; out != nil {
+		w.host.work.Go(out.Abort)
+	}
+	pc.out, pc.local = nil, nil
+	w.host.Log.Warn("piece of a write lost", "path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace,
+		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "err", err)
+}
+
+// fail ends the write for good: no piece holds its content.
+func (w *Writer) fail(op string) error {
+	var cause error
+	for _, pc := range w.pieces {
+		if pc.err != nil {
+			cause = pc.err
+			break
+		}
+	}
+	kind := errs.Unavailable
+	if cause != nil {
+		kind = errs.KindOf(cause)
+	}
+	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(&w.cap), Text: "every piece of the write failed", Cause: cause}).
+		WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
+	return w.broken
+}
+
+// replace asks the manager for other disks in the places of the failed pieces and reports whether
+// there are any. Pieces whose target did not change stay failed.
+func (w *Writer) replace(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	w.ledger.rounds++
+	var lost []hemera.DiskID
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] == failed {
+			lost = append(lost, pc.target.Disk)
+		}
+	}
+	grant, err := w.host.Control.Replace(ctx, w.token, lost)
+	if err != nil {
+		w.ledger.denied = true
+		w.host.Log.Warn("no other disk for lost pieces", "path", w.cap.Path, "trace", w.cap.Trace, "disks", lost, "err", err)
+		return false
+	}
+	w.token = grant.Token
+	found := false
+	for i, pc := range w.pieces {
+		if w.ledger.states[i] != failed {
+			continue
+		}
+		for _, t := range grant.Cap.Targets {
+			if t.Index == pc.target.Index && t.Disk != pc.target.Disk {
+				w.pieces[i] = &piece{target: t}
+				w.host.Counters.Replaced.Add(1)
+				found = true
+			}
+		}
+	}
+	w.ledger.denied = !found
+	w.host.Log.Log(ctx, slog.LevelInfo, "lost pieces moved", "path", w.cap.Path, "trace", w.cap.Trace, "disks", lost)
+	return found
+}

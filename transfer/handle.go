@@ -1,0 +1,197 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Open opens the whole file that a verified capability permits, at its head or where it is read.
+func (t *Pending) Open(ctx context.Context, c hemera.Capability, token string, o hemera.NodeOpen) (hemera.File, error) {
+	if c.Access == hemera.AccessRead {
+		r, err := t.host.OpenReader(c, token)
+		if err != nil {
+			return nil, err
+		}
+		return &readHandle{Reader: r}, nil
+	}
+	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
+	if past, ok := t.past(key); ok && (past.committed || !o.Truncate) {
+		if past.committed {
+			return &committedHandle{info: past.info}, nil
+		}
+		return nil, lostWrite(&c)
+	}
+	if c.Epoch != 0 && c.Epoch < t.host.Born() && !o.Truncate && !t.known(key) {
+		return nil, lostWrite(&c)
+	}
+	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c, token) })
+	if err != nil {
+		return nil, err
+	}
+	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
+	h.open.Store(true)
+	if o.Truncate {
+		if err := h.Truncate(0); err != nil {
+			h.Detach()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// lostWrite refuses to go on with a write whose earlier content is not here.
+func lostWrite(c *hemera.Capability) error {
+	return errs.New(errs.Conflict, "transfer.Open", subject(c), "the pending write was given up, its content is lost").
+		WithRemedy("write the file again from its beginning")
+}
+
+// writeHandle is one client's hold on a pending write.
+type writeHandle struct {
+	*Writer
+	table *Pending
+	entry *entry
+	open  atomic.Bool
+}
+
+var (
+	_ hemera.File        = (*writeHandle)(nil)
+	_ hemera.Detacher    = (*writeHandle)(nil)
+	_ hemera.Aborter     = (*writeHandle)(nil)
+	_ hemera.XattrSetter = (*writeHandle)(nil)
+)
+
+// ReadAt reads pending content.
+func (h *writeHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
+
+// WriteAt writes without checksums of the caller's.
+func (h *writeHandle) WriteAt(p []byte, off int64) error { return h.WritePages(p, nil, off) }
+
+// WritePages writes through this handle while it is open.
+func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
+	if !h.open.Load() {
+		return badHandle("transfer.Write", subject(&h.cap))
+	}
+	return h.Writer.WritePages(p, sums, off)
+}
+
+// Truncate sets the size through this handle while it is open.
+func (h *writeHandle) Truncate(size int64) error {
+	if !h.open.Load() {
+		return badHandle("transfer.Truncate", subject(&h.cap))
+	}
+	return h.Writer.Truncate(size)
+}
+
+// Detach keeps the write for its client to come back.
+func (h *writeHandle) Detach() {
+	if h.open.CompareAndSwap(true, false) {
+		h.table.detach(h.entry)
+	}
+}
+
+// Close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that
+// was detached.
+func (h *writeHandle) Close(ctx context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.Close", subject(&h.cap))
+	}
+	err := h.Writer.Close(ctx)
+	switch {
+	case err == nil:
+		info := h.Info()
+		h.table.finish(h.entry, &info)
+	case !h.undecided():
+		h.table.finish(h.entry, nil)
+	}
+	h.table.detach(h.entry)
+	return err
+}
+
+// Abort gives the write up.
+func (h *writeHandle) Abort(ctx context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.Abort", subject(&h.cap))
+	}
+	err := h.Writer.Abort(ctx)
+	if !h.undecided() {
+		h.table.finish(h.entry, nil)
+	}
+	h.table.detach(h.entry)
+	return err
+}
+
+// expire gives the write up, or asks a last time whether it was committed.
+func (w *Writer) expire(ctx context.Context) {
+	if w.undecided() {
+		if err := w.Close(ctx); err != nil {
+			w.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
+				"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+		}
+		return
+	}
+	_ = w.Abort(ctx)
+}
+
+// readHandle is a Reader as a file.
+type readHandle struct{ *Reader }
+
+// ReadAt is ReadPages without sums.
+func (h *readHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
+
+// WriteAt is refused, as are the other changes.
+func (h *readHandle) WriteAt([]byte, int64) error {
+	return readOnly("transfer.Write", subject(&h.cap))
+}
+
+// WritePages is refused.
+func (h *readHandle) WritePages([]byte, []uint32, int64) error {
+	return readOnly("transfer.Write", subject(&h.cap))
+}
+
+// Truncate is refused.
+func (h *readHandle) Truncate(int64) error { return readOnly("transfer.Truncate", subject(&h.cap)) }
+
+// Sync has nothing to do.
+func (h *readHandle) Sync(context.Context) error { return nil }
+
+// Close ends all use.
+func (h *readHandle) Close(context.Context) error {
+	h.Reader.Close()
+	return nil
+}
+
+// Sendfiler is a File that can offer its bytes for sendfile: ok only when every page of the range
+// was verified a moment ago and is still in memory.
+type Sendfiler interface {
+	Verified(off, n int64) (f *os.File, ok bool)
+}
+
+var _ Sendfiler = (*readHandle)(nil)
+
+// committedHandle answers a client that did not hear that its close succeeded.
+type committedHandle struct{ info hemera.FileInfo }
+
+var errCommitted = errors.New("the write is committed; open the file again")
+
+func (h *committedHandle) refuse(op string) error {
+	return errs.As(errCommitted, errs.BadHandle, op, h.info.Path)
+}
+
+func (h *committedHandle) ReadAt([]byte, int64) (int, error) { return 0, h.refuse("transfer.Read") }
+
+func (h *committedHandle) ReadPages([]byte, []uint32, int64) (int, error) {
+	return 0, h.refuse("transfer.Read")
+}
+func (h *committedHandle) WriteAt([]byte, int64) error { return h.refuse("transfer.Write") }
+func (h *committedHandle) WritePages([]byte, []uint32, int64) error {
+	return h.refuse("transfer.Write")
+}
+func (h *committedHandle) Truncate(int64) error        { return h.refuse("transfer.Truncate") }
+func (h *committedHandle) Sync(context.Context) error  { return nil }
+func (h *committedHandle) Info() hemera.FileInfo       { return h.info }
+func (h *committedHandle) Close(context.Context) error { return nil }

@@ -1,0 +1,197 @@
+package transfer
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/disk"
+	"hemera/errs"
+)
+
+// Job is background work on one local piece.
+type Job struct {
+	Piece hemera.PieceID
+	Disk  disk.Store
+	// Cap and Token are a capability to read the content; Sources are where its pieces are.
+	Cap     hemera.Capability
+	Token   string
+	Sources []hemera.Target
+}
+
+// check refuses a job whose capability is for something else.
+func (j *Job) check() error {
+	if j.Cap.Access != hemera.AccessRead || j.Cap.File != j.Piece.File || j.Cap.Gen != j.Piece.Gen {
+		return errs.New(errs.Invalid, "transfer.Job", j.Piece.String(), "the capability is not for reading this content")
+	}
+	return nil
+}
+
+// source opens the job's sources as one: a bad page of one is taken from another.
+func (h *Host) source(j *Job) (*Reader, error) {
+	c := j.Cap
+	c.Targets = j.Sources
+	return h.OpenReader(c, j.Token)
+}
+
+// Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same
+// footer; it returns the bytes copied. Every page is checked on the way, and the whole content
+// against the committed CRC32C. A piece that is there already and right is success.
+func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
+	if err := j.check(); err != nil {
+		return 0, err
+	}
+	if r, err := j.Disk.Open(j.Piece); err == nil {
+		err := checkFooter(r.Stat(), j.Piece, &j.Cap)
+		_ = r.Close()
+		if err == nil {
+			return 0, nil
+		}
+	}
+	src, err := h.source(&j)
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	// What is there under the name is not right, and the content is to be had elsewhere.
+	if err := j.Disk.Remove(j.Piece); err != nil {
+		return 0, err
+	}
+	w, err := j.Disk.Create(j.Piece, createOptions(&j.Cap))
+	if err != nil {
+		return 0, err
+	}
+	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
+	if err := h.copySealed(ctx, dst, src, &j.Cap); err != nil {
+		dst.Abort()
+		return 0, err
+	}
+	return j.Cap.Size, nil
+}
+
+func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {
+	crc, err := copyPages(ctx, dst, src, c.Size)
+	if err != nil {
+		return err
+	}
+	got := crcChecksum(crc)
+	if want, ok := hemera.FindChecksum(c.Sums, hemera.CRC32C); ok && want != got {
+		h.Counters.ChecksumErrors.Add(1)
+		return errs.New(errs.Corrupt, "transfer.Copy", subject(c), "the content has "+got.String()+", the namespace says "+want.String())
+	}
+	return dst.Seal(ctx, hemera.SealInfo{FileSize: c.Size, Checksums: c.Sums, Sync: true})
+}
+
+// Verified is what a look at every page of a piece found.
+type Verified struct {
+	Stat hemera.PieceStat
+	Bad  []int64 // offsets of bad pages
+	Sums []hemera.Checksum
+}
+
+// Verify reads the whole piece. With a kind, it also computes that checksum of the content, if no
+// page is bad; one that differs from the footer's is Corrupt.
+func (h *Host) Verify(store disk.Store, id hemera.PieceID, kind hemera.ChecksumKind) (Verified, error) {
+	r, err := store.Open(id)
+	if err != nil {
+		return Verified{}, err
+	}
+	defer r.Close()
+	v := Verified{Stat: r.Stat()}
+	v.Bad, err = r.Verify()
+	h.Counters.ChecksumErrors.Add(int64(len(v.Bad)))
+	if err != nil || kind == hemera.ChecksumNone || len(v.Bad) > 0 {
+		return v, err
+	}
+	sums, err := newStreamSums([]hemera.ChecksumKind{kind})
+	if err != nil {
+		return v, errs.As(err, errs.Invalid, "transfer.Verify", id.String())
+	}
+	if v.Sums, err = sums.finish(v.Stat.Size, r); err != nil {
+		return v, err
+	}
+	for _, got := range v.Sums {
+		if want, ok := hemera.FindChecksum(v.Stat.Checksums, got.Kind); ok && want != got {
+			return v, errs.New(errs.Corrupt, "transfer.Verify", id.String(), "the content has "+got.String()+", the footer says "+want.String())
+		}
+	}
+	return v, nil
+}
+
+// Repair makes a piece good again: bad pages are rewritten from the sources; a piece that is not
+// there, has no good footer, or whose page checksums are bad is copied anew. It returns the pages
+// repaired.
+func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
+	if err := j.check(); err != nil {
+		return 0, err
+	}
+	pages, err := h.repairPages(ctx, &j)
+	h.Counters.Repairs.Add(pages)
+	if err == nil {
+		return pages, nil
+	}
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Corrupt:
+	default:
+		return pages, err
+	}
+	bytes, err := h.recopy(ctx, j)
+	if err != nil {
+		h.Counters.RepairsFailed.Add(1)
+		return pages, err
+	}
+	copied := (bytes + hemera.PageSize - 1) / hemera.PageSize
+	h.Counters.Repairs.Add(copied)
+	return pages + copied, nil
+}
+
+// recopy replaces a piece that pages cannot mend, once a source is known to be good.
+func (h *Host) recopy(ctx context.Context, j Job) (int64, error) {
+	src, err := h.source(&j)
+	if err != nil {
+		return 0, err
+	}
+	src.Close()
+	if err := j.Disk.Remove(j.Piece); err != nil {
+		return 0, err
+	}
+	return h.Copy(ctx, j)
+}
+
+// repairPages rewrites bad pages until a look finds none. Corrupt when pages stay bad or the
+// footer is not that of the content.
+func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
+	var repaired int64
+	var src *Reader
+	for {
+		v, err := h.Verify(j.Disk, j.Piece, hemera.ChecksumNone)
+		if err != nil {
+			return repaired, err
+		}
+		if err := checkFooter(v.Stat, j.Piece, &j.Cap); err != nil {
+			return repaired, err
+		}
+		if len(v.Bad) == 0 {
+			return repaired, nil
+		}
+		if src == nil {
+			if src, err = h.source(j); err != nil {
+				return repaired, err
+			}
+			defer src.Close()
+		}
+		for _, off := range v.Bad {
+			if err := ctx.Err(); err != nil {
+				return repaired, errs.Wrap(err, "transfer.Repair", j.Piece.String())
+			}
+			off -= off % hemera.PageSize
+			page := make([]byte, min(hemera.PageSize, v.Stat.Size-off))
+			if err := readFull(src, page, nil, off); err != nil {
+				return repaired, errs.As(err, errs.NoReplicas, "transfer.Repair", j.Piece.String())
+			}
+			if err := j.Disk.RepairPages(j.Piece, page, off); err != nil {
+				return repaired, err
+			}
+			repaired++
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Limits of [Pending].
+const (
+	// PendingMax is how many writes and pieces of writes one node keeps pending.
+	PendingMax = 1 << 16
+	// endedMax is how many ended writes are remembered, so that a close whose answer was lost can
+	// be asked again.
+	endedMax = 1 << 16
+)
+
+// Pending is a node's writes that are not ended: a client that lost its connection finds its write
+// again by the same capability. A write that no handle holds is given up after
+// [hemera.PendingHold].
+type Pending struct {
+	host *Host
+
+	mu      sync.Mutex // guards all below and the marked fields of entries
+	entries map[pendingKey]*entry
+	ended   map[pendingKey]ended
+	order   []pendingKey // of ended, oldest first
+}
+
+// pendingKey names one write, or one piece of it: the same for a capability and those signed to
+// replace it.
+type pendingKey struct {
+	piece hemera.PieceID
+	whole bool
+	nonce uint64
+}
+
+// ended is what is remembered of a write.
+type ended struct {
+	committed bool
+	info      hemera.FileInfo
+}
+
+// work is what is pending: a [Writer] or a piece.
+type work interface {
+	// expire gives the work up, or settles it when it can no longer be given up.
+	expire(ctx context.Context)
+}
+
+// entry is one pending work and who holds it.
+type entry struct {
+	key  pendingKey
+	once sync.Once
+	work work
+	err  error
+
+	refs  int // guarded by Pending.mu, as are those below
+	gone  bool
+	timer *time.Timer
+}
+
+// NewPending makes an empty table.
+func NewPending(h *Host) *Pending {
+	return &Pending{host: h, entries: map[pendingKey]*entry{}, ended: map[pendingKey]ended{}}
+}
+
+// Len is how many works are pending.
+func (t *Pending) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.entries)
+}
+
+// attach takes the entry with the key, making its work if it is new. Overloaded at [PendingMax].
+func (t *Pending) attach(key pendingKey, begin func() (work, error)) (*entry, error) {
+	t.mu.Lock()
+	e := t.entries[key]
+	if e == nil {
+		if len(t.entries) >= PendingMax {
+			t.mu.Unlock()
+			return nil, errs.New(errs.Overloaded, "transfer.Open", key.piece.String(), "too many pending writes on this node")
+		}
+		e = &entry{key: key}
+		t.entries[key] = e
+	}
+	e.refs++
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	t.mu.Unlock()
+	e.once.Do(func() { e.work, e.err = begin() })
+	if e.err != nil {
+		t.finish(e, nil)
+		return nil, e.err
+	}
+	return e, nil
+}
+
+// detach lets go of an entry; the last to do so starts its hold.
+func (t *Pending) detach(e *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.refs--
+	if e.refs == 0 && !e.gone {
+		e.timer = time.AfterFunc(hemera.PendingHold, func() { t.expire(e) })
+	}
+}
+
+// expire gives up what nobody came back for.
+func (t *Pending) expire(e *entry) {
+	t.mu.Lock()
+	if e.refs > 0 || e.gone {
+		t.mu.Unlock()
+		return
+	}
+	t.remove(e)
+	t.remember(e.key, ended{})
+	t.mu.Unlock()
+	t.host.Log.Info("pending write given up", "piece", e.key.piece.String(), "held", hemera.PendingHold)
+	e.work.expire(context.Background())
+}
+
+// finish takes an entry off the table; info, if not nil, is what was committed.
+func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.gone {
+		return
+	}
+	t.remove(e)
+	if e.work == nil {
+		return // it never began
+	}
+	if info != nil {
+		t.remember(e.key, ended{committed: true, info: *info})
+	} else {
+		t.remember(e.key, ended{})
+	}
+}
+
+func (t *Pending) remove(e *entry) {
+	e.gone = true
+	if t.entries[e.key] == e {
+		delete(t.entries, e.key)
+	}
+}
+
+func (t *Pending) remember(key pendingKey, what ended) {
+	if !key.whole {
+		return // a head never comes back to a piece it ended
+	}
+	if _, known := t.ended[key]; !known {
+		t.order = append(t.order, key)
+	}
+	t.ended[key] = what
+	if len(t.order) > endedMax {
+		delete(t.ended, t.order[0])
+		t.order = t.order[1:]
+	}
+}
+
+// past is what is remembered of an ended write.
+func (t *Pending) past(key pendingKey) (ended, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.entries[key] != nil {
+		return ended{}, false
+	}
+	e, ok := t.ended[key]
+	return e, ok
+}
+
+// known reports whether the write is pending here.
+func (t *Pending) known(key pendingKey) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.entries[key] != nil
+}
+
+// Settle gives up everything that is pending, as a node does before it stops in good order; works
+// whose commit may have happened are asked about once more.
+func (t *Pending) Settle(ctx context.Context) {
+	t.mu.Lock()
+	var all []*entry
+	for _, e := range t.entries {
+		all = append(all, e)
+		t.remove(e)
+	}
+	t.mu.Unlock()
+	for _, e := range all {
+		if e.work != nil {
+			e.work.expire(ctx)
+		}
+	}
+}

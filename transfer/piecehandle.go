@@ -1,0 +1,297 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/disk"
+	"hemera/errs"
+)
+
+// OpenPiece opens one piece of the file on this node, for the head of its write or for whoever
+// copies it. With a capability for writing it begins the piece, or comes back to it while pending;
+// a sealed piece opens for reading. Denied when the capability has no such piece on this node.
+func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File, error) {
+	if o.Index >= hemera.BasePiece {
+		if c.Base == nil {
+			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
+		}
+		base := c
+		base.Gen, base.Size, base.Sums, base.Targets = c.Base.Gen, c.Base.Size, nil, c.Base.Pieces
+		return t.openSealed(&base, o.Index-hemera.BasePiece)
+	}
+	if c.Access == hemera.AccessRead {
+		return t.openSealed(&c, o.Index)
+	}
+	target, err := t.host.target(&c, o.Index)
+	if err != nil {
+		return nil, err
+	}
+	key := pendingKey{piece: pieceID(&c, o.Index), nonce: c.Nonce}
+	e, err := t.attach(key, func() (work, error) { return t.host.beginPiece(&c, target) })
+	if errs.KindOf(err) == errs.Exists {
+		return t.openOwn(&c, target)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e}
+	h.open.Store(true)
+	if o.Truncate {
+		if err := h.Truncate(0); err != nil {
+			h.Detach()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// target finds the capability's piece with the index among those on this node.
+func (h *Host) target(c *hemera.Capability, index uint8) (hemera.Target, error) {
+	for _, t := range c.Targets {
+		if t.Index == index && h.local(t) {
+			return t, nil
+		}
+	}
+	return hemera.Target{}, errs.New(errs.Denied, "transfer.OpenPiece", subject(c), "the capability has no such piece on this node")
+}
+
+// openSealed opens a committed piece for reading.
+func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.File, error) {
+	target, err := t.host.target(c, index)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.host.openPiece(c, target)
+	if err != nil {
+		return nil, err
+	}
+	return &sealedHandle{Reader: r, cap: *c}, nil
+}
+
+// openOwn opens the sealed piece of a write that is not committed yet: its size is not known to
+// the capability.
+func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.File, error) {
+	store, err := t.host.store(target)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Open(pieceID(c, target.Index))
+	if err != nil {
+		return nil, err
+	}
+	return &sealedHandle{Reader: r, cap: *c}, nil
+}
+
+// pendingPiece is one piece on this node whose head is elsewhere.
+type pendingPiece struct {
+	store disk.Store
+	id    hemera.PieceID
+	cap   hemera.Capability
+
+	mu     sync.RWMutex // shared by reads and writes, exclusive for what ends the piece
+	w      disk.Writer  // nil once ended
+	stat   *hemera.PieceStat
+	counts *Counters
+}
+
+func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
+	store, err := h.store(target)
+	if err != nil {
+		return nil, err
+	}
+	id := pieceID(c, target.Index)
+	w, err := store.Create(id, createOptions(c))
+	if err != nil {
+		return nil, err
+	}
+	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters}, nil
+}
+
+// expire removes the piece unless it is sealed: what is sealed may be committed.
+func (p *pendingPiece) expire(context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil {
+		_ = p.w.Abort()
+		p.w = nil
+	}
+}
+
+// pieceHandle is the head's hold on a piece.
+type pieceHandle struct {
+	*pendingPiece
+	table *Pending
+	entry *entry
+	open  atomic.Bool
+}
+
+var (
+	_ hemera.File     = (*pieceHandle)(nil)
+	_ hemera.Sealer   = (*pieceHandle)(nil)
+	_ hemera.Aborter  = (*pieceHandle)(nil)
+	_ hemera.Detacher = (*pieceHandle)(nil)
+)
+
+// do runs one call on the pending piece.
+func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if !h.open.Load() || h.w == nil {
+		return badHandle(op, h.id.String())
+	}
+	return call(h.w)
+}
+
+// ReadAt is ReadPages without sums.
+func (h *pieceHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
+
+// ReadPages reads pending content.
+func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
+	err = h.do("transfer.ReadPiece", func(w disk.Writer) (err error) {
+		n, err = w.ReadPages(p, sums, off)
+		return err
+	})
+	return n, err
+}
+
+// WriteAt writes without the head's checksums.
+func (h *pieceHandle) WriteAt(p []byte, off int64) error { return h.WritePages(p, nil, off) }
+
+// WritePages writes into the pending piece.
+func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
+	if err := checkRange("transfer.WritePiece", h.id.String(), off, len(p)); err != nil {
+		return err
+	}
+	h.counts.WriteBytes.Add(int64(len(p)))
+	return h.do("transfer.WritePiece", func(w disk.Writer) error { return w.WritePages(p, sums, off) })
+}
+
+// Truncate sets the piece's size.
+func (h *pieceHandle) Truncate(size int64) error {
+	if err := checkRange("transfer.TruncatePiece", h.id.String(), size, 0); err != nil {
+		return err
+	}
+	return h.do("transfer.TruncatePiece", func(w disk.Writer) error { return w.Truncate(size) })
+}
+
+// Sync makes the pending piece durable.
+func (h *pieceHandle) Sync(context.Context) error {
+	return h.do("transfer.SyncPiece", disk.Writer.Sync)
+}
+
+// Seal ends the piece; asked again, it answers as before.
+func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stat != nil {
+		return *h.stat, checkSealed(*h.stat, s)
+	}
+	if !h.open.Load() || h.w == nil {
+		return hemera.PieceStat{}, badHandle("transfer.SealPiece", h.id.String())
+	}
+	if h.cap.Layout.Data <= 1 && h.w.Size() != s.FileSize {
+		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), h.w.Size(), s.FileSize)
+	}
+	stat, err := h.w.Seal(s)
+	h.w = nil
+	if err != nil {
+		return hemera.PieceStat{}, err
+	}
+	h.stat = &stat
+	return stat, nil
+}
+
+// Abort removes the piece, sealed or not.
+func (h *pieceHandle) Abort(context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.AbortPiece", h.id.String())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.w != nil {
+		_ = h.w.Abort()
+		h.w = nil
+	}
+	h.stat = nil
+	h.table.finish(h.entry, nil)
+	h.table.detach(h.entry)
+	return h.store.Remove(h.id)
+}
+
+// Detach keeps the piece for its head to come back.
+func (h *pieceHandle) Detach() {
+	if h.open.CompareAndSwap(true, false) {
+		h.table.detach(h.entry)
+	}
+}
+
+// Close ends the handle. An unsealed piece stays pending, as after Detach.
+func (h *pieceHandle) Close(context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.ClosePiece", h.id.String())
+	}
+	h.mu.RLock()
+	ended := h.w == nil
+	h.mu.RUnlock()
+	if ended {
+		h.table.finish(h.entry, nil)
+	}
+	h.table.detach(h.entry)
+	return nil
+}
+
+// Info describes the piece as a file of its size.
+func (h *pieceHandle) Info() hemera.FileInfo {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	info := hemera.FileInfo{ID: h.id.File, Gen: h.id.Gen, Path: h.cap.Path, Mtime: time.Now(), Mode: h.cap.Mode, Writable: true}
+	switch {
+	case h.stat != nil:
+		info.Size, info.Sums, info.Mtime = h.stat.Size, h.stat.Checksums, h.stat.Sealed
+	case h.w != nil:
+		info.Size = h.w.Size()
+	}
+	return info
+}
+
+// sealedHandle is a sealed piece as a file. It does not look for other pieces: its reader does.
+type sealedHandle struct {
+	disk.Reader
+	cap hemera.Capability
+}
+
+var (
+	_ hemera.File = (*sealedHandle)(nil)
+	_ Sendfiler   = (*sealedHandle)(nil)
+	_ io.ReaderAt = (*sealedHandle)(nil)
+)
+
+func (h *sealedHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
+
+func (h *sealedHandle) Verified(off, n int64) (*os.File, bool) { return h.Reader.Verified(off, n) }
+
+func (h *sealedHandle) WriteAt([]byte, int64) error {
+	return readOnly("transfer.WritePiece", subject(&h.cap))
+}
+
+func (h *sealedHandle) WritePages([]byte, []uint32, int64) error {
+	return readOnly("transfer.WritePiece", subject(&h.cap))
+}
+
+func (h *sealedHandle) Truncate(int64) error {
+	return readOnly("transfer.TruncatePiece", subject(&h.cap))
+}
+func (h *sealedHandle) Sync(context.Context) error  { return nil }
+func (h *sealedHandle) Close(context.Context) error { return h.Reader.Close() }
+
+func (h *sealedHandle) Info() hemera.FileInfo {
+	s := h.Stat()
+	return hemera.FileInfo{ID: s.ID.File, Gen: s.ID.Gen, Path: h.cap.Path, Size: s.Size, Mtime: s.Sealed,
+		Mode: h.cap.Mode, UID: h.cap.Who.UID, GID: h.cap.Who.GID, Sums: s.Checksums}
+}

@@ -1,0 +1,278 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"hemera"
+	"hemera/checksum"
+	"hemera/disk"
+	"hemera/errs"
+)
+
+// Reader is one committed file, open at a node. It reads the local piece while that is good, and
+// any other otherwise: its caller sees an error only when no piece can give a page.
+//
+// Methods may be called concurrently.
+type Reader struct {
+	host  *Host
+	cap   hemera.Capability
+	token string
+	mark  uint8 // added to the index that peers are asked for
+
+	use    sync.RWMutex // held shared by reads, exclusively by Close
+	closed bool
+
+	mu      sync.Mutex // guards the origins
+	origins []*origin  // the local ones first, then as the capability prefers
+}
+
+// origin is one piece the file can be read from.
+type origin struct {
+	target   hemera.Target
+	src      source // nil: not open yet
+	local    disk.Reader
+	close    func() error
+	bad      error // why it is not used any more
+	badPages int
+}
+
+// badPagesMax is how many bad pages an origin may have before the file is read elsewhere.
+const badPagesMax = 64
+
+// OpenReader opens the file that the capability permits to read. NoReplicas when no piece can be
+// opened. An empty file has no piece and always opens.
+func (h *Host) OpenReader(c hemera.Capability, token string) (*Reader, error) {
+	r := h.newReader(c, token)
+	if c.Size == 0 {
+		return r, nil
+	}
+	if _, err := r.pick(nil); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (h *Host) newReader(c hemera.Capability, token string) *Reader {
+	r := &Reader{host: h, cap: c, token: token}
+	for _, mine := range []bool{true, false} {
+		for _, t := range c.Targets {
+			if h.local(t) == mine {
+				r.origins = append(r.origins, &origin{target: t})
+			}
+		}
+	}
+	return r
+}
+
+// Info describes the file.
+func (r *Reader) Info() hemera.FileInfo {
+	return hemera.FileInfo{
+		ID: r.cap.File, Gen: r.cap.Gen, Path: r.cap.Path, Size: r.cap.Size,
+		Mode: r.cap.Mode, UID: r.cap.Who.UID, GID: r.cap.Who.GID, Sums: r.cap.Sums,
+	}
+}
+
+// ReadPages reads verified pages, as [hemera.File] says; sums may be nil.
+func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	r.use.RLock()
+	defer r.use.RUnlock()
+	if r.closed {
+		return 0, badHandle("transfer.Read", subject(&r.cap))
+	}
+	if err := checkRange("transfer.Read", subject(&r.cap), off, 0); err != nil {
+		return 0, err
+	}
+	if off >= r.cap.Size {
+		return 0, io.EOF
+	}
+	var end error
+	if int64(len(p)) > r.cap.Size-off {
+		p, end = p[:r.cap.Size-off], io.EOF
+	}
+	for done := 0; done < len(p); {
+		n, err := r.readSome(p[done:], after(sums, off, done), off+int64(done))
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	r.host.Counters.ReadBytes.Add(int64(len(p)))
+	return len(p), end
+}
+
+// readSome reads what the best origin can give now: all of p, or what comes before a bad page and
+// that page from elsewhere. With a nil error something was read or an origin was ruled out.
+func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
+	o, err := r.pick(nil)
+	if err != nil {
+		return 0, err
+	}
+	n, err := o.src.ReadPages(p, sums, off)
+	if n == len(p) {
+		return n, nil
+	}
+	n = wholePages(off, n)
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		r.rule(o, sizeMismatch("transfer.Read", subject(&r.cap), off+int64(n), r.cap.Size))
+	case errs.KindOf(err) == errs.Corrupt:
+		return r.patch(o, p, sums, off, n, err)
+	default:
+		r.rule(o, err)
+	}
+	return n, nil
+}
+
+// wholePages cuts a partial read back to the end of a page, or to nothing.
+func wholePages(off int64, n int) int {
+	end := (off + int64(n)) / hemera.PageSize * hemera.PageSize
+	return int(max(end-off, 0))
+}
+
+// patch reads the bad page that follows the first n bytes at off from another piece.
+func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, n int, cause error) (int, error) {
+	r.host.Counters.ChecksumErrors.Add(1)
+	at := off + int64(n)
+	start := at / hemera.PageSize * hemera.PageSize
+	page := make([]byte, min(hemera.PageSize, r.cap.Size-start))
+	if err := r.readElsewhere(o, page, start); err != nil {
+		return n, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(&r.cap),
+			Text: "no other piece has the bad page", Cause: cause, Remedy: "`hemera file check` lists the pieces and their state"}
+	}
+	k := copy(p[n:], page[at-start:])
+	if sums != nil {
+		sums[checksum.Fragments(off, n)] = checksum.CRC32C(p[n : n+k])
+	}
+	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
+		"disk", o.target.Disk, "offset", start, "err", cause)
+	if o.local != nil {
+		r.host.repairPage(o.target, pieceID(&r.cap, o.target.Index), page, start)
+	}
+	r.mu.Lock()
+	o.badPages++
+	tooMany := o.badPages > badPagesMax
+	r.mu.Unlock()
+	if tooMany {
+		r.rule(o, cause)
+	}
+	return n + k, nil
+}
+
+// readElsewhere fills p from any origin but the one given.
+func (r *Reader) readElsewhere(not *origin, p []byte, off int64) error {
+	tried := map[*origin]bool{not: true}
+	for {
+		o, err := r.pick(tried)
+		if err != nil {
+			return err
+		}
+		if err = readFull(o.src, p, nil, off); err == nil {
+			return nil
+		}
+		tried[o] = true
+		if errs.KindOf(err) == errs.Corrupt {
+			r.host.Counters.ChecksumErrors.Add(1)
+			continue
+		}
+		r.rule(o, err)
+	}
+}
+
+// pick returns the best origin that is not in the set, open.
+func (r *Reader) pick(not map[*origin]bool) (*origin, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var last error
+	for _, o := range r.origins {
+		if o.bad != nil {
+			last = o.bad
+		}
+		if not[o] || o.bad != nil {
+			continue
+		}
+		if o.src != nil {
+			return o, nil
+		}
+		if err := r.open(o); err != nil {
+			o.bad, last = err, err
+			r.host.Log.Warn("piece cannot be read", "path", r.cap.Path, "trace", r.cap.Trace,
+				"disk", o.target.Disk, "node", o.target.Addr, "err", err)
+			continue
+		}
+		return o, nil
+	}
+	return nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(&r.cap),
+		Text: "no piece can be read", Cause: last, Remedy: "`hemera file check` lists the pieces and their state"}
+}
+
+// rule takes an origin out of use.
+func (r *Reader) rule(o *origin, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o.bad == nil {
+		o.bad = why
+		r.host.Counters.Switches.Add(1)
+		r.host.Log.Warn("read goes on at another piece", "path", r.cap.Path, "trace", r.cap.Trace,
+			"disk", o.target.Disk, "node", o.target.Addr, "err", why)
+	}
+}
+
+// open opens an origin's piece and refuses one of another size, generation or content.
+func (r *Reader) open(o *origin) error {
+	if !r.host.local(o.target) {
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		defer cancel()
+		t := o.target
+		t.Index |= r.mark
+		remote, err := r.host.Peers.Open(ctx, t, r.token)
+		if err != nil {
+			return err
+		}
+		if remote.Size() != r.cap.Size {
+			_ = remote.Close()
+			return sizeMismatch("transfer.Read", subject(&r.cap), remote.Size(), r.cap.Size)
+		}
+		o.src, o.close = remote, remote.Close
+		return nil
+	}
+	local, err := r.host.openPiece(&r.cap, o.target)
+	if err != nil {
+		return err
+	}
+	o.src, o.local, o.close = local, local, local.Close
+	return nil
+}
+
+// Verified offers a file for sendfile, as [disk.Reader] does, when the piece in use is local.
+func (r *Reader) Verified(off, n int64) (*os.File, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.origins {
+		if o.bad == nil && o.src != nil {
+			if o.local == nil {
+				return nil, false
+			}
+			return o.local.Verified(off, n)
+		}
+	}
+	return nil, false
+}
+
+// Close ends all use; it waits for reads in progress and never fails.
+func (r *Reader) Close() {
+	r.use.Lock()
+	defer r.use.Unlock()
+	if r.closed {
+		return
+	}
+	r.closed = true
+	for _, o := range r.origins {
+		if o.close != nil {
+			_ = o.close()
+		}
+	}
+}

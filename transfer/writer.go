@@ -1,0 +1,226 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"maps"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/checksum"
+	"hemera/errs"
+)
+
+// Writer is the head of one pending write: it sends every page to all pieces at once, and at close
+// seals them and commits. It begins without any piece; the first byte makes them, so that an empty
+// file costs no disk anything. An update begins as a view of its base, which is copied when
+// something changes.
+//
+// Methods may be called concurrently; they run one after the other, so that overlapping writes
+// reach every piece in the same order.
+type Writer struct {
+	host   *Host
+	cap    hemera.Capability
+	ctx    context.Context // ends with Abort
+	cancel context.CancelFunc
+
+	mu      sync.Mutex // guards all below
+	token   string     // the capability as signed last: Replace renews it
+	pieces  []*piece   // nil until the first byte
+	ledger  ledger
+	sums    *streamSums
+	size    int64
+	base    *Reader // what an update begins from, until pieces hold the content
+	changed bool
+	xattrs  map[string][]byte
+	scratch []uint32
+
+	request *hemera.CommitRequest // all is sealed; only the manager's answer is missing
+	done    bool
+	result  error // of Close, once done
+	broken  error // the write cannot succeed any more
+}
+
+// OpenWriter begins the write that the capability permits. It touches no disk but to open the base
+// of an update.
+func (h *Host) OpenWriter(ctx context.Context, c hemera.Capability, token string) (*Writer, error) {
+	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
+		return nil, errs.New(errs.Denied, "transfer.OpenWriter", subject(&c), "the capability is for reading")
+	}
+	if len(c.Targets) == 0 || len(c.Targets) > hemera.PiecesMax {
+		return nil, errs.New(errs.Invalid, "transfer.OpenWriter", subject(&c), "the capability names no usable targets")
+	}
+	sums, err := newStreamSums(c.Checksums)
+	if err != nil {
+		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(&c))
+	}
+	w := &Writer{host: h, cap: c, token: token, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
+		w.base = h.baseReader(c, token)
+		w.size = c.Base.Size
+	}
+	return w, nil
+}
+
+// baseReader reads the content an update begins from. It opens nothing before the first read.
+func (h *Host) baseReader(c hemera.Capability, token string) *Reader {
+	base := c
+	base.Gen, base.Size, base.Sums = c.Base.Gen, c.Base.Size, nil
+	base.Targets = c.Base.Pieces
+	r := h.newReader(base, token)
+	r.mark = hemera.BasePiece
+	return r
+}
+
+// Info describes the pending content.
+func (w *Writer) Info() hemera.FileInfo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return hemera.FileInfo{
+		ID: w.cap.File, Gen: w.cap.Gen, Path: w.cap.Path, Size: w.size, Mtime: time.Now(),
+		Mode: w.cap.Mode, UID: w.cap.Who.UID, GID: w.cap.Who.GID, Writable: true,
+	}
+}
+
+// WritePages writes p at off to every live piece. sums, if not nil, are the verified CRC32Cs of
+// p's page fragments. A piece that fails is left behind; only when none is left does it fail.
+func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable("transfer.Write"); err != nil {
+		return err
+	}
+	if err := checkRange("transfer.Write", subject(&w.cap), off, len(p)); err != nil {
+		return err
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	if err := w.begin(w.size); err != nil {
+		return err
+	}
+	return w.write(p, sums, off)
+}
+
+// write sends pages to the pieces; the whole-file checksums are computed meanwhile.
+func (w *Writer) write(p []byte, sums []uint32, off int64) error {
+	if sums == nil {
+		n := checksum.Fragments(off, len(p))
+		if cap(w.scratch) < n {
+			w.scratch = make([]uint32, n)
+		}
+		sums = w.scratch[:n]
+		checksum.PageSums(p, off, sums)
+	}
+	err := w.fanOut(func(pc *piece) error { return pc.out.WritePages(p, sums, off) },
+		func() { w.sums.wrote(p, sums, off) })
+	if err != nil {
+		return err
+	}
+	w.size = max(w.size, off+int64(len(p)))
+	w.host.Counters.WriteBytes.Add(int64(len(p)))
+	return nil
+}
+
+// Truncate sets the size of the pending content.
+func (w *Writer) Truncate(size int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable("transfer.Truncate"); err != nil {
+		return err
+	}
+	if err := checkRange("transfer.Truncate", subject(&w.cap), size, 0); err != nil {
+		return err
+	}
+	if size == w.size {
+		return nil
+	}
+	if size == 0 && w.pieces == nil {
+		w.dropBase()
+		w.changed, w.size = true, 0
+		return nil
+	}
+	if err := w.begin(min(w.size, size)); err != nil {
+		return err
+	}
+	w.sums.truncated(size)
+	if err := w.fanOut(func(pc *piece) error { return pc.out.Truncate(size) }, nil); err != nil {
+		return err
+	}
+	w.size = size
+	return nil
+}
+
+// ReadPages reads the pending content back.
+func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable("transfer.Read"); err != nil {
+		return 0, err
+	}
+	if err := checkRange("transfer.Read", subject(&w.cap), off, 0); err != nil {
+		return 0, err
+	}
+	if off >= w.size {
+		return 0, io.EOF
+	}
+	short := int64(len(p)) > w.size-off
+	if short {
+		p = p[:w.size-off]
+	}
+	n, err := w.readBack(p, sums, off)
+	if err == nil && short {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Sync makes everything accepted durable on every live piece.
+func (w *Writer) Sync(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable("transfer.Sync"); err != nil {
+		return err
+	}
+	if w.pieces == nil {
+		return nil
+	}
+	return w.fanOut(func(pc *piece) error { return pc.out.Sync(ctx) }, nil)
+}
+
+// SetXattr keeps an attribute for the commit.
+func (w *Writer) SetXattr(name string, value []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.xattrs == nil {
+		w.xattrs = map[string][]byte{}
+	}
+	w.xattrs[name] = value
+}
+
+// Xattrs is a copy of the attributes kept so far.
+func (w *Writer) Xattrs() map[string][]byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.xattrs)
+}
+
+// usable refuses use after the end of the write.
+func (w *Writer) usable(op string) error {
+	switch {
+	case w.broken != nil:
+		return w.broken
+	case w.done, w.request != nil:
+		return badHandle(op, subject(&w.cap))
+	}
+	return nil
+}
+
+func (w *Writer) dropBase() {
+	if w.base != nil {
+		w.base.Close()
+		w.base = nil
+	}
+}
