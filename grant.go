@@ -54,6 +54,10 @@ type Capability struct {
 	Trace     string
 	// Nonce tells two grants of one file apart: the lock a pending write holds.
 	Nonce uint64
+	// Epoch is the head's lease when this was signed. A head that was started since cannot have the
+	// write's earlier content: it refuses to go on with it, lest it commit a file with holes. Zero
+	// is not checked.
+	Epoch uint64
 }
 
 // Grant is the manager's answer to an open: go to Addr and show Token there.

@@ -36,7 +36,7 @@ func sample() hemera.Capability {
 		Base: &hemera.Base{Gen: 2, Size: 77, Pieces: []hemera.Target{{Index: 1, Disk: 31, Node: 9, Addr: "[::1]:1"}}},
 		Sums: []hemera.Checksum{sum}, BaseGen: 2,
 		Who:     hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "unix", Host: "login1.example.org", App: "xrdcp"},
-		Expires: when, Trace: "0123456789abcdef", Nonce: 1<<63 + 5,
+		Expires: when, Trace: "0123456789abcdef", Nonce: 1<<63 + 5, Epoch: 42,
 	}
 }
 

@@ -55,6 +55,7 @@ func (e *encoder) capability(c hemera.Capability) {
 	e.int(c.Expires.Unix())
 	e.string(c.Trace)
 	e.uint(c.Nonce)
+	e.uint(c.Epoch)
 }
 
 func flags(c hemera.Capability) (f byte) {
@@ -204,6 +205,7 @@ func (d *decoder) capability() hemera.Capability {
 	c.Expires = time.Unix(d.int(), 0).UTC()
 	c.Trace = d.string()
 	c.Nonce = d.uint()
+	c.Epoch = d.uint()
 	return c
 }
 
