@@ -1,0 +1,40 @@
+package kv
+
+import (
+	"fmt"
+
+	"hemera/errs"
+)
+
+// Limits every engine holds and [Check] asserts.
+const (
+	KeyMax      = 1 << 10
+	ValueMax    = 1 << 20
+	BatchOps    = 4096
+	BatchBytes  = 1 << 20
+	EngineSpace = 0x00 // keys that begin with this byte are the engine's own
+)
+
+// Check names the limit a batch breaks, if any: Invalid for a key that is empty or the engine's,
+// TooLarge for the rest. Engines call it before they change anything.
+func Check(b *Batch) error {
+	if len(b.Ops) > BatchOps {
+		return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a batch has at most %d operations, not %d", BatchOps, len(b.Ops)))
+	}
+	total := 0
+	for _, op := range b.Ops {
+		switch {
+		case len(op.Key) == 0 || op.Key[0] == EngineSpace:
+			return errs.New(errs.Invalid, "kv.Enqueue", fmt.Sprintf("%x", op.Key), "a key must not be empty or begin with a zero byte")
+		case len(op.Key) > KeyMax:
+			return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a key has at most %d bytes, not %d", KeyMax, len(op.Key)))
+		case len(op.Value) > ValueMax:
+			return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a value has at most %d bytes, not %d", ValueMax, len(op.Value)))
+		}
+		total += len(op.Key) + len(op.Value)
+	}
+	if total > BatchBytes {
+		return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a batch has at most %d bytes, not %d", BatchBytes, total))
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+// Package pebblekv is the embedded kv engine: one directory, one process, Pebble's log-structured
+// tree. A batch is one record of its write-ahead log; batches that wait at the same time share one
+// fsync, which is Pebble's doing (db.ApplyNoSyncWait).
+//
+// Every batch also writes its sequence number under the engine's own key, so that what is durable
+// always knows how far it goes. Formats are described in docs/formats/namespace.md.
+package pebblekv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hemera/errs"
+	"hemera/kv"
+)
+
+// Options tune the engine. The zero value is a good start for one machine.
+type Options struct {
+	CacheBytes    int64 // of uncompressed blocks; 0: 64 MiB
+	MemTableBytes int   // buffered writes before a flush, twice over; 0: 32 MiB
+	FS            vfs.FS
+	Logger        *slog.Logger
+}
+
+// Keys of the engine, outside of what users of kv may write.
+var (
+	keyEpoch = []byte{kv.EngineSpace, 'e'}
+	keySeq   = []byte{kv.EngineSpace, 's'}
+	userLo   = []byte{kv.EngineSpace + 1}
+)
+
+// queueMax bounds the batches between Enqueue and fsync; Pebble's own limit is the same.
+const queueMax = 4096
+
+// Store is the engine over one open directory, which it holds locked.
+type Store struct {
+	db    *pebble.DB
+	fs    vfs.FS
+	queue chan *ticket // applied batches on their way to stable storage, in order
+	done  chan struct{}
+
+	durable atomic.Uint64 // sequence number
+	dead    atomic.Pointer[errs.Error]
+
+	// mu orders batches: a sequence number, its place in the log and in queue are one step.
+	mu     sync.Mutex
+	epoch  uint64
+	seq    uint64
+	closed bool
+}
+
+var _ kv.Store = (*Store)(nil)
+
+// Open opens or makes the store in the directory. Unavailable when another process has it.
+func Open(dir string, o Options) (*Store, error) {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := pebble.Open(dir, pebbleOptions(o))
+	if err != nil {
+		kind := errs.KindOf(err)
+		if kind == errs.Internal {
+			kind = errs.Unavailable
+		}
+		return nil, errs.New(kind, "kv.Open", dir, err.Error()).
+			WithRemedy("check that no other process uses the directory and that its filesystem is healthy")
+	}
+	s := &Store{db: db, fs: o.FS, queue: make(chan *ticket, queueMax), done: make(chan struct{})}
+	if s.epoch, err = s.number(keyEpoch); err == nil {
+		s.seq, err = s.number(keySeq)
+	}
+	if err != nil {
+		return nil, errors.Join(errs.Wrap(err, "kv.Open", dir), db.Close())
+	}
+	s.durable.Store(s.seq)
+	go s.settle()
+	return s, nil
+}
+
+func pebbleOptions(o Options) *pebble.Options {
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 64 << 20
+	}
+	if o.MemTableBytes == 0 {
+		o.MemTableBytes = 32 << 20
+	}
+	p := &pebble.Options{
+		FS:                          o.FS,
+		CacheSize:                   o.CacheBytes,
+		MemTableSize:                uint64(o.MemTableBytes),
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       2,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		MaxOpenFiles:                1000,
+		WALBytesPerSync:             512 << 10,
+		BytesPerSync:                1 << 20,
+		FormatMajorVersion:          pebble.FormatNewest,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+		Logger:                      logger{o.Logger},
+	}
+	for i := range p.Levels {
+		p.Levels[i].BlockSize = 16 << 10
+		p.Levels[i].IndexBlockSize = 64 << 10
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	// Zstandard where nearly all data is, the cheap codec above.
+	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
+	return p
+}
+
+func (s *Store) number(key []byte) (uint64, error) {
+	raw, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer closer.Close()
+	if len(raw) != 8 {
+		return 0, errs.New(errs.Corrupt, "kv.Open", string(key[1:]), "the engine's own key has the wrong length")
+	}
+	return binary.BigEndian.Uint64(raw), nil
+}
+
+// Acquire implements kv.Store. The epoch is durable when it returns.
+func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable("kv.Acquire"); err != nil {
+		return nil, err
+	}
+	if err := s.apply(func() error {
+		return s.db.Set(keyEpoch, binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.Sync)
+	}); err != nil {
+		return nil, s.kill(err)
+	}
+	s.epoch++
+	return &writer{s: s, epoch: s.epoch, owner: owner}, nil
+}
+
+// Backup implements kv.Store by a checkpoint: files are linked where the filesystem can.
+func (s *Store) Backup(_ context.Context, dir string) error {
+	if names, err := s.fs.List(dir); err == nil && len(names) > 0 {
+		return errs.New(errs.NotEmpty, "kv.Backup", dir, "the directory for a backup must be empty")
+	} else if err == nil {
+		// Pebble makes the directory itself and refuses one that is there.
+		if err := s.fs.Remove(dir); err != nil {
+			return errs.Wrap(err, "kv.Backup", dir)
+		}
+	}
+	return errs.Wrap(s.db.Checkpoint(dir, pebble.WithFlushedWAL()), "kv.Backup", dir)
+}
+
+// Stats implements kv.Store.
+func (s *Store) Stats() kv.Stats {
+	m := s.db.Metrics()
+	return kv.Stats{Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency)}
+}
+
+// Close implements kv.Store; it waits for what was enqueued.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.queue)
+	s.mu.Unlock()
+	<-s.done
+	return errs.Wrap(s.db.Close(), "kv.Close", "")
+}
+
+// usable says whether writes may still be tried. The caller holds mu.
+func (s *Store) usable(op string) error {
+	if s.closed {
+		return errs.New(errs.Unavailable, op, "", "the store is closed")
+	}
+	if e := s.dead.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// kill ends all writing: after a failed write or sync nobody knows what the log holds.
+func (s *Store) kill(cause error) error {
+	e := errs.As(cause, errs.Unavailable, "kv.Commit", "").(*errs.Error).
+		WithRemedy("check the disk under the manager's store, then restart the manager")
+	s.dead.CompareAndSwap(nil, e)
+	return s.dead.Load()
+}

@@ -1,0 +1,79 @@
+package pebblekv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"hemera/errs"
+)
+
+// Get implements kv.Reader.
+func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
+	raw, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, errs.NotFound
+	}
+	if err != nil {
+		return nil, errs.As(err, readKind(err), "kv.Get", "")
+	}
+	out := append(make([]byte, 0, len(raw)), raw...)
+	return out, closer.Close()
+}
+
+// GetMany implements kv.Reader.
+func (s *Store) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
+	out := make([][]byte, len(keys))
+	for i, key := range keys {
+		value, err := s.Get(ctx, key)
+		if errors.Is(err, errs.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = value
+	}
+	return out, nil
+}
+
+// Scan implements kv.Reader over one consistent picture.
+func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
+	if bytes.Compare(lo, userLo) < 0 {
+		lo = userLo
+	}
+	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	if err != nil {
+		return errs.As(err, readKind(err), "kv.Scan", "")
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := ctx.Err(); err != nil {
+			return errs.Wrap(err, "kv.Scan", "")
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return errs.As(err, readKind(err), "kv.Scan", "")
+		}
+		if !visit(it.Key(), value) {
+			return nil
+		}
+	}
+	if err := it.Error(); err != nil {
+		return errs.As(err, readKind(err), "kv.Scan", "")
+	}
+	return nil
+}
+
+// readKind tells a corrupt store from a failing device.
+func readKind(err error) errs.Kind {
+	if errors.Is(err, pebble.ErrCorruption) {
+		return errs.Corrupt
+	}
+	if k := errs.KindOf(err); k != errs.Internal {
+		return k
+	}
+	return errs.IO
+}

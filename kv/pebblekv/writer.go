@@ -1,0 +1,151 @@
+package pebblekv
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"hemera/errs"
+	"hemera/kv"
+)
+
+type writer struct {
+	s     *Store
+	epoch uint64
+	owner string
+}
+
+func (w *writer) Epoch() uint64 { return w.epoch }
+
+// Enqueue puts the batch into the log's buffer and the memory table; settle waits for the disk.
+func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	if err := kv.Check(b); err != nil {
+		return nil, err
+	}
+	s := w.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable("kv.Enqueue"); err != nil {
+		return nil, err
+	}
+	if s.epoch != w.epoch {
+		return nil, errs.New(errs.Fenced, "kv.Enqueue", w.owner,
+			fmt.Sprintf("epoch %d is over, the store's writer has epoch %d", w.epoch, s.epoch))
+	}
+	t := &ticket{s: s, seq: s.seq + 1, batch: s.db.NewBatch(), done: make(chan struct{})}
+	if err := s.apply(func() error { return t.fill(b) }); err != nil {
+		return nil, s.kill(err)
+	}
+	s.seq = t.seq
+	s.queue <- t
+	return t, nil
+}
+
+// LastSeq implements kv.Writer.
+func (w *writer) LastSeq(context.Context) (uint64, error) { return w.s.durable.Load(), nil }
+
+// settle waits for each batch in order and tells its waiters. After the first failure every later
+// batch has failed as well, whatever Pebble says of it.
+func (s *Store) settle() {
+	defer close(s.done)
+	for t := range s.queue {
+		err := t.batch.SyncWait()
+		switch {
+		case err != nil:
+			t.err = s.kill(err)
+		case s.dead.Load() != nil:
+			t.err = s.dead.Load()
+		default:
+			s.durable.Store(t.seq)
+			_ = t.batch.Close() // gives the buffer back; a batch has nothing to fail at
+		}
+		t.batch = nil
+		close(t.done)
+	}
+}
+
+// ticket is one batch. batch belongs to settle once queued; err is set before done is closed.
+type ticket struct {
+	s     *Store
+	seq   uint64
+	batch *pebble.Batch
+	done  chan struct{}
+	err   error
+}
+
+func (t *ticket) fill(b *kv.Batch) error {
+	for _, op := range b.Ops {
+		var err error
+		if op.Delete {
+			err = t.batch.Delete(op.Key, nil)
+		} else {
+			err = t.batch.Set(op.Key, op.Value, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := t.batch.Set(keySeq, binary.BigEndian.AppendUint64(nil, t.seq), nil); err != nil {
+		return err
+	}
+	return t.s.db.ApplyNoSyncWait(t.batch, pebble.Sync)
+}
+
+func (t *ticket) Seq() uint64 { return t.seq }
+
+func (t *ticket) Wait(ctx context.Context) error {
+	select {
+	case <-t.done:
+		return t.err
+	default:
+	}
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "kv.Wait", "")
+	}
+}
+
+// apply runs a write to Pebble, which calls Fatalf when its log cannot be written: that is turned
+// back into an error here.
+func (s *Store) apply(write func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case fatal:
+			err = errs.New(errs.Unavailable, "kv.Enqueue", "", string(r))
+		default:
+			panic(r)
+		}
+	}()
+	return write()
+}
+
+// fatal is what Pebble said before it gave up. In a goroutine of Pebble's own (a manifest that
+// cannot be written) it ends the process, as Pebble asks of its logger.
+type fatal string
+
+type logger struct{ log *slog.Logger }
+
+func (l logger) Infof(format string, args ...any)  { l.log.Debug(fmt.Sprintf(format, args...)) }
+func (l logger) Errorf(format string, args ...any) { l.log.Error(fmt.Sprintf(format, args...)) }
+func (l logger) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.log.Error(text)
+	panic(fatal(text))
+}
+
+// count reads how often a histogram was fed: Pebble counts its log's syncs in one.
+func count(h prometheus.Histogram) int64 {
+	var m dto.Metric
+	if h == nil || h.Write(&m) != nil {
+		return 0
+	}
+	return int64(m.GetHistogram().GetSampleCount())
+}

@@ -1,0 +1,238 @@
+package namespace
+
+import (
+	"context"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Commit implements Contents. With Force a later opened write replaces an earlier one whatever
+// became of it in between; an earlier opened write that commits after a later one is a Conflict
+// even then, so that generations only grow and an old request that comes again can never bring
+// back pieces that are being removed.
+func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
+	if err := checkCommit(c); err != nil {
+		return out, err
+	}
+	err = n.update(ctx, func(t *tx) error {
+		now, err := t.byID(c.ID)
+		if err != nil {
+			return err
+		}
+		if now != nil && now.Gen == c.Gen {
+			out = *now
+			return nil
+		}
+		if err := t.notUnlinked(c); err != nil {
+			return err
+		}
+		if now != nil {
+			out, err = t.commitContent(now, c)
+		} else {
+			out, err = t.commitFile(c)
+		}
+		return err
+	})
+	return out, err
+}
+
+func checkCommit(c Commit) error {
+	subject := "fid:" + c.ID.String()
+	if c.ID == 0 || c.Gen == 0 || c.Parent == 0 || c.Size < 0 || c.Size > hemera.FileSizeMax {
+		return refuse(errs.Invalid, "Commit", subject, "id %d, generation %d, parent %d, size %d do not make a file", c.ID, c.Gen, c.Parent, c.Size)
+	}
+	if err := c.Layout.Validate(); err != nil {
+		return errs.As(err, errs.Invalid, "namespace.Commit", subject)
+	}
+	if len(c.Pieces) > int(c.Layout.Pieces) {
+		return refuse(errs.Invalid, "Commit", subject, "%d pieces for layout %s", len(c.Pieces), c.Layout)
+	}
+	seen := make(map[uint8]bool)
+	for _, p := range c.Pieces {
+		if p.Disk == 0 || p.Index >= c.Layout.Pieces || seen[p.Index] {
+			return refuse(errs.Invalid, "Commit", subject, "piece %d on disk %d does not fit layout %s", p.Index, p.Disk, c.Layout)
+		}
+		seen[p.Index] = true
+	}
+	if err := checkMode("Commit", subject, c.Mode); err != nil {
+		return err
+	}
+	return checkName("Commit", subject, c.Name)
+}
+
+// notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
+// replaced after it was committed, and the request came again.
+func (t *tx) notUnlinked(c Commit) error {
+	for _, p := range c.Pieces {
+		gone, err := t.isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
+		if err != nil {
+			return err
+		}
+		if gone {
+			return conflict(c, "this content was replaced or removed since it was committed")
+		}
+	}
+	return nil
+}
+
+func conflict(c Commit, why string) error {
+	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
+}
+
+// commitContent gives a file that is there a new content, wherever it has been moved meanwhile.
+func (t *tx) commitContent(now *hemera.Entry, c Commit) (hemera.Entry, error) {
+	switch {
+	case now.IsDir():
+		return hemera.Entry{}, refuse(errs.Invalid, "Commit", "fid:"+c.ID.String(), "it is a directory")
+	case c.Gen < now.Gen:
+		return hemera.Entry{}, conflict(c, "a write that was opened later has been committed")
+	case now.Gen != c.BaseGen && !c.Force:
+		return hemera.Entry{}, conflict(c, "the file was rewritten meanwhile")
+	}
+	parent, err := t.byID(now.Parent)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	e := *now
+	fill(&e, c)
+	e.Ctime = t.now
+	e.Xattrs = mergeXattrs(now.Xattrs, c.Xattrs)
+	if err := t.dropPieces(now, now.Pieces); err != nil {
+		return hemera.Entry{}, err
+	}
+	return t.commitTo(parent, now, &e, c)
+}
+
+// commitFile makes a new file at its parent and name.
+func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
+	if c.BaseGen != 0 {
+		return hemera.Entry{}, conflict(c, "the file was removed meanwhile")
+	}
+	parent, err := t.byID(c.Parent)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if parent == nil || !parent.IsDir() {
+		return hemera.Entry{}, conflict(c, "its directory was removed meanwhile")
+	}
+	other, err := t.entry(parent.ID, c.Name)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if other != nil {
+		if err := t.giveWay(parent, other, c); err != nil {
+			return hemera.Entry{}, err
+		}
+	}
+	e := &hemera.Entry{ID: c.ID, Parent: parent.ID, Name: c.Name, Kind: hemera.KindFile,
+		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.now, Ctime: t.now, Xattrs: mergeXattrs(nil, c.Xattrs)}
+	fill(e, c)
+	t.putPlace(e.ID, place{e.Parent, e.Name})
+	if err := t.listed(parent.ID); err != nil {
+		return hemera.Entry{}, err
+	}
+	return t.commitTo(parent, nil, e, c)
+}
+
+// giveWay removes another file from the name the commit is for, if that is what was asked.
+func (t *tx) giveWay(parent, other *hemera.Entry, c Commit) error {
+	if !c.Force || other.IsDir() || other.ID > c.ID {
+		return conflict(c, "the name was taken meanwhile")
+	}
+	dirs, path, err := t.above(parent)
+	if err != nil {
+		return err
+	}
+	t.event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
+	return t.unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
+}
+
+func fill(e *hemera.Entry, c Commit) {
+	e.Mtime, e.Size, e.Gen, e.Layout, e.Space = c.Mtime.UTC().Round(0), c.Size, c.Gen, c.Layout, c.Space
+	e.Checksums, e.Pieces = slices.Clone(c.Sums), slices.Clone(c.Pieces)
+	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
+}
+
+// commitTo stores the entry and all that follows from it. old is what it replaces, if anything.
+func (t *tx) commitTo(parent, old, e *hemera.Entry, c Commit) (hemera.Entry, error) {
+	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
+		return hemera.Entry{}, err
+	}
+	if e.Mtime.IsZero() {
+		e.Mtime = t.now
+	}
+	dirs, path, err := t.above(parent)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	delta, _ := t.weight(e) // of a file: no error
+	if old != nil {
+		before, _ := t.weight(old)
+		delta = delta.Add(before.Negate())
+	}
+	if err := t.adjust(dirs, delta); err != nil {
+		return hemera.Entry{}, err
+	}
+	if err := t.addPieces(e, e.Pieces); err != nil {
+		return hemera.Entry{}, err
+	}
+	t.putEntry(e)
+	t.indexShort(e)
+	t.event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
+	return *e, nil
+}
+
+// Resolve implements Contents.
+func (n *Namespace) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, path string, err error) {
+	err = n.view(ctx, func(t *tx) error {
+		e, err := t.byID(id)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			return absent("Resolve", id)
+		}
+		if out, err = t.full(e); err != nil {
+			return err
+		}
+		if e.ID == hemera.RootID {
+			path = "/"
+			return nil
+		}
+		parent, err := t.byID(e.Parent)
+		if err != nil {
+			return err
+		}
+		_, path, err = t.above(parent)
+		path += "/" + e.Name
+		return err
+	})
+	return out, path, err
+}
+
+// Events implements Contents.
+func (n *Namespace) Events(ctx context.Context, from uint64, limit int) ([]hemera.Event, error) {
+	var out []hemera.Event
+	var bad error
+	err := n.store.Scan(ctx, eventKey(from+1), after(key(tabEvent)), func(k, raw []byte) bool {
+		if len(out) >= limit {
+			return false
+		}
+		e, err := decodeEvent(k, raw)
+		if err != nil {
+			bad = damaged(k, err)
+			return false
+		}
+		out = append(out, *e)
+		return true
+	})
+	if err == nil {
+		err = bad
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Events", "")
+	}
+	return out, n.outside(ctx)
+}

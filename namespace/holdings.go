@@ -1,0 +1,275 @@
+package namespace
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// pieceBytes is how many bytes of data each of the file's pieces holds.
+func pieceBytes(e *hemera.Entry) int64 {
+	data := max(1, int64(e.Layout.Data))
+	return (e.Size + data - 1) / data
+}
+
+func physical(e *hemera.Entry) int64 { return pieceBytes(e) * int64(len(e.Pieces)) }
+
+// short says that repair has something to do. A file without bytes needs no pieces.
+func short(e *hemera.Entry) bool {
+	return e.Kind == hemera.KindFile && e.Size > 0 && len(e.Pieces) < int(e.Layout.Pieces)
+}
+
+func (t *tx) indexShort(e *hemera.Entry) {
+	if short(e) {
+		t.mark(idKey(tabShort, e.ID))
+	} else {
+		t.remove(idKey(tabShort, e.ID))
+	}
+}
+
+// addPieces counts the pieces of e to their disks.
+func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
+	for _, p := range pieces {
+		t.mark(pieceKey(p.Disk, e.ID, p.Index))
+		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropPieces takes the pieces of e from their disks' counts and has the disks remove them.
+func (t *tx) dropPieces(e *hemera.Entry, pieces []hemera.Piece) error {
+	for _, p := range pieces {
+		t.remove(pieceKey(p.Disk, e.ID, p.Index))
+		t.mark(unlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
+		if err := t.use(p.Disk, usage{-1, -pieceBytes(e), 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) use(disk hemera.DiskID, add usage) error {
+	u, err := t.usage(disk)
+	if err != nil {
+		return err
+	}
+	sum := usage{u.Pieces + add.Pieces, u.Bytes + add.Bytes, u.Unlinked + add.Unlinked}
+	t.set(diskKey(tabUsage, disk), &sum, encodeUsage(&sum))
+	t.unlinked += add.Unlinked
+	return nil
+}
+
+func (t *tx) usage(disk hemera.DiskID) (usage, error) {
+	u, err := fetch(t, diskKey(tabUsage, disk), decodeUsage)
+	if err != nil || u == nil {
+		return usage{}, err
+	}
+	return *u, nil
+}
+
+// MovePieces implements Holdings.
+func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
+	subject := "fid:" + id.String()
+	return n.update(ctx, func(t *tx) error {
+		now, err := t.byID(id)
+		if err != nil {
+			return err
+		}
+		if now == nil || now.Kind != hemera.KindFile || now.Gen != gen {
+			return refuse(errs.Conflict, "MovePieces", subject, "generation %d is not current any more", gen)
+		}
+		e := *now
+		if e.Pieces, err = moved(subject, now, drop, add); err != nil {
+			return err
+		}
+		delta := hemera.TreeTotals{Physical: physical(&e) - physical(now)}
+		parent, err := t.byID(e.Parent)
+		if err != nil {
+			return err
+		}
+		dirs, path, err := t.above(parent)
+		if err != nil {
+			return err
+		}
+		if err := t.adjust(dirs, delta); err != nil {
+			return err
+		}
+		if err := t.dropPieces(now, drop); err != nil {
+			return err
+		}
+		if err := t.addPieces(&e, add); err != nil {
+			return err
+		}
+		for _, p := range add { // the disk may be removing it at this moment
+			leaving, err := t.isUnlinked(p.Disk, hemera.PieceID{File: id, Gen: gen, Index: p.Index})
+			if err != nil {
+				return err
+			}
+			if leaving {
+				return refuse(errs.Conflict, "MovePieces", subject, "disk %d is still to remove piece %d", p.Disk, p.Index)
+			}
+		}
+		t.putEntry(&e)
+		t.indexShort(&e)
+		t.event(hemera.Event{Kind: hemera.EventPieces, File: id, Path: path + "/" + e.Name, Bytes: e.Size})
+		return nil
+	})
+}
+
+// moved is the file's pieces without drop and with add. Conflict when a piece to drop is not there;
+// Invalid when the result is no set of pieces of the layout.
+func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.Piece, error) {
+	out := slices.Clone(e.Pieces)
+	for _, p := range drop {
+		i := slices.Index(out, p)
+		if i < 0 {
+			return nil, refuse(errs.Conflict, "MovePieces", subject, "piece %d is not on disk %d any more", p.Index, p.Disk)
+		}
+		out = slices.Delete(out, i, i+1)
+	}
+	for _, p := range add {
+		if p.Disk == 0 || p.Index >= e.Layout.Pieces || slices.ContainsFunc(out, func(o hemera.Piece) bool { return o.Index == p.Index }) {
+			return nil, refuse(errs.Conflict, "MovePieces", subject, "piece %d is there already, or not of layout %s", p.Index, e.Layout)
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
+	return out, nil
+}
+
+func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+	k := unlinkedKey(disk, p)
+	if c, ok := t.changes[string(k)]; ok {
+		return c.value != nil, nil
+	}
+	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})
+	if err != nil {
+		return false, errs.Wrap(err, "namespace", "")
+	}
+	return raw[0] != nil, nil
+}
+
+// DiskFiles implements Holdings.
+func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
+	lo := pieceKey(disk, from+1, 0)
+	held := func(e *hemera.Entry) bool {
+		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
+	}
+	return n.indexed(ctx, lo, after(diskKey(tabDisk, disk)), 6, limit, held)
+}
+
+// Incomplete implements Holdings.
+func (n *Namespace) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
+	return n.indexed(ctx, idKey(tabShort, from+1), after(key(tabShort)), 2, limit, short)
+}
+
+// listMax is the most entries one call lists, so that no caller can make it hold much.
+const listMax = 10_000
+
+// indexed gives the entries an index names, by id; at is where an id is in its keys. Entries that
+// left the index meanwhile are skipped, but never so many that the answer is empty while more follow.
+func (n *Namespace) indexed(ctx context.Context, lo, hi []byte, at, limit int, still func(*hemera.Entry) bool) ([]hemera.Entry, error) {
+	limit = min(limit, listMax)
+	for {
+		var ids []hemera.FileID
+		err := n.store.Scan(ctx, lo, hi, func(k, _ []byte) bool {
+			id := hemera.FileID(number(k, at))
+			if len(ids) > 0 && ids[len(ids)-1] == id {
+				return true
+			}
+			if len(ids) >= limit {
+				return false
+			}
+			ids = append(ids, id)
+			return true
+		})
+		if err != nil {
+			return nil, errs.Wrap(err, "namespace.List", "")
+		}
+		out, err := n.pick(ctx, ids, still)
+		if err != nil || len(out) > 0 || len(ids) == 0 || limit <= 0 {
+			return out, err
+		}
+		lo = binary.BigEndian.AppendUint64(slices.Clone(lo[:at]), uint64(ids[len(ids)-1])+1)
+	}
+}
+
+func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, still func(*hemera.Entry) bool) ([]hemera.Entry, error) {
+	var out []hemera.Entry
+	for _, id := range ids {
+		err := n.view(ctx, func(t *tx) error {
+			e, err := t.byID(id)
+			if err == nil && e != nil && still(e) {
+				out = append(out, *e)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, n.outside(ctx)
+}
+
+// DiskUsage implements Holdings.
+func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
+	err = n.view(ctx, func(t *tx) error {
+		u, err := t.usage(disk)
+		pieces, bytes = u.Pieces, u.Bytes
+		return err
+	})
+	return pieces, bytes, err
+}
+
+// Unlinked implements Holdings.
+func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	var out []hemera.PieceID
+	lo := diskKey(tabUnlinked, disk)
+	err := n.store.Scan(ctx, lo, after(lo), func(k, _ []byte) bool {
+		if len(out) >= min(limit, listMax) || len(k) != 23 {
+			return false
+		}
+		out = append(out, hemera.PieceID{File: hemera.FileID(number(k, 6)), Gen: hemera.Generation(number(k, 14)), Index: k[22]})
+		return true
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Unlinked", "fs "+disk.String())
+	}
+	// A disk that removed a piece because of a change that was lost would have lost a file's piece.
+	return out, n.outside(ctx)
+}
+
+// forgetMax is how many pieces one batch forgets.
+const forgetMax = 1000
+
+// Forget implements Holdings. Pieces that are not on the list are no error.
+func (n *Namespace) Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
+	for chunk := range slices.Chunk(pieces, forgetMax) {
+		err := n.update(ctx, func(t *tx) error {
+			for _, p := range chunk {
+				if err := t.forget(disk, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) forget(disk hemera.DiskID, p hemera.PieceID) error {
+	there, err := t.isUnlinked(disk, p)
+	if err != nil || !there {
+		return err
+	}
+	t.remove(unlinkedKey(disk, p))
+	return t.use(disk, usage{Unlinked: -1})
+}

@@ -1,0 +1,79 @@
+package namespace
+
+import (
+	"encoding/binary"
+
+	"hemera"
+)
+
+// Every key is 'n', a letter for its table, and big-endian numbers, so that a table is one range
+// and ids are in order within it. docs/formats/namespace.md is the reference.
+const (
+	space       = 'n'
+	tabMeta     = 'm' // a letter → the namespace's own variables
+	tabEntry    = 'e' // parent, name → entry
+	tabPlace    = 'i' // id → parent, name
+	tabState    = 't' // directory → times and tree totals
+	tabDisk     = 'd' // disk, file, index → nothing: a piece of a current generation
+	tabUsage    = 'g' // disk → counts of its pieces
+	tabUnlinked = 'u' // disk, file, generation, index → nothing: a piece to remove
+	tabShort    = 'x' // file → nothing: it has fewer pieces than its layout
+	tabEvent    = 'l' // sequence → event
+)
+
+const (
+	metaFormat = 'f'
+	metaIDs    = 'i'
+	metaEvents = 'e'
+)
+
+// formatVersion is what metaFormat holds; another number is refused.
+const formatVersion = 1
+
+func key(table byte) []byte {
+	return append(make([]byte, 0, 32), space, table)
+}
+
+func metaKey(which byte) []byte { return append(key(tabMeta), which) }
+
+func entryKey(parent hemera.FileID, name string) []byte {
+	k := append(make([]byte, 0, 10+len(name)), space, tabEntry)
+	return append(binary.BigEndian.AppendUint64(k, uint64(parent)), name...)
+}
+
+func idKey(table byte, id hemera.FileID) []byte {
+	return binary.BigEndian.AppendUint64(key(table), uint64(id))
+}
+
+func diskKey(table byte, disk hemera.DiskID) []byte {
+	return binary.BigEndian.AppendUint32(key(table), uint32(disk))
+}
+
+func pieceKey(disk hemera.DiskID, file hemera.FileID, index uint8) []byte {
+	return append(binary.BigEndian.AppendUint64(diskKey(tabDisk, disk), uint64(file)), index)
+}
+
+func unlinkedKey(disk hemera.DiskID, p hemera.PieceID) []byte {
+	k := binary.BigEndian.AppendUint64(diskKey(tabUnlinked, disk), uint64(p.File))
+	return append(binary.BigEndian.AppendUint64(k, uint64(p.Gen)), p.Index)
+}
+
+func eventKey(seq uint64) []byte { return idKey(tabEvent, hemera.FileID(seq)) }
+
+// after is the smallest key that does not begin with prefix. No prefix here is all 0xff.
+func after(prefix []byte) []byte {
+	k := append([]byte(nil), prefix...)
+	for i := len(k) - 1; ; i-- {
+		if k[i]++; k[i] != 0 {
+			return k[:i+1]
+		}
+	}
+}
+
+// number reads the big-endian id at an offset of a key; short keys read as zero.
+func number(k []byte, at int) uint64 {
+	if len(k) < at+8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(k[at:])
+}

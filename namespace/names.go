@@ -1,0 +1,224 @@
+package namespace
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/access"
+	"hemera/errs"
+)
+
+// Stat implements hemera.Names.
+func (n *Namespace) Stat(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
+	err = n.view(ctx, func(t *tx) error {
+		f, err := t.existing("Stat", who, path)
+		if err == nil {
+			out, err = t.full(f.entry)
+		}
+		return err
+	})
+	return out, err
+}
+
+// listPage is how many names List reads at a time, which bounds its memory.
+const listPage = 512
+
+// List implements hemera.Names. Each page is one picture of the store, taken without holding
+// anybody up, and given when it is durable.
+func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
+	var dir hemera.FileID
+	err := n.view(ctx, func(t *tx) error {
+		f, err := t.existing("List", who, path)
+		if err != nil {
+			return err
+		}
+		if !f.entry.IsDir() {
+			return refuse(errs.NotDirectory, "List", path, "it is a file")
+		}
+		dir = f.entry.ID
+		return permit("List", path, who, f.entry, access.List)
+	})
+	if err != nil {
+		return err
+	}
+	lo, hi := entryKey(dir, ""), after(entryKey(dir, ""))
+	for {
+		page, err := n.page(ctx, lo, hi, listPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range page.shown {
+			if err := visit(e); err != nil {
+				return err
+			}
+		}
+		if page.next == nil {
+			return nil
+		}
+		lo = page.next
+	}
+}
+
+type entryPage struct {
+	shown []hemera.Entry
+	next  []byte // where the next page begins, nil after the last
+}
+
+// page reads up to limit entries of a range of the entry table.
+func (n *Namespace) page(ctx context.Context, lo, hi []byte, limit int) (entryPage, error) {
+	var p entryPage
+	var entries []*hemera.Entry
+	var states [][]byte
+	var bad error
+	err := n.store.Scan(ctx, lo, hi, func(k, raw []byte) bool {
+		if len(entries) == limit {
+			p.next = append([]byte(nil), k...)
+			return false
+		}
+		e, err := decodeEntry(k, raw)
+		if err != nil {
+			bad = damaged(k, err)
+			return false
+		}
+		entries = append(entries, e)
+		if e.IsDir() {
+			states = append(states, idKey(tabState, e.ID))
+		}
+		return true
+	})
+	if err == nil {
+		err = bad
+	}
+	if err == nil {
+		states, err = n.store.GetMany(ctx, states)
+	}
+	if err != nil {
+		return p, errs.Wrap(err, "namespace.List", "")
+	}
+	if p.shown, err = withStates(entries, states); err != nil {
+		return p, err
+	}
+	return p, n.outside(ctx)
+}
+
+// withStates gives directories their states, which are in the order of directories. One without
+// was removed between the two reads.
+func withStates(entries []*hemera.Entry, states [][]byte) ([]hemera.Entry, error) {
+	out := make([]hemera.Entry, 0, len(entries))
+	for _, e := range entries {
+		if !e.IsDir() {
+			out = append(out, *e)
+			continue
+		}
+		raw := states[0]
+		states = states[1:]
+		if raw == nil {
+			continue
+		}
+		s, err := decodeState(nil, raw)
+		if err != nil {
+			return nil, damaged(idKey(tabState, e.ID), err)
+		}
+		out = append(out, withState(*e, s))
+	}
+	return out, nil
+}
+
+// Mkdir implements hemera.Names.
+func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (out hemera.Entry, err error) {
+	if err := checkMode("Mkdir", path, mode); err != nil {
+		return out, err
+	}
+	names, err := split("Mkdir", path)
+	if err != nil {
+		return out, err
+	}
+	if parents {
+		err := n.makeParents(ctx, who, path, names, mode)
+		if err != nil {
+			return out, err
+		}
+	}
+	err = n.update(ctx, func(t *tx) error {
+		f, err := t.walk("Mkdir", who, path)
+		if err != nil {
+			return err
+		}
+		if f.entry == nil {
+			out, err = t.mkdir(who, path, f, mode)
+			return err
+		}
+		if !f.entry.IsDir() || !parents {
+			return refuse(errs.Exists, "Mkdir", path, "the name is taken")
+		}
+		out, err = t.full(f.entry)
+		return err
+	})
+	return out, err
+}
+
+// makeParents makes what is missing above the last of names, one batch each: a batch has room for
+// one chain of directories, not for its square.
+func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, names []string, mode uint32) error {
+	for {
+		more := false
+		made := func(t *tx) error {
+			f, left, err := t.follow("Mkdir", who, path, names)
+			if err != nil {
+				return err
+			}
+			if more = len(left) > 1; !more {
+				return nil
+			}
+			_, err = t.mkdir(who, pathOf(names[:len(names)-len(left)+1]), f, mode)
+			return err
+		}
+		missing := false
+		if err := n.view(ctx, func(t *tx) error {
+			_, left, err := t.follow("Mkdir", who, path, names)
+			missing = len(left) > 1
+			return err
+		}); err != nil || !missing {
+			return err
+		}
+		if err := n.update(ctx, made); err != nil {
+			return err
+		}
+	}
+}
+
+func pathOf(names []string) string {
+	path := ""
+	for _, name := range names {
+		path += "/" + name
+	}
+	return path
+}
+
+// mkdir makes the directory that f did not find.
+func (t *tx) mkdir(who hemera.Identity, path string, f found, mode uint32) (hemera.Entry, error) {
+	if err := permit("Mkdir", path, who, f.parent(), access.CreateIn); err != nil {
+		return hemera.Entry{}, err
+	}
+	id, err := t.n.takeID(t)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	e := &hemera.Entry{ID: hemera.FileID(id), Parent: f.parent().ID, Name: f.name, Kind: hemera.KindDirectory,
+		Mode: mode, UID: who.UID, GID: who.GID, Mtime: t.now, Ctime: t.now, Birth: t.now}
+	t.putEntry(e)
+	t.putPlace(e.ID, place{e.Parent, e.Name})
+	t.putState(e.ID, state{Mtime: t.now, Ctime: t.now})
+	t.event(hemera.Event{Kind: hemera.EventMkdir, File: e.ID, Path: path, Who: who.Name})
+	if err := t.adjust(f.dirs, hemera.TreeTotals{Dirs: 1}); err != nil {
+		return hemera.Entry{}, err
+	}
+	return *e, t.listed(e.Parent)
+}
+
+func checkMode(op, path string, mode uint32) error {
+	if mode&^0o7777 != 0 {
+		return refuse(errs.Invalid, op, path, "mode %o has bits beyond 07777", mode)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package namespace
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/kv"
+)
+
+// Options tune a namespace; zero values take the defaults.
+type Options struct {
+	CacheBytes int64            // records kept decoded; 0: 256 MiB
+	EventsMax  uint64           // events kept; 0: 1,000,000
+	Clock      func() time.Time // nil: time.Now
+	Logger     *slog.Logger     // nil: silent
+	Owner      string           // who acquires the store, for its errors
+}
+
+// Namespace is the tree over a store, of which it is the one writer.
+//
+// A change checks, applies and enqueues its batch under mu, which takes microseconds, and waits for
+// the disk outside: whoever waits at the same time shares one fsync. A reader works under the shared
+// side of mu and so sees either all of a change or nothing; before it answers it waits for the
+// newest batch it saw anything of. After a failed wait the namespace is dead, because nobody knows
+// what the store holds, and only opening it again helps.
+type Namespace struct {
+	store  kv.Store
+	writer kv.Writer
+	cache  *cache
+	clock  func() time.Time
+	log    *slog.Logger
+
+	booted  time.Time
+	boot    time.Duration
+	durable atomic.Uint64 // sequence number of the store
+	last    atomic.Pointer[sent]
+	failure atomic.Pointer[errs.Error]
+
+	mu sync.RWMutex
+	// nextID is the next id to hand out; ids below reserved are the namespace's by a batch with
+	// the number reservedSeq.
+	nextID, reserved uint64
+	reservedSeq      uint64
+	// events first to next-1 are stored.
+	first, next, eventsMax uint64
+	unlinked               atomic.Int64
+}
+
+// sent is the newest enqueued batch.
+type sent struct{ ticket kv.Ticket }
+
+var _ Tree = (*Namespace)(nil)
+
+// idRange is how many ids one batch reserves; at most as many are lost by a restart.
+const idRange = 10_000
+
+// Open acquires the store and reads its few variables; an empty store becomes a tree with a root
+// directory. Nothing in it takes time in proportion to the number of entries. Corrupt when the
+// store holds something else, Unsupported when its format is of another version.
+func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
+	started := time.Now()
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 256 << 20
+	}
+	if o.EventsMax == 0 {
+		o.EventsMax = 1_000_000
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax}
+	var err error
+	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
+		return nil, errs.Wrap(err, "namespace.Open", "")
+	}
+	if err := n.load(ctx); err != nil {
+		return nil, errs.Wrap(err, "namespace.Open", "")
+	}
+	n.booted = o.Clock()
+	n.boot = time.Since(started)
+	n.log.Info("namespace open", "epoch", n.writer.Epoch(), "took", n.boot)
+	return n, nil
+}
+
+// Close waits for what was enqueued. The store stays open; it is the caller's.
+func (n *Namespace) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.failure.Load() != nil {
+		return nil
+	}
+	err := n.settled(context.Background(), n.lastSeq())
+	n.failure.CompareAndSwap(nil, errs.New(errs.Unavailable, "namespace", "", "the namespace is closed"))
+	return err
+}
+
+// Writer is the store's writer, for others that keep records beside the tree in the same store
+// (under keys that do not begin with 'n') and must be fenced together with it.
+func (n *Namespace) Writer() kv.Writer { return n.writer }
+
+func (n *Namespace) load(ctx context.Context) error {
+	format, err := n.store.Get(ctx, metaKey(metaFormat))
+	if errors.Is(err, errs.NotFound) {
+		return n.create(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion {
+		return errs.New(errs.Unsupported, "namespace.Open", "", "the store's format is not version 1").
+			WithRemedy("start the version of hemera that wrote it")
+	}
+	ids, err := n.pair(ctx, metaIDs)
+	if err != nil {
+		return err
+	}
+	events, err := n.pair(ctx, metaEvents)
+	if err != nil {
+		return err
+	}
+	n.nextID, n.reserved = ids[0], ids[0]
+	n.first, n.next = events[0], events[1]
+	if last, err := n.writer.LastSeq(ctx); err == nil {
+		n.durable.Store(last)
+	}
+	return n.store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
+		u, bad := decodeUsage(k, raw)
+		if bad != nil {
+			err = damaged(k, bad)
+			return false
+		}
+		n.unlinked.Add(u.Unlinked)
+		return true
+	})
+}
+
+func (n *Namespace) pair(ctx context.Context, which byte) ([2]uint64, error) {
+	raw, err := n.store.Get(ctx, metaKey(which))
+	if err == nil && len(raw) != 16 {
+		err = damaged(metaKey(which), errRecord)
+	}
+	if err != nil {
+		return [2]uint64{}, err
+	}
+	return [2]uint64{number(raw, 0), number(raw, 8)}, nil
+}
+
+// rootMode lets a fresh cluster be used at once by everyone it knows, as /tmp is: all may make
+// names, and only owners take them away.
+const rootMode = 0o1777
+
+// create makes the tree of an empty store.
+func (n *Namespace) create(ctx context.Context) error {
+	found := false
+	if err := n.store.Scan(ctx, []byte{space}, []byte{space + 1}, func(_, _ []byte) bool { found = true; return false }); err != nil {
+		return err
+	}
+	if found {
+		return errs.New(errs.Corrupt, "namespace.Open", "", "the store has entries but no format version")
+	}
+	n.nextID, n.reserved, n.first, n.next = 2, 2, 1, 1
+	return n.update(ctx, func(t *tx) error {
+		t.set(metaKey(metaFormat), mark{}, binary.BigEndian.AppendUint32(nil, formatVersion))
+		t.set(metaKey(metaEvents), mark{}, encodePair(n.first, n.next))
+		t.putEntry(&hemera.Entry{ID: hemera.RootID, Parent: hemera.RootID, Kind: hemera.KindDirectory,
+			Mode: rootMode, Mtime: t.now, Ctime: t.now, Birth: t.now})
+		t.putState(hemera.RootID, state{Mtime: t.now, Ctime: t.now})
+		return n.reserve(t)
+	})
+}
+
+// reserve makes the next range of ids the namespace's own.
+func (n *Namespace) reserve(t *tx) error {
+	t.set(metaKey(metaIDs), mark{}, encodePair(n.reserved+idRange, 0))
+	return nil
+}
+
+// Stats implements Contents. Pending, RSS and Goroutines are the manager's to fill.
+func (n *Namespace) Stats() hemera.NamespaceStats {
+	s := hemera.NamespaceStats{
+		CacheBytes: n.cache.bytes(), CacheMax: n.cache.max(),
+		CacheHits: n.cache.hits.Load(), CacheMisses: n.cache.misses.Load(),
+		StoreBytes: n.store.Stats().Bytes, Epoch: n.writer.Epoch(),
+		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	s.NextID, s.Sequence = hemera.FileID(n.nextID), n.next-1
+	t := &tx{n: n, ctx: context.Background()}
+	if root, err := t.state(hemera.RootID); err == nil {
+		s.Totals = root.Tree
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package namespace
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/access"
+	"hemera/errs"
+)
+
+// parentsMode is the mode of directories that an open makes on its way.
+const parentsMode = 0o755
+
+// Prepare implements Contents. A generation is a number from the same durable counter as ids (the
+// first of a file is 1): it is larger than every generation the file had, and two writes never get
+// the same one, whatever was restarted in between.
+func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	var p Prepared
+	if r.Access == hemera.AccessRead {
+		err := n.view(ctx, func(t *tx) (err error) {
+			p, err = t.prepareRead(who, r.Path)
+			return err
+		})
+		return p, err
+	}
+	if err := checkMode("Open", r.Path, r.Mode); err != nil {
+		return p, err
+	}
+	names, err := split("Open", r.Path)
+	if err != nil {
+		return p, err
+	}
+	if r.Parents && len(names) > 0 {
+		if err := n.makeParents(ctx, who, r.Path, names, parentsMode); err != nil {
+			return p, err
+		}
+	} else if err := n.warm(ctx, who, r.Path); err != nil {
+		return p, err
+	}
+	err = n.update(ctx, func(t *tx) (err error) {
+		p, err = t.prepareWrite(who, r)
+		return err
+	})
+	return p, err
+}
+
+func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
+	f, err := t.existing("Open", who, path)
+	if err != nil {
+		return Prepared{}, err
+	}
+	if f.entry.IsDir() {
+		return Prepared{}, refuse(errs.IsDirectory, "Open", path, "it is a directory")
+	}
+	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
+		return Prepared{}, err
+	}
+	return t.prepared(f)
+}
+
+func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	f, err := t.walk("Open", who, r.Path)
+	if err != nil {
+		return Prepared{}, err
+	}
+	switch {
+	case f.entry == nil && r.Access == hemera.AccessUpdate:
+		return Prepared{}, refuse(errs.NotFound, "Open", r.Path, "no such file")
+	case f.entry == nil:
+		err = permit("Open", r.Path, who, f.parent(), access.CreateIn)
+	case f.entry.IsDir():
+		err = refuse(errs.IsDirectory, "Open", r.Path, "it is a directory")
+	case r.Exclusive:
+		err = refuse(errs.Exists, "Open", r.Path, "the file exists")
+	default:
+		err = permit("Open", r.Path, who, f.entry, access.Write)
+	}
+	if err != nil {
+		return Prepared{}, err
+	}
+	p, err := t.prepared(f)
+	if err != nil {
+		return Prepared{}, err
+	}
+	number, err := t.n.takeID(t)
+	if p.Existing {
+		p.Gen = hemera.Generation(number)
+	} else {
+		p.ID, p.Gen = hemera.FileID(number), 1
+	}
+	return p, err
+}
+
+// prepared is what a walk found, as the manager wants it.
+func (t *tx) prepared(f found) (p Prepared, err error) {
+	if f.entry != nil {
+		p.Entry, p.Existing, p.ID, p.Gen = *f.entry, true, f.entry.ID, f.entry.Gen
+	}
+	p.Attrs = inherited(f.dirs)
+	p.Parent, err = t.full(f.parent())
+	return p, err
+}

@@ -1,0 +1,207 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/kv"
+)
+
+// tx is one operation's picture of the records: what it changed itself, over the cache, over the
+// store. It exists under mu only: shared for a reader, exclusive for a change. It remembers the
+// newest batch it saw anything of, because its answer must not be given before that is durable.
+type tx struct {
+	n       *Namespace
+	ctx     context.Context
+	now     time.Time
+	touched uint64
+
+	changes map[string]change
+	order   []string // keys of changes as they were first changed
+	events  []hemera.Event
+	// unlinked is how many more pieces wait for their removal.
+	unlinked int64
+}
+
+type change struct {
+	value any // nil: deleted
+	raw   []byte
+}
+
+// fetch returns the record at the key, nil when there is none.
+func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, error) {
+	if c, ok := t.changes[string(k)]; ok {
+		v, _ := c.value.(*T)
+		return v, nil
+	}
+	value, seq, ok := t.n.cache.get(k)
+	if ok {
+		t.touched = max(t.touched, seq)
+		v, _ := value.(*T)
+		return v, nil
+	}
+	seq = t.n.cache.floor.Load()
+	t.touched = max(t.touched, seq)
+	raw, err := t.n.store.Get(t.ctx, k)
+	if errors.Is(err, errs.NotFound) {
+		t.n.cache.put(k, nil, 0, seq)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := decode(k, raw)
+	if err != nil {
+		return nil, damaged(k, err)
+	}
+	t.n.cache.put(k, v, len(raw), seq)
+	return v, nil
+}
+
+func damaged(k []byte, err error) error {
+	return errs.As(err, errs.Corrupt, "namespace.Read", string(k)).(*errs.Error).
+		WithRemedy("restore the manager's store from its latest backup, or run this version's successor if it was newer")
+}
+
+func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
+	return fetch(t, entryKey(parent, name), decodeEntry)
+}
+
+func (t *tx) root() (*hemera.Entry, error) {
+	e, err := t.entry(0, "")
+	if err == nil && e == nil {
+		err = errs.New(errs.Corrupt, "namespace.Read", "/", "the root directory is missing from the store")
+	}
+	return e, err
+}
+
+// byID returns the entry with the id, nil when there is none.
+func (t *tx) byID(id hemera.FileID) (*hemera.Entry, error) {
+	if id == hemera.RootID {
+		return t.root()
+	}
+	p, err := fetch(t, idKey(tabPlace, id), decodePlace)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	e, err := t.entry(p.Parent, p.Name)
+	if err == nil && (e == nil || e.ID != id) {
+		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+id.String(), "the id's place holds another entry")
+	}
+	return e, err
+}
+
+func (t *tx) state(dir hemera.FileID) (*state, error) {
+	s, err := fetch(t, idKey(tabState, dir), decodeState)
+	if err == nil && s == nil {
+		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+dir.String(), "the directory has no totals")
+	}
+	return s, err
+}
+
+// full is the entry as callers see it: a directory with its times and totals.
+func (t *tx) full(e *hemera.Entry) (hemera.Entry, error) {
+	if !e.IsDir() {
+		return *e, nil
+	}
+	s, err := t.state(e.ID)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	return withState(*e, s), nil
+}
+
+func withState(e hemera.Entry, s *state) hemera.Entry {
+	e.Mtime, e.Tree = s.Mtime, s.Tree
+	if s.Ctime.After(e.Ctime) {
+		e.Ctime = s.Ctime
+	}
+	return e
+}
+
+func (t *tx) set(k []byte, value any, raw []byte) {
+	if t.changes == nil {
+		t.changes = make(map[string]change, 16)
+	}
+	name := string(k)
+	if _, ok := t.changes[name]; !ok {
+		t.order = append(t.order, name)
+	}
+	t.changes[name] = change{value, raw}
+}
+
+func (t *tx) mark(k []byte)   { t.set(k, mark{}, nil) }
+func (t *tx) remove(k []byte) { t.set(k, nil, nil) }
+
+// mark is the value of keys that only exist.
+type mark struct{}
+
+// putEntry stores the entry under its parent and name.
+func (t *tx) putEntry(e *hemera.Entry) {
+	if e.ID == hemera.RootID {
+		t.set(entryKey(0, ""), e, encodeEntry(e))
+		return
+	}
+	t.set(entryKey(e.Parent, e.Name), e, encodeEntry(e))
+}
+
+func (t *tx) putPlace(id hemera.FileID, p place) {
+	t.set(idKey(tabPlace, id), &p, encodePlace(&p))
+}
+
+func (t *tx) putState(dir hemera.FileID, s state) {
+	t.set(idKey(tabState, dir), &s, encodeState(&s))
+}
+
+// adjust adds to the totals of every directory.
+func (t *tx) adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
+	if delta == (hemera.TreeTotals{}) {
+		return nil
+	}
+	for _, dir := range dirs {
+		s, err := t.state(dir.ID)
+		if err != nil {
+			return err
+		}
+		t.putState(dir.ID, state{s.Mtime, s.Ctime, s.Tree.Add(delta)})
+	}
+	return nil
+}
+
+// listed says that the directory's list of names changed now.
+func (t *tx) listed(dir hemera.FileID) error {
+	s, err := t.state(dir)
+	if err == nil {
+		t.putState(dir, state{t.now, t.now, s.Tree})
+	}
+	return err
+}
+
+// event records what was done; its number and time are given when the operation succeeds.
+func (t *tx) event(e hemera.Event) { t.events = append(t.events, e) }
+
+// batch is all the changes, as the store takes them.
+func (t *tx) batch() *kv.Batch {
+	b := &kv.Batch{Ops: make([]kv.Op, 0, len(t.order))}
+	for _, name := range t.order {
+		if c := t.changes[name]; c.value == nil {
+			b.Delete([]byte(name))
+		} else {
+			b.Put([]byte(name), c.raw)
+		}
+	}
+	return b
+}
+
+// publish puts the changes into the cache: those of the tables that are read by key.
+func (t *tx) publish(seq uint64) {
+	for name, c := range t.changes {
+		switch name[1] {
+		case tabEntry, tabPlace, tabState, tabUsage:
+			t.n.cache.put([]byte(name), c.value, len(c.raw), seq)
+		}
+	}
+}
