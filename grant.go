@@ -46,6 +46,8 @@ type Capability struct {
 	Mode      uint32
 	Targets   []Target   // in order of preference; the first is the head
 	Base      *Base      // AccessUpdate only
+	BaseGen   Generation // write: the generation its commit replaces; zero: the file is new
+	Force     bool       // write: its commit replaces whatever generation is there
 	Sums      []Checksum // read only: the committed checksums
 	Who       Identity
 	Expires   time.Time

@@ -1,0 +1,248 @@
+package capability
+
+import (
+	"encoding/binary"
+	"path"
+	"time"
+
+	"hemera"
+)
+
+// Flags of the encoded form.
+const (
+	flagSync = 1 << iota
+	flagForce
+	flagBase
+	flagName // the name is not the path's last part
+	flagAdmin
+)
+
+type encoder struct{ buf []byte }
+
+func (e *encoder) byte(b byte)     { e.buf = append(e.buf, b) }
+func (e *encoder) uint(v uint64)   { e.buf = binary.AppendUvarint(e.buf, v) }
+func (e *encoder) int(v int64)     { e.buf = binary.AppendVarint(e.buf, v) }
+func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
+
+func (e *encoder) capability(c hemera.Capability) {
+	e.byte(flags(c))
+	e.uint(uint64(c.File))
+	e.uint(uint64(c.Gen))
+	e.uint(uint64(c.Parent))
+	e.string(c.Path)
+	if path.Base(c.Path) != c.Name {
+		e.string(c.Name)
+	}
+	e.byte(byte(c.Access))
+	e.layout(c.Layout)
+	e.uint(uint64(len(c.Checksums)))
+	for _, k := range c.Checksums {
+		e.byte(byte(k))
+	}
+	e.byte(c.PiecesMin)
+	e.string(c.Space)
+	e.int(c.Size)
+	e.uint(uint64(c.Mode))
+	e.targets(c.Targets)
+	e.uint(uint64(c.BaseGen))
+	if c.Base != nil {
+		e.uint(uint64(c.Base.Gen))
+		e.int(c.Base.Size)
+		e.targets(c.Base.Pieces)
+	}
+	e.sums(c.Sums)
+	e.identity(c.Who)
+	e.int(c.Expires.Unix())
+	e.string(c.Trace)
+	e.uint(c.Nonce)
+	e.uint(c.Epoch)
+}
+
+func flags(c hemera.Capability) (f byte) {
+	for _, on := range []struct {
+		set bool
+		bit byte
+	}{
+		{c.Sync, flagSync}, {c.Force, flagForce}, {c.Base != nil, flagBase},
+		{path.Base(c.Path) != c.Name, flagName}, {c.Who.Admin, flagAdmin},
+	} {
+		if on.set {
+			f |= on.bit
+		}
+	}
+	return f
+}
+
+func (e *encoder) layout(l hemera.Layout) {
+	e.byte(byte(l.Kind))
+	e.byte(l.Data)
+	e.byte(l.Pieces)
+	e.uint(uint64(l.BlockSize))
+}
+
+func (e *encoder) targets(ts []hemera.Target) {
+	e.uint(uint64(len(ts)))
+	for _, t := range ts {
+		e.byte(t.Index)
+		e.uint(uint64(t.Disk))
+		e.uint(uint64(t.Node))
+		e.string(t.Addr)
+	}
+}
+
+func (e *encoder) sums(sums []hemera.Checksum) {
+	e.uint(uint64(len(sums)))
+	for _, s := range sums {
+		e.byte(byte(s.Kind))
+		e.buf = append(e.buf, s.Value[:s.Kind.Size()]...)
+	}
+}
+
+func (e *encoder) identity(w hemera.Identity) {
+	e.string(w.Name)
+	e.uint(uint64(w.UID))
+	e.uint(uint64(w.GID))
+	e.string(w.Protocol)
+	e.string(w.Host)
+	e.string(w.App)
+}
+
+// decoder reads what encoder wrote. After the first malformed field bad is set and every further
+// field reads as zero; no length is believed beyond the bytes there are.
+type decoder struct {
+	buf []byte
+	bad bool
+}
+
+func (d *decoder) fail() { d.bad, d.buf = true, nil }
+
+func (d *decoder) take(n uint64) []byte {
+	if n > uint64(len(d.buf)) {
+		d.fail()
+		return nil
+	}
+	b := d.buf[:n]
+	d.buf = d.buf[n:]
+	return b
+}
+
+func (d *decoder) byte() byte {
+	if b := d.take(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.buf)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.buf = d.buf[n:]
+	return v
+}
+
+func (d *decoder) uint32() uint32 {
+	v := d.uint()
+	if v > 1<<32-1 {
+		d.fail()
+		return 0
+	}
+	return uint32(v)
+}
+
+func (d *decoder) int() int64 {
+	v, n := binary.Varint(d.buf)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.buf = d.buf[n:]
+	return v
+}
+
+func (d *decoder) string() string { return string(d.take(d.uint())) }
+
+// count reads a list's length, which cannot be above max or the bytes left.
+func (d *decoder) count(max int) int {
+	n := d.uint()
+	if n > uint64(max) || n > uint64(len(d.buf)) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) capability() hemera.Capability {
+	f := d.byte()
+	c := hemera.Capability{
+		Sync: f&flagSync != 0, Force: f&flagForce != 0,
+		File: hemera.FileID(d.uint()), Gen: hemera.Generation(d.uint()), Parent: hemera.FileID(d.uint()),
+		Path: d.string(),
+	}
+	c.Name = path.Base(c.Path)
+	if f&flagName != 0 {
+		c.Name = d.string()
+	}
+	c.Access = hemera.Access(d.byte())
+	c.Layout = d.layout()
+	for range d.count(int(hemera.BLAKE3) + 1) {
+		c.Checksums = append(c.Checksums, d.checksumKind())
+	}
+	c.PiecesMin = d.byte()
+	c.Space = d.string()
+	c.Size = d.int()
+	c.Mode = d.uint32()
+	c.Targets = d.targets()
+	c.BaseGen = hemera.Generation(d.uint())
+	if f&flagBase != 0 {
+		c.Base = &hemera.Base{Gen: hemera.Generation(d.uint()), Size: d.int(), Pieces: d.targets()}
+	}
+	c.Sums = d.sums()
+	c.Who = d.identity()
+	c.Who.Admin = f&flagAdmin != 0
+	c.Expires = time.Unix(d.int(), 0).UTC()
+	c.Trace = d.string()
+	c.Nonce = d.uint()
+	c.Epoch = d.uint()
+	return c
+}
+
+func (d *decoder) layout() hemera.Layout {
+	return hemera.Layout{Kind: hemera.LayoutKind(d.byte()), Data: d.byte(), Pieces: d.byte(), BlockSize: d.uint32()}
+}
+
+func (d *decoder) checksumKind() hemera.ChecksumKind {
+	k := hemera.ChecksumKind(d.byte())
+	if !k.Valid() {
+		d.fail()
+		return hemera.ChecksumNone
+	}
+	return k
+}
+
+func (d *decoder) targets() (ts []hemera.Target) {
+	for range d.count(hemera.PiecesMax) {
+		ts = append(ts, hemera.Target{
+			Index: d.byte(), Disk: hemera.DiskID(d.uint32()), Node: hemera.NodeID(d.uint32()), Addr: d.string(),
+		})
+	}
+	return ts
+}
+
+func (d *decoder) sums() (sums []hemera.Checksum) {
+	for range d.count(int(hemera.BLAKE3) + 1) {
+		s := hemera.Checksum{Kind: d.checksumKind()}
+		copy(s.Value[:], d.take(uint64(s.Kind.Size())))
+		sums = append(sums, s)
+	}
+	return sums
+}
+
+func (d *decoder) identity() hemera.Identity {
+	return hemera.Identity{
+		Name: d.string(), UID: d.uint32(), GID: d.uint32(),
+		Protocol: d.string(), Host: d.string(), App: d.string(),
+	}
+}

@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/capability"
+	"hemera/kv"
+)
+
+// Options configures a cluster. Zero values have working defaults.
+type Options struct {
+	// ManagerAddr is the manager's xrd door, told to nodes.
+	ManagerAddr string
+	Log         *slog.Logger
+	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
+	Now func() time.Time
+}
+
+// Cluster is the state. Its methods may be called concurrently.
+type Cluster struct {
+	store   kv.Reader
+	writer  kv.Writer
+	log     *slog.Logger
+	now     func() time.Time
+	manager string
+	view    atomic.Pointer[hemera.View]
+	ring    capability.Keyring // keys that every node has had time to learn
+
+	mu       sync.Mutex // guards all below, and the order of changes in the store
+	nodes    map[hemera.NodeID]*node
+	disks    map[hemera.DiskID]*disk
+	spaces   map[string]spaceRecord
+	attaches map[string]attachRecord // by key
+	keys     map[uint32]keyRecord
+	next     nextRecord
+	version  uint64
+	dirty    bool // reports came that no view shows yet
+}
+
+// node is what is durable of a node, and what it reported since this process started.
+type node struct {
+	nodeRecord
+	online bool
+	last   time.Time // of the last call under the lease
+	stats  hemera.NodeStats
+}
+
+type disk struct {
+	diskRecord
+	report hemera.NodeDisk // Health gone unless its node reported it
+}
+
+// Open loads the cluster and makes what a new one lacks: the default space and a key. The writer
+// must be the one that also writes the namespace, if that shares the store. No node is online until
+// it registers.
+func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*Cluster, error) {
+	c := &Cluster{
+		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr,
+		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
+		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
+		next: nextRecord{Node: 1, Disk: 1},
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if err := c.load(ctx, store); err != nil {
+		return nil, err
+	}
+	for _, d := range c.disks {
+		d.report = absent(d.diskRecord, "its node has not registered since the manager started")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ch change
+	if len(c.spaces) == 0 {
+		ch.put(defaultSpace(DefaultSpace))
+	}
+	if len(c.keys) == 0 {
+		ch.put(c.newKey())
+	}
+	if err := c.commit(ctx, &ch); err != nil {
+		return nil, err
+	}
+	c.refreshRing()
+	c.publish()
+	return c, nil
+}
+
+// View is the cluster now. It must not be changed.
+func (c *Cluster) View() *hemera.View { return c.view.Load() }
+
+// Run ends leases, publishes reports and rotates keys until the context ends.
+func (c *Cluster) Run(ctx context.Context) error {
+	ticker := time.NewTicker(hemera.HeartbeatInterval / 2)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := c.Tick(ctx); err != nil {
+				c.log.Error("cluster state cannot be written", "error", err)
+			}
+		}
+	}
+}
+
+// Tick does what time brings: nodes that fell silent go offline, late reports become a view, keys
+// are rotated. An error is of the store; the next Tick tries again.
+func (c *Cluster) Tick(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for _, n := range c.nodes {
+		if n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
+			c.endLease(n, now)
+		}
+	}
+	if c.dirty {
+		c.publish()
+	}
+	return c.rotate(ctx)
+}
+
+func (c *Cluster) endLease(n *node, now time.Time) {
+	n.online, c.dirty = false, true
+	c.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))
+}
+
+func absent(d diskRecord, why string) hemera.NodeDisk {
+	return hemera.NodeDisk{UUID: d.UUID, Path: d.Path, ID: d.ID, Health: hemera.HealthGone, Why: why}
+}

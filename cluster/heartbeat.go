@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Heartbeat renews the lease and takes the report. Fenced when the lease is over, or when the node
+// has a new disk: registering again gives both.
+func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, err := c.lease(id, epoch)
+	if err != nil {
+		return hemera.HeartbeatReply{}, err
+	}
+	if len(report.Disks) > disksPerNodeMax {
+		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
+	}
+	reply := hemera.HeartbeatReply{Keys: c.allKeys(), Headroom: c.headrooms(id), Attach: c.attachesOf(id)}
+	for _, r := range report.Disks {
+		known := c.diskByUUID(r.UUID)
+		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
+		switch {
+		case (known == nil || known.Removed) && (r.ID == 0 && known == nil || asked):
+			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk is new: register")
+		case known == nil || known.Removed || known.Node != id:
+			reply.Detach = append(reply.Detach, r.ID)
+		}
+	}
+	n.last, n.stats = c.now(), report.Stats
+	c.dirty = true
+	if c.takeReports(id, report.Disks, "its node does not report it") {
+		c.publish()
+	}
+	return reply, nil
+}
+
+// Check fails with Fenced unless the node's lease with the epoch is in force.
+func (c *Cluster) Check(id hemera.NodeID, epoch uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.lease(id, epoch)
+	return err
+}
+
+func (c *Cluster) lease(id hemera.NodeID, epoch uint64) (*node, error) {
+	n := c.nodes[id]
+	if n == nil {
+		return nil, errs.New(errs.Fenced, "cluster.lease", "node "+id.String(), "the node is not known: register")
+	}
+	if now := c.now(); n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
+		c.endLease(n, now)
+	}
+	if !n.online || n.Epoch != epoch {
+		return nil, errs.New(errs.Fenced, "cluster.lease", "node "+id.String(),
+			fmt.Sprintf("the lease of epoch %d is over: register", epoch))
+	}
+	return n, nil
+}
+
+func (c *Cluster) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
+	prefix := attachRecord{Node: id}.key()
+	for key, a := range c.attaches {
+		if strings.HasPrefix(key, prefix) {
+			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space})
+		}
+	}
+	return list
+}

@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// disksPerNodeMax bounds what one node may report.
+const disksPerNodeMax = 4096
+
+// Register introduces a node and its disks, gives new ones ids, and begins a new lease. A node
+// without an id is taken for the one that holds its disks, else for the one at its address: it lost
+// its state or our answer. Invalid when the report makes no sense; NotFound for an id of another
+// cluster.
+func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
+	if err := checkHello(hello); err != nil {
+		return hemera.NodeWelcome{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ch change
+	next := c.next
+	rec, err := c.identify(hello)
+	if err != nil {
+		return hemera.NodeWelcome{}, err
+	}
+	if rec.ID == 0 {
+		rec.ID = next.Node
+		next.Node++
+	}
+	rec.Addr, rec.Zone, rec.Version = hello.Addr, hello.Zone, hello.Version
+	rec.Epoch++
+	ch.put(rec)
+	groups := c.groupCounts()
+	for _, d := range hello.Disks {
+		c.adopt(&ch, &next, rec.ID, d, groups)
+	}
+	if next != c.next {
+		ch.put(next)
+	}
+	if err := c.commit(ctx, &ch); err != nil {
+		return hemera.NodeWelcome{}, err
+	}
+	n := c.nodes[rec.ID]
+	n.online, n.last = true, c.now()
+	c.takeReports(n.ID, hello.Disks, "its node does not report it")
+	c.publish()
+	c.log.Info("node registered", "node", n.ID, "addr", n.Addr, "epoch", n.Epoch, "disks", len(hello.Disks))
+	return c.welcome(n), nil
+}
+
+func checkHello(h hemera.NodeHello) error {
+	host, port, err := net.SplitHostPort(h.Addr)
+	if err != nil || host == "" || port == "" {
+		return errs.New(errs.Invalid, "cluster.Register", h.Addr, "the node's address must be host:port").
+			WithRemedy("give the node an address that clients can reach")
+	}
+	if len(h.Disks) > disksPerNodeMax {
+		return errs.New(errs.TooLarge, "cluster.Register", h.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
+	}
+	seen := map[string]bool{}
+	for _, d := range h.Disks {
+		if d.UUID == "" || seen[d.UUID] {
+			return errs.New(errs.Invalid, "cluster.Register", d.Path, fmt.Sprintf("disk UUID %q is empty or reported twice", d.UUID)).
+				WithRemedy("two paths hold the same disk: remove one of them from the node")
+		}
+		seen[d.UUID] = true
+	}
+	return nil
+}
+
+// identify finds the record of a node that registers, or an empty one for a new node.
+func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
+	if h.ID != 0 {
+		if n := c.nodes[h.ID]; n != nil {
+			return n.nodeRecord, nil
+		}
+		return nodeRecord{}, errs.New(errs.NotFound, "cluster.Register", h.Addr, "node "+h.ID.String()+" is not of this cluster").
+			WithRemedy("remove the node's own state, not its disks, and let it join again")
+	}
+	for _, d := range h.Disks {
+		if known := c.diskByUUID(d.UUID); known != nil && c.nodes[known.Node] != nil && !c.nodes[known.Node].online {
+			return c.nodes[known.Node].nodeRecord, nil
+		}
+	}
+	for _, n := range c.nodes {
+		if n.Addr == h.Addr {
+			return n.nodeRecord, nil
+		}
+	}
+	return nodeRecord{}, nil
+}
+
+func (c *Cluster) diskByUUID(uuid string) *disk {
+	for _, d := range c.disks {
+		if d.UUID == uuid {
+			return d
+		}
+	}
+	return nil
+}
+
+// adopt puts a reported disk into the change: a known one may have moved to this node or path, a new
+// one gets an id and a group. A disk that carries an id we do not know was removed, or is another
+// cluster's: it is left alone unless an admin added it.
+func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, groups map[string]map[string]int) {
+	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
+	if asked {
+		ch.delete(wanted)
+	}
+	if known := c.diskByUUID(d.UUID); known != nil {
+		rec := known.diskRecord
+		if rec.Removed && !asked {
+			return
+		}
+		rec.Node, rec.Path, rec.Removed = on, d.Path, false
+		if rec != known.diskRecord {
+			ch.put(rec)
+		}
+		return
+	}
+	if d.ID != 0 && !asked {
+		c.log.Warn("disk of another cluster, or removed from this one, is not used", "node", on, "path", d.Path, "disk", d.ID)
+		return
+	}
+	rec := diskRecord{ID: next.Disk, UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: hemera.ConfigRW}
+	next.Disk++
+	if asked {
+		rec.Space = wanted.Space
+	}
+	if !validName(rec.Space) {
+		rec.Space = DefaultSpace
+	}
+	space, ok := c.spaces[rec.Space]
+	if !ok {
+		space = defaultSpace(rec.Space)
+		ch.put(space)
+	}
+	rec.Group = pickGroup(groups, space)
+	ch.put(rec)
+}
+
+// takeReports stores what a node says of its disks; disks it has but does not name are gone.
+func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why string) (changed bool) {
+	named := map[string]hemera.NodeDisk{}
+	for _, r := range reports {
+		named[r.UUID] = r
+	}
+	for _, d := range c.disks {
+		if d.Node != on {
+			continue
+		}
+		r, ok := named[d.UUID]
+		if !ok {
+			r = absent(d.diskRecord, why)
+			r.Capacity, r.Used, r.Pieces = d.report.Capacity, d.report.Used, d.report.Pieces
+		}
+		changed = changed || r.Health != d.report.Health
+		d.report = r
+	}
+	return changed
+}
+
+func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
+	w := hemera.NodeWelcome{
+		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.allKeys(),
+		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID),
+	}
+	for _, d := range c.disks {
+		if d.Node == n.ID && !d.Removed && d.report.Health != hemera.HealthGone {
+			w.DiskIDs[d.UUID] = d.ID
+		}
+	}
+	return w
+}
+
+// headrooms tells a node how much to keep free on each of its disks.
+func (c *Cluster) headrooms(on hemera.NodeID) map[hemera.DiskID]int64 {
+	m := map[hemera.DiskID]int64{}
+	for _, d := range c.disks {
+		if d.Node == on && !d.Removed {
+			m[d.ID] = Headroom(c.spaces[d.Space].Headroom, d.report.Capacity)
+		}
+	}
+	return m
+}
+
+// Headroom is the bytes kept free on a disk: the space's setting, or when that is zero (auto) a
+// hundredth of the disk but at most 1 GiB.
+func Headroom(setting, capacity int64) int64 {
+	if setting > 0 {
+		return setting
+	}
+	return min(capacity/100, 1<<30)
+}

@@ -1,0 +1,324 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// DefaultSpace is the space of disks and files that name no other. It always exists.
+const DefaultSpace = "default"
+
+// Setting documents one key of SetDisk, SetNode or SetSpace.
+type Setting struct{ Of, Key, Values, Help string }
+
+// Settings lists every key an admin can set, for help texts. Keys of spaces are also taken with
+// EOS's prefix "space.".
+func Settings() []Setting {
+	return []Setting{
+		{"fs", "configstatus", "rw|ro|drain|off", "use fully; read only; move every piece elsewhere; not at all"},
+		{"fs", "space", "<name>", "the space the disk belongs to; pieces it holds stay"},
+		{"fs", "zone", "<name>|-", "failure domain of this disk; - for its node's"},
+		{"node", "status", "on|off", "off takes the node's disks out of use without repairing around them"},
+		{"node", "zone", "<name>|-", "failure domain of the node; - for what the node says"},
+		{"space", "define", "<groupsize>", "make the space"},
+		{"space", "policy.layout", "plain|replica|replica:<n>", "layout of new files"},
+		{"space", "policy.nstripes", "1..16", "replicas of new files"},
+		{"space", "policy.checksum", "none|adler32|crc32c|…", "checksum of new files"},
+		{"space", "policy.minpieces", "auto|1..16", "sealed pieces an acknowledged close needs; auto: all while a spare disk exists, else one fewer than there are disks, at least one"},
+		{"space", "policy.sync", "on|off", "fdatasync each piece before it counts as sealed"},
+		{"space", "headroom", "auto|<bytes>[K|M|G|T]", "kept free on every disk; auto: 1 % of the disk, at most 1 GiB"},
+		{"space", "groupsize", "1..1000", "disks a group aims at"},
+	}
+}
+
+func defaultSpace(name string) spaceRecord {
+	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String(), GroupSize: 24}
+}
+
+// AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
+// when the path is a disk of it already.
+func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string) error {
+	const op = "cluster.AddDisk"
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[id] == nil {
+		return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+	}
+	if !path.IsAbs(p) || path.Clean(p) != p {
+		return errs.New(errs.Invalid, op, p, "the path must be absolute and clean")
+	}
+	if space == "" {
+		space = DefaultSpace
+	}
+	if _, ok := c.spaces[space]; !ok {
+		return noSuchSpace(op, space)
+	}
+	for _, d := range c.disks {
+		if d.Node == id && d.Path == p && !d.Removed {
+			return errs.New(errs.Exists, op, p, "the path is disk "+d.ID.String()+" already")
+		}
+	}
+	var ch change
+	ch.put(attachRecord{Node: id, Path: p, Space: space})
+	return c.commit(ctx, &ch)
+}
+
+// SetDisk sets one property of a disk; see [Settings].
+func (c *Cluster) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d, err := c.knownDisk("cluster.SetDisk", id)
+	if err != nil {
+		return err
+	}
+	rec := d.diskRecord
+	var ch change
+	switch key {
+	case "configstatus":
+		switch hemera.DiskConfig(value) {
+		case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
+			rec.Config = hemera.DiskConfig(value)
+		case hemera.ConfigEmpty:
+			return invalid("fs", key, value).WithRemedy("set it to drain: it becomes empty by itself when nothing is left")
+		default:
+			return invalid("fs", key, value)
+		}
+	case "space":
+		space, ok := c.spaces[value]
+		if !ok {
+			return noSuchSpace("cluster.SetDisk", value)
+		}
+		if rec.Space != value {
+			rec.Space, rec.Group = value, pickGroup(c.groupCounts(), space)
+		}
+	case "zone":
+		if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
+			return err
+		}
+	default:
+		return unknownKey("fs", key)
+	}
+	ch.put(rec)
+	return c.change(ctx, &ch)
+}
+
+// SetEmpty records that a drained disk holds nothing any more. It does nothing if the disk is not
+// set to drain now.
+func (c *Cluster) SetEmpty(ctx context.Context, id hemera.DiskID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.disks[id]
+	if d == nil || d.Config != hemera.ConfigDrain {
+		return nil
+	}
+	rec := d.diskRecord
+	rec.Config = hemera.ConfigEmpty
+	var ch change
+	ch.put(rec)
+	return c.change(ctx, &ch)
+}
+
+// RemoveDisk takes a disk out of the view for good; its id is not reused. With keep, pieces on it
+// are still to be made anew elsewhere and [Cluster.Removed] lists it until [Cluster.Bury].
+func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID, keep bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d, err := c.knownDisk("cluster.RemoveDisk", id)
+	if err != nil {
+		return err
+	}
+	var ch change
+	if keep {
+		rec := d.diskRecord
+		rec.Removed = true
+		ch.put(rec)
+	} else {
+		ch.delete(d.diskRecord)
+	}
+	return c.change(ctx, &ch)
+}
+
+// Removed lists disks that were removed while the namespace had pieces on them.
+func (c *Cluster) Removed() (ids []hemera.DiskID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, d := range c.disks {
+		if d.Removed {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Bury forgets a removed disk.
+func (c *Cluster) Bury(ctx context.Context, id hemera.DiskID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.disks[id]
+	if d == nil || !d.Removed {
+		return nil
+	}
+	var ch change
+	ch.delete(d.diskRecord)
+	return c.change(ctx, &ch)
+}
+
+// SetNode sets one property of a node; see [Settings].
+func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.nodes[id]
+	if n == nil {
+		return errs.New(errs.NotFound, "cluster.SetNode", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+	}
+	rec := n.nodeRecord
+	var err error
+	switch key {
+	case "status":
+		on, err := onOff("node", key, value)
+		if err != nil {
+			return err
+		}
+		rec.Disabled = !on
+	case "zone":
+		if rec.ZoneSet, err = zoneValue("node", value); err != nil {
+			return err
+		}
+	default:
+		return unknownKey("node", key)
+	}
+	var ch change
+	ch.put(rec)
+	return c.change(ctx, &ch)
+}
+
+// SetSpace sets one property of a space, or makes it with the key define; see [Settings].
+func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key = strings.TrimPrefix(key, "space.")
+	rec, ok := c.spaces[name]
+	switch {
+	case key == "define" && !validName(name):
+		return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
+	case key == "define" && ok:
+		return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
+	case key == "define":
+		rec = defaultSpace(name)
+		if value == "" {
+			value = strconv.Itoa(rec.GroupSize)
+		}
+		key = "groupsize"
+	case !ok:
+		return noSuchSpace("cluster.SetSpace", name)
+	}
+	if err := rec.set(key, value); err != nil {
+		return err
+	}
+	var ch change
+	ch.put(rec)
+	return c.change(ctx, &ch)
+}
+
+func (s *spaceRecord) set(key, value string) (err error) {
+	switch key {
+	case "policy.layout":
+		kind, count, counted := strings.Cut(value, ":")
+		switch {
+		case kind == hemera.LayoutPlain.String() && !counted:
+			s.Layout = hemera.Plain()
+		case kind == hemera.LayoutReplica.String() && counted:
+			return s.set("policy.nstripes", count)
+		case kind == hemera.LayoutReplica.String():
+			s.Layout = hemera.Replica(int(max(s.Layout.Pieces, 1)))
+		default:
+			return invalid("space", key, value)
+		}
+	case "policy.nstripes":
+		n, err := number("space", key, value, hemera.ReplicasMax)
+		if err != nil {
+			return err
+		}
+		s.Layout = hemera.Replica(n)
+	case "policy.checksum":
+		kind, err := hemera.ParseChecksumKind(value)
+		if err != nil {
+			return errs.As(err, errs.Invalid, "cluster.SetSpace", key)
+		}
+		s.Checksum = kind.String()
+	case "policy.minpieces":
+		s.PiecesMin = 0
+		if value != "auto" {
+			n, err := number("space", key, value, hemera.ReplicasMax)
+			if err != nil {
+				return err
+			}
+			s.PiecesMin = uint8(n)
+		}
+	case "policy.sync":
+		on, err := onOff("space", key, value)
+		s.NoSync = !on && err == nil
+		return err
+	case "headroom":
+		s.Headroom, err = size(key, value)
+		return err
+	case "groupsize":
+		s.GroupSize, err = number("space", key, value, 1000)
+		return err
+	default:
+		return unknownKey("space", key)
+	}
+	return nil
+}
+
+// change commits and shows the result at once.
+func (c *Cluster) change(ctx context.Context, ch *change) error {
+	if err := c.commit(ctx, ch); err != nil {
+		return err
+	}
+	c.publish()
+	return nil
+}
+
+func (c *Cluster) knownDisk(op string, id hemera.DiskID) (*disk, error) {
+	d := c.disks[id]
+	if d == nil || d.Removed {
+		return nil, errs.New(errs.NotFound, op, "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
+	}
+	return d, nil
+}
+
+// groupCounts counts disks by space and group.
+func (c *Cluster) groupCounts() map[string]map[string]int {
+	counts := map[string]map[string]int{}
+	for _, d := range c.disks {
+		if !d.Removed {
+			addGroup(counts, d.Space, d.Group)
+		}
+	}
+	return counts
+}
+
+func addGroup(counts map[string]map[string]int, space, group string) {
+	if counts[space] == nil {
+		counts[space] = map[string]int{}
+	}
+	counts[space][group]++
+}
+
+// pickGroup is the first group of the space that has room, and counts one more disk in it.
+func pickGroup(counts map[string]map[string]int, space spaceRecord) string {
+	for i := 0; ; i++ {
+		group := fmt.Sprintf("%s.%d", space.Name, i)
+		if counts[space.Name][group] < max(space.GroupSize, 1) {
+			addGroup(counts, space.Name, group)
+			return group
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"hemera"
+)
+
+// publish makes a new view of the state and swaps it in. c.mu is held.
+func (c *Cluster) publish() {
+	c.dirty = false
+	c.version++
+	v := &hemera.View{Version: c.version}
+	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
+		v.Nodes = append(v.Nodes, c.nodes[id].info())
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
+		if d := c.disks[id]; !d.Removed {
+			v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
+		v.Spaces = append(v.Spaces, c.spaces[name].info())
+	}
+	c.view.Store(v)
+}
+
+func (n *node) info() hemera.NodeInfo {
+	info := hemera.NodeInfo{
+		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
+		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, Stats: n.stats,
+	}
+	if n.online {
+		info.Status = hemera.NodeOnline
+	}
+	return info
+}
+
+func (n nodeRecord) zone() string { return cmp.Or(n.ZoneSet, n.Zone) }
+
+// info joins the admin's wish with the last report. A node that is offline or switched off makes its
+// disks inactive; what they held stays visible.
+func (d *disk) info(n *node) hemera.Disk {
+	r := d.report
+	info := hemera.Disk{
+		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Group: d.Group, Zone: d.ZoneSet,
+		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why,
+		Capacity: r.Capacity, Used: r.Used, Free: r.Free, Pieces: r.Pieces, Load: r.Load,
+	}
+	if n == nil {
+		return info
+	}
+	info.Zone = cmp.Or(d.ZoneSet, n.zone())
+	info.Active = n.online && !n.Disabled && info.Health != hemera.HealthGone
+	switch {
+	case n.online && n.Disabled:
+		info.Why = cmp.Or(info.Why, "its node is switched off")
+	case !n.online:
+		info.Why = cmp.Or(info.Why, "its node is offline")
+	}
+	return info
+}
+
+func (s spaceRecord) info() hemera.Space {
+	sum, _ := hemera.ParseChecksumKind(s.Checksum)
+	return hemera.Space{
+		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize,
+		Policy: hemera.Policy{
+			Space: s.Name, Layout: s.Layout, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
+		},
+	}
+}

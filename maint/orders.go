@@ -1,0 +1,187 @@
+package maint
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	// ordersMax bounds the orders waiting or under way for one node.
+	ordersMax = 8192
+	// handout is how many orders one Exchange returns at most.
+	handout = 256
+	// ExchangeWait is how long an Exchange waits for orders before it returns none.
+	ExchangeWait = 5 * time.Second
+)
+
+// Orders is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
+// lost is decided again from the namespace. Methods may be called concurrently.
+type Orders struct {
+	mu     sync.Mutex
+	lastID uint64
+	nodes  map[hemera.NodeID]*queue
+}
+
+type queue struct {
+	waiting []*order          // oldest first
+	sent    map[uint64]*order // handed to the node, not answered
+	wake    chan struct{}     // closed when waiting grows
+}
+
+type order struct {
+	hemera.Order
+	done chan outcome // buffered: one outcome
+}
+
+type outcome struct {
+	result hemera.OrderResult
+	err    error
+}
+
+// NewOrders returns an empty queue.
+func NewOrders() *Orders { return &Orders{nodes: map[hemera.NodeID]*queue{}} }
+
+func (q *Orders) node(id hemera.NodeID) *queue {
+	n := q.nodes[id]
+	if n == nil {
+		n = &queue{sent: map[uint64]*order{}, wake: make(chan struct{})}
+		q.nodes[id] = n
+	}
+	return n
+}
+
+// Do gives a node one order and waits for its answer. The order's own failure is an error of the
+// kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
+// its queue is full. When the context ends, the node may still execute the order.
+func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
+	q.mu.Lock()
+	n := q.node(id)
+	if len(n.waiting)+len(n.sent) >= ordersMax {
+		q.mu.Unlock()
+		return hemera.OrderResult{}, errs.New(errs.Overloaded, "maint.Order", "node "+id.String(), "the node has too many orders")
+	}
+	q.lastID++
+	o.ID = q.lastID
+	ord := &order{Order: o, done: make(chan outcome, 1)}
+	n.waiting = append(n.waiting, ord)
+	n.signal()
+	q.mu.Unlock()
+	select {
+	case out := <-ord.done:
+		return out.result, out.err
+	case <-ctx.Done():
+		q.withdraw(id, ord)
+		return hemera.OrderResult{}, errs.Wrap(context.Cause(ctx), "maint.Order", "node "+id.String())
+	}
+}
+
+func (n *queue) signal() {
+	close(n.wake)
+	n.wake = make(chan struct{})
+}
+
+func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.node(id)
+	delete(n.sent, ord.ID)
+	for i, w := range n.waiting {
+		if w == ord {
+			n.waiting = append(n.waiting[:i], n.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// Exchange takes a node's results and returns orders for it, waiting up to [ExchangeWait] for one.
+// Results of unknown orders are ignored.
+func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemera.OrderResult) ([]hemera.Order, error) {
+	q.settle(id, results)
+	timer := time.NewTimer(ExchangeWait)
+	defer timer.Stop()
+	for {
+		q.mu.Lock()
+		n := q.node(id)
+		if len(n.waiting) > 0 && ctx.Err() == nil {
+			list := n.take()
+			q.mu.Unlock()
+			return list, nil
+		}
+		wake := n.wake
+		q.mu.Unlock()
+		select {
+		case <-wake:
+		case <-timer.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, errs.Wrap(ctx.Err(), "maint.Exchange", "node "+id.String())
+		}
+	}
+}
+
+func (n *queue) take() (list []hemera.Order) {
+	batch := n.waiting[:min(len(n.waiting), handout)]
+	n.waiting = n.waiting[len(batch):]
+	for _, o := range batch {
+		n.sent[o.ID] = o
+		list = append(list, o.Order)
+	}
+	return list
+}
+
+func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.node(id)
+	for _, r := range results {
+		o := n.sent[r.ID]
+		if o == nil {
+			continue
+		}
+		delete(n.sent, r.ID)
+		out := outcome{result: r}
+		if r.Failed {
+			out.err = errs.New(errs.Kind(r.ErrKind), "node "+id.String(), o.Piece.String(), r.ErrText)
+		}
+		o.done <- out
+	}
+}
+
+// Redeliver is called when a node registered anew: it knows nothing of what it was handed, so all
+// unanswered orders wait again.
+func (q *Orders) Redeliver(id hemera.NodeID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.node(id)
+	again := make([]*order, 0, len(n.sent)+len(n.waiting))
+	for _, o := range n.sent {
+		again = append(again, o)
+	}
+	clear(n.sent)
+	n.waiting = append(again, n.waiting...)
+	if len(n.waiting) > 0 {
+		n.signal()
+	}
+}
+
+// Fail ends all orders of a node that is offline with Unavailable.
+func (q *Orders) Fail(id hemera.NodeID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.nodes[id]
+	if n == nil {
+		return
+	}
+	for _, o := range n.waiting {
+		n.sent[o.ID] = o
+	}
+	for _, o := range n.sent {
+		o.done <- outcome{err: errs.New(errs.Unavailable, "maint.Order", "node "+id.String(), "the node is offline")}
+	}
+	n.waiting = nil
+	clear(n.sent)
+}

@@ -1,0 +1,52 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// View implements hemera.ClusterAdmin.
+func (m *Manager) View(context.Context) (*hemera.View, error) { return m.cluster.View(), nil }
+
+// AddDisk implements hemera.ClusterAdmin.
+func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {
+	return m.cluster.AddDisk(ctx, node, path, space)
+}
+
+// SetDisk implements hemera.ClusterAdmin.
+func (m *Manager) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	return m.cluster.SetDisk(ctx, id, key, value)
+}
+
+// RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made anew from the
+// files' other pieces.
+func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) error {
+	pieces, bytes, err := m.tree.DiskUsage(ctx, id)
+	if err != nil {
+		return errs.Wrap(err, "fs rm", id.String())
+	}
+	if pieces > 0 && !force {
+		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
+			WithRemedy("empty it with `hemera fs set " + id.String() + " configstatus drain`, or give it up with --force")
+	}
+	return m.cluster.RemoveDisk(ctx, id, pieces > 0)
+}
+
+// SetNode implements hemera.ClusterAdmin.
+func (m *Manager) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
+	return m.cluster.SetNode(ctx, id, key, value)
+}
+
+// SetSpace implements hemera.ClusterAdmin.
+func (m *Manager) SetSpace(ctx context.Context, name, key, value string) error {
+	return m.cluster.SetSpace(ctx, name, key, value)
+}
+
+// CreateToken implements hemera.ClusterAdmin.
+func (m *Manager) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
+	return m.cluster.CreateToken(ctx, lifetime)
+}

@@ -1,0 +1,160 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/namespace"
+	"hemera/place"
+)
+
+func baseName(p string) string { return path.Base(p) }
+
+// Register implements hemera.Control.
+func (m *Manager) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
+	defer m.ops.begin("Register")(&err)
+	if w, err = m.cluster.Register(ctx, hello); err == nil {
+		m.orders.Redeliver(w.ID)
+	}
+	return w, err
+}
+
+// Heartbeat implements hemera.Control.
+func (m *Manager) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
+	defer m.ops.begin("Heartbeat")(&err)
+	return m.cluster.Heartbeat(node, epoch, report)
+}
+
+// Exchange implements hemera.Control.
+func (m *Manager) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+	if err := m.cluster.Check(node, epoch); err != nil {
+		return nil, err
+	}
+	return m.orders.Exchange(ctx, node, results)
+}
+
+// Commit implements hemera.Control. The capability may have expired since the write began, and the
+// lock may be gone: what decides is the generation it replaces.
+func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.Entry, err error) {
+	defer m.ops.begin("Commit")(&err)
+	c, err := m.writeCapability("commit", r.Token)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if err := checkPieces(c, r); err != nil {
+		return hemera.Entry{}, err
+	}
+	mtime := r.Mtime
+	if mtime.IsZero() {
+		mtime = m.now()
+	}
+	e, err = m.tree.Commit(ctx, namespace.Commit{
+		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: c.Name,
+		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: c.Space,
+		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
+	})
+	if err == nil || !undecided(err) {
+		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
+	}
+	return e, errs.Wrap(err, "commit", c.Path)
+}
+
+// undecided errors leave the caller to ask again with the same request.
+func undecided(err error) bool {
+	return slices.Contains([]errs.Kind{errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled}, errs.KindOf(err))
+}
+
+// writeCapability verifies a token that must permit writing; it may have expired.
+func (m *Manager) writeCapability(op, token string) (hemera.Capability, error) {
+	c, err := m.cluster.Ring().Verify(token, time.Time{})
+	if err != nil {
+		return c, errs.Wrap(err, op, "")
+	}
+	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
+		return c, errs.New(errs.Denied, op, c.Path, "the capability does not permit writing")
+	}
+	return c, nil
+}
+
+// checkPieces holds a commit against its capability: enough pieces, each where it was permitted.
+func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
+	invalid := func(text string) error { return errs.New(errs.Invalid, "commit", c.Path, text) }
+	if r.Size < 0 || r.Size > hemera.FileSizeMax {
+		return invalid(fmt.Sprintf("%d is no size", r.Size))
+	}
+	if len(r.Pieces) == 0 && r.Size == 0 {
+		return nil
+	}
+	if len(r.Pieces) < int(max(c.PiecesMin, 1)) {
+		return invalid(fmt.Sprintf("%d pieces, %d needed", len(r.Pieces), max(c.PiecesMin, 1)))
+	}
+	seen := map[uint8]bool{}
+	for _, p := range r.Pieces {
+		ok := slices.ContainsFunc(c.Targets, func(t hemera.Target) bool { return t.Index == p.Index && t.Disk == p.Disk })
+		if !ok || seen[p.Index] {
+			return invalid(fmt.Sprintf("piece %d on disk %d was not permitted", p.Index, p.Disk))
+		}
+		seen[p.Index] = true
+	}
+	return nil
+}
+
+// Abort implements hemera.Control. It frees the lock only: should the write commit after all, it is
+// judged by its generation like any other.
+func (m *Manager) Abort(_ context.Context, token string) (err error) {
+	defer m.ops.begin("Abort")(&err)
+	c, err := m.writeCapability("abort", token)
+	if err != nil {
+		return err
+	}
+	m.pending.end(name{c.Parent, c.Name}, c.Nonce)
+	return nil
+}
+
+// Replace implements hemera.Control.
+func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskID) (g hemera.Grant, err error) {
+	defer m.ops.begin("Replace")(&err)
+	c, err := m.writeCapability("replace", token)
+	if err != nil {
+		return hemera.Grant{}, err
+	}
+	bad := m.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
+	var lost []int
+	var kept []hemera.DiskID
+	for i, t := range c.Targets {
+		if slices.Contains(failed, t.Disk) {
+			lost = append(lost, i)
+		} else {
+			kept = append(kept, t.Disk)
+		}
+	}
+	if len(lost) == 0 {
+		return hemera.Grant{}, errs.New(errs.Invalid, "replace", c.Path, "none of the disks that failed belongs to the write")
+	}
+	choice, err := place.Choose(m.cluster.View(), place.Request{
+		Space: c.Space, Want: len(lost), Min: len(lost), Size: c.Size, Client: c.Who.Host,
+		Have: kept, ExcludeDisks: bad, Writers: m.pending.load(), Seed: cmp.Or(c.Nonce, 1),
+	})
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+	}
+	c.Targets = slices.Clone(c.Targets)
+	for i, at := range lost {
+		t := choice.Targets[i]
+		t.Index = c.Targets[at].Index
+		c.Targets[at] = t
+	}
+	c.Expires = m.now().Add(hemera.CapabilityLifetime)
+	return m.grant(c)
+}
+
+// Resolve implements hemera.Control.
+func (m *Manager) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
+	return m.tree.Resolve(ctx, id)
+}

@@ -1,0 +1,109 @@
+// Package manager is the service that holds the namespace, knows the cluster and decides where files
+// are. It answers clients (Names, Attributes, Files), nodes (Control) and admins (ClusterAdmin,
+// MaintAdmin, Observer); protocols are the doors' business.
+//
+// What is durable is in the namespace and in the cluster's records. Opens are not: a pending write
+// lives in the table of locks, which dies with the process, and in its signed capability, which
+// still commits afterwards.
+package manager
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/cluster"
+	"hemera/errs"
+	"hemera/kv"
+	"hemera/maint"
+	"hemera/namespace"
+)
+
+// Options is what a manager is made of. Store, Writer and Tree are required.
+type Options struct {
+	Store  kv.Store
+	Writer kv.Writer // the one the tree writes with
+	Tree   namespace.Tree
+	// Addr is the manager's xrd door as nodes tell it to clients.
+	Addr string
+	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
+	// is [maint.LostAfter].
+	LostAfter time.Duration
+	// Now replaces time.Now; its times must carry a monotonic reading.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Manager implements the manager's interfaces of package hemera.
+type Manager struct {
+	tree    namespace.Tree
+	cluster *cluster.Cluster
+	orders  *maint.Orders
+	pending *pending
+	ops     *operations
+	now     func() time.Time
+	log     *slog.Logger
+	nonce   atomic.Uint64
+
+	mu       sync.Mutex
+	sessions []func() []hemera.SessionInfo
+}
+
+var (
+	_ hemera.Names        = (*Manager)(nil)
+	_ hemera.Attributes   = (*Manager)(nil)
+	_ hemera.Files        = (*Manager)(nil)
+	_ hemera.Control      = (*Manager)(nil)
+	_ hemera.ClusterAdmin = (*Manager)(nil)
+)
+
+// New loads the cluster's state and returns a manager that can be called; background work begins
+// with Run.
+func New(ctx context.Context, o Options) (*Manager, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{ManagerAddr: o.Addr, Log: o.Log, Now: o.Now})
+	if err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
+	m := &Manager{
+		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, log: o.Log,
+		pending: newPending(), ops: newOperations(o.Now),
+	}
+	m.nonce.Store(uint64(o.Now().UnixNano()))
+	return m, nil
+}
+
+// Run does the background work until the context ends.
+func (m *Manager) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return m.cluster.Run(ctx) })
+	g.Go(func() error { return m.sweep(ctx) })
+	return g.Wait()
+}
+
+// Cluster is the cluster's state, for what checks join tokens.
+func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }
+
+// sweep ends pending writes whose time is over.
+func (m *Manager) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			m.pending.expire(m.now())
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package manager
+
+import (
+	"context"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/layout"
+	"hemera/namespace"
+	"hemera/place"
+)
+
+// Open implements hemera.Files: access and names by the tree, policy by layout, disks by place, and
+// a signed capability that carries all of it to the node.
+func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (g hemera.Grant, err error) {
+	op := "OpenWrite"
+	if r.Access == hemera.AccessRead {
+		op = "OpenRead"
+	}
+	defer m.ops.begin(op)(&err)
+	prep, err := m.tree.Prepare(ctx, who, r)
+	if err != nil {
+		return hemera.Grant{}, err
+	}
+	c := hemera.Capability{
+		Path: r.Path, Access: r.Access, Who: who, Trace: hemera.TraceID(ctx),
+		Expires: m.now().Add(hemera.CapabilityLifetime),
+	}
+	if r.Access == hemera.AccessRead {
+		return m.openRead(c, prep, r)
+	}
+	return m.openWrite(c, prep, r)
+}
+
+func (m *Manager) openRead(c hemera.Capability, prep namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+	if prep.Entry.IsDir() {
+		return hemera.Grant{}, errs.New(errs.IsDirectory, "open", r.Path, "")
+	}
+	describe(&c, prep.Entry)
+	view := m.cluster.View()
+	seed := m.nonce.Add(1)
+	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
+		c.Targets = anyNode(view, r.Tried, seed)
+	} else {
+		c.Targets = place.Order(view, prep.Entry.Pieces, c.Who.Host, r.Tried, seed)
+	}
+	if len(c.Targets) == 0 {
+		return hemera.Grant{}, noReplicas(view, r.Path, prep.Entry.Pieces, r.Tried)
+	}
+	// The node may still read the others' pieces when its own is bad.
+	for _, t := range place.Order(view, prep.Entry.Pieces, c.Who.Host, nil, seed) {
+		if !slices.Contains(c.Targets, t) {
+			c.Targets = append(c.Targets, t)
+		}
+	}
+	return m.grant(c)
+}
+
+// describe fills in what a read capability says of the file.
+func describe(c *hemera.Capability, e hemera.Entry) {
+	c.File, c.Gen, c.Parent, c.Name = e.ID, e.Gen, e.Parent, e.Name
+	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
+}
+
+func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
+	return errs.New(errs.NoReplicas, "open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
+		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
+}
+
+// anyNode is where an empty file is read: it has no pieces, so every online node will do.
+func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target {
+	var nodes []hemera.Target
+	for _, n := range v.Nodes {
+		if n.Status == hemera.NodeOnline && n.Enabled && !slices.Contains(tried, n.ID) {
+			nodes = append(nodes, hemera.Target{Node: n.ID, Addr: n.Addr})
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[seed%uint64(len(nodes)):][:1]
+}
+
+func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+	view := m.cluster.View()
+	e := prep.Entry
+	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, baseName(r.Path), r.Mode
+	c.Size, c.Force, c.Nonce = r.Size, r.Force, m.nonce.Add(1)
+	if prep.Existing {
+		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
+	}
+	if c.Access == hemera.AccessUpdate && !prep.Existing {
+		c.Access = hemera.AccessCreate
+	}
+	policy, err := decide(view, prep, c, r.Wish)
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	c.Layout, c.Space, c.Sync = policy.Layout, policy.Space, policy.Sync
+	c.Checksums = []hemera.ChecksumKind{hemera.CRC32C}
+	if policy.Checksum != hemera.ChecksumNone && policy.Checksum != hemera.CRC32C {
+		c.Checksums = []hemera.ChecksumKind{policy.Checksum, hemera.CRC32C}
+	}
+	if c.Access == hemera.AccessUpdate {
+		if err := base(&c, view, e); err != nil {
+			return hemera.Grant{}, err
+		}
+	}
+	if err := m.place(&c, view, policy, r.Tried); err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), expires: c.Expires.Add(hemera.PendingHold)}
+	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, len(r.Tried) > 0, m.now()); err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	g, err := m.grant(c)
+	if err != nil {
+		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
+	}
+	return g, err
+}
+
+// decide finds the policy. An update keeps the layout and checksum the file has.
+func decide(view *hemera.View, prep namespace.Prepared, c hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
+	attrs := map[string][]byte{}
+	for k, v := range prep.Parent.Xattrs {
+		attrs[k] = v
+	}
+	for k, v := range prep.Attrs {
+		attrs[k] = v
+	}
+	spaceName, err := layout.Space(attrs, wish, c.Who)
+	if err != nil {
+		return hemera.Policy{}, err
+	}
+	if c.Access == hemera.AccessUpdate && prep.Entry.Space != "" {
+		spaceName = prep.Entry.Space
+	}
+	space, ok := view.Space(spaceName)
+	if !ok {
+		return hemera.Policy{}, errs.New(errs.NotFound, "layout.Decide", "space "+spaceName, "there is no such space").
+			WithRemedy("see `hemera space ls`, or change " + layout.AttrSpace)
+	}
+	p, err := layout.Decide(attrs, space, wish, c.Who)
+	if err != nil {
+		return p, err
+	}
+	if c.Access == hemera.AccessUpdate && prep.Entry.Layout.Validate() == nil {
+		p.Layout = prep.Entry.Layout
+		if len(prep.Entry.Checksums) > 0 {
+			p.Checksum = prep.Entry.Checksums[0].Kind
+		}
+	}
+	return p, nil
+}
+
+// base records what an update begins from.
+func base(c *hemera.Capability, view *hemera.View, e hemera.Entry) error {
+	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
+	if e.Size > 0 && len(c.Base.Pieces) == 0 {
+		return noReplicas(view, c.Path, e.Pieces, nil)
+	}
+	c.Size = max(c.Size, e.Size)
+	return nil
+}
+
+// place chooses the targets. An update prefers the disks that have the base: they can share blocks
+// with it instead of copying.
+func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, tried []hemera.NodeID) error {
+	req := place.Request{
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: c.Size, Client: c.Who.Host,
+		ExcludeNodes: tried, Writers: m.pending.load(), Seed: c.Nonce,
+	}
+	var kept []hemera.Target
+	if c.Base != nil {
+		kept = reusable(view, c.Base.Pieces, req)
+	}
+	choice, err := place.Choose(view, req)
+	if err != nil {
+		return err
+	}
+	if len(kept) > 0 {
+		req.Have, req.Min = disks(kept), 0
+		if req.Want -= len(kept); req.Want > 0 {
+			if more, err := place.Choose(view, req); err == nil {
+				kept = append(kept, more.Targets...)
+			}
+		}
+		choice.Targets = kept
+	}
+	c.Targets = choice.Targets
+	number(c.Targets)
+	if head, ok := view.Node(c.Targets[0].Node); ok {
+		c.Epoch = head.Epoch
+	}
+	c.PiecesMin = place.Minimum(p.PiecesMin, int(p.Layout.Pieces), choice.Eligible)
+	c.PiecesMin = min(c.PiecesMin, uint8(len(c.Targets)))
+	return nil
+}
+
+// reusable are the base's places that could be chosen for the request, at most as many as wanted.
+func reusable(view *hemera.View, pieces []hemera.Target, req place.Request) (kept []hemera.Target) {
+	for _, t := range pieces {
+		d, ok := view.Disk(t.Disk)
+		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want &&
+			!slices.Contains(req.ExcludeNodes, t.Node) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// number gives the targets their indexes in order: the pieces of a replica layout are alike.
+func number(ts []hemera.Target) {
+	for i := range ts {
+		ts[i].Index = uint8(i)
+	}
+}
+
+func disks(ts []hemera.Target) (ids []hemera.DiskID) {
+	for _, t := range ts {
+		ids = append(ids, t.Disk)
+	}
+	return ids
+}
+
+// grant signs the capability and sends the client to its first target.
+func (m *Manager) grant(c hemera.Capability) (hemera.Grant, error) {
+	token, err := m.cluster.Ring().Mint(c)
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", c.Path)
+	}
+	return hemera.Grant{Addr: c.Targets[0].Addr, Token: token, Cap: c}, nil
+}

@@ -1,0 +1,118 @@
+package manager
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// pendingMax bounds the writes that can be under way at once.
+const pendingMax = 1 << 20
+
+// pending is the table of writes begun and not committed: one lock per name, and how many writes
+// each disk has. It is in memory only; after a restart nothing is locked, and the generation a
+// commit must replace decides between writers.
+type pending struct {
+	mu      sync.Mutex
+	writes  map[name]*write
+	writers map[hemera.DiskID]int
+}
+
+type name struct {
+	parent hemera.FileID
+	name   string
+}
+
+type write struct {
+	nonce   uint64
+	who     hemera.Identity
+	disks   []hemera.DiskID
+	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
+	expires time.Time
+}
+
+func newPending() *pending {
+	return &pending{writes: map[name]*write{}, writers: map[hemera.DiskID]int{}}
+}
+
+// begin takes the lock of a name. Another writer's lock is Locked, unless force is set, or the same
+// client comes back (again) because it could not reach the node it was sent to.
+func (p *pending) begin(n name, w *write, force, again bool, now time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if old := p.writes[n]; old != nil {
+		back := again && old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
+		if !force && !back && now.Before(old.expires) {
+			return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
+				WithRemedy("try again when it is closed, or open with force")
+		}
+		p.drop(n, old)
+	}
+	if len(p.writes) >= pendingMax {
+		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written")
+	}
+	p.writes[n] = w
+	for _, d := range w.disks {
+		p.writers[d]++
+	}
+	return nil
+}
+
+// end frees the lock if the write with the nonce still holds it.
+func (p *pending) end(n name, nonce uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.writes[n]; w != nil && w.nonce == nonce {
+		p.drop(n, w)
+	}
+}
+
+// move records that a write left failed disks for others and returns all that failed it so far.
+func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.DiskID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.writes[n]
+	if w == nil || w.nonce != nonce {
+		return failed
+	}
+	w.failed = append(w.failed, failed...)
+	if len(w.failed) > hemera.PiecesMax {
+		w.failed = w.failed[len(w.failed)-hemera.PiecesMax:]
+	}
+	return append([]hemera.DiskID(nil), w.failed...)
+}
+
+func (p *pending) drop(n name, w *write) {
+	delete(p.writes, n)
+	for _, d := range w.disks {
+		if p.writers[d]--; p.writers[d] <= 0 {
+			delete(p.writers, d)
+		}
+	}
+}
+
+func (p *pending) expire(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n, w := range p.writes {
+		if now.After(w.expires) {
+			p.drop(n, w)
+		}
+	}
+}
+
+// load counts writes under way by disk.
+func (p *pending) load() map[hemera.DiskID]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.writers)
+}
+
+func (p *pending) count() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int64(len(p.writes))
+}

@@ -1,0 +1,145 @@
+package place
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strings"
+
+	"hemera"
+)
+
+// Order lists the pieces that can be read now, best first: on the client's host, in its zone, on
+// disks that are not failing, and among equals spread by the seed with less for loaded disks. Pieces
+// on tried nodes are left out.
+func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.NodeID, seed uint64) []hemera.Target {
+	type option struct {
+		target hemera.Target
+		far    int
+		sick   bool
+		score  float64
+	}
+	zone, zoned := clientZone(v, client)
+	var options []option
+	for _, p := range pieces {
+		d, ok := disk(v, p.Disk)
+		if !ok || !d.Readable() || slices.Contains(tried, d.Node) {
+			continue
+		}
+		n := node(v, d.Node)
+		if n.Status != hemera.NodeOnline {
+			continue
+		}
+		options = append(options, option{
+			target: hemera.Target{Index: p.Index, Disk: d.ID, Node: d.Node, Addr: n.Addr},
+			far:    distance(n, d, client, zone, zoned),
+			sick:   d.Health == hemera.HealthFailing,
+			score:  rank(seed, d.ID, readWeight(d)),
+		})
+	}
+	slices.SortFunc(options, func(a, b option) int {
+		return cmp.Or(truth(a.sick, b.sick), cmp.Compare(a.far, b.far), cmp.Compare(b.score, a.score),
+			cmp.Compare(a.target.Index, b.target.Index))
+	})
+	targets := make([]hemera.Target, len(options))
+	for i, o := range options {
+		targets[i] = o.target
+	}
+	return targets
+}
+
+// Unreadable says in words why each piece cannot be read now, for the error when Order is empty.
+func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) string {
+	var out []string
+	for _, p := range pieces {
+		d, ok := disk(v, p.Disk)
+		why := ""
+		switch {
+		case !ok:
+			why = "is gone"
+		case slices.Contains(tried, d.Node):
+			why = "was tried"
+		case node(v, d.Node).Status != hemera.NodeOnline:
+			why = "is on an offline node"
+		case d.Config == hemera.ConfigOff:
+			why = "is switched off"
+		case !d.Active:
+			why = "is " + string(d.Health)
+		}
+		if why != "" {
+			out = append(out, "disk "+p.Disk.String()+" "+why)
+		}
+	}
+	if len(out) == 0 {
+		return "it has no pieces"
+	}
+	return strings.Join(out, ", ")
+}
+
+// readWeight halves a disk's share for every two readers, and again with its load.
+func readWeight(d hemera.Disk) float64 {
+	return idle(d.Load.Busy) / (1 + float64(max(d.Load.ReadOpens, 0))/2)
+}
+
+func truth(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// distance is 0 on the client's host, 1 in its zone, 2 elsewhere.
+func distance(n hemera.NodeInfo, d hemera.Disk, client, zone string, zoned bool) int {
+	switch {
+	case sameHost(n.Addr, client):
+		return 0
+	case zoned && d.Zone == zone:
+		return 1
+	}
+	return 2
+}
+
+// clientZone is the zone of a node on the client's host: others cannot be known.
+func clientZone(v *hemera.View, client string) (string, bool) {
+	if client == "" {
+		return "", false
+	}
+	for _, n := range v.Nodes {
+		if sameHost(n.Addr, client) {
+			return n.Zone, true
+		}
+	}
+	return "", false
+}
+
+func sameHost(addr, client string) bool {
+	if client == "" {
+		return false
+	}
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && strings.EqualFold(host, client)
+}
+
+// closest is the index of the first candidate nearest to the client; zero if all are equally far.
+func closest(v *hemera.View, picked []candidate, client string) int {
+	zone, zoned := clientZone(v, client)
+	best, least := 0, 3
+	for i, c := range picked {
+		if far := distance(node(v, c.disk.Node), c.disk, client, zone, zoned); far < least {
+			best, least = i, far
+		}
+	}
+	return best
+}
+
+// disk finds a disk in the ordered list.
+func disk(v *hemera.View, id hemera.DiskID) (hemera.Disk, bool) {
+	i, ok := slices.BinarySearchFunc(v.Disks, id, func(d hemera.Disk, id hemera.DiskID) int { return cmp.Compare(d.ID, id) })
+	if !ok {
+		return hemera.Disk{}, false
+	}
+	return v.Disks[i], true
+}
