@@ -1,0 +1,113 @@
+package auth
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+)
+
+// diag is the SOCK_DIAG netlink family (linux/inet_diag.h, sock_diag(7)): a request names one
+// connection by its addresses and ports and the answer carries the owner.
+type diag struct{}
+
+// The numbers of linux/inet_diag.h that package unix does not have, and the sizes of its structs.
+const (
+	sockDiagByFamily = 20
+	diagRequestSize  = 56 // struct inet_diag_req_v2
+	diagAnswerSize   = 72 // struct inet_diag_msg
+	tcpEstablished   = 1  // include/net/tcp_states.h
+)
+
+// Owner implements [Owners].
+func (diag) Owner(client, server netip.AddrPort) (uint32, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
+	if err != nil {
+		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+	}
+	defer unix.Close(fd)
+	// The kernel answers within the send; the timeout is for kernels that do not.
+	timeout := unix.Timeval{Sec: 1}
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
+		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+	}
+	if err := unix.Sendto(fd, diagRequest(client, server), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+	}
+	answer := make([]byte, 8192)
+	n, from, err := unix.Recvfrom(fd, answer, 0)
+	if err != nil {
+		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+	}
+	if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
+		return 0, errs.New(errs.Unsupported, "auth.diag", "", "an answer that is not the kernel's")
+	}
+	return diagAnswer(answer[:n], client, server)
+}
+
+// diagRequest is a netlink header and an inet_diag_req_v2. Netlink is in the machine's byte order,
+// addresses and ports in the network's.
+func diagRequest(client, server netip.AddrPort) []byte {
+	b := make([]byte, 0, unix.NLMSG_HDRLEN+diagRequestSize)
+	order := binary.NativeEndian
+	b = order.AppendUint32(b, unix.NLMSG_HDRLEN+diagRequestSize)
+	b = order.AppendUint16(b, sockDiagByFamily)
+	b = order.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = order.AppendUint32(b, 1) // sequence
+	b = order.AppendUint32(b, 0) // port: the kernel's
+	family := byte(unix.AF_INET)
+	if client.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	b = append(b, family, unix.IPPROTO_TCP, 0, 0)
+	b = order.AppendUint32(b, 0xffffffff) // any state
+	b = appendSocketID(b, client, server)
+	return append(b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff) // INET_DIAG_NOCOOKIE
+}
+
+// appendSocketID appends the ports, addresses and interface of an inet_diag_sockid, without its cookie.
+func appendSocketID(b []byte, client, server netip.AddrPort) []byte {
+	b = binary.BigEndian.AppendUint16(b, client.Port())
+	b = binary.BigEndian.AppendUint16(b, server.Port())
+	for _, a := range []netip.Addr{client.Addr(), server.Addr()} {
+		var field [16]byte
+		copy(field[:], a.AsSlice())
+		b = append(b, field[:]...)
+	}
+	return binary.NativeEndian.AppendUint32(b, 0)
+}
+
+// diagAnswer checks that the answer is about the connection that was asked for, and takes the uid.
+func diagAnswer(b []byte, client, server netip.AddrPort) (uint32, error) {
+	order := binary.NativeEndian
+	if len(b) < unix.NLMSG_HDRLEN+4 {
+		return 0, errs.New(errs.Unsupported, "auth.diag", "", fmt.Sprintf("answer of %d bytes", len(b)))
+	}
+	kind, body := order.Uint16(b[4:]), b[unix.NLMSG_HDRLEN:]
+	if kind == unix.NLMSG_ERROR {
+		if code := unix.Errno(-int32(order.Uint32(body))); code != unix.ENOENT {
+			return 0, errs.As(code, errs.Unsupported, "auth.diag", "")
+		}
+		return 0, unowned("auth.diag")
+	}
+	if kind != sockDiagByFamily || len(body) < diagAnswerSize {
+		return 0, errs.New(errs.Unsupported, "auth.diag", "", fmt.Sprintf("answer of type %d with %d bytes", kind, len(body)))
+	}
+	// Only ports can be compared as they are: a socket of the other family has mapped addresses.
+	if binary.BigEndian.Uint16(body[4:]) != client.Port() || binary.BigEndian.Uint16(body[6:]) != server.Port() {
+		return 0, errs.New(errs.NotFound, "auth.diag", "", "the kernel answered about a listening socket")
+	}
+	if state, inode := body[1], order.Uint32(body[68:]); state != tcpEstablished || inode == 0 {
+		return 0, closing("auth.diag")
+	}
+	return order.Uint32(body[64:]), nil
+}
+
+// closing is the answer about a socket that its process has closed: the kernel then says uid 0,
+// which is no proof of root.
+func closing(op string) error {
+	return errs.New(errs.NotFound, op, "", "the client has closed its connection already")
+}

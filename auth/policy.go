@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"net/netip"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// ManagerPolicy is the policy of a manager's door: processes of this machine prove who they are by
+// unix (the kernel knows) or are nobody by host; hosts of trusted networks are believed; all others
+// are refused until stronger mechanisms are configured.
+//
+// A proxy on this machine that forwards foreign connections makes their clients processes of this
+// machine, with the proxy's user.
+type ManagerPolicy struct {
+	Trusted []netip.Prefix
+	Owners  Owners
+	Users   Users
+	// Setting is how the list of trusted networks is called, for remedies.
+	Setting string
+}
+
+// NewManagerPolicy is the policy with this machine's users and sockets.
+func NewManagerPolicy(trusted []netip.Prefix) *ManagerPolicy {
+	return &ManagerPolicy{Trusted: trusted, Owners: NewKernelOwners(), Users: SystemUsers{}, Setting: "auth.trusted_networks"}
+}
+
+// Offer implements [Policy].
+func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
+	switch {
+	case peer.local():
+		return []Mechanism{Unix{Owners: p.Owners, Users: p.Users}, Host{}}, nil
+	case p.trusts(peer.Remote.Addr()):
+		return []Mechanism{Unix{Users: p.Users, Trusted: true}, Host{}}, nil
+	}
+	host := peer.Remote.Addr().Unmap()
+	return nil, errs.New(errs.Denied, "auth.Offer", host.String(),
+		"clients of other machines cannot prove who they are to this server yet").
+		WithRemedy("add the client's network to " + p.Setting + ", for example " + example(host) + ", if every host in it may be believed")
+}
+
+// Anonymous implements [Policy]; this policy authenticates everyone it serves.
+func (p *ManagerPolicy) Anonymous(peer Peer) hemera.Identity { return nobody("", peer) }
+
+func (p *ManagerPolicy) trusts(a netip.Addr) bool {
+	for _, network := range p.Trusted {
+		if network.Contains(a.Unmap().WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// example is the network of the size people usually mean around an address.
+func example(a netip.Addr) string {
+	bits := 24
+	if a.Is6() {
+		bits = 64
+	}
+	network, err := a.Prefix(bits)
+	if err != nil {
+		return a.String()
+	}
+	return network.String()
+}
+
+// local reports whether the client is on this machine: it came over loopback, or from the very
+// address it came to, which nobody else can have. A client in another network namespace has
+// another address.
+func (p Peer) local() bool {
+	remote := p.Remote.Addr().Unmap()
+	return remote.IsLoopback() || remote.IsValid() && remote == p.Local.Addr().Unmap()
+}
+
+// NodePolicy is the policy of a storage node's door: everyone may connect without a name, because
+// nothing opens there but by a capability that the manager signed for one file and one use.
+type NodePolicy struct{}
+
+// Offer implements [Policy].
+func (NodePolicy) Offer(Peer) ([]Mechanism, error) { return nil, nil }
+
+// Anonymous implements [Policy].
+func (NodePolicy) Anonymous(peer Peer) hemera.Identity { return nobody("", peer) }

@@ -1,0 +1,273 @@
+package auth
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+)
+
+type fakeUsers map[string]uint32
+
+func (f fakeUsers) Find(name string) Account {
+	if uid, ok := f[name]; ok {
+		return Account{Known: true, Name: name, UID: uid, GID: uid, Groups: []uint32{uid, 100}}
+	}
+	return unknown(name)
+}
+
+func (f fakeUsers) FindUID(uid uint32) Account {
+	for name, u := range f {
+		if u == uid {
+			return f.Find(name)
+		}
+	}
+	return unknown("")
+}
+
+type ownedBy uint32
+
+func (o ownedBy) Owner(netip.AddrPort, netip.AddrPort) (uint32, error) { return uint32(o), nil }
+
+type ownerless struct{}
+
+func (ownerless) Owner(netip.AddrPort, netip.AddrPort) (uint32, error) { return 0, unowned("test") }
+
+func TestUnixBelievesTheKernel(t *testing.T) {
+	self := uint32(os.Geteuid())
+	users := fakeUsers{"root": 0, "alice": 1001, "bob": 1002, "operator": self + 5000}
+	local := Peer{Remote: netip.MustParseAddrPort("127.0.0.1:5000"), Local: netip.MustParseAddrPort("127.0.0.1:1094"), App: "xrdcp"}
+	cases := []struct {
+		about string
+		unix  Unix
+		claim string
+		want  *hemera.Identity // nil: Unauthenticated
+	}{
+		{"own name", Unix{Owners: ownedBy(1001)}, "alice", &hemera.Identity{Name: "alice", UID: 1001, GID: 1001}},
+		{"another's name", Unix{Owners: ownedBy(1002)}, "alice", nil},
+		{"another's name, claimed root", Unix{Owners: ownedBy(1002)}, "root", nil},
+		{"known user under an unknown name", Unix{Owners: ownedBy(1002)}, "mallory", nil},
+		{"unknown user under a known name", Unix{Owners: ownedBy(7777)}, "alice", nil},
+		{"both unknown", Unix{Owners: ownedBy(7777)}, "dave", &hemera.Identity{Name: "7777", UID: 7777, GID: hemera.NobodyID}},
+		{"root itself", Unix{Owners: ownedBy(0)}, "root", &hemera.Identity{Name: "root", Admin: true}},
+		{"root as another", Unix{Owners: ownedBy(0)}, "alice", &hemera.Identity{Name: "alice", UID: 1001, GID: 1001}},
+		{"root as an unknown", Unix{Owners: ownedBy(0)}, "zoe", &hemera.Identity{Name: "zoe", UID: hemera.NobodyID, GID: hemera.NobodyID}},
+		{"the server's user", Unix{Owners: ownedBy(self)}, "bob", &hemera.Identity{Name: "bob", UID: 1002, GID: 1002}},
+		{"no owner", Unix{Owners: ownerless{}}, "alice", nil},
+		{"trusted network", Unix{Trusted: true}, "alice", &hemera.Identity{Name: "alice", UID: 1001, GID: 1001}},
+		{"trusted network, root is no admin", Unix{Trusted: true}, "root", &hemera.Identity{Name: "root"}},
+	}
+	for _, c := range cases {
+		t.Run(c.about, func(t *testing.T) {
+			c.unix.Users = users
+			who, more, err := c.unix.Begin(local).Step([]byte("unix\x00" + c.claim + " users\x00"))
+			if more != nil {
+				t.Errorf("unix takes one step, it asked for more: %q", more)
+			}
+			if c.want == nil {
+				if who != nil || !errors.Is(err, errs.Unauthenticated) {
+					t.Fatalf("got %+v, %v; want Unauthenticated", who, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if who.Name != c.want.Name || who.UID != c.want.UID || who.GID != c.want.GID || who.Admin != c.want.Admin {
+				t.Errorf("got %+v, want %+v", *who, *c.want)
+			}
+			if who.Protocol != "unix" || who.Host != "127.0.0.1" || who.App != "xrdcp" {
+				t.Errorf("got %+v", *who)
+			}
+		})
+	}
+}
+
+func TestMismatchSaysWhoOwnsTheConnection(t *testing.T) {
+	u := Unix{Owners: ownedBy(1002), Users: fakeUsers{"alice": 1001, "bob": 1002}}
+	_, _, err := u.Begin(Peer{}).Step([]byte("unix\x00alice\x00"))
+	if err == nil || !strings.Contains(err.Error(), `"alice"`) || !strings.Contains(err.Error(), `"bob" (uid 1002)`) || errs.RemedyOf(err) == "" {
+		t.Errorf("the text must name both users and a remedy: %v", err)
+	}
+}
+
+func TestManagerPolicy(t *testing.T) {
+	p := NewManagerPolicy([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")})
+	cases := []struct {
+		remote, local string
+		offer         string // "" is Denied
+		trusted       bool
+	}{
+		{"127.0.0.1:9", "127.0.0.1:1094", "unix host", false},
+		{"127.0.0.5:9", "127.0.0.1:1094", "unix host", false},
+		{"[::1]:9", "[::1]:1094", "unix host", false},
+		{"[::ffff:127.0.0.1]:9", "[::ffff:127.0.0.1]:1094", "unix host", false},
+		{"192.0.2.7:9", "192.0.2.7:1094", "unix host", false},
+		{"10.1.2.3:9", "10.1.0.1:1094", "unix host", true},
+		{"[::ffff:10.1.2.3]:9", "[::ffff:10.1.0.1]:1094", "unix host", true},
+		{"[fd12::1]:9", "[fd12::2]:1094", "unix host", true},
+		{"10.2.2.3:9", "10.2.0.1:1094", "", false},
+		{"192.0.2.8:9", "192.0.2.7:1094", "", false},
+		{"[2001:db8::1]:9", "[2001:db8::2]:1094", "", false},
+	}
+	for _, c := range cases {
+		peer := Peer{Remote: netip.MustParseAddrPort(c.remote), Local: netip.MustParseAddrPort(c.local)}
+		offer, err := p.Offer(peer)
+		if c.offer == "" {
+			if offer != nil || !errors.Is(err, errs.Denied) || !strings.Contains(errs.RemedyOf(err), "auth.trusted_networks") {
+				t.Errorf("%s: got %v, %v (remedy %q); want Denied naming the setting", c.remote, offer, err, errs.RemedyOf(err))
+			}
+			continue
+		}
+		var names []string
+		for _, m := range offer {
+			names = append(names, m.Offer())
+		}
+		if err != nil || strings.Join(names, " ") != c.offer || offer[0].(Unix).Trusted != c.trusted {
+			t.Errorf("%s: offers %v (%+v), %v", c.remote, names, offer, err)
+		}
+	}
+	if _, err := p.Offer(Peer{}); !errors.Is(err, errs.Denied) {
+		t.Errorf("a peer without addresses: %v, want Denied", err)
+	}
+}
+
+func TestNodePolicyServesEveryoneAsNobody(t *testing.T) {
+	peer := Peer{Remote: netip.MustParseAddrPort("192.0.2.8:9"), Login: "root"}
+	offer, err := NodePolicy{}.Offer(peer)
+	who := NodePolicy{}.Anonymous(peer)
+	if offer != nil || err != nil || who.Name != "nobody" || who.UID != hemera.NobodyID || who.Admin || who.Host != "192.0.2.8" {
+		t.Errorf("got %v, %v, %+v", offer, err, who)
+	}
+}
+
+func TestHostTakesNoCredentials(t *testing.T) {
+	for _, good := range []string{"host", "host\x00"} {
+		who, _, err := Host{}.Begin(Peer{}).Step([]byte(good))
+		if err != nil || who.Name != "nobody" || who.UID != hemera.NobodyID || who.Admin {
+			t.Errorf("%q: %+v, %v", good, who, err)
+		}
+	}
+	for _, bad := range []string{"", "hos", "gsi\x00", "host\x00root", "host\x00\x00", "unix\x00root"} {
+		if who, _, err := (Host{}).Begin(Peer{}).Step([]byte(bad)); who != nil || !errors.Is(err, errs.Invalid) {
+			t.Errorf("%q: %+v, %v; want Invalid", bad, who, err)
+		}
+	}
+}
+
+// TestKernelOwners asks both ways about real connections: they must agree with who we are, deny
+// what does not exist, and not take a closed socket's uid 0 for root.
+func TestKernelOwners(t *testing.T) {
+	ways := map[string]Owners{"netlink": diag{}, "proc": procNet{"/proc/net"}, "both": NewKernelOwners()}
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", at)
+		if err != nil {
+			t.Logf("%s: %v", at, err) // machines without IPv6
+			continue
+		}
+		defer l.Close()
+		dial := l.Addr().String()
+		if at == "[::]:0" { // an IPv4 client of an IPv6 socket
+			dial = fmt.Sprintf("127.0.0.1:%d", l.Addr().(*net.TCPAddr).Port)
+		}
+		client, err := net.Dial("tcp", dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer served.Close()
+		remote, local := unmap(served.RemoteAddr()), unmap(served.LocalAddr())
+		for name, way := range ways {
+			uid, err := way.Owner(remote, local)
+			if errors.Is(err, errs.Unsupported) {
+				t.Logf("%s %s: %v", name, at, err)
+				continue
+			}
+			if err != nil || uid != uint32(os.Geteuid()) {
+				t.Errorf("%s %s: uid %d, %v; want %d", name, at, uid, err, os.Geteuid())
+			}
+			if uid, err := way.Owner(netip.AddrPortFrom(remote.Addr(), 1), local); !errors.Is(err, errs.NotFound) {
+				t.Errorf("%s %s: a connection that is not there: uid %d, %v", name, at, uid, err)
+			}
+			if uid, err := way.Owner(local, netip.AddrPortFrom(remote.Addr(), 1)); !errors.Is(err, errs.NotFound) {
+				t.Errorf("%s %s: the listening socket passed for a client: uid %d, %v", name, at, uid, err)
+			}
+		}
+		client.Close()
+		for name, way := range ways {
+			if uid, err := way.Owner(remote, local); err == nil || errors.Is(err, errs.Unsupported) && name == "both" {
+				t.Errorf("%s %s: a closed client's connection still has owner %d, %v", name, at, uid, err)
+			}
+		}
+	}
+}
+
+func unmap(a net.Addr) netip.AddrPort {
+	p := a.(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
+}
+
+func TestDiagAnswersThatProveNothing(t *testing.T) {
+	client, server := netip.MustParseAddrPort("127.0.0.1:5000"), netip.MustParseAddrPort("127.0.0.1:1094")
+	good := make([]byte, 16+diagAnswerSize)
+	binary.NativeEndian.PutUint16(good[4:], sockDiagByFamily)
+	body := good[16:]
+	body[1] = tcpEstablished
+	binary.BigEndian.PutUint16(body[4:], 5000)
+	binary.BigEndian.PutUint16(body[6:], 1094)
+	binary.NativeEndian.PutUint32(body[64:], 1001)
+	binary.NativeEndian.PutUint32(body[68:], 99)
+	if uid, err := diagAnswer(good, client, server); uid != 1001 || err != nil {
+		t.Fatalf("the good answer: %d, %v", uid, err)
+	}
+	damage := map[string]func(b []byte){
+		"closing":       func(b []byte) { b[16+1] = 5 },
+		"no inode":      func(b []byte) { copy(b[16+68:], make([]byte, 4)) },
+		"other client":  func(b []byte) { b[16+4]++ },
+		"listening":     func(b []byte) { b[16+6], b[16+7] = 0, 0 },
+		"other message": func(b []byte) { b[4]++ },
+	}
+	for name, f := range damage {
+		b := append([]byte(nil), good...)
+		f(b)
+		if uid, err := diagAnswer(b, client, server); err == nil {
+			t.Errorf("%s: passed with uid %d", name, uid)
+		}
+	}
+	for n := range len(good) {
+		if uid, err := diagAnswer(good[:n], client, server); err == nil {
+			t.Errorf("cut to %d bytes: passed with uid %d", n, uid)
+		}
+	}
+}
+
+func FuzzParseUnix(f *testing.F) {
+	for _, s := range []string{"unix\x00alice users\x00", "unix\x00alice\x00", "unix\x00alice", "unix\x00", "unix", "", "gsi\x00x", "unix\x00a b c\x00", "unix\x00a\x00b\x00"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		user, group, err := ParseUnix(b)
+		if err != nil {
+			if user != "" || group != "" || !errors.Is(err, errs.Invalid) {
+				t.Errorf("%q: %q %q with %v", b, user, group, err)
+			}
+			return
+		}
+		text := strings.TrimSuffix(strings.TrimSuffix("unix\x00"+user+" "+group, " "), "\x00")
+		got := strings.TrimSuffix(strings.TrimSuffix(string(b), "\x00"), " ")
+		if text != got || strings.ContainsAny(user+group, "\x00 \n") {
+			t.Errorf("%q became %q %q", b, user, group)
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Deadlines of calls whose context has none.
+const (
+	callTimeout     = 20 * time.Second
+	exchangeTimeout = 90 * time.Second // a long poll
+	dialTimeout     = 5 * time.Second  // to one address, handshake included
+)
+
+// ClientOptions say how a node reaches the manager.
+type ClientOptions struct {
+	// Addrs are the manager's control addresses, host:port. Any may be down.
+	Addrs []string
+	// TLS has the node's certificate and verifies the manager's.
+	TLS *tls.Config
+	// DialContext opens connections; nil is package net's, with defaults.
+	DialContext func(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// Client is the manager as a node sees it: it implements hemera.Control and hemera.Attributes, and
+// is a node's way to certificates. It connects at the first call, again after each loss, and goes
+// on to the next address when one does not answer. Safe for concurrent use.
+type Client struct {
+	options   ClientOptions
+	transport *http.Transport
+	codec     connect.Codec
+	calls     calls
+	addrs     string
+	next      atomic.Uint64 // index of the address to try first
+}
+
+// calls holds one typed caller a method.
+type calls struct {
+	register    *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
+	heartbeat   *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
+	exchange    *connect.Client[exchangeRequest, exchangeReply]
+	commit      *connect.Client[hemera.CommitRequest, hemera.Entry]
+	abort       *connect.Client[abortRequest, empty]
+	replace     *connect.Client[replaceRequest, hemera.Grant]
+	resolve     *connect.Client[resolveRequest, resolveReply]
+	setMode     *connect.Client[modeRequest, empty]
+	setOwner    *connect.Client[ownerRequest, empty]
+	setTimes    *connect.Client[timesRequest, empty]
+	setXattr    *connect.Client[setXattrRequest, empty]
+	removeXattr *connect.Client[removeXattrRequest, empty]
+	join        *connect.Client[joinRequest, certificateReply]
+	renew       *connect.Client[renewRequest, certificateReply]
+}
+
+// Dial makes a client; it connects nowhere yet. Invalid without an address.
+func Dial(o ClientOptions) (*Client, error) {
+	if len(o.Addrs) == 0 || o.TLS == nil {
+		return nil, errs.New(errs.Invalid, "rpc.Dial", "", "needs the manager's address and a TLS configuration")
+	}
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	if o.DialContext == nil {
+		o.DialContext = func(ctx context.Context, addr string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", addr)
+		}
+	}
+	o.TLS = o.TLS.Clone()
+	o.TLS.NextProtos = []string{"h2"}
+	client := &Client{options: o, codec: c, addrs: strings.Join(o.Addrs, ",")}
+	client.transport = &http.Transport{
+		DialTLSContext:      client.dial,
+		ForceAttemptHTTP2:   true,
+		IdleConnTimeout:     2 * time.Minute,
+		TLSHandshakeTimeout: dialTimeout,
+		HTTP2: &http.HTTP2Config{
+			// A manager whose machine is gone is noticed within ten seconds.
+			SendPingTimeout: 5 * time.Second,
+			PingTimeout:     5 * time.Second,
+		},
+	}
+	client.connect()
+	return client, nil
+}
+
+func (c *Client) connect() {
+	h := &http.Client{Transport: c.transport}
+	c.calls = calls{
+		register:    caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
+		heartbeat:   caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
+		exchange:    caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
+		commit:      caller[hemera.CommitRequest, hemera.Entry](c, h, "Commit"),
+		abort:       caller[abortRequest, empty](c, h, "Abort"),
+		replace:     caller[replaceRequest, hemera.Grant](c, h, "Replace"),
+		resolve:     caller[resolveRequest, resolveReply](c, h, "Resolve"),
+		setMode:     caller[modeRequest, empty](c, h, "SetMode"),
+		setOwner:    caller[ownerRequest, empty](c, h, "SetOwner"),
+		setTimes:    caller[timesRequest, empty](c, h, "SetTimes"),
+		setXattr:    caller[setXattrRequest, empty](c, h, "SetXattr"),
+		removeXattr: caller[removeXattrRequest, empty](c, h, "RemoveXattr"),
+		join:        caller[joinRequest, certificateReply](c, h, "Join"),
+		renew:       caller[renewRequest, certificateReply](c, h, "Renew"),
+	}
+}
+
+func caller[Req, Res any](c *Client, h *http.Client, method string) *connect.Client[Req, Res] {
+	return connect.NewClient[Req, Res](h, "https://manager"+Path+method,
+		connect.WithCodec(c.codec),
+		connect.WithReadMaxBytes(messageMax),
+		connect.WithAcceptCompression("gzip", nil, nil),
+	)
+}
+
+// dial connects to the first address that answers as the manager, beginning with the one that did
+// last time.
+func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	var failed error
+	first := c.next.Load()
+	for i := range c.options.Addrs {
+		index := (first + uint64(i)) % uint64(len(c.options.Addrs))
+		conn, err := c.dialOne(ctx, c.options.Addrs[index])
+		if err == nil {
+			c.next.Store(index)
+			return conn, nil
+		}
+		failed = err
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, failed
+}
+
+func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	raw, err := c.options.DialContext(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	secure := tls.Client(raw, c.options.TLS)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// Drop closes idle connections; the next call connects anew, with the newest certificate.
+func (c *Client) Drop() { c.transport.CloseIdleConnections() }
+
+// Close ends the client's connections. Calls under way are not waited for.
+func (c *Client) Close() error {
+	c.transport.CloseIdleConnections()
+	return nil
+}
+
+// call sends one message and waits for its answer.
+func call[Req, Res any](ctx context.Context, c *Client, to *connect.Client[Req, Res], limit time.Duration, message *Req) (*Res, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		bounded, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = bounded
+	}
+	request := connect.NewRequest(message)
+	if id := hemera.TraceID(ctx); id != "" {
+		request.Header().Set(headerTrace, id)
+	}
+	response, err := to.CallUnary(ctx, request)
+	if err != nil {
+		if ctx.Err() == nil && kindOf(err) == errs.Unavailable {
+			c.Drop()
+		}
+		return new(Res), fromWire(c.codec, err, strings.TrimPrefix(request.Spec().Procedure, Path), c.addrs)
+	}
+	return response.Msg, nil
+}

@@ -1,0 +1,53 @@
+package rpc
+
+import (
+	"fmt"
+
+	"connectrpc.com/connect"
+	"github.com/fxamacker/cbor/v2"
+)
+
+// codec is CBOR as a Connect codec: requests have the content type application/cbor.
+type codec struct {
+	encode cbor.EncMode
+	decode cbor.DecMode
+}
+
+// The limits of one message. Lengths inside a message are checked against the message before
+// anything is allocated.
+const (
+	messageMax  = 16 << 20
+	joinMax     = 64 << 10 // from clients that are not known yet
+	elementsMax = 128 << 10
+	depthMax    = 16
+)
+
+// newCodec cannot fail with these options; its error would be a defect that every test finds.
+func newCodec() (connect.Codec, error) {
+	encode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+	if err != nil {
+		return nil, fmt.Errorf("rpc codec: %w", err)
+	}
+	decode, err := cbor.DecOptions{
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		IndefLength:      cbor.IndefLengthForbidden,
+		TagsMd:           cbor.TagsForbidden,
+		UTF8:             cbor.UTF8DecodeInvalid, // paths are bytes
+		MaxNestedLevels:  depthMax,
+		MaxArrayElements: elementsMax,
+		MaxMapPairs:      elementsMax,
+	}.DecMode()
+	if err != nil {
+		return nil, fmt.Errorf("rpc codec: %w", err)
+	}
+	return codec{encode, decode}, nil
+}
+
+// Name implements connect.Codec.
+func (codec) Name() string { return "cbor" }
+
+// Marshal implements connect.Codec.
+func (c codec) Marshal(message any) ([]byte, error) { return c.encode.Marshal(message) }
+
+// Unmarshal implements connect.Codec.
+func (c codec) Unmarshal(data []byte, message any) error { return c.decode.Unmarshal(data, message) }

@@ -1,0 +1,144 @@
+package rpc
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"hemera/errs"
+)
+
+// failure is an *errs.Error as it travels, in a header, base64url of CBOR. Causes become text: what
+// a program may act on is the kind.
+type failure struct {
+	Kind                      uint8
+	Op, Subject, Text, Remedy string
+}
+
+// textMax keeps headers small whatever a subject or cause contains.
+const textMax = 2048
+
+// toWire makes the Connect error of any error.
+func toWire(c connect.Codec, err error) *connect.Error {
+	f := failure{Kind: uint8(errs.KindOf(err)), Text: clip(err.Error()), Remedy: clip(errs.RemedyOf(err))}
+	var e *errs.Error
+	if errors.As(err, &e) && e == err {
+		f.Op, f.Subject, f.Text = clip(e.Op), clip(e.Subject), clip(textOf(e))
+	}
+	wire := connect.NewError(codeOf(errs.Kind(f.Kind)), errors.New(clip(err.Error())))
+	if b, failed := c.Marshal(f); failed == nil {
+		wire.Meta().Set(headerError, base64.RawURLEncoding.EncodeToString(b))
+	}
+	return wire
+}
+
+// textOf is what [errs.Error.Error] prints after op and subject.
+func textOf(e *errs.Error) string {
+	switch {
+	case e.Cause == nil:
+		return e.Text
+	case e.Text == "":
+		return e.Cause.Error()
+	}
+	return e.Text + ": " + e.Cause.Error()
+}
+
+func clip(s string) string {
+	if len(s) > textMax {
+		return s[:textMax] + "…"
+	}
+	return s
+}
+
+// fromWire is the error of a call that failed: the server's own, or what happened on the way.
+func fromWire(c connect.Codec, err error, procedure, addrs string) error {
+	var wire *connect.Error
+	if errors.As(err, &wire) {
+		if b, bad := base64.RawURLEncoding.DecodeString(wire.Meta().Get(headerError)); bad == nil && len(b) > 0 {
+			var f failure
+			if c.Unmarshal(b, &f) == nil {
+				return &errs.Error{Kind: errs.Kind(f.Kind), Op: f.Op, Subject: f.Subject, Text: f.Text, Remedy: f.Remedy}
+			}
+		}
+	}
+	kind := kindOf(err)
+	lost := &errs.Error{Kind: kind, Op: "rpc." + procedure, Subject: addrs, Cause: err}
+	if kind == errs.Unavailable {
+		lost.Remedy = "check that the manager runs and that its control port can be reached from here"
+	}
+	return lost
+}
+
+// codeOf picks the Connect code, which matters to people with a packet dump and to proxies; our own
+// clients read the header.
+func codeOf(k errs.Kind) connect.Code {
+	switch k {
+	case errs.Invalid, errs.TooLarge:
+		return connect.CodeInvalidArgument
+	case errs.NotFound, errs.NoAttribute, errs.NoReplicas:
+		return connect.CodeNotFound
+	case errs.Exists:
+		return connect.CodeAlreadyExists
+	case errs.Denied:
+		return connect.CodePermissionDenied
+	case errs.Unauthenticated:
+		return connect.CodeUnauthenticated
+	case errs.NoSpace, errs.OverQuota, errs.Overloaded:
+		return connect.CodeResourceExhausted
+	case errs.Conflict, errs.Fenced, errs.Locked:
+		return connect.CodeAborted
+	case errs.Unavailable:
+		return connect.CodeUnavailable
+	case errs.Unsupported:
+		return connect.CodeUnimplemented
+	case errs.Corrupt:
+		return connect.CodeDataLoss
+	case errs.Cancelled:
+		return connect.CodeCanceled
+	case errs.Timeout:
+		return connect.CodeDeadlineExceeded
+	case errs.IsDirectory, errs.NotDirectory, errs.NotEmpty, errs.ReadOnly, errs.BadHandle:
+		return connect.CodeFailedPrecondition
+	}
+	return connect.CodeInternal
+}
+
+// kindOf classifies a failure that has no errs.Error: the server never saw the call, its answer was
+// lost, or what answered is no Hemera manager.
+func kindOf(err error) errs.Kind {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errs.Timeout
+	}
+	if errors.Is(err, context.Canceled) {
+		return errs.Cancelled
+	}
+	var e *errs.Error // from dialling, or from looking at the manager's certificate
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	switch connect.CodeOf(err) {
+	case connect.CodeDeadlineExceeded:
+		return errs.Timeout
+	case connect.CodeCanceled:
+		return errs.Cancelled
+	case connect.CodeInvalidArgument:
+		return errs.Invalid
+	case connect.CodeResourceExhausted:
+		return errs.TooLarge
+	case connect.CodeUnimplemented:
+		return errs.Unsupported
+	case connect.CodeUnauthenticated:
+		return errs.Unauthenticated
+	case connect.CodePermissionDenied:
+		return errs.Denied
+	}
+	return errs.Unavailable
+}
+
+// plain answers a request that never became a call.
+func plain(c connect.Codec, w http.ResponseWriter, r *http.Request, err error) {
+	_ = connect.NewErrorWriter(connect.WithCodec(c)).Write(w, r, toWire(c, err))
+}

@@ -1,0 +1,97 @@
+package rpc
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// routes is the list of methods.
+func (s *server) routes() {
+	s.routeNodes()
+	s.routeFiles()
+	s.routeAttributes()
+	s.routeCertificates()
+}
+
+func (s *server) routeNodes() {
+	handle(s, "Register", func(ctx context.Context, node hemera.NodeID, r *hemera.NodeHello) (*hemera.NodeWelcome, error) {
+		if r.ID == 0 {
+			r.ID = node
+		}
+		if err := itself(node, r.ID, "Register"); err != nil {
+			return nil, err
+		}
+		welcome, err := s.control.Register(ctx, *r)
+		return &welcome, err
+	})
+	handle(s, "Heartbeat", func(ctx context.Context, node hemera.NodeID, r *heartbeatRequest) (*hemera.HeartbeatReply, error) {
+		if err := itself(node, r.Node, "Heartbeat"); err != nil {
+			return nil, err
+		}
+		reply, err := s.control.Heartbeat(ctx, r.Node, r.Epoch, r.Report)
+		return &reply, err
+	})
+	handle(s, "Exchange", func(ctx context.Context, node hemera.NodeID, r *exchangeRequest) (*exchangeReply, error) {
+		if err := itself(node, r.Node, "Exchange"); err != nil {
+			return nil, err
+		}
+		orders, err := s.control.Exchange(ctx, r.Node, r.Epoch, r.Results)
+		return &exchangeReply{orders}, err
+	})
+}
+
+func (s *server) routeFiles() {
+	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *hemera.CommitRequest) (*hemera.Entry, error) {
+		entry, err := s.control.Commit(ctx, *r)
+		return &entry, err
+	})
+	handle(s, "Abort", func(ctx context.Context, _ hemera.NodeID, r *abortRequest) (*empty, error) {
+		return &empty{}, s.control.Abort(ctx, r.Token)
+	})
+	handle(s, "Replace", func(ctx context.Context, _ hemera.NodeID, r *replaceRequest) (*hemera.Grant, error) {
+		grant, err := s.control.Replace(ctx, r.Token, r.Failed)
+		return &grant, err
+	})
+	handle(s, "Resolve", func(ctx context.Context, _ hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
+		entry, path, err := s.control.Resolve(ctx, r.ID)
+		return &resolveReply{entry, path}, err
+	})
+}
+
+func (s *server) routeAttributes() {
+	handle(s, "SetMode", func(ctx context.Context, _ hemera.NodeID, r *modeRequest) (*empty, error) {
+		return &empty{}, s.attrs.SetMode(ctx, r.Who, r.Path, r.Mode)
+	})
+	handle(s, "SetOwner", func(ctx context.Context, _ hemera.NodeID, r *ownerRequest) (*empty, error) {
+		return &empty{}, s.attrs.SetOwner(ctx, r.Who, r.Path, r.UID, r.GID)
+	})
+	handle(s, "SetTimes", func(ctx context.Context, _ hemera.NodeID, r *timesRequest) (*empty, error) {
+		return &empty{}, s.attrs.SetTimes(ctx, r.Who, r.Path, r.Mtime)
+	})
+	handle(s, "SetXattr", func(ctx context.Context, _ hemera.NodeID, r *setXattrRequest) (*empty, error) {
+		return &empty{}, s.attrs.SetXattr(ctx, r.Who, r.Path, r.Name, r.Value, r.CreateOnly)
+	})
+	handle(s, "RemoveXattr", func(ctx context.Context, _ hemera.NodeID, r *removeXattrRequest) (*empty, error) {
+		return &empty{}, s.attrs.RemoveXattr(ctx, r.Who, r.Path, r.Name)
+	})
+}
+
+// routeCertificates serves Join to anyone, since who joins has no certificate yet.
+func (s *server) routeCertificates() {
+	s.mux.Handle("POST "+Path+"Join", unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
+		if s.options.Issuer == nil {
+			return nil, errs.New(errs.Unsupported, "rpc.Join", "", "this manager admits no nodes")
+		}
+		chain, err := s.options.Issuer.Join(ctx, r.Secret, r.Request)
+		return &certificateReply{chain}, err
+	}))
+	handle(s, "Renew", func(ctx context.Context, node hemera.NodeID, r *renewRequest) (*certificateReply, error) {
+		if s.options.Issuer == nil {
+			return nil, errs.New(errs.Unsupported, "rpc.Renew", "", "this manager issues no certificates")
+		}
+		chain, err := s.options.Issuer.Renew(ctx, node, r.Request)
+		return &certificateReply{chain}, err
+	})
+}
