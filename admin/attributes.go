@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+)
+
+type setMode struct {
+	Path string
+	Mode uint32
+}
+
+type setOwner struct {
+	Path     string
+	UID, GID int64 // -1: leave
+}
+
+type setTimes struct {
+	Path  string
+	Mtime time.Time
+}
+
+type setXattr struct {
+	Path, Name string
+	Value      []byte
+	CreateOnly bool
+}
+
+type removeXattr struct{ Path, Name string }
+
+func (d *door) serveAttributes() {
+	attribute(d, "SetMode", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *setMode) error {
+		return a.SetMode(ctx, who, r.Path, r.Mode)
+	})
+	attribute(d, "SetOwner", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *setOwner) error {
+		return a.SetOwner(ctx, who, r.Path, r.UID, r.GID)
+	})
+	attribute(d, "SetTimes", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *setTimes) error {
+		return a.SetTimes(ctx, who, r.Path, r.Mtime)
+	})
+	attribute(d, "SetXattr", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *setXattr) error {
+		return a.SetXattr(ctx, who, r.Path, r.Name, r.Value, r.CreateOnly)
+	})
+	attribute(d, "RemoveXattr", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *removeXattr) error {
+		return a.RemoveXattr(ctx, who, r.Path, r.Name)
+	})
+}
+
+func attribute[Req any](d *door, verb string, f func(context.Context, hemera.Attributes, hemera.Identity, *Req) error) {
+	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (none, error) {
+		a, err := part(d.Attributes, "attributes")
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, f(ctx, a, who, r)
+	})
+}
+
+// SetMode implements hemera.Attributes.
+func (c *Client) SetMode(ctx context.Context, _ hemera.Identity, p string, mode uint32) error {
+	return c.do(ctx, "SetMode", setMode{p, mode})
+}
+
+// SetOwner implements hemera.Attributes.
+func (c *Client) SetOwner(ctx context.Context, _ hemera.Identity, p string, uid, gid int64) error {
+	return c.do(ctx, "SetOwner", setOwner{p, uid, gid})
+}
+
+// SetTimes implements hemera.Attributes.
+func (c *Client) SetTimes(ctx context.Context, _ hemera.Identity, p string, mtime time.Time) error {
+	return c.do(ctx, "SetTimes", setTimes{p, mtime})
+}
+
+// SetXattr implements hemera.Attributes.
+func (c *Client) SetXattr(ctx context.Context, _ hemera.Identity, p, name string, value []byte, createOnly bool) error {
+	return c.do(ctx, "SetXattr", setXattr{p, name, value, createOnly})
+}
+
+// RemoveXattr implements hemera.Attributes.
+func (c *Client) RemoveXattr(ctx context.Context, _ hemera.Identity, p, name string) error {
+	return c.do(ctx, "RemoveXattr", removeXattr{p, name})
+}

@@ -1,0 +1,123 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+)
+
+type none struct{}
+
+type addDisk struct {
+	Node  hemera.NodeID
+	Path  string
+	Space string
+}
+
+type setDisk struct {
+	ID         hemera.DiskID
+	Key, Value string
+}
+
+type removeDisk struct {
+	ID    hemera.DiskID
+	Force bool
+}
+
+type setNode struct {
+	ID         hemera.NodeID
+	Key, Value string
+}
+
+type setSpace struct{ Name, Key, Value string }
+
+type createToken struct{ Lifetime time.Duration }
+
+type token struct{ Token string }
+
+func (d *door) serveCluster() {
+	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
+		c, err := part(d.Cluster, "cluster")
+		if err != nil {
+			return nil, err
+		}
+		return c.View(ctx)
+	})
+	change(d, "AddDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *addDisk) error {
+		return c.AddDisk(ctx, r.Node, r.Path, r.Space)
+	})
+	change(d, "SetDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *setDisk) error {
+		return c.SetDisk(ctx, r.ID, r.Key, r.Value)
+	})
+	change(d, "RemoveDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *removeDisk) error {
+		return c.RemoveDisk(ctx, r.ID, r.Force)
+	})
+	change(d, "SetNode", func(ctx context.Context, c hemera.ClusterAdmin, r *setNode) error {
+		return c.SetNode(ctx, r.ID, r.Key, r.Value)
+	})
+	change(d, "SetSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *setSpace) error {
+		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
+	})
+	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *createToken) (token, error) {
+		c, err := part(d.Cluster, "cluster")
+		if err != nil {
+			return token{}, err
+		}
+		d.audit(ctx, who, "CreateToken", r)
+		t, err := c.CreateToken(ctx, r.Lifetime)
+		return token{t}, err
+	})
+}
+
+// change serves a verb that alters the cluster, and logs who asked for it.
+func change[Req any](d *door, verb string, f func(context.Context, hemera.ClusterAdmin, *Req) error) {
+	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (none, error) {
+		c, err := part(d.Cluster, "cluster")
+		if err != nil {
+			return none{}, err
+		}
+		d.audit(ctx, who, verb, r)
+		return none{}, f(ctx, c, r)
+	})
+}
+
+func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
+	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", request, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
+}
+
+// View implements hemera.ClusterAdmin.
+func (c *Client) View(ctx context.Context) (*hemera.View, error) {
+	return call[*hemera.View](ctx, c, "View", none{})
+}
+
+// AddDisk implements hemera.ClusterAdmin.
+func (c *Client) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {
+	return c.do(ctx, "AddDisk", addDisk{node, path, space})
+}
+
+// SetDisk implements hemera.ClusterAdmin.
+func (c *Client) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	return c.do(ctx, "SetDisk", setDisk{id, key, value})
+}
+
+// RemoveDisk implements hemera.ClusterAdmin.
+func (c *Client) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) error {
+	return c.do(ctx, "RemoveDisk", removeDisk{id, force})
+}
+
+// SetNode implements hemera.ClusterAdmin.
+func (c *Client) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
+	return c.do(ctx, "SetNode", setNode{id, key, value})
+}
+
+// SetSpace implements hemera.ClusterAdmin.
+func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
+	return c.do(ctx, "SetSpace", setSpace{name, key, value})
+}
+
+// CreateToken implements hemera.ClusterAdmin.
+func (c *Client) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
+	t, err := call[token](ctx, c, "CreateToken", createToken{lifetime})
+	return t.Token, err
+}

@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// codec is JSON for plain Go structs, in place of Connect's, which takes protobuf messages only.
+type codec struct {
+	// strict refuses unknown fields: right for requests, where one is a typing error, wrong for
+	// answers, which a newer server may have added to.
+	strict bool
+}
+
+// Name makes the codec answer to application/json and application/connect+json.
+func (codec) Name() string { return "json" }
+
+// Marshal implements connect.Codec.
+func (codec) Marshal(message any) ([]byte, error) { return json.Marshal(message) }
+
+// Unmarshal implements connect.Codec. An empty body is an empty object.
+func (c codec) Unmarshal(data []byte, message any) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if c.strict {
+		d.DisallowUnknownFields()
+	}
+	if err := d.Decode(message); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("the body has more than one JSON object")
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package admin
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// PortDefault is the port of a manager when its URL names none; IANA's for XRootD.
+const PortDefault = "1094"
+
+// answerMax bounds one message of an answer: the largest is a view of thousands of disks.
+const answerMax = 64 << 20
+
+// Client speaks to an admin door. It implements hemera.ClusterAdmin, MaintAdmin, Observer, Names and
+// Attributes; calls may be made concurrently. Identities passed to it are ignored: the server finds
+// out itself who is calling. Errors are *[RemoteError].
+type Client struct {
+	base string // http://host:port
+	addr string // for errors
+	http *http.Client
+}
+
+var _ interface {
+	hemera.ClusterAdmin
+	hemera.MaintAdmin
+	hemera.Observer
+	hemera.Names
+	hemera.Attributes
+} = (*Client)(nil)
+
+// Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
+// http://host[:port]. It does not connect yet. Invalid when the URL is none.
+func Dial(rawURL string) (*Client, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Hostname() == "" || u.Scheme != "root" && u.Scheme != "xroot" && u.Scheme != "http" {
+		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a manager").
+			WithRemedy("write it as root://host:1094")
+	}
+	port := u.Port()
+	if port == "" {
+		port = PortDefault
+	}
+	addr := net.JoinHostPort(u.Hostname(), port)
+	transport := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		MaxIdleConnsPerHost: 4,
+		IdleConnTimeout:     time.Minute,
+	}
+	return &Client{base: "http://" + addr, addr: addr, http: &http.Client{Transport: transport}}, nil
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+func options() []connect.ClientOption {
+	return []connect.ClientOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax)}
+}
+
+// request puts the context's trace id, or a new one, on a message.
+func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req], trace string) {
+	if trace = hemera.TraceID(ctx); trace == "" {
+		trace = hemera.NewTraceID()
+	}
+	r = connect.NewRequest(message)
+	r.Header().Set(TraceHeader, trace)
+	return r, trace
+}
+
+// call does one verb with one answer.
+func call[Res, Req any](ctx context.Context, c *Client, verb string, message Req) (answer Res, err error) {
+	r, trace := request(ctx, &message)
+	res, err := connect.NewClient[Req, Res](c.http, c.base+service+verb, options()...).CallUnary(ctx, r)
+	if err != nil {
+		return answer, fromConnect(err, c.addr, trace)
+	}
+	return *res.Msg, nil
+}
+
+// do is a call whose answer is empty.
+func (c *Client) do(ctx context.Context, verb string, message any) error {
+	_, err := call[none](ctx, c, verb, message)
+	return err
+}
+
+// receive does one verb with many answers; visit's error ends it and is returned as it is.
+func receive[Res, Req any](ctx context.Context, c *Client, verb string, message Req, visit func(*Res) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, trace := request(ctx, &message)
+	s, err := connect.NewClient[Req, Res](c.http, c.base+service+verb, options()...).CallServerStream(ctx, r)
+	if err != nil {
+		return fromConnect(err, c.addr, trace)
+	}
+	for s.Receive() {
+		if err := visit(s.Msg()); err != nil {
+			cancel() // before Close, which would otherwise wait for what the server still has to say
+			_ = s.Close()
+			return err
+		}
+	}
+	err = s.Err()
+	_ = s.Close()
+	return fromConnect(err, c.addr, trace)
+}

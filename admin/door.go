@@ -1,0 +1,177 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	service = "/hemera.admin.v1.Admin/"
+	// requestMax bounds a request's body: the largest is one extended attribute.
+	requestMax = 1 << 20
+	// TraceHeader carries the trace id: taken from a request if it looks like one, in every answer.
+	TraceHeader = "Hemera-Trace"
+)
+
+// Services is what the door asks. Verbs of a part that is nil answer Unsupported.
+type Services struct {
+	Cluster    hemera.ClusterAdmin
+	Maint      hemera.MaintAdmin
+	Observe    hemera.Observer
+	Names      hemera.Names
+	Attributes hemera.Attributes
+	// Config lists the settings in force; it must have left out secrets.
+	Config func() []Setting
+	// Version describes the running program.
+	Version VersionInfo
+	Log     *slog.Logger
+}
+
+// Authorizer finds out who sent a request. It fails with Unauthenticated or Denied and a remedy.
+// Verbs on files are done as that identity; all others need its Admin.
+type Authorizer func(*http.Request) (hemera.Identity, error)
+
+type door struct {
+	Services
+	mux       *http.ServeMux
+	authorize Authorizer
+	verbs     []string
+	failures  *connect.ErrorWriter
+}
+
+// NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
+func NewHandler(s Services, authorize Authorizer) http.Handler {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter()}
+	d.serveCluster()
+	d.serveMaint()
+	d.serveObserve()
+	d.serveNames()
+	d.serveAttributes()
+	d.serveWalk()
+	d.serveAbout()
+	d.mux.Handle("GET /metrics", d.metrics())
+	d.mux.HandleFunc("GET /healthz", d.health)
+	d.mux.HandleFunc("GET /{$}", d.page)
+	return d.traced(d.mux)
+}
+
+// traced gives every request a trace id before anything can fail.
+func (d *door) traced(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(TraceHeader)
+		if !validTrace(id) {
+			id = hemera.NewTraceID()
+		}
+		w.Header().Set(TraceHeader, id)
+		next.ServeHTTP(w, r.WithContext(hemera.WithTrace(r.Context(), id)))
+	})
+}
+
+// validTrace accepts what [hemera.NewTraceID] makes: anything else from outside stays out of logs.
+func validTrace(id string) bool {
+	if len(id) != 16 {
+		return false
+	}
+	for _, c := range id {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+type identityKey struct{}
+
+// guard lets a request through to its verb with an identity, or answers why not. The body has not
+// been read by then.
+func (d *door) guard(admin bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := d.admit(admin, r)
+		if err != nil {
+			d.Log.Warn("admin request refused", "verb", r.URL.Path, "peer", r.RemoteAddr, "who", who.Name,
+				"trace", hemera.TraceID(r.Context()), "error", err)
+			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+	})
+}
+
+func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
+	// A browser sends Origin; programs do not. Who owns the socket says nothing about which web page
+	// wrote the request, so pages are kept out altogether.
+	if r.Header.Get("Origin") != "" {
+		return hemera.Identity{}, errs.New(errs.Denied, "admin.Authorize", r.RemoteAddr, "requests from web pages are not taken").
+			WithRemedy("use the hemera command, or a program that sends no Origin header")
+	}
+	who, err := d.authorize(r)
+	if err != nil {
+		return who, err
+	}
+	if admin && !who.Admin {
+		return who, errs.New(errs.Denied, "admin.Authorize", who.Name, "this needs an admin").
+			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
+	}
+	return who, nil
+}
+
+// part is nil-safe access to a service: verbs of a part that is not there say so.
+func part[T comparable](t T, name string) (T, error) {
+	var none T
+	if t == none {
+		return t, errs.New(errs.Unsupported, "admin", name, "this process does not serve it").
+			WithRemedy("ask the manager: set HEMERA_URL to its address")
+	}
+	return t, nil
+}
+
+// unary serves one verb with one answer.
+func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req) (Res, error)) {
+	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[Req]) (*connect.Response[Res], error) {
+		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
+		res, err := f(ctx, who, r.Msg)
+		if err != nil {
+			return nil, toConnect(ctx, err)
+		}
+		return connect.NewResponse(&res), nil
+	}, d.options()...)
+	d.serve(verb, admin, h)
+}
+
+// stream serves one verb with many answers.
+func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) {
+	h := connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[Req], s *connect.ServerStream[Res]) error {
+		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
+		if err := f(ctx, who, r.Msg, s.Send); err != nil {
+			return toConnect(ctx, err)
+		}
+		return nil
+	}, d.options()...)
+	d.serve(verb, admin, h)
+}
+
+func (d *door) serve(verb string, admin bool, h http.Handler) {
+	d.verbs = append(d.verbs, verb)
+	d.mux.Handle(service+verb, d.guard(admin, h))
+}
+
+func (d *door) options() []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithCodec(codec{strict: true}),
+		connect.WithReadMaxBytes(requestMax),
+		connect.WithRecover(func(ctx context.Context, spec connect.Spec, _ http.Header, p any) error {
+			d.Log.Error("admin verb panicked", "verb", spec.Procedure, "trace", hemera.TraceID(ctx), "panic", p)
+			return toConnect(ctx, errs.New(errs.Internal, "admin", spec.Procedure, fmt.Sprint(p)))
+		}),
+	}
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// codes maps kinds to Connect codes, which choose the HTTP status. Clients of our own use the exact
+// kind in the error's detail; the code is for everybody else.
+var codes = map[errs.Kind]connect.Code{
+	errs.Internal:        connect.CodeInternal,
+	errs.Invalid:         connect.CodeInvalidArgument,
+	errs.NotFound:        connect.CodeNotFound,
+	errs.Exists:          connect.CodeAlreadyExists,
+	errs.IsDirectory:     connect.CodeFailedPrecondition,
+	errs.NotDirectory:    connect.CodeFailedPrecondition,
+	errs.NotEmpty:        connect.CodeFailedPrecondition,
+	errs.Denied:          connect.CodePermissionDenied,
+	errs.Unauthenticated: connect.CodeUnauthenticated,
+	errs.NoSpace:         connect.CodeResourceExhausted,
+	errs.OverQuota:       connect.CodeResourceExhausted,
+	errs.IO:              connect.CodeInternal,
+	errs.Corrupt:         connect.CodeDataLoss,
+	errs.Locked:          connect.CodeAborted,
+	errs.Conflict:        connect.CodeAborted,
+	errs.Unavailable:     connect.CodeUnavailable,
+	errs.Unsupported:     connect.CodeUnimplemented,
+	errs.TooLarge:        connect.CodeResourceExhausted,
+	errs.ReadOnly:        connect.CodeFailedPrecondition,
+	errs.Cancelled:       connect.CodeCanceled,
+	errs.Timeout:         connect.CodeDeadlineExceeded,
+	errs.BadHandle:       connect.CodeFailedPrecondition,
+	errs.NoReplicas:      connect.CodeUnavailable,
+	errs.NoAttribute:     connect.CodeNotFound,
+	errs.Fenced:          connect.CodeAborted,
+	errs.Overloaded:      connect.CodeResourceExhausted,
+}
+
+// kinds is the way back for errors that another program, or the transport, made.
+var kinds = map[connect.Code]errs.Kind{
+	connect.CodeCanceled:           errs.Cancelled,
+	connect.CodeInvalidArgument:    errs.Invalid,
+	connect.CodeDeadlineExceeded:   errs.Timeout,
+	connect.CodeNotFound:           errs.NotFound,
+	connect.CodeAlreadyExists:      errs.Exists,
+	connect.CodePermissionDenied:   errs.Denied,
+	connect.CodeResourceExhausted:  errs.Overloaded,
+	connect.CodeFailedPrecondition: errs.Invalid,
+	connect.CodeAborted:            errs.Conflict,
+	connect.CodeOutOfRange:         errs.Invalid,
+	connect.CodeUnimplemented:      errs.Unsupported,
+	connect.CodeUnavailable:        errs.Unavailable,
+	connect.CodeDataLoss:           errs.Corrupt,
+	connect.CodeUnauthenticated:    errs.Unauthenticated,
+}
+
+// toConnect turns a service's error into the protocol's, with everything a person needs as detail.
+func toConnect(ctx context.Context, err error) *connect.Error {
+	var already *connect.Error
+	if errors.As(err, &already) {
+		return already
+	}
+	kind := errs.KindOf(err)
+	out := connect.NewError(codes[kind], err)
+	fields := map[string]any{
+		"kind": float64(kind), "what": kind.String(),
+		"remedy": errs.RemedyOf(err), "trace": hemera.TraceID(ctx),
+	}
+	var e *errs.Error
+	if errors.As(err, &e) {
+		fields["op"], fields["subject"] = e.Op, e.Subject
+	}
+	detail, bad := structpb.NewStruct(fields) // fails for text that is not UTF-8: a path can be any bytes
+	if bad != nil {
+		detail, _ = structpb.NewStruct(map[string]any{"kind": float64(kind), "trace": hemera.TraceID(ctx)})
+	}
+	if d, bad := connect.NewErrorDetail(detail); bad == nil {
+		out.AddDetail(d)
+	}
+	return out
+}
+
+// RemoteError is what a [Client]'s calls fail with: the server's error and the trace id under which
+// its logs tell more. It unwraps to an *errs.Error with the kind and remedy the server gave.
+type RemoteError struct {
+	Trace string // "" when the request never reached a server
+	cause *errs.Error
+	text  string
+}
+
+// Error is the server's text.
+func (e *RemoteError) Error() string { return e.text }
+
+// Unwrap returns the *errs.Error.
+func (e *RemoteError) Unwrap() error { return e.cause }
+
+// TraceOf returns the trace id an error of a [Client] carries, or "".
+func TraceOf(err error) string {
+	var e *RemoteError
+	if errors.As(err, &e) {
+		return e.Trace
+	}
+	return ""
+}
+
+// fromConnect turns what a call failed with into a *RemoteError. addr names the server in errors of
+// the transport.
+func fromConnect(err error, addr, trace string) error {
+	if err == nil {
+		return nil
+	}
+	var remote *connect.Error
+	if !errors.As(err, &remote) {
+		remote = connect.NewError(connect.CodeUnknown, err)
+	}
+	for _, d := range remote.Details() {
+		value, bad := d.Value()
+		if bad != nil {
+			continue
+		}
+		if s, ok := value.(*structpb.Struct); ok {
+			return fromDetail(remote.Message(), s.GetFields())
+		}
+	}
+	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
+	if !connect.IsWireError(err) {
+		trace = ""
+		if cause.Kind == errs.Unavailable {
+			cause.Remedy = "check that a manager is running there (hemera up starts one), or set HEMERA_URL to where it is"
+		}
+	}
+	return &RemoteError{Trace: trace, cause: cause, text: cause.Error()}
+}
+
+func fromDetail(message string, fields map[string]*structpb.Value) error {
+	text := func(key string) string { return fields[key].GetStringValue() }
+	cause := &errs.Error{
+		Kind: errs.Kind(fields["kind"].GetNumberValue()),
+		Op:   text("op"), Subject: text("subject"), Text: message, Remedy: text("remedy"),
+	}
+	return &RemoteError{Trace: text("trace"), cause: cause, text: message}
+}

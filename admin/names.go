@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"context"
+
+	"hemera"
+)
+
+// batchMax is how many entries one message of a stream carries at most.
+const batchMax = 256
+
+type path struct{ Path string }
+
+type mkdir struct {
+	Path    string
+	Mode    uint32
+	Parents bool
+}
+
+type rename struct{ From, To string }
+
+type remove struct {
+	Path string
+	Kind hemera.EntryKind `json:",omitempty"`
+}
+
+type entries struct{ Entries []hemera.Entry }
+
+func (d *door) serveNames() {
+	names(d, "Stat", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *path) (hemera.Entry, error) {
+		return n.Stat(ctx, who, r.Path)
+	})
+	names(d, "Mkdir", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *mkdir) (hemera.Entry, error) {
+		return n.Mkdir(ctx, who, r.Path, r.Mode, r.Parents)
+	})
+	names(d, "Rename", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *rename) (none, error) {
+		return none{}, n.Rename(ctx, who, r.From, r.To)
+	})
+	names(d, "Remove", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *remove) (none, error) {
+		return none{}, n.Remove(ctx, who, r.Path, r.Kind)
+	})
+	stream(d, "List", false, func(ctx context.Context, who hemera.Identity, r *path, send func(*entries) error) error {
+		n, err := part(d.Names, "namespace")
+		if err != nil {
+			return err
+		}
+		b := batch[hemera.Entry]{send: func(e []hemera.Entry) error { return send(&entries{e}) }}
+		if err := n.List(ctx, who, r.Path, b.add); err != nil {
+			return err
+		}
+		return b.flush()
+	})
+}
+
+func names[Req, Res any](d *door, verb string, f func(context.Context, hemera.Names, hemera.Identity, *Req) (Res, error)) {
+	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (res Res, err error) {
+		n, err := part(d.Names, "namespace")
+		if err != nil {
+			return res, err
+		}
+		return f(ctx, n, who, r)
+	})
+}
+
+// Stat implements hemera.Names. The server decides who asks; the argument is not sent.
+func (c *Client) Stat(ctx context.Context, _ hemera.Identity, p string) (hemera.Entry, error) {
+	return call[hemera.Entry](ctx, c, "Stat", path{p})
+}
+
+// List implements hemera.Names; entries arrive while the server still lists.
+func (c *Client) List(ctx context.Context, _ hemera.Identity, p string, visit func(hemera.Entry) error) error {
+	return receive(ctx, c, "List", path{p}, func(m *entries) error {
+		for _, e := range m.Entries {
+			if err := visit(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Mkdir implements hemera.Names.
+func (c *Client) Mkdir(ctx context.Context, _ hemera.Identity, p string, mode uint32, parents bool) (hemera.Entry, error) {
+	return call[hemera.Entry](ctx, c, "Mkdir", mkdir{p, mode, parents})
+}
+
+// Rename implements hemera.Names.
+func (c *Client) Rename(ctx context.Context, _ hemera.Identity, from, to string) error {
+	return c.do(ctx, "Rename", rename{from, to})
+}
+
+// Remove implements hemera.Names.
+func (c *Client) Remove(ctx context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
+	return c.do(ctx, "Remove", remove{p, kind})
+}
