@@ -1,0 +1,185 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/auth"
+	"hemera/errs"
+	"hemera/kv"
+	"hemera/kv/pebblekv"
+	"hemera/link"
+	"hemera/manager"
+	"hemera/namespace"
+	"hemera/rpc"
+	"hemera/xrd"
+)
+
+// ManagerOptions is what a manager process is told.
+type ManagerOptions struct {
+	Dir       string // state: the namespace and the cluster's authority
+	Listen    string // host:port; port 0 chooses one
+	Advertise string // host:port as nodes and clients reach it; Listen's if empty
+	Trusted   []netip.Prefix
+	// CacheBytes bounds the namespace's cache and the store's, half each.
+	CacheBytes int64
+	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
+	RepairGrace time.Duration
+	Settings    func() []admin.Setting
+	Role        string // for `hemera version` and the like: manager, up
+	Version     string
+	Log         *slog.Logger
+}
+
+// Manager is a manager process.
+type Manager struct {
+	*manager.Manager
+	Addr string // as clients and nodes reach it
+
+	options   ManagerOptions
+	store     kv.Store
+	tree      *namespace.Namespace
+	authority *auth.Authority
+	port      *port
+}
+
+// OpenManager opens the state and the port; nobody is answered before Run.
+func OpenManager(ctx context.Context, o ManagerOptions) (m *Manager, err error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
+	}
+	m = &Manager{options: o}
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
+	if err != nil {
+		return nil, err
+	}
+	m.port = &port{listener: listener, log: o.Log}
+	m.Addr = advertised(o.Advertise, listener)
+	store, err := pebblekv.Open(filepath.Join(o.Dir, "namespace"), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	m.store = store
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log, Owner: m.Addr})
+	if err != nil {
+		return nil, err
+	}
+	m.Manager, err = manager.New(ctx, manager.Options{
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Log: o.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.authority, err = auth.OpenAuthority(o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode})
+	if err != nil {
+		return nil, err
+	}
+	return m, m.open()
+}
+
+// open makes the doors.
+func (m *Manager) open() (err error) {
+	o := m.options
+	policy := auth.NewManagerPolicy(o.Trusted)
+	host, _, _ := net.SplitHostPort(m.Addr)
+	m.port.xrd, err = xrd.New(xrd.Options{
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Policy: policy,
+		Recorder: m.Manager, Space: m.space, Host: host, Version: o.Version, Log: o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	m.AddSessions(m.port.xrd.Sessions)
+	m.port.web = admin.NewHandler(admin.Services{
+		Cluster: tokens{m.Manager, m.authority, m.Addr}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
+		Config: o.Settings, Log: o.Log,
+		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
+	}, socketOwner(policy.Owners, policy.Users))
+	m.port.control, err = rpc.NewServer(m.Manager, m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
+	m.port.tls = m.authority.ServerTLS()
+	return err
+}
+
+// Run serves until the context ends, then closes everything.
+func (m *Manager) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return m.port.serve(ctx) })
+	group.Go(func() error { return ended(ctx, m.Manager.Run(ctx)) })
+	err := group.Wait()
+	m.close()
+	return err
+}
+
+func (m *Manager) close() {
+	if m.port != nil {
+		_ = m.port.listener.Close()
+	}
+	if m.tree != nil {
+		_ = m.tree.Close()
+	}
+	if m.store != nil {
+		_ = m.store.Close()
+	}
+}
+
+// space is the room of all disks, as `statvfs` and `spaceinfo` show it.
+func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
+	view, err := m.View(ctx)
+	if err != nil {
+		return xrd.Space{}, err
+	}
+	s := xrd.Space{Name: "default"}
+	for _, d := range view.Disks {
+		if !d.Active {
+			continue
+		}
+		s.Total += d.Capacity
+		s.Used += d.Used
+		if d.Writable() {
+			s.Free += d.Free
+			s.Disks++
+			s.LargestFree = max(s.LargestFree, d.Free)
+		}
+	}
+	return s, nil
+}
+
+// tokens is the cluster's administration with join tokens of the cluster's authority.
+type tokens struct {
+	hemera.ClusterAdmin
+	authority *auth.Authority
+	addr      string
+}
+
+// CreateToken implements hemera.ClusterAdmin.
+func (t tokens) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
+	return t.authority.CreateToken(ctx, auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: lifetime})
+}
+
+// advertised is the address others use: the one wished, or the listener's own.
+func advertised(wish string, l net.Listener) string {
+	own := l.Addr().String()
+	if wish == "" {
+		return own
+	}
+	if _, _, err := net.SplitHostPort(wish); err == nil {
+		return wish
+	}
+	_, portText, _ := net.SplitHostPort(own)
+	return net.JoinHostPort(wish, portText)
+}

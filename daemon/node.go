@@ -1,0 +1,165 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/auth"
+	"hemera/capability"
+	"hemera/client"
+	"hemera/disk"
+	"hemera/errs"
+	"hemera/link"
+	"hemera/node"
+	"hemera/rpc"
+	"hemera/vfs"
+	"hemera/xrd"
+)
+
+// NodeOptions is what a storage node process is told.
+type NodeOptions struct {
+	Dir       string // state: who the node is
+	Listen    string
+	Advertise string
+	Zone      string
+	Disks     []hemera.AttachDisk
+	// Join is a join token; it is needed once, until Dir holds the node's certificate.
+	Join string
+	// Control is the manager when it is in the same process; then nothing is joined.
+	Control hemera.Control
+	Version string
+	Log     *slog.Logger
+}
+
+// Node is a storage node process.
+type Node struct {
+	*node.Node
+	Addr string
+
+	options     NodeOptions
+	peers       *client.Peers
+	credentials *auth.Credentials
+	remote      *rpc.Client
+	port        *port
+}
+
+// OpenNode joins the cluster if needed, and opens disks and port.
+func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, errs.Wrap(err, "daemon.OpenNode", o.Dir)
+	}
+	n = &Node{options: o}
+	defer func() {
+		if err != nil {
+			n.close()
+		}
+	}()
+	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
+	if err != nil {
+		return nil, err
+	}
+	n.port = &port{listener: listener, log: o.Log}
+	n.Addr = advertised(o.Advertise, listener)
+	control := o.Control
+	if control == nil {
+		if err := n.join(ctx); err != nil {
+			return nil, err
+		}
+		control = n.remote
+	}
+	keys := capability.NewKeyring()
+	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
+	n.Node, err = node.New(node.Options{
+		Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
+		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now()) },
+		SetKeys: keys.Set,
+		OpenDisk: func(path string) (disk.Store, error) {
+			return openDisk(path, o.Log)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(n.Addr)
+	n.port.xrd, err = xrd.New(xrd.Options{
+		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
+		Puller: client.NewPuller(client.Options{App: "hemera-tpc", Log: o.Log}),
+	})
+	return n, err
+}
+
+// join gets the node's certificate, from its state directory or with the token, and dials the manager.
+func (n *Node) join(ctx context.Context) error {
+	o := n.options
+	credentials, err := auth.LoadCredentials(o.Dir)
+	if errors.Is(err, errs.NotFound) && o.Join != "" {
+		credentials, err = enrol(ctx, o)
+	}
+	if err != nil {
+		return err
+	}
+	n.credentials = credentials
+	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS()})
+	return err
+}
+
+func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
+	token, err := auth.ParseToken(o.Join)
+	if err != nil {
+		return nil, err
+	}
+	manager, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS()})
+	if err != nil {
+		return nil, err
+	}
+	defer manager.Close()
+	return auth.Enrol(ctx, o.Dir, token, manager)
+}
+
+// openDisk opens the disk at a path, and makes the path a disk if it is an empty or missing folder.
+func openDisk(path string, log *slog.Logger) (disk.Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, errs.Wrap(err, "daemon.openDisk", path)
+	}
+	fsys := vfs.OS{}
+	if _, err := disk.ReadLabel(fsys, path); errors.Is(err, errs.NotFound) {
+		if _, err := disk.Format(fsys, path); err != nil {
+			return nil, err
+		}
+	}
+	return disk.Open(fsys, path, disk.Options{Log: log})
+}
+
+// Run serves until the context ends, then closes everything.
+func (n *Node) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.port.serve(ctx) })
+	group.Go(func() error { return ended(ctx, n.Node.Run(ctx)) })
+	if n.credentials != nil {
+		group.Go(func() error { n.credentials.Keep(ctx, n.remote, n.options.Log); return nil })
+	}
+	err := group.Wait()
+	n.close()
+	return err
+}
+
+func (n *Node) close() {
+	if n.port != nil {
+		_ = n.port.listener.Close()
+	}
+	if n.peers != nil {
+		_ = n.peers.Close()
+	}
+	if n.remote != nil {
+		_ = n.remote.Close()
+	}
+}

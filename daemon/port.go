@@ -1,0 +1,73 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera/link"
+	"hemera/rpc"
+	"hemera/xrd"
+)
+
+// shutdownTime bounds how long a stopping door waits for requests under way.
+const shutdownTime = 5 * time.Second
+
+// port is one TCP port and what answers there: XRootD always, HTTP and control where set.
+type port struct {
+	listener net.Listener
+	xrd      *xrd.Server
+	web      http.Handler
+	control  http.Handler
+	tls      *tls.Config
+	log      *slog.Logger
+}
+
+// serve answers until the context ends, then lets requests under way finish.
+func (p *port) serve(ctx context.Context) error {
+	mux := link.NewMux(p.listener, link.MuxOptions{Log: p.log})
+	group, ctx := errgroup.WithContext(ctx)
+	door := mux.Listener(link.XRootD)
+	group.Go(func() error { return ended(ctx, p.xrd.Serve(ctx, door)) })
+	stop := []func(context.Context) error{p.xrd.Shutdown}
+	if p.web != nil {
+		server := &http.Server{
+			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+		}
+		l := mux.Listener(link.HTTP)
+		group.Go(func() error { return ended(ctx, server.Serve(l)) })
+		stop = append(stop, server.Shutdown)
+	}
+	if p.control != nil {
+		server := rpc.NewHTTPServer(p.control, p.tls, p.log)
+		l := mux.Listener(link.TLS)
+		group.Go(func() error { return ended(ctx, server.ServeTLS(l, "", "")) })
+		stop = append(stop, func(context.Context) error { return server.Close() }) // long polls would never end
+	}
+	group.Go(func() error { return ended(ctx, mux.Serve()) })
+	group.Go(func() error {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		for _, s := range stop {
+			_ = s(grace)
+		}
+		return mux.Close()
+	})
+	return group.Wait()
+}
+
+// ended is what a server's return means: nothing, if it was told to stop.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// UpOptions is what a cluster in one process is told.
+type UpOptions struct {
+	Manager ManagerOptions
+	Nodes   int // on the ports after the manager's; each has one disk, DIR/disk<n>
+	Zone    string
+}
+
+// Up is a manager and its nodes in one process.
+type Up struct {
+	Manager *Manager
+	Nodes   []*Node
+}
+
+// OpenUp opens the manager and the nodes below its directory.
+func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
+	dir := o.Manager.Dir
+	o.Manager.Dir = filepath.Join(dir, "manager")
+	u = &Up{}
+	defer func() {
+		if err != nil {
+			u.close()
+		}
+	}()
+	if u.Manager, err = OpenManager(ctx, o.Manager); err != nil {
+		return nil, err
+	}
+	host, first, err := splitPort(o.Manager.Listen)
+	if err != nil {
+		return nil, err
+	}
+	for i := 1; i <= o.Nodes; i++ {
+		port := 0
+		if first != 0 {
+			port = first + i
+		}
+		n, err := OpenNode(ctx, NodeOptions{
+			Dir: filepath.Join(dir, fmt.Sprintf("node%d", i)), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
+			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
+			Disks:   []hemera.AttachDisk{{Path: filepath.Join(dir, fmt.Sprintf("disk%d", i))}},
+			Version: o.Manager.Version, Log: o.Manager.Log.With("node", i),
+		})
+		if err != nil {
+			return nil, err
+		}
+		u.Nodes = append(u.Nodes, n)
+	}
+	return u, nil
+}
+
+// Run serves until the context ends. ready, if not nil, is called once every node has joined.
+func (u *Up) Run(ctx context.Context, ready func()) error {
+	// Nodes end first: what they have pending is settled while the manager still answers.
+	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopManager()
+	var manager errgroup.Group
+	nodes, nodesCtx := errgroup.WithContext(ctx)
+	manager.Go(func() error { return u.Manager.Run(managerCtx) })
+	for _, n := range u.Nodes {
+		nodes.Go(func() error { return n.Run(nodesCtx) })
+	}
+	if ready != nil {
+		nodes.Go(func() error { u.wait(nodesCtx, ready); return nil })
+	}
+	err := nodes.Wait()
+	stopManager()
+	if managerErr := manager.Wait(); err == nil {
+		err = managerErr
+	}
+	return err
+}
+
+func (u *Up) wait(ctx context.Context, ready func()) {
+	for _, n := range u.Nodes {
+		select {
+		case <-n.Joined():
+		case <-ctx.Done():
+			return
+		}
+	}
+	ready()
+}
+
+func (u *Up) close() {
+	for _, n := range u.Nodes {
+		n.close()
+	}
+	if u.Manager != nil {
+		u.Manager.close()
+	}
+}
+
+func splitPort(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	return host, port, errs.As(err, errs.Invalid, "daemon.OpenUp", addr)
+}
+
+func hostOf(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return addr
+}
