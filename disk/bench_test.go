@@ -2,6 +2,7 @@ package disk
 
 import (
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 
@@ -118,4 +119,49 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSendfile sends a piece's content to a socket nobody copies from: by ReadPages and write,
+// by sendfile verified for the first time, verified before, and not verified at all.
+func BenchmarkSendfile(b *testing.B) {
+	const size, step = 256 << 20, 1 << 20
+	d := newDisk(b, vfs.OS{}, b.TempDir(), Options{})
+	store(b, d, pieceID(1), randomBytes(1, size), 1<<20)
+	null, err := os.OpenFile("/dev/null", os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := d.Open(pieceID(1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	p := r.(*reader).piece
+	run := func(name string, prepare func(), one func(off int64)) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				prepare()
+				for off := int64(0); off < size; off += step {
+					one(off)
+				}
+			}
+		})
+	}
+	_ = null
+	buf := make([]byte, step)
+	nothing := func() {}
+	run("readpages", nothing, func(off int64) {
+		if _, err := r.ReadPages(buf, nil, off); err != nil {
+			b.Fatal(err)
+		}
+	})
+	check := func(off int64) {
+		if _, ok := r.Verified(off, step); !ok {
+			b.Fatal("not verified")
+		}
+	}
+	check(0)
+	run("first", func() { p.windows.drop(0, size) }, check)
+	run("again", nothing, check)
 }
