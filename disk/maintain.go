@@ -146,9 +146,13 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 }
 
 func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, error) {
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.writers[id] != nil {
+	busy := d.writers[id] != nil
+	d.mu.Unlock()
+	if busy {
 		return false, nil
 	}
 	name = d.pendingDir() + "/" + name
