@@ -1,0 +1,177 @@
+package disk
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	// lookInterval is how old the picture of a disk's room and label may be when a piece is made.
+	lookInterval = time.Second
+	// rateInterval is the shortest time rates are taken over.
+	rateInterval = 500 * time.Millisecond
+	// memorySpeed is how short a call is that needed no device: it does not count as busy.
+	memorySpeed = 200 * time.Microsecond
+)
+
+// gauge measures one disk: its load by counting, its health by asking [health].
+type gauge struct {
+	readBytes, writeBytes atomic.Int64
+	busy                  atomic.Int64 // nanoseconds in calls that waited for the device
+	readOpens, writeOpens atomic.Int64
+	sumErrors, ioErrors   atomic.Int64
+
+	mu       sync.Mutex
+	headroom int64
+	health   health
+	looked   time.Time
+	rates    hemera.DiskLoad
+	rated    time.Time
+	previous [3]int64 // readBytes, writeBytes and busy when rated
+}
+
+func (g *gauge) init(headroom int64, now time.Time) {
+	g.headroom, g.rated = headroom, now
+}
+
+// start begins timing an I/O call. The wall clock of [Options] is not used: it may be a test's.
+func (g *gauge) start() time.Time { return time.Now() }
+
+func (g *gauge) read(start time.Time, n int) {
+	g.readBytes.Add(int64(n))
+	g.waited(start)
+}
+
+func (g *gauge) wrote(start time.Time, n int) {
+	g.writeBytes.Add(int64(n))
+	g.waited(start)
+}
+
+func (g *gauge) waited(start time.Time) {
+	if t := time.Since(start); t > memorySpeed {
+		g.busy.Add(int64(t))
+	}
+}
+
+func (g *gauge) opened(count *atomic.Int64, by int64) { count.Add(by) }
+
+// note counts a failure against the disk, if its kind says that the disk is to blame.
+func (g *gauge) note(kind errs.Kind, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch kind {
+	case errs.IO:
+		g.ioErrors.Add(1)
+		g.health = g.health.fault(now)
+	case errs.Corrupt:
+		g.sumErrors.Add(1)
+		g.health = g.health.fault(now)
+	case errs.ReadOnly:
+		g.health = g.health.refusal(now)
+	}
+}
+
+func (g *gauge) setHeadroom(n int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.headroom = n
+}
+
+// free is what may still be written, by the last look.
+func (g *gauge) free() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(0, g.health.seen.Free-g.headroom)
+}
+
+// stale reports whether the last look is old, and takes it on the caller to look again.
+func (g *gauge) stale(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.Sub(g.looked) < lookInterval {
+		return false
+	}
+	g.looked = now
+	return true
+}
+
+// look looks at the disk's label and room.
+func (d *Disk) look() {
+	var o observation
+	if uuid, err := ReadLabel(d.fs, d.path); err != nil {
+		o.Gone = err.Error()
+	} else if uuid != d.uuid {
+		o.Gone = "another disk is mounted there: " + uuid
+	} else if space, err := d.fs.Space(d.path); err != nil {
+		o.Gone = err.Error()
+	} else {
+		o.Total, o.Free, o.ReadOnly = space.Total, space.Free, space.ReadOnly
+	}
+	now := d.opt.Now()
+	g := &d.gauge
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was, _ := g.health.verdict(g.headroom, g.looked)
+	g.looked = now
+	g.health = g.health.look(o, now)
+	if is, why := g.health.verdict(g.headroom, now); is != was {
+		d.opt.Log.Warn("disk health changed", "disk", d.path, "from", was, "to", is, "why", why)
+	}
+}
+
+// writable refuses what the disk's health forbids.
+func (d *Disk) writable(op string, size int64) error {
+	now := d.opt.Now()
+	if d.gauge.stale(now) {
+		d.look()
+	}
+	d.gauge.mu.Lock()
+	defer d.gauge.mu.Unlock()
+	health, why := d.gauge.health.verdict(d.gauge.headroom, now)
+	switch {
+	case health == hemera.HealthReadOnly:
+		return errs.New(errs.ReadOnly, op, d.path, why)
+	case health == hemera.HealthFull:
+		return errs.New(errs.NoSpace, op, d.path, why)
+	case health != hemera.HealthOK:
+		return errs.New(errs.Unavailable, op, d.path, why)
+	case size > d.gauge.health.seen.Free-d.gauge.headroom:
+		return errs.New(errs.NoSpace, op, d.path, "less room than the piece will need")
+	}
+	return nil
+}
+
+// Status looks at the disk and reports. Rates are averages since the report before.
+func (d *Disk) Status() Status {
+	d.look()
+	now := d.opt.Now()
+	g := &d.gauge
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rate(now)
+	health, why := g.health.verdict(g.headroom, now)
+	seen := g.health.seen
+	return Status{
+		UUID: d.uuid, Path: d.path, Health: health, Why: why,
+		Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
+		Pieces: d.count.now(), Load: g.rates,
+	}
+}
+
+// rate takes rates anew if enough time went by. It is called with mu held.
+func (g *gauge) rate(now time.Time) {
+	dt := now.Sub(g.rated)
+	if dt >= rateInterval {
+		counts := [3]int64{g.readBytes.Load(), g.writeBytes.Load(), g.busy.Load()}
+		per := func(i int) float64 { return float64(counts[i]-g.previous[i]) / dt.Seconds() }
+		g.rates.ReadBytes, g.rates.WriteBytes = int64(per(0)), int64(per(1))
+		g.rates.Busy = min(1, per(2)/1e9)
+		g.previous, g.rated = counts, now
+	}
+	g.rates.ReadOpens, g.rates.WriteOpens = g.readOpens.Load(), g.writeOpens.Load()
+	g.rates.ChecksumErrors, g.rates.IOErrors = g.sumErrors.Load(), g.ioErrors.Load()
+}

@@ -1,0 +1,89 @@
+package disk
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// faultHalfLife is how fast errors are forgotten: a disk that stops making them is used again.
+	faultHalfLife = 10 * time.Minute
+	// faultLimit is how many recent errors make a disk failing; it is ok again below faultForgiven.
+	faultLimit    = 10.0
+	faultForgiven = 2.0
+	// refusalMemory is how long after the filesystem refused a write as read-only it is believed.
+	refusalMemory = time.Minute
+)
+
+// health is what is known of a disk's condition. Its zero value is a disk nothing is known about.
+// It changes only by its step methods, which are pure.
+type health struct {
+	faults  float64 // recent I/O and checksum errors, decaying
+	at      time.Time
+	failing bool
+	refused time.Time // when a write was last refused as read-only
+	seen    observation
+}
+
+// observation is one look at a disk from outside.
+type observation struct {
+	Gone     string // why the label could not be found, or ""
+	Total    int64
+	Free     int64 // headroom not taken off
+	ReadOnly bool
+}
+
+// decay forgets old faults.
+func (h health) decay(now time.Time) health {
+	if dt := now.Sub(h.at); dt > 0 {
+		h.faults *= math.Exp2(-float64(dt) / float64(faultHalfLife))
+		h.at = now
+	}
+	if h.failing && h.faults < faultForgiven {
+		h.failing = false
+	}
+	return h
+}
+
+// fault counts an I/O or checksum error.
+func (h health) fault(now time.Time) health {
+	h = h.decay(now)
+	h.faults++
+	if h.faults >= faultLimit {
+		h.failing = true
+	}
+	return h
+}
+
+// refusal notes that the filesystem refused a write as read-only.
+func (h health) refusal(now time.Time) health {
+	h.refused = now
+	return h
+}
+
+// look notes what was seen of the disk.
+func (h health) look(o observation, now time.Time) health {
+	h = h.decay(now)
+	h.seen = o
+	return h
+}
+
+// verdict is the disk's health, and why in words if it is not ok.
+func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, string) {
+	switch {
+	case h.seen.Gone != "":
+		return hemera.HealthGone, h.seen.Gone
+	case h.failing:
+		return hemera.HealthFailing, fmt.Sprintf("%.0f recent I/O or checksum errors", h.faults)
+	case h.seen.ReadOnly:
+		return hemera.HealthReadOnly, "the filesystem is mounted read-only"
+	case !h.refused.IsZero() && now.Sub(h.refused) < refusalMemory:
+		return hemera.HealthReadOnly, "the filesystem refuses writes"
+	case h.seen.Free <= headroom:
+		return hemera.HealthFull, fmt.Sprintf("%d bytes free, %d are kept", h.seen.Free, headroom)
+	}
+	return hemera.HealthOK, ""
+}

@@ -1,0 +1,103 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// tailBuffer is how much of the table is written at once.
+const tailBuffer = 1 << 20
+
+// Seal writes checksums and footer, makes the piece durable if asked to, and moves it to its place.
+func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
+	const op = "disk.Seal"
+	w.io.Lock()
+	defer w.io.Unlock()
+	var stat hemera.PieceStat
+	err := w.usable(op)
+	if err == nil {
+		stat, err = w.writeTail(s)
+	}
+	if err == nil && s.Sync {
+		err = w.sync()
+	}
+	if w.done {
+		return hemera.PieceStat{}, err
+	}
+	if err != nil {
+		_ = w.close(func() error { return w.disk.removePending(w.id) })
+		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
+	}
+	moved := false
+	err = w.close(func() error {
+		moved = true
+		return w.disk.moveSealed(w.id)
+	})
+	if err == nil && !moved {
+		err = errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
+	}
+	if err != nil {
+		_ = w.disk.Remove(w.id)
+		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
+	}
+	return stat, nil
+}
+
+// writeTail writes the table and the footer after the data.
+func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
+	size := w.table.size
+	stat := hemera.PieceStat{
+		ID: w.id, Size: size, FileSize: s.FileSize, Layout: w.opt.Layout,
+		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(),
+	}
+	off := tableOff(size)
+	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerMax)
+	src := (*pendingSource)(w)
+	for i := range blocks(size) {
+		var sums [blockSums]uint32
+		n := blockLen(size, i)
+		if err := src.pageSums(i*blockSums, sums[:n]); err != nil {
+			return stat, err
+		}
+		tail = appendBlock(tail, sums[:n])
+		if len(tail) >= tailBuffer {
+			if err := w.writeAt(tail, off); err != nil {
+				return stat, err
+			}
+			off, tail = off+int64(len(tail)), tail[:0]
+		}
+	}
+	tail, err := appendFooter(tail, stat)
+	if err != nil {
+		return stat, errs.As(err, errs.Invalid, "disk.Seal", w.id.String())
+	}
+	if err := w.writeAt(tail, off); err != nil {
+		return stat, err
+	}
+	if w.opt.SizeHint > size { // give back what was reserved and not used
+		err = w.file.Truncate(off + int64(len(tail)))
+	}
+	return stat, err
+}
+
+func (w *writer) writeAt(p []byte, off int64) error {
+	start := w.disk.gauge.start()
+	_, err := w.file.WriteAt(p, off)
+	w.disk.gauge.wrote(start, len(p))
+	return err
+}
+
+// moveSealed moves a sealed piece from the pending directory to its place.
+func (d *Disk) moveSealed(id hemera.PieceID) error {
+	err := d.count.add(d.fs, d.pendingPath(id), d.sealedPath(id), id)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := d.fs.Mkdir(d.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return d.count.add(d.fs, d.pendingPath(id), d.sealedPath(id), id)
+}

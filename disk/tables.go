@@ -1,0 +1,114 @@
+package disk
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"hemera"
+)
+
+// tableBlock is the page CRCs of one table block of a sealed piece, checked.
+type tableBlock struct {
+	sums [blockSums]uint32
+	used atomic.Bool // since the cache looked at it last
+}
+
+// tableCache bounds how many table blocks stay in memory: a clock over all pieces of the disk.
+type tableCache struct {
+	mu    sync.Mutex
+	slots []tableSlot
+	hand  int
+	max   int
+}
+
+type tableSlot struct {
+	piece *piece
+	index int64
+}
+
+func (c *tableCache) init(most int) { c.max = most }
+
+// pageSums puts the CRCs of the pages from first on into dst.
+func (p *piece) pageSums(first int64, dst []uint32) error {
+	for len(dst) > 0 {
+		index, from := first/blockSums, int(first%blockSums)
+		b, err := p.block(index)
+		if err != nil {
+			return err
+		}
+		n := copy(dst, b.sums[from:])
+		dst, first = dst[n:], first+int64(n)
+	}
+	return nil
+}
+
+// block returns the table block, reading it if it is not in memory.
+func (p *piece) block(index int64) (*tableBlock, error) {
+	if b := p.tables[index].Load(); b != nil {
+		if !b.used.Load() {
+			b.used.Store(true)
+		}
+		return b, nil
+	}
+	raw := make([]byte, 4*(blockLen(p.stat.Size, index)+1))
+	off := tableOff(p.stat.Size) + index*blockSize
+	for range 2 { // the second time from the device
+		if err := p.readAt(raw, off); err != nil {
+			return nil, err
+		}
+		if b := p.keepBlock(index, raw); b != nil {
+			return b, nil
+		}
+		p.forget(off, int64(len(raw)))
+	}
+	return nil, &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
+}
+
+// keepBlock parses a block and keeps it; nil if its CRC does not match.
+func (p *piece) keepBlock(index int64, raw []byte) *tableBlock {
+	b := &tableBlock{}
+	if !parseBlock(raw, b.sums[:blockLen(p.stat.Size, index)]) {
+		return nil
+	}
+	b.used.Store(true)
+	if p.tables[index].CompareAndSwap(nil, b) {
+		p.disk.tables.add(tableSlot{p, index})
+	}
+	return b
+}
+
+// add takes a block in; if there are too many, one goes that was not used since the hand last
+// passed it.
+func (c *tableCache) add(s tableSlot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.slots) < c.max {
+		c.slots = append(c.slots, s)
+		return
+	}
+	for {
+		c.hand = (c.hand + 1) % len(c.slots)
+		old := &c.slots[c.hand]
+		if b := old.piece.tables[old.index].Load(); b == nil || !b.used.Swap(false) {
+			old.piece.tables[old.index].Store(nil)
+			*old = s
+			return
+		}
+	}
+}
+
+// drop takes all blocks of a piece out.
+func (c *tableCache) drop(p *piece) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := c.slots[:0]
+	for _, s := range c.slots {
+		if s.piece != p {
+			kept = append(kept, s)
+		}
+	}
+	clear(c.slots[len(kept):])
+	c.slots = kept
+	c.hand = 0
+}
