@@ -113,6 +113,12 @@ func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingP
 	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters}, nil
 }
 
+func (p *pendingPiece) sealed() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.stat != nil
+}
+
 // expire removes the piece unless it is sealed: what is sealed may be committed.
 func (p *pendingPiece) expire(context.Context) {
 	p.mu.Lock()
@@ -151,8 +157,16 @@ func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
 // ReadAt is ReadPages without sums.
 func (h *pieceHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
 
-// ReadPages reads pending content.
+// ReadPages reads the content, pending or sealed.
 func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
+	if h.sealed() && h.open.Load() {
+		r, err := h.store.Open(h.id)
+		if err != nil {
+			return 0, err
+		}
+		defer r.Close()
+		return r.ReadPages(p, sums, off)
+	}
 	err = h.do("transfer.ReadPiece", func(w disk.Writer) (err error) {
 		n, err = w.ReadPages(p, sums, off)
 		return err

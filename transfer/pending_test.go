@@ -1,0 +1,222 @@
+package transfer_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+func TestDetachedWriteGoesOn(t *testing.T) {
+	b := newBench(t, 2)
+	token, c := b.grant(40, 2, 1, 2)
+	p := content(100_000)
+	first := b.open(1, token, hemera.NodeOpen{})
+	if err := first.WriteAt(p[:60_000], 0); err != nil {
+		t.Fatal(err)
+	}
+	second := b.open(1, token, hemera.NodeOpen{}) // before the first link is known to be dead
+	first.(hemera.Detacher).Detach()
+	if err := first.WriteAt([]byte("late"), 0); !isKind(err, errs.BadHandle) {
+		t.Errorf("write through the old handle: %v", err)
+	}
+	if n := second.Info().Size; n != 60_000 {
+		t.Errorf("size after re-open: %d", n)
+	}
+	if err := second.WriteAt(p[50_000:], 50_000); err != nil { // sends again what was not answered
+		t.Fatal(err)
+	}
+	if err := second.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	checkSums(t, b.manager.commit(t, c), p)
+	b.mustRead(c, p)
+
+	again := b.open(1, token, hemera.NodeOpen{}) // the answer to close was lost
+	if err := again.WriteAt([]byte("x"), 0); !isKind(err, errs.BadHandle) {
+		t.Errorf("write after commit: %v", err)
+	}
+	if err := again.Close(ctx); err != nil {
+		t.Errorf("close again: %v", err)
+	}
+	if b.manager.commits != 1 {
+		t.Errorf("%d commits", b.manager.commits)
+	}
+}
+
+func TestTruncateStartsOver(t *testing.T) {
+	b := newBench(t, 2)
+	token, c := b.grant(41, 2, 1, 2)
+	f := b.open(1, token, hemera.NodeOpen{})
+	if err := f.WriteAt(content(50_000), 0); err != nil {
+		t.Fatal(err)
+	}
+	f.(hemera.Detacher).Detach()
+	f = b.open(1, token, hemera.NodeOpen{Truncate: true})
+	if err := errors.Join(f.WriteAt([]byte("new"), 0), f.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	b.mustRead(c, []byte("new"))
+}
+
+func TestExpiredWriteIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 2)
+		token, c := b.grant(42, 2, 1, 2)
+		f := b.open(1, token, hemera.NodeOpen{})
+		if err := f.WriteAt(content(50_000), 0); err != nil {
+			t.Fatal(err)
+		}
+		f.(hemera.Detacher).Detach()
+		time.Sleep(hemera.PendingHold - time.Second)
+		f = b.open(1, token, hemera.NodeOpen{})
+		f.(hemera.Detacher).Detach()
+		time.Sleep(hemera.PendingHold + time.Second)
+		synctest.Wait()
+		b.hosts[0].host.Wait()
+		if b.manager.aborted != 1 || b.hosts[0].pending.Len() != 0 || b.hosts[1].pending.Len() != 0 {
+			t.Errorf("aborts %d, pending %d and %d", b.manager.aborted, b.hosts[0].pending.Len(), b.hosts[1].pending.Len())
+		}
+		// Going on would make a file with holes.
+		if _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
+			t.Errorf("open after the hold: %v", err)
+		}
+		f = b.open(1, token, hemera.NodeOpen{Truncate: true})
+		if err := errors.Join(f.WriteAt([]byte("abc"), 0), f.Close(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRead(c, []byte("abc"))
+	})
+}
+
+func TestRestartedHeadDoesNotGoOn(t *testing.T) {
+	b := newBench(t, 1)
+	_, c := b.grant(43, 1, 1)
+	c.Epoch = 6 // granted under the lease before this process
+	token := b.manager.sign(c)
+	if _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
+		t.Errorf("open: %v", err)
+	}
+	f := b.open(1, token, hemera.NodeOpen{Truncate: true})
+	if err := f.(hemera.Aborter).Abort(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCommitWaitsForTheManager(t *testing.T) {
+	away := errs.New(errs.Unavailable, "rpc", "manager", "away")
+	late := errs.New(errs.Timeout, "rpc", "manager", "late")
+	for _, c := range []struct {
+		name    string
+		refuse  []error
+		after   error
+		commits int
+	}{
+		{name: "away", refuse: []error{away, away, late}, commits: 4},
+		{name: "answer lost", after: late, commits: 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, 2)
+				b.manager.refuse, b.manager.after = c.refuse, c.after
+				p := content(10_000)
+				capability := b.put(44, p, 1, 2)
+				if b.manager.commits != c.commits {
+					t.Errorf("%d commits", b.manager.commits)
+				}
+				b.mustRead(capability, p)
+			})
+		})
+	}
+}
+
+// TestManagerAwayTooLong: the close fails, the pieces stay, and a client that comes back commits.
+func TestManagerAwayTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 2)
+		for range 100 {
+			b.manager.refuse = append(b.manager.refuse, errs.New(errs.Unavailable, "rpc", "manager", "away"))
+		}
+		token, c := b.grant(45, 2, 1, 2)
+		f := b.open(1, token, hemera.NodeOpen{})
+		p := content(10_000)
+		if err := f.WriteAt(p, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(ctx); !isKind(err, errs.Unavailable) {
+			t.Fatalf("close: %v", err)
+		}
+		b.mustHave(c, 1, 2)
+		b.manager.refuse = nil
+		f = b.open(1, token, hemera.NodeOpen{})
+		if err := f.WriteAt(p, 0); !isKind(err, errs.BadHandle) {
+			t.Errorf("write after seal: %v", err)
+		}
+		if err := f.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRead(c, p)
+	})
+}
+
+func TestConflictRemovesPieces(t *testing.T) {
+	b := newBench(t, 2)
+	b.manager.refuse = []error{errs.New(errs.Conflict, "commit", "", "rewritten")}
+	token, c := b.grant(46, 2, 1, 2)
+	f := b.open(1, token, hemera.NodeOpen{})
+	if err := f.WriteAt(content(10_000), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(ctx); !isKind(err, errs.Conflict) {
+		t.Fatalf("close: %v", err)
+	}
+	b.mustHave(c)
+}
+
+func TestUpdate(t *testing.T) {
+	old := content(2<<20 + 5000)
+	patched := bytes.Clone(old)
+	copy(patched[1000:], "patch")
+	for _, c := range []struct {
+		name   string
+		change func(f hemera.File) error
+		want   []byte // nil: nothing is committed
+	}{
+		{"nothing", func(hemera.File) error { return nil }, nil},
+		{"patch", func(f hemera.File) error { return f.WriteAt([]byte("patch"), 1000) }, patched},
+		{"append", func(f hemera.File) error { return f.WriteAt([]byte("more"), int64(len(old))) }, append(bytes.Clone(old), "more"...)},
+		{"cut", func(f hemera.File) error { return f.Truncate(5000) }, old[:5000]},
+		{"grow", func(f hemera.File) error { return f.Truncate(int64(len(old)) + 5000) }, append(bytes.Clone(old), make([]byte, 5000)...)},
+		{"empty", func(f hemera.File) error { return f.Truncate(0) }, []byte{}},
+		{"over", func(f hemera.File) error { return errors.Join(f.Truncate(0), f.WriteAt([]byte("all new"), 0)) }, []byte("all new")},
+		{"attribute", func(f hemera.File) error { f.(hemera.XattrSetter).SetXattr("user.a", []byte("b")); return nil }, old},
+	} {
+		for _, on := range [][]int{{1, 2}, {3, 4}, {2, 1}} { // with the base at the head and without
+			b := newBench(t, 4)
+			base := b.put(50, old, 1, 2)
+			token, capability := b.update(base, 2, on...)
+			f := b.open(on[0], token, hemera.NodeOpen{})
+			got, err := io.ReadAll(io.NewSectionReader(f, 0, 4<<20))
+			if err != nil || !bytes.Equal(got, old) {
+				t.Fatalf("%s: read before: %d bytes, %v", c.name, len(got), err)
+			}
+			if err := errors.Join(c.change(f), f.Close(ctx)); err != nil {
+				t.Fatalf("%s on %v: %v", c.name, on, err)
+			}
+			b.mustRead(base, old) // readers of the old content keep it
+			if c.want == nil {
+				if b.manager.commits != 1 || b.manager.aborted != 1 {
+					t.Errorf("%s: %d commits, %d aborts", c.name, b.manager.commits, b.manager.aborted)
+				}
+				continue
+			}
+			checkSums(t, b.manager.commit(t, capability), c.want)
+			b.mustRead(capability, c.want)
+		}
+	}
+}
