@@ -11,15 +11,22 @@ import (
 //
 // Every item carries the sequence number of the batch that wrote it. An evicted one leaves its
 // number in floor: whoever reads the same key from the store afterwards has seen at most that much.
+//
+// Readers fill the cache from the store without a lock over both. So that none puts an old record
+// over a new one, or one the disk does not have yet beside a number that says it does, the writer
+// counts up a key's stripe before the store has its change and again when the cache has it; fill
+// keeps nothing if the count was odd or moved on while the store was read.
 type cache struct {
 	seed         maphash.Seed
 	shards       [shardCount]shard
 	hits, misses atomic.Int64
 	floor        atomic.Uint64
+	stripes      [stripeCount]atomic.Uint64
 }
 
 const (
-	shardCount = 64
+	shardCount  = 64
+	stripeCount = 4096
 	// itemCost is what an item takes besides its key and what put is told: the map's slot, the
 	// item, the ring's slot and a typical record's fixed part.
 	itemCost = 320
@@ -72,12 +79,37 @@ func (c *cache) get(k []byte) (value any, seq uint64, ok bool) {
 	return it.value, it.seq, true
 }
 
+// writes is how often the key's stripe was written; odd while it is being written.
+func (c *cache) writes(k []byte) uint64 {
+	return c.stripes[maphash.Bytes(c.seed, k)/shardCount%stripeCount].Load()
+}
+
+func (c *cache) wrote(k string) {
+	c.stripes[maphash.String(c.seed, k)/shardCount%stripeCount].Add(1)
+}
+
 // put keeps the record; size is the bytes of its encoded form.
 func (c *cache) put(k []byte, value any, size int, seq uint64) {
 	s := c.shard(k)
-	cost := int64(itemCost + 2*len(k) + 2*size)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.keep(s, k, value, size, seq)
+}
+
+// fill keeps a record read from the store unless the stripe was written since writes was mark.
+func (c *cache) fill(k []byte, value any, size int, seq, mark uint64) bool {
+	s := c.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mark%2 != 0 || c.writes(k) != mark {
+		return false
+	}
+	c.keep(s, k, value, size, seq)
+	return true
+}
+
+func (c *cache) keep(s *shard, k []byte, value any, size int, seq uint64) {
+	cost := int64(itemCost + 2*len(k) + 2*size)
 	it := s.items[string(k)]
 	if it == nil {
 		it = &item{key: string(k)}

@@ -83,8 +83,8 @@ func (c *checker) entries() error {
 			return nil
 		}
 		c.entryN++
-		if uint64(e.ID) >= c.n.reserved {
-			c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.n.reserved)
+		if uint64(e.ID) >= c.n.reserved.Load() {
+			c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.n.reserved.Load())
 		}
 		if e.IsDir() {
 			c.dir(e.ID).parent = e.Parent

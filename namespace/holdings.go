@@ -147,6 +147,9 @@ func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	if c, ok := t.changes[string(k)]; ok {
 		return c.value != nil, nil
 	}
+	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 {
+		return false, err
+	}
 	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})
 	if err != nil {
 		return false, errs.Wrap(err, "namespace", "")
@@ -202,15 +205,15 @@ func (n *Namespace) indexed(ctx context.Context, lo, hi []byte, at, limit int, s
 func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, still func(*hemera.Entry) bool) ([]hemera.Entry, error) {
 	var out []hemera.Entry
 	for _, id := range ids {
-		err := n.view(ctx, func(t *tx) error {
-			e, err := t.byID(id)
-			if err == nil && e != nil && still(e) {
-				out = append(out, *e)
-			}
+		var e *hemera.Entry
+		if _, err := n.look(ctx, func(t *tx) (err error) {
+			e, err = t.byID(id)
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			return nil, err
+		}
+		if e != nil && still(e) {
+			out = append(out, *e)
 		}
 	}
 	return out, n.outside(ctx)

@@ -133,11 +133,14 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err != nil {
 		return out, err
 	}
-	if parents {
-		err := n.makeParents(ctx, who, path, names, mode)
-		if err != nil {
+	if parents && len(names) > 0 {
+		if err := n.makeParents(ctx, who, path, names, mode); err != nil {
 			return out, err
 		}
+	}
+	id, err := n.takeID(ctx)
+	if err != nil {
+		return out, err
 	}
 	err = n.update(ctx, func(t *tx) error {
 		f, err := t.walk("Mkdir", who, path)
@@ -145,7 +148,7 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 			return err
 		}
 		if f.entry == nil {
-			out, err = t.mkdir(who, path, f, mode)
+			out, err = t.mkdir(who, path, f, id, mode)
 			return err
 		}
 		if !f.entry.IsDir() || !parents {
@@ -161,27 +164,28 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 // one chain of directories, not for its square.
 func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, names []string, mode uint32) error {
 	for {
-		more := false
-		made := func(t *tx) error {
-			f, left, err := t.follow("Mkdir", who, path, names)
-			if err != nil {
-				return err
-			}
-			if more = len(left) > 1; !more {
-				return nil
-			}
-			_, err = t.mkdir(who, pathOf(names[:len(names)-len(left)+1]), f, mode)
-			return err
-		}
-		missing := false
-		if err := n.view(ctx, func(t *tx) error {
+		missing := 0
+		err := n.view(ctx, func(t *tx) error {
 			_, left, err := t.follow("Mkdir", who, path, names)
-			missing = len(left) > 1
+			missing = len(left) - 1
 			return err
-		}); err != nil || !missing {
+		})
+		if err != nil || missing <= 0 {
 			return err
 		}
-		if err := n.update(ctx, made); err != nil {
+		next := pathOf(names[:len(names)-missing])
+		id, err := n.takeID(ctx)
+		if err != nil {
+			return err
+		}
+		err = n.update(ctx, func(t *tx) error {
+			f, err := t.walk("Mkdir", who, next)
+			if err == nil && f.entry == nil {
+				_, err = t.mkdir(who, next, f, id, mode)
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -196,12 +200,8 @@ func pathOf(names []string) string {
 }
 
 // mkdir makes the directory that f did not find.
-func (t *tx) mkdir(who hemera.Identity, path string, f found, mode uint32) (hemera.Entry, error) {
+func (t *tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode uint32) (hemera.Entry, error) {
 	if err := permit("Mkdir", path, who, f.parent(), access.CreateIn); err != nil {
-		return hemera.Entry{}, err
-	}
-	id, err := t.n.takeID(t)
-	if err != nil {
 		return hemera.Entry{}, err
 	}
 	e := &hemera.Entry{ID: hemera.FileID(id), Parent: f.parent().ID, Name: f.name, Kind: hemera.KindDirectory,

@@ -26,10 +26,10 @@ type Options struct {
 // Namespace is the tree over a store, of which it is the one writer.
 //
 // A change checks, applies and enqueues its batch under mu, which takes microseconds, and waits for
-// the disk outside: whoever waits at the same time shares one fsync. A reader works under the shared
-// side of mu and so sees either all of a change or nothing; before it answers it waits for the
-// newest batch it saw anything of. After a failed wait the namespace is dead, because nobody knows
-// what the store holds, and only opening it again helps.
+// the disk outside: whoever waits at the same time shares one fsync. A reader takes no lock and sees
+// either all of a change or nothing (see view); before it answers it waits for the newest batch it
+// saw anything of. After a failed wait the namespace is dead, because nobody knows what the store
+// holds, and only opening it again helps.
 type Namespace struct {
 	store  kv.Store
 	writer kv.Writer
@@ -43,11 +43,15 @@ type Namespace struct {
 	last    atomic.Pointer[sent]
 	failure atomic.Pointer[errs.Error]
 
-	mu sync.RWMutex
-	// nextID is the next id to hand out; ids below reserved are the namespace's by a batch with
-	// the number reservedSeq.
-	nextID, reserved uint64
-	reservedSeq      uint64
+	// version is odd while a change is becoming visible.
+	version atomic.Uint64
+
+	// idMu orders takers of ids; ids below reserved are durably the namespace's.
+	idMu             sync.Mutex
+	nextID, reserved atomic.Uint64
+
+	// mu orders changes. Nobody takes idMu while holding it.
+	mu sync.Mutex
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64
 	unlinked               atomic.Int64
@@ -128,7 +132,8 @@ func (n *Namespace) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.nextID, n.reserved = ids[0], ids[0]
+	n.nextID.Store(ids[0])
+	n.reserved.Store(ids[0])
 	n.first, n.next = events[0], events[1]
 	if last, err := n.writer.LastSeq(ctx); err == nil {
 		n.durable.Store(last)
@@ -168,21 +173,18 @@ func (n *Namespace) create(ctx context.Context) error {
 	if found {
 		return errs.New(errs.Corrupt, "namespace.Open", "", "the store has entries but no format version")
 	}
-	n.nextID, n.reserved, n.first, n.next = 2, 2, 1, 1
+	n.first, n.next = 1, 1
+	n.nextID.Store(uint64(hemera.RootID) + 1)
+	n.reserved.Store(n.nextID.Load())
 	return n.update(ctx, func(t *tx) error {
 		t.set(metaKey(metaFormat), mark{}, binary.BigEndian.AppendUint32(nil, formatVersion))
 		t.set(metaKey(metaEvents), mark{}, encodePair(n.first, n.next))
 		t.putEntry(&hemera.Entry{ID: hemera.RootID, Parent: hemera.RootID, Kind: hemera.KindDirectory,
 			Mode: rootMode, Mtime: t.now, Ctime: t.now, Birth: t.now})
 		t.putState(hemera.RootID, state{Mtime: t.now, Ctime: t.now})
-		return n.reserve(t)
+		t.set(metaKey(metaIDs), mark{}, encodePair(n.reserved.Load(), 0))
+		return nil
 	})
-}
-
-// reserve makes the next range of ids the namespace's own.
-func (n *Namespace) reserve(t *tx) error {
-	t.set(metaKey(metaIDs), mark{}, encodePair(n.reserved+idRange, 0))
-	return nil
 }
 
 // Stats implements Contents. Pending, RSS and Goroutines are the manager's to fill.
@@ -193,10 +195,11 @@ func (n *Namespace) Stats() hemera.NamespaceStats {
 		StoreBytes: n.store.Stats().Bytes, Epoch: n.writer.Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
 	}
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	s.NextID, s.Sequence = hemera.FileID(n.nextID), n.next-1
-	t := &tx{n: n, ctx: context.Background()}
+	s.NextID = hemera.FileID(n.nextID.Load())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.Sequence = n.next - 1
+	t := &tx{n: n, ctx: context.Background(), locked: true}
 	if root, err := t.state(hemera.RootID); err == nil {
 		s.Totals = root.Tree
 	}

@@ -34,14 +34,25 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 		if err := n.makeParents(ctx, who, r.Path, names, parentsMode); err != nil {
 			return p, err
 		}
-	} else if err := n.warm(ctx, who, r.Path); err != nil {
-		return p, err
 	}
-	err = n.update(ctx, func(t *tx) (err error) {
+	if err := n.view(ctx, func(t *tx) (err error) {
 		p, err = t.prepareWrite(who, r)
 		return err
-	})
-	return p, err
+	}); err != nil {
+		return Prepared{}, err
+	}
+	number, err := n.takeID(ctx)
+	if err != nil {
+		return Prepared{}, err
+	}
+	if p.Existing {
+		p.Gen = hemera.Generation(number)
+		return p, nil
+	}
+	p.ID, p.Gen = hemera.FileID(number), 1
+	// Nothing has this id; Commit need not ask the store.
+	n.cache.put(idKey(tabPlace, p.ID), nil, 0, 0)
+	return p, nil
 }
 
 func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
@@ -55,7 +66,7 @@ func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
 	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
 		return Prepared{}, err
 	}
-	return t.prepared(f)
+	return t.prepared(f), nil
 }
 
 func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
@@ -78,25 +89,15 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 	if err != nil {
 		return Prepared{}, err
 	}
-	p, err := t.prepared(f)
-	if err != nil {
-		return Prepared{}, err
-	}
-	number, err := t.n.takeID(t)
-	if p.Existing {
-		p.Gen = hemera.Generation(number)
-	} else {
-		p.ID, p.Gen = hemera.FileID(number), 1
-	}
-	return p, err
+	return t.prepared(f), nil
 }
 
-// prepared is what a walk found, as the manager wants it.
-func (t *tx) prepared(f found) (p Prepared, err error) {
+// prepared is what a walk found, as the manager wants it. The parent comes without its tree totals:
+// every commit below changes them, so each open would wait for the writes of all others.
+func (t *tx) prepared(f found) Prepared {
+	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
 	if f.entry != nil {
 		p.Entry, p.Existing, p.ID, p.Gen = *f.entry, true, f.entry.ID, f.entry.Gen
 	}
-	p.Attrs = inherited(f.dirs)
-	p.Parent, err = t.full(f.parent())
-	return p, err
+	return p
 }

@@ -159,14 +159,14 @@ func (t *tx) move(f, target found) error {
 }
 
 // warm brings what a change will look at into the cache, so that it does not read the disk while
-// it holds everybody up. What it finds is the change's own business.
+// it holds up the other changes. What it finds is the change's own business.
 func (n *Namespace) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	t := &tx{n: n, ctx: ctx}
 	for _, path := range paths {
-		_, err := t.walk("warm", who, path)
-		if k := errs.KindOf(err); err != nil && (k == errs.Cancelled || k == errs.Timeout) {
+		_, err := n.look(ctx, func(t *tx) error {
+			_, err := t.walk("warm", who, path)
+			return err
+		})
+		if ctx.Err() != nil {
 			return errs.Wrap(err, "namespace", path)
 		}
 	}

@@ -11,13 +11,14 @@ import (
 )
 
 // tx is one operation's picture of the records: what it changed itself, over the cache, over the
-// store. It exists under mu only: shared for a reader, exclusive for a change. It remembers the
-// newest batch it saw anything of, because its answer must not be given before that is durable.
+// store. It remembers the newest batch it saw anything of, because its answer must not be given
+// before that is durable.
 type tx struct {
 	n       *Namespace
 	ctx     context.Context
 	now     time.Time
 	touched uint64
+	locked  bool // mu is held
 
 	changes map[string]change
 	order   []string // keys of changes as they were first changed
@@ -37,28 +38,44 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 		v, _ := c.value.(*T)
 		return v, nil
 	}
-	value, seq, ok := t.n.cache.get(k)
-	if ok {
-		t.touched = max(t.touched, seq)
-		v, _ := value.(*T)
-		return v, nil
+	for {
+		mark := t.n.cache.writes(k)
+		value, seq, ok := t.n.cache.get(k)
+		if ok {
+			t.touched = max(t.touched, seq)
+			v, _ := value.(*T)
+			return v, nil
+		}
+		v, size, err := load(t, k, decode)
+		if err != nil {
+			return nil, err
+		}
+		seq = t.n.cache.floor.Load()
+		var kept any
+		if v != nil {
+			kept = v
+		}
+		if t.n.cache.fill(k, kept, size, seq, mark) {
+			t.touched = max(t.touched, seq)
+			return v, nil
+		}
+		t.n.barrier(t)
 	}
-	seq = t.n.cache.floor.Load()
-	t.touched = max(t.touched, seq)
+}
+
+func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, int, error) {
 	raw, err := t.n.store.Get(t.ctx, k)
 	if errors.Is(err, errs.NotFound) {
-		t.n.cache.put(k, nil, 0, seq)
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	v, err := decode(k, raw)
 	if err != nil {
-		return nil, damaged(k, err)
+		return nil, 0, damaged(k, err)
 	}
-	t.n.cache.put(k, v, len(raw), seq)
-	return v, nil
+	return v, len(raw), nil
 }
 
 func damaged(k []byte, err error) error {
@@ -196,12 +213,32 @@ func (t *tx) batch() *kv.Batch {
 	return b
 }
 
-// publish puts the changes into the cache: those of the tables that are read by key.
-func (t *tx) publish(seq uint64) {
-	for name, c := range t.changes {
-		switch name[1] {
-		case tabEntry, tabPlace, tabState, tabUsage:
-			t.n.cache.put([]byte(name), c.value, len(c.raw), seq)
+// cached reports whether a key belongs to the tables that are read by key.
+func cached(k string) bool {
+	switch k[1] {
+	case tabEntry, tabPlace, tabState, tabUsage:
+		return true
+	}
+	return false
+}
+
+// begin tells readers that the changes are about to appear in the store; publish, that the cache
+// has them.
+func (t *tx) begin() {
+	for k := range t.changes {
+		if cached(k) {
+			t.n.cache.wrote(k)
 		}
 	}
+}
+
+func (t *tx) publish(seq uint64) {
+	t.n.version.Add(1)
+	for k, c := range t.changes {
+		if cached(k) {
+			t.n.cache.put([]byte(k), c.value, len(c.raw), seq)
+			t.n.cache.wrote(k)
+		}
+	}
+	t.n.version.Add(1)
 }

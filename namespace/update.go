@@ -4,50 +4,85 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/kv"
 )
 
-// view runs a reader. What fn returns is only the answer once view returned nil or fn's error:
-// both are given when everything they rest on is durable.
+// viewTries is how often view looks without the lock before it takes its turn among the changes.
+const viewTries = 8
+
+// view runs a reader on one picture of the tree. It takes no lock: a picture during which a change
+// became visible is thrown away, and fn runs again. What fn returns is only the answer once view
+// returned nil or fn's error: both are given when everything they rest on is durable.
 func (n *Namespace) view(ctx context.Context, fn func(t *tx) error) error {
-	t := &tx{n: n, ctx: ctx}
-	n.mu.RLock()
-	err := n.alive()
-	if err == nil {
-		err = fn(t)
-	}
-	n.mu.RUnlock()
-	if waitErr := n.settled(ctx, t.touched); waitErr != nil {
+	seq, err := n.look(ctx, fn)
+	if waitErr := n.settled(ctx, seq); waitErr != nil {
 		return waitErr
 	}
 	return err
 }
 
+// look is view without the wait; it returns the newest batch that fn saw anything of.
+func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, error) {
+	if err := n.alive(); err != nil {
+		return 0, err
+	}
+	for range viewTries {
+		was := n.version.Load()
+		if was%2 != 0 {
+			runtime.Gosched()
+			continue
+		}
+		t := &tx{n: n, ctx: ctx}
+		err := fn(t)
+		if n.version.Load() == was {
+			return t.touched, err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t := &tx{n: n, ctx: ctx, locked: true}
+	err := fn(t)
+	return t.touched, err
+}
+
+// barrier waits until the change that is being enqueued is visible.
+func (n *Namespace) barrier(t *tx) {
+	if !t.locked {
+		n.mu.Lock()
+		n.mu.Unlock() //nolint:staticcheck // the wait is the point
+	}
+}
+
 // update runs a change: all that fn did in t becomes one batch, or nothing if fn fails. It returns
 // when the batch and everything fn saw is durable.
 func (n *Namespace) update(ctx context.Context, fn func(t *tx) error) error {
-	t := &tx{n: n, ctx: ctx, now: n.clock().UTC()}
-	n.mu.Lock()
-	err := n.alive()
-	if err == nil {
-		err = fn(t)
+	ticket, seq, err := n.apply(ctx, fn)
+	if ticket != nil {
+		return n.wait(ctx, ticket)
 	}
-	if err != nil {
-		n.mu.Unlock()
-		if waitErr := n.settled(ctx, t.touched); waitErr != nil {
-			return waitErr
-		}
-		return err
+	if waitErr := n.settled(ctx, seq); waitErr != nil {
+		return waitErr
+	}
+	return err
+}
+
+// apply is update up to the wait. Without a ticket nothing was changed.
+func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket, uint64, error) {
+	t := &tx{n: n, ctx: ctx, locked: true, now: n.clock().UTC()}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.alive(); err != nil {
+		return nil, 0, err
+	}
+	if err := fn(t); err != nil {
+		return nil, t.touched, err
 	}
 	ticket, err := n.enqueue(t)
-	n.mu.Unlock()
-	if err != nil || ticket == nil {
-		return errors.Join(err, n.settled(ctx, t.touched))
-	}
-	return n.wait(ctx, ticket)
+	return ticket, t.touched, err
 }
 
 // enqueue sends t's changes to the store and makes them visible. A nil ticket: there were none.
@@ -60,6 +95,7 @@ func (n *Namespace) enqueue(t *tx) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, errs.Wrap(err, "namespace", "")
 	}
+	t.begin()
 	ticket, err := n.writer.Enqueue(b)
 	if err != nil {
 		return nil, n.fail(err)
@@ -68,10 +104,6 @@ func (n *Namespace) enqueue(t *tx) (kv.Ticket, error) {
 	n.first, n.next = first, next
 	n.unlinked.Add(t.unlinked)
 	n.last.Store(&sent{ticket})
-	if _, ok := t.changes[string(metaKey(metaIDs))]; ok {
-		n.reserved += idRange
-		n.reservedSeq = ticket.Seq()
-	}
 	return ticket, nil
 }
 
@@ -98,24 +130,21 @@ func (n *Namespace) logEvents(t *tx) (first, next uint64) {
 }
 
 // takeID hands out a number that was never used before and will not be again, as an id or a
-// generation. The caller holds mu exclusively; the number may be told once t's touched is durable.
-func (n *Namespace) takeID(t *tx) (uint64, error) {
-	if n.nextID >= n.reserved {
-		if n.nextID > n.reserved {
-			return 0, errs.New(errs.Internal, "namespace", "", "an id beyond the reserved range")
-		}
-		r := &tx{n: n, ctx: t.ctx, now: t.now}
-		if err := n.reserve(r); err != nil {
+// generation. The caller does not hold mu.
+func (n *Namespace) takeID(ctx context.Context) (uint64, error) {
+	n.idMu.Lock()
+	defer n.idMu.Unlock()
+	if n.nextID.Load() == n.reserved.Load() {
+		end := n.reserved.Load() + idRange
+		if err := n.update(ctx, func(t *tx) error {
+			t.set(metaKey(metaIDs), mark{}, encodePair(end, 0))
+			return nil
+		}); err != nil {
 			return 0, err
 		}
-		if _, err := n.enqueue(r); err != nil {
-			return 0, err
-		}
+		n.reserved.Store(end)
 	}
-	t.touched = max(t.touched, n.reservedSeq)
-	id := n.nextID
-	n.nextID++
-	return id, nil
+	return n.nextID.Add(1) - 1, nil
 }
 
 func (n *Namespace) alive() error {
