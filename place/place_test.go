@@ -1,0 +1,310 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// view makes nodes with so many disks each; zone of node i is zones[i%len(zones)].
+func view(zones []string, disksPerNode ...int) *hemera.View {
+	v := &hemera.View{Spaces: []hemera.Space{{Name: "default"}}}
+	id := hemera.DiskID(1)
+	for i, n := range disksPerNode {
+		node := hemera.NodeInfo{
+			ID: hemera.NodeID(i + 1), Addr: fmt.Sprintf("n%d:1095", i+1), Status: hemera.NodeOnline, Enabled: true,
+		}
+		if len(zones) > 0 {
+			node.Zone = zones[i%len(zones)]
+		}
+		v.Nodes = append(v.Nodes, node)
+		for range n {
+			v.Disks = append(v.Disks, hemera.Disk{
+				ID: id, Node: node.ID, Space: "default", Zone: node.Zone, Config: hemera.ConfigRW,
+				Health: hemera.HealthOK, Active: true, Capacity: 1000, Free: 500,
+			})
+			id++
+		}
+	}
+	return v
+}
+
+func TestRefusalsSayWhy(t *testing.T) {
+	v := view(nil, 7, 1, 1, 1)
+	v.Disks[0].Config = hemera.ConfigRO
+	v.Disks[1].Health = hemera.HealthFull
+	v.Disks[2].Free = 5
+	v.Disks[3].Space = "other"
+	v.Disks[6].Active = false
+	v.Nodes[1].Status = hemera.NodeOffline
+	v.Nodes[2].Enabled = false
+	_, err := Choose(v, Request{
+		Space: "default", Want: 2, Min: 1, Size: 10,
+		Have: []hemera.DiskID{5}, ExcludeDisks: []hemera.DiskID{6}, ExcludeNodes: []hemera.NodeID{4},
+	})
+	if !errors.Is(err, errs.NoSpace) || errs.RemedyOf(err) == "" {
+		t.Fatal(err)
+	}
+	for _, why := range []string{
+		"0 of its 9 disks", "1 have configstatus ro", "1 are full", "1 have too little free space", "1 are not active",
+		"1 are on offline nodes", "1 are on nodes that are switched off", "1 already hold", "1 failed for this file", "could not reach",
+	} {
+		if !strings.Contains(err.Error(), why) {
+			t.Errorf("no %q in %v", why, err)
+		}
+	}
+	_, err = Choose(v, Request{Space: "none", Want: 1})
+	if !errors.Is(err, errs.NoSpace) || !strings.Contains(errs.RemedyOf(err), "add disks") {
+		t.Errorf("empty space: %v", err)
+	}
+}
+
+// bestSpread is the oracle: over all subsets of the given size, the most nodes, then the most zones,
+// counting those of the pieces already there.
+func bestSpread(v *hemera.View, have []hemera.DiskID, want int) (nodes, zones int) {
+	var free []hemera.Disk
+	var base []hemera.Disk
+	for _, d := range v.Disks {
+		if slices.Contains(have, d.ID) {
+			base = append(base, d)
+		} else if d.Writable() {
+			free = append(free, d)
+		}
+	}
+	want = min(want, len(free))
+	for set := range 1 << len(free) {
+		picked := slices.Clone(base)
+		for i, d := range free {
+			if set>>i&1 == 1 {
+				picked = append(picked, d)
+			}
+		}
+		if len(picked) == want+len(base) {
+			n, z := spreadOf(picked)
+			if n > nodes || n == nodes && z > zones {
+				nodes, zones = n, z
+			}
+		}
+	}
+	return nodes, zones
+}
+
+func spreadOf(disks []hemera.Disk) (int, int) {
+	nodes, zones := map[hemera.NodeID]bool{}, map[string]bool{}
+	for _, d := range disks {
+		nodes[d.Node], zones[d.Zone] = true, true
+	}
+	return len(nodes), len(zones)
+}
+
+func TestSpreadAgainstBruteForce(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 400 {
+		zones := []string{"a", "b", "c"}[:1+r.IntN(3)]
+		shape := make([]int, 1+r.IntN(4))
+		for i := range shape {
+			shape[i] = 1 + r.IntN(3)
+		}
+		v := view(zones, shape...)
+		for i := range v.Disks {
+			v.Disks[i].Free = 1 + r.Int64N(1000)
+			if r.IntN(4) == 0 {
+				v.Disks[i].Config = hemera.ConfigRO
+			}
+		}
+		var have []hemera.DiskID
+		if r.IntN(2) == 0 {
+			have = append(have, v.Disks[r.IntN(len(v.Disks))].ID)
+		}
+		want := 1 + r.IntN(4)
+		choice, err := Choose(v, Request{Space: "default", Want: want, Have: have, Seed: r.Uint64()})
+		nodes, zones2 := bestSpread(v, have, want)
+		if err != nil {
+			if choice.Eligible != 0 {
+				t.Fatal(err)
+			}
+			continue
+		}
+		check(t, v, choice, have, want)
+		var picked []hemera.Disk
+		for _, d := range v.Disks {
+			if slices.Contains(have, d.ID) || slices.ContainsFunc(choice.Targets, func(t hemera.Target) bool { return t.Disk == d.ID }) {
+				picked = append(picked, d)
+			}
+		}
+		if n, z := spreadOf(picked); n != nodes || z != zones2 {
+			t.Fatalf("shape %v: %d nodes and %d zones, best is %d and %d", shape, n, z, nodes, zones2)
+		}
+	}
+}
+
+// check holds what must be true of every choice.
+func check(t *testing.T, v *hemera.View, c Choice, have []hemera.DiskID, want int) {
+	t.Helper()
+	if len(c.Targets) != min(want, c.Eligible) {
+		t.Fatalf("%d targets of %d wanted, %d eligible", len(c.Targets), want, c.Eligible)
+	}
+	seen := map[hemera.DiskID]bool{}
+	for i, target := range c.Targets {
+		d, ok := v.Disk(target.Disk)
+		n, _ := v.Node(target.Node)
+		if !ok || !d.Writable() || seen[d.ID] || slices.Contains(have, d.ID) || target.Index != uint8(i) || target.Addr != n.Addr || d.Node != n.ID {
+			t.Fatalf("bad target %+v", target)
+		}
+		seen[d.ID] = true
+	}
+}
+
+func TestSharesFollowFreeSpace(t *testing.T) {
+	v := view(nil, 1, 1, 1, 1)
+	for i := range v.Disks {
+		v.Disks[i].Free = int64(i+1) * 100
+	}
+	counts := map[hemera.DiskID]float64{}
+	const rounds = 20000
+	for seed := range uint64(rounds) {
+		c, err := Choose(v, Request{Space: "default", Want: 1, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[c.Targets[0].Disk]++
+	}
+	for id, n := range counts {
+		want := float64(id) / 10
+		if got := n / rounds; math.Abs(got-want) > 0.02 {
+			t.Errorf("disk %d got %.3f of the files, its share is %.3f", id, got, want)
+		}
+	}
+}
+
+func TestWritesUnderWayRepel(t *testing.T) {
+	v := view(nil, 6)
+	busy := map[hemera.DiskID]int{}
+	most := 0
+	for seed := range uint64(60) {
+		c, err := Choose(v, Request{Space: "default", Want: 1, Writers: busy, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy[c.Targets[0].Disk]++
+		most = max(most, busy[c.Targets[0].Disk])
+	}
+	if most > 15 {
+		t.Errorf("60 streams on 6 disks, %d on one", most)
+	}
+}
+
+func TestOneDiskLessMovesOnlyItsFiles(t *testing.T) {
+	v, less := view(nil, 1, 1, 1, 1, 1), view(nil, 1, 1, 1, 1, 1)
+	less.Disks[2].Config = hemera.ConfigRO
+	for seed := range uint64(500) {
+		a, _ := Choose(v, Request{Space: "default", Want: 1, Seed: seed})
+		b, _ := Choose(less, Request{Space: "default", Want: 1, Seed: seed})
+		if a.Targets[0].Disk != 3 && a.Targets[0].Disk != b.Targets[0].Disk {
+			t.Fatalf("seed %d moved from %d to %d", seed, a.Targets[0].Disk, b.Targets[0].Disk)
+		}
+	}
+}
+
+func TestHeadIsCloseToTheClient(t *testing.T) {
+	v := view([]string{"a", "b"}, 1, 1, 1, 1)
+	for seed := range uint64(50) {
+		c, _ := Choose(v, Request{Space: "default", Want: 4, Client: "n3", Seed: seed})
+		if c.Targets[0].Node != 3 {
+			t.Fatalf("seed %d: head on node %d", seed, c.Targets[0].Node)
+		}
+	}
+}
+
+func TestMinimum(t *testing.T) {
+	for _, c := range []struct {
+		policy         uint8
+		want, eligible int
+		min            uint8
+	}{
+		{0, 2, 1, 1}, {0, 2, 2, 1}, {0, 2, 3, 2}, {0, 3, 3, 2}, {0, 3, 9, 3}, {0, 1, 1, 1},
+		{1, 2, 9, 1}, {2, 2, 1, 2}, {3, 2, 9, 2},
+	} {
+		if got := Minimum(c.policy, c.want, c.eligible); got != c.min {
+			t.Errorf("policy %d, %d wanted of %d: %d, want %d", c.policy, c.want, c.eligible, got, c.min)
+		}
+	}
+}
+
+func TestOrder(t *testing.T) {
+	v := view([]string{"a", "b"}, 1, 1, 1, 1)
+	pieces := []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}, {Index: 2, Disk: 3}, {Index: 3, Disk: 4}, {Index: 4, Disk: 99}}
+	for _, c := range []struct {
+		name   string
+		change func(*hemera.View)
+		client string
+		tried  []hemera.NodeID
+		first  hemera.DiskID // zero: any
+		count  int
+	}{
+		{"all", nil, "", nil, 0, 4},
+		{"own host", nil, "n2", nil, 2, 4},
+		{"own zone", func(v *hemera.View) { v.Disks[1].Active = false }, "n2", nil, 4, 3},
+		{"tried", nil, "n2", []hemera.NodeID{2}, 4, 3},
+		{"failing last", func(v *hemera.View) { v.Disks[1].Health = hemera.HealthFailing }, "n2", nil, 4, 4},
+		{"off", func(v *hemera.View) { v.Disks[0].Config = hemera.ConfigOff }, "", nil, 0, 3},
+		{"draining and full are read", func(v *hemera.View) {
+			v.Disks[0].Config, v.Disks[1].Health = hemera.ConfigDrain, hemera.HealthFull
+		}, "", nil, 0, 4},
+		{"node offline", func(v *hemera.View) { v.Nodes[3].Status = hemera.NodeOffline }, "", nil, 0, 3},
+		{"none", nil, "", []hemera.NodeID{1, 2, 3, 4}, 0, 0},
+	} {
+		w := view([]string{"a", "b"}, 1, 1, 1, 1)
+		if c.change != nil {
+			c.change(w)
+		}
+		got := Order(w, pieces, c.client, c.tried, 7)
+		if len(got) != c.count || c.first != 0 && got[0].Disk != c.first {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	if why := Unreadable(v, pieces[3:], []hemera.NodeID{4}); why != "disk 4 was tried, disk 99 is gone" {
+		t.Error(why)
+	}
+}
+
+func TestReadsAreShared(t *testing.T) {
+	v := view(nil, 1, 1)
+	v.Disks[1].Load.Busy = 1
+	pieces := []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}}
+	first := 0
+	for seed := range uint64(6000) {
+		if Order(v, pieces, "", nil, seed)[0].Disk == 1 {
+			first++
+		}
+	}
+	if share := float64(first) / 6000; share < 0.78 || share > 0.88 { // 1 to 0.2
+		t.Errorf("the idle disk got %.2f of the reads", share)
+	}
+}
+
+func FuzzChoose(f *testing.F) {
+	f.Add(uint64(1), 3, 2, int64(10), 2, "n1")
+	f.Fuzz(func(t *testing.T, seed uint64, nodes, perNode int, size int64, want int, client string) {
+		if nodes < 0 || nodes > 8 || perNode < 0 || perNode > 8 || want < 0 || want > 64 {
+			return
+		}
+		shape := slices.Repeat([]int{perNode}, nodes)
+		v := view([]string{"x", "y", ""}, shape...)
+		c, err := Choose(v, Request{Space: "default", Want: want, Size: size, Client: client, Seed: seed})
+		if err != nil {
+			if !errors.Is(err, errs.NoSpace) {
+				t.Fatal(err)
+			}
+			return
+		}
+		check(t, v, c, nil, want)
+	})
+}
