@@ -6,7 +6,7 @@
 // (RFC 8949) with field names as keys: there is no second schema to keep in step and no generated
 // code. Unknown fields are skipped and missing ones are zero, so neighbouring versions understand
 // each other as long as fields are only added. CBOR rather than JSON because paths are bytes, not
-// always UTF-8, and because it takes a third of the time.
+// always UTF-8, and because it takes an eighth of the time (BenchmarkCodec).
 //
 // Headers carry what is not the message: the deadline (Connect-Timeout-Ms), the trace id
 // (Hemera-Trace) and, in failures, the whole *errs.Error (Hemera-Error). A failure without that
