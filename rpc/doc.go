@@ -15,4 +15,8 @@
 // Nothing is retried here. A caller that gets Unavailable or Timeout does not know whether the call
 // was carried out, and asks again if the method is idempotent; the next attempt goes to the next
 // manager address that answers.
+//
+// Commits are not batched: HTTP/2 already shares one connection's writes among concurrent calls, and
+// sixteen callers over loopback TLS get through three times what one does (BenchmarkCommit, 16 k/s
+// with server and client on the same four cores); the namespace's group commit shares the fsync.
 package rpc
