@@ -1,0 +1,62 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"hemera/errs"
+)
+
+// agree checks what one value alone cannot show: that values fit together, and texts with a form.
+func (l *Loaded) agree() error {
+	var wrong []error
+	check := func(ok bool, key, text, remedy string) {
+		if !ok {
+			v := l.value(key)
+			wrong = append(wrong, errs.New(errs.Invalid, "config", key, fmt.Sprintf("%q (from %s) %s", v.Value, v.Source, text)).WithRemedy(remedy))
+		}
+	}
+	c := &l.Config
+	check(c.Data != "", "data", "is no directory", "name a directory that this process may write")
+	_, err := netip.ParseAddr(c.Listen)
+	check(err == nil, "listen", "must be an IP address", "write 127.0.0.1 for this machine only, 0.0.0.0 or :: for all networks; the port is set by port")
+	check(c.Advertise == "" || plausibleHost(c.Advertise), "advertise", "must be host or host:port", "write the name or address under which other machines reach this one")
+	if c.HTTP.Listen != "" {
+		_, _, err := net.SplitHostPort(c.HTTP.Listen)
+		check(err == nil, "http.listen", "must be host:port", "write an address like 127.0.0.1:8094, or leave it empty")
+	}
+	check(c.Heartbeat.Timeout >= 3*c.Heartbeat.Interval, "heartbeat.timeout",
+		"must be at least three intervals, "+shortDuration(3*c.Heartbeat.Interval), "raise heartbeat.timeout or lower heartbeat.interval, or one lost report takes a node out of use")
+	if c.Space.Layout == "replica" {
+		check(c.Space.ReplicasMin <= c.Space.Replicas, "space.replicas_min",
+			fmt.Sprintf("is more than space.replicas, %d", c.Space.Replicas), "lower space.replicas_min, or raise space.replicas")
+	}
+	check(c.Up.Disks >= c.Up.Nodes, "up.disks", fmt.Sprintf("is less than up.nodes, %d: a node needs a disk", c.Up.Nodes), "raise up.disks, or lower up.nodes")
+	for _, d := range c.Node.Disks {
+		check(strings.HasPrefix(d, "/"), "node.disks", "must be absolute paths", "write /path, or /path=space")
+	}
+	for _, n := range c.Auth.TrustedNetworks {
+		check(n == n.Masked(), "auth.trusted_networks", fmt.Sprintf("has %s, which has bits beyond its mask", n), "did you mean "+n.Masked().String()+"?")
+	}
+	return errors.Join(wrong...)
+}
+
+func plausibleHost(s string) bool {
+	if host, port, err := net.SplitHostPort(s); err == nil {
+		return host != "" && port != ""
+	}
+	_, err := netip.ParseAddr(s)
+	return err == nil || !strings.ContainsAny(s, ": /")
+}
+
+func (l *Loaded) value(key string) Value {
+	for _, v := range l.values {
+		if v.Key == key {
+			return v
+		}
+	}
+	return Value{}
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// Config is all settings. Tags: key, the setting's name; default, as one would write it; doc, one
+// sentence; min and max, inclusive; oneof, the words that are possible; secret, never shown.
+type Config struct {
+	Data      string `key:"data" default:"/var/lib/hemera" doc:"directory of everything this process must remember"`
+	Listen    string `key:"listen" default:"127.0.0.1" doc:"IP address to listen on; 0.0.0.0 or :: for all, which other machines can reach"`
+	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
+	Advertise string `key:"advertise" default:"" doc:"host or host:port under which clients and other nodes reach this process; empty finds it out"`
+
+	HTTP      HTTP      `key:"http"`
+	Auth      Auth      `key:"auth"`
+	Space     Space     `key:"space"`
+	Node      Node      `key:"node"`
+	Up        Up        `key:"up"`
+	Heartbeat Heartbeat `key:"heartbeat"`
+	Cache     Cache     `key:"cache"`
+	Log       Log       `key:"log"`
+}
+
+// HTTP is the HTTP door: metrics, and what is added to it.
+type HTTP struct {
+	Enabled bool   `key:"enabled" default:"true" doc:"answer HTTP (metrics, health) on the common port"`
+	Listen  string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only; empty for none"`
+}
+
+// Auth is who may come in.
+type Auth struct {
+	TrustedNetworks []netip.Prefix `key:"trusted_networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user; clients of other machines are refused otherwise"`
+	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"how long a join token works unless its creator says otherwise"`
+}
+
+// Space is the policy of the space that a new cluster begins with.
+type Space struct {
+	Layout      string `key:"layout" default:"replica" oneof:"plain replica" doc:"how new files are stored"`
+	Replicas    int    `key:"replicas" default:"2" min:"1" max:"16" doc:"copies of a file with layout replica"`
+	ReplicasMin int    `key:"replicas_min" default:"1" min:"1" max:"16" doc:"copies that must be safe before a close is acknowledged; repair makes the rest"`
+	Checksum    string `key:"checksum" default:"adler32" oneof:"none adler32 crc32c crc64nvme md5 sha256 xxh3 blake3" doc:"checksum of whole files"`
+	Sync        bool   `key:"sync" default:"true" doc:"fsync every copy before a close is acknowledged; without, a power cut can lose files that were"`
+	Headroom    Bytes  `key:"headroom" default:"1GiB" min:"0" doc:"bytes kept free on every disk"`
+	GroupSize   int    `key:"group_size" default:"24" min:"1" max:"256" doc:"how many disks a group aims at"`
+}
+
+// Node is a storage node.
+type Node struct {
+	Disks []string `key:"disks" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
+	Zone  string   `key:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
+	Join  string   `key:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only"`
+}
+
+// Up is hemera up, everything in one process.
+type Up struct {
+	Nodes int `key:"nodes" default:"6" min:"1" max:"64" doc:"storage nodes to run"`
+	Disks int `key:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, dealt to the nodes in turn"`
+}
+
+// Heartbeat is how fast failures are noticed and acted on.
+type Heartbeat struct {
+	Interval time.Duration `key:"interval" default:"1s" min:"100ms" max:"1m" doc:"how often a node reports to the manager"`
+	Timeout  time.Duration `key:"timeout" default:"5s" min:"500ms" max:"10m" doc:"silence after which a node's disks are out of use; at least three intervals"`
+	Grace    time.Duration `key:"grace" default:"10m" min:"0s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
+}
+
+// Cache is memory that makes things faster.
+type Cache struct {
+	Namespace Bytes `key:"namespace" default:"256MiB" min:"1MiB" doc:"bytes of memory for entries of the namespace, at the manager"`
+}
+
+// Log is the log, on standard error.
+type Log struct {
+	Level  slog.Level `key:"level" default:"info" doc:"least important messages to print: debug, info, warn or error"`
+	Format string     `key:"format" default:"auto" oneof:"auto text json" doc:"auto is text on a terminal and JSON elsewhere"`
+}

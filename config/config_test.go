@@ -1,0 +1,305 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"hemera/errs"
+)
+
+// sources makes all three kinds of source.
+func sources(t testing.TB, file string, env map[string]string, args ...string) Sources {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	Register(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	from := Sources{Flags: flags, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	if file != "" {
+		from.File = filepath.Join(t.TempDir(), "hemera.toml")
+		if err := os.WriteFile(from.File, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return from
+}
+
+func TestDefaults(t *testing.T) {
+	l, err := Load(Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Port != 1094 || l.Listen != "127.0.0.1" || !l.Space.Sync || l.Space.Replicas != 2 || l.Space.Headroom != 1<<30 ||
+		l.Heartbeat.Timeout != 5*time.Second || l.Log.Level != slog.LevelInfo || len(l.Auth.TrustedNetworks) != 0 {
+		t.Errorf("%+v", l.Config)
+	}
+	for _, v := range l.Values() {
+		if v.Source != "default" {
+			t.Errorf("%s comes from %s", v.Key, v.Source)
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := "port = 1\n[heartbeat]\ninterval = \"1500ms\"\n[space]\nreplicas = 3\n"
+	cases := []struct {
+		env    map[string]string
+		args   []string
+		port   int
+		source string
+	}{
+		{nil, nil, 1, "hemera.toml:1"},
+		{map[string]string{"HEMERA_PORT": "2"}, nil, 2, "HEMERA_PORT"},
+		{map[string]string{"HEMERA_PORT": "2"}, []string{"--port", "3"}, 3, "--port"},
+		{nil, []string{"--port=1094"}, 1094, "--port"}, // also when it equals the default
+	}
+	for _, c := range cases {
+		l, err := Load(sources(t, file, c.env, c.args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := l.value("port"); l.Port != c.port || !strings.HasSuffix(v.Source, c.source) {
+			t.Errorf("%v %v: port %d from %s; want %d from %s", c.env, c.args, l.Port, v.Source, c.port, c.source)
+		}
+		if v := l.value("space.replicas"); l.Space.Replicas != 3 || !strings.HasSuffix(v.Source, "hemera.toml:5") {
+			t.Errorf("space.replicas is %+v", v)
+		}
+	}
+}
+
+func TestEveryFormOfValue(t *testing.T) {
+	file := `
+data = '/srv/h'
+port = 0x446
+node = { disks = ["/a", "/b=fast"], zone = "room::rack" }
+[auth]
+trusted_networks = [
+  "10.1.0.0/16",
+  "fd00::/8", # comment
+]
+token_lifetime = "90m"
+[space]
+headroom = 1_048_576
+sync = false
+[cache]
+namespace = "1.5GiB"
+[log]
+level = "debug"
+`
+	l, err := Load(sources(t, file, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	networks := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}
+	if l.Data != "/srv/h" || l.Port != 0x446 || !reflect.DeepEqual(l.Node.Disks, []string{"/a", "/b=fast"}) || l.Node.Zone != "room::rack" ||
+		!reflect.DeepEqual(l.Auth.TrustedNetworks, networks) || l.Auth.TokenLifetime != 90*time.Minute || l.Space.Headroom != 1<<20 ||
+		l.Space.Sync || l.Cache.Namespace != 3<<29 || l.Log.Level != slog.LevelDebug {
+		t.Errorf("%+v", l.Config)
+	}
+	if v := l.value("auth.trusted_networks"); !strings.HasSuffix(v.Source, ":6") || v.Value != "10.1.0.0/16,fd00::/8" {
+		t.Errorf("%+v", v)
+	}
+	// The same through the other sources.
+	env := map[string]string{"HEMERA_AUTH_TRUSTED_NETWORKS": "10.1.0.0/16, fd00::/8", "HEMERA_SPACE_HEADROOM": "1MiB"}
+	m, err := Load(sources(t, "", env, "--node-disks", "/a", "--node-disks=/b=fast", "--space-sync=false", "--http-enabled"))
+	if err != nil || !reflect.DeepEqual(m.Auth.TrustedNetworks, networks) || m.Space.Headroom != 1<<20 ||
+		!reflect.DeepEqual(m.Node.Disks, []string{"/a", "/b=fast"}) || m.Space.Sync || !m.HTTP.Enabled {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
+	cases := []struct {
+		file string
+		env  map[string]string
+		args []string
+		want []string // each in the error or its remedy
+	}{
+		{"", map[string]string{"HEMERA_PORT": "70000"}, nil, []string{"port", "70000", "HEMERA_PORT", "at most 65535"}},
+		{"", nil, []string{"--port", "x"}, []string{"port", `"x"`, "--port", "whole number"}},
+		{"\n\nprot = 5", nil, nil, []string{"prot", "hemera.toml:3", "did you mean port?"}},
+		{"[heartbeat]\n\ntimeuot = '1s'", nil, nil, []string{"heartbeat.timeuot", "hemera.toml:3", "did you mean heartbeat.timeout?"}},
+		{"[weather]\nsunny = true", nil, nil, []string{"weather.sunny", "hemera.toml:2", "config show"}},
+		{"port = [1, 2]", nil, nil, []string{"port", "hemera.toml:1", "one value"}},
+		{"[[node.disks]]\nx = 1", nil, nil, []string{"node.disks", "table"}},
+		{"port = ", nil, nil, []string{"hemera.toml:1"}},
+		{"port = 1\nport = 2", nil, nil, []string{"hemera.toml", "port"}},
+		{"[space]\nlayout = 'raid5'", nil, nil, []string{"space.layout", "raid5", "plain, replica"}},
+		{"[space]\nheadroom = '4G'", nil, nil, []string{"space.headroom", `"4G"`, "4GiB"}},
+		{"[cache]\nnamespace = '1KiB'", nil, nil, []string{"cache.namespace", "at least 1MiB"}},
+		{"[heartbeat]\ninterval = '5'", nil, nil, []string{"heartbeat.interval", `"5"`, "duration"}},
+		{"[heartbeat]\ntimeout = '2s'", nil, nil, []string{"heartbeat.timeout", "hemera.toml:2", "3s", "raise"}},
+		{"[auth]\ntrusted_networks = ['10.1.2.3/16']", nil, nil, []string{"auth.trusted_networks", "did you mean 10.1.0.0/16?"}},
+		{"[auth]\ntrusted_networks = ['everyone']", nil, nil, []string{"auth.trusted_networks", "everyone", "network like"}},
+		{"listen = 'localhost:1094'", nil, nil, []string{"listen", "localhost:1094", "IP address"}},
+		{"", nil, []string{"--space-replicas-min=3"}, []string{"space.replicas_min", "--space-replicas-min", "space.replicas, 2"}},
+		{"", nil, []string{"--log-level=loud"}, []string{"log.level", "loud", "debug, info, warn or error"}},
+		{"", nil, []string{"--node-disks=relative"}, []string{"node.disks", "absolute"}},
+		{"", nil, []string{"--config=/does/not/exist"}, []string{"/does/not/exist"}},
+	}
+	for _, c := range cases {
+		l, err := Load(sources(t, c.file, c.env, c.args...))
+		if err == nil {
+			t.Errorf("%q %v %v: no error; %+v", c.file, c.env, c.args, l.Config)
+			continue
+		}
+		text := err.Error() + "\n" + errs.RemedyOf(err)
+		for _, w := range c.want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%q %v %v: %q is not in %q", c.file, c.env, c.args, w, text)
+			}
+		}
+		if c.args == nil && (!errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "") {
+			t.Errorf("%q: %v has kind %v, remedy %q", c.file, err, errs.KindOf(err), errs.RemedyOf(err))
+		}
+	}
+}
+
+func TestAllErrorsAreReportedAtOnce(t *testing.T) {
+	_, err := Load(sources(t, "prot = 1\n[space]\nreplicas = 99", map[string]string{"HEMERA_LOG_LEVEL": "x"}))
+	for _, key := range []string{"prot", "space.replicas", "log.level"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s is not in %v", key, err)
+		}
+	}
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	const secret = "hemera-join:abcdef"
+	l, err := Load(sources(t, "", map[string]string{"HEMERA_NODE_JOIN": secret}))
+	if err != nil || l.Node.Join != secret {
+		t.Fatalf("%q, %v", l.Node.Join, err)
+	}
+	var text, jsonText bytes.Buffer
+	if err := errors.Join(l.Show(&text), l.ShowJSON(&jsonText)); err != nil {
+		t.Fatal(err)
+	}
+	_, failed := Load(sources(t, "[node]\njoin = ['"+secret+"', 'x']", nil))
+	for _, shown := range []string{text.String(), jsonText.String(), failed.Error()} {
+		if strings.Contains(shown, "abcdef") {
+			t.Errorf("the secret is in %q", shown)
+		}
+	}
+	if !regexp.MustCompile(`node\.join +\(set, not shown\) +HEMERA_NODE_JOIN`).MatchString(text.String()) {
+		t.Errorf("%s", text.String())
+	}
+	var result struct{ Result []Value }
+	if err := json.Unmarshal(jsonText.Bytes(), &result); err != nil || len(result.Result) != len(settings()) {
+		t.Errorf("%d values in JSON, %v", len(result.Result), err)
+	}
+}
+
+// TestTagsAreWhole: every setting has a meaning, a default that parses to itself, and an unused name.
+func TestTagsAreWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range settings() {
+		if strings.HasSuffix(s.key, ".") || strings.HasPrefix(s.key, ".") || s.doc == "" || seen[s.flag()] {
+			t.Errorf("%+v", s)
+		}
+		seen[s.flag()] = true
+		var c Config
+		if err := s.set(&c, s.split(s.byText)); err != nil || s.text(&c) != s.byText {
+			t.Errorf("%s: default %q is %q, %v", s.key, s.byText, s.text(&c), err)
+		}
+		for _, limit := range []string{s.min, s.max} {
+			if _, _, err := s.convert(reflect.New(s.kind).Elem(), limit); limit != "" && err != nil {
+				t.Errorf("%s: limit %q: %v", s.key, limit, err)
+			}
+		}
+	}
+}
+
+// TestExampleIsTheDefaults: with its comments taken away the example loads, and changes nothing.
+func TestExampleIsTheDefaults(t *testing.T) {
+	var example bytes.Buffer
+	if err := Example(&example); err != nil {
+		t.Fatal(err)
+	}
+	active := regexp.MustCompile(`(?m)^# ([a-z_]+ = )`).ReplaceAllString(example.String(), "$1")
+	l, err := Load(sources(t, active, nil))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, active)
+	}
+	plain, err := Load(Sources{})
+	if err != nil || !reflect.DeepEqual(l.Config, plain.Config) {
+		t.Errorf("the example says\n%+v\nthe defaults are\n%+v (%v)", l.Config, plain.Config, err)
+	}
+	for _, v := range l.Values() {
+		if v.Source == "default" {
+			t.Errorf("%s is not in the example", v.Key)
+		}
+	}
+}
+
+func TestHelpAndTableHaveEverySetting(t *testing.T) {
+	flags := pflag.NewFlagSet("x", pflag.ContinueOnError)
+	Register(flags)
+	var table bytes.Buffer
+	if err := Table(&table); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings() {
+		if !strings.Contains(flags.FlagUsages(), "--"+s.flag()+" ") || !strings.Contains(flags.FlagUsages(), s.doc) {
+			t.Errorf("%s is not in the help", s.key)
+		}
+		if !strings.Contains(table.String(), "`"+s.env()+"`") {
+			t.Errorf("%s is not in the table", s.key)
+		}
+	}
+	some := pflag.NewFlagSet("x", pflag.ContinueOnError)
+	Register(some, "port", "node")
+	if some.Lookup("port") == nil || some.Lookup("node-disks") == nil || some.Lookup("space-layout") != nil {
+		t.Errorf("a selection has\n%s", some.FlagUsages())
+	}
+}
+
+func FuzzParseBytes(f *testing.F) {
+	for _, s := range []string{"0", "1", "4GiB", "1.5KiB", "9223372036854775807", "8PiB", "9000PB", "0.1B", "1e3", "-1", "4G", ".5KiB", "1.KiB"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ParseBytes(text)
+		want, ok := slowBytes(text)
+		if (err == nil) != ok || ok && want.Cmp(big.NewRat(int64(got), 1)) != 0 {
+			t.Fatalf("%q is %d, %v; want %v, %t", text, got, err, want, ok)
+		}
+		if err == nil {
+			if again, err := ParseBytes(got.String()); err != nil || again != got {
+				t.Errorf("%q is printed as %q, which is %d, %v", text, got, again, err)
+			}
+		}
+	})
+}
+
+var sizeForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]{1,9})?)\s*(|[kKMGTP]B|[KMGTP]iB|B)\s*$`)
+
+// slowBytes is the same rule in rational numbers.
+func slowBytes(text string) (*big.Rat, bool) {
+	m := sizeForm.FindStringSubmatch(text)
+	if m == nil {
+		return nil, false
+	}
+	size, _ := new(big.Rat).SetString(m[1])
+	base := int64(1000)
+	if strings.HasSuffix(m[2], "iB") {
+		base = 1024
+	}
+	for range strings.Index("BKMGTP", strings.ToUpper((m[2] + "B")[:1])) {
+		size.Mul(size, big.NewRat(base, 1))
+	}
+	return size, size.IsInt() && size.Num().IsInt64()
+}

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"hemera/errs"
+)
+
+// entry is one value of the file, as text.
+type entry struct {
+	texts []string
+	line  int
+}
+
+// fileMax bounds what is read; a file with every setting is a few kilobytes.
+const fileMax = 1 << 20
+
+// readFile reads the file's values by key, and says which keys are no settings.
+func readFile(path string, known []setting) (map[string]entry, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errs.Wrap(err, "config.Load", path)
+	}
+	if len(data) > fileMax {
+		return nil, errs.New(errs.TooLarge, "config.Load", path, fmt.Sprintf("a configuration file has at most %d bytes", fileMax))
+	}
+	entries, err := parseFile(data, path)
+	if err != nil {
+		return nil, err
+	}
+	byKey := map[string]setting{}
+	for _, s := range known {
+		byKey[s.key] = s
+	}
+	var wrong []error
+	for key, e := range entries {
+		s, ok := byKey[key]
+		where := fmt.Sprintf("%s:%d", path, e.line)
+		switch {
+		case !ok:
+			wrong = append(wrong, errs.New(errs.Invalid, "config", key, "is no setting (from "+where+")").WithRemedy(suggest(key, known)))
+		case e.texts == nil:
+			wrong = append(wrong, problem(s, "a table", where, errors.New("takes a value")))
+		case len(e.texts) != 1 && !s.list():
+			wrong = append(wrong, problem(s, "a list", where, errors.New("takes one value")))
+		}
+	}
+	return entries, errors.Join(sorted(wrong)...)
+}
+
+// parseFile checks the whole file with the TOML decoder first, which knows doubled keys and all of
+// the grammar; then it walks the same bytes for values with their lines.
+func parseFile(data []byte, path string) (map[string]entry, error) {
+	var whole map[string]any
+	if err := toml.Unmarshal(data, &whole); err != nil {
+		where := path
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			line, column := at.Position()
+			where = fmt.Sprintf("%s:%d:%d", path, line, column)
+		}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "config.Load", Subject: where, Cause: err,
+			Remedy: "values are written like port = 1094, text and sizes in quotes; hemera config example prints a whole file"}
+	}
+	w := walker{entries: map[string]entry{}}
+	w.parser.Reset(data)
+	table := ""
+	for w.parser.NextExpression() {
+		e := w.parser.Expression()
+		switch e.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = w.key("", e)
+			if e.Kind == unstable.ArrayTable {
+				w.entries[table] = entry{line: w.line}
+			}
+		case unstable.KeyValue:
+			w.value(w.key(table, e), e.Value())
+		}
+	}
+	return w.entries, errs.As(w.parser.Error(), errs.Invalid, "config.Load", path)
+}
+
+type walker struct {
+	parser  unstable.Parser
+	entries map[string]entry
+	line    int // of the last key
+}
+
+// key joins a table's name and a node's key.
+func (w *walker) key(table string, n *unstable.Node) string {
+	var parts []string
+	if table != "" {
+		parts = append(parts, table)
+	}
+	for k := n.Key(); k.Next(); {
+		parts = append(parts, string(k.Node().Data))
+		w.line = w.parser.Shape(k.Node().Raw).Start.Line
+	}
+	return strings.Join(parts, ".")
+}
+
+func (w *walker) value(key string, v *unstable.Node) {
+	switch v.Kind {
+	case unstable.InlineTable:
+		for c := v.Children(); c.Next(); {
+			w.value(w.key(key, c.Node()), c.Node().Value())
+		}
+	case unstable.Array:
+		e := entry{line: w.line, texts: []string{}}
+		for c := v.Children(); c.Next(); {
+			e.texts = append(e.texts, text(c.Node()))
+		}
+		w.entries[key] = e
+	default:
+		w.entries[key] = entry{texts: []string{text(v)}, line: w.line}
+	}
+}
+
+// text is a scalar as a flag would have it: TOML's integers may be 1_094 or 0x446.
+func text(n *unstable.Node) string {
+	if n.Kind == unstable.Integer {
+		if i, err := strconv.ParseInt(string(n.Data), 0, 64); err == nil {
+			return strconv.FormatInt(i, 10)
+		}
+	}
+	return string(n.Data)
+}
+
+// suggest names the setting that was probably meant.
+func suggest(key string, known []setting) string {
+	best, distance := "", len(key)/3+2
+	for _, s := range known {
+		if d := editDistance(key, s.key); d < distance {
+			best, distance = s.key, d
+		}
+	}
+	if best == "" {
+		return "remove it; hemera config show lists all settings"
+	}
+	return "did you mean " + best + "?"
+}
+
+// editDistance is Levenshtein's, for short words.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Register adds --config and the flags of settings to a flag set: all settings, or those whose key
+// is one of the sections or keys that are named ("port", "auth"). Values are checked by [Load].
+func Register(flags *pflag.FlagSet, only ...string) {
+	flags.String("config", "", "TOML file with settings (default "+DefaultFile+" if it exists)")
+	for _, s := range settings() {
+		if len(only) > 0 && !s.within(only) {
+			continue
+		}
+		f := flags.VarPF(&flagValue{setting: s}, s.flag(), "", s.sentence())
+		f.DefValue = s.byText
+		if s.kind.Kind() == reflect.Bool {
+			f.NoOptDefVal = "true"
+		}
+	}
+}
+
+func (s setting) within(only []string) bool {
+	for _, o := range only {
+		if s.key == o || strings.HasPrefix(s.key, o+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// flagValue keeps the text of a flag; a list's flag may be given several times.
+type flagValue struct {
+	setting setting
+	texts   []string
+}
+
+// Set implements pflag.Value.
+func (f *flagValue) Set(text string) error {
+	if !f.setting.list() {
+		f.texts = nil
+	}
+	f.texts = append(f.texts, f.setting.split(text)...)
+	return nil
+}
+
+// String implements pflag.Value.
+func (f *flagValue) String() string {
+	if f == nil {
+		return ""
+	}
+	return strings.Join(f.texts, ",")
+}
+
+// Type implements pflag.Value: the word that help shows for the value.
+func (f *flagValue) Type() string {
+	switch t := f.setting.kind; {
+	case t.String() == "config.Bytes":
+		return "size"
+	case t.String() == "time.Duration":
+		return "duration"
+	case t.String() == "[]netip.Prefix":
+		return "networks"
+	case f.setting.list():
+		return "list"
+	case t.Kind() == reflect.Bool:
+		return "bool"
+	case t.String() == "int":
+		return "number"
+	}
+	return "text"
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"hemera/errs"
+)
+
+// DefaultFile is read when it exists and no other file is named.
+const DefaultFile = "/etc/hemera/hemera.toml"
+
+// FileVariable names the file in the environment; --config is stronger.
+const FileVariable = "HEMERA_CONFIG"
+
+// Sources are where values come from; any may be empty.
+type Sources struct {
+	Flags *pflag.FlagSet // after parsing; with flags made by [Register]
+	Env   func(name string) (string, bool)
+	// File is read when neither --config nor the environment names one; missing is no error.
+	File string
+}
+
+// FromProcess is the environment of this process and the default file.
+func FromProcess(flags *pflag.FlagSet) Sources {
+	return Sources{Flags: flags, Env: os.LookupEnv, File: DefaultFile}
+}
+
+// Loaded is the settings in force, and where each came from.
+type Loaded struct {
+	Config
+	values []Value
+}
+
+// Load reads all sources and checks every value. The error joins one *errs.Error for each thing that
+// is wrong, kind Invalid, each with a remedy; nothing of a configuration with an error is usable.
+func Load(from Sources) (*Loaded, error) {
+	if from.Env == nil {
+		from.Env = func(string) (string, bool) { return "", false }
+	}
+	all := settings()
+	path, required := from.path()
+	file := map[string]entry{}
+	var wrong []error
+	if path != "" {
+		read, err := readFile(path, all)
+		switch {
+		case err == nil:
+			file = read
+		case !required && errors.Is(err, fs.ErrNotExist):
+		case read == nil:
+			return nil, err
+		default:
+			wrong, file = append(wrong, err), read
+		}
+	}
+	l := &Loaded{}
+	for _, s := range all {
+		texts, source := from.find(s, file, path)
+		if err := s.set(&l.Config, texts); err != nil {
+			if e, ok := file[s.key]; !ok || len(e.texts) == 1 || s.list() { // else readFile has said so
+				wrong = append(wrong, problem(s, fmt.Sprintf("%q", strings.Join(texts, ",")), source, err))
+			}
+		}
+		l.values = append(l.values, Value{Key: s.key, Source: source, Doc: s.doc, setting: s})
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	for i, v := range l.values {
+		l.values[i].Value = v.setting.text(&l.Config)
+		if v.setting.secret && l.values[i].Value != "" {
+			l.values[i].Value = "(set, not shown)"
+		}
+	}
+	return l, l.agree()
+}
+
+func (from Sources) path() (path string, required bool) {
+	if from.Flags != nil {
+		if f := from.Flags.Lookup("config"); f != nil && f.Changed {
+			return f.Value.String(), true
+		}
+	}
+	if path, ok := from.Env(FileVariable); ok && path != "" {
+		return path, true
+	}
+	return from.File, false
+}
+
+// find is the strongest source's texts for a setting.
+func (from Sources) find(s setting, file map[string]entry, path string) ([]string, string) {
+	if from.Flags != nil {
+		if f := from.Flags.Lookup(s.flag()); f != nil && f.Changed {
+			return f.Value.(*flagValue).texts, "--" + s.flag()
+		}
+	}
+	if text, ok := from.Env(s.env()); ok {
+		return s.split(text), s.env()
+	}
+	if e, ok := file[s.key]; ok {
+		return e.texts, fmt.Sprintf("%s:%d", path, e.line)
+	}
+	return s.split(s.byText), "default"
+}
+
+// split makes a list of a comma-separated text, and leaves a single value alone.
+func (s setting) split(text string) []string {
+	if !s.list() {
+		return []string{text}
+	}
+	parts := []string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// problem is the error of one setting: key, bad value, where it came from, what would be right.
+func problem(s setting, value, source string, err error) *errs.Error {
+	if s.secret {
+		value = "the value"
+	}
+	return errs.New(errs.Invalid, "config", s.key, fmt.Sprintf("%s (from %s) %v", value, source, err)).
+		WithRemedy(fmt.Sprintf("change it there: %s is %s, for example %s", s.key, s.form(), s.example()))
+}
+
+func (s setting) example() string {
+	switch {
+	case s.byText != "":
+		return s.byText
+	case s.kind.String() == "[]netip.Prefix":
+		return "10.1.0.0/16"
+	case s.list():
+		return "/disk1,/disk2"
+	}
+	return `""`
+}
+
+func sorted(list []error) []error {
+	slices.SortFunc(list, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return list
+}

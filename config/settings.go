@@ -1,0 +1,188 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// setting is one leaf of Config, as its tags describe it.
+type setting struct {
+	key      string // "heartbeat.timeout"
+	index    []int  // of the field, for reflect
+	kind     reflect.Type
+	byText   string // the default as written
+	doc      string
+	min, max string
+	oneof    []string
+	secret   bool
+}
+
+func (s setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
+func (s setting) env() string {
+	return "HEMERA_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+}
+func (s setting) list() bool { return s.kind.Kind() == reflect.Slice }
+
+// settings lists every leaf in the order of the struct.
+func settings() []setting { return leaves(reflect.TypeFor[Config](), "", nil) }
+
+func leaves(t reflect.Type, prefix string, index []int) []setting {
+	var all []setting
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(append([]int(nil), index...), i)
+		key := prefix + f.Tag.Get("key")
+		if _, leaf := f.Tag.Lookup("doc"); !leaf {
+			all = append(all, leaves(f.Type, key+".", at)...)
+			continue
+		}
+		all = append(all, setting{
+			key: key, index: at, kind: f.Type, byText: f.Tag.Get("default"), doc: f.Tag.Get("doc"),
+			min: f.Tag.Get("min"), max: f.Tag.Get("max"), oneof: strings.Fields(f.Tag.Get("oneof")),
+			secret: f.Tag.Get("secret") == "true",
+		})
+	}
+	return all
+}
+
+// set parses the texts into the setting's field: one text, or any number for a list.
+func (s setting) set(c *Config, texts []string) error {
+	field := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
+	if !s.list() {
+		if len(texts) != 1 {
+			return fmt.Errorf("takes one value, not %d", len(texts))
+		}
+		return s.parse(field, texts[0])
+	}
+	list := reflect.MakeSlice(s.kind, len(texts), len(texts))
+	for i, text := range texts {
+		if err := s.parse(list.Index(i), text); err != nil {
+			return err
+		}
+	}
+	field.Set(list)
+	return nil
+}
+
+// parse reads one value and holds it against the limits. Its errors end with what would be right.
+func (s setting) parse(into reflect.Value, text string) error {
+	number, isNumber, err := s.convert(into, text)
+	if err != nil {
+		return err
+	}
+	for _, word := range s.oneof {
+		if word == text {
+			return nil
+		}
+	}
+	if len(s.oneof) > 0 {
+		return fmt.Errorf("must be one of %s", strings.Join(s.oneof, ", "))
+	}
+	if !isNumber {
+		return nil
+	}
+	limit := reflect.New(into.Type()).Elem()
+	if low, _, err := s.convert(limit, s.min); s.min != "" && err == nil && number < low {
+		return fmt.Errorf("must be at least %s", s.min)
+	}
+	if high, _, err := s.convert(limit, s.max); s.max != "" && err == nil && number > high {
+		return fmt.Errorf("must be at most %s", s.max)
+	}
+	return nil
+}
+
+// convert reads a text by the type of the value; numbers are returned for comparing.
+func (s setting) convert(into reflect.Value, text string) (number int64, isNumber bool, err error) {
+	switch v := into.Addr().Interface().(type) {
+	case *time.Duration:
+		if *v, err = time.ParseDuration(text); err != nil {
+			return 0, false, fmt.Errorf("must be a duration like 500ms, 30s or 24h")
+		}
+		return int64(*v), true, nil
+	case encoding.TextUnmarshaler:
+		if err := v.UnmarshalText([]byte(text)); err != nil {
+			return 0, false, fmt.Errorf("must be %s", s.form())
+		}
+		if size, ok := v.(*Bytes); ok {
+			return int64(*size), true, nil
+		}
+		return 0, false, nil
+	case *string:
+		*v = text
+		return 0, false, nil
+	case *bool:
+		if *v, err = strconv.ParseBool(text); err != nil {
+			return 0, false, fmt.Errorf("must be true or false")
+		}
+		return 0, false, nil
+	case *int:
+		if *v, err = strconv.Atoi(text); err != nil {
+			return 0, false, fmt.Errorf("must be a whole number")
+		}
+		return int64(*v), true, nil
+	}
+	return 0, false, fmt.Errorf("has type %v, which settings cannot have", into.Type())
+}
+
+// form says in words what a value looks like.
+func (s setting) form() string {
+	t := s.kind
+	if s.list() {
+		t = t.Elem()
+	}
+	switch t.String() {
+	case "config.Bytes":
+		return "a size like 512MiB or 4GiB"
+	case "time.Duration":
+		return "a duration like 30s"
+	case "netip.Prefix":
+		return "a network like 10.1.0.0/16 or fd00::/8"
+	case "slog.Level":
+		return "debug, info, warn or error"
+	case "int":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	}
+	return "text"
+}
+
+// text is the setting's value as one would write it; lists are joined by commas.
+func (s setting) text(c *Config) string {
+	v := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
+	if !s.list() {
+		return one(v)
+	}
+	parts := make([]string, v.Len())
+	for i := range parts {
+		parts[i] = one(v.Index(i))
+	}
+	return strings.Join(parts, ",")
+}
+
+func one(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case slog.Level:
+		return strings.ToLower(x.String())
+	case time.Duration:
+		return shortDuration(x)
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// shortDuration is String without the zeros: "24h", not "24h0m0s".
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Value is one setting in force. Secrets are masked.
+type Value struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // "--port", "HEMERA_PORT", "hemera.toml:3", "default"
+	Doc    string `json:"doc"`
+
+	setting setting
+}
+
+// Values lists every setting in the order of [Config].
+func (l *Loaded) Values() []Value { return slices.Clone(l.values) }
+
+// Show prints what is in force and where it came from, a line each.
+func (l *Loaded) Show(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SETTING\tVALUE\tFROM")
+	for _, v := range l.values {
+		value := v.Value
+		if value == "" {
+			value = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v.Key, value, v.Source)
+	}
+	return table.Flush()
+}
+
+// ShowJSON prints the same as {"result": [...]}.
+func (l *Loaded) ShowJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(map[string][]Value{"result": l.values})
+}
+
+// Example prints a file with every setting, its meaning and its default, all commented out.
+func Example(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# Hemera's settings. Every line that begins with # shows a default.\n")
+	section := ""
+	for _, s := range settings() {
+		table, name, found := strings.Cut(s.key, ".")
+		if !found {
+			table, name = "", s.key
+		}
+		if table != section {
+			section = table
+			fmt.Fprintf(&b, "\n[%s]\n", section)
+		}
+		fmt.Fprintf(&b, "\n# %s\n# %s = %s\n", s.sentence(), name, s.toml())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// sentence is the doc text with what is possible.
+func (s setting) sentence() string {
+	text := s.doc
+	if len(s.oneof) > 0 {
+		text += " (" + strings.Join(s.oneof, ", ") + ")"
+	}
+	return text
+}
+
+// toml is the default as the file has it.
+func (s setting) toml() string {
+	switch s.kind.String() {
+	case "int", "bool":
+		return s.byText
+	}
+	if s.list() {
+		parts := s.split(s.byText)
+		for i := range parts {
+			parts[i] = fmt.Sprintf("%q", parts[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprintf("%q", s.byText)
+}
+
+// Table prints the settings as a Markdown table for the documentation.
+func Table(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("| setting | default | flag | variable | meaning |\n|---|---|---|---|---|\n")
+	for _, s := range settings() {
+		text := s.byText
+		if text != "" {
+			text = "`" + text + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `--%s` | `%s` | %s |\n", s.key, text, s.flag(), s.env(), s.sentence())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
