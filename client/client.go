@@ -1,0 +1,242 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// Client is a bounded pool of sessions and the operations on names. It follows redirects and obeys
+// waits. Methods may be called concurrently.
+type Client struct {
+	opts    Options
+	lanes   atomic.Uint32 // deals files to the sessions of a server in turn
+	buffers buffers
+
+	mu       sync.Mutex
+	sessions map[sessionKey]*session
+	spare    map[Endpoint][]*Conn // for exclusive use, idle now
+	closed   bool
+}
+
+// sessionKey is a server, and which of several sessions with it.
+type sessionKey struct {
+	endpoint Endpoint
+	lane     int
+}
+
+// session is a place in the pool. Whoever holds the token in turn may look and dial.
+type session struct {
+	turn chan struct{}
+	conn *Conn // nil before the first, dead perhaps
+}
+
+// New makes a client. Close it to end its sessions.
+func New(o Options) *Client {
+	return &Client{opts: o.withDefaults(), sessions: map[sessionKey]*session{}, spare: map[Endpoint][]*Conn{}}
+}
+
+// Close ends all sessions; what is in flight fails.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	var open []*Conn
+	for _, s := range c.sessions {
+		s.turn <- struct{}{}
+		if s.conn != nil {
+			open = append(open, s.conn)
+		}
+		<-s.turn
+	}
+	for _, list := range c.spare {
+		open = append(open, list...)
+	}
+	c.sessions, c.spare = nil, nil
+	c.mu.Unlock()
+	for _, conn := range open {
+		conn.Close()
+	}
+	return nil
+}
+
+// place finds or makes the pool's place for the key.
+func (c *Client) place(key sessionKey) (*session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errs.New(errs.Cancelled, "connect to", key.endpoint.String(), "the client is closed")
+	}
+	if s := c.sessions[key]; s != nil {
+		return s, nil
+	}
+	if len(c.sessions) >= c.opts.PoolMax {
+		c.sweep()
+	}
+	if len(c.sessions) >= c.opts.PoolMax {
+		return nil, errs.New(errs.Overloaded, "connect to", key.endpoint.String(), "all sessions of the pool are in use")
+	}
+	s := &session{turn: make(chan struct{}, 1)}
+	c.sessions[key] = s
+	return s, nil
+}
+
+// sweep drops the places nobody uses now.
+func (c *Client) sweep() {
+	for key, s := range c.sessions {
+		select {
+		case s.turn <- struct{}{}:
+			if s.conn == nil || s.conn.users.Load() == 0 {
+				delete(c.sessions, key)
+				if s.conn != nil {
+					s.conn.Close()
+				}
+			}
+			<-s.turn
+		default: // being dialed
+		}
+	}
+}
+
+// connect returns a live session with the server, dialing if needed.
+func (c *Client) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error) {
+	s, err := c.place(sessionKey{e, lane % c.opts.Sessions})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	old := s.conn
+	if old != nil && old.reason() == nil {
+		return old, nil
+	}
+	conn, err := dial(ctx, e, c.opts, wire.ExpectLogin)
+	if err != nil {
+		return nil, err
+	}
+	if s.conn = conn; old != nil {
+		// Frees what the lost session holds, locks before all. Requests are handled in order, so the
+		// answer need not be waited for; NotFound is as good.
+		k := &call{finish: func(*call) {}}
+		if conn.send(ctx, k, wire.Endsess{Session: old.session}) == nil {
+			conn.flush()
+		}
+	}
+	return conn, nil
+}
+
+// lease returns a session for exclusive use, to be given back by unlease.
+func (c *Client) lease(ctx context.Context, e Endpoint) (*Conn, error) {
+	c.mu.Lock()
+	for list := c.spare[e]; len(list) > 0; {
+		conn := list[len(list)-1]
+		list = list[:len(list)-1]
+		c.spare[e] = list
+		if conn.reason() == nil {
+			c.mu.Unlock()
+			return conn, nil
+		}
+	}
+	c.mu.Unlock()
+	return dial(ctx, e, c.opts, wire.ExpectLogin)
+}
+
+// unlease takes a session back, or closes it if there are enough spare ones.
+func (c *Client) unlease(conn *Conn) {
+	const spareMax = 4
+	c.mu.Lock()
+	if list := c.spare[conn.endpoint]; !c.closed && conn.reason() == nil && len(list) < spareMax {
+		c.spare[conn.endpoint] = append(list, conn)
+		conn = nil
+	}
+	c.mu.Unlock()
+	if conn != nil {
+		conn.Close()
+	}
+}
+
+// request is one operation, to be sent wherever its route leads.
+type request struct {
+	op       string
+	build    func(u URL) (wire.Request, []byte)
+	again    bool // see policy
+	failover bool
+	lane     int
+	patience time.Duration
+	sink     sink
+	// exclusive takes a session of its own; await, if set, waits for the answer in the caller's way.
+	exclusive bool
+	await     func(ctx context.Context, conn *Conn, k *call) answer
+}
+
+// result is a good answer, who gave it and how it was found.
+type result struct {
+	body  []byte
+	conn  *Conn
+	route route
+}
+
+// do sends the request until it is answered, by the server it leads to.
+func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
+	p := policy{op: q.op, again: q.again, failover: q.failover, retryFor: c.opts.RetryFor, waitFor: c.opts.WaitFor}
+	var e effort
+	var failing time.Time
+	for {
+		conn, a := c.attempt(ctx, r, q)
+		v := p.judge(r, a, e)
+		if v.stop {
+			return result{a.body, conn, r}, v.err
+		}
+		if a.err == nil {
+			e.failures, e.failing, failing = 0, 0, time.Time{}
+		} else {
+			if failing.IsZero() {
+				failing = time.Now()
+			}
+			e.failures++
+			c.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", v.delay, "because", a.err)
+		}
+		if v.wait {
+			e.waited += v.delay
+		}
+		if err := pause(ctx, v.delay); err != nil {
+			return result{}, errs.Wrap(err, q.op, r.url.Redacted())
+		}
+		if !failing.IsZero() {
+			e.failing = time.Since(failing)
+		}
+		r = v.next
+	}
+}
+
+// attempt asks the server that the route is at, once.
+func (c *Client) attempt(ctx context.Context, r route, q request) (*Conn, answer) {
+	open := c.connect
+	if q.exclusive {
+		open = func(ctx context.Context, e Endpoint, _ int) (*Conn, error) { return c.lease(ctx, e) }
+	}
+	conn, err := open(ctx, r.url.Endpoint, q.lane)
+	if err != nil {
+		return nil, answer{err: err}
+	}
+	if q.exclusive {
+		defer c.unlease(conn)
+	}
+	k := &call{sink: q.sink, patience: q.patience}
+	w, payload := q.build(r.url)
+	if err := conn.send(ctx, k, w, payload); err != nil {
+		return conn, answer{err: err}
+	}
+	conn.flush()
+	if q.await != nil {
+		return conn, q.await(ctx, conn, k)
+	}
+	return conn, conn.wait(ctx, k)
+}

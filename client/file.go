@@ -1,0 +1,276 @@
+package client
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// OpenOptions says how to open a file. The zero value reads.
+type OpenOptions struct {
+	Write bool
+	// Create makes the file, or empties the one that exists; with Exclusive that is Exists. Without
+	// Create, Write updates a file that exists.
+	Create    bool
+	Exclusive bool
+	Parents   bool // make missing directories above
+	Persist   bool // remove the file if the client goes away before the close
+	Force     bool // open even if another writer holds it
+	Mode      uint32
+	Size      int64 // expected, or 0
+}
+
+// flags are the options of the first open, or of one that opens again what the first one made.
+func (o OpenOptions) flags(again bool) uint16 {
+	f := wire.OpenRetStat
+	switch {
+	case !o.Write:
+		return f | wire.OpenRead
+	case again || !o.Create:
+		f |= wire.OpenUpdate
+	case o.Exclusive:
+		f |= wire.OpenUpdate | wire.OpenNew
+	default:
+		f |= wire.OpenUpdate | wire.OpenDelete
+	}
+	if again {
+		return f
+	}
+	for bit, set := range map[uint16]bool{wire.OpenMkpath: o.Parents, wire.OpenPosc: o.Persist, wire.OpenForce: o.Force} {
+		if set {
+			f |= bit
+		}
+	}
+	return f
+}
+
+// File is an open file. It outlives its connection: a read goes on at another server when one fails,
+// a write goes on at the same one. Methods may be called concurrently.
+type File struct {
+	client *Client
+	url    URL // as opened, before redirects
+	opts   OpenOptions
+	lane   int
+
+	mu     sync.Mutex // held while opening again
+	handle *handle
+	route  route // where the handle is
+	closed bool
+	info   Info // at the open
+}
+
+// handle is one opening of the file on one session.
+type handle struct {
+	conn  *Conn
+	fh    wire.Handle
+	pages bool // pgread and pgwrite work
+	gen   int  // counts openings
+}
+
+// Open opens the file, following redirects and going round servers that fail.
+func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) {
+	if o.Size > 0 && o.Create {
+		u.Opaque = u.Opaque.With("oss.asize", strconv.FormatInt(o.Size, 10))
+	}
+	if id := hemera.TraceID(ctx); id != "" {
+		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
+	}
+	f := &File{client: c, url: u, opts: o, lane: int(c.lanes.Add(1))}
+	if err := f.open(ctx, newRoute(u), false); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// open goes the route and makes what it finds the file's handle.
+func (f *File) open(ctx context.Context, r route, again bool) error {
+	w := wire.Open{Mode: uint16(f.opts.Mode), Options: f.opts.flags(again)}
+	a, err := f.client.do(ctx, r, request{
+		op: "open", build: onPath(w), lane: f.lane,
+		again:    again || !f.opts.Exclusive,
+		failover: !again || !f.opts.Write,
+	})
+	if err != nil {
+		return err
+	}
+	reply, err := wire.ParseOpenReply(a.body)
+	if err != nil {
+		return errs.As(err, errs.Corrupt, "open", r.url.Redacted())
+	}
+	gen := 0
+	if f.handle != nil {
+		gen = f.handle.gen + 1
+		f.handle.leave()
+	}
+	a.conn.users.Add(1)
+	f.handle = &handle{a.conn, reply.Handle, a.conn.HasPages(), gen}
+	f.route = a.route
+	if reply.Stat != nil && !again {
+		f.info = Info{baseName(f.url.Path), *reply.Stat}
+	}
+	return nil
+}
+
+// leave closes a handle without waiting; requests before it are still answered.
+func (h *handle) leave() {
+	h.conn.users.Add(-1)
+	if h.conn.send(noContext, &call{finish: func(*call) {}}, wire.Close{Handle: h.fh}) == nil {
+		h.conn.flush()
+	}
+}
+
+// Info is what the server said at the open. Size is zero if it said nothing.
+func (f *File) Info() Info { return f.info }
+
+// URL is where the file was found: its server after all redirects.
+func (f *File) URL() URL {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.route.url
+}
+
+// current is the handle to use now.
+func (f *File) current() (*handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errs.New(errs.BadHandle, "use", f.url.Redacted(), "the file is closed")
+	}
+	return f.handle, nil
+}
+
+// recoveriesMax is how many times in a row one request is tried on a new handle.
+const recoveriesMax = 8
+
+// with runs op on the current handle, and again on a new one when that can help.
+func (f *File) with(ctx context.Context, op func(h *handle) error) error {
+	for tries := 0; ; tries++ {
+		h, err := f.current()
+		if err != nil {
+			return err
+		}
+		if err = op(h); err == nil {
+			return nil
+		}
+		if tries == recoveriesMax {
+			return err
+		}
+		if err := f.recover(ctx, h, err); err != nil {
+			return err
+		}
+	}
+}
+
+// recover replaces the handle that failed with cause. It returns cause if nothing can be done.
+func (f *File) recover(ctx context.Context, failed *handle, cause error) error {
+	_, gone := isLoss(cause)
+	kind := errs.KindOf(cause)
+	if ctx.Err() != nil || (!gone && (f.opts.Write || failoverReason(kind) == "" || kind == errs.NotFound)) {
+		return cause
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.handle.gen != failed.gen {
+		return nil // someone else has done it; current tells
+	}
+	log := f.client.opts.Log.With("url", f.url.Redacted(), "because", cause)
+	if f.opts.Write {
+		log.Info("opening again to go on writing")
+		return f.open(ctx, f.route, true)
+	}
+	if next, ok := f.route.failed(kind); ok {
+		log.Info("opening elsewhere to go on reading")
+		err := f.open(ctx, next, true)
+		if err == nil || !gone {
+			return err
+		}
+	} else if !gone {
+		return cause
+	}
+	log.Info("opening again to go on reading")
+	return f.open(ctx, newRoute(f.url), true)
+}
+
+// slowPatience is the least silence granted to requests that wait for a device, not for the network.
+const slowPatience = time.Minute
+
+// ask does one small request on the handle.
+func (f *File) ask(ctx context.Context, op string, q func(h *handle) (wire.Request, []byte)) ([]byte, error) {
+	var body []byte
+	err := f.with(ctx, func(h *handle) error {
+		for p, e := (policy{op: op, waitFor: f.client.opts.WaitFor}), (effort{}); ; {
+			w, payload := q(h)
+			k := &call{patience: max(f.client.opts.Stall, slowPatience)}
+			if err := h.conn.send(ctx, k, w, payload); err != nil {
+				return err
+			}
+			h.conn.flush()
+			a := h.conn.wait(ctx, k)
+			v := p.judge(newRoute(f.url), a, e)
+			if v.stop {
+				body = a.body
+				return v.err
+			}
+			if !v.wait {
+				return errs.New(errs.Unsupported, op, f.url.Redacted(), "redirect in the middle of a file")
+			}
+			e.waited += v.delay
+			if err := pause(ctx, v.delay); err != nil {
+				return err
+			}
+		}
+	})
+	return body, err
+}
+
+// Sync returns when the server has made everything written durable.
+func (f *File) Sync(ctx context.Context) error {
+	_, err := f.ask(ctx, "sync", func(h *handle) (wire.Request, []byte) { return wire.Sync{Handle: h.fh}, nil })
+	return err
+}
+
+// Truncate sets the size.
+func (f *File) Truncate(ctx context.Context, size int64) error {
+	_, err := f.ask(ctx, "truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
+	return err
+}
+
+// Stat asks the server about the file as it is now.
+func (f *File) Stat(ctx context.Context) (Info, error) {
+	body, err := f.ask(ctx, "stat", func(h *handle) (wire.Request, []byte) { return wire.Stat{Handle: h.fh}, nil })
+	if err != nil {
+		return Info{}, err
+	}
+	s, err := wire.ParseStat(body)
+	return Info{baseName(f.url.Path), s}, errs.As(err, errs.Corrupt, "stat", f.url.Redacted())
+}
+
+// Query asks a question about the open file.
+func (f *File) Query(ctx context.Context, kind uint16, arg string) (string, error) {
+	body, err := f.ask(ctx, "query", func(h *handle) (wire.Request, []byte) {
+		return wire.Query{Kind: kind, Handle: h.fh}, []byte(arg)
+	})
+	return wire.Text(body), err
+}
+
+// Close ends all use of the file. Of a written file, nil means what the server means by it: at
+// Hemera that the content is durable and visible. After an error of a write the content is not to
+// be relied on. A second Close is BadHandle.
+func (f *File) Close(ctx context.Context) error {
+	_, err := f.ask(ctx, "close", func(h *handle) (wire.Request, []byte) { return wire.Close{Handle: h.fh}, nil })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.closed = true
+		f.handle.conn.users.Add(-1)
+	}
+	if !f.opts.Write {
+		return nil
+	}
+	return err
+}

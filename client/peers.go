@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/transfer"
+	"hemera/wire"
+)
+
+// Peers opens pieces on other nodes: a node's half of the fan-out of a write, and of reads of pieces
+// it does not hold. A client's write waits for it, so a dead peer is given up within seconds and
+// never asked twice.
+type Peers struct {
+	client *Client
+}
+
+var _ transfer.Peers = (*Peers)(nil)
+
+// piecePath stands in piece opens where a file's path would: the capability says which file it is.
+const piecePath = "/piece"
+
+// NewPeers makes the connections' pool. Fields of o that are zero get values for peers: 3 s to
+// connect, 10 s of silence, 32 MiB unanswered for each piece.
+func NewPeers(o Options) *Peers {
+	if o.DialTimeout == 0 {
+		o.DialTimeout = 3 * time.Second
+	}
+	if o.Stall == 0 {
+		o.Stall = 10 * time.Second
+	}
+	if o.UserTimeout == 0 {
+		o.UserTimeout = 5 * time.Second
+	}
+	if o.Window == 0 {
+		o.Window = 32 << 20
+	}
+	if o.Sessions == 0 {
+		o.Sessions = 2
+	}
+	o.RetryFor = time.Nanosecond // the caller knows better places
+	return &Peers{client: New(o)}
+}
+
+// Close ends all sessions.
+func (p *Peers) Close() error { return p.client.Close() }
+
+// pieceURL names the piece at its node.
+func pieceURL(t hemera.Target, token string) (URL, error) {
+	e, err := ParseEndpoint(t.Addr)
+	if err != nil {
+		return URL{}, err
+	}
+	opaque := wire.Opaque("").With(hemera.OpaqueCapability, token).
+		With(hemera.OpaquePiece, strconv.Itoa(int(t.Index)))
+	return URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
+}
+
+// Create opens the target's piece for writing.
+func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
+	u, err := pieceURL(t, token)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.client.Open(ctx, u, OpenOptions{Write: true})
+	if err != nil {
+		return nil, err
+	}
+	return newPeerWriter(p.client, f.handle, u.Addr()), nil
+}
+
+// Open opens the target's sealed piece for reading.
+func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
+	u, err := pieceURL(t, token)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.client.Open(ctx, u, OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if f.info.Size < 0 {
+		return nil, errs.New(errs.Corrupt, "open piece at", u.Addr(), "the size is negative")
+	}
+	return peerReader{f}, nil
+}
+
+// peerReader is an open file without a context: the sessions' own timeouts end its calls.
+type peerReader struct{ file *File }
+
+func (r peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	return r.file.ReadPages(noContext, p, sums, off)
+}
+
+func (r peerReader) Size() int64 { return r.file.info.Size }
+
+func (r peerReader) Close() error { return r.file.Close(noContext) }

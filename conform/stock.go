@@ -1,0 +1,103 @@
+package conform
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// StockServer starts the XRootD server that is installed here, with an empty directory as its tree,
+// and returns the URL of its root and the directory. The test is skipped where there is none. extra
+// are lines for its configuration.
+func StockServer(t testing.TB, extra ...string) (url, root string) {
+	t.Helper()
+	program, err := exec.LookPath("xrootd")
+	if err != nil {
+		t.Skip("no stock xrootd is installed")
+	}
+	// Not t.TempDir: the server runs as another user, who must be able to get there.
+	home, err := os.MkdirTemp("", "stock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	root = filepath.Join(home, "tree")
+	for _, dir := range []string{home, root, filepath.Join(home, "admin")} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port := freePort(t)
+	config := []string{
+		"all.export /", "oss.localroot " + root, fmt.Sprintf("xrd.port %d", port),
+		"all.adminpath " + filepath.Join(home, "admin"), "all.pidpath " + filepath.Join(home, "admin"),
+		"xrootd.chksum max 2 adler32 crc32c", "xrd.network nodnr",
+	}
+	file := filepath.Join(home, "xrootd.cfg")
+	if err := os.WriteFile(file, []byte(strings.Join(append(config, extra...), "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(home, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(program, "-c", file, "-n", "stock", "-l", "-")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody(t)}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("the stock xrootd does not start: ", err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	awaitListener(t, addr, log.Name())
+	return "root://" + addr + "//", root
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// nobody is whom the server runs as: it refuses to be root.
+func nobody(t testing.TB) *syscall.Credential {
+	t.Helper()
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skip("there is no user nobody")
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+// awaitListener polls because a foreign program tells in no other way that it is ready.
+func awaitListener(t testing.TB, addr, log string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			return
+		}
+	}
+	text, _ := os.ReadFile(log)
+	t.Fatalf("the stock server does not listen:\n%s", text)
+}

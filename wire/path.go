@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+
+	"hemera"
+)
+
+// SplitPath reads a path payload: it ends at the first NUL, and at the first '?' the opaque part begins.
+func SplitPath(payload []byte) (path string, opaque Opaque) {
+	if i := bytes.IndexByte(payload, 0); i >= 0 {
+		payload = payload[:i]
+	}
+	p, o, _ := strings.Cut(string(payload), "?")
+	return p, Opaque(o)
+}
+
+// CleanPath makes a client's path absolute and clean ("/a/b"): doubled slashes, "." and trailing
+// slashes go. Refused are relative paths, "..", control characters and what is too long.
+func CleanPath(p string) (string, error) {
+	switch {
+	case p == "":
+		return "", fail(ArgMissing, "the request lacks a path")
+	case p[0] != '/':
+		return "", fail(NotAuthorized, "%.60q: relative path disallowed", p)
+	case len(p) > hemera.PathMax:
+		return "", fail(ArgTooLong, "the path has %d bytes, the limit is %d", len(p), hemera.PathMax)
+	}
+	switch clean, err := isClean(p); {
+	case err != nil:
+		return "", err
+	case clean:
+		return p, nil
+	}
+	var b strings.Builder
+	b.Grow(len(p))
+	for name := range strings.SplitSeq(p, "/") {
+		if name != "" && name != "." {
+			b.WriteByte('/')
+			b.WriteString(name)
+		}
+	}
+	if b.Len() == 0 {
+		return "/", nil
+	}
+	return b.String(), nil
+}
+
+// isClean reports whether p, which begins with a slash, needs no change, and what is forbidden in it.
+func isClean(p string) (clean bool, err error) {
+	clean = len(p) == 1 || p[len(p)-1] != '/'
+	start := 1
+	for i := 1; i <= len(p); i++ {
+		if i < len(p) && p[i] != '/' {
+			if p[i] < ' ' || p[i] == 0x7f {
+				return false, fail(ArgInvalid, "%.60q: control character in the path", p)
+			}
+			continue
+		}
+		name := p[start:i]
+		switch {
+		case name == "..":
+			return false, fail(NotAuthorized, "%.60q: relative path disallowed", p)
+		case len(name) > hemera.NameMax:
+			return false, fail(ArgTooLong, "a name in the path has %d bytes, the limit is %d", len(name), hemera.NameMax)
+		case (name == "" && len(p) > 1) || name == ".":
+			clean = false
+		}
+		start = i + 1
+	}
+	return clean, nil
+}
+
+// Opaque is what follows the '?' of a path: key=value pairs between '&'. Values travel as they are,
+// without percent encoding.
+type Opaque string
+
+// All yields the pairs in order; a key without '=' has an empty value.
+func (o Opaque) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for pair := range strings.FieldsFuncSeq(string(o), func(r rune) bool { return r == '&' || r == '?' }) {
+			key, value, _ := strings.Cut(pair, "=")
+			if !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the first value of the key, and whether the key is there.
+func (o Opaque) Get(key string) (string, bool) {
+	for k, v := range o.All() {
+		if k == key {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Value is Get for those to whom absent and empty are the same.
+func (o Opaque) Value(key string) string {
+	v, _ := o.Get(key)
+	return v
+}
+
+// Has reports whether the key is there.
+func (o Opaque) Has(key string) bool {
+	_, ok := o.Get(key)
+	return ok
+}
+
+// With returns o with the pair added at its end; other values of the key are taken out.
+func (o Opaque) With(key, value string) Opaque {
+	out := string(o.Without(key))
+	if out != "" {
+		out += "&"
+	}
+	return Opaque(out + key + "=" + value)
+}
+
+// Without returns o without the key.
+func (o Opaque) Without(key string) Opaque {
+	if !o.Has(key) {
+		return o
+	}
+	var pairs []string
+	for k, v := range o.All() {
+		if k != key {
+			pairs = append(pairs, k+"="+v)
+		}
+	}
+	return Opaque(strings.Join(pairs, "&"))
+}
+
+// Join is path?opaque, or path alone when o is empty.
+func (o Opaque) Join(path string) string {
+	if o == "" {
+		return path
+	}
+	return path + "?" + string(o)
+}
