@@ -27,7 +27,8 @@ type env struct {
 	url           string
 	monitor, json bool
 
-	begun bool // the command line made sense
+	begun bool           // the command line made sense
+	open  *output.Stream // begun and not ended: an error is its end
 }
 
 func processEnv() *env {
@@ -60,6 +61,13 @@ func (e *env) printer() output.Printer {
 		p.Format = output.Monitor
 	}
 	return p
+}
+
+// stream begins a stream of records. A command that fails before it closes the stream need not end
+// it: the error does.
+func (e *env) stream(line func(output.Record) string) *output.Stream {
+	e.open = e.printer().Stream(line)
+	return e.open
 }
 
 // colour follows no-color.org: never when NO_COLOR is set, whatever its value.

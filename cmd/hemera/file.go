@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
 )
 
 func fileCommand(e *env) *cobra.Command {
@@ -27,7 +28,11 @@ func fileInfoCommand(e *env) *cobra.Command {
 		ValidArgsFunction: e.completePaths,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				report, err := m.FileInfo(ctx, fileRef(args[0]))
+				ref, err := e.fileRef(args[0])
+				if err != nil {
+					return err
+				}
+				report, err := m.FileInfo(ctx, ref)
 				if err != nil {
 					return err
 				}
@@ -38,11 +43,11 @@ func fileInfoCommand(e *env) *cobra.Command {
 }
 
 // fileRef takes ids as they are and paths without the mark of a remote path.
-func fileRef(s string) string {
+func (e *env) fileRef(s string) (string, error) {
 	if strings.HasPrefix(s, "fid:") || strings.HasPrefix(s, "fxid:") {
-		return s
+		return s, nil
 	}
-	return remotePath(s)
+	return e.onManager(s)
 }
 
 func (e *env) printFile(report hemera.FileReport) error {
@@ -128,7 +133,11 @@ The exit code is 1 when a piece is still bad at the end.`,
 		Example: "  hemera file " + verb + " /exp/data.root",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				checks, err := m.CheckFile(ctx, fileRef(args[0]), repair)
+				ref, err := e.fileRef(args[0])
+				if err != nil {
+					return err
+				}
+				checks, err := m.CheckFile(ctx, ref, repair)
 				if err != nil {
 					return err
 				}
@@ -156,13 +165,25 @@ func (e *env) printChecks(checks []hemera.PieceCheck) error {
 			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: onOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error},
 		})
 	}
-	if err := e.printer().List(checkColumns, records); err != nil {
-		return err
+	return e.printCheckRecords(records, bad)
+}
+
+// printCheckRecords ends with an error when pieces are bad: the exit code says so, and JSON too.
+func (e *env) printCheckRecords(records []output.Record, bad int) error {
+	if bad == 0 || !e.json {
+		if err := e.printer().List(checkColumns, records); err != nil || bad == 0 {
+			return err
+		}
+	} else {
+		s := e.stream(nil)
+		for _, r := range records {
+			if err := s.Add(r); err != nil {
+				return err
+			}
+		}
 	}
-	if bad > 0 {
-		return errReported
-	}
-	return nil
+	return errs.New(errs.Corrupt, "check", "", fmt.Sprintf("%d of %d pieces are bad", bad, len(records))).
+		WithRemedy("hemera file verify repairs what other pieces can repair")
 }
 
 var checkColumns = []output.Column{

@@ -84,7 +84,7 @@ func unitOf(key string) func(any) string {
 		return false
 	}
 	switch {
-	case has("bytes", "bytesleft", "bytesdone", "capacity", "headroom", ".rss", "bytes.max"):
+	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", "capacity_rw", "headroom", ".rss"):
 		return output.Bytes
 	case has("usage", "progress"):
 		return output.Percent

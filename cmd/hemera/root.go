@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/admin"
 	"hemera/errs"
 )
@@ -20,6 +21,9 @@ const (
 
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, e *env, args []string) int {
+	if hemera.TraceID(ctx) == "" {
+		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
+	}
 	root := newRootCommand(e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -43,30 +47,36 @@ type usageError struct{ err error }
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
-// errReported is returned by commands that have said everything themselves and only fail.
-var errReported = errors.New("reported")
-
-// report tells a person what went wrong, what to do about it, and under which trace id the server's
-// log tells more. With -j a program gets the same as JSON.
+// report tells what went wrong: a person on stderr, and with -j a program on stdout.
 func (e *env) report(err error) {
-	if errors.Is(err, errReported) {
-		return
-	}
-	remedy, trace := errs.RemedyOf(err), admin.TraceOf(err)
-	var usage *usageError
-	if errors.As(err, &usage) && remedy == "" {
-		remedy = "add --help to see how the command is used"
-	}
 	if e.json {
-		_ = e.printer().Stream(nil).Fail(err.Error(), remedy, trace)
+		if e.open == nil {
+			e.open = e.printer().Stream(nil)
+		}
+		_ = e.open.Fail(err.Error(), remedyOf(err), admin.TraceOf(err))
 	}
+	e.complain(err)
+}
+
+// complain tells a person what went wrong, what to do about it, and under which trace id the
+// server's log tells more.
+func (e *env) complain(err error) {
 	fmt.Fprintf(e.Err, "hemera: %v\n", err)
-	if remedy != "" {
+	if remedy := remedyOf(err); remedy != "" {
 		fmt.Fprintf(e.Err, "  what to do: %s\n", remedy)
 	}
-	if trace != "" {
+	if trace := admin.TraceOf(err); trace != "" {
 		fmt.Fprintf(e.Err, "  trace: %s\n", trace)
 	}
+}
+
+func remedyOf(err error) string {
+	remedy := errs.RemedyOf(err)
+	var usage *usageError
+	if remedy == "" && errors.As(err, &usage) {
+		return "add --help to see how the command is used"
+	}
+	return remedy
 }
 
 // newRootCommand makes the whole tree of commands over an environment.
@@ -100,6 +110,10 @@ key=value pairs an item, -j one JSON object with a result list.`,
 		&cobra.Group{ID: "cluster", Title: "Cluster:"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
+	for _, c := range fileCommands(e) {
+		c.GroupID = "files"
+		root.AddCommand(c)
+	}
 	for _, c := range clusterCommands(e) {
 		c.GroupID = "cluster"
 		root.AddCommand(c)
@@ -109,6 +123,13 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetCompletionCommandGroupID("other")
 	e.markBegun(root)
 	return root
+}
+
+func fileCommands(e *env) []*cobra.Command {
+	return []*cobra.Command{
+		lsCommand(e), mkdirCommand(e), rmCommand(e), mvCommand(e), statCommand(e), catCommand(e),
+		chmodCommand(e), chownCommand(e), attrCommand(e), findCommand(e), duCommand(e),
+	}
 }
 
 func clusterCommands(e *env) []*cobra.Command {
