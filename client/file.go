@@ -201,11 +201,16 @@ const slowPatience = time.Minute
 
 // ask does one small request on the handle.
 func (f *File) ask(ctx context.Context, op string, q func(h *handle) (wire.Request, []byte)) ([]byte, error) {
+	return f.askFor(ctx, max(f.client.opts.Stall, slowPatience), op, q)
+}
+
+// askFor is ask with another patience.
+func (f *File) askFor(ctx context.Context, patience time.Duration, op string, q func(h *handle) (wire.Request, []byte)) ([]byte, error) {
 	var body []byte
 	err := f.with(ctx, func(h *handle) error {
 		for p, e := (policy{op: op, waitFor: f.client.opts.WaitFor}), (effort{}); ; {
 			w, payload := q(h)
-			k := &call{patience: max(f.client.opts.Stall, slowPatience)}
+			k := &call{patience: patience}
 			if err := h.conn.send(ctx, k, w, payload); err != nil {
 				return err
 			}
@@ -271,6 +276,19 @@ func (f *File) Close(ctx context.Context) error {
 	}
 	if !f.opts.Write {
 		return nil
+	}
+	return err
+}
+
+// Abandon gives up a write: nothing of it becomes visible where the server can do that; elsewhere
+// the file, if this open made it, is removed.
+func (f *File) Abandon(ctx context.Context) error {
+	if _, err := f.Query(ctx, wire.QueryOpaquf, hemera.OpaqueAbort); err == nil {
+		return f.Close(ctx)
+	}
+	err := f.Close(ctx)
+	if f.opts.Create {
+		err = f.client.Remove(ctx, f.url)
 	}
 	return err
 }

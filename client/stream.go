@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"io"
+
+	"hemera/wire"
 )
 
 // Reader reads a file in order, with a window of requests in flight ahead of its user. Use it from
@@ -15,6 +17,7 @@ type Reader struct {
 	end    int64
 	window int
 	ahead  int    // requests to keep in flight; grows while the user goes on
+	sums   bool   // keep page checksums
 	rest   []byte // of the piece being consumed
 	now    *readPiece
 	err    error
@@ -24,6 +27,13 @@ type Reader struct {
 func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	return &Reader{ctx: ctx, file: f, next: off, end: end, window: max(2, f.client.opts.Window/f.client.opts.Chunk), ahead: 2}
 }
+
+// KeepSums makes the reader keep the page checksums that came with the data, for [Reader.Sums].
+// Call it before the first Next.
+func (r *Reader) KeepSums() { r.sums = true }
+
+// Sums are the CRC32Cs of the page fragments that Next returned last, and their offset in the file.
+func (r *Reader) Sums() (sums []uint32, off int64) { return r.now.sums, r.now.off }
 
 // Next returns the next bytes, at most a chunk, verified. They are valid until the next call. The
 // end is io.EOF.
@@ -63,6 +73,9 @@ func (r *Reader) fill() {
 	for r.next < r.end && len(r.pieces) < r.ahead {
 		n := min(chunk-r.next%chunk, r.end-r.next)
 		p := &readPiece{p: r.file.client.buffers.get(int(chunk))[:n], off: r.next}
+		if r.sums {
+			p.sums = make([]uint32, wire.Fragments(p.off, n))
+		}
 		fresh = append(fresh, p)
 		r.pieces = append(r.pieces, p)
 		r.next += n

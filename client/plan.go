@@ -1,0 +1,109 @@
+package client
+
+import (
+	"path/filepath"
+	"strings"
+
+	"hemera/errs"
+)
+
+// Place is one end of a copy: a remote URL or a local path.
+type Place struct {
+	Remote bool
+	URL    URL
+	Path   string // local
+}
+
+// ParsePlace reads a URL or a local path.
+func ParsePlace(s string) (Place, error) {
+	if IsRemote(s) {
+		u, err := ParseURL(s)
+		return Place{Remote: true, URL: u}, err
+	}
+	if s = strings.TrimPrefix(s, "file://"); s == "" {
+		return Place{}, errs.New(errs.Invalid, "copy", "", "the path is empty")
+	}
+	return Place{Path: filepath.Clean(s)}, nil
+}
+
+// String is the place without secrets.
+func (p Place) String() string {
+	if p.Remote {
+		return p.URL.Redacted()
+	}
+	return p.Path
+}
+
+// Join is the place of an entry below; rel has slashes.
+func (p Place) Join(rel string) Place {
+	if rel == "" {
+		return p
+	}
+	if p.Remote {
+		p.URL = p.URL.Join(rel)
+	} else {
+		p.Path = filepath.Join(p.Path, filepath.FromSlash(rel))
+	}
+	return p
+}
+
+// base is the last name of the place.
+func (p Place) base() string {
+	if p.Remote {
+		return baseName(p.URL.Path)
+	}
+	return filepath.Base(p.Path)
+}
+
+// state is what was found at a place.
+type state struct {
+	exists bool
+	dir    bool
+	size   int64
+}
+
+// aim decides where a source goes: into a destination that is a directory, else onto it.
+func aim(src Place, from state, dst Place, to state, recursive bool, sources int) (Place, error) {
+	switch {
+	case !from.exists:
+		return dst, errs.New(errs.NotFound, "copy", src.String(), "")
+	case from.dir && !recursive:
+		return dst, errs.New(errs.IsDirectory, "copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
+	case to.exists && to.dir:
+		return dst.Join(src.base()), nil
+	case sources > 1:
+		return dst, errs.New(errs.NotDirectory, "copy", dst.String(), "several sources need a directory to go to")
+	case from.dir && to.exists:
+		return dst, errs.New(errs.NotDirectory, "copy", dst.String(), "a directory cannot replace a file")
+	}
+	return dst, nil
+}
+
+// action is what to do about one file.
+type action int
+
+const (
+	actCopy   action = iota // all of it, making or replacing the target
+	actResume               // what is missing at the end
+	actSkip                 // it is there already
+)
+
+// choose decides by what is at the target now.
+func choose(src state, dst state, dstName string, o CopyOptions) (action, error) {
+	switch {
+	case !dst.exists:
+		return actCopy, nil
+	case dst.dir:
+		return actSkip, errs.New(errs.IsDirectory, "copy", dstName, "a file cannot replace a directory")
+	case o.Continue && dst.size == src.size:
+		return actSkip, nil
+	case o.Continue && dst.size < src.size:
+		return actResume, nil
+	case o.Continue:
+		return actSkip, errs.New(errs.Conflict, "copy", dstName, "it is longer than the source, so it is no part of it").
+			WithRemedy("remove it, or use --force to replace it")
+	case o.Force:
+		return actCopy, nil
+	}
+	return actSkip, errs.New(errs.Exists, "copy", dstName, "").WithRemedy("use --force to replace it")
+}

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"io"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// PullRequest says what a destination of a third-party copy fetches, in the words its client used.
+type PullRequest struct {
+	Source Endpoint    // tpc.src
+	Path   string      // tpc.lfn
+	Key    string      // tpc.key: the source gives the file to whoever shows it
+	Origin string      // user.pid@host of the client that ordered the copy
+	Opaque wire.Opaque // tpc.scgi, for the source
+}
+
+// Pull reads the source's file into dst, checking every page and keeping its checksum, and calls
+// progress, if not nil, with the number of bytes written so far. It returns that number at the end.
+// dst is left open; after an error it holds a part. A source that makes the reader wait is obeyed.
+func (c *Client) Pull(ctx context.Context, r PullRequest, dst hemera.File, progress func(int64)) (int64, error) {
+	path, err := wire.CleanPath(r.Path)
+	if err != nil {
+		return 0, errs.As(err, errs.Invalid, "pull", r.Path)
+	}
+	u := URL{Endpoint: r.Source, Path: path, Opaque: r.Opaque.With("tpc.key", r.Key).With("tpc.org", r.Origin)}
+	f, err := c.Open(ctx, u, OpenOptions{})
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close(ctx)
+	src := f.NewReader(ctx, 0, hemera.FileSizeMax)
+	src.KeepSums()
+	defer src.Close()
+	done := int64(0)
+	for {
+		p, err := src.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return done, err
+		}
+		sums, off := src.Sums()
+		if err := dst.WritePages(p, sums[:wire.Fragments(off, int64(len(p)))], off); err != nil {
+			return done, err
+		}
+		if done += int64(len(p)); progress != nil {
+			progress(done)
+		}
+	}
+	if size := f.Info().Size; done != size {
+		return done, errs.New(errs.IO, "pull", u.Redacted(), "the source changed its size while it was read")
+	}
+	return done, nil
+}

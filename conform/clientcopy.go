@@ -1,0 +1,126 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hemera"
+	"hemera/client"
+	"hemera/errs"
+)
+
+// write makes a local file.
+func write(t testing.TB, name string, data []byte) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(t, os.WriteFile(name, data, 0o644))
+}
+
+func wantFile(t testing.TB, name string, data []byte) {
+	t.Helper()
+	got, err := os.ReadFile(name)
+	must(t, err)
+	if !bytes.Equal(got, data) {
+		t.Errorf("%s has %d bytes that are not the %d expected", filepath.Base(name), len(got), len(data))
+	}
+}
+
+func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir client.URL) {
+	local := t.TempDir()
+	tree := map[string][]byte{
+		"empty": {}, "small": []byte("small"), "sub/one": randomBytes(20, 5000), "sub/deep/two": randomBytes(21, 3<<20+1),
+	}
+	var total int64
+	for name, data := range tree {
+		write(t, filepath.Join(local, "tree", name), data)
+		total += int64(len(data))
+	}
+	o := client.CopyOptions{Recursive: true, Verify: client.VerifyAlways, TPC: client.TPCOff}
+	calls := 0
+	o.Progress = func(client.Progress) { calls++ }
+	p, err := s.c.Copy(ctx, []string{filepath.Join(local, "tree")}, dir.String(), o)
+	must(t, err)
+	if p.Files != int64(len(tree)) || p.Bytes != total || p.Failed != 0 || !p.Done || calls == 0 {
+		t.Errorf("progress of the upload is %+v after %d calls", p, calls)
+	}
+	o.Progress = nil
+	_, err = s.c.Copy(ctx, []string{dir.Join("tree").String()}, dir.Join("again").String(), o)
+	must(t, err)
+	_, err = s.c.Copy(ctx, []string{dir.Join("again").String()}, filepath.Join(local, "back"), o)
+	must(t, err)
+	for name, data := range tree {
+		wantFile(t, filepath.Join(local, "back", name), data)
+	}
+	file := dir.Join("tree/small").String()
+	_, err = s.c.Copy(ctx, []string{filepath.Join(local, "tree/sub/one")}, file, o)
+	wantKind(t, err, errs.Exists)
+	o.Force = true
+	o.Verify = client.VerifyNever // the stock server remembers checksums by the second of the change
+	_, err = s.c.Copy(ctx, []string{filepath.Join(local, "tree/sub/one")}, file, o)
+	must(t, err)
+	if got := s.get(t, ctx, dir.Join("tree/small")); !bytes.Equal(got, tree["sub/one"]) {
+		t.Error("the replaced file has not the new content")
+	}
+	o.Recursive = false
+	_, err = s.c.Copy(ctx, []string{dir.Join("tree").String()}, local, o)
+	wantKind(t, err, errs.IsDirectory)
+	_, err = s.c.Copy(ctx, []string{dir.Join("missing").String()}, local, o)
+	wantKind(t, err, errs.NotFound)
+}
+
+func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir client.URL) {
+	local := t.TempDir()
+	data := randomBytes(30, 2<<20+99)
+	write(t, filepath.Join(local, "f"), data)
+	o := client.CopyOptions{Continue: true, Verify: client.VerifyAlways, TPC: client.TPCOff}
+	s.put(t, ctx, dir.Join("f"), data[:700_001])
+	p, err := s.c.Copy(ctx, []string{filepath.Join(local, "f")}, dir.Join("f").String(), o)
+	must(t, err)
+	if p.Bytes != int64(len(data)) {
+		t.Errorf("progress is %+v", p)
+	}
+	if got := s.get(t, ctx, dir.Join("f")); !bytes.Equal(got, data) {
+		t.Error("the continued upload is not the file")
+	}
+	write(t, filepath.Join(local, "down"), data[:1_000_000])
+	_, err = s.c.Copy(ctx, []string{dir.Join("f").String()}, filepath.Join(local, "down"), o)
+	must(t, err)
+	wantFile(t, filepath.Join(local, "down"), data)
+	_, err = s.c.Copy(ctx, []string{dir.Join("f").String()}, filepath.Join(local, "down"), o) // nothing left to do
+	must(t, err)
+	// A part that is no part of the file is found out.
+	write(t, filepath.Join(local, "wrong"), make([]byte, 1000))
+	_, err = s.c.Copy(ctx, []string{dir.Join("f").String()}, filepath.Join(local, "wrong"), o)
+	wantKind(t, err, errs.Corrupt)
+}
+
+// ClientTPC proves that package client has one server fetch a file from another: from an entry below
+// the first URL to one below the second. Both must do third-party copies.
+func ClientTPC(t *testing.T, from, to string) {
+	src, err := client.ParseURL(from)
+	must(t, err)
+	dst, err := client.ParseURL(to)
+	must(t, err)
+	ctx := t.Context()
+	s := &clientSuite{base: src, c: client.New(client.Options{})}
+	t.Cleanup(func() { s.c.Close() })
+	data := randomBytes(40, 5<<20+3)
+	s.put(t, ctx, src.Join("tpc-source"), data)
+	p, err := s.c.Copy(ctx, []string{src.Join("tpc-source").String()}, dst.Join("tpc-target").String(),
+		client.CopyOptions{TPC: client.TPCOnly, Verify: client.VerifyAlways})
+	must(t, err)
+	if p.Bytes != int64(len(data)) {
+		t.Errorf("progress is %+v", p)
+	}
+	if got := s.get(t, ctx, dst.Join("tpc-target")); !bytes.Equal(got, data) {
+		t.Error("the copy is not the source")
+	}
+	sum, err := s.c.Checksum(ctx, dst.Join("tpc-target"), hemera.Adler32)
+	must(t, err)
+	if sum.Kind != hemera.Adler32 {
+		t.Errorf("checksum is %s", sum)
+	}
+}
