@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"hemera/client"
+	"hemera/errs"
+)
+
+func catCommand(e *env) *cobra.Command {
+	var offset, length int64
+	c := &cobra.Command{
+		Use: "cat <path>…", Short: "Write files to standard output", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Long: "Writes the content of files to standard output. What is written was verified.\n" + pathHelp,
+		Example: `  hemera cat /exp/notes.txt
+  hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if offset < 0 || length < 0 {
+				return &usageError{errs.New(errs.Invalid, "cat", "", "offset and length cannot be negative")}
+			}
+			end := int64(math.MaxInt64)
+			if c.Flags().Changed("length") && length < end-offset {
+				end = offset + length
+			}
+			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+				return e.each(args, func(arg string) error { return e.cat(ctx, cl, arg, offset, end) })
+			})
+		},
+	}
+	c.Flags().Int64Var(&offset, "offset", 0, "begin at this byte")
+	c.Flags().Int64Var(&length, "length", 0, "at most so many bytes")
+	return c
+}
+
+func (e *env) cat(ctx context.Context, cl *client.Client, arg string, offset, end int64) error {
+	u, err := e.remote(arg)
+	if err != nil {
+		return err
+	}
+	f, err := cl.Open(ctx, u, client.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	defer f.Close(ctx)
+	r := f.NewReader(ctx, offset, end)
+	defer r.Close()
+	_, err = io.Copy(e.Out, r)
+	return errs.Wrap(err, "cat", u.Redacted())
+}

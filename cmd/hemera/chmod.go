@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"hemera/client"
+	"hemera/errs"
+)
+
+func chmodCommand(e *env) *cobra.Command {
+	var recursive bool
+	c := &cobra.Command{
+		Use: "chmod <mode> <path>…", Short: "Change permission bits", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
+		Long: "Sets permission bits, given in octal as for chmod(1).\n" + pathHelp,
+		Example: `  hemera chmod 0750 /exp/run1
+  hemera chmod -r 0755 /exp`,
+		RunE: func(c *cobra.Command, args []string) error {
+			mode, err := parseMode(args[0])
+			if err != nil {
+				return err
+			}
+			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+				return e.each(args[1:], func(arg string) error {
+					u, err := e.remote(arg)
+					if err != nil {
+						return err
+					}
+					return chmod(ctx, cl, u, mode, recursive)
+				})
+			})
+		},
+	}
+	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below directories too")
+	return c
+}
+
+// chmod changes children before their directory, which may become unreadable.
+func chmod(ctx context.Context, cl *client.Client, u client.URL, mode uint32, recursive bool) error {
+	if recursive {
+		i, err := cl.Stat(ctx, u)
+		if err != nil {
+			return err
+		}
+		if i.IsDir() {
+			err = cl.List(ctx, u, func(i client.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return cl.Chmod(ctx, u, mode)
+}
+
+func parseMode(s string) (uint32, error) {
+	mode, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || mode > 0o7777 {
+		return 0, &usageError{errs.New(errs.Invalid, "read mode", s, "want octal permission bits").WithRemedy("for example 0755")}
+	}
+	return uint32(mode), nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/errs"
+)
+
+func chownCommand(e *env) *cobra.Command {
+	var recursive bool
+	c := &cobra.Command{
+		Use: "chown <owner>[:<group>] <path>…", Short: "Change owner and group", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
+		Long: `Sets the owner, the group or both. They are numbers, or names that this machine knows;
+XRootD clients are told by name, so prefer numbers where machines disagree.`,
+		Example: `  hemera chown alice:users /exp/run1
+  hemera chown -r 1001 /exp
+  hemera chown :100 /exp`,
+		RunE: func(c *cobra.Command, args []string) error {
+			uid, gid, err := parseOwner(args[0])
+			if err != nil {
+				return err
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				return e.each(args[1:], func(arg string) error {
+					return e.tree(ctx, m, arg, recursive, func(path string) error {
+						return m.SetOwner(ctx, hemera.Identity{}, path, uid, gid)
+					})
+				})
+			})
+		},
+	}
+	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below directories too")
+	return c
+}
+
+// tree calls f for a path and, if recursive, for everything below it.
+func (e *env) tree(ctx context.Context, m *admin.Client, arg string, recursive bool, f func(path string) error) error {
+	path, err := e.onManager(arg)
+	if err != nil || !recursive {
+		if err == nil {
+			err = f(path)
+		}
+		return err
+	}
+	return m.Walk(ctx, admin.WalkRequest{Path: path}, func(found admin.Found) error {
+		if found.Err != "" {
+			return errs.New(errs.Internal, "walk", found.Path, found.Err)
+		}
+		return f(found.Path)
+	})
+}
+
+// parseOwner reads owner[:group] or :group; -1 stands for what is to be left.
+func parseOwner(s string) (uid, gid int64, err error) {
+	owner, group, _ := strings.Cut(s, ":")
+	if owner == "" && group == "" {
+		return 0, 0, &usageError{errs.New(errs.Invalid, "read owner", s, "want owner, owner:group or :group")}
+	}
+	uid, err = parseID(owner, func(name string) (string, error) {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		return u.Uid, nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	gid, err = parseID(group, func(name string) (string, error) {
+		g, err := user.LookupGroup(name)
+		if err != nil {
+			return "", err
+		}
+		return g.Gid, nil
+	})
+	return uid, gid, err
+}
+
+func parseID(s string, lookup func(string) (string, error)) (int64, error) {
+	if s == "" {
+		return -1, nil
+	}
+	id, err := strconv.ParseUint(s, 10, 32)
+	if err == nil {
+		return int64(id), nil
+	}
+	found, err := lookup(s)
+	if err != nil {
+		return 0, &usageError{errs.New(errs.Invalid, "read owner", s, "this machine does not know the name").WithRemedy("give its number")}
+	}
+	return strconv.ParseInt(found, 10, 64)
+}

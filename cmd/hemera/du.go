@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func duCommand(e *env) *cobra.Command {
+	var summary, all, bytes bool
+	var depth int
+	c := &cobra.Command{
+		Use: "du <path>…", Short: "How much is in directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Long: `Prints what is below each directory: logical bytes, bytes of all pieces, files. The sums
+are kept by the namespace and exact, so that even du -s / answers at once.`,
+		Example: `  hemera du -s /exp
+  hemera du --depth 1 /exp
+  hemera du -b -s /exp`,
+		RunE: func(c *cobra.Command, args []string) error {
+			r := admin.WalkRequest{Kind: hemera.KindDirectory, Depth: depth}
+			if all {
+				r.Kind = 0
+			}
+			if summary {
+				r.Depth = -1
+			}
+			show := output.Bytes
+			if bytes {
+				show = func(v any) string { return fmt.Sprint(v) }
+			}
+			line := func(r output.Record) string {
+				return fmt.Sprintf("%14s  %14s  %10d  %s", show(r.Get("bytes")), show(r.Get("physical")), r.Get("files"), r.Get("path"))
+			}
+			s := e.stream(line)
+			if !e.json && !e.monitor {
+				fmt.Fprintf(e.Out, "%14s  %14s  %10s  %s\n", "bytes", "physical", "files", "path")
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				err := e.each(args, func(arg string) error { return e.du(ctx, m, r, arg, s) })
+				if err != nil {
+					return err
+				}
+				return s.Close()
+			})
+		},
+	}
+	c.Flags().BoolVarP(&summary, "summarize", "s", false, "only the directories named")
+	c.Flags().BoolVarP(&all, "all", "a", false, "files too")
+	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")
+	c.Flags().IntVar(&depth, "depth", 0, "go down at most so far (0: all the way)")
+	c.MarkFlagsMutuallyExclusive("summarize", "depth")
+	return c
+}
+
+func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg string, s *output.Stream) error {
+	path, err := e.onManager(arg)
+	if err != nil {
+		return err
+	}
+	if r.Path = path; r.Depth == -1 {
+		r.Kind = 0 // a file may be named too
+	}
+	return m.Walk(ctx, r, func(f admin.Found) error {
+		if f.Err != "" {
+			fmt.Fprintf(e.Err, "hemera: %s: %s\n", f.Path, f.Err)
+			return nil
+		}
+		t := f.Entry.Tree
+		if !f.Entry.IsDir() {
+			t = hemera.TreeTotals{Files: 1, Bytes: f.Entry.Size, Physical: f.Entry.Size * int64(len(f.Entry.Pieces))}
+		}
+		return s.Add(output.Record{
+			{Key: "path", Value: f.Path}, {Key: "bytes", Value: t.Bytes}, {Key: "physical", Value: t.Physical},
+			{Key: "files", Value: t.Files}, {Key: "directories", Value: t.Dirs},
+		})
+	})
+}

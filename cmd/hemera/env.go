@@ -1,0 +1,76 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+// urlDefault is where a cluster is looked for when nothing says otherwise.
+const urlDefault = "root://localhost:1094"
+
+// env is what commands know of the world; tests make their own.
+type env struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Now      func() time.Time
+	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours, no live bars.
+	Terminal int
+
+	// The flags every command takes.
+	url           string
+	monitor, json bool
+
+	begun bool           // the command line made sense
+	open  *output.Stream // begun and not ended: an error is its end
+}
+
+func processEnv() *env {
+	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
+		e.Terminal, _, _ = term.GetSize(fd)
+	}
+	return e
+}
+
+// clusterURL is --url, else HEMERA_URL, else the default.
+func (e *env) clusterURL() string {
+	for _, u := range []string{e.url, e.Getenv("HEMERA_URL")} {
+		if u != "" {
+			return u
+		}
+	}
+	return urlDefault
+}
+
+// manager is a client of the cluster's admin API.
+func (e *env) manager() (*admin.Client, error) { return admin.Dial(e.clusterURL()) }
+
+func (e *env) printer() output.Printer {
+	p := output.Printer{W: e.Out, Colour: e.colour()}
+	switch {
+	case e.json:
+		p.Format = output.JSON
+	case e.monitor:
+		p.Format = output.Monitor
+	}
+	return p
+}
+
+// stream begins a stream of records. A command that fails before it closes the stream need not end
+// it: the error does.
+func (e *env) stream(line func(output.Record) string) *output.Stream {
+	e.open = e.printer().Stream(line)
+	return e.open
+}
+
+// colour follows no-color.org: never when NO_COLOR is set, whatever its value.
+func (e *env) colour() bool {
+	return e.Terminal > 0 && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+func fileCommand(e *env) *cobra.Command {
+	c := noun("file", "One file: where its pieces are, and whether they are whole",
+		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true))
+	c.Long = `Files are named by path, by id as fid:<decimal> or fxid:<hexadecimal>, or by URL.`
+	return c
+}
+
+func fileInfoCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "info <file>", Short: "Everything known of a file or directory", Args: cobra.ExactArgs(1),
+		Example: `  hemera file info /exp/data.root
+  hemera file info fxid:0000002a -j`,
+		ValidArgsFunction: e.completePaths,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				ref, err := e.fileRef(args[0])
+				if err != nil {
+					return err
+				}
+				report, err := m.FileInfo(ctx, ref)
+				if err != nil {
+					return err
+				}
+				return e.printFile(report)
+			})
+		},
+	}
+}
+
+// fileRef takes ids as they are and paths without the mark of a remote path.
+func (e *env) fileRef(s string) (string, error) {
+	if strings.HasPrefix(s, "fid:") || strings.HasPrefix(s, "fxid:") {
+		return s, nil
+	}
+	return e.onManager(s)
+}
+
+func (e *env) printFile(report hemera.FileReport) error {
+	head := fileRecord(report)
+	var pieces []output.Record
+	for _, p := range report.Pieces {
+		pieces = append(pieces, pieceRecord(p))
+	}
+	p := e.printer()
+	switch {
+	case p.Format != output.Table:
+		return p.List(nil, append([]output.Record{head}, pieces...))
+	case report.Entry.IsDir():
+		return p.One(columnsOf(head), head)
+	}
+	if err := p.One(columnsOf(head), head); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Out)
+	return p.List(pieceColumns, pieces)
+}
+
+func fileRecord(report hemera.FileReport) output.Record {
+	en := report.Entry
+	r := output.Record{
+		{Key: onOff(en.IsDir(), "directory", "file"), Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "flags", Value: fmt.Sprintf("%04o", en.Mode)},
+		{Key: "size", Value: onOffSize(en)}, {Key: "mtime", Value: stamp(en.Mtime)}, {Key: "ctime", Value: stamp(en.Ctime)}, {Key: "btime", Value: stamp(en.Birth)},
+		{Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)},
+		{Key: "pid", Value: uint64(en.Parent)}, {Key: "pxid", Value: en.Parent.Hex()},
+	}
+	if en.IsDir() {
+		return append(r, output.Record{{Key: "treefiles", Value: en.Tree.Files}, {Key: "treedirs", Value: en.Tree.Dirs}, {Key: "treebytes", Value: en.Tree.Bytes}}...)
+	}
+	r = append(r, output.Record{
+		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: en.Layout.Kind.String()}, {Key: "nstripes", Value: int(en.Layout.Pieces)},
+		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: fmt.Sprintf("d%d::t0", len(report.Pieces))},
+	}...)
+	for i, c := range en.Checksums {
+		if i == 0 {
+			r = append(r, output.Field{Key: "xstype", Value: c.Kind.String()}, output.Field{Key: "xs", Value: c.Hex()})
+			continue
+		}
+		r = append(r, output.Field{Key: "altxs." + c.Kind.String(), Value: c.Hex()})
+	}
+	return r
+}
+
+// onOffSize is a file's size, and a directory's total.
+func onOffSize(e hemera.Entry) int64 {
+	if e.IsDir() {
+		return e.Tree.Bytes
+	}
+	return e.Size
+}
+
+func pieceRecord(p hemera.PieceReport) output.Record {
+	d := p.Disk
+	return output.Record{
+		{Key: "no", Value: int(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group},
+		{Key: "path", Value: d.Path}, {Key: "health", Value: string(d.Health)}, {Key: "configstatus", Value: string(d.Config)},
+		{Key: "active", Value: onOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone},
+	}
+}
+
+var pieceColumns = []output.Column{
+	{Title: "no.", Key: "no"},
+	{Title: "fs-id", Key: "fsid"},
+	{Title: "host", Key: "host"},
+	{Title: "schedgroup", Key: "schedgroup"},
+	{Title: "path", Key: "path"},
+	{Title: "health", Key: "health"},
+	{Title: "configstatus", Key: "configstatus"},
+	{Title: "active", Key: "active"},
+	{Title: "geotag", Key: "geotag"},
+}
+
+func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
+	c := &cobra.Command{
+		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Short: onOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
+		Long: `Has every piece of the file read from its disk and checked, page by page and as a whole.
+The exit code is 1 when a piece is still bad at the end.`,
+		Example: "  hemera file " + verb + " /exp/data.root",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				ref, err := e.fileRef(args[0])
+				if err != nil {
+					return err
+				}
+				checks, err := m.CheckFile(ctx, ref, repair)
+				if err != nil {
+					return err
+				}
+				return e.printChecks(checks)
+			})
+		},
+	}
+	return c
+}
+
+func (e *env) printChecks(checks []hemera.PieceCheck) error {
+	var records []output.Record
+	bad := 0
+	for _, c := range checks {
+		sums := make([]string, len(c.Checksums))
+		for i, s := range c.Checksums {
+			sums[i] = s.String()
+		}
+		if !c.OK {
+			bad++
+		}
+		records = append(records, output.Record{
+			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host},
+			{Key: "result", Value: onOff(c.OK, "ok", "bad")}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")},
+			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: onOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error},
+		})
+	}
+	return e.printCheckRecords(records, bad)
+}
+
+// printCheckRecords ends with an error when pieces are bad: the exit code says so, and JSON too.
+func (e *env) printCheckRecords(records []output.Record, bad int) error {
+	if bad == 0 || !e.json {
+		if err := e.printer().List(checkColumns, records); err != nil || bad == 0 {
+			return err
+		}
+	} else {
+		s := e.stream(nil)
+		for _, r := range records {
+			if err := s.Add(r); err != nil {
+				return err
+			}
+		}
+	}
+	return errs.New(errs.Corrupt, "check", "", fmt.Sprintf("%d of %d pieces are bad", bad, len(records))).
+		WithRemedy("hemera file verify repairs what other pieces can repair")
+}
+
+var checkColumns = []output.Column{
+	{Title: "no.", Key: "no"},
+	{Title: "fs-id", Key: "fsid"},
+	{Title: "host", Key: "host"},
+	{Title: "result", Key: "result"},
+	{Title: "size", Key: "size"},
+	{Title: "checksums", Key: "checksums"},
+	{Title: "badpages", Key: "badpages"},
+	{Title: "repaired", Key: "repaired"},
+	{Title: "error", Key: "error"},
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+type findOptions struct {
+	files, dirs, count bool
+	name, size, mtime  string
+	depth              int
+	uid, gid           int64
+}
+
+func findCommand(e *env) *cobra.Command {
+	o := findOptions{depth: -1}
+	c := &cobra.Command{
+		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Long: `Searches a tree at the manager and prints paths as they are found. All conditions given
+must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less than.`,
+		Example: `  hemera find /exp -f --name '*.root' --size +1G
+  hemera find /exp -f --mtime +30         older than 30 days
+  hemera find /exp -d --maxdepth 2
+  hemera find /exp --count`,
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := e.onManager(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := o.request(path, e.Now())
+			if err != nil {
+				return &usageError{err}
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.find(ctx, m, r, o.count) })
+		},
+	}
+	f := c.Flags()
+	f.BoolVarP(&o.files, "files", "f", false, "files only")
+	f.BoolVarP(&o.dirs, "directories", "d", false, "directories only")
+	f.BoolVar(&o.count, "count", false, "print only how many there are, and their bytes")
+	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])")
+	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this")
+	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) than so many days ago")
+	f.IntVar(&o.depth, "maxdepth", -1, "go down at most so far; 0 is the path itself")
+	f.Int64Var(&o.uid, "uid", -1, "of this owner")
+	f.Int64Var(&o.gid, "gid", -1, "of this group")
+	c.MarkFlagsMutuallyExclusive("files", "directories")
+	return c
+}
+
+// request is what the manager is asked for.
+func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
+	r := admin.WalkRequest{Path: path, Name: o.name}
+	switch {
+	case o.files:
+		r.Kind = hemera.KindFile
+	case o.dirs:
+		r.Kind = hemera.KindDirectory
+	}
+	switch {
+	case o.depth == 0:
+		r.Depth = -1
+	case o.depth > 0:
+		r.Depth = o.depth
+	}
+	if o.size != "" {
+		more, n, err := parseBound(o.size)
+		if err != nil {
+			return r, err
+		}
+		if more {
+			r.SizeMin = n + 1
+		} else {
+			limit := n - 1
+			r.SizeMax = &limit
+		}
+	}
+	if o.mtime != "" {
+		more, days, err := parseBound(o.mtime)
+		if err != nil {
+			return r, err
+		}
+		if at := now.Add(-time.Duration(days) * 24 * time.Hour); more {
+			r.Older = &at
+		} else {
+			r.Newer = &at
+		}
+	}
+	for _, id := range []struct {
+		value int64
+		into  **uint32
+	}{{o.uid, &r.UID}, {o.gid, &r.GID}} {
+		if id.value >= 0 {
+			v := uint32(id.value)
+			*id.into = &v
+		}
+	}
+	return r, nil
+}
+
+// parseBound reads +n (more) or -n (less), n with k, M, G, T or P.
+func parseBound(s string) (more bool, n int64, err error) {
+	bad := errs.New(errs.Invalid, "read bound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
+	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
+		return false, 0, bad
+	}
+	digits, unit := s[1:], int64(1)
+	if i := strings.IndexByte("kMGTP", digits[len(digits)-1]); i >= 0 {
+		digits = digits[:len(digits)-1]
+		for range i + 1 {
+			unit *= 1000
+		}
+	}
+	n, err = strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > hemera.FileSizeMax/unit {
+		return false, 0, bad
+	}
+	return s[0] == '+', n * unit, nil
+}
+
+func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest, count bool) error {
+	s := e.stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
+	var files, dirs, bytes, failed int64
+	err := m.Walk(ctx, r, func(f admin.Found) error {
+		switch {
+		case f.Err != "":
+			failed++
+			fmt.Fprintf(e.Err, "hemera: %s: %s\n", f.Path, f.Err)
+			return nil
+		case f.Entry.IsDir():
+			dirs++
+		default:
+			files++
+			bytes += f.Entry.Size
+		}
+		if count {
+			return nil
+		}
+		return s.Add(foundRecord(f))
+	})
+	if err != nil {
+		return err
+	}
+	if count {
+		s = e.stream(func(output.Record) string {
+			return fmt.Sprintf("%d files, %d directories, %s", files, dirs, output.Bytes(bytes))
+		})
+		err = s.Add(output.Record{{Key: "nfiles", Value: files}, {Key: "ndirectories", Value: dirs}, {Key: "bytes", Value: bytes}})
+	}
+	if err == nil && failed > 0 {
+		err = errs.New(errs.Internal, "find", r.Path, fmt.Sprintf("%d directories could not be listed", failed))
+	}
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func foundRecord(f admin.Found) output.Record {
+	en := f.Entry
+	return output.Record{
+		{Key: "path", Value: f.Path}, {Key: "type", Value: onOff(en.IsDir(), "directory", "file")}, {Key: "size", Value: onOffSize(en)},
+		{Key: "mode", Value: fmt.Sprintf("%04o", en.Mode)}, {Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID},
+		{Key: "mtime", Value: stamp(en.Mtime)}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "layout", Value: layoutName(en)},
+	}
+}
+
+func layoutName(e hemera.Entry) string {
+	if e.IsDir() {
+		return ""
+	}
+	return e.Layout.String()
+}

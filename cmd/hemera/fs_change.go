@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/errs"
+)
+
+func fsAddCommand(e *env) *cobra.Command {
+	var space string
+	c := &cobra.Command{
+		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
+		Long: `Tells a node to use a directory, normally the mount point of an empty filesystem, as a
+disk. The node is named by its id, host or host:port. The disk appears in fs ls when
+the node has taken it, which is within a heartbeat or two.`,
+		Example: `  hemera fs add node1.example.org /data07
+  hemera fs add 2 /data07 --space fast`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := findNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.AddDisk(ctx, n.ID, args[1], space); err != nil {
+					return err
+				}
+				e.say("node %s will use %s as a disk of space %s; see hemera fs ls", n.Addr, args[1], space)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&space, "space", "default", "the space the disk belongs to")
+	_ = c.RegisterFlagCompletionFunc("space", e.completeSpaces)
+	c.ValidArgsFunction = e.completeNodes
+	return c
+}
+
+// say tells a person what was done. Programs that asked for -m or -j see the exit code, and an empty
+// result list in JSON.
+func (e *env) say(format string, args ...any) {
+	switch {
+	case e.json:
+		_ = e.printer().List(nil, nil)
+	case !e.monitor:
+		fmt.Fprintf(e.Out, format+"\n", args...)
+	}
+}
+
+func fsSetCommand(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),
+		Long: `Sets one property of a disk:
+
+  configstatus   rw      use it fully
+                 ro      read only
+                 drain   read only, and move every piece to other disks
+                 empty   nothing left (set by the system when a drain is done)
+                 off     do not use it at all
+  space          the space it belongs to
+  zone           its failure domain, such as a room or rack
+
+A configstatus may be given without its key.`,
+		Example: `  hemera fs set 4 drain             empty disk 4; then watch hemera fs status 4 --watch
+  hemera fs set 4 configstatus=rw   and take it back
+  hemera fs set 4 zone=hall-b`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := parseDisk(args[0])
+			if err != nil {
+				return err
+			}
+			key, value, err := parseDiskProperty(args[1])
+			if err != nil {
+				return err
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.SetDisk(ctx, id, key, value); err != nil {
+					return err
+				}
+				e.say("disk %d: %s=%s", id, key, value)
+				return nil
+			})
+		},
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return e.completeDisks(c, args, word)
+		case 1:
+			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c
+}
+
+// parseDiskProperty reads key=value, or a configstatus alone.
+func parseDiskProperty(s string) (key, value string, err error) {
+	key, value, ok := strings.Cut(s, "=")
+	if !ok {
+		key, value = "configstatus", s
+	}
+	if key != "configstatus" {
+		return key, value, nil
+	}
+	switch hemera.DiskConfig(value) {
+	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigEmpty, hemera.ConfigOff:
+		return key, value, nil
+	}
+	return "", "", &usageError{errs.New(errs.Invalid, "read configstatus", value, "is none").
+		WithRemedy("it is one of rw, ro, drain, empty, off")}
+}
+
+func fsRmCommand(e *env) *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use: "rm <id>", Short: "Forget a disk that holds nothing any more", Args: cobra.ExactArgs(1),
+		Long: `Removes a disk from the cluster. It must hold no piece: empty it first with
+hemera fs set <id> drain. With --force the pieces on it are given up: files that have
+other pieces are repaired from them, files that have none are lost.`,
+		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := parseDisk(args[0])
+			if err != nil {
+				return err
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.RemoveDisk(ctx, id, force); err != nil {
+					return err
+				}
+				e.say("disk %d is forgotten", id)
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "even if it still holds pieces")
+	c.ValidArgsFunction = e.completeDisks
+	return c
+}
+
+// findNode finds a node by id, host:port or host. A host with several nodes needs the port.
+func findNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInfo, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return hemera.NodeInfo{}, err
+	}
+	if id, err := strconv.ParseUint(name, 10, 32); err == nil {
+		if n, ok := v.Node(hemera.NodeID(id)); ok {
+			return n, nil
+		}
+	}
+	var found []hemera.NodeInfo
+	for _, n := range v.Nodes {
+		host, _ := hostPort(n.Addr)
+		if n.Addr == name {
+			return n, nil
+		}
+		if host == name {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return hemera.NodeInfo{}, errs.New(errs.NotFound, "find node", name, "there is no such node").
+			WithRemedy("hemera node ls shows the nodes there are")
+	}
+	return hemera.NodeInfo{}, errs.New(errs.Invalid, "find node", name, "this host has several nodes").
+		WithRemedy("name it by host:port or by its id")
+}

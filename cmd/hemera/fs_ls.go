@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func fsLsCommand(e *env) *cobra.Command {
+	var long, drain, failed, io bool
+	c := &cobra.Command{
+		Use: "ls", Short: "List disks", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Example: `  hemera fs ls              every disk, what is wanted of it and how it is
+  hemera fs ls -d           only disks that are being emptied, with progress
+  hemera fs ls -e           only disks with something wrong, and what it is
+  hemera fs ls --io         rates and loads
+  hemera fs ls -m | grep stat.health=failing`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				disks, err := loadDisks(ctx, m)
+				if err != nil {
+					return err
+				}
+				columns := fsColumns
+				switch {
+				case drain:
+					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool { return r.Get("local.drain") != "nodrain" })
+				case failed:
+					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
+				case io:
+					columns = fsIOColumns
+				case long:
+					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
+				}
+				return e.printer().List(columns, disks)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&long, "long", "l", false, "more columns")
+	c.Flags().BoolVarP(&drain, "drain", "d", false, "disks being emptied")
+	c.Flags().BoolVarP(&failed, "errors", "e", false, "disks with something wrong")
+	c.Flags().BoolVar(&io, "io", false, "rates and loads")
+	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io")
+	return c
+}
+
+func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {
+	for _, r := range records {
+		if want(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+var fsColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "port", Key: "port"},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "schedgroup", Key: "schedgroup"},
+	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "boot", Key: "stat.boot"},
+	{Title: "configstatus", Key: "configstatus"},
+	{Title: "drain", Key: "local.drain"},
+	{Title: "usage", Key: "stat.usage", Show: output.Percent},
+	{Title: "active", Key: "stat.active"},
+	{Title: "health", Key: "stat.health"},
+}
+
+var fsLongColumns = []output.Column{
+	{Title: "uuid", Key: "uuid"},
+	{Title: "headroom", Key: "headroom", Show: output.Bytes},
+	{Title: "used", Key: "stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "free", Key: "stat.statfs.freebytes", Show: output.Bytes},
+	{Title: "capacity", Key: "stat.statfs.capacity", Show: output.Bytes},
+	{Title: "statuscomment", Key: "stat.errmsg"},
+}
+
+var fsErrorColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "boot", Key: "stat.boot"},
+	{Title: "configstatus", Key: "configstatus"},
+	{Title: "drain", Key: "local.drain"},
+	{Title: "errc", Key: "stat.errc"},
+	{Title: "errmsg", Key: "stat.errmsg"},
+}
+
+var fsDrainColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "port", Key: "port"},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "drain", Key: "local.drain"},
+	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent},
+	{Title: "files", Key: "stat.drain.files"},
+	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes},
+	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},
+	{Title: "failed", Key: "stat.drain.failed"},
+}
+
+var fsIOColumns = []output.Column{
+	{Title: "hostport", Key: "hostport"},
+	{Title: "id", Key: "id"},
+	{Title: "schedgroup", Key: "schedgroup"},
+	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "diskload", Key: "stat.disk.load"},
+	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},
+	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
+	{Title: "eth-MiB/s", Key: "stat.net.ethratemib"},
+	{Title: "ethi-MiB", Key: "stat.net.inratemib"},
+	{Title: "etho-MiB", Key: "stat.net.outratemib"},
+	{Title: "ropen", Key: "stat.ropen"},
+	{Title: "wopen", Key: "stat.wopen"},
+	{Title: "usage", Key: "stat.usage", Show: output.Percent},
+	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes},
+	{Title: "used-files", Key: "stat.usedfiles"},
+}

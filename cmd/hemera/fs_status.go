@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+func fsStatusCommand(e *env) *cobra.Command {
+	var watch bool
+	c := &cobra.Command{
+		Use: "status <id>", Short: "Everything about one disk, and how its drain goes", Args: cobra.ExactArgs(1),
+		Example: `  hemera fs status 4
+  hemera fs status 4 --watch     live, until its drain or repair is done
+  hemera fs status 4 -j | jq .result[0].stat.drain.progress`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := parseDisk(args[0])
+			if err != nil {
+				return err
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if watch {
+					return e.watchDisk(ctx, m, id)
+				}
+				r, job, err := loadDisk(ctx, m, id)
+				if err != nil {
+					return err
+				}
+				if err := e.printer().One(columnsOf(r), r); err != nil || job == nil || e.json || e.monitor {
+					return err
+				}
+				_, err = fmt.Fprintf(e.Out, "\n%s\n", jobLine(*job, 24))
+				return err
+			})
+		},
+	}
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "show progress until the drain or repair is done")
+	c.ValidArgsFunction = e.completeDisks
+	return c
+}
+
+func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Record, *hemera.JobStatus, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, ok := v.Disk(id)
+	if !ok {
+		return nil, nil, errs.New(errs.NotFound, "fs status", "disk "+id.String(), "there is no such disk").
+			WithRemedy("hemera fs ls shows the disks there are")
+	}
+	jobs, err := m.Jobs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	job := jobOf(jobs, id)
+	return diskRecord(v, d, job), job, nil
+}
+
+// columnsOf shows every field of a record under its key, with units a person can read.
+func columnsOf(r output.Record) []output.Column {
+	columns := make([]output.Column, len(r))
+	for i, f := range r {
+		columns[i] = output.Column{Title: f.Key, Key: f.Key, Show: unitOf(f.Key)}
+	}
+	return columns
+}
+
+func unitOf(key string) func(any) string {
+	has := func(suffixes ...string) bool {
+		for _, s := range suffixes {
+			if strings.HasSuffix(key, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", "capacity_rw", "headroom", ".rss"):
+		return output.Bytes
+	case has("usage", "progress"):
+		return output.Percent
+	case has("timeleft", "uptime", "delta"):
+		return output.Seconds
+	case has("started", ".start"):
+		return output.Time
+	}
+	return nil
+}
+
+// watchInterval is how often --watch asks; a job's rate is measured over a few seconds anyway.
+const watchInterval = time.Second
+
+// watchDisk follows a disk's job: on a terminal in one line that changes, else in a line a change.
+// It ends when the job is done, or when there is none.
+func (e *env) watchDisk(ctx context.Context, m *admin.Client, id hemera.DiskID) error {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	last := ""
+	for {
+		r, job, err := loadDisk(ctx, m, id)
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("disk %d: %v, nothing to do", id, r.Get("configstatus"))
+		if job != nil {
+			line = jobLine(*job, 24)
+		}
+		switch {
+		case e.Terminal > 0:
+			fmt.Fprintf(e.Out, "\r\x1b[K%s", cut(line, e.Terminal-1))
+		case line != last:
+			fmt.Fprintln(e.Out, line)
+		}
+		last = line
+		asked := r.Get("configstatus") == string(hemera.ConfigDrain) // its job may not have begun yet
+		if !asked && (job == nil || job.State == "done") {
+			if e.Terminal > 0 {
+				fmt.Fprintln(e.Out)
+			}
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "watch", "disk "+id.String())
+		}
+	}
+}
+
+func cut(s string, width int) string {
+	if r := []rune(s); width > 0 && len(r) > width {
+		return string(r[:width])
+	}
+	return s
+}
+
+// jobLine is a job in one line: a bar, how much, how fast, how long still, and why not.
+func jobLine(j hemera.JobStatus, width int) string {
+	done := min(width, int(progress(j)/100*float64(width)))
+	b := fmt.Sprintf("%s of disk %d %s  [%s%s] %.1f%%  %s of %s  %d files left", j.Kind, j.Disk, j.State,
+		strings.Repeat("#", done), strings.Repeat(".", width-done), progress(j),
+		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), j.FilesLeft)
+	if j.State != "done" {
+		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))
+	}
+	if j.Remaining > 0 {
+		b += "  " + output.Seconds(j.Remaining.Seconds()) + " to go"
+	}
+	if j.Failed > 0 {
+		b += fmt.Sprintf("  %d failed", j.Failed)
+	}
+	if j.Why != "" && j.State != "done" {
+		b += "  (" + j.Why + ")"
+	}
+	return b
+}

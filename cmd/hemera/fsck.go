@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func fsckCommand(e *env) *cobra.Command {
+	return noun("fsck", "Consistency: compare the namespace with the disks", fsckReportCommand(e))
+}
+
+func fsckReportCommand(e *env) *cobra.Command {
+	var perDisk, ids bool
+	var tags []string
+	c := &cobra.Command{
+		Use: "report", Short: "What does not agree between the namespace and the disks", Args: cobra.NoArgs,
+		Long: `Compares the namespace with what the disks hold and counts what does not agree:
+
+  missing            an entry's piece is not on its disk
+  orphan             a sealed piece that belongs to no entry
+  under_replicated   fewer pieces than the layout asks for
+  size_mismatch      a piece's length is not its entry's
+  offline            no piece can be read now
+
+A healthy cluster prints nothing and says so.`,
+		Example: `  hemera fsck report
+  hemera fsck report -a -i                       by disk, with file ids
+  hemera fsck report --error missing,orphan -j`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				report, err := m.Fsck(ctx)
+				if err != nil {
+					return err
+				}
+				return e.printFsck(report, fsckOptions{perDisk: perDisk, ids: ids, tags: tags})
+			})
+		},
+	}
+	c.Flags().BoolVarP(&perDisk, "all", "a", false, "by disk")
+	c.Flags().BoolVarP(&ids, "ids", "i", false, "with the ids of files, as fxid")
+	c.Flags().StringSliceVar(&tags, "error", nil, "only these tags")
+	return c
+}
+
+type fsckOptions struct {
+	perDisk, ids bool
+	tags         []string
+}
+
+func (e *env) printFsck(report hemera.FsckReport, o fsckOptions) error {
+	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
+	if o.perDisk {
+		columns = append(columns, output.Column{Title: "fsid", Key: "fsid"})
+	}
+	columns = append(columns, output.Column{Title: "count", Key: "count"})
+	if o.ids {
+		columns = append(columns, output.Column{Title: "fxid", Key: "fxid"})
+	}
+	records := fsckRecords(report, o)
+	p := e.printer()
+	if p.Format == output.Table && len(records) == 0 {
+		_, err := fmt.Fprintf(e.Out, "%d files, %d pieces: everything agrees\n", report.Files, report.Pieces)
+		return err
+	}
+	return p.List(columns, records)
+}
+
+// fsckRecords makes a record of each problem, or of each tag when disks are not told apart.
+func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+	merged := map[string]*hemera.FsckProblem{}
+	var order []*hemera.FsckProblem
+	for _, p := range report.Problems {
+		if len(o.tags) > 0 && !slices.Contains(o.tags, p.Tag) {
+			continue
+		}
+		if into := merged[p.Tag]; into != nil && !o.perDisk {
+			into.Count += p.Count
+			into.Files = append(into.Files, p.Files...)
+			continue
+		}
+		merged[p.Tag] = &p
+		order = append(order, &p)
+	}
+	for _, p := range order {
+		r := output.Record{{Key: "timestamp", Value: unix(report.Taken)}, {Key: "tag", Value: p.Tag}}
+		if o.perDisk {
+			r = append(r, output.Field{Key: "fsid", Value: uint32(p.Disk)})
+		}
+		r = append(r, output.Field{Key: "count", Value: p.Count})
+		if o.ids {
+			hex := make([]string, len(p.Files))
+			for i, f := range p.Files {
+				hex[i] = f.Hex()
+			}
+			r = append(r, output.Field{Key: "fxid", Value: strings.Join(hex, ",")})
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package output
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// object is a JSON object that keeps the order of its keys.
+type object struct {
+	keys   []string
+	values map[string]any // string, bool, number or *object
+}
+
+// nest turns the dots of a record's keys into objects. A key may not also be the beginning of
+// another: what is "a" may not have an "a.b".
+func nest(r Record) *object {
+	top := &object{values: map[string]any{}}
+	for _, f := range r {
+		at := top
+		parts := strings.Split(f.Key, ".")
+		for _, part := range parts[:len(parts)-1] {
+			below, ok := at.values[part].(*object)
+			if !ok {
+				below = &object{values: map[string]any{}}
+				at.put(part, below)
+			}
+			at = below
+		}
+		at.put(parts[len(parts)-1], f.Value)
+	}
+	return top
+}
+
+func (o *object) put(key string, value any) {
+	if _, twice := o.values[key]; twice {
+		panic(fmt.Sprintf("output: key %q is there twice, or is also the beginning of another", key))
+	}
+	o.keys = append(o.keys, key)
+	o.values[key] = value
+}
+
+func (o *object) text() string {
+	parts := make([]string, len(o.keys))
+	for i, k := range o.keys {
+		switch v := o.values[k].(type) {
+		case *object:
+			parts[i] = quote(k) + ":" + v.text()
+		default:
+			parts[i] = quote(k) + ":" + scalar(v)
+		}
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// scalar is a value in JSON. Types of our own, such as a checksum kind, show as their text.
+func scalar(v any) string {
+	switch v.(type) {
+	case nil, bool, int, int32, int64, uint8, uint32, uint64, float64:
+		text, err := json.Marshal(v)
+		if err == nil {
+			return string(text)
+		}
+	}
+	return quote(plain(v))
+}

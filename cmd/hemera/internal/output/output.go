@@ -1,0 +1,172 @@
+// Package output shows what a command found in three forms: a table for eyes, one line of key=value
+// pairs an item (-m), and one JSON object with a result list (-j). The keys of the last two are the
+// same; dots in a key nest objects in JSON, as EOS does it.
+package output
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Format is one of the three forms.
+type Format int
+
+// The forms.
+const (
+	Table Format = iota
+	Monitor
+	JSON
+)
+
+// Field is one key and its value: a string, bool, integer or float.
+type Field struct {
+	Key   string
+	Value any
+}
+
+// Record is one item, with its fields in the order in which they are shown.
+type Record []Field
+
+// Get returns the value of a key, or nil.
+func (r Record) Get(key string) any {
+	for _, f := range r {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// Column is one column of a table.
+type Column struct {
+	Title string
+	Key   string
+	// Show formats the value; nil prints it as -m does.
+	Show func(any) string
+}
+
+// Printer writes items in the form the user asked for.
+type Printer struct {
+	W      io.Writer
+	Format Format
+	Colour bool
+}
+
+// List writes all records: as one table, as lines, or as one JSON object.
+func (p Printer) List(columns []Column, records []Record) error {
+	if p.Format == Table {
+		return p.table(columns, records)
+	}
+	s := p.Stream(nil)
+	for _, r := range records {
+		if err := s.Add(r); err != nil {
+			return err
+		}
+	}
+	return s.Close()
+}
+
+// One writes a single record; for eyes, one field a line.
+func (p Printer) One(columns []Column, r Record) error {
+	if p.Format != Table {
+		return p.List(nil, []Record{r})
+	}
+	width := 0
+	for _, c := range columns {
+		width = max(width, len(c.Title))
+	}
+	var b strings.Builder
+	for _, c := range columns {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Title, p.paint(c.show(r)))
+	}
+	_, err := io.WriteString(p.W, b.String())
+	return err
+}
+
+// Stream writes records as they come, without waiting for the last.
+type Stream struct {
+	p     Printer
+	line  func(Record) string
+	count int
+}
+
+// Stream begins a stream; line is a record's line for eyes.
+func (p Printer) Stream(line func(Record) string) *Stream { return &Stream{p: p, line: line} }
+
+// Add writes one record.
+func (s *Stream) Add(r Record) error {
+	var text string
+	switch s.p.Format {
+	case Table:
+		text = s.line(r) + "\n"
+	case Monitor:
+		text = MonitorLine(r) + "\n"
+	case JSON:
+		lead := ",\n"
+		if s.count == 0 {
+			lead = `{"result":[` + "\n"
+		}
+		text = lead + nest(r).text()
+	}
+	s.count++
+	_, err := io.WriteString(s.p.W, text)
+	return err
+}
+
+// Close ends the stream of a command that did what it was asked.
+func (s *Stream) Close() error { return s.end("", 0, "", "") }
+
+// Fail ends the stream of a command that failed. For eyes it writes nothing: the error goes elsewhere.
+func (s *Stream) Fail(message, remedy, trace string) error { return s.end(message, 1, remedy, trace) }
+
+func (s *Stream) end(message string, code int, remedy, trace string) error {
+	if s.p.Format != JSON {
+		return nil
+	}
+	lead := "\n]"
+	if s.count == 0 {
+		lead = `{"result":[]`
+	}
+	tail := fmt.Sprintf(`,"errormsg":%s,"retc":%d`, quote(message), code)
+	if remedy != "" {
+		tail += `,"remedy":` + quote(remedy)
+	}
+	if trace != "" {
+		tail += `,"trace":` + quote(trace)
+	}
+	_, err := io.WriteString(s.p.W, lead+tail+"}\n")
+	return err
+}
+
+// MonitorLine is a record as key=value pairs. Values with blanks, quotes or control characters are
+// quoted as in Go.
+func MonitorLine(r Record) string {
+	pairs := make([]string, len(r))
+	for i, f := range r {
+		v := plain(f.Value)
+		if strings.ContainsFunc(v, func(c rune) bool { return c <= ' ' || c == '"' || c == 0x7f }) {
+			v = strconv.Quote(v)
+		}
+		pairs[i] = f.Key + "=" + v
+	}
+	return strings.Join(pairs, " ")
+}
+
+// plain is a value without decoration.
+func plain(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+func quote(s string) string {
+	text, _ := json.Marshal(s) // a string always marshals
+	return string(text)
+}

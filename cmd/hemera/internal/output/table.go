@@ -1,0 +1,104 @@
+package output
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// show is the text of one cell.
+func (c Column) show(r Record) string {
+	v := r.Get(c.Key)
+	if c.Show != nil {
+		return c.Show(v)
+	}
+	return plain(v)
+}
+
+// right reports whether a column's values are numbers, which stand at the right.
+func (c Column) right(records []Record) bool {
+	for _, r := range records {
+		switch r.Get(c.Key).(type) {
+		case nil:
+		case string, bool:
+			return false
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// table writes a heading and one line a record. Columns are two blanks apart and no line ends in
+// blanks, so that a table can be pasted into a message and cut with awk.
+func (p Printer) table(columns []Column, records []Record) error {
+	cells := make([][]string, len(records)+1)
+	widths := make([]int, len(columns))
+	right := make([]bool, len(columns))
+	for i, c := range columns {
+		right[i] = c.right(records)
+		cells[0] = append(cells[0], c.Title)
+		for j, r := range records {
+			cells[j+1] = append(cells[j+1], dash(c.show(r)))
+		}
+		for _, row := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	var b strings.Builder
+	for j, row := range cells {
+		for i, cell := range row {
+			p.cell(&b, cell, j == 0, right[i], widths[i], i == len(row)-1)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(p.W, b.String())
+	return err
+}
+
+func (p Printer) cell(b *strings.Builder, text string, heading, right bool, width int, last bool) {
+	blanks := strings.Repeat(" ", width-utf8.RuneCountInString(text))
+	if right {
+		b.WriteString(blanks)
+	}
+	if heading {
+		b.WriteString(p.wrap("1", text))
+	} else {
+		b.WriteString(p.paint(text))
+	}
+	if !last {
+		if !right {
+			b.WriteString(blanks)
+		}
+		b.WriteString("  ")
+	}
+}
+
+// dash stands where there is no value, so that every line has all columns.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// colours are for words that say how something is: 32 well, 33 on its way or reduced, 31 broken.
+var colours = map[string]string{
+	"ok": "32", "online": "32", "rw": "32", "booted": "32", "on": "32", "healthy": "32", "done": "32", "drained": "32",
+	"drain": "33", "draining": "33", "ro": "33", "full": "33", "readonly": "33", "empty": "33", "wait": "33", "waiting": "33", "running": "33",
+	"off": "31", "offline": "31", "failing": "31", "gone": "31", "down": "31", "opserror": "31", "bootfailure": "31", "stalled": "31", "stalling": "31", "bad": "31",
+}
+
+func (p Printer) paint(text string) string {
+	if code, ok := colours[text]; ok {
+		return p.wrap(code, text)
+	}
+	return text
+}
+
+func (p Printer) wrap(code, text string) string {
+	if !p.Colour {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

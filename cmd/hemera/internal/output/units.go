@@ -1,0 +1,72 @@
+package output
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bytes shows a number of bytes in decimal units, as disks are sold: "4.00 TB".
+func Bytes(v any) string {
+	n := number(v)
+	if v == nil {
+		return ""
+	}
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
+	i := 0
+	for ; (n >= 1000 || n <= -1000) && i < len(units)-1; i++ {
+		n /= 1000
+	}
+	if i == 0 {
+		return fmt.Sprintf("%.0f B", n)
+	}
+	return fmt.Sprintf("%.2f %s", n, units[i])
+}
+
+// Percent shows a percentage.
+func Percent(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f%%", number(v))
+}
+
+// Seconds shows a number of seconds as a duration: "1h2m3s".
+func Seconds(v any) string {
+	if v == nil {
+		return ""
+	}
+	d := time.Duration(number(v) * float64(time.Second))
+	if d < time.Minute {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// Time shows seconds since 1970 in the reader's time zone; zero is "never".
+func Time(v any) string {
+	if number(v) == 0 {
+		return "never"
+	}
+	return time.Unix(int64(number(v)), 0).Format("2006-01-02 15:04:05")
+}
+
+// Digits makes a Show that prints n digits after the point.
+func Digits(n int) func(any) string {
+	return func(v any) string { return fmt.Sprintf("%.*f", n, number(v)) }
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case uint64:
+		return float64(v)
+	case uint32:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera/client"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func lsCommand(e *env) *cobra.Command {
+	var o lsOptions
+	c := &cobra.Command{
+		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: e.completePaths,
+		Long: "Lists what is in directories, or files themselves. Entries are shown as they come.\n" + pathHelp,
+		Example: `  hemera ls /exp
+  hemera ls -l /exp/run1 /exp/run2
+  hemera ls -l root://eospublic.cern.ch//eos/opendata`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"/"}
+			}
+			o.headings = len(args) > 1
+			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+				s := e.stream(o.line)
+				err := e.each(args, func(arg string) error { return e.ls(ctx, cl, s, arg, o) })
+				if err != nil {
+					return err
+				}
+				return s.Close()
+			})
+		},
+	}
+	c.Flags().BoolVarP(&o.long, "long", "l", false, "with mode, owner, size and time")
+	c.Flags().BoolVarP(&o.self, "directory", "d", false, "directories themselves, not what is in them")
+	c.Flags().BoolVarP(&o.human, "human", "H", false, "sizes with units")
+	return c
+}
+
+type lsOptions struct {
+	long, self, human, headings bool
+}
+
+func (e *env) ls(ctx context.Context, cl *client.Client, s *output.Stream, arg string, o lsOptions) error {
+	u, err := e.remote(arg)
+	if err != nil {
+		return err
+	}
+	i, err := cl.Stat(ctx, u)
+	if err != nil {
+		return err
+	}
+	if !i.IsDir() || o.self {
+		i.Name = arg
+		return s.Add(entryRecord(u.Path, i))
+	}
+	if o.headings && !e.json && !e.monitor {
+		fmt.Fprintf(e.Out, "%s:\n", arg)
+	}
+	return cl.List(ctx, u, func(i client.Info) error { return s.Add(entryRecord(u.Join(i.Name).Path, i)) })
+}
+
+func entryRecord(path string, i client.Info) output.Record {
+	return output.Record{
+		{Key: "name", Value: i.Name}, {Key: "path", Value: path}, {Key: "type", Value: onOff(i.IsDir(), "directory", "file")},
+		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group},
+		{Key: "mtime", Value: i.Mtime}, {Key: "ctime", Value: i.Ctime}, {Key: "inode", Value: i.ID},
+	}
+}
+
+// line is a record as ls prints it. Columns have fixed widths, because what follows is not known yet.
+func (o lsOptions) line(r output.Record) string {
+	name, _ := r.Get("name").(string)
+	dir := r.Get("type") == "directory"
+	if !o.long {
+		return name + onOff(dir, "/", "")
+	}
+	size := fmt.Sprint(r.Get("size"))
+	if o.human {
+		size = output.Bytes(r.Get("size"))
+	}
+	var mode uint32
+	fmt.Sscanf(r.Get("mode").(string), "%o", &mode)
+	mtime, _ := r.Get("mtime").(int64)
+	return fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), r.Get("owner"), r.Get("group"), size,
+		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, onOff(dir, "/", ""))
+}
+
+// modeString is "drwxr-x---".
+func modeString(mode uint32, dir bool) string {
+	b := []byte(onOff(dir, "d", "-") + "rwxrwxrwx")
+	for i := range 9 {
+		if mode>>(8-i)&1 == 0 {
+			b[1+i] = '-'
+		}
+	}
+	return string(b)
+}

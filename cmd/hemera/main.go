@@ -1,0 +1,17 @@
+// Command hemera is the whole of Hemera in one program: the servers and the commands for people who
+// use and run them. Each command is in a file of its own; `hemera --help` teaches the rest.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := execute(ctx, processEnv(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}

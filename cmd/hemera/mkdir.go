@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/client"
+)
+
+func mkdirCommand(e *env) *cobra.Command {
+	var parents bool
+	var mode string
+	c := &cobra.Command{
+		Use: "mkdir <path>…", Short: "Make directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Long: "Makes directories. They inherit the sys.* attributes in force above them.\n" + pathHelp,
+		Example: `  hemera mkdir -p /exp/2026/run1
+  hemera mkdir --mode 0700 /exp/private`,
+		RunE: func(c *cobra.Command, args []string) error {
+			bits, err := parseMode(mode)
+			if err != nil {
+				return err
+			}
+			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+				return e.each(args, func(arg string) error {
+					u, err := e.remote(arg)
+					if err != nil {
+						return err
+					}
+					return cl.Mkdir(ctx, u, bits, parents)
+				})
+			})
+		},
+	}
+	c.Flags().BoolVarP(&parents, "parents", "p", false, "make missing parents; a directory that exists is no error")
+	c.Flags().StringVar(&mode, "mode", "0755", "permission bits, octal")
+	return c
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+func nodeCommand(e *env) *cobra.Command {
+	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e))
+	c.Long = `A node is the process that serves the disks of one machine (EOS: FST).`
+	return c
+}
+
+// completeNodes offers the cluster's nodes for the first argument.
+func (e *env) completeNodes(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return e.completeView(c.Context(), func(v *hemera.View) (out []cobra.Completion) {
+		for _, n := range v.Nodes {
+			out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()+", "+string(n.Status)))
+		}
+		return out
+	})
+}
+
+func nodeLsCommand(e *env) *cobra.Command {
+	var sys, io bool
+	c := &cobra.Command{
+		Use: "ls", Short: "List nodes", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Example: `  hemera node ls
+  hemera node ls --sys     what the machines and processes are
+  hemera node ls --io      rates and loads, summed over a node's disks`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				var nodes []output.Record
+				for _, n := range v.Nodes {
+					nodes = append(nodes, e.nodeRecord(v, n))
+				}
+				columns := nodeColumns
+				if sys {
+					columns = nodeSysColumns
+				} else if io {
+					columns = nodeIOColumns
+				}
+				return e.printer().List(columns, nodes)
+			})
+		},
+	}
+	c.Flags().BoolVar(&sys, "sys", false, "what the machines and processes are")
+	c.Flags().BoolVar(&io, "io", false, "rates and loads")
+	c.MarkFlagsMutuallyExclusive("sys", "io")
+	return c
+}
+
+// nodeRecord sums a node's disks and adds what the node measured of itself.
+func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
+	var disks, pieces, used, capacity, ropen, wopen, read, written int64
+	var busy float64
+	for _, d := range v.Disks {
+		if d.Node != n.ID {
+			continue
+		}
+		disks++
+		pieces += d.Pieces
+		used += d.Used
+		capacity += d.Capacity
+		ropen += d.Load.ReadOpens
+		wopen += d.Load.WriteOpens
+		read += d.Load.ReadBytes
+		written += d.Load.WriteBytes
+		busy += d.Load.Busy
+	}
+	if disks > 0 {
+		busy /= float64(disks)
+	}
+	in, out, speed := network(n.Stats.Net)
+	r := output.Record{
+		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
+		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: onOff(n.Enabled, "on", "off")},
+		{Key: "heartbeatdelta", Value: since(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: disks}, {Key: "epoch", Value: n.Epoch},
+		{Key: "stat.geotag", Value: n.Zone},
+		{Key: "stat.sys.rss", Value: n.Stats.RSS}, {Key: "stat.sys.threads", Value: n.Stats.Threads},
+		{Key: "stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "stat.sys.sockets", Value: n.Stats.Sockets},
+		{Key: "stat.sys.hemera.version", Value: n.Version}, {Key: "stat.sys.hemera.start", Value: unix(n.Stats.Started)},
+		{Key: "stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "stat.sys.arch", Value: n.Stats.Arch},
+		{Key: "stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "stat.sys.load1", Value: n.Stats.Load1},
+		{Key: "stat.sys.cpuseconds", Value: n.Stats.CPUSeconds},
+		{Key: "stat.disk.load", Value: busy}, {Key: "stat.disk.readratemb", Value: float64(read) / 1e6}, {Key: "stat.disk.writeratemb", Value: float64(written) / 1e6},
+		{Key: "stat.ropen", Value: ropen}, {Key: "stat.wopen", Value: wopen}, {Key: "stat.usage", Value: percent(used, capacity)},
+		{Key: "stat.statfs.usedbytes", Value: used}, {Key: "stat.statfs.capacity", Value: capacity}, {Key: "stat.usedfiles", Value: pieces},
+		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
+	}
+	for _, i := range n.Stats.Net {
+		// A dot in an interface's name (eth0.100) would open another level of JSON.
+		at := "stat.net.if." + strings.ReplaceAll(i.Name, ".", "_") + "."
+		r = append(r, output.Record{
+			{Key: at + "speedmbit", Value: i.Speed / 1e6}, {Key: at + "inratemib", Value: i.InRate / (1 << 20)}, {Key: at + "outratemib", Value: i.OutRate / (1 << 20)},
+			{Key: at + "inerrors", Value: i.InErrors}, {Key: at + "outerrors", Value: i.OutErrors}, {Key: at + "indrops", Value: i.InDrops},
+		}...)
+	}
+	return r
+}
+
+func nodeStatusCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "status <node>", Short: "Everything about one node, with each network interface", Args: cobra.ExactArgs(1),
+		Example: `  hemera node status node1.example.org
+  hemera node status 2 -m | tr ' ' '\n' | grep stat.net.`,
+		ValidArgsFunction: e.completeNodes,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := findNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				r := e.nodeRecord(v, n)
+				return e.printer().One(columnsOf(r), r)
+			})
+		},
+	}
+}
+
+func nodeSetCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "set <node> <key>=<value>", Short: "Change what is wanted of a node", Args: cobra.ExactArgs(2),
+		Long: `Sets one property of a node:
+
+  activated   on or off: whether its disks are used (on and off may stand alone)
+  zone        the failure domain of its disks, such as a room or rack`,
+		Example: `  hemera node set node1.example.org off
+  hemera node set 2 zone=hall-b`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return []cobra.Completion{"on", "off", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}
+			return e.completeNodes(c, args, word)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			key, value, ok := strings.Cut(args[1], "=")
+			if !ok {
+				key, value = "activated", args[1]
+			}
+			if key == "activated" && value != "on" && value != "off" {
+				return &usageError{errs.New(errs.Invalid, "read activated", value, "want on or off")}
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := findNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.SetNode(ctx, n.ID, key, value); err != nil {
+					return err
+				}
+				e.say("node %s: %s=%s", n.Addr, key, value)
+				return nil
+			})
+		},
+	}
+}
+
+var nodeColumns = []output.Column{
+	{Title: "type", Key: "type"},
+	{Title: "id", Key: "id"},
+	{Title: "hostport", Key: "hostport"},
+	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "status", Key: "status"},
+	{Title: "activated", Key: "cfg.status"},
+	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
+	{Title: "nofs", Key: "nofs"},
+}
+
+var nodeSysColumns = []output.Column{
+	{Title: "hostport", Key: "hostport"},
+	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "rss", Key: "stat.sys.rss", Show: output.Bytes},
+	{Title: "threads", Key: "stat.sys.threads"},
+	{Title: "sockets", Key: "stat.sys.sockets"},
+	{Title: "hemera", Key: "stat.sys.hemera.version"},
+	{Title: "kernel", Key: "stat.sys.kernel"},
+	{Title: "arch", Key: "stat.sys.arch"},
+	{Title: "load", Key: "stat.sys.load1"},
+	{Title: "uptime", Key: "stat.sys.uptime", Show: output.Seconds},
+}
+
+var nodeIOColumns = []output.Column{
+	{Title: "hostport", Key: "hostport"},
+	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "diskload", Key: "stat.disk.load"},
+	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},
+	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
+	{Title: "eth-MiB/s", Key: "stat.net.ethratemib"},
+	{Title: "ethi-MiB", Key: "stat.net.inratemib"},
+	{Title: "etho-MiB", Key: "stat.net.outratemib"},
+	{Title: "ropen", Key: "stat.ropen"},
+	{Title: "wopen", Key: "stat.wopen"},
+	{Title: "usage", Key: "stat.usage", Show: output.Percent},
+	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes},
+	{Title: "used-files", Key: "stat.usedfiles"},
+}

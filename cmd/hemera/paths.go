@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	gopath "path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/client"
+	"hemera/errs"
+)
+
+// pathHelp is the rule of [env.remote] and [env.place], for --help.
+const pathHelp = `
+Paths on the cluster are written /exp/a or :/exp/a, both at the cluster of --url or HEMERA_URL,
+or as a full URL, root://host:1094//exp/a, at any XRootD server. Where a command takes local
+files too (cp), a path without : or root:// is a local one.`
+
+// remote is where an argument points that can only be a path on a cluster.
+func (e *env) remote(arg string) (client.URL, error) {
+	if client.IsRemote(arg) {
+		return client.ParseURL(arg)
+	}
+	u, err := client.ParseURL(e.clusterURL())
+	if err != nil {
+		return u, err
+	}
+	path, err := cleanPath(arg)
+	u.Path = path
+	return u, err
+}
+
+// cleanPath is the absolute path of "exp/a", "/exp/a" and ":/exp/a".
+func cleanPath(arg string) (string, error) {
+	if strings.ContainsRune(arg, 0) {
+		return "", &usageError{errs.New(errs.Invalid, "read path", strings.ReplaceAll(arg, "\x00", "?"), "it has a zero byte")}
+	}
+	return gopath.Clean("/" + strings.TrimPrefix(arg, ":")), nil
+}
+
+// onManager is the path an argument of a command means that asks the manager of --url. A URL of
+// another host is refused: the wrong manager would answer.
+func (e *env) onManager(arg string) (string, error) {
+	if !client.IsRemote(arg) {
+		return cleanPath(arg)
+	}
+	u, err := client.ParseURL(arg)
+	if err != nil {
+		return "", err
+	}
+	here, err := client.ParseURL(e.clusterURL())
+	if err != nil {
+		return "", err
+	}
+	if u.Addr() != here.Addr() {
+		return "", &usageError{errs.New(errs.Invalid, "read path", u.Redacted(), "it is at another server than "+here.Addr()).
+			WithRemedy("add --url root://" + u.Addr())}
+	}
+	return u.Path, nil
+}
+
+// files runs f with a client of the data protocol.
+func (e *env) files(c *cobra.Command, f func(context.Context, *client.Client) error) error {
+	cl := client.New(client.Options{})
+	defer cl.Close()
+	return f(c.Context(), cl)
+}
+
+// each runs f for all arguments; one that fails does not keep the others from their turn. The last
+// error is returned, those before it are told at once.
+func (e *env) each(args []string, f func(string) error) error {
+	var last error
+	for _, arg := range args {
+		if err := f(arg); err != nil {
+			if last != nil {
+				e.complain(last)
+			}
+			last = err
+		}
+	}
+	return last
+}
+
+// errEnough ends a listing early.
+var errEnough = errors.New("enough")
+
+// completionsMax bounds what a shell is offered.
+const completionsMax = 500
+
+// completePaths offers the entries of the directory a word is in.
+func (e *env) completePaths(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	none := cobra.ShellCompDirectiveNoFileComp
+	mark := ""
+	if strings.HasPrefix(word, ":") {
+		mark, word = ":", word[1:]
+	}
+	if word == "" {
+		word = "/"
+	}
+	if !strings.HasPrefix(word, "/") {
+		return nil, none
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
+	defer cancel()
+	dir, prefix := gopath.Split(word)
+	var out []cobra.Completion
+	_ = e.listNames(ctx, gopath.Clean(dir), func(name string, isDir bool) error {
+		if !strings.HasPrefix(name, prefix) {
+			return nil
+		}
+		name = mark + dir + name
+		if isDir {
+			name += "/"
+		}
+		if out = append(out, name); len(out) == completionsMax {
+			return errEnough
+		}
+		return nil
+	})
+	return out, none | cobra.ShellCompDirectiveNoSpace
+}
+
+// listNames lists by the admin API, and where that is not for us by the data protocol.
+func (e *env) listNames(ctx context.Context, dir string, visit func(name string, isDir bool) error) error {
+	m, err := e.manager()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	err = m.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
+	if !errors.Is(err, errs.Unauthenticated) && !errors.Is(err, errs.Unsupported) {
+		return err
+	}
+	u, err := e.remote(dir)
+	if err != nil {
+		return err
+	}
+	cl := client.New(client.Options{})
+	defer cl.Close()
+	return cl.List(ctx, u, func(i client.Info) error { return visit(i.Name, i.IsDir()) })
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/errs"
+)
+
+// Exit codes: scripts can tell a command that failed from one that was called wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// execute runs one command line and returns the exit code.
+func execute(ctx context.Context, e *env, args []string) int {
+	if hemera.TraceID(ctx) == "" {
+		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
+	}
+	root := newRootCommand(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if !e.begun {
+		err = &usageError{err}
+	}
+	e.report(err)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a command line that makes no sense.
+type usageError struct{ err error }
+
+func (u *usageError) Error() string { return u.err.Error() }
+func (u *usageError) Unwrap() error { return u.err }
+
+// report tells what went wrong: a person on stderr, and with -j a program on stdout.
+func (e *env) report(err error) {
+	if e.json {
+		if e.open == nil {
+			e.open = e.printer().Stream(nil)
+		}
+		_ = e.open.Fail(err.Error(), remedyOf(err), admin.TraceOf(err))
+	}
+	e.complain(err)
+}
+
+// complain tells a person what went wrong, what to do about it, and under which trace id the
+// server's log tells more.
+func (e *env) complain(err error) {
+	fmt.Fprintf(e.Err, "hemera: %v\n", err)
+	if remedy := remedyOf(err); remedy != "" {
+		fmt.Fprintf(e.Err, "  what to do: %s\n", remedy)
+	}
+	if trace := admin.TraceOf(err); trace != "" {
+		fmt.Fprintf(e.Err, "  trace: %s\n", trace)
+	}
+}
+
+func remedyOf(err error) string {
+	remedy := errs.RemedyOf(err)
+	var usage *usageError
+	if remedy == "" && errors.As(err, &usage) {
+		return "add --help to see how the command is used"
+	}
+	return remedy
+}
+
+// newRootCommand makes the whole tree of commands over an environment.
+func newRootCommand(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hemera",
+		Short: "Store scientific data, and run the cluster that does",
+		Long: `Hemera stores scientific data on many disks and serves it to any XRootD client.
+
+  hemera up                    a whole cluster on this machine, ready in a second or two
+  hemera cp data.root :/exp/   copy a file into it
+  hemera fs ls                 see its disks
+
+The cluster is found by --url, else by the environment variable HEMERA_URL, else at
+` + urlDefault + `. Commands that list things print a table; -m prints one line of
+key=value pairs an item, -j one JSON object with a result list.`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port (default $HEMERA_URL or "+urlDefault+")")
+	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs an item")
+	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
+	root.MarkFlagsMutuallyExclusive("monitor", "json")
+	root.SetIn(e.In)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	root.AddGroup(
+		&cobra.Group{ID: "files", Title: "Files:"},
+		&cobra.Group{ID: "cluster", Title: "Cluster:"},
+		&cobra.Group{ID: "other", Title: "Other:"},
+	)
+	for _, c := range fileCommands(e) {
+		c.GroupID = "files"
+		root.AddCommand(c)
+	}
+	for _, c := range clusterCommands(e) {
+		c.GroupID = "cluster"
+		root.AddCommand(c)
+	}
+	root.AddCommand(versionCommand(e))
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	e.markBegun(root)
+	return root
+}
+
+func fileCommands(e *env) []*cobra.Command {
+	return []*cobra.Command{
+		lsCommand(e), mkdirCommand(e), rmCommand(e), mvCommand(e), statCommand(e), catCommand(e),
+		chmodCommand(e), chownCommand(e), attrCommand(e), findCommand(e), duCommand(e),
+	}
+}
+
+func clusterCommands(e *env) []*cobra.Command {
+	return []*cobra.Command{
+		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), nsCommand(e), whoCommand(e),
+		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
+	}
+}
+
+// noun makes a command that only has sub-commands. Without one it prints its help; with an unknown
+// one it says so instead of printing pages.
+func noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		var names []string
+		for _, v := range verbs {
+			names = append(names, v.Name())
+		}
+		return &usageError{fmt.Errorf("%s has no command %q; it has %s", c.CommandPath(), args[0], strings.Join(names, ", "))}
+	}
+	c.AddCommand(verbs...)
+	return c
+}
+
+// markBegun notes when a command's own code begins: what fails before that is the command line.
+func (e *env) markBegun(c *cobra.Command) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			e.begun = true
+			return run(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		e.markBegun(sub)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+func spaceCommand(e *env) *cobra.Command {
+	c := noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e))
+	c.Long = `A space is a set of disks under one policy: layout, checksum, headroom. A directory
+chooses its space by the attribute sys.forced.space; the space "default" is always there.`
+	return c
+}
+
+func (e *env) completeSpaces(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 && c.Name() != "add" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return e.completeView(c.Context(), func(v *hemera.View) (out []cobra.Completion) {
+		for _, s := range v.Spaces {
+			out = append(out, cobra.CompletionWithDesc(s.Name, s.Policy.Layout.String()))
+		}
+		return out
+	})
+}
+
+func spaceLsCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List spaces", Args: cobra.NoArgs, Aliases: []string{"list"},
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				var spaces []output.Record
+				for _, s := range v.Spaces {
+					spaces = append(spaces, spaceRecord(v, s))
+				}
+				return e.printer().List(spaceColumns, spaces)
+			})
+		},
+	}
+}
+
+// spaceRecord sums a space's disks. Its zone is shown when all its disks are in one.
+func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
+	var disks, writable, used, capacity, capacityRW, pieces int64
+	groups, zones := map[string]bool{}, map[string]bool{}
+	for _, d := range v.Disks {
+		if d.Space != s.Name {
+			continue
+		}
+		disks++
+		used += d.Used
+		capacity += d.Capacity
+		pieces += d.Pieces
+		groups[d.Group], zones[d.Zone] = true, true
+		if d.Writable() {
+			writable++
+			capacityRW += d.Capacity
+		}
+	}
+	zone := ""
+	if len(zones) == 1 {
+		for z := range zones {
+			zone = z
+		}
+	}
+	p := s.Policy
+	return output.Record{
+		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
+		{Key: "cfg.groupsize", Value: s.GroupSize}, {Key: "cfg.groupmod", Value: len(groups)},
+		{Key: "nofs", Value: disks}, {Key: "nofs_rw", Value: writable},
+		{Key: "sum.stat.statfs.usedbytes", Value: used}, {Key: "sum.stat.statfs.capacity", Value: capacity},
+		{Key: "sum.stat.statfs.capacity_rw", Value: capacityRW}, {Key: "sum.stat.usedfiles", Value: pieces},
+		{Key: "usage", Value: percent(used, capacity)},
+		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
+		{Key: "policy.piecesmin", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: onOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
+	}
+}
+
+var spaceColumns = []output.Column{
+	{Title: "type", Key: "type"},
+	{Title: "name", Key: "name"},
+	{Title: "geotag", Key: "geotag"},
+	{Title: "groupsize", Key: "cfg.groupsize"},
+	{Title: "groupmod", Key: "cfg.groupmod"},
+	{Title: "N(fs)", Key: "nofs"},
+	{Title: "N(fs-rw)", Key: "nofs_rw"},
+	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
+	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity_rw", Show: output.Bytes},
+	{Title: "usage", Key: "usage", Show: output.Percent},
+	{Title: "layout", Key: "policy.layout"},
+	{Title: "nstripes", Key: "policy.nstripes"},
+	{Title: "checksum", Key: "policy.checksum"},
+	{Title: "sync", Key: "policy.sync"},
+	{Title: "headroom", Key: "headroom", Show: output.Bytes},
+}
+
+func spaceStatusCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completeSpaces,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				s, ok := v.Space(args[0])
+				if !ok {
+					return errs.New(errs.NotFound, "space status", args[0], "there is no such space").
+						WithRemedy("hemera space ls shows the spaces there are")
+				}
+				r := spaceRecord(v, s)
+				return e.printer().One(columnsOf(r), r)
+			})
+		},
+	}
+}
+
+func spaceSetCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
+		Long: `Sets one property of a space, which it makes if there is none of that name:
+
+  policy.layout      plain or replica
+  policy.nstripes    how many replicas
+  policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3 or none
+  policy.piecesmin   how many pieces must be sealed before a close is acknowledged
+  policy.sync        on or off: fdatasync every piece before it counts as sealed
+  headroom           bytes kept free on every disk: 10000000000, 10G
+  groupsize          how many disks a group aims at
+
+Directories override the policy by sys.forced.* attributes; files that exist keep theirs.`,
+		Example: `  hemera space set default policy.nstripes=3
+  hemera space set scratch policy.layout=plain`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.piecesmin=", "policy.sync=", "headroom=", "groupsize="},
+					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}
+			return e.completeSpaces(c, args, word)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			key, value, ok := strings.Cut(args[1], "=")
+			if !ok || key == "" {
+				return &usageError{errs.New(errs.Invalid, "read property", args[1], "want key=value")}
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.SetSpace(ctx, args[0], key, value); err != nil {
+					return err
+				}
+				e.say("space %s: %s=%s", args[0], key, value)
+				return nil
+			})
+		},
+	}
+}

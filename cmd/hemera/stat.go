@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/client"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func statCommand(e *env) *cobra.Command {
+	var checksum string
+	c := &cobra.Command{
+		Use: "stat <path>", Short: "What the server says of one entry", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Long: "Shows size, mode, owner and times of one entry; the exit code is 1 when there is none.\n" + pathHelp,
+		Example: `  hemera stat /exp/data.root
+  hemera stat --checksum adler32 /exp/data.root
+  hemera stat /exp/data.root -j | jq .result[0].size`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+				u, err := e.remote(args[0])
+				if err != nil {
+					return err
+				}
+				i, err := cl.Stat(ctx, u)
+				if err != nil {
+					return err
+				}
+				r := entryRecord(u.Path, i)
+				if c.Flags().Changed("checksum") {
+					kind, err := hemera.ParseChecksumKind(checksum)
+					if err != nil {
+						return &usageError{err}
+					}
+					sum, err := cl.Checksum(ctx, u, kind)
+					if err != nil {
+						return err
+					}
+					r = append(r, output.Field{Key: "xstype", Value: sum.Kind.String()}, output.Field{Key: "xs", Value: sum.Hex()})
+				}
+				columns := columnsOf(r)
+				for n := range columns {
+					if k := columns[n].Key; k == "mtime" || k == "ctime" {
+						columns[n].Show = output.Time
+					}
+				}
+				return e.printer().One(columns, r)
+			})
+		},
+	}
+	c.Flags().StringVar(&checksum, "checksum", "", "also the checksum of this kind (none: the kind the server prefers)")
+	return c
+}

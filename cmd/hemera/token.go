@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func tokenCommand(e *env) *cobra.Command {
+	var lifetime time.Duration
+	create := &cobra.Command{
+		Use: "create", Short: "Make a token with which new nodes join", Args: cobra.NoArgs,
+		Long: `Makes a join token: whoever has it can add storage nodes to the cluster until it expires,
+so treat it as a password. The token is printed alone on one line.`,
+		Example: `  hemera token create --expires 1h
+  hemera node --join "$(hemera token create)" …   on the new machine`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				t, err := m.CreateToken(ctx, lifetime)
+				if err != nil {
+					return err
+				}
+				p := e.printer()
+				if p.Format == output.Table {
+					_, err = fmt.Fprintln(e.Out, t)
+					return err
+				}
+				return p.List(nil, []output.Record{{{Key: "token", Value: t}, {Key: "expires", Value: e.Now().Add(lifetime).Unix()}}})
+			})
+		},
+	}
+	create.Flags().DurationVar(&lifetime, "expires", 24*time.Hour, "how long it works: 30m, 24h")
+	return noun("token", "Join tokens for new nodes", create)
+}

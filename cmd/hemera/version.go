@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+// version is set by the linker (-X main.version=…); a build by hand has none.
+var version = "devel"
+
+func versionCommand(e *env) *cobra.Command {
+	var server bool
+	c := &cobra.Command{
+		Use: "version", Short: "Version of this program, and with --server of the cluster", Args: cobra.NoArgs, GroupID: "other",
+		RunE: func(c *cobra.Command, _ []string) error {
+			records := []output.Record{versionRecord("client", buildVersion())}
+			if !server {
+				return e.printer().List(versionColumns, records)
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				v, err := m.Version(ctx)
+				if err != nil {
+					return err
+				}
+				return e.printer().List(versionColumns, append(records, versionRecord("server", v)))
+			})
+		},
+	}
+	c.Flags().BoolVar(&server, "server", false, "ask the cluster too")
+	return c
+}
+
+// buildVersion describes this program.
+func buildVersion() admin.VersionInfo {
+	v := admin.VersionInfo{Version: version, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.Commit = s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return v
+}
+
+func versionRecord(part string, v admin.VersionInfo) output.Record {
+	return output.Record{
+		{Key: "part", Value: part}, {Key: "version", Value: v.Version}, {Key: "commit", Value: v.Commit},
+		{Key: "go", Value: v.Go}, {Key: "arch", Value: v.Arch}, {Key: "role", Value: v.Role},
+	}
+}
+
+var versionColumns = []output.Column{
+	{Title: "part", Key: "part"},
+	{Title: "version", Key: "version"},
+	{Title: "commit", Key: "commit"},
+	{Title: "go", Key: "go"},
+	{Title: "arch", Key: "arch"},
+	{Title: "role", Key: "role"},
+}
