@@ -17,6 +17,10 @@ type ClusterAdmin interface {
 	RemoveDisk(ctx context.Context, id DiskID, force bool) error
 	SetNode(ctx context.Context, id NodeID, key, value string) error
 	SetSpace(ctx context.Context, name, key, value string) error
+}
+
+// TokenAdmin makes what nodes join with.
+type TokenAdmin interface {
 	// CreateToken makes a join token that works until it expires.
 	CreateToken(ctx context.Context, lifetime time.Duration) (string, error)
 }

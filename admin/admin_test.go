@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Maint: cluster, Observe: cluster, Names: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Names: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -45,6 +45,7 @@ func TestRemoteIsLocal(t *testing.T) {
 	ctx := context.Background()
 	type verbs interface {
 		hemera.ClusterAdmin
+		hemera.TokenAdmin
 		hemera.MaintAdmin
 		hemera.Observer
 	}

@@ -60,7 +60,7 @@ func (d *door) serveCluster() {
 		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
 	})
 	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *createToken) (token, error) {
-		c, err := part(d.Cluster, "cluster")
+		c, err := part(d.Tokens, "tokens")
 		if err != nil {
 			return token{}, err
 		}
@@ -116,7 +116,7 @@ func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
 	return c.do(ctx, "SetSpace", setSpace{name, key, value})
 }
 
-// CreateToken implements hemera.ClusterAdmin.
+// CreateToken implements hemera.TokenAdmin.
 func (c *Client) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
 	t, err := call[token](ctx, c, "CreateToken", createToken{lifetime})
 	return t.Token, err

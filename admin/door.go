@@ -23,6 +23,7 @@ const (
 // Services is what the door asks. Verbs of a part that is nil answer Unsupported.
 type Services struct {
 	Cluster    hemera.ClusterAdmin
+	Tokens     hemera.TokenAdmin
 	Maint      hemera.MaintAdmin
 	Observe    hemera.Observer
 	Names      hemera.Names

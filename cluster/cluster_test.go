@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"hemera"
+	"hemera/auth"
 	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/memkv"
@@ -386,28 +386,36 @@ func TestKeysRotateAheadOfUse(t *testing.T) {
 	})
 }
 
-func TestJoinTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memkv.New()
-		c := open(t, store, nil)
-		ctx := t.Context()
-		token, err := c.CreateToken(ctx, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c = open(t, store, nil)
-		if err := c.CheckToken(ctx, token); err != nil {
-			t.Error(err)
-		}
-		if err := c.CheckToken(ctx, token+"x"); !errors.Is(err, errs.Unauthenticated) {
-			t.Error(err)
-		}
-		time.Sleep(2 * time.Minute)
-		if err := c.CheckToken(ctx, token); !errors.Is(err, errs.Unauthenticated) || !strings.Contains(errs.RemedyOf(err), "token create") {
-			t.Error(err)
-		}
-		if _, err := c.CreateToken(ctx, -1); !errors.Is(err, errs.Invalid) {
-			t.Error(err)
-		}
-	})
+func TestJoinTokensAreDurable(t *testing.T) {
+	store := memkv.New()
+	ctx := t.Context()
+	id := [32]byte{1}
+	want := auth.TokenRecord{Expires: time.Unix(1e9, 0).UTC(), Once: true}
+	if err := open(t, store, nil).PutToken(ctx, id, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := open(t, store, nil).Token(ctx, id)
+	if err != nil || !got.Expires.Equal(want.Expires) || !got.Once {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := open(t, store, nil).Token(ctx, [32]byte{2}); !errors.Is(err, errs.NotFound) {
+		t.Errorf("unknown token: %v", err)
+	}
+}
+
+func TestReservedNodeRegisters(t *testing.T) {
+	store := memkv.New()
+	ctx := t.Context()
+	c := open(t, store, nil)
+	first, err := c.ReserveNode(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := c.ReserveNode(ctx); err != nil || second == first {
+		t.Fatalf("reserved %v twice, %v", second, err)
+	}
+	w, err := c.Register(ctx, hemera.NodeHello{ID: first, Addr: "10.0.0.1:1095"})
+	if err != nil || w.ID != first {
+		t.Errorf("registered as %v, %v", w.ID, err)
+	}
 }

@@ -55,8 +55,6 @@ type attachRecord struct {
 	Space string
 }
 
-type tokenRecord struct{ Expires time.Time }
-
 type keyRecord struct {
 	hemera.Key
 	Made time.Time

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"hemera"
 	"hemera/admin"
 	"hemera/auth"
 	"hemera/errs"
@@ -92,6 +91,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (m *Manager, err error) 
 	return m, m.open()
 }
 
+// Dir is the state directory.
+func (m *Manager) Dir() string { return m.options.Dir }
+
 // open makes the doors.
 func (m *Manager) open() (err error) {
 	o := m.options
@@ -99,14 +101,13 @@ func (m *Manager) open() (err error) {
 	host, _, _ := net.SplitHostPort(m.Addr)
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Policy: policy,
-		Recorder: m.Manager, Space: m.space, Host: host, Version: o.Version, Log: o.Log,
+		Space: m.space, Host: host, Version: o.Version, Log: o.Log,
 	})
 	if err != nil {
 		return err
 	}
-	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = admin.NewHandler(admin.Services{
-		Cluster: tokens{m.Manager, m.authority, m.Addr}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr}, Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users))
@@ -159,14 +160,13 @@ func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
 	return s, nil
 }
 
-// tokens is the cluster's administration with join tokens of the cluster's authority.
+// tokens makes join tokens that lead to this manager.
 type tokens struct {
-	hemera.ClusterAdmin
 	authority *auth.Authority
 	addr      string
 }
 
-// CreateToken implements hemera.ClusterAdmin.
+// CreateToken implements hemera.TokenAdmin.
 func (t tokens) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
 	return t.authority.CreateToken(ctx, auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: lifetime})
 }

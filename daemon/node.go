@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -46,6 +45,7 @@ type Node struct {
 
 	options     NodeOptions
 	peers       *client.Peers
+	pulls       *client.Client
 	credentials *auth.Credentials
 	remote      *rpc.Client
 	port        *port
@@ -68,22 +68,21 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	n.port = &port{listener: listener, log: o.Log}
 	n.Addr = advertised(o.Advertise, listener)
-	control := o.Control
+	control, id := o.Control, hemera.NodeID(0)
 	if control == nil {
 		if err := n.join(ctx); err != nil {
 			return nil, err
 		}
-		control = n.remote
+		control, id = n.remote, n.credentials.Node()
 	}
 	keys := capability.NewKeyring()
+	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
-		Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
-		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now()) },
-		SetKeys: keys.Set,
-		OpenDisk: func(path string) (disk.Store, error) {
-			return openDisk(path, o.Log)
-		},
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
+		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now()) },
+		SetKeys:  keys.Set,
+		OpenDisk: func(path string, fresh bool) (disk.Store, error) { return openDisk(path, fresh, o.Log) },
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: client.NewPuller(client.Options{App: "hemera-tpc", Log: o.Log}),
+		Puller: puller{n.pulls},
 	})
 	return n, err
 }
@@ -124,14 +123,13 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 	return auth.Enrol(ctx, o.Dir, token, manager)
 }
 
-// openDisk opens the disk at a path, and makes the path a disk if it is an empty or missing folder.
-func openDisk(path string, log *slog.Logger) (disk.Store, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, errs.Wrap(err, "daemon.openDisk", path)
-	}
+// openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
+func openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {
 	fsys := vfs.OS{}
-	if _, err := disk.ReadLabel(fsys, path); errors.Is(err, errs.NotFound) {
+	if _, err := disk.ReadLabel(fsys, path); fresh && errors.Is(err, errs.NotFound) {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, errs.Wrap(err, "daemon.openDisk", path)
+		}
 		if _, err := disk.Format(fsys, path); err != nil {
 			return nil, err
 		}
@@ -158,6 +156,9 @@ func (n *Node) close() {
 	}
 	if n.peers != nil {
 		_ = n.peers.Close()
+	}
+	if n.pulls != nil {
+		_ = n.pulls.Close()
 	}
 	if n.remote != nil {
 		_ = n.remote.Close()

@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -44,9 +43,4 @@ func (m *Manager) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 // SetSpace implements hemera.ClusterAdmin.
 func (m *Manager) SetSpace(ctx context.Context, name, key, value string) error {
 	return m.cluster.SetSpace(ctx, name, key, value)
-}
-
-// CreateToken implements hemera.ClusterAdmin.
-func (m *Manager) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
-	return m.cluster.CreateToken(ctx, lifetime)
 }

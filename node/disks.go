@@ -14,7 +14,7 @@ type headroomSetter interface{ SetHeadroom(bytes int64) }
 
 // disks are those of one node: what it was given, and which of it is there.
 type disks struct {
-	open func(path string) (disk.Store, error)
+	open func(path string, fresh bool) (disk.Store, error)
 	log  *slog.Logger
 
 	mu    sync.RWMutex
@@ -24,7 +24,7 @@ type disks struct {
 	byID  map[hemera.DiskID]disk.Store
 }
 
-func newDisks(file *stateFile, open func(string) (disk.Store, error), log *slog.Logger) *disks {
+func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
 	return &disks{open: open, log: log, file: file,
 		there: map[string]disk.Store{}, why: map[string]string{}, byID: map[hemera.DiskID]disk.Store{}}
 }
@@ -54,17 +54,17 @@ func (d *disks) know(a hemera.AttachDisk) {
 // retry opens known disks that are not there, and reports whether any came.
 func (d *disks) retry() bool {
 	d.mu.RLock()
-	var missing []string
+	var missing []knownDisk
 	for _, k := range d.file.Disks {
 		if d.there[k.Path] == nil {
-			missing = append(missing, k.Path)
+			missing = append(missing, k)
 		}
 	}
 	d.mu.RUnlock()
 	came := false
-	for _, path := range missing {
-		store, err := d.open(path)
-		came = d.opened(path, store, err) || came
+	for _, k := range missing {
+		store, err := d.open(k.Path, k.UUID == "")
+		came = d.opened(k.Path, store, err) || came
 	}
 	return came
 }
@@ -128,12 +128,15 @@ func (d *disks) stores() []disk.Store {
 	return list
 }
 
-// report describes every known disk, in the order the node was given them.
+// report describes every disk that has ever been there, in the order the node was given them.
 func (d *disks) report() []hemera.NodeDisk {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	list := make([]hemera.NodeDisk, 0, len(d.file.Disks))
 	for _, k := range d.file.Disks {
+		if k.UUID == "" {
+			continue
+		}
 		r := hemera.NodeDisk{UUID: k.UUID, Path: k.Path, ID: k.ID, Space: k.Space}
 		if s := d.there[k.Path]; s != nil {
 			st := s.Status()

@@ -26,8 +26,11 @@ type Options struct {
 	Verify func(token string) (hemera.Capability, error)
 	// SetKeys takes the capability keys that Verify shall know from now on.
 	SetKeys func([]hemera.Key)
-	// OpenDisk opens the disk at a path, making it one if it was none.
-	OpenDisk func(path string) (disk.Store, error)
+	// ID is who the node is by its certificate; zero if it has none and the manager is to say.
+	ID hemera.NodeID
+	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
+	// may be made a disk. A known path without its label is a disk that is not mounted.
+	OpenDisk func(path string, fresh bool) (disk.Store, error)
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
 	// StateDir holds node.json: who the node is and which disks it has.
@@ -74,6 +77,9 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{o: o, state: state, meter: newMeter(), started: time.Now(), joined: make(chan struct{})}
+	if o.ID != 0 {
+		state.ID = o.ID
+	}
 	n.id.Store(uint32(state.ID))
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
 	if err := n.disks.load(o.Disks); err != nil {

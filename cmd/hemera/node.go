@@ -14,7 +14,9 @@ import (
 
 func nodeCommand(e *env) *cobra.Command {
 	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e))
-	c.Long = `A node is the process that serves the disks of one machine (EOS: FST).`
+	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
+after it, this runs one until Ctrl-C; the first start needs a join token.`
+	e.runsNode(c)
 	return c
 }
 

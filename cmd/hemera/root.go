@@ -106,10 +106,12 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	root.AddGroup(
+		&cobra.Group{ID: "serve", Title: "Serve:"},
 		&cobra.Group{ID: "files", Title: "Files:"},
 		&cobra.Group{ID: "cluster", Title: "Cluster:"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
+	root.AddCommand(serverCommands(e)...)
 	for _, c := range fileCommands(e) {
 		c.GroupID = "files"
 		root.AddCommand(c)

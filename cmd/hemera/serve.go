@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/config"
+	"hemera/daemon"
+)
+
+// serverCommands are those that serve until they are told to stop.
+func serverCommands(e *env) []*cobra.Command {
+	return []*cobra.Command{upCommand(e), managerCommand(e)}
+}
+
+// settings loads a server command's configuration: flags over environment over file over defaults.
+func (e *env) settings(c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
+	loaded, err := config.Load(config.FromProcess(c.Flags()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return loaded, e.logger(loaded.Log), nil
+}
+
+// logger writes to standard error: coloured text for eyes, JSON for machines.
+func (e *env) logger(o config.Log) *slog.Logger {
+	format := o.Format
+	if format == "auto" {
+		format = "json"
+		if e.Terminal > 0 {
+			format = "text"
+		}
+	}
+	if format == "text" {
+		return slog.New(tint.NewHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
+	}
+	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: o.Level}))
+}
+
+func managerOptions(l *config.Loaded, role string, log *slog.Logger) daemon.ManagerOptions {
+	return daemon.ManagerOptions{
+		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
+		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Heartbeat.Grace,
+		Role: role, Version: version, Log: log,
+		Settings: func() []admin.Setting {
+			var out []admin.Setting
+			for _, v := range l.Values() {
+				out = append(out, admin.Setting{Key: v.Key, Value: v.Value, Source: v.Source})
+			}
+			return out
+		},
+	}
+}
+
+func upCommand(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
+		Long: `Runs a manager and storage nodes in one process, with folders as disks, until Ctrl-C.
+Everything is kept in DIR (default ./hemera-data) and is there again at the next start.
+It listens on this machine only unless --listen says otherwise.`,
+		Example: `  hemera up
+  hemera up /data/hemera --port 21094 --up-nodes 3`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "auth", "space", "up", "heartbeat", "cache", "log")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		dir := "hemera-data"
+		if len(args) == 1 {
+			dir = args[0]
+		}
+		if !c.Flags().Changed("data") {
+			if err := c.Flags().Set("data", dir); err != nil {
+				return err
+			}
+		}
+		l, log, err := e.settings(c)
+		if err != nil {
+			return err
+		}
+		if l.Data, err = filepath.Abs(l.Data); err != nil {
+			return err
+		}
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: managerOptions(l, "up", log), Nodes: l.Up.Nodes, Zone: l.Node.Zone})
+		if err != nil {
+			return err
+		}
+		return up.Run(c.Context(), func() { e.welcome(up) })
+	}
+	return c
+}
+
+// welcome says where the cluster is and what to try.
+func (e *env) welcome(up *daemon.Up) {
+	url := "root://" + friendly(up.Manager.Addr)
+	fmt.Fprintf(e.Out, "Hemera %s is up: %d nodes, data in %s\n\n", version, len(up.Nodes), filepath.Dir(up.Manager.Dir()))
+	fmt.Fprintf(e.Out, "  %s        files, for any XRootD client\n", url)
+	fmt.Fprintf(e.Out, "  http://%s/metrics  measurements, for Prometheus\n\nTry, in another terminal:\n\n", friendly(up.Manager.Addr))
+	if url != urlDefault {
+		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
+	}
+	fmt.Fprintf(e.Out, "  xrdcp /etc/hostname %s//hello\n  hemera file info /hello\n  hemera fs ls\n\nCtrl-C stops it.\n", url)
+}
+
+// friendly writes a loopback address as people do.
+func friendly(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}
+
+func managerCommand(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "manager", Short: "Run a manager: the namespace, placement and administration", GroupID: "serve",
+		Long: `Runs the manager of a cluster until Ctrl-C. Storage nodes join it with a token:
+
+  hemera manager --listen 10.1.0.1 --trusted-networks 10.1.0.0/24
+  hemera token create                       (on the manager's machine)
+  hemera node --listen 10.1.0.2 --join TOKEN --disk /disk1     (on each node)`,
+		Args: cobra.NoArgs,
+	}
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "heartbeat", "cache", "log")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		l, log, err := e.settings(c)
+		if err != nil {
+			return err
+		}
+		m, err := daemon.OpenManager(c.Context(), managerOptions(l, "manager", log))
+		if err != nil {
+			return err
+		}
+		log.Info("manager is serving", "addr", m.Addr)
+		return m.Run(c.Context())
+	}
+	return c
+}
+
+// runsNode makes the noun `node` also the command that runs one.
+func (e *env) runsNode(c *cobra.Command) {
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "node", "log")
+	c.Example = `  hemera node --join "$TOKEN" --listen 10.1.0.2 --disk /disk1 --disk /disk2
+  hemera node ls`
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return &usageError{fmt.Errorf("node has no command %q; it has ls, status, set, and runs a node without one", args[0])}
+		}
+		l, log, err := e.settings(c)
+		if err != nil {
+			return err
+		}
+		var disks []hemera.AttachDisk
+		for _, d := range l.Node.Disks {
+			path, space := d, ""
+			if i := lastEqual(d); i > 0 {
+				path, space = d[:i], d[i+1:]
+			}
+			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
+		}
+		if err := os.MkdirAll(l.Data, 0o700); err != nil {
+			return err
+		}
+		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
+			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
+			Disks: disks, Join: l.Node.Join, Version: version, Log: log,
+		})
+		if err != nil {
+			return err
+		}
+		go func() {
+			select {
+			case <-n.Joined():
+				log.Info("node is serving", "addr", n.Addr, "node", n.ID())
+			case <-c.Context().Done():
+			}
+		}()
+		return n.Run(c.Context())
+	}
+}
+
+func lastEqual(s string) int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '=' {
+			return i
+		}
+	}
+	return -1
+}
