@@ -36,6 +36,9 @@ type Joiner interface {
 // Renewer is the manager's control port as a node sees it; *rpc.Client is one.
 type Renewer interface {
 	Renew(ctx context.Context, request []byte) (chain []byte, err error)
+	// Reconnect makes later calls show the newest certificate; connections that were made before
+	// would be refused when the old one expires.
+	Reconnect()
 }
 
 // LoadCredentials reads what Enrol stored. NotFound when the node has not joined yet.
@@ -157,6 +160,7 @@ func (c *Credentials) Renew(ctx context.Context, manager Renewer) error {
 		return err
 	}
 	c.current.Store(&b)
+	manager.Reconnect()
 	return nil
 }
 

@@ -8,8 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"hemera"
 	"hemera/errs"
@@ -210,6 +213,56 @@ func TestKernelOwners(t *testing.T) {
 				t.Errorf("%s %s: a closed client's connection still has owner %d, %v", name, at, uid, err)
 			}
 		}
+	}
+}
+
+// TestKernelOwnersOfAnotherUser makes a socket as another user (sockets belong to the thread's
+// fsuid), which takes root.
+func TestKernelOwnersOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const other = 54321
+	to := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: l.Addr().(*net.TCPAddr).Port}
+	runtime.LockOSThread()
+	_, failed := unix.SetfsuidRetUid(other)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Connect(fd, to)
+	}
+	_, restored := unix.SetfsuidRetUid(0)
+	runtime.UnlockOSThread()
+	if err := errors.Join(failed, err, restored); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	served, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close()
+	peer := Peer{Remote: served.RemoteAddr().(*net.TCPAddr).AddrPort(), Local: served.LocalAddr().(*net.TCPAddr).AddrPort()}
+	for name, way := range map[string]Owners{"netlink": diag{}, "proc": procNet{"/proc/net"}} {
+		uid, err := way.Owner(unmap(served.RemoteAddr()), unmap(served.LocalAddr()))
+		if errors.Is(err, errs.Unsupported) {
+			t.Logf("%s: %v", name, err)
+			continue
+		}
+		if err != nil || uid != other {
+			t.Errorf("%s: uid %d, %v; want %d", name, uid, err, other)
+		}
+	}
+	offer, err := NewManagerPolicy(nil).Offer(peer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, _, err := offer[0].Begin(peer).Step([]byte("unix\x00root\x00")); who != nil || !errors.Is(err, errs.Unauthenticated) {
+		t.Errorf("uid %d claims root: %+v, %v", other, who, err)
 	}
 }
 

@@ -151,6 +151,8 @@ type inProcess struct {
 	asked  chan struct{}
 }
 
+func (p *inProcess) Reconnect() {}
+
 func (p *inProcess) Renew(ctx context.Context, request []byte) ([]byte, error) {
 	if p.asked != nil {
 		p.asked <- struct{}{}

@@ -21,10 +21,10 @@ var units = []struct {
 
 // ParseBytes reads a size; a fraction ("1.5GiB") must come out whole.
 func ParseBytes(text string) (Bytes, error) {
-	number, unit := strings.TrimSpace(text), int64(1)
+	number, unit := strings.Trim(text, " "), int64(1)
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(number, u.name); ok {
-			number, unit = strings.TrimSpace(rest), u.size
+			number, unit = strings.TrimRight(rest, " "), u.size
 			break
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hemera"
 	"hemera/errs"
 )
 
@@ -285,7 +286,7 @@ func FuzzParseBytes(f *testing.F) {
 	})
 }
 
-var sizeForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]{1,9})?)\s*(|[kKMGTP]B|[KMGTP]iB|B)\s*$`)
+var sizeForm = regexp.MustCompile(`^ *([0-9]+(?:\.[0-9]{1,9})?) *(|[kKMGTP]B|[KMGTP]iB|B) *$`)
 
 // slowBytes is the same rule in rational numbers.
 func slowBytes(text string) (*big.Rat, bool) {
@@ -302,4 +303,24 @@ func slowBytes(text string) (*big.Rat, bool) {
 		size.Mul(size, big.NewRat(base, 1))
 	}
 	return size, size.IsInt() && size.Num().IsInt64()
+}
+
+func TestSpacePolicy(t *testing.T) {
+	l, err := Load(Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Space.Policy("default")
+	if err != nil || p != (hemera.Policy{Space: "default", Layout: hemera.Replica(2), Checksum: hemera.Adler32, PiecesMin: 1, Sync: true}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, layout := range []string{"plain", "replica"} {
+		m, err := Load(sources(t, "", nil, "--space-layout", layout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := m.Space.Policy("x"); err != nil || p.Layout.Kind.String() != layout {
+			t.Errorf("%s became %+v, %v", layout, p, err)
+		}
+	}
 }

@@ -36,16 +36,16 @@ type ClientOptions struct {
 // is a node's way to certificates. It connects at the first call, again after each loss, and goes
 // on to the next address when one does not answer. Safe for concurrent use.
 type Client struct {
-	options   ClientOptions
-	transport *http.Transport
-	codec     connect.Codec
-	calls     calls
-	addrs     string
-	next      atomic.Uint64 // index of the address to try first
+	options ClientOptions
+	codec   connect.Codec
+	addrs   string
+	next    atomic.Uint64 // index of the address to try first
+	current atomic.Pointer[session]
 }
 
-// calls holds one typed caller a method.
-type calls struct {
+// session is a set of connections, and one typed caller a method.
+type session struct {
+	transport   *http.Transport
 	register    *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
 	heartbeat   *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
 	exchange    *connect.Client[exchangeRequest, exchangeReply]
@@ -79,24 +79,33 @@ func Dial(o ClientOptions) (*Client, error) {
 	o.TLS = o.TLS.Clone()
 	o.TLS.NextProtos = []string{"h2"}
 	client := &Client{options: o, codec: c, addrs: strings.Join(o.Addrs, ",")}
-	client.transport = &http.Transport{
-		DialTLSContext:      client.dial,
-		ForceAttemptHTTP2:   true,
-		IdleConnTimeout:     2 * time.Minute,
-		TLSHandshakeTimeout: dialTimeout,
+	client.Reconnect()
+	return client, nil
+}
+
+// Reconnect makes later calls use new connections, which show the newest certificate. Calls under
+// way keep theirs, which close when they have been idle for a while.
+func (c *Client) Reconnect() {
+	transport := &http.Transport{
+		DialTLSContext:    c.dial,
+		ForceAttemptHTTP2: true,
+		IdleConnTimeout:   time.Minute,
 		HTTP2: &http.HTTP2Config{
 			// A manager whose machine is gone is noticed within ten seconds.
 			SendPingTimeout: 5 * time.Second,
 			PingTimeout:     5 * time.Second,
 		},
 	}
-	client.connect()
-	return client, nil
+	old := c.current.Swap(c.session(transport))
+	if old != nil {
+		old.transport.CloseIdleConnections()
+	}
 }
 
-func (c *Client) connect() {
-	h := &http.Client{Transport: c.transport}
-	c.calls = calls{
+func (c *Client) session(transport *http.Transport) *session {
+	h := &http.Client{Transport: transport}
+	return &session{
+		transport:   transport,
 		register:    caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
 		heartbeat:   caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
 		exchange:    caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
@@ -157,12 +166,9 @@ func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	return secure, nil
 }
 
-// Drop closes idle connections; the next call connects anew, with the newest certificate.
-func (c *Client) Drop() { c.transport.CloseIdleConnections() }
-
 // Close ends the client's connections. Calls under way are not waited for.
 func (c *Client) Close() error {
-	c.transport.CloseIdleConnections()
+	c.current.Load().transport.CloseIdleConnections()
 	return nil
 }
 
@@ -179,10 +185,8 @@ func call[Req, Res any](ctx context.Context, c *Client, to *connect.Client[Req, 
 	}
 	response, err := to.CallUnary(ctx, request)
 	if err != nil {
-		if ctx.Err() == nil && kindOf(err) == errs.Unavailable {
-			c.Drop()
-		}
-		return new(Res), fromWire(c.codec, err, strings.TrimPrefix(request.Spec().Procedure, Path), c.addrs)
+		method := strings.TrimPrefix(request.Spec().Procedure, Path)
+		return new(Res), fromWire(ctx, c.codec, err, method+" at "+c.addrs)
 	}
 	return response.Msg, nil
 }

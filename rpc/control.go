@@ -14,85 +14,85 @@ var (
 
 // Register implements hemera.Control.
 func (c *Client) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
-	r, err := call(ctx, c, c.calls.register, callTimeout, &hello)
+	r, err := call(ctx, c, c.current.Load().register, callTimeout, &hello)
 	return *r, err
 }
 
 // Heartbeat implements hemera.Control.
 func (c *Client) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
-	r, err := call(ctx, c, c.calls.heartbeat, callTimeout, &heartbeatRequest{node, epoch, report})
+	r, err := call(ctx, c, c.current.Load().heartbeat, callTimeout, &heartbeatRequest{node, epoch, report})
 	return *r, err
 }
 
 // Exchange implements hemera.Control.
 func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
-	r, err := call(ctx, c, c.calls.exchange, exchangeTimeout, &exchangeRequest{node, epoch, results})
+	r, err := call(ctx, c, c.current.Load().exchange, exchangeTimeout, &exchangeRequest{node, epoch, results})
 	return r.Orders, err
 }
 
 // Commit implements hemera.Control.
 func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error) {
-	entry, err := call(ctx, c, c.calls.commit, callTimeout, &r)
+	entry, err := call(ctx, c, c.current.Load().commit, callTimeout, &r)
 	return *entry, err
 }
 
 // Abort implements hemera.Control.
 func (c *Client) Abort(ctx context.Context, token string) error {
-	_, err := call(ctx, c, c.calls.abort, callTimeout, &abortRequest{token})
+	_, err := call(ctx, c, c.current.Load().abort, callTimeout, &abortRequest{token})
 	return err
 }
 
 // Replace implements hemera.Control.
 func (c *Client) Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error) {
-	r, err := call(ctx, c, c.calls.replace, callTimeout, &replaceRequest{token, failed})
+	r, err := call(ctx, c, c.current.Load().replace, callTimeout, &replaceRequest{token, failed})
 	return *r, err
 }
 
 // Resolve implements hemera.Control.
 func (c *Client) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
-	r, err := call(ctx, c, c.calls.resolve, callTimeout, &resolveRequest{id})
+	r, err := call(ctx, c, c.current.Load().resolve, callTimeout, &resolveRequest{id})
 	return r.Entry, r.Path, err
 }
 
 // SetMode implements hemera.Attributes.
 func (c *Client) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
-	_, err := call(ctx, c, c.calls.setMode, callTimeout, &modeRequest{who, path, mode})
+	_, err := call(ctx, c, c.current.Load().setMode, callTimeout, &modeRequest{who, path, mode})
 	return err
 }
 
 // SetOwner implements hemera.Attributes.
 func (c *Client) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
-	_, err := call(ctx, c, c.calls.setOwner, callTimeout, &ownerRequest{who, path, uid, gid})
+	_, err := call(ctx, c, c.current.Load().setOwner, callTimeout, &ownerRequest{who, path, uid, gid})
 	return err
 }
 
 // SetTimes implements hemera.Attributes.
 func (c *Client) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
-	_, err := call(ctx, c, c.calls.setTimes, callTimeout, &timesRequest{who, path, mtime})
+	_, err := call(ctx, c, c.current.Load().setTimes, callTimeout, &timesRequest{who, path, mtime})
 	return err
 }
 
 // SetXattr implements hemera.Attributes.
 func (c *Client) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
-	_, err := call(ctx, c, c.calls.setXattr, callTimeout, &setXattrRequest{who, path, name, value, createOnly})
+	_, err := call(ctx, c, c.current.Load().setXattr, callTimeout, &setXattrRequest{who, path, name, value, createOnly})
 	return err
 }
 
 // RemoveXattr implements hemera.Attributes.
 func (c *Client) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
-	_, err := call(ctx, c, c.calls.removeXattr, callTimeout, &removeXattrRequest{who, path, name})
+	_, err := call(ctx, c, c.current.Load().removeXattr, callTimeout, &removeXattrRequest{who, path, name})
 	return err
 }
 
 // Join shows the manager a join token's secret and returns the certificate chain (PEM) for the
 // request (PKCS #10, DER). The client needs no certificate of its own for it.
 func (c *Client) Join(ctx context.Context, secret string, request []byte) ([]byte, error) {
-	r, err := call(ctx, c, c.calls.join, callTimeout, &joinRequest{secret, request})
+	r, err := call(ctx, c, c.current.Load().join, callTimeout, &joinRequest{secret, request})
 	return r.Chain, err
 }
 
 // Renew returns the node's next certificate chain (PEM) for the request (PKCS #10, DER).
 func (c *Client) Renew(ctx context.Context, request []byte) ([]byte, error) {
-	r, err := call(ctx, c, c.calls.renew, callTimeout, &renewRequest{request})
+	r, err := call(ctx, c, c.current.Load().renew, callTimeout, &renewRequest{request})
 	return r.Chain, err
 }

@@ -54,7 +54,7 @@ func clip(s string) string {
 }
 
 // fromWire is the error of a call that failed: the server's own, or what happened on the way.
-func fromWire(c connect.Codec, err error, procedure, addrs string) error {
+func fromWire(ctx context.Context, c connect.Codec, err error, subject string) error {
 	var wire *connect.Error
 	if errors.As(err, &wire) {
 		if b, bad := base64.RawURLEncoding.DecodeString(wire.Meta().Get(headerError)); bad == nil && len(b) > 0 {
@@ -65,7 +65,10 @@ func fromWire(c connect.Codec, err error, procedure, addrs string) error {
 		}
 	}
 	kind := kindOf(err)
-	lost := &errs.Error{Kind: kind, Op: "rpc." + procedure, Subject: addrs, Cause: err}
+	if kind == errs.Cancelled && ctx.Err() == nil {
+		kind = errs.Unavailable // the connection was, not the caller
+	}
+	lost := &errs.Error{Kind: kind, Op: "rpc", Subject: subject, Cause: err}
 	if kind == errs.Unavailable {
 		lost.Remedy = "check that the manager runs and that its control port can be reached from here"
 	}

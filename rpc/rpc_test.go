@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"reflect"
 	"strings"
 	"sync"
@@ -21,17 +19,19 @@ import (
 	"hemera"
 	"hemera/auth"
 	"hemera/errs"
+	"hemera/link"
 	"hemera/rpc"
 )
 
 // recorder is a manager that answers what it is told and remembers what it was asked.
 type recorder struct {
-	mu     sync.Mutex
-	calls  []any
-	traces []string
-	reply  any
-	err    error
-	block  chan struct{} // Exchange waits for it, if set
+	mu      sync.Mutex
+	calls   []any
+	traces  []string
+	reply   any
+	err     error
+	block   chan struct{} // Exchange waits for it, if set
+	waiting chan struct{} // Exchange says here that it waits, if set
 }
 
 func record[T any](ctx context.Context, r *recorder, call ...any) (T, error) {
@@ -52,6 +52,9 @@ func (r *recorder) Heartbeat(ctx context.Context, n hemera.NodeID, e uint64, rep
 }
 
 func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+	if r.waiting != nil {
+		r.waiting <- struct{}{}
+	}
 	if r.block != nil {
 		select {
 		case <-r.block:
@@ -115,7 +118,7 @@ type cluster struct {
 	authority *auth.Authority
 	manager   *recorder
 	addr      string
-	server    *http.Server
+	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
 }
 
@@ -143,22 +146,23 @@ func (c *cluster) listen(t testing.TB, addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := link.Listen(context.Background(), addr, link.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.addr = l.Addr().String()
+	mux := link.NewMux(l, link.MuxOptions{Log: log})
+	secure := mux.Listener(link.TLS)
 	server := rpc.NewHTTPServer(handler, c.authority.ServerTLS(), log)
-	c.server = server
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.ServeTLS(l, "", "")
-	}()
-	t.Cleanup(func() {
+	var running sync.WaitGroup
+	running.Go(func() { _ = mux.Serve() })
+	running.Go(func() { _ = server.ServeTLS(secure, "", "") })
+	c.stop = func() {
+		mux.Close()
 		server.Close()
-		<-done
-	})
+		running.Wait()
+	}
+	t.Cleanup(c.stop)
 }
 
 func (c *cluster) token(t testing.TB, once bool) auth.Token {

@@ -9,6 +9,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -177,7 +179,8 @@ func TestTokensThatAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		go func() { _ = http.Serve(l, http.NotFoundHandler()) }()
+		server := &http.Server{Handler: http.NotFoundHandler(), ErrorLog: log.New(io.Discard, "", 0)}
+		go func() { _ = server.Serve(l) }()
 		token := c.token(t, false)
 		_, err = auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), l.Addr().String()))
 		refused(t, err, errs.Unauthenticated, "certificate")
@@ -202,6 +205,14 @@ func TestRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.clock.Store(int64(300 * 24 * time.Hour / time.Second))
+	// A long poll keeps the old connection busy while the certificate is replaced.
+	c.manager.block, c.manager.waiting = make(chan struct{}), make(chan struct{})
+	polled := make(chan error, 1)
+	go func() {
+		_, err := client.Exchange(context.Background(), creds.Node(), 1, nil)
+		polled <- err
+	}()
+	<-c.manager.waiting
 	if err := creds.Renew(context.Background(), client); err != nil {
 		t.Fatal(err)
 	}
@@ -214,9 +225,12 @@ func TestRenewal(t *testing.T) {
 	}
 	c.clock.Store(int64(400 * 24 * time.Hour / time.Second)) // the old one has expired
 	node := creds.Node()
-	fresh := dial(t, creds.TLS(), c.addr)
-	if _, err := fresh.Heartbeat(context.Background(), node, 1, hemera.NodeReport{}); err != nil {
+	if _, err := client.Heartbeat(context.Background(), node, 1, hemera.NodeReport{}); err != nil {
 		t.Errorf("the renewed node %d: %v", node, err)
+	}
+	close(c.manager.block)
+	if err := <-polled; err != nil {
+		t.Errorf("the call that was under way: %v", err)
 	}
 }
 
@@ -233,7 +247,7 @@ func TestFailOverAndReconnect(t *testing.T) {
 	if err := client.Abort(ctx, "first address is down"); err != nil {
 		t.Fatal(err)
 	}
-	c.server.Close()
+	c.stop()
 	err = client.Abort(ctx, "all are down")
 	if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("no manager: %v, want Unavailable with a remedy", err)
@@ -263,7 +277,7 @@ func TestDeadlinesReachTheManager(t *testing.T) {
 		_, err := client.Exchange(context.Background(), creds.Node(), 1, nil)
 		done <- err
 	}()
-	c.manager.block <- struct{}{}
+	close(c.manager.block)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
