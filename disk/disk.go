@@ -70,9 +70,18 @@ type Disk struct {
 	gauge   gauge
 	count   counter
 
+	// names of one piece change under its stripe; a stripe is taken before mu.
+	stripes [64]sync.Mutex
+
 	mu      sync.Mutex
 	writers map[hemera.PieceID]*writer
 	closed  bool
+}
+
+// stripe is the lock under which the piece's files are made, moved and removed.
+func (d *Disk) stripe(id hemera.PieceID) *sync.Mutex {
+	h := uint64(id.File)*31 + uint64(id.Gen)*7 + uint64(id.Index)
+	return &d.stripes[h%uint64(len(d.stripes))]
 }
 
 var _ Store = (*Disk)(nil)
@@ -122,21 +131,32 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	if err := d.refuseSealed(op, id); err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
-	}
-	if old := d.writers[id]; old != nil {
-		old.fenced.Store(true)
-		delete(d.writers, id)
-	}
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
+	d.fence(id)
 	w, err := newWriter(d, id, o)
 	if err != nil {
 		return nil, d.failed(err, op, id)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		w.fenced.Store(true)
+		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
+	}
 	d.writers[id] = w
 	return w, nil
+}
+
+// fence takes the piece from the Writer that has it. The caller holds the stripe.
+func (d *Disk) fence(id hemera.PieceID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.writers[id]; w != nil {
+		w.fenced.Store(true)
+		delete(d.writers, id)
+	}
 }
 
 // refuseSealed is Exists if the piece is sealed. What has a sealed piece's name and no valid footer
@@ -173,13 +193,11 @@ func (d *Disk) Open(id hemera.PieceID) (Reader, error) {
 // there again.
 func (d *Disk) Remove(id hemera.PieceID) error {
 	const op = "disk.Remove"
-	d.mu.Lock()
-	if w := d.writers[id]; w != nil {
-		w.fenced.Store(true)
-		delete(d.writers, id)
-	}
+	stripe := d.stripe(id)
+	stripe.Lock()
+	d.fence(id)
 	err := d.removePending(id)
-	d.mu.Unlock()
+	stripe.Unlock()
 	if err != nil {
 		return d.failed(err, op, id)
 	}
@@ -201,6 +219,10 @@ func (d *Disk) removePending(id hemera.PieceID) error {
 // Readers go on.
 func (d *Disk) Close() error {
 	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
 	d.closed = true
 	writers := d.writers
 	d.writers = map[hemera.PieceID]*writer{}

@@ -51,8 +51,8 @@ func (d *Disk) recover() error {
 	return nil
 }
 
-// whole reports whether a pending file is a sealed piece with nothing but good pages, and makes its
-// content durable if so.
+// whole reports whether a pending file is a sealed piece with nothing but good pages, and makes it
+// durable if so: from now on it counts.
 func (d *Disk) whole(id hemera.PieceID) (bool, error) {
 	p, err := loadPiece(d, d.pendingPath(id))
 	if errors.Is(err, errs.Corrupt) {
@@ -66,7 +66,10 @@ func (d *Disk) whole(id hemera.PieceID) (bool, error) {
 	if err != nil || len(bad) > 0 || p.stat.ID != id {
 		return false, err
 	}
-	return true, p.file.Sync()
+	if err := p.file.Sync(); err != nil {
+		return false, err
+	}
+	return true, d.fs.SyncDir(d.pendingDir())
 }
 
 // Scan lists sealed pieces. Pieces whose footer does not check are left out: to the cluster they
@@ -146,9 +149,13 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 }
 
 func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, error) {
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.writers[id] != nil {
+	busy := d.writers[id] != nil
+	d.mu.Unlock()
+	if busy {
 		return false, nil
 	}
 	name = d.pendingDir() + "/" + name

@@ -95,6 +95,7 @@ func (p *piece) readAt(b []byte, off int64) error {
 }
 
 func (p *piece) forget(off, n int64) {
+	p.windows.drop(off, n) // mapped pages are not forgotten
 	if p.hint != nil {
 		p.hint.Forget(off, n)
 	}

@@ -35,6 +35,13 @@ func (a *readAhead) reading(p *piece, off, n int64) {
 	}
 }
 
+// sequential reports whether the handle has been reading in order.
+func (a *readAhead) sequential() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.run >= aheadAfter
+}
+
 // step notes a read and returns the range to read ahead, if any.
 func (a *readAhead) step(off, n, size int64) (from, to int64) {
 	a.mu.Lock()

@@ -43,7 +43,7 @@ func (r *reader) Verified(off, n int64) (*os.File, bool) {
 		return nil, false
 	}
 	r.ahead.reading(r.piece, off, n)
-	return r.piece.windows.verified(off, n)
+	return r.piece.windows.verified(off, n, r.ahead.sequential())
 }
 
 // Verify reads every page and returns the offsets of bad ones. Its error is of the device; bad

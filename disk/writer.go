@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -42,12 +43,16 @@ type writer struct {
 	begun   int64 // offset where the next writeback begins
 }
 
-// newWriter makes the pending file, over one that may be there. The caller holds disk.mu.
+// newWriter makes the pending file, over one that may be there. The caller holds the stripe.
 func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
-	if err := d.removePending(id); err != nil {
-		return nil, err
+	const flag = os.O_RDWR | os.O_CREATE | os.O_EXCL
+	f, err := d.fs.Open(d.pendingPath(id), flag)
+	if errors.Is(err, fs.ErrExist) {
+		if err := d.removePending(id); err != nil {
+			return nil, err
+		}
+		f, err = d.fs.Open(d.pendingPath(id), flag)
 	}
-	f, err := d.fs.Open(d.pendingPath(id), os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}
@@ -262,13 +267,19 @@ func (w *writer) end(op string, last func() error) error {
 func (w *writer) close(last func() error) error {
 	w.done = true
 	d := w.disk
+	stripe := d.stripe(w.id)
+	stripe.Lock()
 	d.mu.Lock()
-	var err error
-	if d.writers[w.id] == w {
+	mine := d.writers[w.id] == w
+	if mine {
 		delete(d.writers, w.id)
-		err = last()
 	}
 	d.mu.Unlock()
+	var err error
+	if mine {
+		err = last()
+	}
+	stripe.Unlock()
 	d.gauge.opened(&d.gauge.writeOpens, -1)
 	return errors.Join(err, w.file.Close(), w.side.close())
 }

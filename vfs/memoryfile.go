@@ -1,0 +1,135 @@
+package vfs
+
+import (
+	"io"
+	"io/fs"
+	"slices"
+	"sync/atomic"
+	"syscall"
+)
+
+// memoryFile is one open of a file in memory.
+type memoryFile struct {
+	fs       *Memory
+	node     *node
+	name     string
+	epoch    int
+	writable bool
+	closed   atomic.Bool
+}
+
+// alive is called with fs.mu held.
+func (f *memoryFile) alive(op string) error {
+	if f.closed.Load() {
+		return pathError(op, f.name, fs.ErrClosed)
+	}
+	if f.epoch != f.fs.epoch {
+		return pathError(op, f.name, syscall.EIO)
+	}
+	return nil
+}
+
+func (f *memoryFile) changeable(op string) error {
+	if err := f.alive(op); err != nil {
+		return err
+	}
+	if !f.writable {
+		return pathError(op, f.name, syscall.EBADF)
+	}
+	return nil
+}
+
+func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.alive("read"); err != nil {
+		return 0, err
+	}
+	if off < 0 {
+		return 0, pathError("read", f.name, syscall.EINVAL)
+	}
+	if off >= int64(len(f.node.data)) {
+		if len(p) == 0 {
+			return 0, nil
+		}
+		return 0, io.EOF
+	}
+	n := copy(p, f.node.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.changeable("write"); err != nil {
+		return 0, err
+	}
+	if off < 0 {
+		return 0, pathError("write", f.name, syscall.EINVAL)
+	}
+	if end := off + int64(len(p)); end > int64(len(f.node.data)) {
+		if err := f.resize(end); err != nil {
+			return 0, err
+		}
+	}
+	f.node.modified = f.fs.now()
+	return copy(f.node.data[off:], p), nil
+}
+
+func (f *memoryFile) Truncate(size int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.changeable("truncate"); err != nil {
+		return err
+	}
+	if size < 0 {
+		return pathError("truncate", f.name, syscall.EINVAL)
+	}
+	f.node.modified = f.fs.now()
+	return f.resize(size)
+}
+
+// resize is called with fs.mu held. Unlike on a device, holes take room.
+func (f *memoryFile) resize(size int64) error {
+	d := f.node.data
+	more := room(int(size)) - room(len(d))
+	if f.fs.size > 0 && f.fs.used+more > f.fs.size {
+		return pathError("write", f.name, syscall.ENOSPC)
+	}
+	if size > 1<<40 {
+		return pathError("write", f.name, syscall.EFBIG)
+	}
+	f.fs.used += more
+	if n := int(size) - len(d); n > 0 {
+		d = slices.Grow(d, n)
+		clear(d[len(d) : len(d)+n])
+	}
+	f.node.data = d[:size]
+	return nil
+}
+
+func (f *memoryFile) Size() (int64, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return int64(len(f.node.data)), f.alive("size")
+}
+
+func (f *memoryFile) Sync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.alive("sync"); err != nil {
+		return err
+	}
+	f.node.synced = slices.Clone(f.node.data)
+	return nil
+}
+
+func (f *memoryFile) Close() error {
+	if f.closed.Swap(true) {
+		return pathError("close", f.name, fs.ErrClosed)
+	}
+	return nil
+}
