@@ -219,6 +219,10 @@ func (d *Disk) removePending(id hemera.PieceID) error {
 // Readers go on.
 func (d *Disk) Close() error {
 	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
 	d.closed = true
 	writers := d.writers
 	d.writers = map[hemera.PieceID]*writer{}

@@ -51,8 +51,8 @@ func (d *Disk) recover() error {
 	return nil
 }
 
-// whole reports whether a pending file is a sealed piece with nothing but good pages, and makes its
-// content durable if so.
+// whole reports whether a pending file is a sealed piece with nothing but good pages, and makes it
+// durable if so: from now on it counts.
 func (d *Disk) whole(id hemera.PieceID) (bool, error) {
 	p, err := loadPiece(d, d.pendingPath(id))
 	if errors.Is(err, errs.Corrupt) {
@@ -66,7 +66,10 @@ func (d *Disk) whole(id hemera.PieceID) (bool, error) {
 	if err != nil || len(bad) > 0 || p.stat.ID != id {
 		return false, err
 	}
-	return true, p.file.Sync()
+	if err := p.file.Sync(); err != nil {
+		return false, err
+	}
+	return true, d.fs.SyncDir(d.pendingDir())
 }
 
 // Scan lists sealed pieces. Pieces whose footer does not check are left out: to the cluster they
