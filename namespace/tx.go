@@ -39,7 +39,7 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 		return v, nil
 	}
 	for {
-		mark := t.n.cache.writes(k)
+		count := t.n.cache.writes(k)
 		value, seq, ok := t.n.cache.get(k)
 		if ok {
 			t.touched = max(t.touched, seq)
@@ -55,11 +55,13 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 		if v != nil {
 			kept = v
 		}
-		if t.n.cache.fill(k, kept, size, seq, mark) {
+		if t.n.cache.fill(k, kept, size, seq, count) {
 			t.touched = max(t.touched, seq)
 			return v, nil
 		}
-		t.n.barrier(t)
+		if err := t.n.barrier(t); err != nil {
+			return nil, err
+		}
 	}
 }
 

@@ -49,12 +49,13 @@ func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, err
 	return t.touched, err
 }
 
-// barrier waits until the change that is being enqueued is visible.
-func (n *Namespace) barrier(t *tx) {
+// barrier waits until the change that is being enqueued is visible; it fails when it never will be.
+func (n *Namespace) barrier(t *tx) error {
 	if !t.locked {
 		n.mu.Lock()
-		n.mu.Unlock() //nolint:staticcheck // the wait is the point
+		defer n.mu.Unlock()
 	}
+	return n.alive()
 }
 
 // update runs a change: all that fn did in t becomes one batch, or nothing if fn fails. It returns
@@ -201,7 +202,7 @@ func (n *Namespace) wait(ctx context.Context, ticket kv.Ticket) error {
 	}
 }
 
-// outside is the number of the newest batch that someone may have seen who read the store itself.
+// outside waits for all that someone may have seen who read the store itself.
 func (n *Namespace) outside(ctx context.Context) error { return n.settled(ctx, n.lastSeq()) }
 
 func refuse(kind errs.Kind, op, subject, format string, args ...any) error {
