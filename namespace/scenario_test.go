@@ -176,7 +176,9 @@ func (s *stage) reading() map[string]func(args) error {
 		},
 		"resolve": func(a args) error {
 			_, path, err := s.n.Resolve(s.ctx, hemera.FileID(a.number("fid", 0)))
-			s.say("%s", path)
+			if err == nil {
+				s.say("%s", path)
+			}
 			return err
 		},
 		"disk": func(a args) error {
