@@ -200,7 +200,7 @@ func TestResolveSeesOnePicture(t *testing.T) {
 	e := put(t, n, alice(), "/x", 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for range 2000 {
+		for range 500 {
 			if err := errors.Join(n.Rename(t.Context(), alice(), "/x", "/a/y"), n.Rename(t.Context(), alice(), "/a/y", "/x")); err != nil {
 				t.Error(err)
 				return
@@ -209,7 +209,7 @@ func TestResolveSeesOnePicture(t *testing.T) {
 	})
 	for range 4 {
 		wg.Go(func() {
-			for range 4000 {
+			for range 1000 {
 				if _, path, err := n.Resolve(t.Context(), e.ID); err != nil || path != "/x" && path != "/a/y" {
 					t.Errorf("resolve: %q, %v", path, err)
 					return

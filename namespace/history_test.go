@@ -246,7 +246,7 @@ func (h *history) forget(disk hemera.DiskID) {
 // TestConcurrentHistoryWithPowerCut has many goroutines change one small tree at once, cuts the
 // power in the middle, and requires that everything acknowledged by then is there, whole.
 func TestConcurrentHistoryWithPowerCut(t *testing.T) {
-	const goroutines, rounds = 16, 60
+	const goroutines, rounds = 16, 40
 	m := newMachine(t, 64<<10)
 	var mu sync.Mutex
 	acked := make(map[string]int64) // files no other goroutine touches

@@ -22,10 +22,12 @@ func short(e *hemera.Entry) bool {
 	return e.Kind == hemera.KindFile && e.Size > 0 && len(e.Pieces) < int(e.Layout.Pieces)
 }
 
-func (t *tx) indexShort(e *hemera.Entry) {
-	if short(e) {
+// indexShort keeps the index of incomplete files; old is what e replaces, nil if it is new.
+func (t *tx) indexShort(old, e *hemera.Entry) {
+	switch {
+	case short(e):
 		t.mark(idKey(tabShort, e.ID))
-	} else {
+	case old != nil && short(old):
 		t.remove(idKey(tabShort, e.ID))
 	}
 }
@@ -115,7 +117,7 @@ func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera
 			}
 		}
 		t.putEntry(&e)
-		t.indexShort(&e)
+		t.indexShort(now, &e)
 		t.event(hemera.Event{Kind: hemera.EventPieces, File: id, Path: path + "/" + e.Name, Bytes: e.Size})
 		return nil
 	})
@@ -144,7 +146,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 
 func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	k := unlinkedKey(disk, p)
-	if c, ok := t.changes[string(k)]; ok {
+	if c, ok := t.changed(k); ok {
 		return c.value != nil, nil
 	}
 	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 {

@@ -20,7 +20,9 @@ type tx struct {
 	touched uint64
 	locked  bool // mu is held
 
+	under   map[string]change // of the changes before it in its group
 	changes map[string]change
+	bytes   int
 	order   []string // keys of changes as they were first changed
 	events  []hemera.Event
 	// unlinked is how many more pieces wait for their removal.
@@ -34,7 +36,7 @@ type change struct {
 
 // fetch returns the record at the key, nil when there is none.
 func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, error) {
-	if c, ok := t.changes[string(k)]; ok {
+	if c, ok := t.changed(k); ok {
 		v, _ := c.value.(*T)
 		return v, nil
 	}
@@ -63,6 +65,15 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 			return nil, err
 		}
 	}
+}
+
+// changed is what the operation, or one before it in its group, did to the key.
+func (t *tx) changed(k []byte) (change, bool) {
+	c, ok := t.changes[string(k)]
+	if !ok {
+		c, ok = t.under[string(k)]
+	}
+	return c, ok
 }
 
 func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, int, error) {
@@ -148,7 +159,9 @@ func (t *tx) set(k []byte, value any, raw []byte) {
 	name := string(k)
 	if _, ok := t.changes[name]; !ok {
 		t.order = append(t.order, name)
+		t.bytes += len(k)
 	}
+	t.bytes += len(raw) - len(t.changes[name].raw)
 	t.changes[name] = change{value, raw}
 }
 
