@@ -22,7 +22,10 @@ func benched(b *testing.B) *namespace.Namespace {
 		_ = s.Close()
 	})
 	parallel(b, 100, 100, func(i int) error {
-		_, err := n.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/d%d", i), 0o755, true)
+		if _, err := n.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/d%d", i), 0o755, true); err != nil {
+			return err
+		}
+		_, err := n.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/n%d", i), 0o755, true)
 		return err
 	})
 	return n
@@ -56,12 +59,15 @@ func parallel(b *testing.B, goroutines, count int, fn func(i int) error) {
 
 func filePath(i int) string { return fmt.Sprintf("/bench/d%d/f%d", i%100, i) }
 
-func create(b *testing.B, n *namespace.Namespace, i int) error {
-	p, err := n.Prepare(b.Context(), alice(), hemera.OpenRequest{Path: filePath(i), Access: hemera.AccessCreate, Mode: 0o644})
+// newPath is in other directories, so that those of filePath keep their size.
+func newPath(i int) string { return fmt.Sprintf("/bench/n%d/f%d", i%100, i) }
+
+func create(b *testing.B, n *namespace.Namespace, path string) error {
+	p, err := n.Prepare(b.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644})
 	if err != nil {
 		return err
 	}
-	c := commitOf(p, filePath(i), alice())
+	c := commitOf(p, path, alice())
 	c.Size = 1 << 20
 	_, err = n.Commit(b.Context(), c)
 	return err
@@ -71,16 +77,16 @@ func create(b *testing.B, n *namespace.Namespace, i int) error {
 func BenchmarkNamespace(b *testing.B) {
 	const files = 10_000
 	n := benched(b)
-	parallel(b, 100, files, func(i int) error { return create(b, n, i) })
+	parallel(b, 100, files, func(i int) error { return create(b, n, filePath(i)) })
 	made := atomic.Int64{}
 	made.Store(files)
 	for _, c := range []struct {
 		name string
 		op   func(i int) error
 	}{
-		{"create", func(int) error { return create(b, n, int(made.Add(1))) }},
+		{"create", func(int) error { return create(b, n, newPath(int(made.Add(1)))) }},
 		{"mkdir", func(int) error {
-			_, err := n.Mkdir(b.Context(), alice(), fmt.Sprintf("/bench/d%d/m%d", made.Add(1)%100, made.Load()), 0o755, true)
+			_, err := n.Mkdir(b.Context(), alice(), newPath(int(made.Add(1))), 0o755, true)
 			return err
 		}},
 		{"stat", func(i int) error { _, err := n.Stat(b.Context(), alice(), filePath(i%files)); return err }},

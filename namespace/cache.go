@@ -96,12 +96,12 @@ func (c *cache) put(k []byte, value any, size int, seq uint64) {
 	c.keep(s, k, value, size, seq)
 }
 
-// fill keeps a record read from the store unless the stripe was written since writes was mark.
-func (c *cache) fill(k []byte, value any, size int, seq, mark uint64) bool {
+// fill keeps a record read from the store unless the stripe was written since writes was count.
+func (c *cache) fill(k []byte, value any, size int, seq, count uint64) bool {
 	s := c.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mark%2 != 0 || c.writes(k) != mark {
+	if count%2 != 0 || c.writes(k) != count {
 		return false
 	}
 	c.keep(s, k, value, size, seq)

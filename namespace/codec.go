@@ -184,7 +184,7 @@ func decodeEvent(k, raw []byte) (*hemera.Event, error) {
 	return e, d.end()
 }
 
-// pairOf is two numbers: the metadata variables.
+// encodePair is two numbers: a variable of the namespace.
 func encodePair(a, b uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a), b)
 }

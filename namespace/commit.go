@@ -179,7 +179,7 @@ func (t *tx) commitTo(parent, old, e *hemera.Entry, c Commit) (hemera.Entry, err
 		return hemera.Entry{}, err
 	}
 	t.putEntry(e)
-	t.indexShort(e)
+	t.indexShort(old, e)
 	t.event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return *e, nil
 }

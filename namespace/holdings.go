@@ -22,10 +22,12 @@ func short(e *hemera.Entry) bool {
 	return e.Kind == hemera.KindFile && e.Size > 0 && len(e.Pieces) < int(e.Layout.Pieces)
 }
 
-func (t *tx) indexShort(e *hemera.Entry) {
-	if short(e) {
+// indexShort keeps the index of incomplete files; old is what e replaces, nil if it is new.
+func (t *tx) indexShort(old, e *hemera.Entry) {
+	switch {
+	case short(e):
 		t.mark(idKey(tabShort, e.ID))
-	} else {
+	case old != nil && short(old):
 		t.remove(idKey(tabShort, e.ID))
 	}
 }
@@ -115,7 +117,7 @@ func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera
 			}
 		}
 		t.putEntry(&e)
-		t.indexShort(&e)
+		t.indexShort(now, &e)
 		t.event(hemera.Event{Kind: hemera.EventPieces, File: id, Path: path + "/" + e.Name, Bytes: e.Size})
 		return nil
 	})
@@ -144,7 +146,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 
 func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	k := unlinkedKey(disk, p)
-	if c, ok := t.changes[string(k)]; ok {
+	if c, ok := t.changed(k); ok {
 		return c.value != nil, nil
 	}
 	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 {
@@ -159,29 +161,35 @@ func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 
 // DiskFiles implements Holdings.
 func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
-	lo := pieceKey(disk, from+1, 0)
-	held := func(e *hemera.Entry) bool {
+	x := index{prefix: diskKey(tabDisk, disk), holds: func(e *hemera.Entry) bool {
 		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
-	}
-	return n.indexed(ctx, lo, after(diskKey(tabDisk, disk)), 6, limit, held)
+	}}
+	return n.indexed(ctx, x, from, limit)
 }
 
 // Incomplete implements Holdings.
 func (n *Namespace) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
-	return n.indexed(ctx, idKey(tabShort, from+1), after(key(tabShort)), 2, limit, short)
+	return n.indexed(ctx, index{prefix: key(tabShort), holds: short}, from, limit)
+}
+
+// index is a list of files: keys of a prefix and an id, and what is true of an entry in it.
+type index struct {
+	prefix []byte
+	holds  func(*hemera.Entry) bool
 }
 
 // listMax is the most entries one call lists, so that no caller can make it hold much.
 const listMax = 10_000
 
-// indexed gives the entries an index names, by id; at is where an id is in its keys. Entries that
-// left the index meanwhile are skipped, but never so many that the answer is empty while more follow.
-func (n *Namespace) indexed(ctx context.Context, lo, hi []byte, at, limit int, still func(*hemera.Entry) bool) ([]hemera.Entry, error) {
+// indexed gives the entries an index names, by id. Entries that left the index meanwhile are
+// skipped, but never so many that the answer is empty while more follow.
+func (n *Namespace) indexed(ctx context.Context, x index, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	limit = min(limit, listMax)
 	for {
 		var ids []hemera.FileID
-		err := n.store.Scan(ctx, lo, hi, func(k, _ []byte) bool {
-			id := hemera.FileID(number(k, at))
+		lo := binary.BigEndian.AppendUint64(slices.Clone(x.prefix), uint64(from)+1)
+		err := n.store.Scan(ctx, lo, after(x.prefix), func(k, _ []byte) bool {
+			id := hemera.FileID(number(k, len(x.prefix)))
 			if len(ids) > 0 && ids[len(ids)-1] == id {
 				return true
 			}
@@ -194,15 +202,15 @@ func (n *Namespace) indexed(ctx context.Context, lo, hi []byte, at, limit int, s
 		if err != nil {
 			return nil, errs.Wrap(err, "namespace.List", "")
 		}
-		out, err := n.pick(ctx, ids, still)
-		if err != nil || len(out) > 0 || len(ids) == 0 || limit <= 0 {
+		out, err := n.pick(ctx, ids, x.holds)
+		if err != nil || len(out) > 0 || len(ids) == 0 {
 			return out, err
 		}
-		lo = binary.BigEndian.AppendUint64(slices.Clone(lo[:at]), uint64(ids[len(ids)-1])+1)
+		from = ids[len(ids)-1]
 	}
 }
 
-func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, still func(*hemera.Entry) bool) ([]hemera.Entry, error) {
+func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, holds func(*hemera.Entry) bool) ([]hemera.Entry, error) {
 	var out []hemera.Entry
 	for _, id := range ids {
 		var e *hemera.Entry
@@ -212,7 +220,7 @@ func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, still func(*h
 		}); err != nil {
 			return nil, err
 		}
-		if e != nil && still(e) {
+		if e != nil && holds(e) {
 			out = append(out, *e)
 		}
 	}

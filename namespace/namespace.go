@@ -25,8 +25,9 @@ type Options struct {
 
 // Namespace is the tree over a store, of which it is the one writer.
 //
-// A change checks, applies and enqueues its batch under mu, which takes microseconds, and waits for
-// the disk outside: whoever waits at the same time shares one fsync. A reader takes no lock and sees
+// Changes are made one after the other, in memory, by one goroutine (see lead) that puts those that
+// wait at the same time into one batch; everyone then waits for the disk by himself, and batches
+// share fsyncs. A reader takes no lock and sees
 // either all of a change or nothing (see view); before it answers it waits for the newest batch it
 // saw anything of. After a failed wait the namespace is dead, because nobody knows what the store
 // holds, and only opening it again helps.
@@ -50,7 +51,12 @@ type Namespace struct {
 	idMu             sync.Mutex
 	nextID, reserved atomic.Uint64
 
-	// mu orders changes. Nobody takes idMu while holding it.
+	// queueMu guards the changes that wait for the leader, which runs while there are any.
+	queueMu sync.Mutex
+	queue   []*request
+	leading bool
+
+	// mu is held while changes are made. Nobody takes idMu while holding it.
 	mu sync.Mutex
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64

@@ -49,7 +49,9 @@ func (t *tx) unlink(op, path string, f found) error {
 	} else if err := t.dropPieces(e, e.Pieces); err != nil {
 		return err
 	}
-	t.remove(idKey(tabShort, e.ID))
+	if short(e) {
+		t.remove(idKey(tabShort, e.ID))
+	}
 	t.remove(entryKey(e.Parent, e.Name))
 	t.remove(idKey(tabPlace, e.ID))
 	if err := t.adjust(f.dirs, delta.Negate()); err != nil {

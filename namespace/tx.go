@@ -20,7 +20,9 @@ type tx struct {
 	touched uint64
 	locked  bool // mu is held
 
+	under   map[string]change // of the changes before it in its group
 	changes map[string]change
+	bytes   int
 	order   []string // keys of changes as they were first changed
 	events  []hemera.Event
 	// unlinked is how many more pieces wait for their removal.
@@ -34,12 +36,12 @@ type change struct {
 
 // fetch returns the record at the key, nil when there is none.
 func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, error) {
-	if c, ok := t.changes[string(k)]; ok {
+	if c, ok := t.changed(k); ok {
 		v, _ := c.value.(*T)
 		return v, nil
 	}
 	for {
-		mark := t.n.cache.writes(k)
+		count := t.n.cache.writes(k)
 		value, seq, ok := t.n.cache.get(k)
 		if ok {
 			t.touched = max(t.touched, seq)
@@ -55,12 +57,23 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 		if v != nil {
 			kept = v
 		}
-		if t.n.cache.fill(k, kept, size, seq, mark) {
+		if t.n.cache.fill(k, kept, size, seq, count) {
 			t.touched = max(t.touched, seq)
 			return v, nil
 		}
-		t.n.barrier(t)
+		if err := t.n.barrier(t); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// changed is what the operation, or one before it in its group, did to the key.
+func (t *tx) changed(k []byte) (change, bool) {
+	c, ok := t.changes[string(k)]
+	if !ok {
+		c, ok = t.under[string(k)]
+	}
+	return c, ok
 }
 
 func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, int, error) {
@@ -146,7 +159,9 @@ func (t *tx) set(k []byte, value any, raw []byte) {
 	name := string(k)
 	if _, ok := t.changes[name]; !ok {
 		t.order = append(t.order, name)
+		t.bytes += len(k)
 	}
+	t.bytes += len(raw) - len(t.changes[name].raw)
 	t.changes[name] = change{value, raw}
 }
 

@@ -49,84 +49,42 @@ func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, err
 	return t.touched, err
 }
 
-// barrier waits until the change that is being enqueued is visible.
-func (n *Namespace) barrier(t *tx) {
+// barrier waits until the change that is being enqueued is visible; it fails when it never will be.
+func (n *Namespace) barrier(t *tx) error {
 	if !t.locked {
 		n.mu.Lock()
-		n.mu.Unlock() //nolint:staticcheck // the wait is the point
+		defer n.mu.Unlock()
 	}
+	return n.alive()
 }
 
 // update runs a change: all that fn did in t becomes one batch, or nothing if fn fails. It returns
 // when the batch and everything fn saw is durable.
 func (n *Namespace) update(ctx context.Context, fn func(t *tx) error) error {
 	ticket, seq, err := n.apply(ctx, fn)
+	waitErr := n.settled(ctx, seq)
 	if ticket != nil {
-		return n.wait(ctx, ticket)
+		waitErr = n.wait(ctx, ticket)
 	}
-	if waitErr := n.settled(ctx, seq); waitErr != nil {
+	if waitErr != nil {
 		return waitErr
 	}
 	return err
 }
 
-// apply is update up to the wait. Without a ticket nothing was changed.
+// apply is update up to the wait. Without a ticket nothing was changed and seq is what was seen; with
+// one, err is still fn's own.
 func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket, uint64, error) {
-	t := &tx{n: n, ctx: ctx, locked: true, now: n.clock().UTC()}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err := n.alive(); err != nil {
-		return nil, 0, err
+	r := &request{ctx: ctx, fn: fn, done: make(chan struct{})}
+	n.queueMu.Lock()
+	n.queue = append(n.queue, r)
+	if !n.leading {
+		n.leading = true
+		go n.lead()
 	}
-	if err := fn(t); err != nil {
-		return nil, t.touched, err
-	}
-	ticket, err := n.enqueue(t)
-	return ticket, t.touched, err
-}
-
-// enqueue sends t's changes to the store and makes them visible. A nil ticket: there were none.
-func (n *Namespace) enqueue(t *tx) (kv.Ticket, error) {
-	if len(t.changes) == 0 {
-		return nil, nil
-	}
-	first, next := n.logEvents(t)
-	b := t.batch()
-	if err := kv.Check(b); err != nil {
-		return nil, errs.Wrap(err, "namespace", "")
-	}
-	t.begin()
-	ticket, err := n.writer.Enqueue(b)
-	if err != nil {
-		return nil, n.fail(err)
-	}
-	t.publish(ticket.Seq())
-	n.first, n.next = first, next
-	n.unlinked.Add(t.unlinked)
-	n.last.Store(&sent{ticket})
-	return ticket, nil
-}
-
-// logEvents numbers t's events and drops the oldest beyond the bound, two for each new one, so that
-// a lowered bound is reached as well.
-func (n *Namespace) logEvents(t *tx) (first, next uint64) {
-	first, next = n.first, n.next
-	for i := range t.events {
-		e := &t.events[i]
-		e.Seq, e.Time = next, t.now
-		t.set(eventKey(next), e, encodeEvent(e))
-		next++
-		for range 2 {
-			if next-first > n.eventsMax {
-				t.remove(eventKey(first))
-				first++
-			}
-		}
-	}
-	if next != n.next {
-		t.set(metaKey(metaEvents), mark{}, encodePair(first, next))
-	}
-	return first, next
+	n.queueMu.Unlock()
+	<-r.done
+	return r.ticket, r.touched, r.err
 }
 
 // takeID hands out a number that was never used before and will not be again, as an id or a
@@ -201,7 +159,7 @@ func (n *Namespace) wait(ctx context.Context, ticket kv.Ticket) error {
 	}
 }
 
-// outside is the number of the newest batch that someone may have seen who read the store itself.
+// outside waits for all that someone may have seen who read the store itself.
 func (n *Namespace) outside(ctx context.Context) error { return n.settled(ctx, n.lastSeq()) }
 
 func refuse(kind errs.Kind, op, subject, format string, args ...any) error {

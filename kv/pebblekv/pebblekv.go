@@ -32,10 +32,10 @@ type Options struct {
 }
 
 // Keys of the engine, outside of what users of kv may write.
-var (
-	keyEpoch = []byte{kv.EngineSpace, 'e'}
-	keySeq   = []byte{kv.EngineSpace, 's'}
-	userLo   = []byte{kv.EngineSpace + 1}
+const (
+	keyEpoch = "\x00e"
+	keySeq   = "\x00s"
+	userLo   = "\x01"
 )
 
 // queueMax bounds the batches between Enqueue and fsync; Pebble's own limit is the same.
@@ -121,8 +121,8 @@ func pebbleOptions(o Options) *pebble.Options {
 	return p
 }
 
-func (s *Store) number(key []byte) (uint64, error) {
-	raw, closer, err := s.db.Get(key)
+func (s *Store) number(key string) (uint64, error) {
+	raw, closer, err := s.db.Get([]byte(key))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, nil
 	}
@@ -131,7 +131,7 @@ func (s *Store) number(key []byte) (uint64, error) {
 	}
 	defer closer.Close()
 	if len(raw) != 8 {
-		return 0, errs.New(errs.Corrupt, "kv.Open", string(key[1:]), "the engine's own key has the wrong length")
+		return 0, errs.New(errs.Corrupt, "kv.Open", key[1:], "the engine's own key has the wrong length")
 	}
 	return binary.BigEndian.Uint64(raw), nil
 }
@@ -144,7 +144,7 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 		return nil, err
 	}
 	if err := s.apply(func() error {
-		return s.db.Set(keyEpoch, binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.Sync)
+		return s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.Sync)
 	}); err != nil {
 		return nil, s.kill(err)
 	}

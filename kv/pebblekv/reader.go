@@ -1,7 +1,6 @@
 package pebblekv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -41,8 +40,8 @@ func (s *Store) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
 
 // Scan implements kv.Reader over one consistent picture.
 func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
-	if bytes.Compare(lo, userLo) < 0 {
-		lo = userLo
+	if string(lo) < userLo {
+		lo = []byte(userLo)
 	}
 	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {

@@ -90,7 +90,7 @@ func (t *ticket) fill(b *kv.Batch) error {
 			return err
 		}
 	}
-	if err := t.batch.Set(keySeq, binary.BigEndian.AppendUint64(nil, t.seq), nil); err != nil {
+	if err := t.batch.Set([]byte(keySeq), binary.BigEndian.AppendUint64(nil, t.seq), nil); err != nil {
 		return err
 	}
 	return t.s.db.ApplyNoSyncWait(t.batch, pebble.Sync)
