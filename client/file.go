@@ -93,6 +93,7 @@ func (f *File) open(ctx context.Context, r route, again bool) error {
 	a, err := f.client.do(ctx, r, request{
 		op: "open", build: onPath(w), lane: f.lane,
 		again:    again || !f.opts.Exclusive,
+		recovers: again,
 		failover: !again || !f.opts.Write,
 	})
 	if err != nil {
