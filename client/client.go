@@ -89,7 +89,7 @@ func (c *Client) sweep() {
 	for key, s := range c.sessions {
 		select {
 		case s.turn <- struct{}{}:
-			if s.conn == nil || s.conn.users.Load() == 0 {
+			if s.conn == nil || s.conn.unused() {
 				delete(c.sessions, key)
 				if s.conn != nil {
 					s.conn.Close()

@@ -179,7 +179,7 @@ func TestAimAndChoose(t *testing.T) {
 		{file, none, false, 2, ""}, {dir, none, false, 1, ""}, {dir, none, true, 1, "/d"}, {dir, dir, true, 1, "/d/x"},
 		{dir, file, true, 1, ""}, {none, none, false, 1, ""},
 	} {
-		got, err := aim(src, c.from, dst, c.to, c.recursive, c.sources)
+		got, err := aim(end{src, c.from}, end{dst, c.to}, c.recursive, c.sources)
 		if (err == nil) != (c.want != "") || (err == nil && got.Path != c.want) {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
