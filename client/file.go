@@ -62,6 +62,7 @@ type File struct {
 	route  route // where the handle is
 	closed bool
 	info   Info // at the open
+	sized  bool // the server gave an info
 }
 
 // handle is one opening of the file on one session.
@@ -93,6 +94,7 @@ func (f *File) open(ctx context.Context, r route, again bool) error {
 	a, err := f.client.do(ctx, r, request{
 		op: "open", build: onPath(w), lane: f.lane,
 		again:    again || !f.opts.Exclusive,
+		recovers: again,
 		failover: !again || !f.opts.Write,
 	})
 	if err != nil {
@@ -111,7 +113,7 @@ func (f *File) open(ctx context.Context, r route, again bool) error {
 	f.handle = &handle{a.conn, reply.Handle, a.conn.HasPages(), gen}
 	f.route = a.route
 	if reply.Stat != nil && !again {
-		f.info = Info{baseName(f.url.Path), *reply.Stat}
+		f.info, f.sized = Info{baseName(f.url.Path), *reply.Stat}, true
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/auth"
 	"hemera/errs"
+	"hemera/wire"
 )
 
 // Role says which half of the protocol a door serves.
@@ -80,8 +81,10 @@ type Puller interface {
 type PullSource struct {
 	Addr    string // host:port
 	Path    string
-	Opaque  string // the rendezvous, and what the client wants the source to see
-	Size    int64  // expected, or -1
+	Key     string      // tpc.key: the source gives the file to whoever shows it
+	Origin  string      // tpc.org: user.pid@host of the client that arranged the copy
+	Opaque  wire.Opaque // what the client wants the source to see besides
+	Size    int64       // expected, or -1
 	Streams int
 }
 

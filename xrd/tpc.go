@@ -93,13 +93,9 @@ func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
 	if n, err := strconv.Atoi(opaque.Value(tpcStreams)); err == nil {
 		s.Streams = max(1, min(n, maxLinks))
 	}
-	host := c.peer.Remote.Addr().String()
-	o := wire.Opaque("").With(tpcKey, opaque.Value(tpcKey)).With(tpcOrigin, c.client()+"@"+host)
-	s.Opaque = string(o)
-	if extra := opaque.Value(tpcOpaque); extra != "" {
-		// Clients write tabs for the ampersands of what they hand through.
-		s.Opaque += "&" + strings.ReplaceAll(extra, "\t", "&")
-	}
+	s.Key, s.Origin = opaque.Value(tpcKey), c.client()+"@"+c.peer.Remote.Addr().String()
+	// Clients write tabs for the ampersands of what they hand through.
+	s.Opaque = wire.Opaque(strings.ReplaceAll(opaque.Value(tpcOpaque), "\t", "&"))
 	return s
 }
 
