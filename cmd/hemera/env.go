@@ -20,8 +20,10 @@ type env struct {
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Now      func() time.Time
-	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours, no live bars.
+	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours.
 	Terminal int
+	// Live says that Err is a terminal, where a progress bar may move.
+	Live bool
 
 	// The flags every command takes.
 	url           string
@@ -36,6 +38,7 @@ func processEnv() *env {
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
 		e.Terminal, _, _ = term.GetSize(fd)
 	}
+	e.Live = term.IsTerminal(int(os.Stderr.Fd()))
 	return e
 }
 
@@ -68,6 +71,14 @@ func (e *env) printer() output.Printer {
 func (e *env) stream(line func(output.Record) string) *output.Stream {
 	e.open = e.printer().Stream(line)
 	return e.open
+}
+
+// width is how long a line that moves may be.
+func (e *env) width() int {
+	if e.Terminal > 1 {
+		return e.Terminal - 1
+	}
+	return 79
 }
 
 // colour follows no-color.org: never when NO_COLOR is set, whatever its value.

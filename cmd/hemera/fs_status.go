@@ -116,7 +116,7 @@ func (e *env) watchDisk(ctx context.Context, m *admin.Client, id hemera.DiskID) 
 		}
 		switch {
 		case e.Terminal > 0:
-			fmt.Fprintf(e.Out, "\r\x1b[K%s", cut(line, e.Terminal-1))
+			fmt.Fprintf(e.Out, "\r\x1b[K%s", cut(line, e.width()))
 		case line != last:
 			fmt.Fprintln(e.Out, line)
 		}
@@ -134,32 +134,4 @@ func (e *env) watchDisk(ctx context.Context, m *admin.Client, id hemera.DiskID) 
 			return errs.Wrap(ctx.Err(), "watch", "disk "+id.String())
 		}
 	}
-}
-
-func cut(s string, width int) string {
-	if r := []rune(s); width > 0 && len(r) > width {
-		return string(r[:width])
-	}
-	return s
-}
-
-// jobLine is a job in one line: a bar, how much, how fast, how long still, and why not.
-func jobLine(j hemera.JobStatus, width int) string {
-	done := min(width, int(progress(j)/100*float64(width)))
-	b := fmt.Sprintf("%s of disk %d %s  [%s%s] %.1f%%  %s of %s  %d files left", j.Kind, j.Disk, j.State,
-		strings.Repeat("#", done), strings.Repeat(".", width-done), progress(j),
-		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), j.FilesLeft)
-	if j.State != "done" {
-		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))
-	}
-	if j.Remaining > 0 {
-		b += "  " + output.Seconds(j.Remaining.Seconds()) + " to go"
-	}
-	if j.Failed > 0 {
-		b += fmt.Sprintf("  %d failed", j.Failed)
-	}
-	if j.Why != "" && j.State != "done" {
-		b += "  (" + j.Why + ")"
-	}
-	return b
 }

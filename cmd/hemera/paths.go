@@ -28,26 +28,13 @@ func (e *env) remote(arg string) (client.URL, error) {
 	if err != nil {
 		return u, err
 	}
-	path, err := cleanPath(arg)
-	u.Path = path
-	return u, err
-}
-
-// cleanPath is the absolute path of "exp/a", "/exp/a" and ":/exp/a".
-func cleanPath(arg string) (string, error) {
-	if strings.ContainsRune(arg, 0) {
-		return "", &usageError{errs.New(errs.Invalid, "read path", strings.ReplaceAll(arg, "\x00", "?"), "it has a zero byte")}
-	}
-	return gopath.Clean("/" + strings.TrimPrefix(arg, ":")), nil
+	return client.ParseURL("root://" + u.Endpoint.String() + "//" + strings.TrimPrefix(arg, ":"))
 }
 
 // onManager is the path an argument of a command means that asks the manager of --url. A URL of
 // another host is refused: the wrong manager would answer.
 func (e *env) onManager(arg string) (string, error) {
-	if !client.IsRemote(arg) {
-		return cleanPath(arg)
-	}
-	u, err := client.ParseURL(arg)
+	u, err := e.remote(arg)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +110,7 @@ func (e *env) completePaths(c *cobra.Command, _ []string, word string) ([]cobra.
 	return out, none | cobra.ShellCompDirectiveNoSpace
 }
 
-// listNames lists by the admin API, and where that is not for us by the data protocol.
+// listNames lists by the admin API, and where that is not to be had by the data protocol.
 func (e *env) listNames(ctx context.Context, dir string, visit func(name string, isDir bool) error) error {
 	m, err := e.manager()
 	if err != nil {
@@ -131,7 +118,7 @@ func (e *env) listNames(ctx context.Context, dir string, visit func(name string,
 	}
 	defer m.Close()
 	err = m.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
-	if !errors.Is(err, errs.Unauthenticated) && !errors.Is(err, errs.Unsupported) {
+	if err == nil || errors.Is(err, errEnough) || errors.Is(err, errs.NotFound) {
 		return err
 	}
 	u, err := e.remote(dir)

@@ -129,7 +129,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 
 func fileCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		lsCommand(e), mkdirCommand(e), rmCommand(e), mvCommand(e), statCommand(e), catCommand(e),
+		lsCommand(e), cpCommand(e), mkdirCommand(e), rmCommand(e), mvCommand(e), statCommand(e), catCommand(e),
 		chmodCommand(e), chownCommand(e), attrCommand(e), findCommand(e), duCommand(e),
 	}
 }

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"hemera/client"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+type cpOptions struct {
+	recursive, force, resume, quiet bool
+	parallel                        int
+	checksum, tpc                   string
+}
+
+func cpCommand(e *env) *cobra.Command {
+	var o cpOptions
+	c := &cobra.Command{
+		Use: "cp <from>… <to>", Short: "Copy files and trees, to, from and between clusters", Args: cobra.MinimumNArgs(2),
+		Long: `Copies files. A path that begins with : is on the cluster of --url or HEMERA_URL, a URL
+root://host:1094//path is at that XRootD server, - is standard input or output, and
+everything else is a file of this machine:
+
+  data.root                       here
+  :/exp/data.root                 on the cluster
+  root://host:1094//exp/data.root at any XRootD server
+
+If <to> is a directory, sources go into it under their own names; a <to> that ends in / is
+made if it is missing. What is copied is checked against the servers' checksums. A copy
+that was interrupted goes on where it stopped with --continue, which passes over files
+that are there already. Copies between two servers go directly from one to the other if both can.`,
+		Example: `  hemera cp data.root :/exp/
+  hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
+  hemera cp -r --continue :/exp/2026 /backup/
+  hemera cp root://eospublic.cern.ch//eos/opendata/cms/f.root :/exp/
+  mysqldump db | hemera cp - :/backup/db.sql`,
+		ValidArgsFunction: e.completePlaces,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.files(c, func(ctx context.Context, cl *client.Client) error { return e.cp(ctx, cl, args, o) })
+		},
+	}
+	f := c.Flags()
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "directories, with all that is in them")
+	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
+	f.BoolVarP(&o.resume, "continue", "c", false, "go on with what is there in part, pass over what is whole")
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "so many files at a time")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
+	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
+	c.MarkFlagsMutuallyExclusive("force", "continue")
+	return c
+}
+
+// completePlaces leaves words without a mark to the shell, which knows the local files.
+func (e *env) completePlaces(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if strings.HasPrefix(word, ":") {
+		return e.completePaths(c, args, word)
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// place is an argument in the form package client takes: a URL or a local path.
+func (e *env) place(arg string) (string, error) {
+	if !strings.HasPrefix(arg, ":") {
+		return arg, nil
+	}
+	u, err := e.remote(arg)
+	return u.String(), err
+}
+
+// copyOptions turns flags into options.
+func (o cpOptions) copyOptions() (client.CopyOptions, error) {
+	verify, ok1 := map[string]client.Verify{"always": client.VerifyAlways, "possible": client.VerifyPossible, "never": client.VerifyNever}[o.checksum]
+	tpc, ok2 := map[string]client.TPC{"first": client.TPCFirst, "only": client.TPCOnly, "off": client.TPCOff}[o.tpc]
+	switch {
+	case !ok1:
+		return client.CopyOptions{}, &usageError{errs.New(errs.Invalid, "read --checksum", o.checksum, "want always, possible or never")}
+	case !ok2:
+		return client.CopyOptions{}, &usageError{errs.New(errs.Invalid, "read --tpc", o.tpc, "want first, only or off")}
+	case o.parallel < 1 || o.parallel > parallelMax:
+		return client.CopyOptions{}, &usageError{errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024")}
+	}
+	return client.CopyOptions{
+		Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
+	}, nil
+}
+
+// parallelMax bounds the files copied at a time.
+const parallelMax = 1024
+
+func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOptions) error {
+	options, err := o.copyOptions()
+	if err != nil {
+		return err
+	}
+	places := make([]string, len(args))
+	for i, arg := range args {
+		if places[i], err = e.place(arg); err != nil {
+			return err
+		}
+	}
+	from, to := places[:len(places)-1], places[len(places)-1]
+	if to == "-" || len(from) == 1 && from[0] == "-" {
+		return e.pipe(ctx, cl, from, to, o.force)
+	}
+	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
+		return err
+	}
+	s := e.stream(nil)
+	told := &teller{e: e, s: s}
+	options.Report = told.file
+	if e.Live && !o.quiet {
+		options.Progress = told.progress
+	}
+	p, err := cl.Copy(ctx, from, to, options)
+	if err := told.end(err); err != nil {
+		return err
+	}
+	if !o.quiet && !e.Live && !e.json && !e.monitor { // eyes that had no bar to look at
+		e.say("%d files, %s copied", p.Files, output.Bytes(p.Bytes))
+	}
+	return s.Close()
+}
+
+// makeTarget makes the directory that a target ending in / asks for.
+func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
+	if !strings.HasSuffix(arg, "/") {
+		return nil
+	}
+	if !client.IsRemote(to) {
+		return errs.Wrap(os.MkdirAll(to, 0o755), "make directory", to)
+	}
+	u, err := client.ParseURL(to)
+	if err != nil || u.Path == "/" {
+		return err
+	}
+	return cl.Mkdir(ctx, u, 0o755, true)
+}
+
+// pipe copies standard input to a file, or a file to standard output.
+func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, force bool) error {
+	if to == "-" {
+		return e.each(from, func(arg string) error {
+			if !client.IsRemote(arg) {
+				return &usageError{errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :")}
+			}
+			return e.cat(ctx, cl, arg, 0, math.MaxInt64)
+		})
+	}
+	if !client.IsRemote(to) {
+		return &usageError{errs.New(errs.Invalid, "copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :")}
+	}
+	u, err := client.ParseURL(to)
+	if err != nil {
+		return err
+	}
+	f, err := cl.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Exclusive: !force, Parents: true, Mode: 0o644, Persist: true})
+	if err != nil {
+		return err
+	}
+	w := f.NewWriter(ctx, 0)
+	_, err = io.Copy(w, e.In)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		return f.Close(ctx)
+	}
+	// Not closed: a close would make visible, as if whole, what is only a part. The session ends with
+	// the command, and the server drops the file.
+	return errs.Wrap(err, "copy", u.Redacted())
+}
+
+// teller shows a copy while it goes on. Its methods are called from several goroutines.
+type teller struct {
+	e *env
+	s *output.Stream
+
+	mu     sync.Mutex
+	drawn  bool
+	failed int
+	last   error // the last failure, not told yet: it may be the only one, and then the command's
+}
+
+// file tells programs of every file, and people of those that failed.
+func (t *teller) file(from, to string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.tellLast()
+		t.failed++
+		t.last = err
+	}
+	if !t.e.json && !t.e.monitor {
+		return
+	}
+	r := output.Record{{Key: "from", Value: from}, {Key: "to", Value: to}, {Key: "result", Value: onOff(err == nil, "ok", "failed")}}
+	if err != nil {
+		r = append(r, output.Field{Key: "kind", Value: errs.KindOf(err).String()}, output.Field{Key: "error", Value: err.Error()})
+	}
+	_ = t.s.Add(r)
+}
+
+func (t *teller) progress(p client.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	io.WriteString(t.e.Err, "\r\x1b[K"+cut(progressLine(p, 24), t.e.width()))
+	t.drawn = true
+}
+
+func (t *teller) tellLast() {
+	if t.last == nil {
+		return
+	}
+	if t.drawn {
+		io.WriteString(t.e.Err, "\r\x1b[K")
+	}
+	t.drawn = false
+	t.e.complain(t.last)
+}
+
+// end leaves the last bar standing and makes the command's error of what the copy ended with.
+func (t *teller) end(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.drawn {
+		io.WriteString(t.e.Err, "\n")
+		t.drawn = false
+	}
+	switch {
+	case t.failed == 0:
+		return err
+	case t.failed == 1:
+		return t.last
+	}
+	t.tellLast()
+	return errs.New(errs.KindOf(err), "copy", "", fmt.Sprintf("%d files failed", t.failed)).
+		WithRemedy("repeat the command with --continue: what is there already is passed over")
+}
