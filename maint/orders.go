@@ -1,7 +1,9 @@
 package maint
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +18,10 @@ const (
 	handout = 256
 	// ExchangeWait is how long an Exchange waits for orders before it returns none.
 	ExchangeWait = 5 * time.Second
+	// redeliverAfter is when an unanswered order is handed out again: the first answer to Exchange
+	// may have been lost. Nodes execute the orders of one disk in the order they came, so a
+	// removal that comes twice cannot overtake a later copy of the same piece.
+	redeliverAfter = 2 * time.Minute
 )
 
 // Orders is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
@@ -34,6 +40,7 @@ type queue struct {
 
 type order struct {
 	hemera.Order
+	sent time.Time
 	done chan outcome // buffered: one outcome
 }
 
@@ -57,6 +64,8 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 // Do gives a node one order and waits for its answer. The order's own failure is an error of the
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
 // its queue is full. When the context ends, the node may still execute the order.
+//
+// A node must execute the orders of one disk in the order it was given them.
 func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
@@ -106,10 +115,11 @@ func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemer
 	for {
 		q.mu.Lock()
 		n := q.node(id)
-		if len(n.waiting) > 0 && ctx.Err() == nil {
-			list := n.take()
-			q.mu.Unlock()
-			return list, nil
+		if ctx.Err() == nil {
+			if list := n.take(); len(list) > 0 {
+				q.mu.Unlock()
+				return list, nil
+			}
 		}
 		wake := n.wake
 		q.mu.Unlock()
@@ -124,13 +134,28 @@ func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemer
 }
 
 func (n *queue) take() (list []hemera.Order) {
+	n.requeue(func(o *order) bool { return time.Since(o.sent) >= redeliverAfter })
 	batch := n.waiting[:min(len(n.waiting), handout)]
 	n.waiting = n.waiting[len(batch):]
 	for _, o := range batch {
+		o.sent = time.Now()
 		n.sent[o.ID] = o
 		list = append(list, o.Order)
 	}
 	return list
+}
+
+// requeue moves the handed out orders that match back to the front, oldest first.
+func (n *queue) requeue(match func(*order) bool) {
+	var again []*order
+	for id, o := range n.sent {
+		if match(o) {
+			again = append(again, o)
+			delete(n.sent, id)
+		}
+	}
+	slices.SortFunc(again, func(a, b *order) int { return cmp.Compare(a.ID, b.ID) })
+	n.waiting = append(again, n.waiting...)
 }
 
 func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) {
@@ -157,12 +182,7 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
-	again := make([]*order, 0, len(n.sent)+len(n.waiting))
-	for _, o := range n.sent {
-		again = append(again, o)
-	}
-	clear(n.sent)
-	n.waiting = append(again, n.waiting...)
+	n.requeue(func(*order) bool { return true })
 	if len(n.waiting) > 0 {
 		n.signal()
 	}

@@ -18,6 +18,7 @@ func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, path, space s
 
 // SetDisk implements hemera.ClusterAdmin.
 func (m *Manager) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	defer m.engine.Wake()
 	return m.cluster.SetDisk(ctx, id, key, value)
 }
 

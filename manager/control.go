@@ -62,6 +62,9 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if err == nil || !undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
+	if err == nil && (c.BaseGen != 0 || c.Force || len(r.Pieces) < int(c.Layout.Pieces)) {
+		m.engine.Wake() // there are pieces to remove, or to make
+	}
 	return e, errs.Wrap(err, "commit", c.Path)
 }
 

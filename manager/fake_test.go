@@ -24,7 +24,8 @@ type rig struct {
 	store kv.Store
 	m     *Manager
 	nodes []*fakeNode
-	lost  time.Duration // Options.LostAfter
+	lost  time.Duration   // Options.LostAfter
+	ctx   context.Context // of what start started
 }
 
 func newRig(t *testing.T, nodes, disks int) *rig {
@@ -128,6 +129,7 @@ func wantKind(t *testing.T, err error, kind errs.Kind) {
 type fakeNode struct {
 	rig  *rig
 	addr string
+	stop context.CancelFunc
 
 	id     hemera.NodeID
 	epoch  uint64

@@ -44,6 +44,7 @@ type Manager struct {
 	tree    namespace.Tree
 	cluster *cluster.Cluster
 	orders  *maint.Orders
+	engine  *maint.Engine
 	pending *pending
 	ops     *operations
 	now     func() time.Time
@@ -60,6 +61,8 @@ var (
 	_ hemera.Files        = (*Manager)(nil)
 	_ hemera.Control      = (*Manager)(nil)
 	_ hemera.ClusterAdmin = (*Manager)(nil)
+	_ hemera.MaintAdmin   = (*Manager)(nil)
+	_ hemera.Observer     = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -79,6 +82,10 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, log: o.Log,
 		pending: newPending(), ops: newOperations(o.Now),
 	}
+	m.engine = maint.New(maint.Options{
+		Files: o.Tree, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
+		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
+	})
 	m.nonce.Store(uint64(o.Now().UnixNano()))
 	return m, nil
 }
@@ -87,6 +94,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 func (m *Manager) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return m.cluster.Run(ctx) })
+	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	return g.Wait()
 }

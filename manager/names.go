@@ -28,12 +28,14 @@ func (m *Manager) Mkdir(ctx context.Context, who hemera.Identity, path string, m
 // Rename implements hemera.Names.
 func (m *Manager) Rename(ctx context.Context, who hemera.Identity, from, to string) (err error) {
 	defer m.ops.begin("Rename")(&err)
+	defer m.engine.Wake() // what was replaced is to be removed
 	return m.tree.Rename(ctx, who, from, to)
 }
 
 // Remove implements hemera.Names.
 func (m *Manager) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
 	defer m.ops.begin("Remove")(&err)
+	defer m.engine.Wake()
 	return m.tree.Remove(ctx, who, path, kind)
 }
 

@@ -1,0 +1,187 @@
+package maint
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// LostAfter is how long a disk is out of reach before its pieces are made anew elsewhere.
+	LostAfter = 60 * time.Second
+	// copiesPerDisk and copiesTotal bound the copies under way to one disk, and to all.
+	copiesPerDisk = 8
+	copiesTotal   = 256
+	// AuditInterval is how often each disk is compared with the namespace.
+	AuditInterval = 7 * 24 * time.Hour
+	// OrphanAge is how old a sealed piece that no file has must be to be removed: any write it may
+	// belong to is over by then.
+	OrphanAge = hemera.UnsealedLifetime
+)
+
+// Files is what the engine asks of the namespace; namespace.Tree has it.
+type Files interface {
+	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
+	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+}
+
+// Cluster is what the engine asks of the cluster; cluster.Cluster has it.
+type Cluster interface {
+	View() *hemera.View
+	// Removed lists disks removed by force, Bury forgets one, SetEmpty ends a drain.
+	Removed() []hemera.DiskID
+	Bury(ctx context.Context, id hemera.DiskID) error
+	SetEmpty(ctx context.Context, id hemera.DiskID) error
+}
+
+// Signer signs read capabilities for the sources of copies; capability.Keyring is one.
+type Signer interface {
+	Mint(c hemera.Capability) (string, error)
+}
+
+// Options is what an engine is made of; the first four are required.
+type Options struct {
+	Files   Files
+	Cluster Cluster
+	Orders  *Orders
+	Signer  Signer
+	// Writers counts client writes under way by disk, to stay out of their way; may be nil.
+	Writers func() map[hemera.DiskID]int
+	// LostAfter and OrphanAge replace the constants when above zero.
+	LostAfter, OrphanAge time.Duration
+	Now                  func() time.Time
+	Log                  *slog.Logger
+}
+
+// Engine does the background work. Its methods may be called concurrently.
+type Engine struct {
+	Options
+	gate *gate
+
+	evacuator *evacuator
+	repairer  *repairer
+	auditor   *auditor
+	workers   []worker
+	bells     []chan struct{} // one for each worker, buffered one
+	group     sync.WaitGroup  // work that outlasts a step
+}
+
+// worker is one kind of background work. A step does what is due now, with bounded memory, and
+// returns how long it may rest; a wake-up ends the rest.
+type worker interface {
+	name() string
+	step(ctx context.Context) (rest time.Duration, err error)
+}
+
+// New returns an engine; Run makes it work.
+func New(o Options) *Engine {
+	if o.LostAfter <= 0 {
+		o.LostAfter = LostAfter
+	}
+	if o.OrphanAge <= 0 {
+		o.OrphanAge = OrphanAge
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Writers == nil {
+		o.Writers = func() map[hemera.DiskID]int { return nil }
+	}
+	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
+	e.evacuator = newEvacuator(e)
+	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
+	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}}
+	e.workers = []worker{
+		&watcher{engine: e}, &remover{engine: e, busy: map[hemera.DiskID]bool{}},
+		e.evacuator, e.repairer, e.auditor,
+	}
+	for range e.workers {
+		e.bells = append(e.bells, make(chan struct{}, 1))
+	}
+	return e
+}
+
+// Run works until the context ends, and returns when all work has stopped.
+func (e *Engine) Run(ctx context.Context) error {
+	var loops sync.WaitGroup
+	for i, w := range e.workers {
+		loops.Go(func() { e.loop(ctx, w, e.bells[i]) })
+	}
+	loops.Wait()
+	e.group.Wait()
+	return nil
+}
+
+// wakeDelay gathers wake-ups, so that a burst of them costs one step.
+const wakeDelay = 20 * time.Millisecond
+
+func (e *Engine) loop(ctx context.Context, w worker, bell <-chan struct{}) {
+	for ctx.Err() == nil {
+		rest, err := w.step(ctx)
+		if err != nil && ctx.Err() == nil {
+			e.Log.Error("background work failed", "worker", w.name(), "error", err)
+			rest = max(rest, stallRest)
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-bell:
+			timer.Reset(wakeDelay)
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+		}
+		timer.Stop()
+	}
+}
+
+// Wake has every worker look now whether something is due: a piece was unlinked, a file committed
+// incomplete, a disk set to drain. It does not block.
+func (e *Engine) Wake() {
+	for _, b := range e.bells {
+		select {
+		case b <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Jobs lists running and recent drains and repairs.
+func (e *Engine) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
+	list, err := e.evacuator.statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, show, err := e.repairer.status(ctx)
+	if show {
+		list = append(list, s)
+	}
+	return list, err
+}
+
+// watcher ends the orders of nodes that went offline: whoever waits decides anew.
+type watcher struct{ engine *Engine }
+
+func (w *watcher) name() string { return "watch" }
+
+func (w *watcher) step(context.Context) (time.Duration, error) {
+	for _, n := range w.engine.Cluster.View().Nodes {
+		if n.Status != hemera.NodeOnline {
+			w.engine.Orders.Fail(n.ID)
+		}
+	}
+	return time.Second, nil
+}

@@ -1,0 +1,86 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// relocate makes one piece of the entry anew somewhere and records it in place of drop. It returns
+// the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
+// here. The view is read when the copy's turn comes.
+func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int64, error) {
+	if !e.gate.hold(entry.ID) {
+		return 0, errs.New(errs.Conflict, "maint.relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
+	}
+	defer e.gate.release(entry.ID)
+	entry, err := e.current(ctx, entry, w)
+	if err != nil {
+		return 0, err
+	}
+	w.seed = uint64(entry.ID)<<8 ^ uint64(entry.Gen) ^ uint64(w.index)<<56
+	m, err := e.gate.enter(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (move, error) {
+		w.full, w.writes = full, counts
+		for id, n := range e.Writers() {
+			counts[id] += n
+		}
+		return plan(e.Cluster.View(), entry, w)
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer e.gate.leave(m)
+	order, err := e.copyOrder(m)
+	if err != nil {
+		return 0, err
+	}
+	result, err := e.Orders.Do(ctx, m.add.Node, order)
+	if err != nil {
+		return 0, err
+	}
+	err = e.Files.MovePieces(ctx, entry.ID, entry.Gen, m.drop, []hemera.Piece{{Index: m.add.Index, Disk: m.add.Disk}})
+	if errors.Is(err, errs.Conflict) {
+		// The copy belongs to no file. Should this fail, the audit finds it.
+		_, _ = e.Orders.Do(ctx, m.add.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: m.add.Disk, Piece: m.key().piece})
+	}
+	if err != nil {
+		return 0, err
+	}
+	e.Wake() // the dropped piece is to be removed
+	return result.Bytes, nil
+}
+
+// current is the entry as it is now. Conflict when the work was decided on another.
+func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera.Entry, error) {
+	now, _, err := e.Files.Resolve(ctx, old.ID)
+	if err != nil && !errors.Is(err, errs.NotFound) {
+		return now, err
+	}
+	stale := err != nil || now.Gen != old.Gen
+	for _, p := range w.drop {
+		stale = stale || !slices.Contains(now.Pieces, p)
+	}
+	if stale || len(w.drop) == 0 && !slices.Contains(missing(now), w.index) {
+		return now, errs.New(errs.Conflict, "maint.relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
+	}
+	return now, nil
+}
+
+// copyOrder tells the destination to pull the piece, with the right to read its sources.
+func (e *Engine) copyOrder(m move) (hemera.Order, error) {
+	entry := m.entry
+	token, err := e.Signer.Mint(hemera.Capability{
+		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Access: hemera.AccessRead,
+		Layout: entry.Layout, Space: entry.Space, Size: entry.Size, Mode: entry.Mode, Sums: entry.Checksums,
+		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: e.Now().Add(hemera.CapabilityLifetime),
+	})
+	if err != nil {
+		return hemera.Order{}, err
+	}
+	return hemera.Order{
+		Kind: hemera.OrderCopy, Piece: m.key().piece, Disk: m.add.Disk, Sources: m.sources, Token: token,
+	}, nil
+}

@@ -1,0 +1,82 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// pass relocates many pieces at once for one job. The gate bounds the copies; slots bound the
+// goroutines that wait for it.
+type pass struct {
+	engine *Engine
+	job    *job
+	slots  chan struct{}
+	group  sync.WaitGroup
+
+	mu      sync.Mutex
+	moved   int
+	noSpace int // in a row
+	last    error
+}
+
+func newPass(e *Engine, j *job) *pass {
+	return &pass{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
+}
+
+// relocate begins one relocation, when there is a slot.
+func (p *pass) relocate(ctx context.Context, entry hemera.Entry, w wants) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	p.group.Go(func() {
+		defer func() { <-p.slots }()
+		bytes, err := p.engine.relocate(ctx, entry, w)
+		switch {
+		case err == nil:
+			p.done(bytes)
+		case errors.Is(err, errs.Conflict) || ctx.Err() != nil:
+			// The file changed, or the job ended: the next pass sees what is left.
+		default:
+			p.fail(err)
+		}
+	})
+}
+
+func (p *pass) done(bytes int64) {
+	p.job.moved(bytes)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved++
+	p.noSpace = 0
+}
+
+func (p *pass) fail(err error) {
+	p.job.failed(err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = err
+	if errors.Is(err, errs.NoSpace) {
+		p.noSpace++
+	}
+}
+
+// hopeless reports that there is no room for any file at present.
+func (p *pass) hopeless() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noSpace >= noSpaceMax
+}
+
+// wait ends the pass: how many pieces it moved, and the last failure.
+func (p *pass) wait() (int, error) {
+	p.group.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moved, p.last
+}

@@ -1,0 +1,62 @@
+package maint
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+)
+
+// repairer makes the missing pieces of incomplete files.
+type repairer struct {
+	engine *Engine
+	job    *job
+}
+
+func (r *repairer) name() string { return "repair" }
+
+func (r *repairer) step(ctx context.Context) (time.Duration, error) {
+	p := newPass(r.engine, r.job)
+	var after hemera.FileID
+	for ctx.Err() == nil && !p.hopeless() {
+		entries, err := r.engine.Files.Incomplete(ctx, after, pageFiles)
+		if err != nil {
+			_, _ = p.wait()
+			return stallRest, err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, entry := range entries {
+			after = entry.ID
+			if m := missing(entry); len(m) > 0 {
+				// One at a time: where the next goes depends on where this went.
+				p.relocate(ctx, entry, wants{index: m[0]})
+			}
+		}
+	}
+	moved, err := p.wait()
+	switch {
+	case err != nil && moved == 0:
+		r.job.set("stalled", err.Error())
+		return stallRest, nil
+	case moved > 0:
+		return 0, nil
+	}
+	r.job.set("waiting", "")
+	return stallRest, nil
+}
+
+// status is the job if it has anything to show: at most one page of what is left is counted.
+func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
+	entries, err := r.engine.Files.Incomplete(ctx, 0, pageFiles)
+	var bytes int64
+	for _, e := range entries {
+		bytes += pieceSize(e) * int64(len(missing(e)))
+	}
+	s := r.job.report(int64(len(entries)), bytes)
+	if len(entries) == 0 {
+		s.State = "done"
+	}
+	return s, err == nil && (len(entries) > 0 || s.FilesDone > 0), err
+}

@@ -1,0 +1,100 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/place"
+)
+
+// Jobs implements hemera.MaintAdmin.
+func (m *Manager) Jobs(ctx context.Context) ([]hemera.JobStatus, error) { return m.engine.Jobs(ctx) }
+
+// Fsck implements hemera.MaintAdmin.
+func (m *Manager) Fsck(ctx context.Context) (hemera.FsckReport, error) {
+	report, err := m.engine.Fsck(ctx)
+	report.Files = m.tree.Stats().Totals.Files
+	return report, err
+}
+
+// CheckFile implements hemera.MaintAdmin.
+func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
+	defer m.ops.begin("CheckFile")(&err)
+	e, _, err := m.find(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if e.IsDir() {
+		return nil, errs.New(errs.IsDirectory, "file check", ref, "")
+	}
+	return m.engine.Check(ctx, e, repair)
+}
+
+// FileInfo implements hemera.MaintAdmin.
+func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
+	defer m.ops.begin("FileInfo")(&err)
+	e, path, err := m.find(ctx, ref)
+	if err != nil {
+		return r, err
+	}
+	view := m.cluster.View()
+	r = hemera.FileReport{Entry: e, Path: path, Status: status(view, e)}
+	for _, p := range e.Pieces {
+		d, ok := view.Disk(p.Disk)
+		if !ok {
+			d = hemera.Disk{ID: p.Disk, Health: hemera.HealthGone, Why: "the disk is not in the cluster"}
+		}
+		n, _ := view.Node(d.Node)
+		host, _, _ := net.SplitHostPort(n.Addr)
+		r.Pieces = append(r.Pieces, hemera.PieceReport{Piece: p, Disk: d, Host: host})
+	}
+	return r, nil
+}
+
+// find resolves a path, "fid:<decimal>" or "fxid:<hexadecimal>".
+func (m *Manager) find(ctx context.Context, ref string) (hemera.Entry, string, error) {
+	for prefix, base := range map[string]int{"fid:": 10, "fxid:": 16} {
+		digits, ok := strings.CutPrefix(ref, prefix)
+		if !ok {
+			continue
+		}
+		id, err := strconv.ParseUint(digits, base, 64)
+		if err != nil {
+			return hemera.Entry{}, "", errs.New(errs.Invalid, "file info", ref, "this is no file id")
+		}
+		return m.tree.Resolve(ctx, hemera.FileID(id))
+	}
+	e, err := m.tree.Stat(ctx, hemera.SystemIdentity(), ref)
+	return e, ref, err
+}
+
+// status says in words how well the file is, worst first.
+func status(v *hemera.View, e hemera.Entry) string {
+	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
+		return "healthy"
+	}
+	readable := len(place.Order(v, e.Pieces, "", nil, 0))
+	data := int(max(e.Layout.Data, 1))
+	switch {
+	case readable < data:
+		return "offline: " + place.Unreadable(v, e.Pieces, nil)
+	case len(e.Pieces) < int(e.Layout.Pieces):
+		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), e.Layout.Pieces)
+	case readable < len(e.Pieces):
+		return fmt.Sprintf("degraded: %d of %d pieces can be read: %s", readable, len(e.Pieces), place.Unreadable(v, e.Pieces, nil))
+	}
+	draining := slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool {
+		d, _ := v.Disk(p.Disk)
+		return d.Config == hemera.ConfigDrain
+	})
+	if draining {
+		return "healthy, a piece is being moved"
+	}
+	return "healthy"
+}
