@@ -152,7 +152,7 @@ func (n *Node) Run(ctx context.Context) error {
 
 func (n *Node) close() {
 	if n.port != nil {
-		_ = n.port.listener.Close()
+		n.port.close()
 	}
 	if n.peers != nil {
 		_ = n.peers.Close()

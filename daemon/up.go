@@ -16,7 +16,8 @@ import (
 // UpOptions is what a cluster in one process is told.
 type UpOptions struct {
 	Manager ManagerOptions
-	Nodes   int // on the ports after the manager's; each has one disk, DIR/disk<n>
+	Nodes   int // on the ports after the manager's
+	Disks   int // folders DIR/disk<n>, dealt to the nodes in turn
 	Zone    string
 }
 
@@ -51,7 +52,7 @@ func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, fmt.Sprintf("node%d", i)), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks:   []hemera.AttachDisk{{Path: filepath.Join(dir, fmt.Sprintf("disk%d", i))}},
+			Disks:   dealt(dir, i, o.Nodes, o.Disks),
 			Version: o.Manager.Version, Log: o.Manager.Log.With("node", i),
 		})
 		if err != nil {
@@ -62,14 +63,27 @@ func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
 	return u, nil
 }
 
+// dealt is node i's share of the disks; both count from 1.
+func dealt(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+	for d := i; d <= disks; d += nodes {
+		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
+	}
+	return share
+}
+
 // Run serves until the context ends. ready, if not nil, is called once every node has joined.
 func (u *Up) Run(ctx context.Context, ready func()) error {
 	// Nodes end first: what they have pending is settled while the manager still answers.
 	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopManager()
 	var manager errgroup.Group
+	ctx, stopNodes := context.WithCancel(ctx)
+	defer stopNodes()
 	nodes, nodesCtx := errgroup.WithContext(ctx)
-	manager.Go(func() error { return u.Manager.Run(managerCtx) })
+	manager.Go(func() error {
+		defer stopNodes()
+		return u.Manager.Run(managerCtx)
+	})
 	for _, n := range u.Nodes {
 		nodes.Go(func() error { return n.Run(nodesCtx) })
 	}
