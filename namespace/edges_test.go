@@ -84,7 +84,7 @@ func TestIDsAreNeverHandedOutTwice(t *testing.T) {
 	s := memkv.New()
 	var mu sync.Mutex
 	seen := make(map[hemera.FileID]bool)
-	for range 3 {
+	for range 2 {
 		n := open(t, s, namespace.Options{})
 		var wg sync.WaitGroup
 		for g := range 8 {
