@@ -159,3 +159,35 @@ func BenchmarkVerified(b *testing.B) {
 	run("first", func() { p.windows.drop(0, size) }, check)
 	run("again", nothing, check)
 }
+
+// BenchmarkColdRead reads a piece that is not in memory, with and without the window of our own.
+func BenchmarkColdRead(b *testing.B) {
+	const size, step = 256 << 20, 256 << 10
+	d := newDisk(b, vfs.OS{}, b.TempDir(), Options{VerifiedBytes: -1})
+	store(b, d, pieceID(1), randomBytes(1, size), 1<<20)
+	buf := make([]byte, step)
+	for _, ahead := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ahead=%v", ahead), func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				rd, err := d.Open(pieceID(1))
+				if err != nil {
+					b.Fatal(err)
+				}
+				r := rd.(*reader)
+				r.piece.forget(0, size)
+				for off := int64(0); off < size; off += step {
+					if ahead {
+						_, err = r.ReadPages(buf, nil, off)
+					} else {
+						_, err = readPages(r.piece, buf, nil, off)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				_ = r.Close()
+			}
+		})
+	}
+}
