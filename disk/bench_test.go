@@ -167,6 +167,7 @@ func BenchmarkColdRead(b *testing.B) {
 	store(b, d, pieceID(1), randomBytes(1, size), 1<<20)
 	buf := make([]byte, step)
 	for _, ahead := range []bool{false, true} {
+		d.ahead = ahead
 		b.Run(fmt.Sprintf("ahead=%v", ahead), func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {
