@@ -89,7 +89,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if w.broken != nil {
 		return false, w.broken
 	}
-	if w.cap.Access == hemera.AccessUpdate && !w.changed && len(w.xattrs) == 0 {
+	if w.cap.Access == hemera.AccessUpdate && w.cap.Base != nil && !w.changed && len(w.xattrs) == 0 {
 		w.discard(ctx) // frees the lock; there are no pieces
 		return true, nil
 	}

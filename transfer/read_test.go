@@ -117,7 +117,9 @@ func TestReadFailover(t *testing.T) {
 		{"disk not there", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.gone = true }},
 		{"disk does not open", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.fault = &fault{step: "open", err: io1} }},
 		{"disk does not read", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.fault = &fault{step: "read", err: io1} }},
-		{"piece not there", func(b *bench, c hemera.Capability) { _ = b.hosts[0].disk.Remove(hemera.PieceID{File: c.File, Gen: c.Gen}) }},
+		{"piece not there", func(b *bench, c hemera.Capability) {
+			_ = b.hosts[0].disk.Remove(hemera.PieceID{File: c.File, Gen: c.Gen})
+		}},
 		{"piece cut", func(b *bench, c hemera.Capability) { _ = os.Truncate(b.piecePath(c, 1), 8192) }},
 		{"own disk and a peer", func(b *bench, _ hemera.Capability) {
 			b.hosts[0].disk.gone = true
