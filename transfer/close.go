@@ -55,7 +55,7 @@ func (w *Writer) Abort(ctx context.Context) error {
 		return nil
 	}
 	w.broken = badHandle("transfer.Write", subject(&w.cap))
-	_ = w.end(context.WithoutCancel(ctx), w.broken)
+	_ = w.end(ctx, w.broken)
 	return nil
 }
 
