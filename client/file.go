@@ -82,19 +82,29 @@ func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) 
 		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
 	}
 	f := &File{client: c, url: u, opts: o, lane: int(c.lanes.Add(1))}
-	if err := f.open(ctx, newRoute(u), false); err != nil {
+	if err := f.open(ctx, newRoute(u), openFirst); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
+// openWhy is why a file is opened.
+type openWhy int
+
+const (
+	openFirst   openWhy = iota
+	openLost            // its session was lost
+	openFailing         // its server could not read it
+)
+
 // open goes the route and makes what it finds the file's handle.
-func (f *File) open(ctx context.Context, r route, again bool) error {
+func (f *File) open(ctx context.Context, r route, why openWhy) error {
+	again := why != openFirst
 	w := wire.Open{Mode: uint16(f.opts.Mode), Options: f.opts.flags(again)}
 	a, err := f.client.do(ctx, r, request{
 		op: "open", build: onPath(w), lane: f.lane,
 		again:    again || !f.opts.Exclusive,
-		recovers: again,
+		recovers: why == openLost,
 		failover: !again || !f.opts.Write,
 	})
 	if err != nil {
@@ -183,11 +193,15 @@ func (f *File) recover(ctx context.Context, failed *handle, cause error) error {
 	log := f.client.opts.Log.With("url", f.url.Redacted(), "because", cause)
 	if f.opts.Write {
 		log.Info("opening again to go on writing")
-		return f.open(ctx, f.route, true)
+		return f.open(ctx, f.route, openLost)
 	}
 	if next, ok := f.route.failed(kind); ok {
 		log.Info("opening elsewhere to go on reading")
-		err := f.open(ctx, next, true)
+		why := openFailing
+		if gone {
+			why = openLost
+		}
+		err := f.open(ctx, next, why)
 		if err == nil || !gone {
 			return err
 		}
@@ -195,7 +209,7 @@ func (f *File) recover(ctx context.Context, failed *handle, cause error) error {
 		return cause
 	}
 	log.Info("opening again to go on reading")
-	return f.open(ctx, newRoute(f.url), true)
+	return f.open(ctx, newRoute(f.url), openLost)
 }
 
 // slowPatience is the least silence granted to requests that wait for a device, not for the network.

@@ -79,3 +79,44 @@ func TestClientPeers(t *testing.T) {
 		t.Errorf("the piece reads as %d bytes of %d, %v", n, r.Size(), err)
 	}
 }
+
+// A client whose connection to the node breaks again and again, at any byte, loses nothing.
+func TestClientSurvivesCuts(t *testing.T) {
+	data := make([]byte, 500_003)
+	for i := range data {
+		data[i] = byte(i*i>>9 ^ i)
+	}
+	for at := int64(100); at < 600_000; at = at*2 + 7 {
+		p := newPair(t, nil)
+		cutter := conform.NewCutter(t, p.nodeAddr, conform.Cut{ToServer: at}, conform.Cut{ToClient: at/2 + 100}, conform.Cut{ToServer: at * 2}, conform.Cut{ToClient: at})
+		p.memory.mu.Lock()
+		p.memory.addr = cutter.Addr()
+		p.memory.mu.Unlock()
+		c := client.New(client.Options{Chunk: 64 << 10, Window: 256 << 10})
+		u, err := client.ParseURL("root://" + p.managerAddr + "//f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+		if err != nil {
+			t.Fatal(at, err)
+		}
+		if err := f.WriteAt(t.Context(), data, 0); err != nil {
+			t.Error(at, err)
+		}
+		if err := f.Close(t.Context()); err != nil {
+			t.Error(at, err)
+		}
+		if f, err = c.Open(t.Context(), u, client.OpenOptions{}); err != nil {
+			t.Fatal(at, err)
+		}
+		got := make([]byte, len(data))
+		if n, err := f.ReadAt(t.Context(), got, 0); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("cut at %d: read %d bytes, %v", at, n, err)
+		}
+		if cutter.Connections() < 2 {
+			t.Errorf("cut at %d: nothing was cut", at)
+		}
+		c.Close()
+	}
+}
