@@ -61,8 +61,9 @@ type File struct {
 	handle *handle
 	route  route // where the handle is
 	closed bool
-	info   Info // at the open
-	sized  bool // the server gave an info
+	high   int64 // the server has accepted bytes up to here
+	info   Info  // at the open
+	sized  bool  // the server gave an info
 }
 
 // handle is one opening of the file on one session.
@@ -114,6 +115,10 @@ func (f *File) open(ctx context.Context, r route, why openWhy) error {
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "open", r.url.Redacted())
 	}
+	if again && f.opts.Write && reply.Stat != nil && reply.Stat.Size < f.high {
+		giveUp(a.conn, reply.Handle)
+		return errs.New(errs.Conflict, "go on writing", r.url.Redacted(), "the server no longer has what was written before the connection was lost")
+	}
 	gen := 0
 	if f.handle != nil {
 		gen = f.handle.gen + 1
@@ -126,6 +131,14 @@ func (f *File) open(ctx context.Context, r route, why openWhy) error {
 		f.info, f.sized = Info{baseName(f.url.Path), *reply.Stat}, true
 	}
 	return nil
+}
+
+// giveUp ends a write that must not go on: it would leave a hole, and a close would make it visible.
+func giveUp(conn *Conn, fh wire.Handle) {
+	conn.users.Add(1)
+	k := &call{finish: func(*call) {}}
+	_ = conn.send(noContext, k, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, []byte(hemera.OpaqueAbort))
+	(&handle{conn: conn, fh: fh}).leave()
 }
 
 // leave closes a handle without waiting; requests before it are still answered.
@@ -258,7 +271,19 @@ func (f *File) Sync(ctx context.Context) error {
 // Truncate sets the size.
 func (f *File) Truncate(ctx context.Context, size int64) error {
 	_, err := f.ask(ctx, "truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
+	if err == nil {
+		f.accepted(size, true)
+	}
 	return err
+}
+
+// accepted notes how far the server has the file; only a truncation makes that less.
+func (f *File) accepted(end int64, truncated bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if truncated || end > f.high {
+		f.high = end
+	}
 }
 
 // Stat asks the server about the file as it is now.
