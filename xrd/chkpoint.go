@@ -91,6 +91,10 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 			w := wire.DecodePgwrite(inner.Body)
 			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
 		case wire.ReqTruncate:
+			if inner.Length != 0 {
+				err = refuse(wire.ArgInvalid, "a checkpointed truncation goes by handle")
+				break
+			}
 			run = c.truncate
 			w := wire.DecodeTruncate(inner.Body)
 			err = h.save(w.Handle, q.Handle, w.Size, h.undo.size-w.Size)

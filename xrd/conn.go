@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -43,13 +45,11 @@ type conn struct {
 	session  *session
 	exchange *exchange // authentication under way
 	bound    *link     // this connection carries answers of another's session
-	owner    *sharedSession
-}
+	current  request
 
-// sharedSession is what Shutdown and endsess see of a connection's session.
-type sharedSession struct {
-	mu sync.Mutex
-	ss *session
+	// What Shutdown looks at: whether a request is under way, and session again.
+	busy   atomic.Bool
+	shared atomic.Pointer[session]
 }
 
 // request is one message, valid until the next one is read.
@@ -62,7 +62,7 @@ type request struct {
 func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	c := &conn{
 		srv: s, nc: nc, limits: s.o.Limits, began: time.Now(),
-		out: newSink(nc, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs), owner: &sharedSession{},
+		out: newSink(nc, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.in = newSource(nc, c.beforeWait)
@@ -82,6 +82,9 @@ func addrOf(a net.Addr) netip.AddrPort {
 func (c *conn) beforeWait() error {
 	if err := c.out.flush(); err != nil {
 		return err
+	}
+	if len(c.in.data) == 0 {
+		c.busy.Store(false)
 	}
 	now := time.Now()
 	switch {
@@ -105,23 +108,16 @@ func (c *conn) ready() bool {
 // becameReady lets the deadline of the login go.
 func (c *conn) becameReady() { c.armed = time.Time{} }
 
-func (c *conn) openFiles() int {
-	c.owner.mu.Lock()
-	defer c.owner.mu.Unlock()
-	if c.owner.ss == nil {
-		return 0
-	}
-	return int(c.owner.ss.open.Load())
+// unused reports whether nothing is lost when the connection is closed.
+func (c *conn) unused() bool {
+	ss := c.shared.Load()
+	return !c.busy.Load() && (ss == nil || ss.open.Load() == 0)
 }
 
 // serve runs the connection to its end.
 func (c *conn) serve() {
 	defer c.end()
-	defer func() {
-		if p := recover(); p != nil {
-			c.srv.o.Log.Error("request failed with a panic", "panic", p, "peer", c.peer.Remote, "stack", string(debug.Stack()))
-		}
-	}()
+	defer c.contain()
 	err := c.handshake()
 	for err == nil {
 		err = c.next()
@@ -129,6 +125,15 @@ func (c *conn) serve() {
 	_ = c.out.flush()
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "err", err)
+	}
+}
+
+// contain keeps a defect in serving one client from ending the others: that client's connection is
+// closed, with what it holds.
+func (c *conn) contain() {
+	if p := recover(); p != nil {
+		c.srv.o.Log.Error("request failed with a panic", "panic", p, "peer", c.peer.Remote, "stack", string(debug.Stack()))
+		_ = c.nc.Close()
 	}
 }
 
@@ -152,7 +157,9 @@ func (c *conn) next() error {
 	if err != nil {
 		return err
 	}
-	r := &request{RequestHeader: wire.ParseRequestHeader(b)}
+	c.busy.Store(true)
+	c.current = request{RequestHeader: wire.ParseRequestHeader(b)}
+	r := &c.current
 	c.in.skip(wire.RequestHeaderSize)
 	began := time.Now()
 	if c.session != nil {
@@ -160,19 +167,28 @@ func (c *conn) next() error {
 	}
 	err = c.run(r)
 	if c.srv.o.Recorder != nil {
-		c.srv.o.Recorder.Record(r.ID.String(), time.Since(began), err)
+		c.srv.o.Recorder.Record(r.ID.String(), time.Since(began), outcome(err))
 	}
 	if err == nil {
 		return nil
 	}
-	if err := c.answerError(r, err); err != nil {
-		return err
-	}
 	var last closing
 	if errors.As(err, &last) {
-		return last.error
+		err = last.error
 	}
-	return nil
+	if e := c.answerError(r, err); e != nil {
+		return e
+	}
+	return last.error
+}
+
+// outcome is what counts as failure for who counts operations.
+func outcome(err error) error {
+	var elsewhere *redirect
+	if errors.As(err, &elsewhere) {
+		return nil
+	}
+	return err
 }
 
 // run checks a request and hands it to its operation. Its error is answered to the client.
@@ -199,8 +215,6 @@ func (c *conn) run(r *request) error {
 // admit says whether the client may send the request now.
 func (c *conn) admit(r *request, op *operation) error {
 	switch {
-	case op.run == nil:
-		return refuse(wire.Unsupported, r.ID.String()+" is not supported")
 	case op.always:
 		return nil
 	case c.bound != nil:
@@ -209,6 +223,8 @@ func (c *conn) admit(r *request, op *operation) error {
 		return closing{refuse(wire.InvalidRequest, r.ID.String()+" before login")}
 	case !c.ready():
 		return refuse(wire.NotAuthorized, r.ID.String()+" before authentication")
+	case op.run == nil:
+		return refuse(wire.Unsupported, r.ID.String()+" is not supported")
 	}
 	return nil
 }
@@ -291,7 +307,11 @@ func (c *conn) failure(r *request, err error) (wire.Status, []byte) {
 	}
 	trace := r.traceID()
 	answer := answerOf(err, trace)
-	c.srv.o.Log.Debug("request failed", "op", r.ID.String(), "code", int(answer.Code), "err", err, "peer", c.peer.Remote, "trace", trace)
+	level := slog.LevelDebug
+	if answer.Code == wire.ServerError {
+		level = slog.LevelWarn
+	}
+	c.srv.o.Log.Log(c.ctx, level, "request failed", "op", r.ID.String(), "code", int(answer.Code), "err", err, "peer", c.peer.Remote, "trace", trace)
 	return wire.StatusError, wire.AppendError(nil, answer)
 }
 

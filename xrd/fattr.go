@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/wire"
 )
 
@@ -88,8 +89,8 @@ func (c *conn) fattrPath(r *request) error {
 	return c.ok(r, wire.AppendFattrResults(nil, results, false))
 }
 
-// fattrHandle answers kXR_fattr at a node: of a file being written, whose attributes are committed
-// with it; anything else is the manager's.
+// fattrHandle answers kXR_fattr at a node: of an open file. What is set is kept with the handle and
+// committed with the content; paths are the manager's.
 func (c *conn) fattrHandle(r *request) error {
 	q := wire.DecodeFattr(r.Body)
 	if len(r.payload) > 0 && r.payload[0] != 0 {
@@ -103,36 +104,87 @@ func (c *conn) fattrHandle(r *request) error {
 	if err != nil {
 		return err
 	}
-	pending, _ := h.file.(hemera.XattrSetter)
-	var known map[string][]byte
-	if pending != nil && h.writable {
-		known = pending.Xattrs()
-	}
 	switch q.Subcode {
-	case wire.FattrList:
-		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
-	case wire.FattrGet:
-		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
-	case wire.FattrDel:
-		return refuse(wire.Unsupported, "attributes of an open file cannot be removed; close it first")
+	case wire.FattrSet, wire.FattrDel:
+		return c.changeAttributes(r, h, q, args)
 	}
+	known, err := c.attributesOf(h)
+	if err != nil {
+		return err
+	}
+	if q.Subcode == wire.FattrList {
+		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
+	}
+	return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
+}
+
+// attributesOf is what an open file has: committed, and set since.
+func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
+	known := map[string][]byte{}
+	if c.srv.o.Resolve != nil {
+		e, _, err := c.srv.o.Resolve(c.ctx, h.file.Info().ID)
+		if err != nil && errs.KindOf(err) != errs.NotFound {
+			return nil, err
+		}
+		maps.Copy(known, e.Xattrs)
+	}
+	if pending, ok := h.file.(hemera.XattrSetter); ok {
+		maps.Copy(known, pending.Xattrs())
+	}
+	maps.Copy(known, h.attributes)
+	return known, nil
+}
+
+// changeAttributes sets attributes of a file being written, or takes back what this handle set.
+func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.FattrArgs) error {
 	if err := h.forWriting(); err != nil {
 		return err
 	}
-	if pending == nil {
-		return refuse(wire.Unsupported, "attributes of this open file cannot be set; close it first")
+	if _, ok := h.file.(hemera.XattrSetter); !ok {
+		return refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
+	}
+	known, err := c.attributesOf(h)
+	if err != nil {
+		return err
 	}
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
+		full := attributeName(name)
+		_, exists := known[full]
+		_, ours := h.attributes[full]
 		results[i].Name = name
-		switch _, exists := known[attributeName(name)]; {
+		switch {
+		case !strings.HasPrefix(full, userPrefix):
+			results[i].Code = wire.NotAuthorized
+		case q.Subcode == wire.FattrDel && ours:
+			delete(h.attributes, full)
+		case q.Subcode == wire.FattrDel && exists:
+			results[i].Code = wire.Unsupported
+		case q.Subcode == wire.FattrDel:
+			results[i].Code = wire.AttrNotFound
 		case exists && q.Options&wire.FattrIsNew != 0:
 			results[i].Code = wire.ItExists
-		case strings.HasPrefix(name, "sys."):
-			results[i].Code = wire.NotAuthorized
+		case !ours && len(h.attributes) >= hemera.XattrsMax:
+			results[i].Code = wire.ArgTooLong
 		default:
-			pending.SetXattr(attributeName(name), slices.Clone(args.Values[i]))
+			h.setAttribute(full, slices.Clone(args.Values[i]))
 		}
 	}
 	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+}
+
+func (h *handle) setAttribute(name string, value []byte) {
+	if h.attributes == nil {
+		h.attributes = map[string][]byte{}
+	}
+	h.attributes[name] = value
+}
+
+// handAttributes gives the file what was set through the handle, so that it is committed with it.
+func (h *handle) handAttributes() {
+	if pending, ok := h.file.(hemera.XattrSetter); ok {
+		for name, value := range h.attributes {
+			pending.SetXattr(name, value)
+		}
+	}
 }

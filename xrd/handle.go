@@ -22,6 +22,8 @@ type handle struct {
 	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
 	undo     *undo         // checkpoint under way
 	pull     *pull         // third-party copy into this file
+	// attributes were set through this handle, under their stored names.
+	attributes map[string][]byte
 	// inflight counts reads under way on bound connections; only the session's goroutine adds.
 	inflight sync.WaitGroup
 }
@@ -60,6 +62,7 @@ func (h *handle) closeFor(ctx context.Context) error {
 			return err
 		}
 	}
+	h.handAttributes()
 	return h.file.Close(ctx)
 }
 
@@ -75,6 +78,7 @@ func (h *handle) giveUp(ctx context.Context) {
 // letGo ends use of the handle, and keeps a pending write for a client that comes back. It never
 // commits.
 func (h *handle) letGo(ctx context.Context) {
+	h.handAttributes()
 	_, isPiece := h.file.(hemera.Sealer)
 	detacher, detaches := h.file.(hemera.Detacher)
 	switch {

@@ -144,13 +144,18 @@ func (l *link) run() {
 	for {
 		select {
 		case r := <-l.work:
-			l.answer(r)
-			r.done.Done()
+			l.serve(r)
 		case <-l.quit:
 			l.drop()
 			return
 		}
 	}
+}
+
+func (l *link) serve(r linkRead) {
+	defer r.done.Done()
+	defer l.conn.contain()
+	l.answer(r)
 }
 
 // drop forgets what is queued: the client asks again elsewhere.

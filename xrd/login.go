@@ -63,9 +63,7 @@ func (c *conn) doLogin(r *request) error {
 		security.WriteString("&P=" + m.Offer())
 	}
 	c.session = ss
-	c.owner.mu.Lock()
-	c.owner.ss = ss
-	c.owner.mu.Unlock()
+	c.shared.Store(ss)
 	if len(offers) == 0 {
 		ss.setIdentity(c.srv.o.Policy.Anonymous(c.peer))
 		c.becameReady()

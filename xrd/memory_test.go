@@ -316,6 +316,17 @@ func (m *memory) Open(_ context.Context, token string, o hemera.NodeOpen) (hemer
 	return f, nil
 }
 
+func (m *memory) Resolve(_ context.Context, id hemera.FileID) (hemera.Entry, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, e := range m.entries {
+		if e.ID == id {
+			return m.view(e), p, nil
+		}
+	}
+	return hemera.Entry{}, "", errs.New(errs.NotFound, "resolve", id.String(), "")
+}
+
 func (m *memory) failing(op string) error {
 	m.mu.Lock()
 	fail := m.fail

@@ -202,7 +202,7 @@ func (c *conn) locate(r *request) error {
 // here is this server as the client of this connection reaches it.
 func (c *conn) here(named bool) wire.Location {
 	addr := c.nc.LocalAddr().String()
-	if named && c.peer.Local.IsValid() {
+	if named && c.srv.o.Host != "" && c.peer.Local.IsValid() {
 		addr = c.srv.o.Host + ":" + strconv.Itoa(int(c.peer.Local.Port()))
 	}
 	return wire.Location{Type: 'S', Access: 'w', Addr: addr}

@@ -3,7 +3,6 @@ package xrd
 import (
 	"context"
 	"log/slog"
-	"os"
 	"time"
 
 	"hemera"
@@ -40,6 +39,8 @@ type Options struct {
 	// manager is known.
 	Node        hemera.Node
 	ManagerAddr func() string
+	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
+	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Puller runs third-party copies into this node; nil refuses them.
 	Puller Puller
 
@@ -49,7 +50,8 @@ type Options struct {
 	Recorder Recorder
 	// Space answers questions about room; nil answers zeros.
 	Space func(ctx context.Context, path string) (Space, error)
-	// Host is the name clients reach this server by; the operating system's if empty.
+	// Host is the name clients reach this server by, given to those that ask for a name; without
+	// one they get the address they connected to.
 	Host    string
 	Site    string
 	Version string
@@ -136,9 +138,6 @@ func (o Options) check() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Host == "" {
-		o.Host, _ = os.Hostname()
 	}
 	if o.Site == "" {
 		o.Site = "hemera"

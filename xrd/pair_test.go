@@ -38,7 +38,7 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 		o := Options{
 			Role: role, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
 			ManagerAddr: func() string { return p.managerAddr },
-			Policy:      everybody{}, Log: logs, Puller: directPuller{p},
+			Resolve:     p.memory.Resolve, Policy: everybody{}, Log: logs, Puller: directPuller{p},
 		}
 		if change != nil {
 			change(&o)

@@ -53,7 +53,8 @@ func (c *conn) queryFile(r *request, kind uint16) error {
 	return c.queryPrepare(r)
 }
 
-// queryConfig answers one line a key; what is not known is echoed.
+// queryConfig answers one line a key, without NUL: some clients take the text as it is. What is not
+// known is echoed.
 func (c *conn) queryConfig(r *request, arg string) error {
 	keys := strings.Fields(arg)
 	if len(keys) == 0 {
@@ -63,7 +64,7 @@ func (c *conn) queryConfig(r *request, arg string) error {
 	for _, key := range keys {
 		b.WriteString(c.srv.config(key) + "\n")
 	}
-	return c.okText(r, b.String())
+	return c.ok(r, []byte(b.String()))
 }
 
 func (s *Server) config(key string) string {

@@ -114,8 +114,8 @@ func (s *Server) remove(c *conn) {
 	}
 }
 
-// Shutdown takes no new connections, and closes each that has no open file; the others when their
-// last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
+// Shutdown takes no new connections, and closes each that has no request and no file open; the
+// others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
 // if some had to be cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
@@ -127,7 +127,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for {
-		s.closeConns(func(c *conn) bool { return c.openFiles() == 0 })
+		s.closeConns((*conn).unused)
 		select {
 		case <-s.idle:
 			return nil

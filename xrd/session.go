@@ -97,13 +97,13 @@ func (s *Server) addSession(ss *session) {
 
 // endSession releases what the session holds. Only its connection's goroutine calls it.
 func (s *Server) endSession(ss *session) {
-	s.mu.Lock()
-	delete(s.sessions, ss.id)
-	s.mu.Unlock()
 	ss.closeLinks()
 	for id, h := range ss.handles {
 		h.abandon(s.o.Log)
 		ss.dropHandle(id)
 	}
+	s.mu.Lock()
+	delete(s.sessions, ss.id)
+	s.mu.Unlock()
 	close(ss.ended)
 }

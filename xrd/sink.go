@@ -83,11 +83,24 @@ func (o *sink) read(stream wire.StreamID, f hemera.File, off int64, n int) error
 }
 
 // send writes what was collected and then the slices of vec, whose first must be nil: it is the
-// place for what was collected. It uses up vec.
+// place for what was collected. It uses up vec. What is small is only collected.
 func (o *sink) send(vec [][]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.write(vec)
+	total := 0
+	for _, p := range vec {
+		total += len(p)
+	}
+	if total > smallRead {
+		return o.write(vec)
+	}
+	if err := o.room(total); err != nil {
+		return err
+	}
+	for _, p := range vec {
+		o.buf = append(o.buf, p...)
+	}
+	return nil
 }
 
 // sendFile writes head and n bytes of the file at off, without copying them through memory.

@@ -15,12 +15,12 @@ const promiseSeconds = 1800
 // answer comes later, so that it does not take the connection for dead (§5 STREAMTIMEOUT).
 func (c *conn) promised(r *request, work func() ([]byte, error)) error {
 	var mu sync.Mutex
-	late := false
+	late, stream := false, r.Stream
 	timer := time.AfterFunc(c.limits.SlowAnswer, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		late = true
-		c.promise(r.Stream)
+		c.promise(stream)
 	})
 	body, err := work()
 	timer.Stop()
@@ -72,6 +72,7 @@ func (c *conn) background(r *request, grace time.Duration, work func(context.Con
 	done := make(chan outcome, 1)
 	c.jobs.Go(func() {
 		defer func() { <-c.slots }()
+		defer c.contain()
 		body, err := work(c.traced(later))
 		done <- outcome{body, err}
 	})
@@ -87,8 +88,11 @@ func (c *conn) background(r *request, grace time.Duration, work func(context.Con
 	}
 	c.promise(r.Stream)
 	c.jobs.Go(func() {
-		o := <-done
-		_ = c.deliver(later, o.body, o.err)
+		select {
+		case o := <-done:
+			_ = c.deliver(later, o.body, o.err)
+		case <-c.ctx.Done():
+		}
 	})
 	return nil
 }
