@@ -35,7 +35,10 @@ type Orders struct {
 type queue struct {
 	waiting []*order          // oldest first
 	sent    map[uint64]*order // handed to the node, not answered
-	wake    chan struct{}     // closed when waiting grows
+	wake    chan struct{}     // closed when there is news for an Exchange that waits
+	// call counts Exchanges: an older one that still waits belongs to a connection that is gone, and
+	// must not take orders with it.
+	call uint64
 }
 
 type order struct {
@@ -109,12 +112,16 @@ func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
 // Exchange takes a node's results and returns orders for it, waiting up to [ExchangeWait] for one.
 // Results of unknown orders are ignored.
 func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemera.OrderResult) ([]hemera.Order, error) {
-	q.settle(id, results)
+	call := q.settle(id, results)
 	timer := time.NewTimer(ExchangeWait)
 	defer timer.Stop()
 	for {
 		q.mu.Lock()
 		n := q.node(id)
+		if n.call != call {
+			q.mu.Unlock()
+			return nil, nil
+		}
 		if ctx.Err() == nil {
 			if list := n.take(); len(list) > 0 {
 				q.mu.Unlock()
@@ -158,10 +165,13 @@ func (n *queue) requeue(match func(*order) bool) {
 	n.waiting = append(again, n.waiting...)
 }
 
-func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) {
+// settle hands results to those who wait for them, and begins a new Exchange.
+func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) (call uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
+	n.call++
+	n.signal()
 	for _, r := range results {
 		o := n.sent[r.ID]
 		if o == nil {
@@ -174,6 +184,7 @@ func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) {
 		}
 		o.done <- out
 	}
+	return n.call
 }
 
 // Redeliver is called when a node registered anew: it knows nothing of what it was handed, so all
@@ -183,9 +194,8 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	defer q.mu.Unlock()
 	n := q.node(id)
 	n.requeue(func(*order) bool { return true })
-	if len(n.waiting) > 0 {
-		n.signal()
-	}
+	n.call++
+	n.signal()
 }
 
 // Fail ends all orders of a node that is offline with Unavailable.

@@ -18,6 +18,8 @@ import (
 
 var alice = hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "unix", Host: "laptop"}
 
+var bob = hemera.Identity{Name: "bob", UID: 1001, GID: 100, Protocol: "unix", Host: "laptop"}
+
 // rig is a manager over a store that outlives it, and nodes that keep pieces in memory.
 type rig struct {
 	t     *testing.T
@@ -32,6 +34,12 @@ func newRig(t *testing.T, nodes, disks int) *rig {
 	t.Helper()
 	r := &rig{t: t, store: memkv.New(), lost: 20 * time.Second}
 	r.restart()
+	r.addNodes(nodes, disks)
+	return r
+}
+
+// addNodes registers nodes with so many disks each.
+func (r *rig) addNodes(nodes, disks int) {
 	for i := range nodes {
 		n := &fakeNode{rig: r, addr: fmt.Sprintf("node%d:1095", i+1), pieces: map[hemera.DiskID]map[hemera.PieceID]hemera.PieceStat{}}
 		for d := range disks {
@@ -43,7 +51,6 @@ func newRig(t *testing.T, nodes, disks int) *rig {
 		r.nodes = append(r.nodes, n)
 		n.register()
 	}
-	return r
 }
 
 // restart makes a new manager over the same store, as after kill -9.
