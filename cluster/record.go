@@ -55,7 +55,10 @@ type attachRecord struct {
 	Space string
 }
 
-type tokenRecord struct{ Expires time.Time }
+type tokenRecord struct {
+	Expires time.Time
+	Record  []byte
+}
 
 type keyRecord struct {
 	hemera.Key
@@ -146,6 +149,11 @@ func (c *Cluster) forget(key string) {
 	for id, k := range c.keys {
 		if k.key() == key {
 			delete(c.keys, id)
+		}
+	}
+	for id, n := range c.nodes {
+		if n.key() == key {
+			delete(c.nodes, id)
 		}
 	}
 	for id, d := range c.disks {

@@ -3,6 +3,7 @@ package maint
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,15 +14,11 @@ import (
 
 const (
 	// ordersMax bounds the orders waiting or under way for one node.
-	ordersMax = 8192
+	ordersMax = 65536
 	// handout is how many orders one Exchange returns at most.
 	handout = 256
 	// ExchangeWait is how long an Exchange waits for orders before it returns none.
 	ExchangeWait = 5 * time.Second
-	// redeliverAfter is when an unanswered order is handed out again: the first answer to Exchange
-	// may have been lost. Nodes execute the orders of one disk in the order they came, so a
-	// removal that comes twice cannot overtake a later copy of the same piece.
-	redeliverAfter = 2 * time.Minute
 )
 
 // Orders is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
@@ -43,7 +40,6 @@ type queue struct {
 
 type order struct {
 	hemera.Order
-	sent time.Time
 	done chan outcome // buffered: one outcome
 }
 
@@ -68,7 +64,8 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
 // its queue is full. When the context ends, the node may still execute the order.
 //
-// A node must execute the orders of one disk in the order it was given them.
+// An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
+// ends what it was doing: so no removal can come late, after a copy of the same piece.
 func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
@@ -141,26 +138,19 @@ func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemer
 }
 
 func (n *queue) take() (list []hemera.Order) {
-	n.requeue(func(o *order) bool { return time.Since(o.sent) >= redeliverAfter })
 	batch := n.waiting[:min(len(n.waiting), handout)]
 	n.waiting = n.waiting[len(batch):]
 	for _, o := range batch {
-		o.sent = time.Now()
 		n.sent[o.ID] = o
 		list = append(list, o.Order)
 	}
 	return list
 }
 
-// requeue moves the handed out orders that match back to the front, oldest first.
-func (n *queue) requeue(match func(*order) bool) {
-	var again []*order
-	for id, o := range n.sent {
-		if match(o) {
-			again = append(again, o)
-			delete(n.sent, id)
-		}
-	}
+// requeue moves the orders that were handed out back to the front, oldest first.
+func (n *queue) requeue() {
+	again := slices.Collect(maps.Values(n.sent))
+	clear(n.sent)
 	slices.SortFunc(again, func(a, b *order) int { return cmp.Compare(a.ID, b.ID) })
 	n.waiting = append(again, n.waiting...)
 }
@@ -193,7 +183,7 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
-	n.requeue(func(*order) bool { return true })
+	n.requeue()
 	n.call++
 	n.signal()
 }

@@ -123,10 +123,10 @@ func TestRedelivery(t *testing.T) {
 		if len(exchange(t, q, hemera.OrderResult{ID: again[1].ID})) != 0 {
 			t.Error("handed out twice")
 		}
-		time.Sleep(redeliverAfter)
+		q.Redeliver(1)
 		late := exchange(t, q)
 		if len(late) != 2 || late[0].ID != first[0].ID || late[1].ID != first[2].ID {
-			t.Errorf("after a while: %+v", late)
+			t.Errorf("after registering again: %+v", late)
 		}
 		exchange(t, q, hemera.OrderResult{ID: late[0].ID}, hemera.OrderResult{ID: late[1].ID})
 		for _, d := range done {
