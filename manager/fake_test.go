@@ -146,6 +146,7 @@ type fakeNode struct {
 	// failCopies makes that many copies fail.
 	failCopies int
 	copies     int
+	badPages   int64 // that verifying finds, until a repair
 }
 
 func (n *fakeNode) register() {
@@ -255,10 +256,11 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 			sum, _ := hemera.MakeChecksum(hemera.MD5, make([]byte, 16))
 			sums = append(slices.Clone(sums), sum)
 		}
-		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size}
+		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size, BadPages: n.badPages}
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:
+		n.badPages = 0
 		return hemera.OrderResult{ID: o.ID}
 	}
 	return fail(errs.Unsupported, "unknown order")
