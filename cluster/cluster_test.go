@@ -391,50 +391,23 @@ func TestJoinTokens(t *testing.T) {
 		store := memkv.New()
 		c := open(t, store, nil)
 		ctx := t.Context()
-		id, other := [32]byte{1}, [32]byte{2}
-		if err := c.PutToken(ctx, id, time.Now().Add(time.Minute), []byte("record")); err != nil {
+		token, err := c.CreateToken(ctx, time.Minute)
+		if err != nil {
 			t.Fatal(err)
 		}
 		c = open(t, store, nil)
-		if r, err := c.Token(ctx, id); err != nil || string(r) != "record" {
-			t.Errorf("%q, %v", r, err)
+		if err := c.CheckToken(ctx, token); err != nil {
+			t.Error(err)
 		}
-		if _, err := c.Token(ctx, other); !errors.Is(err, errs.NotFound) {
+		if err := c.CheckToken(ctx, token+"x"); !errors.Is(err, errs.Unauthenticated) {
 			t.Error(err)
 		}
 		time.Sleep(2 * time.Minute)
-		if _, err := c.Token(ctx, id); !errors.Is(err, errs.NotFound) || !strings.Contains(errs.RemedyOf(err), "token create") {
+		if err := c.CheckToken(ctx, token); !errors.Is(err, errs.Unauthenticated) || !strings.Contains(errs.RemedyOf(err), "token create") {
 			t.Error(err)
 		}
-		if err := c.PutToken(ctx, other, time.Now().Add(time.Minute), nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Get(ctx, tokenKey(id)); !errors.Is(err, errs.NotFound) {
-			t.Error("an expired token is kept")
+		if _, err := c.CreateToken(ctx, -1); !errors.Is(err, errs.Invalid) {
+			t.Error(err)
 		}
 	})
-}
-
-func TestAdmittedNode(t *testing.T) {
-	store := memkv.New()
-	c := open(t, store, nil)
-	id, err := c.NewNode(t.Context())
-	if err != nil || len(c.View().Nodes) != 0 {
-		t.Fatal(err, c.View().Nodes)
-	}
-	c = open(t, store, nil)
-	h := hello(1, 2)
-	h.ID = id
-	first := register(t, c, h)
-	if first.ID != id || len(first.DiskIDs) != 2 {
-		t.Errorf("%+v", first)
-	}
-	c = open(t, store, nil) // the node is offline, and joins anew
-	if h.ID, err = c.NewNode(t.Context()); err != nil || h.ID == id {
-		t.Fatal(err)
-	}
-	second := register(t, c, h)
-	if v := c.View(); len(v.Nodes) != 1 || v.Nodes[0].ID != h.ID || second.DiskIDs["u1.0"] != first.DiskIDs["u1.0"] {
-		t.Errorf("%+v", v.Nodes)
-	}
 }

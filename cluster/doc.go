@@ -14,7 +14,7 @@
 //	disk/<8 hex id>   diskRecord
 //	space/<name>      spaceRecord
 //	attach/<8 hex node>/<path>  attachRecord: a disk an admin added that its node has not taken yet
-//	token/<64 hex>    tokenRecord, by the hash of the join token
+//	token/<hex sha256 of the token>  tokenRecord
 //	key/<8 hex id>    keyRecord: a capability key
 //	next              the next node and disk ids; ids are never reused
 package cluster

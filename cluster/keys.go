@@ -4,12 +4,19 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
 	"hemera"
 	"hemera/capability"
+	"hemera/errs"
+	"hemera/kv"
 )
 
 const (
@@ -18,8 +25,10 @@ const (
 	keyLifetime = 24 * time.Hour
 	keysKept    = 3
 	// keyLead is how long before it signs a key is given to nodes.
-	keyLead    = 2 * hemera.HeartbeatTimeout
-	secretSize = 32
+	keyLead = 2 * hemera.HeartbeatTimeout
+	// TokenLifetimeMax bounds join tokens.
+	TokenLifetimeMax = 30 * 24 * time.Hour
+	secretSize       = 32
 )
 
 // Ring is the keys the manager signs with and verifies by. A new key is in it only after nodes had
@@ -79,4 +88,55 @@ func (c *Cluster) rotate(ctx context.Context) error {
 	}
 	c.refreshRing()
 	return nil
+}
+
+// CreateToken makes a join token that any number of nodes may use until it expires. Only its hash
+// is stored. A lifetime of zero is an hour.
+func (c *Cluster) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
+	if lifetime == 0 {
+		lifetime = time.Hour
+	}
+	if lifetime < 0 || lifetime > TokenLifetimeMax {
+		return "", errs.New(errs.Invalid, "cluster.CreateToken", lifetime.String(), "a token lives at most "+TokenLifetimeMax.String())
+	}
+	secret := make([]byte, secretSize)
+	_, _ = rand.Read(secret)
+	token := base64.RawURLEncoding.EncodeToString(secret)
+	text, err := json.Marshal(tokenRecord{Expires: c.now().Add(lifetime)})
+	if err != nil {
+		return "", errs.Wrap(err, "cluster.CreateToken", "")
+	}
+	var b kv.Batch
+	b.Put(tokenKey(token), text)
+	ticket, err := c.writer.Enqueue(&b)
+	if err == nil {
+		err = ticket.Wait(ctx)
+	}
+	return token, errs.Wrap(err, "cluster.CreateToken", "")
+}
+
+// CheckToken returns nil if the join token is good; Unauthenticated if it is unknown or expired.
+func (c *Cluster) CheckToken(ctx context.Context, token string) error {
+	refused := errs.New(errs.Unauthenticated, "cluster.CheckToken", "", "the join token is unknown or has expired").
+		WithRemedy("make a new one with `hemera token create`")
+	text, err := c.store.Get(ctx, tokenKey(token))
+	if errors.Is(err, errs.NotFound) {
+		return refused
+	}
+	if err != nil {
+		return errs.Wrap(err, "cluster.CheckToken", "")
+	}
+	var r tokenRecord
+	if err := json.Unmarshal(text, &r); err != nil {
+		return errs.Wrap(err, "cluster.CheckToken", "")
+	}
+	if c.now().After(r.Expires) {
+		return refused
+	}
+	return nil
+}
+
+func tokenKey(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return []byte(Prefix + "token/" + hex.EncodeToString(sum[:]))
 }

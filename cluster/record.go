@@ -55,10 +55,7 @@ type attachRecord struct {
 	Space string
 }
 
-type tokenRecord struct {
-	Expires time.Time
-	Record  []byte
-}
+type tokenRecord struct{ Expires time.Time }
 
 type keyRecord struct {
 	hemera.Key

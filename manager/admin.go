@@ -49,9 +49,5 @@ func (m *Manager) SetSpace(ctx context.Context, name, key, value string) error {
 
 // CreateToken implements hemera.ClusterAdmin.
 func (m *Manager) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
-	if m.token == nil {
-		return "", errs.New(errs.Unsupported, "token create", "", "this manager admits no other nodes").
-			WithRemedy("start it with `hemera manager`")
-	}
-	return m.token(ctx, lifetime)
+	return m.cluster.CreateToken(ctx, lifetime)
 }

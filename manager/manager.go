@@ -31,8 +31,6 @@ type Options struct {
 	Tree   namespace.Tree
 	// Addr is the manager's xrd door as nodes tell it to clients.
 	Addr string
-	// CreateToken makes join tokens; nil when this manager admits no nodes.
-	CreateToken func(ctx context.Context, lifetime time.Duration) (string, error)
 	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
@@ -52,7 +50,6 @@ type Manager struct {
 	now     func() time.Time
 	log     *slog.Logger
 	nonce   atomic.Uint64
-	token   func(ctx context.Context, lifetime time.Duration) (string, error)
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -83,7 +80,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, log: o.Log,
-		pending: newPending(), ops: newOperations(o.Now), token: o.CreateToken,
+		pending: newPending(), ops: newOperations(o.Now),
 	}
 	m.engine = maint.New(maint.Options{
 		Files: o.Tree, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/errs"
 )
 
 func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
@@ -77,8 +76,6 @@ func TestObserver(t *testing.T) {
 	if events, err := r.m.Events(t.Context(), 0, 10); err != nil || len(events) == 0 {
 		t.Error(events, err)
 	}
-	_, err = r.m.CreateToken(t.Context(), time.Hour)
-	wantKind(t, err, errs.Unsupported)
 }
 
 func TestPendingWritesExpire(t *testing.T) {
