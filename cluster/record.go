@@ -146,6 +146,11 @@ func (c *Cluster) forget(key string) {
 			delete(c.keys, id)
 		}
 	}
+	for id, n := range c.nodes {
+		if n.key() == key {
+			delete(c.nodes, id)
+		}
+	}
 	for id, d := range c.disks {
 		if d.key() == key {
 			delete(c.disks, id)
