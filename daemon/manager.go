@@ -113,8 +113,9 @@ func (m *Manager) open() (err error) {
 	if err != nil {
 		return err
 	}
+	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr}, Names: m.Manager, Attributes: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users))
