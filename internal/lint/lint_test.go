@@ -89,7 +89,8 @@ func TestLayersAreHeld(t *testing.T) {
 		{"cmd/hemera/a.go", "hemera/internal/fixture", false},
 		{"cmd/hemera/a_test.go", "hemera/internal/fixture", true},
 		{"disk/a_test.go", "hemera/conform", true},
-		{"disk/a_test.go", "hemera/manager", false},
+		{"disk/a_test.go", "hemera/manager", true},
+		{"disk/a_test.go", "hemera/novel", false},
 		{"disk/a.go", "hemeralopia/thing", true},
 		{"novel/a.go", "hemera/errs", false},
 	} {
