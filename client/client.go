@@ -89,7 +89,7 @@ func (c *Client) sweep() {
 	for key, s := range c.sessions {
 		select {
 		case s.turn <- struct{}{}:
-			if s.conn == nil || s.conn.users.Load() == 0 {
+			if s.conn == nil || s.conn.unused() {
 				delete(c.sessions, key)
 				if s.conn != nil {
 					s.conn.Close()
@@ -173,6 +173,7 @@ type request struct {
 	sink     sink
 	// exclusive takes a session of its own; await, if set, waits for the answer in the caller's way.
 	exclusive bool
+	recovers  bool // from the loss of a session that may still hold locks
 	await     func(ctx context.Context, conn *Conn, k *call) answer
 }
 
@@ -186,7 +187,7 @@ type result struct {
 // do sends the request until it is answered, by the server it leads to.
 func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
 	p := policy{op: q.op, again: q.again, failover: q.failover, retryFor: c.opts.RetryFor, waitFor: c.opts.WaitFor}
-	var e effort
+	e := effort{lost: q.recovers}
 	var failing time.Time
 	for {
 		conn, a := c.attempt(ctx, r, q)
@@ -194,14 +195,13 @@ func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
 		if v.stop {
 			return result{a.body, conn, r}, v.err
 		}
-		if a.err == nil {
-			e.failures, e.failing, failing = 0, 0, time.Time{}
-		} else {
-			if failing.IsZero() {
-				failing = time.Now()
-			}
+		e.lost = e.lost || a.err != nil
+		if failing.IsZero() && (v.again || a.err != nil) {
+			failing = time.Now()
+		}
+		if v.again {
 			e.failures++
-			c.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", v.delay, "because", a.err)
+			c.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", v.delay, "because", v.err)
 		}
 		if v.wait {
 			e.waited += v.delay

@@ -41,7 +41,7 @@ type Conn struct {
 }
 
 // inBuffer is the reading goroutine's buffer: one system call for many pages of a page answer.
-const inBuffer = 256 << 10
+const inBuffer = 128 << 10
 
 // greetingSlot is for the answer to the handshake, which has no stream of its own. No request uses it.
 const greetingSlot = 0

@@ -117,7 +117,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	if err != nil {
 		return err
 	}
-	if dst, err = aim(src, from, dst, to, x.o.Recursive, sources); err != nil {
+	if dst, err = aim(end{src, from}, end{dst, to}, x.o.Recursive, sources); err != nil {
 		return err
 	}
 	if !from.dir {

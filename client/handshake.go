@@ -25,7 +25,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
 	d := net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: o.UserTimeout / 2, Interval: time.Second, Count: 5},
 		Control:         userTimeout(o.UserTimeout),
 	}
 	nc, err := d.DialContext(ctx, "tcp", e.Addr())

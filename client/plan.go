@@ -62,8 +62,16 @@ type state struct {
 	size   int64
 }
 
-// aim decides where a source goes: into a destination that is a directory, else onto it.
-func aim(src Place, from state, dst Place, to state, recursive bool, sources int) (Place, error) {
+// end is one end of a copy and what is there.
+type end struct {
+	Place
+	state
+}
+
+// aim decides where a source, one of so many, goes: into a destination that is a directory, else
+// onto it.
+func aim(from, to end, recursive bool, sources int) (Place, error) {
+	src, dst := from.Place, to.Place
 	switch {
 	case !from.exists:
 		return dst, errs.New(errs.NotFound, "copy", src.String(), "")

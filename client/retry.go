@@ -11,8 +11,9 @@ import (
 
 // effort is what an operation has spent so far.
 type effort struct {
-	failures int           // in a row, without a new place to go
-	failing  time.Duration // since the first of them
+	lost     bool          // a session was lost: locks may be our own, of before
+	failures int           // after which the same servers were asked again
+	failing  time.Duration // since the first failure of any kind
 	waited   time.Duration // because servers said so
 }
 
@@ -23,6 +24,7 @@ type verdict struct {
 	next  route
 	delay time.Duration
 	wait  bool // the delay is a server's wish
+	again bool // this was a failure, and servers that failed are asked again
 }
 
 // policy is how an operation may be repeated.
@@ -60,8 +62,14 @@ func (p policy) judge(r route, a answer, e effort) verdict {
 		return verdict{next: r, delay: waitTime(w), wait: true}
 	}
 	err := a.failure(p.op, subject)
+	if e.lost && errs.KindOf(err) == errs.NoReplicas && len(r.tried) > 0 {
+		return p.repeat(r.forgiving(), err, e) // what broke was a connection, not a server
+	}
 	if next, ok := r.failed(errs.KindOf(err)); ok && p.failover {
 		return verdict{next: next}
+	}
+	if e.lost && errs.KindOf(err) == errs.Locked {
+		return p.repeat(r, err, e) // until the server has noticed that the old session is gone
 	}
 	return verdict{stop: true, err: err}
 }
@@ -75,11 +83,16 @@ func (p policy) judgeLoss(r route, cause error, e effort) verdict {
 	if next, ok := r.failed(errs.Unavailable); ok && p.failover {
 		return verdict{next: next}
 	}
+	return p.repeat(r, err, e)
+}
+
+// repeat asks again after a while, unless that has gone on for too long.
+func (p policy) repeat(r route, err error, e effort) verdict {
 	delay := backoff(e.failures)
 	if e.failing+delay > p.retryFor {
 		return verdict{stop: true, err: err}
 	}
-	return verdict{next: r, delay: delay}
+	return verdict{err: err, next: r, delay: delay, again: true}
 }
 
 // backoff is the pause after so many failures in a row: 50 ms, doubling to 2 s.

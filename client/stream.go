@@ -23,8 +23,11 @@ type Reader struct {
 	err    error
 }
 
-// NewReader reads from off up to end, or to the file's end if that comes first.
+// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first.
 func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
+	if f.sized {
+		end = min(end, f.info.Size)
+	}
 	return &Reader{ctx: ctx, file: f, next: off, end: end, window: max(2, f.client.opts.Window/f.client.opts.Chunk), ahead: 2}
 }
 

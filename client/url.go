@@ -41,7 +41,10 @@ func ParseEndpoint(s string) (Endpoint, error) {
 	e.Port = DefaultPort
 	host, port, err := net.SplitHostPort(rest)
 	if err != nil {
-		host, port = strings.Trim(rest, "[]"), ""
+		host, port = rest, ""
+		if strings.HasPrefix(rest, "[") && strings.HasSuffix(rest, "]") {
+			host = rest[1 : len(rest)-1]
+		}
 		if strings.Contains(host, ":") && net.ParseIP(host) == nil {
 			return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "want host:port")
 		}
@@ -51,8 +54,8 @@ func ParseEndpoint(s string) (Endpoint, error) {
 			return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "port must be 1 to 65535")
 		}
 	}
-	if e.Host = host; host == "" {
-		return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "the host is missing")
+	if e.Host = host; host == "" || strings.ContainsAny(host, "[]/?# \t\r\n\x00") {
+		return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "the host is missing or malformed")
 	}
 	return e, nil
 }

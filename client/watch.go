@@ -47,7 +47,7 @@ func (c *Conn) look(now time.Time) {
 			return
 		}
 		if c.send(noContext, k, wire.Ping{}) == nil {
-			c.flush()
+			go c.flush() // which may block, and then this goroutine is needed
 		}
 	}
 }
@@ -77,6 +77,18 @@ func (c *Conn) judge(now time.Time) watchAction {
 		return watchPing
 	}
 	return watchNothing
+}
+
+// unused reports whether ending the session would disturb nobody.
+func (c *Conn) unused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.calls {
+		if k != nil {
+			return false
+		}
+	}
+	return c.users.Load() == 0
 }
 
 func latest(times ...time.Time) time.Time {

@@ -33,7 +33,7 @@ func Client(t *testing.T, url string) {
 		run  func(*testing.T, context.Context, client.URL)
 	}{
 		{"names", s.names}, {"listing", s.listing}, {"bigListing", s.bigListing}, {"attributes", s.attributes},
-		{"errors", s.errors}, {"sizes", s.sizes}, {"pages", s.pages}, {"stream", s.stream},
+		{"errors", s.errors}, {"sizes", s.sizes}, {"pages", s.pages}, {"vector", s.vector}, {"stream", s.stream},
 		{"update", s.update}, {"concurrent", s.concurrent}, {"queries", s.queries},
 		{"copies", s.copies}, {"resume", s.resume},
 	} {
@@ -261,6 +261,32 @@ func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir client.URL) {
 				t.Errorf("read of %d at %d: sum %d is wrong", r.n, r.off, i)
 			}
 		}
+	}
+}
+
+func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	const size = 5 << 20
+	data := randomBytes(8, size)
+	s.put(t, ctx, u, data)
+	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	must(t, err)
+	defer f.Close(ctx)
+	rng := rand.New(rand.NewPCG(3, 4))
+	var ranges []client.Range
+	for range 1500 { // more than one request takes
+		ranges = append(ranges, client.Range{Off: rng.Int64N(size - 3000), P: make([]byte, 1+rng.IntN(3000))})
+	}
+	ranges = append(ranges, client.Range{Off: 7, P: make([]byte, 3<<20)}) // more than one element takes
+	must(t, f.ReadVector(ctx, ranges))
+	for _, r := range ranges {
+		if !bytes.Equal(r.P, data[r.Off:][:len(r.P)]) {
+			t.Fatalf("the %d bytes at %d are wrong", len(r.P), r.Off)
+		}
+	}
+	err = f.ReadVector(ctx, []client.Range{{Off: size - 1, P: make([]byte, 2)}})
+	if err == nil {
+		t.Error("a vector beyond the end is read")
 	}
 }
 

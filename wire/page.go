@@ -180,3 +180,11 @@ func ParsePageErrors(b []byte) (PageErrors, error) {
 	}
 	return e, nil
 }
+
+// AppendSums encodes checksums as they stand before their pages.
+func AppendSums(b []byte, sums []uint32) []byte {
+	for _, s := range sums {
+		b = be.AppendUint32(b, s)
+	}
+	return b
+}

@@ -1,0 +1,138 @@
+package client_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hemera"
+	"hemera/client"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// breaking is a server whose file cannot be read beyond its first half, while broken is set.
+func breaking(t *testing.T, data []byte, broken *atomic.Bool) *script {
+	return newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return good(r, append(wire.StatInfo{ID: 1, Size: int64(len(data))}.Append(nil), 0))
+		case wire.ReqOpen:
+			return opened(r, int64(len(data)))
+		case wire.ReqPgread:
+			if broken.Load() && wire.DecodePgread(r.Body).Offset >= int64(len(data)/2) {
+				return bad(r, wire.IOError, "unreadable")
+			}
+			return pages(r, data)
+		case wire.ReqQuery:
+			return bad(r, wire.Unsupported, "no checksums")
+		}
+		return good(r, nil)
+	})
+}
+
+func TestFailedDownloadLeavesNothingOrAPart(t *testing.T) {
+	data := pattern(1 << 20)
+	var broken atomic.Bool
+	broken.Store(true)
+	s := breaking(t, data, &broken)
+	c := client.New(client.Options{Chunk: 64 << 10})
+	defer c.Close()
+	local := filepath.Join(t.TempDir(), "f")
+	from := []string{s.url("/f").String()}
+	p, err := c.Copy(t.Context(), from, local, client.CopyOptions{})
+	if !errors.Is(err, errs.IO) || p.Failed != 1 {
+		t.Errorf("copy of an unreadable file: %+v, %v", p, err)
+	}
+	if left, _ := filepath.Glob(local + "*"); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Continue: true}); !errors.Is(err, errs.IO) {
+		t.Errorf("resumable copy of an unreadable file: %v", err)
+	}
+	part, err := os.Stat(local + ".hemera-part")
+	if err != nil || part.Size() != 1<<19 {
+		t.Errorf("the part is %+v, %v", part, err)
+	}
+	if _, err := os.Stat(local); err == nil {
+		t.Error("an unfinished file has its final name")
+	}
+	broken.Store(false)
+	before := len(s.got(wire.ReqPgread))
+	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Continue: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(local); err != nil || string(got) != string(data) {
+		t.Errorf("the resumed file has %d bytes, %v", len(got), err)
+	}
+	if n := len(s.got(wire.ReqPgread)) - before; n > 8 {
+		t.Errorf("%d reads to resume half of a file of 16", n)
+	}
+	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Force: true, Verify: client.VerifyAlways}); !errors.Is(err, errs.Unsupported) {
+		t.Errorf("a copy that must be verified where there are no checksums: %v", err)
+	}
+}
+
+func TestFailedUploadIsGivenUp(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return bad(r, wire.NotFound, "no such file")
+		case wire.ReqOpen:
+			return opened(r, 0)
+		case wire.ReqPgwrite:
+			return bad(r, wire.OverQuota, "no more")
+		}
+		return good(r, nil)
+	})
+	local := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(local, pattern(100_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := quick(t).Copy(t.Context(), []string{local}, s.url("/f").String(), client.CopyOptions{})
+	if !errors.Is(err, errs.OverQuota) {
+		t.Errorf("upload over quota: %v", err)
+	}
+	q := s.got(wire.ReqQuery)
+	if len(q) != 1 || q[0].payload != hemera.OpaqueAbort || len(s.got(wire.ReqClose)) != 1 {
+		t.Errorf("the write was ended by %+v", q)
+	}
+	if len(s.got(wire.ReqRm)) != 0 {
+		t.Error("a file that was given up was also removed: it may be the one of before")
+	}
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	s := newScript(t, dataServer, func(r asked) []byte { return opened(r, 5) })
+	c := client.New(client.Options{Sessions: 3})
+	for range 6 {
+		if _, err := c.Open(t.Context(), s.url("/f"), client.OpenOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Close()
+	c.Close()
+	s.listener.Close()
+	goleak.VerifyNone(t, before)
+	if _, err := c.Stat(t.Context(), s.url("/f")); !errors.Is(err, errs.Cancelled) {
+		t.Errorf("stat with a closed client: %v", err)
+	}
+}
+
+func TestUnusedSessionEnds(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte { return good(r, nil) })
+	conn, err := client.Dial(t.Context(), s.url("/").Endpoint, client.Options{Idle: 40 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-conn.Down()
+	if err := conn.Ping(t.Context()); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("ping on an ended session: %v", err)
+	}
+}

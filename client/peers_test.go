@@ -1,0 +1,220 @@
+package client_test
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/client"
+	"hemera/errs"
+	"hemera/transfer"
+	"hemera/wire"
+)
+
+// pieceNode is a scripted node that keeps what is written to its one piece.
+type pieceNode struct {
+	*script
+	mu    sync.Mutex
+	piece []byte
+	hold  chan struct{} // while open, writes are not answered
+	fail  bool
+}
+
+func newPieceNode(t *testing.T) *pieceNode {
+	n := heldPieceNode(t)
+	close(n.hold)
+	return n
+}
+
+// heldPieceNode answers no write until hold is closed.
+func heldPieceNode(t *testing.T) *pieceNode {
+	n := &pieceNode{hold: make(chan struct{})}
+	n.script = newScript(t, dataServer, n.reply)
+	return n
+}
+
+func (n *pieceNode) reply(r asked) []byte {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch r.ID {
+	case wire.ReqOpen:
+		return opened(r, int64(len(n.piece)))
+	case wire.ReqPgread:
+		return pages(r, n.piece)
+	case wire.ReqPgwrite:
+		<-n.hold
+		if n.fail {
+			return bad(r, wire.NoSpace, "disk full")
+		}
+		w := wire.DecodePgwrite(r.Body)
+		data, sums, err := wire.CutPages([]byte(r.payload), make([]uint32, 1024), w.Offset)
+		if err != nil {
+			return bad(r, wire.ChkSumErr, err.Error())
+		}
+		for i, sum := range wire.SumPages(make([]uint32, len(sums)), data, w.Offset) {
+			if sum != sums[i] {
+				return bad(r, wire.ChkSumErr, "page")
+			}
+		}
+		if end := int(w.Offset) + len(data); end > len(n.piece) {
+			n.piece = append(n.piece, make([]byte, end-len(n.piece))...)
+		}
+		copy(n.piece[w.Offset:], data)
+		return written(r, nil)
+	}
+	return good(r, nil)
+}
+
+func (n *pieceNode) target() hemera.Target {
+	return hemera.Target{Index: 2, Node: 5, Addr: n.url("/").Addr()}
+}
+
+func peers(t *testing.T, o client.Options) *client.Peers {
+	p := client.NewPeers(o)
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func create(t *testing.T, p *client.Peers, n *pieceNode) transfer.PeerWriter {
+	t.Helper()
+	w, err := p.Create(t.Context(), n.target(), "TOKEN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func sumsOf(p []byte, off int64) []uint32 {
+	return wire.SumPages(make([]uint32, wire.Fragments(off, int64(len(p)))), p, off)
+}
+
+func TestPieceIsWrittenSealedAndRead(t *testing.T) {
+	n := newPieceNode(t)
+	p := peers(t, client.Options{Chunk: 64 << 10, Window: 256 << 10})
+	w := create(t, p, n)
+	data := pattern(1_000_003)
+	buf := make([]byte, 100_000)
+	for off := 0; off < len(data); off += len(buf) {
+		part := buf[:copy(buf, data[off:])]
+		if err := w.WritePages(part, sumsOf(part, int64(off)), int64(off)); err != nil {
+			t.Fatal(err)
+		}
+		clear(buf) // it is ours again
+	}
+	if err := w.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seal := hemera.SealInfo{FileSize: int64(len(data)), Sync: true}
+	if err := w.Seal(t.Context(), seal); err != nil {
+		t.Fatal(err)
+	}
+	n.mu.Lock()
+	if !bytes.Equal(n.piece, data) {
+		t.Error("the piece is not what was written")
+	}
+	n.mu.Unlock()
+	_, o := wire.SplitPath([]byte(n.got(wire.ReqOpen)[0].payload))
+	if o.Value(hemera.OpaqueCapability) != "TOKEN" || o.Value(hemera.OpaquePiece) != "2" {
+		t.Errorf("the piece was opened with %s", o)
+	}
+	if q := n.got(wire.ReqQuery); len(q) != 1 || q[0].payload != seal.Encode() || wire.DecodeQuery(q[0].Body).Kind != wire.QueryOpaquf {
+		t.Errorf("the seal was asked for as %+v", q)
+	}
+	r, err := p.Open(t.Context(), n.target(), "TOKEN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := make([]byte, 200_000)
+	if c, err := r.ReadPages(got, nil, 500_000); err != nil || c != len(got) || !bytes.Equal(got, data[500_000:700_000]) {
+		t.Errorf("read %d bytes, %v", c, err)
+	}
+	if r.Size() != int64(len(data)) {
+		t.Errorf("size %d", r.Size())
+	}
+}
+
+func TestPeerFailureSticks(t *testing.T) {
+	n := newPieceNode(t)
+	n.mu.Lock()
+	n.fail = true
+	n.mu.Unlock()
+	w := create(t, peers(t, client.Options{}), n)
+	part := pattern(5000)
+	_ = w.WritePages(part, sumsOf(part, 0), 0)
+	if err := w.Sync(t.Context()); !errors.Is(err, errs.NoSpace) {
+		t.Errorf("sync after a failed write: %v", err)
+	}
+	if err := w.WritePages(part, sumsOf(part, 0), 0); !errors.Is(err, errs.NoSpace) {
+		t.Errorf("write after a failed write: %v", err)
+	}
+	if err := w.Seal(t.Context(), hemera.SealInfo{}); !errors.Is(err, errs.NoSpace) {
+		t.Errorf("seal after a failed write: %v", err)
+	}
+	w.Abort()
+}
+
+func TestPeerWindowIsBounded(t *testing.T) {
+	n := heldPieceNode(t)
+	const window = 256 << 10
+	w := create(t, peers(t, client.Options{Chunk: 64 << 10, Window: window}), n)
+	part := pattern(64 << 10)
+	sums := sumsOf(part, 0)
+	accepted := make(chan int, 100)
+	go func() {
+		defer close(accepted)
+		for i := range 16 {
+			if err := w.WritePages(part, sums, int64(i)<<16); err != nil {
+				t.Error(err)
+				return
+			}
+			accepted <- i
+		}
+	}()
+	for range 3 { // a window's worth goes through unanswered
+		<-accepted
+	}
+	if got := len(accepted); got > window>>16 {
+		t.Errorf("%d writes went ahead of a window of %d", got, window>>16)
+	}
+	close(n.hold)
+	last := 0
+	for last = range accepted {
+	}
+	if last != 15 {
+		t.Errorf("the last write was %d", last)
+	}
+	if err := w.Seal(t.Context(), hemera.SealInfo{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSilentPeerIsNoticed(t *testing.T) {
+	n := heldPieceNode(t)
+	defer close(n.hold)
+	w := create(t, peers(t, client.Options{Chunk: 64 << 10, Window: 128 << 10, Stall: 100 * time.Millisecond}), n)
+	part := pattern(64 << 10)
+	var err error
+	for i := range 10 {
+		if err = w.WritePages(part, sumsOf(part, 0), int64(i)<<16); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, errs.Unavailable) && !errors.Is(err, errs.Timeout) {
+		t.Errorf("writes to a silent peer: %v", err)
+	}
+	w.Abort()
+}
+
+func TestAbortedPieceIsGivenUp(t *testing.T) {
+	n := newPieceNode(t)
+	w := create(t, peers(t, client.Options{}), n)
+	w.Abort()
+	w.Abort()
+	if err := w.Seal(t.Context(), hemera.SealInfo{}); !errors.Is(err, errs.Cancelled) {
+		t.Errorf("seal after abort: %v", err)
+	}
+}

@@ -1,0 +1,121 @@
+package xrd
+
+import (
+	"errors"
+
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// codes maps kinds of failure to the protocol's numbers (§2.8).
+var codes = [...]wire.Code{
+	errs.Internal:        wire.ServerError,
+	errs.Invalid:         wire.ArgInvalid,
+	errs.NotFound:        wire.NotFound,
+	errs.Exists:          wire.ItExists,
+	errs.IsDirectory:     wire.IsDirectory,
+	errs.NotDirectory:    wire.FSError,
+	errs.NotEmpty:        wire.ItExists,
+	errs.Denied:          wire.NotAuthorized,
+	errs.Unauthenticated: wire.AuthFailed,
+	errs.NoSpace:         wire.NoSpace,
+	errs.OverQuota:       wire.OverQuota,
+	errs.IO:              wire.IOError,
+	errs.Corrupt:         wire.ChkSumErr,
+	errs.Locked:          wire.FileLocked,
+	errs.Conflict:        wire.Conflict,
+	errs.Unavailable:     wire.NoServer,
+	errs.Unsupported:     wire.Unsupported,
+	errs.TooLarge:        wire.ArgTooLong,
+	errs.ReadOnly:        wire.FSReadOnly,
+	errs.Cancelled:       wire.Cancelled,
+	errs.Timeout:         wire.ReqTimedOut,
+	errs.BadHandle:       wire.FileNotOpen,
+	errs.NoReplicas:      wire.NoReplicas,
+	errs.NoAttribute:     wire.AttrNotFound,
+	errs.Fenced:          wire.InProgress,
+	errs.Overloaded:      wire.Overloaded,
+}
+
+// CodeOf is the protocol's number for a kind.
+func CodeOf(k errs.Kind) wire.Code {
+	if int(k) >= len(codes) {
+		return wire.ServerError
+	}
+	return codes[k]
+}
+
+// KindOf is the kind a client should see for a number a server answered. It inverts [CodeOf] where
+// that is one to one; of two kinds with one number it gives the commoner.
+func KindOf(c wire.Code) errs.Kind {
+	switch c {
+	case wire.ItExists:
+		return errs.Exists
+	case wire.FSError, wire.NotFile:
+		return errs.NotDirectory
+	case wire.ArgMissing, wire.InvalidRequest, wire.BadPayload:
+		return errs.Invalid
+	case wire.NoMemory:
+		return errs.Overloaded
+	case wire.TLSRequired, wire.SigVerErr, wire.DecryptErr:
+		return errs.Unauthenticated
+	case wire.TooManyErrs:
+		return errs.Corrupt
+	case wire.TimerExpired:
+		return errs.Timeout
+	}
+	for kind, code := range codes {
+		if code == c {
+			return errs.Kind(kind)
+		}
+	}
+	return errs.Internal
+}
+
+// codeOfError is the number for any error: the kind's, or the one a decoder chose.
+func codeOfError(err error) wire.Code {
+	var classified *errs.Error
+	if errors.As(err, &classified) {
+		return CodeOf(classified.Kind)
+	}
+	var malformed *wire.Error
+	if errors.As(err, &malformed) {
+		return malformed.Code
+	}
+	return CodeOf(errs.KindOf(err))
+}
+
+// answerOf is the body of the kXR_error that reports err.
+func answerOf(err error, trace string) wire.Error {
+	text := err.Error()
+	var malformed *wire.Error
+	if errors.As(err, &malformed) && malformed == err {
+		text = malformed.Text
+	}
+	if remedy := errs.RemedyOf(err); remedy != "" {
+		text += "; " + remedy
+	}
+	return wire.Error{Code: codeOfError(err), Text: text + " [trace " + trace + "]"}
+}
+
+// openFailure makes a node's failure to open one that sends the client back to the manager for
+// another node: clients do so only for some of the numbers (§5).
+func openFailure(err error) error {
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.Unavailable, errs.Timeout, errs.Fenced, errs.Conflict, errs.NoReplicas:
+		return errs.As(err, errs.Internal, "xrd.Open", "")
+	}
+	return err
+}
+
+func refuse(code wire.Code, text string) error { return &wire.Error{Code: code, Text: text} }
+
+var (
+	errBadHandle = refuse(wire.FileNotOpen, "the file handle is not open")
+	errNoPath    = refuse(wire.ArgMissing, "the request lacks a path")
+)
+
+// closing is an error after whose answer the connection is closed.
+type closing struct{ error }
+
+func (c closing) Unwrap() error { return c.error }

@@ -1,0 +1,330 @@
+package xrd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/auth"
+	"hemera/wire"
+)
+
+const (
+	// payloadMax is the longest payload of a request that carries no data; drainMax is the longest
+	// that is read and dropped so that the connection can go on.
+	payloadMax = bufferSize
+	drainMax   = 16 << 20
+	// slowJobs is how much slow work one connection may have under way.
+	slowJobs = 64
+)
+
+// conn is one connection. All fields belong to its goroutine but those marked.
+type conn struct {
+	srv    *Server
+	nc     net.Conn
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+	in     *source
+	out    *sink // safe for others
+	peer   auth.Peer
+	jobs   sync.WaitGroup // slow work under way
+	slots  chan struct{}  // one for each
+	began  time.Time
+	armed  time.Time // when the read deadline was last set
+	limits Limits
+
+	version  uint32 // of the client's protocol; 0 until it said so
+	session  *session
+	exchange *exchange // authentication under way
+	bound    *link     // this connection carries answers of another's session
+	current  request
+
+	// What Shutdown looks at: whether a request is under way, and session again.
+	busy   atomic.Bool
+	shared atomic.Pointer[session]
+}
+
+// request is one message, valid until the next one is read.
+type request struct {
+	wire.RequestHeader
+	payload []byte // aliases the input buffer; nil when the operation reads it itself
+	trace   string
+}
+
+func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
+	c := &conn{
+		srv: s, nc: nc, limits: s.o.Limits, began: time.Now(),
+		out: newSink(nc, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.in = newSource(nc, c.beforeWait)
+	c.peer = auth.Peer{Remote: addrOf(nc.RemoteAddr()), Local: addrOf(nc.LocalAddr())}
+	return c
+}
+
+func addrOf(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		p := t.AddrPort()
+		return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
+	}
+	return netip.AddrPort{}
+}
+
+// beforeWait runs when the connection is about to wait for its client.
+func (c *conn) beforeWait() error {
+	if err := c.out.flush(); err != nil {
+		return err
+	}
+	if len(c.in.data) == 0 {
+		c.busy.Store(false)
+	}
+	now := time.Now()
+	switch {
+	case !c.ready():
+		if c.armed.IsZero() {
+			c.armed = now
+			return c.nc.SetReadDeadline(c.began.Add(c.limits.LoginTimeout))
+		}
+	case now.Sub(c.armed) > c.limits.IdleTimeout/16:
+		c.armed = now
+		return c.nc.SetReadDeadline(now.Add(c.limits.IdleTimeout))
+	}
+	return nil
+}
+
+// ready reports whether the client has shown who it is.
+func (c *conn) ready() bool {
+	return c.bound != nil || c.session != nil && c.session.identity() != nil
+}
+
+// becameReady lets the deadline of the login go.
+func (c *conn) becameReady() { c.armed = time.Time{} }
+
+// unused reports whether nothing is lost when the connection is closed.
+func (c *conn) unused() bool {
+	ss := c.shared.Load()
+	return !c.busy.Load() && (ss == nil || ss.open.Load() == 0)
+}
+
+// serve runs the connection to its end.
+func (c *conn) serve() {
+	defer c.end()
+	defer c.contain()
+	err := c.handshake()
+	for err == nil {
+		err = c.next()
+	}
+	_ = c.out.flush()
+	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "err", err)
+	}
+}
+
+// contain keeps a defect in serving one client from ending the others: that client's connection is
+// closed, with what it holds.
+func (c *conn) contain() {
+	if p := recover(); p != nil {
+		c.srv.o.Log.Error("request failed with a panic", "panic", p, "peer", c.peer.Remote, "stack", string(debug.Stack()))
+		_ = c.nc.Close()
+	}
+}
+
+func (c *conn) end() {
+	_ = c.nc.Close()
+	c.cancel()
+	if c.bound != nil {
+		c.bound.close()
+	}
+	if c.session != nil {
+		c.jobs.Wait()
+		c.srv.endSession(c.session)
+	}
+	c.in.data = nil
+	c.in.release()
+}
+
+// next reads and runs one request. An error ends the connection.
+func (c *conn) next() error {
+	b, err := c.in.peek(wire.RequestHeaderSize)
+	if err != nil {
+		return err
+	}
+	c.busy.Store(true)
+	c.current = request{RequestHeader: wire.ParseRequestHeader(b)}
+	r := &c.current
+	c.in.skip(wire.RequestHeaderSize)
+	began := time.Now()
+	if c.session != nil {
+		c.session.last.Store(began.UnixNano())
+	}
+	err = c.run(r)
+	if c.srv.o.Recorder != nil {
+		c.srv.o.Recorder.Record(r.ID.String(), time.Since(began), outcome(err))
+	}
+	if err == nil {
+		return nil
+	}
+	var last closing
+	if errors.As(err, &last) {
+		err = last.error
+	}
+	if e := c.answerError(r, err); e != nil {
+		return e
+	}
+	return last.error
+}
+
+// outcome is what counts as failure for who counts operations.
+func outcome(err error) error {
+	var elsewhere *redirect
+	if errors.As(err, &elsewhere) {
+		return nil
+	}
+	return err
+}
+
+// run checks a request and hands it to its operation. Its error is answered to the client.
+func (c *conn) run(r *request) error {
+	if r.Length < 0 {
+		return closing{refuse(wire.ArgInvalid, "the request's length is negative")}
+	}
+	if !r.ID.Known() {
+		return c.skipRequest(r, refuse(wire.InvalidRequest, "the request is not known"))
+	}
+	op := &c.srv.ops[r.ID-wire.ReqAuth]
+	if err := c.admit(r, op); err != nil {
+		return c.skipRequest(r, err)
+	}
+	if op.streams {
+		return op.run(c, r)
+	}
+	if err := c.readPayload(r, op); err != nil {
+		return err
+	}
+	return op.run(c, r)
+}
+
+// admit says whether the client may send the request now.
+func (c *conn) admit(r *request, op *operation) error {
+	switch {
+	case op.always:
+		return nil
+	case c.bound != nil:
+		return refuse(wire.InvalidRequest, "a bound connection takes no requests")
+	case c.session == nil:
+		return closing{refuse(wire.InvalidRequest, r.ID.String()+" before login")}
+	case !c.ready():
+		return refuse(wire.NotAuthorized, r.ID.String()+" before authentication")
+	case op.run == nil:
+		return refuse(wire.Unsupported, r.ID.String()+" is not supported")
+	}
+	return nil
+}
+
+// skipRequest drops the payload of a request that is refused.
+func (c *conn) skipRequest(r *request, err error) error {
+	if r.Length > drainMax && r.ID != wire.ReqWrite && r.ID != wire.ReqPgwrite {
+		return closing{err}
+	}
+	return c.drain(int64(r.Length), err)
+}
+
+// drain drops n bytes of data and passes err on; it only fails differently when the connection does.
+func (c *conn) drain(n int64, err error) error {
+	if e := c.in.drain(n); e != nil {
+		return closing{e}
+	}
+	return err
+}
+
+func (c *conn) readPayload(r *request, op *operation) error {
+	limit := max(payloadMax, op.payload)
+	n := int(r.Length)
+	switch {
+	case n > limit:
+		return c.skipRequest(r, refuse(wire.ArgTooLong, "the request is longer than the server takes"))
+	case n <= bufferSize:
+		b, err := c.in.peek(n)
+		if err != nil {
+			return closing{err}
+		}
+		r.payload = b
+		c.in.skip(n)
+		return nil
+	}
+	// Memory grows only with the bytes that really come.
+	b := make([]byte, 0, bufferSize)
+	for len(b) < n {
+		p, err := c.in.peek(min(n-len(b), bufferSize/4))
+		if err != nil {
+			return closing{err}
+		}
+		b = append(b, p...)
+		c.in.skip(len(p))
+	}
+	r.payload = b
+	return nil
+}
+
+// ok answers a request with a body, or none.
+func (c *conn) ok(r *request, body []byte) error {
+	return c.out.answer(r.Stream, wire.StatusOK, body)
+}
+
+// okText answers with a text and the NUL that clients expect behind it.
+func (c *conn) okText(r *request, text string) error {
+	return c.ok(r, append([]byte(text), 0))
+}
+
+// answerError answers a request with what an operation returned; nothing for failures of the
+// connection itself.
+func (c *conn) answerError(r *request, err error) error {
+	var gone broken
+	if errors.As(err, &gone) {
+		return err
+	}
+	status, body := c.failure(r, err)
+	return c.out.answer(r.Stream, status, body)
+}
+
+// failure is the answer that reports err.
+func (c *conn) failure(r *request, err error) (wire.Status, []byte) {
+	var elsewhere *redirect
+	if errors.As(err, &elsewhere) {
+		return wire.StatusRedirect, elsewhere.Append(nil)
+	}
+	var later *waitFor
+	if errors.As(err, &later) {
+		return wire.StatusWait, wire.Wait(*later).Append(nil)
+	}
+	trace := r.traceID()
+	answer := answerOf(err, trace)
+	level := slog.LevelDebug
+	if answer.Code == wire.ServerError {
+		level = slog.LevelWarn
+	}
+	c.srv.o.Log.Log(c.ctx, level, "request failed", "op", r.ID.String(), "code", int(answer.Code), "err", err, "peer", c.peer.Remote, "trace", trace)
+	return wire.StatusError, wire.AppendError(nil, answer)
+}
+
+// traceID is made when something needs it.
+func (r *request) traceID() string {
+	if r.trace == "" {
+		r.trace = hemera.NewTraceID()
+	}
+	return r.trace
+}
+
+// traced is the connection's context with the request's trace id.
+func (c *conn) traced(r *request) context.Context { return hemera.WithTrace(c.ctx, r.traceID()) }
+
+// who is the identity of an authenticated client.
+func (c *conn) who() hemera.Identity { return *c.session.identity() }

@@ -1,0 +1,190 @@
+package xrd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// userPrefix is the part of the attributes' namespace that clients name without prefix.
+const userPrefix = "user."
+
+// attributeName is the stored name of a client's: "x" is "user.x", "sys.x" is itself.
+func attributeName(name string) string {
+	if strings.HasPrefix(name, "sys.") {
+		return name
+	}
+	return userPrefix + name
+}
+
+// shownAttributes lists attributes under the names clients use for them. Of files only the users'
+// own are shown, so that a copy of all of them can be made by anyone.
+func shownAttributes(all map[string][]byte, system bool) []wire.FattrResult {
+	var list []wire.FattrResult
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		short, ok := strings.CutPrefix(name, userPrefix)
+		if ok || system && strings.HasPrefix(name, "sys.") {
+			list = append(list, wire.FattrResult{Name: short, Value: all[name]})
+		}
+	}
+	return list
+}
+
+// lookupAttributes answers a get from a set of attributes.
+func lookupAttributes(all map[string][]byte, names []string) []wire.FattrResult {
+	results := make([]wire.FattrResult, len(names))
+	for i, name := range names {
+		value, ok := all[attributeName(name)]
+		results[i] = wire.FattrResult{Name: name, Value: value}
+		if !ok {
+			results[i].Code = wire.AttrNotFound
+		}
+	}
+	return results
+}
+
+// fattrPath answers kXR_fattr of a path, at a manager.
+func (c *conn) fattrPath(r *request) error {
+	q := wire.DecodeFattr(r.Body)
+	args, err := wire.ParseFattrArgs(q, r.payload)
+	if err != nil {
+		return err
+	}
+	if args.Path == "" {
+		return errBadHandle
+	}
+	raw, _ := wire.SplitPath([]byte(args.Path))
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		return err
+	}
+	e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+	if err != nil {
+		return err
+	}
+	switch q.Subcode {
+	case wire.FattrList:
+		values := q.Options&wire.FattrData != 0
+		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
+	case wire.FattrGet:
+		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
+	}
+	results := make([]wire.FattrResult, len(args.Names))
+	for i, name := range args.Names {
+		results[i].Name = name
+		var err error
+		if q.Subcode == wire.FattrSet {
+			err = c.srv.o.Attributes.SetXattr(c.ctx, c.who(), path, attributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
+		} else {
+			err = c.srv.o.Attributes.RemoveXattr(c.ctx, c.who(), path, attributeName(name))
+		}
+		if err != nil {
+			results[i].Code = codeOfError(err)
+		}
+	}
+	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+}
+
+// fattrHandle answers kXR_fattr at a node: of an open file. What is set is kept with the handle and
+// committed with the content; paths are the manager's.
+func (c *conn) fattrHandle(r *request) error {
+	q := wire.DecodeFattr(r.Body)
+	if len(r.payload) > 0 && r.payload[0] != 0 {
+		return c.toManager(r)
+	}
+	h, err := c.session.handle(q.Handle)
+	if err != nil {
+		return err
+	}
+	args, err := wire.ParseFattrArgs(q, r.payload)
+	if err != nil {
+		return err
+	}
+	switch q.Subcode {
+	case wire.FattrSet, wire.FattrDel:
+		return c.changeAttributes(r, h, q, args)
+	}
+	known, err := c.attributesOf(h)
+	if err != nil {
+		return err
+	}
+	if q.Subcode == wire.FattrList {
+		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
+	}
+	return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
+}
+
+// attributesOf is what an open file has: committed, and set since.
+func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
+	known := map[string][]byte{}
+	if c.srv.o.Resolve != nil {
+		e, _, err := c.srv.o.Resolve(c.ctx, h.file.Info().ID)
+		if err != nil && errs.KindOf(err) != errs.NotFound {
+			return nil, err
+		}
+		maps.Copy(known, e.Xattrs)
+	}
+	if pending, ok := h.file.(hemera.XattrSetter); ok {
+		maps.Copy(known, pending.Xattrs())
+	}
+	maps.Copy(known, h.attributes)
+	return known, nil
+}
+
+// changeAttributes sets attributes of a file being written, or takes back what this handle set.
+func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.FattrArgs) error {
+	if err := h.forWriting(); err != nil {
+		return err
+	}
+	if _, ok := h.file.(hemera.XattrSetter); !ok {
+		return refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
+	}
+	known, err := c.attributesOf(h)
+	if err != nil {
+		return err
+	}
+	results := make([]wire.FattrResult, len(args.Names))
+	for i, name := range args.Names {
+		full := attributeName(name)
+		_, exists := known[full]
+		_, ours := h.attributes[full]
+		results[i].Name = name
+		switch {
+		case !strings.HasPrefix(full, userPrefix):
+			results[i].Code = wire.NotAuthorized
+		case q.Subcode == wire.FattrDel && ours:
+			delete(h.attributes, full)
+		case q.Subcode == wire.FattrDel && exists:
+			results[i].Code = wire.Unsupported
+		case q.Subcode == wire.FattrDel:
+			results[i].Code = wire.AttrNotFound
+		case exists && q.Options&wire.FattrIsNew != 0:
+			results[i].Code = wire.ItExists
+		case !ours && len(h.attributes) >= hemera.XattrsMax:
+			results[i].Code = wire.ArgTooLong
+		default:
+			h.setAttribute(full, slices.Clone(args.Values[i]))
+		}
+	}
+	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+}
+
+func (h *handle) setAttribute(name string, value []byte) {
+	if h.attributes == nil {
+		h.attributes = map[string][]byte{}
+	}
+	h.attributes[name] = value
+}
+
+// handAttributes gives the file what was set through the handle, so that it is committed with it.
+func (h *handle) handAttributes() {
+	if pending, ok := h.file.(hemera.XattrSetter); ok {
+		for name, value := range h.attributes {
+			pending.SetXattr(name, value)
+		}
+	}
+}

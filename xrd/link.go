@@ -1,0 +1,192 @@
+package xrd
+
+import (
+	"sync"
+
+	"hemera"
+	"hemera/wire"
+)
+
+const (
+	// maxLinks is how many connections may be bound to one session, the reference's number.
+	maxLinks = 15
+	// linkQueue is how many reads may wait for one bound connection.
+	linkQueue = 32
+)
+
+// link is a bound connection as its session sees it: reads are queued for it, and a worker runs
+// them and writes the answers there (§2.4).
+type link struct {
+	session *session
+	id      uint8
+	conn    *conn
+	quit    chan struct{}
+	once    sync.Once
+	done    chan struct{}
+
+	mu     sync.Mutex // held while something is put into work
+	closed bool
+	work   chan linkRead
+}
+
+// linkRead is one read whose answer goes out on a bound connection.
+type linkRead struct {
+	request request
+	file    hemera.File
+	done    *sync.WaitGroup
+	off, n  int64
+	pages   bool
+}
+
+// doBind makes this connection carry answers of another's session.
+func (c *conn) doBind(r *request) error {
+	if c.session != nil || c.bound != nil {
+		return refuse(wire.InvalidRequest, "the connection is in use")
+	}
+	ss := c.srv.session(wire.DecodeBind(r.Body).Session)
+	switch {
+	case c.srv.o.Role == RoleManager:
+		return refuse(wire.Unsupported, "a manager has one stream")
+	case ss == nil || ss.identity() == nil:
+		return refuse(wire.NotFound, "no such session")
+	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
+		return refuse(wire.NotAuthorized, "the session belongs to another host")
+	}
+	l := &link{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan linkRead, linkQueue)}
+	if !ss.addLink(l) {
+		return refuse(wire.NoMemory, "the session has all the parallel connections it can")
+	}
+	c.bound = l
+	c.becameReady()
+	go l.run()
+	return c.ok(r, []byte{l.id})
+}
+
+func (ss *session) addLink(l *link) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for id := 1; id <= maxLinks; id++ {
+		if ss.links[id] == nil {
+			l.id = uint8(id)
+			ss.links[id] = l
+			return true
+		}
+	}
+	return false
+}
+
+func (ss *session) link(id uint8) *link {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if int(id) >= len(ss.links) {
+		return nil
+	}
+	return ss.links[id]
+}
+
+// closeLinks cuts off the bound connections; their own goroutines clean up.
+func (ss *session) closeLinks() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, l := range ss.links {
+		if l != nil {
+			_ = l.conn.nc.Close()
+			l.stop()
+		}
+	}
+}
+
+// onLink queues a read for a bound connection. It waits while the queue is full.
+func (c *conn) onLink(id uint8, r linkRead) error {
+	l := c.session.link(id)
+	r.request.payload = nil
+	if l == nil || !l.submit(r, c.out.flush) {
+		return refuse(wire.ArgInvalid, "no such path")
+	}
+	return nil
+}
+
+func (l *link) submit(r linkRead, beforeWait func() error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	r.done.Add(1)
+	select {
+	case l.work <- r:
+		return true
+	default:
+	}
+	_ = beforeWait()
+	select {
+	case l.work <- r:
+		return true
+	case <-l.quit:
+		r.done.Done()
+		return false
+	}
+}
+
+func (l *link) stop() { l.once.Do(func() { close(l.quit) }) }
+
+// close ends the link; its connection's goroutine calls it.
+func (l *link) close() {
+	l.stop()
+	<-l.done
+	l.session.mu.Lock()
+	defer l.session.mu.Unlock()
+	l.session.links[l.id] = nil
+}
+
+func (l *link) run() {
+	defer close(l.done)
+	for {
+		select {
+		case r := <-l.work:
+			l.serve(r)
+		case <-l.quit:
+			l.drop()
+			return
+		}
+	}
+}
+
+func (l *link) serve(r linkRead) {
+	defer r.done.Done()
+	defer l.conn.contain()
+	l.answer(r)
+}
+
+// drop forgets what is queued: the client asks again elsewhere.
+func (l *link) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for {
+		select {
+		case r := <-l.work:
+			r.done.Done()
+		default:
+			return
+		}
+	}
+}
+
+func (l *link) answer(r linkRead) {
+	send := sendRead
+	if r.pages {
+		send = sendPages
+	}
+	err := send(l.conn.out, r.request.Stream, r.file, r.off, r.n)
+	if err != nil {
+		err = l.conn.answerError(&r.request, err)
+	}
+	if err == nil && len(l.work) == 0 {
+		err = l.conn.out.flush()
+	}
+	if err != nil {
+		_ = l.conn.nc.Close()
+		l.stop()
+	}
+}

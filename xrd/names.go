@@ -1,0 +1,209 @@
+package xrd
+
+import (
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/wire"
+)
+
+// pathOf is the clean path of a request and the opaque part behind it.
+func (r *request) pathOf() (string, wire.Opaque, error) {
+	raw, opaque := wire.SplitPath(r.payload)
+	path, err := wire.CleanPath(raw)
+	return path, opaque, err
+}
+
+func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+// may reports which of read 4, write 2 and execute 1 the entry's mode gives who.
+func may(e hemera.Entry, who hemera.Identity) uint32 {
+	switch {
+	case who.Admin:
+		return 6 | (e.Mode|e.Mode>>3|e.Mode>>6)&1
+	case who.UID == e.UID:
+		return e.Mode >> 6 & 7
+	case who.GID == e.GID:
+		return e.Mode >> 3 & 7
+	}
+	for _, g := range who.Groups {
+		if g == e.GID {
+			return e.Mode >> 3 & 7
+		}
+	}
+	return e.Mode & 7
+}
+
+// statOfEntry is an entry's stat line as who sees it.
+func statOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
+	s := wire.StatInfo{
+		ID: uint64(e.ID), Size: e.Size, Mtime: e.Mtime.Unix(), Ctime: e.Ctime.Unix(), Atime: e.Mtime.Unix(),
+		Mode: e.Mode, Owner: decimal(e.UID), Group: decimal(e.GID),
+	}
+	if e.IsDir() {
+		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
+	}
+	rights := may(e, who)
+	if rights&4 != 0 {
+		s.Flags |= wire.StatReadable
+	}
+	if rights&2 != 0 {
+		s.Flags |= wire.StatWritable
+	}
+	if rights&1 != 0 || e.IsDir() && who.Admin {
+		s.Flags |= wire.StatXset
+	}
+	return s
+}
+
+// statPath answers kXR_stat at a manager.
+func (c *conn) statPath(r *request) error {
+	q := wire.DecodeStat(r.Body)
+	if len(r.payload) == 0 && q.Handle != (wire.Handle{}) {
+		return errBadHandle
+	}
+	path, _, err := r.pathOf()
+	if err != nil {
+		return err
+	}
+	if q.Options&wire.StatVFS != 0 {
+		return c.statSpace(r, path)
+	}
+	who := c.session.identity()
+	e, err := c.srv.o.Names.Stat(c.ctx, *who, path)
+	if err != nil {
+		return err
+	}
+	var line [128]byte
+	return c.ok(r, append(statOfEntry(e, *who).Append(line[:0]), 0))
+}
+
+// statx answers with one byte of flags a path.
+func (c *conn) statx(r *request) error {
+	var flags []byte
+	for _, p := range wire.Lines(r.payload) {
+		raw, _ := wire.SplitPath([]byte(p))
+		path, err := wire.CleanPath(raw)
+		if err != nil {
+			return err
+		}
+		e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+		if err != nil {
+			return err
+		}
+		flags = append(flags, byte(statOfEntry(e, hemera.Identity{}).Flags&wire.StatIsDir))
+	}
+	if len(flags) == 0 {
+		return errNoPath
+	}
+	return c.ok(r, flags)
+}
+
+// mkdir answers kXR_mkdir. Clients may leave the mode zero; the owner can always use a directory.
+func (c *conn) mkdir(r *request) error {
+	path, _, err := r.pathOf()
+	if err != nil {
+		return err
+	}
+	q := wire.DecodeMkdir(r.Body)
+	_, err = c.srv.o.Names.Mkdir(c.ctx, c.who(), path, uint32(q.Mode)&0o777|0o700, q.Options&wire.MkdirPath != 0)
+	if err != nil {
+		return err
+	}
+	return c.ok(r, nil)
+}
+
+// rm answers kXR_rm, which also removes an empty directory: clients rely on it.
+func (c *conn) rm(r *request) error { return c.remove(r, 0) }
+
+func (c *conn) rmdir(r *request) error { return c.remove(r, hemera.KindDirectory) }
+
+func (c *conn) remove(r *request, kind hemera.EntryKind) error {
+	path, _, err := r.pathOf()
+	if err != nil {
+		return err
+	}
+	if err := c.srv.o.Names.Remove(c.ctx, c.who(), path, kind); err != nil {
+		return err
+	}
+	return c.ok(r, nil)
+}
+
+func (c *conn) mv(r *request) error {
+	if len(r.payload) == 0 {
+		return errNoPath
+	}
+	first, second, err := wire.DecodeMv(r.Body).Split(r.payload)
+	if err != nil {
+		return err
+	}
+	rawFrom, _ := wire.SplitPath(first)
+	rawTo, _ := wire.SplitPath(second)
+	from, err := wire.CleanPath(rawFrom)
+	if err != nil {
+		return err
+	}
+	to, err := wire.CleanPath(rawTo)
+	if err != nil {
+		return err
+	}
+	if err := c.srv.o.Names.Rename(c.ctx, c.who(), from, to); err != nil {
+		return err
+	}
+	return c.ok(r, nil)
+}
+
+func (c *conn) chmod(r *request) error {
+	path, _, err := r.pathOf()
+	if err != nil {
+		return err
+	}
+	if err := c.srv.o.Attributes.SetMode(c.ctx, c.who(), path, uint32(wire.DecodeChmod(r.Body).Mode)&0o777); err != nil {
+		return err
+	}
+	return c.ok(r, nil)
+}
+
+// locate answers kXR_locate. A manager answers about names itself, so for directories and for
+// every server ("*") it names itself, as a server: clients would look behind a manager.
+func (c *conn) locate(r *request) error {
+	raw, _ := wire.SplitPath(r.payload)
+	named := wire.DecodeLocate(r.Body).Options&wire.LocatePrefName != 0
+	raw, every := strings.CutPrefix(raw, "*")
+	if every && raw == "" {
+		return c.ok(r, wire.AppendLocations(nil, []wire.Location{c.here(named)}))
+	}
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		return err
+	}
+	e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+	if err != nil {
+		return err
+	}
+	if every || e.IsDir() {
+		return c.ok(r, wire.AppendLocations(nil, []wire.Location{c.here(named)}))
+	}
+	targets, err := c.srv.o.Files.Locate(c.ctx, c.who(), path)
+	if err != nil {
+		return err
+	}
+	list := make([]wire.Location, 0, len(targets))
+	for _, t := range targets {
+		list = append(list, wire.Location{Type: 'S', Access: 'r', Addr: t.Addr})
+	}
+	if len(list) == 0 {
+		list = append(list, c.here(named))
+	}
+	return c.ok(r, wire.AppendLocations(nil, list))
+}
+
+// here is this server as the client of this connection reaches it.
+func (c *conn) here(named bool) wire.Location {
+	addr := c.nc.LocalAddr().String()
+	if named && c.srv.o.Host != "" && c.peer.Local.IsValid() {
+		addr = c.srv.o.Host + ":" + strconv.Itoa(int(c.peer.Local.Port()))
+	}
+	return wire.Location{Type: 'S', Access: 'w', Addr: addr}
+}

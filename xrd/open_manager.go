@@ -1,0 +1,185 @@
+package xrd
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// visitsMax bounds how many paths of one session are remembered.
+const visitsMax = 1024
+
+// visits remembers which nodes the opens of a path were sent to. Clients that failed at a node
+// come back with its host name in `tried=`, without port, so nodes of one host can be told apart
+// only by who sent the client there.
+type visits map[string]*visit
+
+type visit struct {
+	nodes []visited
+	waits int
+}
+
+type visited struct {
+	id   hemera.NodeID
+	host string
+}
+
+// of returns the memory of a path. An open that has not failed anywhere begins anew.
+func (v *visits) of(path string, again bool) *visit {
+	if *v == nil {
+		*v = visits{}
+	}
+	known := (*v)[path]
+	if known != nil && again {
+		return known
+	}
+	if known == nil && len(*v) >= visitsMax {
+		for p := range *v {
+			delete(*v, p)
+			break
+		}
+	}
+	fresh := &visit{}
+	if known != nil {
+		fresh.waits = known.waits
+	}
+	(*v)[path] = fresh
+	return fresh
+}
+
+// tried lists the nodes the client failed at: those it was sent to on a host it names, and the one
+// whose id comes back in the opaque part.
+func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
+	hosts := map[string]bool{}
+	for h := range strings.SplitSeq(opaque.Value("tried"), ",") {
+		hosts[strings.Trim(h, "[]+")] = true
+	}
+	var ids []hemera.NodeID
+	add := func(id hemera.NodeID) {
+		for _, have := range ids {
+			if have == id {
+				return
+			}
+		}
+		ids = append(ids, id)
+	}
+	for _, n := range v.nodes {
+		if hosts[n.host] {
+			add(n.id)
+		}
+	}
+	for text := range strings.SplitSeq(opaque.Value(hemera.OpaqueNode), ",") {
+		if n, err := strconv.ParseUint(text, 10, 32); err == nil && n > 0 {
+			add(hemera.NodeID(n))
+		}
+	}
+	return ids
+}
+
+// openAtManager answers kXR_open with the node to go to and the permission to open there.
+func (c *conn) openAtManager(r *request) error {
+	path, opaque, err := r.pathOf()
+	if err != nil {
+		return err
+	}
+	return c.grant(r, openRequest(path, opaque, wire.DecodeOpen(r.Body)), opaque)
+}
+
+// truncateAtManager sends a truncation to a node: an update of one step.
+func (c *conn) truncateAtManager(r *request) error {
+	path, opaque, err := r.pathOf()
+	if err != nil {
+		if len(r.payload) == 0 {
+			return errBadHandle
+		}
+		return err
+	}
+	if t := wire.DecodeTruncate(r.Body); t.Size < 0 || t.Size > hemera.FileSizeMax {
+		return refuse(wire.ArgInvalid, "no file can have this size")
+	}
+	return c.grant(r, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}, opaque)
+}
+
+const (
+	// grantWaits is how often a client is asked to come back before it gets the error.
+	grantWaits       = 3
+	grantWaitSeconds = 5
+)
+
+// grant asks for the open and redirects the client.
+func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) error {
+	again := opaque.Has("tried")
+	v := c.session.visits.of(o.Path, again)
+	if again {
+		o.Tried = v.tried(opaque)
+	}
+	g, err := c.srv.o.Files.Open(c.traced(r), c.who(), o)
+	if err != nil {
+		if k := errs.KindOf(err); (k == errs.Unavailable || k == errs.Overloaded) && v.waits < grantWaits {
+			v.waits++
+			return &waitFor{Seconds: grantWaitSeconds, Text: err.Error()}
+		}
+		return err
+	}
+	v.waits = 0
+	var node hemera.NodeID
+	for _, t := range g.Cap.Targets {
+		if t.Addr == g.Addr {
+			node = t.Node
+			break
+		}
+	}
+	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
+		v.nodes = append(v.nodes, visited{node, host})
+	}
+	cgi := hemera.OpaqueCapability + "=" + g.Token + "&" + hemera.OpaqueNode + "=" + node.String()
+	return redirectTo(g.Addr, wire.Opaque(cgi))
+}
+
+// openRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.
+// Stock clients always set the async option, and create missing parents with it.
+func openRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenRequest {
+	r := hemera.OpenRequest{
+		Path: path, Access: hemera.AccessRead, Mode: uint32(o.Mode)&0o777 | 0o600,
+		Force: o.Options&wire.OpenForce != 0, Wish: wishes(opaque),
+	}
+	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
+	switch {
+	case o.Options&(wire.OpenNew|wire.OpenDelete) != 0:
+		r.Access = hemera.AccessCreate
+		r.Exclusive = o.Options&wire.OpenNew != 0
+		r.Parents = o.Options&(wire.OpenMkpath|wire.OpenAsync) != 0
+	case o.Options&wire.OpenRead != 0:
+	case o.Options&changes != 0:
+		r.Access = hemera.AccessUpdate
+	}
+	if n, err := strconv.ParseInt(opaque.Value("oss.asize"), 10, 64); err == nil && n > 0 {
+		r.Size = n
+	}
+	return r
+}
+
+// wishes reads what a client asks of the policy, in Hemera's words or EOS's.
+func wishes(opaque wire.Opaque) hemera.Wish {
+	first := func(keys ...string) string {
+		for _, k := range keys {
+			if v := opaque.Value(k); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	w := hemera.Wish{
+		Space:    first("hem.space", "eos.space"),
+		Layout:   first("hem.layout", "eos.layout.type"),
+		Checksum: first("hem.checksum", "eos.layout.checksum"),
+	}
+	if n, err := strconv.Atoi(first("hem.replicas", "eos.layout.nstripes")); err == nil && n > 0 {
+		w.Replicas = n
+	}
+	return w
+}

@@ -1,0 +1,115 @@
+package xrd
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// openAtNode answers kXR_open with a manager's grant in its opaque part; without one the client is
+// sent to the manager.
+func (c *conn) openAtNode(r *request) error {
+	raw, opaque := wire.SplitPath(r.payload)
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		return err
+	}
+	o := wire.DecodeOpen(r.Body)
+	if opaque.Has(tpcKey) {
+		part, err := tpcPart(opaque)
+		if err != nil {
+			return err
+		}
+		if part == tpcPuller {
+			return c.openRendezvous(r, path, opaque)
+		}
+	}
+	if !opaque.Has(hemera.OpaqueCapability) {
+		return c.toManager(r)
+	}
+	h, err := c.openFile(r, path, opaque, o)
+	if err != nil {
+		return err
+	}
+	if err := c.arrangeCopy(h, path, opaque); err != nil {
+		h.giveUp(c.ctx)
+		return err
+	}
+	return c.okOpen(r, h, o)
+}
+
+func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
+	if len(c.session.handles) >= c.limits.Handles {
+		return nil, c.tooMany()
+	}
+	open := hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
+	if index, ok := opaque.Get(hemera.OpaquePiece); ok {
+		n, err := strconv.ParseUint(index, 10, 8)
+		if err != nil {
+			return nil, errs.New(errs.Invalid, "xrd.Open", path, hemera.OpaquePiece+" is not a piece number")
+		}
+		open.Piece, open.Index = true, uint8(n)
+	}
+	if trace := opaque.Value(hemera.OpaqueTrace); trace != "" && len(trace) <= 64 {
+		r.trace = printable(trace)
+	}
+	f, err := c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+	if err != nil {
+		return nil, openFailure(err)
+	}
+	return &handle{file: f, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
+}
+
+// okOpen answers an open with the handle it makes.
+func (c *conn) okOpen(r *request, h *handle, o wire.Open) error {
+	reply := wire.OpenReply{Handle: c.session.addHandle(h)}
+	if o.Options&wire.OpenRetStat != 0 {
+		s := statOf(h.file.Info())
+		reply.Stat = &s
+	}
+	return c.ok(r, reply.Append(nil, o.Options&wire.OpenCompress != 0))
+}
+
+// finishPiece serves what a head node asks of a piece handle by kXR_query: to seal it or give it up.
+func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
+	h, err := c.session.handle(id)
+	if err != nil {
+		return err
+	}
+	if err := h.forWriting(); err != nil {
+		return err
+	}
+	h.inflight.Wait()
+	ctx := context.WithoutCancel(c.traced(r))
+	if strings.HasPrefix(arg, hemera.OpaqueAbort) {
+		a, ok := h.file.(hemera.Aborter)
+		if !ok {
+			return errs.New(errs.Unsupported, "xrd.Abort", h.path, "the handle cannot be given up")
+		}
+		h.sealed = true
+		return c.promised(r, func() ([]byte, error) { return nil, a.Abort(ctx) })
+	}
+	seal, err := hemera.ParseSealInfo(arg)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "xrd.Seal", h.path)
+	}
+	s, ok := h.file.(hemera.Sealer)
+	if !ok {
+		return errs.New(errs.Unsupported, "xrd.Seal", h.path, "the handle is no piece")
+	}
+	if len(h.bad) > 0 {
+		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
+	}
+	h.sealed = true
+	return c.promised(r, func() ([]byte, error) {
+		stat, err := s.Seal(ctx, seal)
+		if err != nil {
+			return nil, err
+		}
+		return append([]byte("piece="+stat.ID.String()+"&size="+strconv.FormatInt(stat.Size, 10)), 0), nil
+	})
+}

@@ -1,0 +1,150 @@
+package xrd
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"hemera"
+	"hemera/auth"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// Role says which half of the protocol a door serves.
+type Role uint8
+
+// The roles.
+const (
+	RoleManager Role = 1
+	RoleNode    Role = 2
+)
+
+// String is what `query config role` answers.
+func (r Role) String() string {
+	if r == RoleManager {
+		return "manager"
+	}
+	return "server"
+}
+
+// Options is what a [Server] is built from.
+type Options struct {
+	Role Role
+	// A manager's services.
+	Names      hemera.Names
+	Attributes hemera.Attributes
+	Files      hemera.Files
+	// A node's service, and where clients that ask for names are sent: host:port, or "" while no
+	// manager is known.
+	Node        hemera.Node
+	ManagerAddr func() string
+	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
+	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Puller runs third-party copies into this node; nil refuses them.
+	Puller Puller
+
+	Policy auth.Policy
+	Log    *slog.Logger
+	// Recorder counts operations; nil counts nothing.
+	Recorder Recorder
+	// Space answers questions about room; nil answers zeros.
+	Space func(ctx context.Context, path string) (Space, error)
+	// Host is the name clients reach this server by, given to those that ask for a name; without
+	// one they get the address they connected to.
+	Host    string
+	Site    string
+	Version string
+	Limits  Limits
+}
+
+// Recorder counts operations.
+type Recorder interface {
+	// Record is called once for each request, from many goroutines.
+	Record(op string, d time.Duration, err error)
+}
+
+// Space is the room behind a path, in bytes.
+type Space struct {
+	Name              string
+	Total, Free, Used int64
+	LargestFree       int64 // on one disk
+	Disks             int64 // writable ones
+}
+
+// Puller copies a remote file into an open one.
+type Puller interface {
+	// Pull copies the whole source into dst, verified page by page, calling progress with the bytes
+	// done so far. It returns when all was accepted by dst, which the caller closes.
+	Pull(ctx context.Context, source PullSource, dst hemera.File, progress func(done int64)) error
+}
+
+// PullSource is the file a third-party copy reads.
+type PullSource struct {
+	Addr    string // host:port
+	Path    string
+	Key     string      // tpc.key: the source gives the file to whoever shows it
+	Origin  string      // tpc.org: user.pid@host of the client that arranged the copy
+	Opaque  wire.Opaque // what the client wants the source to see besides
+	Size    int64       // expected, or -1
+	Streams int
+}
+
+// Limits bound what clients can use. A zero field means its default.
+type Limits struct {
+	Connections   int           // open at once; 16,384
+	Handles       int           // of one session; 65,536
+	LoginTimeout  time.Duration // from accept to the end of authentication; 30 s
+	IdleTimeout   time.Duration // between requests, and within one; 2 h
+	WriteStall    time.Duration // a client that takes no byte for so long is dropped; 2 min
+	SlowAnswer    time.Duration // work longer than this is promised and answered later; 10 s
+	RendezvousTTL time.Duration // how long a third-party copy's key waits for its destination; 90 s
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if l.Connections == 0 {
+		l.Connections = 16384
+	}
+	if l.Handles == 0 {
+		l.Handles = 65536
+	}
+	def(&l.LoginTimeout, 30*time.Second)
+	def(&l.IdleTimeout, 2*time.Hour)
+	def(&l.WriteStall, 2*time.Minute)
+	def(&l.SlowAnswer, 10*time.Second)
+	def(&l.RendezvousTTL, 90*time.Second)
+	return l
+}
+
+func (o Options) check() (Options, error) {
+	missing := ""
+	switch {
+	case o.Role != RoleManager && o.Role != RoleNode:
+		missing = "a role"
+	case o.Role == RoleManager && (o.Names == nil || o.Attributes == nil || o.Files == nil):
+		missing = "the manager's services"
+	case o.Role == RoleNode && (o.Node == nil || o.ManagerAddr == nil):
+		missing = "the node's service or the manager's address"
+	case o.Policy == nil:
+		missing = "an authentication policy"
+	}
+	if missing != "" {
+		return o, errs.New(errs.Invalid, "xrd.New", "", "the door needs "+missing)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Site == "" {
+		o.Site = "hemera"
+	}
+	if o.Version == "" {
+		o.Version = "hemera"
+	}
+	o.Limits = o.Limits.withDefaults()
+	return o, nil
+}

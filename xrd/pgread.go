@@ -1,0 +1,53 @@
+package xrd
+
+import (
+	"io"
+
+	"hemera"
+	"hemera/wire"
+)
+
+// pgread answers kXR_pgread: pages with the checksums that are stored with them (§2.9).
+func (c *conn) pgread(r *request) error {
+	q := wire.DecodePgread(r.Body)
+	path, _, err := wire.PgreadArgs(r.payload)
+	if err != nil {
+		return err
+	}
+	h, err := c.session.handle(q.Handle)
+	switch {
+	case err != nil:
+		return err
+	case h.sealed:
+		return errBadHandle
+	case q.Offset < 0 || q.Length <= 0:
+		return refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
+	case path != 0:
+		return c.onLink(path, linkRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length), pages: true})
+	}
+	return sendPages(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
+}
+
+// sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
+func sendPages(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error {
+	k := chunks.Get().(*chunk)
+	defer chunks.Put(k)
+	for {
+		want := chunkLen(off, n)
+		got, err := f.ReadPages(k.buf[:want], k.sums[:], off)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		last := int64(got) == n || int64(got) < want || err == io.EOF
+		frame := wire.StatusFrame{
+			Stream: stream, Request: wire.ReqPgread, Partial: !last,
+			DataLength: int32(wire.PagesLen(off, int64(got))), Offset: off,
+		}
+		var head [wire.ResponseHeaderSize + wire.StatusBodySize]byte
+		vec := append(k.vec[:0], nil, frame.Append(head[:0]))
+		if err := o.send(k.interleave(vec, got, off)); err != nil || last {
+			return err
+		}
+		off, n = off+int64(got), n-int64(got)
+	}
+}

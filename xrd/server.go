@@ -1,0 +1,168 @@
+package xrd
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// Server is a door. It is safe for concurrent use.
+type Server struct {
+	o       Options
+	ops     [wire.ReqClone - wire.ReqAuth + 1]operation
+	started time.Time
+
+	rendezvous rendezvous
+	prepares   prepares
+
+	mu       sync.Mutex
+	down     bool
+	conns    map[*conn]struct{}
+	sessions map[wire.SessionID]*session
+	idle     chan struct{} // closed when down and the last connection ended
+}
+
+// New makes a door from its options. Invalid when a part its role needs is missing.
+func New(o Options) (*Server, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		o: o, started: time.Now(),
+		conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{}),
+	}
+	s.ops = operations(o.Role)
+	return s, nil
+}
+
+// Serve accepts connections until ctx ends or the listener fails; the former is no error.
+// Connections go on after that: see [Server.Shutdown].
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		c, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = c.Close()
+			}
+			return nil
+		case err == nil:
+			go s.ServeConn(context.WithoutCancel(ctx), c)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		default:
+			var temporary interface{ Temporary() bool }
+			if !errors.As(err, &temporary) || !temporary.Temporary() {
+				return errs.Wrap(err, "xrd.Serve", l.Addr().String())
+			}
+			s.o.Log.Warn("accept failed", "err", err)
+			if !pause(ctx, 100*time.Millisecond) {
+				return nil
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// ServeConn serves one connection and closes it. The connection may be one whose first bytes were
+// looked at, as long as its Read still returns them.
+func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
+	c := newConn(ctx, s, nc)
+	if !s.add(c) {
+		c.end()
+		return
+	}
+	defer s.remove(c)
+	c.serve()
+}
+
+func (s *Server) add(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down || len(s.conns) >= s.o.Limits.Connections {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
+
+func (s *Server) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.down && len(s.conns) == 0 {
+		close(s.idle)
+	}
+}
+
+// Shutdown takes no new connections, and closes each that has no request and no file open; the
+// others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
+// if some had to be cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.down {
+		s.down = true
+		if len(s.conns) == 0 {
+			close(s.idle)
+		}
+	}
+	s.mu.Unlock()
+	for {
+		s.closeConns((*conn).unused)
+		select {
+		case <-s.idle:
+			return nil
+		case <-ctx.Done():
+			s.closeConns(func(*conn) bool { return true })
+			<-s.idle
+			return errs.Wrap(ctx.Err(), "xrd.Shutdown", "")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) closeConns(which func(*conn) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if which(c) {
+			_ = c.nc.Close()
+		}
+	}
+}
+
+// Sessions lists the logged-in clients.
+func (s *Server) Sessions() []hemera.SessionInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]hemera.SessionInfo, 0, len(s.sessions))
+	for _, ss := range s.sessions {
+		list = append(list, ss.info())
+	}
+	return list
+}
+
+func (s *Server) session(id wire.SessionID) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id]
+}

@@ -1,0 +1,109 @@
+package xrd
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/wire"
+)
+
+// session is one login and what it holds. Its handles and visits belong to the goroutine of its
+// connection; the rest is guarded as said.
+type session struct {
+	id    wire.SessionID
+	conn  *conn
+	since time.Time
+	login wire.Login
+	ended chan struct{} // closed when the session's handles are released
+
+	open atomic.Int32 // len(handles), for who asks from outside
+	last atomic.Int64
+
+	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
+
+	mu    sync.Mutex          // guards links, which come and go by themselves
+	links [maxLinks + 1]*link // by path id; 0 is the session's own connection
+
+	handles map[wire.Handle]*handle
+	next    uint32
+	visits  visits
+}
+
+func newSession(c *conn, login wire.Login) *session {
+	ss := &session{
+		conn: c, since: time.Now(), login: login, ended: make(chan struct{}),
+		handles: map[wire.Handle]*handle{},
+	}
+	_, _ = rand.Read(ss.id[:])
+	ss.last.Store(ss.since.UnixNano())
+	return ss
+}
+
+// identity is nil until the client is authenticated.
+func (ss *session) identity() *hemera.Identity { return ss.who.Load() }
+
+func (ss *session) setIdentity(who hemera.Identity) { ss.who.Store(&who) }
+
+// samePrincipal reports whether both sessions are of one authenticated client.
+func (ss *session) samePrincipal(other *session) bool {
+	a, b := ss.identity(), other.identity()
+	return a != nil && b != nil && a.Name == b.Name && a.UID == b.UID && a.Protocol == b.Protocol
+}
+
+func (ss *session) info() hemera.SessionInfo {
+	s := hemera.SessionInfo{
+		Since: ss.since, Idle: time.Since(time.Unix(0, ss.last.Load())),
+		Open: int(ss.open.Load()), Addr: ss.conn.nc.RemoteAddr().String(),
+	}
+	if who := ss.identity(); who != nil {
+		s.Who = *who
+	} else {
+		s.Who = hemera.Identity{Name: ss.login.User, UID: hemera.NobodyID, GID: hemera.NobodyID}
+	}
+	return s
+}
+
+// addHandle gives the file its handle.
+func (ss *session) addHandle(h *handle) wire.Handle {
+	ss.next++
+	var id wire.Handle
+	binary.BigEndian.PutUint32(id[:], ss.next)
+	ss.handles[id] = h
+	ss.open.Add(1)
+	return id
+}
+
+func (ss *session) handle(id wire.Handle) (*handle, error) {
+	if h := ss.handles[id]; h != nil {
+		return h, nil
+	}
+	return nil, errBadHandle
+}
+
+func (ss *session) dropHandle(id wire.Handle) {
+	delete(ss.handles, id)
+	ss.open.Add(-1)
+}
+
+func (s *Server) addSession(ss *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[ss.id] = ss
+}
+
+// endSession releases what the session holds. Only its connection's goroutine calls it.
+func (s *Server) endSession(ss *session) {
+	ss.closeLinks()
+	for id, h := range ss.handles {
+		h.abandon(s.o.Log)
+		ss.dropHandle(id)
+	}
+	s.mu.Lock()
+	delete(s.sessions, ss.id)
+	s.mu.Unlock()
+	close(ss.ended)
+}
