@@ -160,7 +160,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	}
 	recovered := 0
 	for step := range steps + 1 {
-		for seed := range uint64(8) {
+		for seed := range uint64(6) {
 			r := newCrashRun(t)
 			r.faulty.Inject(vfs.Fault{Ops: vfs.Changes(), Skip: step, Err: syscall.EIO})
 			r.work(seed == 0)
