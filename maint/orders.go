@@ -24,6 +24,8 @@ const (
 // Orders is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
 // lost is decided again from the namespace. Methods may be called concurrently.
 type Orders struct {
+	limit int // orders waiting or under way for one node
+
 	mu     sync.Mutex
 	lastID uint64
 	nodes  map[hemera.NodeID]*queue
@@ -49,7 +51,7 @@ type outcome struct {
 }
 
 // NewOrders returns an empty queue.
-func NewOrders() *Orders { return &Orders{nodes: map[hemera.NodeID]*queue{}} }
+func NewOrders() *Orders { return &Orders{limit: ordersMax, nodes: map[hemera.NodeID]*queue{}} }
 
 func (q *Orders) node(id hemera.NodeID) *queue {
 	n := q.nodes[id]
@@ -69,7 +71,7 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
-	if len(n.waiting)+len(n.sent) >= ordersMax {
+	if len(n.waiting)+len(n.sent) >= q.limit {
 		q.mu.Unlock()
 		return hemera.OrderResult{}, errs.New(errs.Overloaded, "maint.Order", "node "+id.String(), "the node has too many orders")
 	}

@@ -174,8 +174,9 @@ func TestWithdrawnOrdersAreNotHandedOut(t *testing.T) {
 func TestOrdersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewOrders()
+		q.limit = handout + 1
 		ctx, cancel := context.WithCancel(t.Context())
-		for range ordersMax {
+		for range q.limit {
 			go func() { _, _ = q.Do(ctx, 1, hemera.Order{}) }()
 		}
 		synctest.Wait()
