@@ -16,7 +16,10 @@ import (
 type Options struct {
 	// ManagerAddr is the manager's xrd door, told to nodes.
 	ManagerAddr string
-	Log         *slog.Logger
+	// Space is the default space that a new cluster begins with; the zero Space has defaults. Its name
+	// is [DefaultSpace] whatever it says.
+	Space hemera.Space
+	Log   *slog.Logger
 	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
 	Now func() time.Time
 }
@@ -81,7 +84,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	defer c.mu.Unlock()
 	var ch change
 	if len(c.spaces) == 0 {
-		ch.put(defaultSpace(DefaultSpace))
+		ch.put(firstSpace(o.Space))
 	}
 	if len(c.keys) == 0 {
 		ch.put(c.newKey())

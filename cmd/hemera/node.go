@@ -13,7 +13,7 @@ import (
 )
 
 func nodeCommand(e *env) *cobra.Command {
-	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e))
+	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
 	e.runsNode(c)
@@ -171,6 +171,29 @@ func nodeSetCommand(e *env) *cobra.Command {
 					return err
 				}
 				e.say("node %s: %s=%s", n.Addr, key, value)
+				return nil
+			})
+		},
+	}
+}
+
+func nodeRmCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm <node>", Short: "Forget a node that has no disks any more", Args: cobra.ExactArgs(1),
+		Long: `Removes a node from the cluster: it is refused from then on, until it joins with a new token.
+Its disks must have been removed before (hemera fs rm).`,
+		Example:           `  hemera node rm node1.example.org`,
+		ValidArgsFunction: e.completeNodes,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := findNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.RemoveNode(ctx, n.ID); err != nil {
+					return err
+				}
+				e.say("node %s is forgotten", n.Addr)
 				return nil
 			})
 		},
