@@ -51,7 +51,7 @@ func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string
 		return sum, nil
 	}
 	if e.Size == 0 && len(e.Pieces) == 0 {
-		return checksum.Of(kind, nil), nil
+		return checksum.Of(kind, nil)
 	}
 	view := m.cluster.View()
 	targets := place.Order(view, e.Pieces, "", nil, m.nonce.Add(1))
