@@ -42,7 +42,8 @@ type Cluster struct {
 	keys     map[uint32]keyRecord
 	next     nextRecord
 	version  uint64
-	dirty    bool // reports came that no view shows yet
+	dirty    bool           // reports came that no view shows yet
+	refused  []attachRecord // wishes that nodes could not fulfil, to be withdrawn
 }
 
 // node is what is durable of a node, and what it reported since this process started.
@@ -130,7 +131,20 @@ func (c *Cluster) Tick(ctx context.Context) error {
 	if c.dirty {
 		c.publish()
 	}
+	if err := c.withdraw(ctx); err != nil {
+		return err
+	}
 	return c.rotate(ctx)
+}
+
+// withdraw forgets wishes for disks that their nodes could not use: the admin has seen why.
+func (c *Cluster) withdraw(ctx context.Context) error {
+	var ch change
+	for _, a := range c.refused {
+		ch.delete(a)
+	}
+	c.refused = nil
+	return c.commit(ctx, &ch)
 }
 
 func (c *Cluster) endLease(n *node, now time.Time) {

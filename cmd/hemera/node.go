@@ -104,6 +104,9 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 		{Key: "stat.statfs.usedbytes", Value: used}, {Key: "stat.statfs.capacity", Value: capacity}, {Key: "stat.usedfiles", Value: pieces},
 		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
 	}
+	if len(n.Stats.Unusable) > 0 {
+		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
+	}
 	for _, i := range n.Stats.Net {
 		// A dot in an interface's name (eth0.100) would open another level of JSON.
 		at := "stat.net.if." + strings.ReplaceAll(i.Name, ".", "_") + "."
@@ -113,6 +116,15 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 		}...)
 	}
 	return r
+}
+
+// unusable names the paths that the node could not use as disks.
+func unusable(n hemera.NodeInfo) string {
+	var parts []string
+	for _, u := range n.Stats.Unusable {
+		parts = append(parts, u.Path+": "+u.Why)
+	}
+	return strings.Join(parts, "; ")
 }
 
 func nodeStatusCommand(e *env) *cobra.Command {
