@@ -324,3 +324,20 @@ func TestSpacePolicy(t *testing.T) {
 		}
 	}
 }
+
+func TestNodesAndDisksFitWhenOneIsChosen(t *testing.T) {
+	for _, c := range []struct {
+		args         []string
+		nodes, disks int
+	}{
+		{nil, 6, 6}, {[]string{"--disks", "2"}, 2, 2}, {[]string{"--nodes", "9"}, 9, 9}, {[]string{"--nodes", "2"}, 2, 6}, {[]string{"--disks", "12"}, 6, 12},
+	} {
+		l, err := Load(sources(t, "", nil, c.args...))
+		if err != nil || l.Up.Nodes != c.nodes || l.Up.Disks != c.disks {
+			t.Errorf("%v: %d nodes, %d disks, %v", c.args, l.Up.Nodes, l.Up.Disks, err)
+		}
+	}
+	if _, err := Load(sources(t, "", nil, "--nodes", "3", "--disks", "2")); err == nil {
+		t.Error("three nodes got two disks")
+	}
+}
