@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -53,7 +54,7 @@ func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
 			Dir: filepath.Join(dir, fmt.Sprintf("node%d", i)), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
 			Disks:   dealt(dir, i, o.Nodes, o.Disks),
-			Version: o.Manager.Version, Log: o.Manager.Log.With("node", i),
+			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {
 			return nil, err
@@ -85,7 +86,11 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 		return u.Manager.Run(managerCtx)
 	})
 	for _, n := range u.Nodes {
+		named := n.ID() != 0
 		nodes.Go(func() error { return n.Run(nodesCtx) })
+		if !named {
+			joined(nodesCtx, n, firstJoin) // one after the other, so that ids follow the ports
+		}
 	}
 	if ready != nil {
 		nodes.Go(func() error { u.wait(nodesCtx, ready); return nil })
@@ -100,13 +105,29 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 
 func (u *Up) wait(ctx context.Context, ready func()) {
 	for _, n := range u.Nodes {
-		select {
-		case <-n.Joined():
-		case <-ctx.Done():
+		if !joined(ctx, n, 0) {
 			return
 		}
 	}
 	ready()
+}
+
+// firstJoin bounds how long the nodes of a new cluster wait for the one before them.
+const firstJoin = time.Second
+
+// joined waits until the node has joined, the context ends, or the time, if any, is over.
+func joined(ctx context.Context, n *Node, limit time.Duration) bool {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	select {
+	case <-n.Joined():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (u *Up) close() {
