@@ -90,7 +90,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: puller{n.pulls},
+		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
 	return n, err
 }
