@@ -90,7 +90,7 @@ func TestChangesArrive(t *testing.T) {
 		remote.AddDisk(ctx, 2, "/data07", "default"),
 		remote.SetDisk(ctx, 1, "configstatus", "ro"),
 		remote.RemoveDisk(ctx, 6, true),
-		remote.SetNode(ctx, 2, "activated", "off"),
+		remote.SetNode(ctx, 2, "status", "off"),
 		remote.SetSpace(ctx, "default", "policy.sync", "off"),
 		remote.Rename(ctx, root, "/a/b", "/a/c"),
 		remote.SetMode(ctx, root, "/a/c", 0o700),

@@ -188,6 +188,7 @@ func TestCombineHugeLengths(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	p := randomBytes(5, 20_000)
+	verifiers := []func([]byte, int64, []uint32) int{VerifyPages, VerifyDistantPages}
 	for _, c := range []struct {
 		off   int64
 		n     int
@@ -203,8 +204,10 @@ func TestPages(t *testing.T) {
 		if got := PageSums(p[:c.n], c.off, sums); got != c.count {
 			t.Errorf("PageSums at %d of %d: %d", c.off, c.n, got)
 		}
-		if bad := VerifyPages(p[:c.n], c.off, sums); bad != -1 {
-			t.Errorf("at %d of %d: fragment %d differs", c.off, c.n, bad)
+		for _, verify := range verifiers {
+			if bad := verify(p[:c.n], c.off, sums); bad != -1 {
+				t.Errorf("at %d of %d: fragment %d differs", c.off, c.n, bad)
+			}
 		}
 		var whole Appender
 		off := c.off
@@ -218,13 +221,17 @@ func TestPages(t *testing.T) {
 		}
 		for i := range sums {
 			sums[i]++
-			if bad := VerifyPages(p[:c.n], c.off, sums); bad != i {
-				t.Errorf("bad fragment %d found as %d", i, bad)
+			for _, verify := range verifiers {
+				if bad := verify(p[:c.n], c.off, sums); bad != i {
+					t.Errorf("bad fragment %d found as %d", i, bad)
+				}
 			}
 			sums[i]--
 		}
-		if c.count > 0 && VerifyPages(p[:c.n], c.off, sums[:c.count-1]) != c.count-1 {
-			t.Error("a missing sum passed")
+		for _, verify := range verifiers {
+			if c.count > 0 && verify(p[:c.n], c.off, sums[:c.count-1]) != c.count-1 {
+				t.Error("a missing sum passed")
+			}
 		}
 	}
 }

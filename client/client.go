@@ -196,14 +196,12 @@ func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
 			return result{a.body, conn, r}, v.err
 		}
 		e.lost = e.lost || a.err != nil
+		if failing.IsZero() && (v.again || a.err != nil) {
+			failing = time.Now()
+		}
 		if v.again {
-			if failing.IsZero() {
-				failing = time.Now()
-			}
 			e.failures++
 			c.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", v.delay, "because", v.err)
-		} else {
-			e.failures, e.failing, failing = 0, 0, time.Time{}
 		}
 		if v.wait {
 			e.waited += v.delay

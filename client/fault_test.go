@@ -23,14 +23,14 @@ func pattern(n int) []byte {
 }
 
 // through is a client and the URL of a file at a server behind a proxy.
-func through(t *testing.T, server string, cuts ...cut) (*client.Client, client.URL, *proxy) {
+func through(t *testing.T, server string, cuts ...conform.Cut) (*client.Client, client.URL, *conform.Cutter) {
 	t.Helper()
 	u, err := client.ParseURL(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newProxy(t, u.Addr(), cuts...)
-	u, err = client.ParseURL("root://" + p.addr() + "//f")
+	p := conform.NewCutter(t, u.Addr(), cuts...)
+	u, err = client.ParseURL("root://" + p.Addr() + "//f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestReadGoesOnAfterCut(t *testing.T) {
 	}
 	for _, at := range places {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			c, u, p := through(t, server, cut{toClient: at}, cut{toClient: at + 50_000})
+			c, u, p := through(t, server, conform.Cut{ToClient: at}, conform.Cut{ToClient: at + 50_000})
 			f, err := c.Open(t.Context(), u, client.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestReadGoesOnAfterCut(t *testing.T) {
 			if err != nil || !bytes.Equal(got, data) {
 				t.Errorf("read %d bytes of %d, %v", len(got), len(data), err)
 			}
-			if p.connections() < 2 {
+			if p.Connections() < 2 {
 				t.Error("the connection was not cut: the test proves nothing")
 			}
 			if err := f.Close(t.Context()); err != nil {
@@ -76,7 +76,7 @@ func TestWriteGoesOnAfterCut(t *testing.T) {
 	for _, at := range places {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			// Cut once in what the client sends and once in what it hears.
-			c, u, p := through(t, server, cut{toServer: max(at, 200)}, cut{toClient: 400})
+			c, u, p := through(t, server, conform.Cut{ToServer: max(at, 200)}, conform.Cut{ToClient: 400})
 			u.Path = fmt.Sprintf("/w%d", at)
 			f, err := c.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
 			if err != nil {
@@ -96,7 +96,7 @@ func TestWriteGoesOnAfterCut(t *testing.T) {
 			if err != nil || !bytes.Equal(got, data) {
 				t.Errorf("the server has %d bytes of %d, %v", len(got), len(data), err)
 			}
-			if p.connections() < 2 {
+			if p.Connections() < 2 {
 				t.Error("the connection was not cut: the test proves nothing")
 			}
 		})

@@ -61,8 +61,9 @@ type File struct {
 	handle *handle
 	route  route // where the handle is
 	closed bool
-	info   Info // at the open
-	sized  bool // the server gave an info
+	high   int64 // the server has accepted bytes up to here
+	info   Info  // at the open
+	sized  bool  // the server gave an info
 }
 
 // handle is one opening of the file on one session.
@@ -82,19 +83,29 @@ func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) 
 		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
 	}
 	f := &File{client: c, url: u, opts: o, lane: int(c.lanes.Add(1))}
-	if err := f.open(ctx, newRoute(u), false); err != nil {
+	if err := f.open(ctx, newRoute(u), openFirst); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
+// openWhy is why a file is opened.
+type openWhy int
+
+const (
+	openFirst   openWhy = iota
+	openLost            // its session was lost
+	openFailing         // its server could not read it
+)
+
 // open goes the route and makes what it finds the file's handle.
-func (f *File) open(ctx context.Context, r route, again bool) error {
+func (f *File) open(ctx context.Context, r route, why openWhy) error {
+	again := why != openFirst
 	w := wire.Open{Mode: uint16(f.opts.Mode), Options: f.opts.flags(again)}
 	a, err := f.client.do(ctx, r, request{
 		op: "open", build: onPath(w), lane: f.lane,
 		again:    again || !f.opts.Exclusive,
-		recovers: again,
+		recovers: why == openLost,
 		failover: !again || !f.opts.Write,
 	})
 	if err != nil {
@@ -103,6 +114,10 @@ func (f *File) open(ctx context.Context, r route, again bool) error {
 	reply, err := wire.ParseOpenReply(a.body)
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "open", r.url.Redacted())
+	}
+	if again && f.opts.Write && reply.Stat != nil && reply.Stat.Size < f.high {
+		giveUp(a.conn, reply.Handle)
+		return errs.New(errs.Conflict, "go on writing", r.url.Redacted(), "the server no longer has what was written before the connection was lost")
 	}
 	gen := 0
 	if f.handle != nil {
@@ -116,6 +131,14 @@ func (f *File) open(ctx context.Context, r route, again bool) error {
 		f.info, f.sized = Info{baseName(f.url.Path), *reply.Stat}, true
 	}
 	return nil
+}
+
+// giveUp ends a write that must not go on: it would leave a hole, and a close would make it visible.
+func giveUp(conn *Conn, fh wire.Handle) {
+	conn.users.Add(1)
+	k := &call{finish: func(*call) {}}
+	_ = conn.send(noContext, k, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, []byte(hemera.OpaqueAbort))
+	(&handle{conn: conn, fh: fh}).leave()
 }
 
 // leave closes a handle without waiting; requests before it are still answered.
@@ -183,11 +206,15 @@ func (f *File) recover(ctx context.Context, failed *handle, cause error) error {
 	log := f.client.opts.Log.With("url", f.url.Redacted(), "because", cause)
 	if f.opts.Write {
 		log.Info("opening again to go on writing")
-		return f.open(ctx, f.route, true)
+		return f.open(ctx, f.route, openLost)
 	}
 	if next, ok := f.route.failed(kind); ok {
 		log.Info("opening elsewhere to go on reading")
-		err := f.open(ctx, next, true)
+		why := openFailing
+		if gone {
+			why = openLost
+		}
+		err := f.open(ctx, next, why)
 		if err == nil || !gone {
 			return err
 		}
@@ -195,7 +222,7 @@ func (f *File) recover(ctx context.Context, failed *handle, cause error) error {
 		return cause
 	}
 	log.Info("opening again to go on reading")
-	return f.open(ctx, newRoute(f.url), true)
+	return f.open(ctx, newRoute(f.url), openLost)
 }
 
 // slowPatience is the least silence granted to requests that wait for a device, not for the network.
@@ -244,7 +271,19 @@ func (f *File) Sync(ctx context.Context) error {
 // Truncate sets the size.
 func (f *File) Truncate(ctx context.Context, size int64) error {
 	_, err := f.ask(ctx, "truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
+	if err == nil {
+		f.accepted(size, true)
+	}
 	return err
+}
+
+// accepted notes how far the server has the file; only a truncation makes that less.
+func (f *File) accepted(end int64, truncated bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if truncated || end > f.high {
+		f.high = end
+	}
 }
 
 // Stat asks the server about the file as it is now.

@@ -254,3 +254,34 @@ func TestBadPageIsWrittenAgain(t *testing.T) {
 		}
 	}
 }
+
+// A node that has forgotten a pending write must not be made to commit a file with a hole.
+func TestForgottenWriteFails(t *testing.T) {
+	var opens atomic.Int32
+	s := newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqOpen:
+			opens.Add(1)
+			return opened(r, 0)
+		case wire.ReqPgwrite:
+			if wire.DecodePgwrite(r.Body).Offset > 0 {
+				return []byte("nonsense that ends the session")
+			}
+			return written(r, nil)
+		}
+		return good(r, nil)
+	})
+	f, err := quick(t).Open(t.Context(), s.url("/f"), client.OpenOptions{Write: true, Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteAt(t.Context(), pattern(5000), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteAt(t.Context(), pattern(5000), 5000); !errors.Is(err, errs.Conflict) || opens.Load() != 2 {
+		t.Errorf("write after the server forgot the file: %v, %d opens", err, opens.Load())
+	}
+	if err := f.Close(t.Context()); !errors.Is(err, errs.Conflict) {
+		t.Errorf("close after the server forgot the file: %v", err)
+	}
+}

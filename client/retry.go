@@ -12,8 +12,8 @@ import (
 // effort is what an operation has spent so far.
 type effort struct {
 	lost     bool          // a session was lost: locks may be our own, of before
-	failures int           // in a row, without a new place to go
-	failing  time.Duration // since the first of them
+	failures int           // after which the same servers were asked again
+	failing  time.Duration // since the first failure of any kind
 	waited   time.Duration // because servers said so
 }
 
@@ -24,7 +24,7 @@ type verdict struct {
 	next  route
 	delay time.Duration
 	wait  bool // the delay is a server's wish
-	again bool // this was a failure, and the same server is asked again
+	again bool // this was a failure, and servers that failed are asked again
 }
 
 // policy is how an operation may be repeated.
@@ -62,6 +62,9 @@ func (p policy) judge(r route, a answer, e effort) verdict {
 		return verdict{next: r, delay: waitTime(w), wait: true}
 	}
 	err := a.failure(p.op, subject)
+	if e.lost && errs.KindOf(err) == errs.NoReplicas && len(r.tried) > 0 {
+		return p.repeat(r.forgiving(), err, e) // what broke was a connection, not a server
+	}
 	if next, ok := r.failed(errs.KindOf(err)); ok && p.failover {
 		return verdict{next: next}
 	}
@@ -83,7 +86,7 @@ func (p policy) judgeLoss(r route, cause error, e effort) verdict {
 	return p.repeat(r, err, e)
 }
 
-// repeat asks the same server again after a while, unless that has gone on for too long.
+// repeat asks again after a while, unless that has gone on for too long.
 func (p policy) repeat(r route, err error, e effort) verdict {
 	delay := backoff(e.failures)
 	if e.failing+delay > p.retryFor {

@@ -110,6 +110,13 @@ func (r route) failed(kind errs.Kind) (route, bool) {
 	return r, true
 }
 
+// forgiving is the route with all servers worth trying again.
+func (r route) forgiving() route {
+	r.tried, r.reasons, r.nodes = nil, nil, nil
+	r.url.Opaque = r.url.Opaque.Without(keyTried).Without(keyReason).Without(hemera.OpaqueNode)
+	return r
+}
+
 // failoverReason is the triedrc word for a failure that another server may not have, "" for those
 // that every server would repeat.
 func failoverReason(kind errs.Kind) string {

@@ -127,6 +127,8 @@ func TestPolicy(t *testing.T) {
 	dead, unsent := lost(at("node"), true, nil), lost(at("node"), false, nil)
 	wait := answer{status: wire.StatusWait, body: wire.Wait{Seconds: 6}.Append(nil)}
 	ioError := answer{status: wire.StatusError, body: wire.AppendError(nil, wire.Error{Code: wire.IOError, Text: "x"})}
+	tried, _ := managed.failed(errs.Unavailable)
+	none := answer{status: wire.StatusError, body: wire.AppendError(nil, wire.Error{Code: wire.NoReplicas, Text: "x"})}
 	locked := answer{status: wire.StatusError, body: wire.AppendError(nil, wire.Error{Code: wire.FileLocked, Text: "x"})}
 	for _, c := range []struct {
 		name  string
@@ -150,6 +152,9 @@ func TestPolicy(t *testing.T) {
 		{"never sent", p, r, answer{err: unsent}, effort{failures: 2}, false, 0, 200 * time.Millisecond, "node"},
 		{"never sent, too long", p, r, answer{err: unsent}, effort{failing: time.Second}, true, errs.Unavailable, 0, ""},
 		{"never sent, others may do", failover, managed, answer{err: unsent}, effort{}, false, 0, 0, "manager"},
+		{"all tried, after losses", failover, tried, none, effort{lost: true}, false, 0, 50 * time.Millisecond, "manager"},
+		{"all tried, without losses", failover, tried, none, effort{}, true, errs.NoReplicas, 0, ""},
+		{"none at all", failover, r, none, effort{lost: true}, true, errs.NoReplicas, 0, ""},
 		{"own lock", p, r, locked, effort{lost: true}, false, 0, 50 * time.Millisecond, "node"},
 		{"own lock, too long", p, r, locked, effort{lost: true, failing: time.Second}, true, errs.Locked, 0, ""},
 		{"another's lock", p, r, locked, effort{}, true, errs.Locked, 0, ""},

@@ -30,6 +30,7 @@ func (b *buffers) put(p []byte) {
 // because it may have to be sent again.
 type writePiece struct {
 	off     int64
+	n       int    // bytes of data
 	payload []byte // pages with checksums between, or plain data
 	paged   bool
 
@@ -40,7 +41,7 @@ type writePiece struct {
 
 // newWrite makes the payload; p may be reused at once. sums may be nil.
 func (c *Client) newWrite(p []byte, sums []uint32, off int64, paged bool) *writePiece {
-	w := &writePiece{off: off, paged: paged}
+	w := &writePiece{off: off, n: len(p), paged: paged}
 	if !paged {
 		w.payload = append(c.buffers.get(len(p)), p...)
 		return w
@@ -230,6 +231,7 @@ func (q *writeQueue) finishFirst(ctx context.Context) error {
 	q.pieces = q.pieces[1:]
 	err := q.file.finishWrite(ctx, w)
 	if err == nil {
+		q.file.accepted(w.off+int64(w.n), false)
 		q.file.client.buffers.put(w.payload)
 	}
 	return err

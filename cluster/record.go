@@ -65,9 +65,9 @@ type nextRecord struct {
 	Disk hemera.DiskID
 }
 
-func (r nodeRecord) key() string   { return fmt.Sprintf("node/%08x", uint32(r.ID)) }
+func (n nodeRecord) key() string   { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
 func (r diskRecord) key() string   { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
-func (r spaceRecord) key() string  { return "space/" + r.Name }
+func (s spaceRecord) key() string  { return "space/" + s.Name }
 func (r attachRecord) key() string { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }
 func (r keyRecord) key() string    { return fmt.Sprintf("key/%08x", r.ID) }
 func (nextRecord) key() string     { return "next" }
@@ -144,6 +144,11 @@ func (c *Cluster) forget(key string) {
 	for id, k := range c.keys {
 		if k.key() == key {
 			delete(c.keys, id)
+		}
+	}
+	for id, n := range c.nodes {
+		if n.key() == key {
+			delete(c.nodes, id)
 		}
 	}
 	for id, d := range c.disks {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 
 	"hemera"
 	"hemera/errs"
@@ -39,6 +40,7 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	for _, d := range hello.Disks {
 		c.adopt(&ch, &next, rec.ID, d, groups)
 	}
+	c.succeed(&ch, rec)
 	if next != c.next {
 		ch.put(next)
 	}
@@ -93,6 +95,26 @@ func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
 		}
 	}
 	return nodeRecord{}, nil
+}
+
+// succeed forgets nodes whose address and disks this one has taken: it was admitted anew.
+func (c *Cluster) succeed(ch *change, by nodeRecord) {
+	for _, n := range c.nodes {
+		if n.ID == by.ID || n.Addr != by.Addr || n.online {
+			continue
+		}
+		left := false
+		for _, d := range c.disks {
+			moved := slices.ContainsFunc(ch.puts, func(r record) bool {
+				now, ok := r.(diskRecord)
+				return ok && now.ID == d.ID && now.Node != n.ID
+			})
+			left = left || d.Node == n.ID && !moved
+		}
+		if !left {
+			ch.delete(n.nodeRecord)
+		}
+	}
 }
 
 func (c *Cluster) diskByUUID(uuid string) *disk {

@@ -14,7 +14,9 @@ func (c *Cluster) publish() {
 	c.version++
 	v := &hemera.View{Version: c.version}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
-		v.Nodes = append(v.Nodes, c.nodes[id].info())
+		if n := c.nodes[id]; n.Epoch > 0 {
+			v.Nodes = append(v.Nodes, n.info())
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
 		if d := c.disks[id]; !d.Removed {

@@ -28,8 +28,6 @@ func (l *Loaded) agree() error {
 		_, _, err := net.SplitHostPort(c.HTTP.Listen)
 		check(err == nil, "http.listen", "must be host:port", "write an address like 127.0.0.1:8094, or leave it empty")
 	}
-	check(c.Heartbeat.Timeout >= 3*c.Heartbeat.Interval, "heartbeat.timeout",
-		"must be at least three intervals, "+shortDuration(3*c.Heartbeat.Interval), "raise heartbeat.timeout or lower heartbeat.interval, or one lost report takes a node out of use")
 	if c.Space.Layout == "replica" {
 		check(c.Space.ReplicasMin <= c.Space.Replicas, "space.replicas_min",
 			fmt.Sprintf("is more than space.replicas, %d", c.Space.Replicas), "lower space.replicas_min, or raise space.replicas")

@@ -14,25 +14,24 @@ type Config struct {
 	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
 	Advertise string `key:"advertise" default:"" doc:"host or host:port under which clients and other nodes reach this process; empty finds it out"`
 
-	HTTP      HTTP      `key:"http"`
-	Auth      Auth      `key:"auth"`
-	Space     Space     `key:"space"`
-	Node      Node      `key:"node"`
-	Up        Up        `key:"up"`
-	Heartbeat Heartbeat `key:"heartbeat"`
-	Cache     Cache     `key:"cache"`
-	Log       Log       `key:"log"`
+	HTTP   HTTP   `key:"http"`
+	Auth   Auth   `key:"auth"`
+	Space  Space  `key:"space"`
+	Node   Node   `key:"node"`
+	Up     Up     `key:"up"`
+	Repair Repair `key:"repair"`
+	Cache  Cache  `key:"cache"`
+	Log    Log    `key:"log"`
 }
 
-// HTTP is the HTTP door: metrics, and what is added to it.
+// HTTP is an HTTP door besides the one on the common port.
 type HTTP struct {
-	Enabled bool   `key:"enabled" default:"true" doc:"answer HTTP (metrics, health) on the common port"`
-	Listen  string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only; empty for none"`
+	Listen string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only (metrics, health, admin API); empty for none"`
 }
 
 // Auth is who may come in.
 type Auth struct {
-	TrustedNetworks []netip.Prefix `key:"trusted_networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user; clients of other machines are refused otherwise"`
+	TrustedNetworks []netip.Prefix `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user; clients of other machines are refused otherwise"`
 	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"how long a join token works unless its creator says otherwise"`
 }
 
@@ -49,22 +48,20 @@ type Space struct {
 
 // Node is a storage node.
 type Node struct {
-	Disks []string `key:"disks" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
-	Zone  string   `key:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
-	Join  string   `key:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only"`
+	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
+	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
+	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only"`
 }
 
 // Up is hemera up, everything in one process.
 type Up struct {
-	Nodes int `key:"nodes" default:"6" min:"1" max:"64" doc:"storage nodes to run"`
-	Disks int `key:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, dealt to the nodes in turn"`
+	Nodes int `key:"nodes" flag:"nodes" default:"6" min:"1" max:"64" doc:"storage nodes to run"`
+	Disks int `key:"disks" flag:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, dealt to the nodes in turn"`
 }
 
-// Heartbeat is how fast failures are noticed and acted on.
-type Heartbeat struct {
-	Interval time.Duration `key:"interval" default:"1s" min:"100ms" max:"1m" doc:"how often a node reports to the manager"`
-	Timeout  time.Duration `key:"timeout" default:"5s" min:"500ms" max:"10m" doc:"silence after which a node's disks are out of use; at least three intervals"`
-	Grace    time.Duration `key:"grace" default:"10m" min:"0s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
+// Repair is how failures are acted on.
+type Repair struct {
+	Grace time.Duration `key:"grace" default:"5m" min:"0s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
 }
 
 // Cache is memory that makes things faster.

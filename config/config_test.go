@@ -45,7 +45,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.Port != 1094 || l.Listen != "127.0.0.1" || !l.Space.Sync || l.Space.Replicas != 2 || l.Space.Headroom != 1<<30 ||
-		l.Heartbeat.Timeout != 5*time.Second || l.Log.Level != slog.LevelInfo || len(l.Auth.TrustedNetworks) != 0 {
+		l.Repair.Grace != 5*time.Minute || l.Log.Level != slog.LevelInfo || len(l.Auth.TrustedNetworks) != 0 {
 		t.Errorf("%+v", l.Config)
 	}
 	for _, v := range l.Values() {
@@ -56,7 +56,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	file := "port = 1\n[heartbeat]\ninterval = \"1500ms\"\n[space]\nreplicas = 3\n"
+	file := "port = 1\n[repair]\ngrace = \"1500ms\"\n[space]\nreplicas = 3\n"
 	cases := []struct {
 		env    map[string]string
 		args   []string
@@ -116,9 +116,9 @@ level = "debug"
 	}
 	// The same through the other sources.
 	env := map[string]string{"HEMERA_AUTH_TRUSTED_NETWORKS": "10.1.0.0/16, fd00::/8", "HEMERA_SPACE_HEADROOM": "1MiB"}
-	m, err := Load(sources(t, "", env, "--node-disks", "/a", "--node-disks=/b=fast", "--space-sync=false", "--http-enabled"))
+	m, err := Load(sources(t, "", env, "--disk", "/a", "--disk=/b=fast", "--space-sync=false"))
 	if err != nil || !reflect.DeepEqual(m.Auth.TrustedNetworks, networks) || m.Space.Headroom != 1<<20 ||
-		!reflect.DeepEqual(m.Node.Disks, []string{"/a", "/b=fast"}) || m.Space.Sync || !m.HTTP.Enabled {
+		!reflect.DeepEqual(m.Node.Disks, []string{"/a", "/b=fast"}) || m.Space.Sync {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
@@ -133,7 +133,7 @@ func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
 		{"", map[string]string{"HEMERA_PORT": "70000"}, nil, []string{"port", "70000", "HEMERA_PORT", "at most 65535"}},
 		{"", nil, []string{"--port", "x"}, []string{"port", `"x"`, "--port", "whole number"}},
 		{"\n\nprot = 5", nil, nil, []string{"prot", "hemera.toml:3", "did you mean port?"}},
-		{"[heartbeat]\n\ntimeuot = '1s'", nil, nil, []string{"heartbeat.timeuot", "hemera.toml:3", "did you mean heartbeat.timeout?"}},
+		{"[repair]\n\ngrase = '1s'", nil, nil, []string{"repair.grase", "hemera.toml:3", "did you mean repair.grace?"}},
 		{"[weather]\nsunny = true", nil, nil, []string{"weather.sunny", "hemera.toml:2", "config show"}},
 		{"port = [1, 2]", nil, nil, []string{"port", "hemera.toml:1", "one value"}},
 		{"[[node.disks]]\nx = 1", nil, nil, []string{"node.disks", "table"}},
@@ -142,14 +142,13 @@ func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
 		{"[space]\nlayout = 'raid5'", nil, nil, []string{"space.layout", "raid5", "plain, replica"}},
 		{"[space]\nheadroom = '4G'", nil, nil, []string{"space.headroom", `"4G"`, "4GiB"}},
 		{"[cache]\nnamespace = '1KiB'", nil, nil, []string{"cache.namespace", "at least 1MiB"}},
-		{"[heartbeat]\ninterval = '5'", nil, nil, []string{"heartbeat.interval", `"5"`, "duration"}},
-		{"[heartbeat]\ntimeout = '2s'", nil, nil, []string{"heartbeat.timeout", "hemera.toml:2", "3s", "raise"}},
+		{"[repair]\ngrace = '5'", nil, nil, []string{"repair.grace", `"5"`, "duration"}},
 		{"[auth]\ntrusted_networks = ['10.1.2.3/16']", nil, nil, []string{"auth.trusted_networks", "did you mean 10.1.0.0/16?"}},
 		{"[auth]\ntrusted_networks = ['everyone']", nil, nil, []string{"auth.trusted_networks", "everyone", "network like"}},
 		{"listen = 'localhost:1094'", nil, nil, []string{"listen", "localhost:1094", "IP address"}},
 		{"", nil, []string{"--space-replicas-min=3"}, []string{"space.replicas_min", "--space-replicas-min", "space.replicas, 2"}},
 		{"", nil, []string{"--log-level=loud"}, []string{"log.level", "loud", "debug, info, warn or error"}},
-		{"", nil, []string{"--node-disks=relative"}, []string{"node.disks", "absolute"}},
+		{"", nil, []string{"--disk=relative"}, []string{"node.disks", "absolute"}},
 		{"", nil, []string{"--config=/does/not/exist"}, []string{"/does/not/exist"}},
 	}
 	for _, c := range cases {
@@ -263,7 +262,7 @@ func TestHelpAndTableHaveEverySetting(t *testing.T) {
 	}
 	some := pflag.NewFlagSet("x", pflag.ContinueOnError)
 	Register(some, "port", "node")
-	if some.Lookup("port") == nil || some.Lookup("node-disks") == nil || some.Lookup("space-layout") != nil {
+	if some.Lookup("port") == nil || some.Lookup("disk") == nil || some.Lookup("space-layout") != nil {
 		t.Errorf("a selection has\n%s", some.FlagUsages())
 	}
 }

@@ -5,9 +5,9 @@
 // key, default, limits and meaning; flags and their help, the example file and the documentation's
 // table are made from them. Each value remembers where it came from, and errors say so.
 //
-// A setting "heartbeat.timeout" is the flag --heartbeat-timeout, the variable
-// HEMERA_HEARTBEAT_TIMEOUT, and in the file
+// A setting "repair.grace" is the flag --repair-grace, the variable
+// HEMERA_REPAIR_GRACE, and in the file
 //
-//	[heartbeat]
-//	timeout = "5s"
+//	[repair]
+//	grace = "5m"
 package config

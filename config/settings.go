@@ -12,7 +12,8 @@ import (
 
 // setting is one leaf of Config, as its tags describe it.
 type setting struct {
-	key      string // "heartbeat.timeout"
+	key      string // "repair.grace"
+	byFlag   string // the flag's name if it is not made from the key
 	index    []int  // of the field, for reflect
 	kind     reflect.Type
 	byText   string // the default as written
@@ -22,7 +23,13 @@ type setting struct {
 	secret   bool
 }
 
-func (s setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
+func (s setting) flag() string {
+	if s.byFlag != "" {
+		return s.byFlag
+	}
+	return strings.NewReplacer(".", "-", "_", "-").Replace(s.key)
+}
+
 func (s setting) env() string {
 	return "HEMERA_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
@@ -42,7 +49,7 @@ func leaves(t reflect.Type, prefix string, index []int) []setting {
 			continue
 		}
 		all = append(all, setting{
-			key: key, index: at, kind: f.Type, byText: f.Tag.Get("default"), doc: f.Tag.Get("doc"),
+			key: key, byFlag: f.Tag.Get("flag"), index: at, kind: f.Type, byText: f.Tag.Get("default"), doc: f.Tag.Get("doc"),
 			min: f.Tag.Get("min"), max: f.Tag.Get("max"), oneof: strings.Fields(f.Tag.Get("oneof")),
 			secret: f.Tag.Get("secret") == "true",
 		})

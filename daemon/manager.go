@@ -34,10 +34,12 @@ type ManagerOptions struct {
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
 	RepairGrace time.Duration
-	Settings    func() []admin.Setting
-	Role        string // for `hemera version` and the like: manager, up
-	Version     string
-	Log         *slog.Logger
+	// HTTPListen is one more address that answers HTTP only, or empty.
+	HTTPListen string
+	Settings   func() []admin.Setting
+	Role       string // for `hemera version` and the like: manager, up
+	Version    string
+	Log        *slog.Logger
 }
 
 // Manager is a manager process.
@@ -68,6 +70,11 @@ func OpenManager(ctx context.Context, o ManagerOptions) (m *Manager, err error) 
 		return nil, err
 	}
 	m.port = &port{listener: listener, log: o.Log}
+	if o.HTTPListen != "" {
+		if m.port.extra, err = link.Listen(ctx, o.HTTPListen, link.DefaultOptions()); err != nil {
+			return nil, err
+		}
+	}
 	m.Addr = advertised(o.Advertise, listener)
 	store, err := pebblekv.Open(filepath.Join(o.Dir, "namespace"), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
 	if err != nil {
@@ -106,8 +113,9 @@ func (m *Manager) open() (err error) {
 	if err != nil {
 		return err
 	}
+	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr}, Names: m.Manager, Attributes: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users))
@@ -128,7 +136,7 @@ func (m *Manager) Run(ctx context.Context) error {
 
 func (m *Manager) close() {
 	if m.port != nil {
-		_ = m.port.listener.Close()
+		m.port.close()
 	}
 	if m.tree != nil {
 		_ = m.tree.Close()

@@ -68,6 +68,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	n.port = &port{listener: listener, log: o.Log}
 	n.Addr = advertised(o.Advertise, listener)
+	o.Log = o.Log.With("at", n.Addr)
+	n.options.Log, n.port.log = o.Log, o.Log
 	control, id := o.Control, hemera.NodeID(0)
 	if control == nil {
 		if err := n.join(ctx); err != nil {
@@ -90,7 +92,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: puller{n.pulls},
+		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
 	return n, err
 }
@@ -152,7 +154,7 @@ func (n *Node) Run(ctx context.Context) error {
 
 func (n *Node) close() {
 	if n.port != nil {
-		_ = n.port.listener.Close()
+		n.port.close()
 	}
 	if n.peers != nil {
 		_ = n.peers.Close()

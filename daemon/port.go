@@ -22,6 +22,7 @@ const shutdownTime = 5 * time.Second
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
 type port struct {
 	listener net.Listener
+	extra    net.Listener // HTTP only; nil for none
 	xrd      *xrd.Server
 	web      http.Handler
 	control  http.Handler
@@ -43,6 +44,9 @@ func (p *port) serve(ctx context.Context) error {
 		}
 		l := mux.Listener(link.HTTP)
 		group.Go(func() error { return ended(ctx, server.Serve(l)) })
+		if p.extra != nil {
+			group.Go(func() error { return ended(ctx, server.Serve(p.extra)) })
+		}
 		stop = append(stop, server.Shutdown)
 	}
 	if p.control != nil {
@@ -62,6 +66,14 @@ func (p *port) serve(ctx context.Context) error {
 		return mux.Close()
 	})
 	return group.Wait()
+}
+
+// close frees the addresses of a port that does not serve, or not any more.
+func (p *port) close() {
+	_ = p.listener.Close()
+	if p.extra != nil {
+		_ = p.extra.Close()
+	}
 }
 
 // ended is what a server's return means: nothing, if it was told to stop.

@@ -6,7 +6,6 @@ import (
 	"hemera"
 	"hemera/client"
 	"hemera/errs"
-	"hemera/wire"
 	"hemera/xrd"
 )
 
@@ -19,9 +18,8 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.File
 	if err != nil {
 		return errs.As(err, errs.Invalid, "daemon.Pull", source.Addr)
 	}
-	opaque := wire.Opaque(source.Opaque)
 	_, err = p.client.Pull(ctx, client.PullRequest{
-		Source: endpoint, Path: source.Path, Key: opaque.Value("tpc.key"), Origin: opaque.Value("tpc.org"), Opaque: opaque,
+		Source: endpoint, Path: source.Path, Key: source.Key, Origin: source.Origin, Opaque: source.Opaque,
 	}, dst, progress)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,7 +17,8 @@ import (
 // UpOptions is what a cluster in one process is told.
 type UpOptions struct {
 	Manager ManagerOptions
-	Nodes   int // on the ports after the manager's; each has one disk, DIR/disk<n>
+	Nodes   int // on the ports after the manager's
+	Disks   int // folders DIR/disk<n>, dealt to the nodes in turn
 	Zone    string
 }
 
@@ -51,8 +53,8 @@ func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, fmt.Sprintf("node%d", i)), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks:   []hemera.AttachDisk{{Path: filepath.Join(dir, fmt.Sprintf("disk%d", i))}},
-			Version: o.Manager.Version, Log: o.Manager.Log.With("node", i),
+			Disks:   dealt(dir, i, o.Nodes, o.Disks),
+			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {
 			return nil, err
@@ -62,16 +64,33 @@ func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
 	return u, nil
 }
 
+// dealt is node i's share of the disks; both count from 1.
+func dealt(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+	for d := i; d <= disks; d += nodes {
+		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
+	}
+	return share
+}
+
 // Run serves until the context ends. ready, if not nil, is called once every node has joined.
 func (u *Up) Run(ctx context.Context, ready func()) error {
 	// Nodes end first: what they have pending is settled while the manager still answers.
 	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopManager()
 	var manager errgroup.Group
+	ctx, stopNodes := context.WithCancel(ctx)
+	defer stopNodes()
 	nodes, nodesCtx := errgroup.WithContext(ctx)
-	manager.Go(func() error { return u.Manager.Run(managerCtx) })
+	manager.Go(func() error {
+		defer stopNodes()
+		return u.Manager.Run(managerCtx)
+	})
 	for _, n := range u.Nodes {
+		named := n.ID() != 0
 		nodes.Go(func() error { return n.Run(nodesCtx) })
+		if !named {
+			joined(nodesCtx, n, firstJoin) // one after the other, so that ids follow the ports
+		}
 	}
 	if ready != nil {
 		nodes.Go(func() error { u.wait(nodesCtx, ready); return nil })
@@ -86,13 +105,29 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 
 func (u *Up) wait(ctx context.Context, ready func()) {
 	for _, n := range u.Nodes {
-		select {
-		case <-n.Joined():
-		case <-ctx.Done():
+		if !joined(ctx, n, 0) {
 			return
 		}
 	}
 	ready()
+}
+
+// firstJoin bounds how long the nodes of a new cluster wait for the one before them.
+const firstJoin = time.Second
+
+// joined waits until the node has joined, the context ends, or the time, if any, is over.
+func joined(ctx context.Context, n *Node, limit time.Duration) bool {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	select {
+	case <-n.Joined():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (u *Up) close() {

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"fmt"
-	"os"
 	"sync/atomic"
 	"testing"
 
@@ -121,16 +120,12 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSendfile sends a piece's content to a socket nobody copies from: by ReadPages and write,
-// by sendfile verified for the first time, verified before, and not verified at all.
-func BenchmarkSendfile(b *testing.B) {
+// BenchmarkVerified is what a node pays for checked bytes before it sends them: by ReadPages, by
+// Verified for the first time, and while they stay verified.
+func BenchmarkVerified(b *testing.B) {
 	const size, step = 256 << 20, 1 << 20
 	d := newDisk(b, vfs.OS{}, b.TempDir(), Options{})
 	store(b, d, pieceID(1), randomBytes(1, size), 1<<20)
-	null, err := os.OpenFile("/dev/null", os.O_WRONLY, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
 	r, err := d.Open(pieceID(1))
 	if err != nil {
 		b.Fatal(err)
@@ -148,7 +143,6 @@ func BenchmarkSendfile(b *testing.B) {
 			}
 		})
 	}
-	_ = null
 	buf := make([]byte, step)
 	nothing := func() {}
 	run("readpages", nothing, func(off int64) {
@@ -164,4 +158,37 @@ func BenchmarkSendfile(b *testing.B) {
 	check(0)
 	run("first", func() { p.windows.drop(0, size) }, check)
 	run("again", nothing, check)
+}
+
+// BenchmarkColdRead reads a piece that is not in memory, with and without the window of our own.
+func BenchmarkColdRead(b *testing.B) {
+	const size, step = 256 << 20, 256 << 10
+	d := newDisk(b, vfs.OS{}, b.TempDir(), Options{VerifiedBytes: -1})
+	store(b, d, pieceID(1), randomBytes(1, size), 1<<20)
+	buf := make([]byte, step)
+	for _, ahead := range []bool{false, true} {
+		d.ahead = ahead
+		b.Run(fmt.Sprintf("ahead=%v", ahead), func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				rd, err := d.Open(pieceID(1))
+				if err != nil {
+					b.Fatal(err)
+				}
+				r := rd.(*reader)
+				r.piece.forget(0, size)
+				for off := int64(0); off < size; off += step {
+					if ahead {
+						_, err = r.ReadPages(buf, nil, off)
+					} else {
+						_, err = readPages(r.piece, buf, nil, off)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				_ = r.Close()
+			}
+		})
+	}
 }

@@ -62,6 +62,8 @@ type Disk struct {
 	path string
 	uuid string
 	opt  Options
+	// ahead is set if sequential readers keep a window of their own in flight.
+	ahead bool
 
 	pending dirSync
 	open    openPieces
@@ -95,6 +97,7 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 		return nil, err
 	}
 	d := &Disk{fs: fsys, path: path, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
+	d.ahead = kernelAhead(fsys, path+"/"+labelName) < aheadKernel
 	d.pending.init(fsys, d.pendingDir())
 	d.open.init(d.opt.IdlePieces)
 	d.tables.init(d.opt.TableBlocks)

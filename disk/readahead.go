@@ -1,9 +1,20 @@
 package disk
 
-import "sync"
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/vfs"
+)
 
 // The window of reads kept in flight ahead of a sequential reader. The kernel's own window is 128
-// KiB by default, half the rate of many devices; see docs/DECISIONS.md.
+// KiB by default, which halves the rate of many devices; see DESIGN.md.
 const (
 	aheadStart = 1 << 20  // window when a reader was found to be sequential
 	aheadMax   = 16 << 20 // the window doubles with every use up to this
@@ -13,7 +24,42 @@ const (
 	aheadSlack = 16 << 20
 	// aheadAfter is how many bytes must have been read in order first.
 	aheadAfter = 512 << 10
+	// aheadKernel is a window of the kernel's own that is good enough: then asking twice only costs.
+	aheadKernel = 4 << 20
 )
+
+// kernelAhead is the kernel's read-ahead, in bytes, for the device that holds the file; 0 if that
+// cannot be found out.
+func kernelAhead(fsys vfs.FS, name string) int64 {
+	f, err := fsys.Open(name, os.O_RDONLY)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	b, ok := f.(vfs.Backed)
+	if !ok {
+		return 0
+	}
+	info, err := b.OSFile().Stat()
+	if err != nil {
+		return 0
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	device := fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
+	for _, queue := range []string{"/queue", "/../queue"} { // of a disk, of a partition
+		text, err := os.ReadFile(device + queue + "/read_ahead_kb")
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
+			return n << 10
+		}
+	}
+	return 0
+}
 
 // readAhead finds out whether one handle reads in order.
 type readAhead struct {
@@ -30,6 +76,9 @@ func (a *readAhead) reading(p *piece, off, n int64) {
 		return
 	}
 	from, to := a.step(off, n, p.stat.Size)
+	if !p.disk.ahead {
+		return
+	}
 	for ; from < to; from += aheadStep { // the kernel takes no more at a time
 		p.hint.ReadAhead(from, min(aheadStep, to-from))
 	}

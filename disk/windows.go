@@ -208,7 +208,7 @@ func (w *pieceWindows) verify(v *window) (ok bool) {
 			ok = false
 		}
 	}()
-	return checksum.VerifyPages(data[:length], start, want) < 0
+	return checksum.VerifyDistantPages(data[:length], start, want) < 0
 }
 
 // unmap is called with v.mu held. The window stays in its piece's map, empty: a map entry for each

@@ -51,8 +51,9 @@ func (a *auditor) step(ctx context.Context) (time.Duration, error) {
 func (a *auditor) schedule(d hemera.Disk, now time.Time) bool {
 	at, known := a.due[d.ID]
 	switch {
-	case !d.Readable():
+	case !d.Readable() && known:
 		a.due[d.ID] = time.Time{}
+	case !d.Readable():
 	case !known:
 		a.due[d.ID] = now.Add(AuditInterval)
 	case at.IsZero():

@@ -57,12 +57,14 @@ func (v *evacuator) step(ctx context.Context) (time.Duration, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, j := range v.jobs {
+	for _, j := range slices.Clone(v.jobs) {
 		again := slices.IndexFunc(tasks, func(t task) bool { return t.disk == j.task.disk && t.kind == j.task.kind })
 		if _, ended := j.state(); ended.IsZero() && again < 0 {
-			if j.cancel != nil {
-				j.cancel()
+			if j.cancel == nil { // it never began
+				v.jobs = slices.DeleteFunc(v.jobs, func(o *evacuation) bool { return o == j })
+				continue
 			}
+			j.cancel()
 			j.set("done", "the disk is in use again")
 		}
 	}

@@ -17,7 +17,7 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 		return 0, errs.New(errs.Conflict, "maint.relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
 	defer e.gate.release(entry.ID)
-	entry, err := e.current(ctx, entry, w)
+	entry, path, err := e.current(ctx, entry, w)
 	if err != nil {
 		return 0, err
 	}
@@ -33,6 +33,7 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 		return 0, err
 	}
 	defer e.gate.leave(m)
+	m.path = path
 	order, err := e.copyOrder(m)
 	if err != nil {
 		return 0, err
@@ -54,26 +55,26 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 }
 
 // current is the entry as it is now. Conflict when the work was decided on another.
-func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera.Entry, error) {
-	now, _, err := e.Files.Resolve(ctx, old.ID)
+func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera.Entry, string, error) {
+	now, path, err := e.Files.Resolve(ctx, old.ID)
 	if err != nil && !errors.Is(err, errs.NotFound) {
-		return now, err
+		return now, path, err
 	}
 	stale := err != nil || now.Gen != old.Gen
 	for _, p := range w.drop {
 		stale = stale || !slices.Contains(now.Pieces, p)
 	}
 	if stale || len(w.drop) == 0 && !slices.Contains(missing(now), w.index) {
-		return now, errs.New(errs.Conflict, "maint.relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
+		return now, path, errs.New(errs.Conflict, "maint.relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
 	}
-	return now, nil
+	return now, path, nil
 }
 
 // copyOrder tells the destination to pull the piece, with the right to read its sources.
 func (e *Engine) copyOrder(m move) (hemera.Order, error) {
 	entry := m.entry
 	token, err := e.Signer.Mint(hemera.Capability{
-		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Access: hemera.AccessRead,
+		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Path: m.path, Access: hemera.AccessRead,
 		Layout: entry.Layout, Space: entry.Space, Size: entry.Size, Mode: entry.Mode, Sums: entry.Checksums,
 		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: e.Now().Add(hemera.CapabilityLifetime),
 	})

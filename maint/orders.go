@@ -3,6 +3,7 @@ package maint
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,20 +14,18 @@ import (
 
 const (
 	// ordersMax bounds the orders waiting or under way for one node.
-	ordersMax = 8192
+	ordersMax = 65536
 	// handout is how many orders one Exchange returns at most.
 	handout = 256
 	// ExchangeWait is how long an Exchange waits for orders before it returns none.
 	ExchangeWait = 5 * time.Second
-	// redeliverAfter is when an unanswered order is handed out again: the first answer to Exchange
-	// may have been lost. Nodes execute the orders of one disk in the order they came, so a
-	// removal that comes twice cannot overtake a later copy of the same piece.
-	redeliverAfter = 2 * time.Minute
 )
 
 // Orders is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
 // lost is decided again from the namespace. Methods may be called concurrently.
 type Orders struct {
+	limit int // orders waiting or under way for one node
+
 	mu     sync.Mutex
 	lastID uint64
 	nodes  map[hemera.NodeID]*queue
@@ -35,12 +34,14 @@ type Orders struct {
 type queue struct {
 	waiting []*order          // oldest first
 	sent    map[uint64]*order // handed to the node, not answered
-	wake    chan struct{}     // closed when waiting grows
+	wake    chan struct{}     // closed when there is news for an Exchange that waits
+	// call counts Exchanges: an older one that still waits belongs to a connection that is gone, and
+	// must not take orders with it.
+	call uint64
 }
 
 type order struct {
 	hemera.Order
-	sent time.Time
 	done chan outcome // buffered: one outcome
 }
 
@@ -50,7 +51,7 @@ type outcome struct {
 }
 
 // NewOrders returns an empty queue.
-func NewOrders() *Orders { return &Orders{nodes: map[hemera.NodeID]*queue{}} }
+func NewOrders() *Orders { return &Orders{limit: ordersMax, nodes: map[hemera.NodeID]*queue{}} }
 
 func (q *Orders) node(id hemera.NodeID) *queue {
 	n := q.nodes[id]
@@ -65,11 +66,12 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
 // its queue is full. When the context ends, the node may still execute the order.
 //
-// A node must execute the orders of one disk in the order it was given them.
+// An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
+// ends what it was doing: so no removal can come late, after a copy of the same piece.
 func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
-	if len(n.waiting)+len(n.sent) >= ordersMax {
+	if len(n.waiting)+len(n.sent) >= q.limit {
 		q.mu.Unlock()
 		return hemera.OrderResult{}, errs.New(errs.Overloaded, "maint.Order", "node "+id.String(), "the node has too many orders")
 	}
@@ -109,12 +111,16 @@ func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
 // Exchange takes a node's results and returns orders for it, waiting up to [ExchangeWait] for one.
 // Results of unknown orders are ignored.
 func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemera.OrderResult) ([]hemera.Order, error) {
-	q.settle(id, results)
+	call := q.settle(id, results)
 	timer := time.NewTimer(ExchangeWait)
 	defer timer.Stop()
 	for {
 		q.mu.Lock()
 		n := q.node(id)
+		if n.call != call {
+			q.mu.Unlock()
+			return nil, nil
+		}
 		if ctx.Err() == nil {
 			if list := n.take(); len(list) > 0 {
 				q.mu.Unlock()
@@ -134,34 +140,30 @@ func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemer
 }
 
 func (n *queue) take() (list []hemera.Order) {
-	n.requeue(func(o *order) bool { return time.Since(o.sent) >= redeliverAfter })
 	batch := n.waiting[:min(len(n.waiting), handout)]
 	n.waiting = n.waiting[len(batch):]
 	for _, o := range batch {
-		o.sent = time.Now()
 		n.sent[o.ID] = o
 		list = append(list, o.Order)
 	}
 	return list
 }
 
-// requeue moves the handed out orders that match back to the front, oldest first.
-func (n *queue) requeue(match func(*order) bool) {
-	var again []*order
-	for id, o := range n.sent {
-		if match(o) {
-			again = append(again, o)
-			delete(n.sent, id)
-		}
-	}
+// requeue moves the orders that were handed out back to the front, oldest first.
+func (n *queue) requeue() {
+	again := slices.Collect(maps.Values(n.sent))
+	clear(n.sent)
 	slices.SortFunc(again, func(a, b *order) int { return cmp.Compare(a.ID, b.ID) })
 	n.waiting = append(again, n.waiting...)
 }
 
-func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) {
+// settle hands results to those who wait for them, and begins a new Exchange.
+func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) (call uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
+	n.call++
+	n.signal()
 	for _, r := range results {
 		o := n.sent[r.ID]
 		if o == nil {
@@ -174,6 +176,7 @@ func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) {
 		}
 		o.done <- out
 	}
+	return n.call
 }
 
 // Redeliver is called when a node registered anew: it knows nothing of what it was handed, so all
@@ -182,10 +185,9 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
-	n.requeue(func(*order) bool { return true })
-	if len(n.waiting) > 0 {
-		n.signal()
-	}
+	n.requeue()
+	n.call++
+	n.signal()
 }
 
 // Fail ends all orders of a node that is offline with Unavailable.

@@ -60,6 +60,7 @@ func lostWhy(d hemera.Disk) string {
 // move is a decision: have Add made from Sources, then record it in place of Drop.
 type move struct {
 	entry   hemera.Entry
+	path    string
 	drop    []hemera.Piece
 	add     hemera.Target
 	sources []hemera.Target

@@ -18,6 +18,8 @@ import (
 
 var alice = hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "unix", Host: "laptop"}
 
+var bob = hemera.Identity{Name: "bob", UID: 1001, GID: 100, Protocol: "unix", Host: "laptop"}
+
 // rig is a manager over a store that outlives it, and nodes that keep pieces in memory.
 type rig struct {
 	t     *testing.T
@@ -32,6 +34,12 @@ func newRig(t *testing.T, nodes, disks int) *rig {
 	t.Helper()
 	r := &rig{t: t, store: memkv.New(), lost: 20 * time.Second}
 	r.restart()
+	r.addNodes(nodes, disks)
+	return r
+}
+
+// addNodes registers nodes with so many disks each.
+func (r *rig) addNodes(nodes, disks int) {
 	for i := range nodes {
 		n := &fakeNode{rig: r, addr: fmt.Sprintf("node%d:1095", i+1), pieces: map[hemera.DiskID]map[hemera.PieceID]hemera.PieceStat{}}
 		for d := range disks {
@@ -43,7 +51,6 @@ func newRig(t *testing.T, nodes, disks int) *rig {
 		r.nodes = append(r.nodes, n)
 		n.register()
 	}
-	return r
 }
 
 // restart makes a new manager over the same store, as after kill -9.
@@ -139,6 +146,7 @@ type fakeNode struct {
 	// failCopies makes that many copies fail.
 	failCopies int
 	copies     int
+	badPages   int64 // that verifying finds, until a repair
 }
 
 func (n *fakeNode) register() {
@@ -248,10 +256,11 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 			sum, _ := hemera.MakeChecksum(hemera.MD5, make([]byte, 16))
 			sums = append(slices.Clone(sums), sum)
 		}
-		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size}
+		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size, BadPages: n.badPages}
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:
+		n.badPages = 0
 		return hemera.OrderResult{ID: o.ID}
 	}
 	return fail(errs.Unsupported, "unknown order")

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/checksum"
 	"hemera/errs"
 	"hemera/place"
 )
@@ -50,7 +51,7 @@ func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string
 		return sum, nil
 	}
 	if e.Size == 0 && len(e.Pieces) == 0 {
-		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", path, kind.String()+" of this empty file is not stored")
+		return checksum.Of(kind, nil)
 	}
 	view := m.cluster.View()
 	targets := place.Order(view, e.Pieces, "", nil, m.nonce.Add(1))

@@ -234,6 +234,9 @@ func TestShortAbsenceMovesNothing(t *testing.T) {
 				t.Errorf("node %d made %d copies", n.id, n.copies)
 			}
 		}
+		if jobs, _ := r.m.Jobs(t.Context()); len(jobs) != 0 {
+			t.Errorf("%+v", jobs)
+		}
 	})
 }
 

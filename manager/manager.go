@@ -99,7 +99,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Cluster is the cluster's state, for what checks join tokens.
+// Cluster is the cluster's state, for what admits nodes.
 func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }
 
 // sweep ends pending writes whose time is over.

@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/kv/pebblekv"
 )
 
 func force(r *hemera.OpenRequest) { r.Force = true }
@@ -63,7 +64,7 @@ func TestEmptyFile(t *testing.T) {
 func TestSecondWriterIsLockedOut(t *testing.T) {
 	r := newRig(t, 2, 1)
 	first := r.mustOpen("/f", hemera.AccessCreate)
-	_, err := r.open("/f", hemera.AccessCreate)
+	_, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate})
 	wantKind(t, err, errs.Locked)
 	if err := r.m.Abort(t.Context(), first.Token); err != nil {
 		t.Fatal(err)
@@ -89,10 +90,58 @@ func TestSameClientComesBackAfterAFailedNode(t *testing.T) {
 			t.Error("sent to the node it could not reach")
 		}
 	}
-	other := alice
-	other.Name, other.UID = "bob", 1001
-	_, err := r.m.Open(t.Context(), other, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Tried: tried})
+	_, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Tried: tried})
 	wantKind(t, err, errs.Locked)
+}
+
+func TestSameClientTwiceTheFirstCommitWins(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/f", 1)
+	a := r.mustOpen("/f", hemera.AccessUpdate)
+	b := r.mustOpen("/f", hemera.AccessUpdate)
+	if err := r.m.Abort(t.Context(), b.Token); err != nil {
+		t.Fatal(err)
+	}
+	c := r.mustOpen("/f", hemera.AccessUpdate)
+	if e, err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil || e.Size != 2 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	_, err := r.m.Commit(t.Context(), r.seal(c, 3))
+	wantKind(t, err, errs.Conflict)
+	_, err = r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEverythingSurvivesOnPebble(t *testing.T) {
+	dir := t.TempDir()
+	store, err := pebblekv.Open(dir, pebblekv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, store: store}
+	r.restart()
+	r.addNodes(2, 1)
+	r.write("/f", 7)
+	g := r.mustOpen("/pending", hemera.AccessCreate)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r.store, err = pebblekv.Open(dir, pebblekv.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.store.Close() }()
+	r.restart()
+	for _, n := range r.nodes {
+		n.register()
+	}
+	if g := r.mustOpen("/f", hemera.AccessRead); g.Cap.Size != 7 {
+		t.Errorf("%+v", g.Cap)
+	}
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestForceLaterCommitWins(t *testing.T) {

@@ -90,9 +90,6 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
 	}
-	if c.Access == hemera.AccessUpdate && !prep.Existing {
-		c.Access = hemera.AccessCreate
-	}
 	policy, err := decide(view, prep, c, r.Wish)
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
@@ -111,7 +108,7 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), expires: c.Expires.Add(hemera.PendingHold)}
-	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, len(r.Tried) > 0, m.now()); err != nil {
+	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	g, err := m.grant(c)

@@ -38,13 +38,14 @@ func newPending() *pending {
 	return &pending{writes: map[name]*write{}, writers: map[hemera.DiskID]int{}}
 }
 
-// begin takes the lock of a name. Another writer's lock is Locked, unless force is set, or the same
-// client comes back (again) because it could not reach the node it was sent to.
-func (p *pending) begin(n name, w *write, force, again bool, now time.Time) error {
+// begin takes the lock of a name. Another's lock is Locked, unless force is set. The same identity on
+// the same host gets through: it comes back after it lost its connection or its node. If both of its
+// writes live, the first to commit wins and the other is told at its close: nothing is lost unseen.
+func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old := p.writes[n]; old != nil {
-		back := again && old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
+		back := old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
 		if !force && !back && now.Before(old.expires) {
 			return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
 				WithRemedy("try again when it is closed, or open with force")

@@ -399,7 +399,9 @@ func TestManyOrders(t *testing.T) {
 }
 
 func TestRates(t *testing.T) {
-	line := func(in, out uint64) procfs.NetDevLine { return procfs.NetDevLine{RxBytes: in, TxBytes: out, RxErrors: 3} }
+	line := func(in, out uint64) procfs.NetDevLine {
+		return procfs.NetDevLine{RxBytes: in, TxBytes: out, RxErrors: 3}
+	}
 	before := map[string]procfs.NetDevLine{"lo": line(1, 1), "eth0": line(1000, 5000), "eth1": line(9, 9)}
 	now := map[string]procfs.NetDevLine{"lo": line(9, 9), "eth0": line(3000, 5500), "eth1": line(0, 0), "eth2": line(7, 7)}
 	got := rates(before, now, 2*time.Second)

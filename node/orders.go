@@ -15,76 +15,115 @@ import (
 
 // Limits of the order runner.
 const (
-	// ordersQueued is how many orders wait per disk; more are answered Overloaded.
+	// ordersQueued is how many orders wait per worker; more are answered Overloaded.
 	ordersQueued = 1024
 	// resultsMax is how many results one exchange delivers.
 	resultsMax = 1024
-	// resultGrace is how long results are waited for before the next long poll, so that a quick
-	// order is answered without waiting for other orders to come.
-	resultGrace = 250 * time.Millisecond
+	// callsMax is how many exchanges are under way at once.
+	callsMax = 2
 	// inventoryMax bounds one inventory.
 	inventoryMax = 10_000
 )
 
-// runner runs the orders of one lease: some workers per disk, all disks in parallel. Orders still
-// running when the lease ends are stopped; the manager gives them again under the next.
+// runner runs the orders of one lease: some workers per disk, all disks in parallel. The orders of
+// one file on one disk are run by one worker, in the order they came. Orders still running when the lease ends are stopped; the manager gives them again under the next.
 type runner struct {
 	node    *Node
 	group   *errgroup.Group
-	lanes   map[hemera.DiskID]chan hemera.Order
+	lanes   map[lane]chan hemera.Order
+	open    map[uint64]bool // orders taken and not answered yet: given again, they are not run again
 	results chan hemera.OrderResult
-	open    int // orders taken whose results were not collected
 }
 
-// work exchanges results for orders until the lease is lost.
+// lane is one worker of one disk.
+type lane struct {
+	disk   hemera.DiskID
+	worker int
+}
+
+// work exchanges results for orders until the lease is lost. A call that waits for orders does not
+// hold results up: they go with a second one, which ends the first at the manager.
 func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
-	r := &runner{node: n, group: group, lanes: map[hemera.DiskID]chan hemera.Order{},
+	r := &runner{node: n, group: group, lanes: map[lane]chan hemera.Order{}, open: map[uint64]bool{},
 		results: make(chan hemera.OrderResult, resultsMax)}
-	group.Go(func() error {
-		var results []hemera.OrderResult
-		for {
+	replies := make(chan []hemera.Order, callsMax)
+	calls := 0
+	exchange := func(results []hemera.OrderResult) {
+		calls++
+		group.Go(func() error {
 			call, cancel := context.WithTimeout(ctx, exchangeTimeout)
+			defer cancel()
 			orders, err := n.o.Control.Exchange(call, n.ID(), epoch, results)
-			cancel()
-			if err != nil {
-				return errs.Wrap(err, "node.Exchange", n.o.Addr)
+			replies <- orders
+			return errs.Wrap(err, "node.Exchange", n.o.Addr)
+		})
+	}
+	group.Go(func() error {
+		exchange(nil)
+		for {
+			done := r.results
+			if calls == callsMax {
+				done = nil
 			}
-			for _, o := range orders {
-				r.take(ctx, o)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case orders := <-replies:
+				calls--
+				for _, o := range orders {
+					r.take(ctx, o)
+				}
+				if calls == 0 {
+					exchange(nil)
+				}
+			case res := <-done:
+				exchange(r.collect(res))
 			}
-			results = r.collect(ctx)
 		}
 	})
 	return group.Wait()
 }
 
-// take queues an order for its disk. An order that cannot be queued is answered in the same
-// exchange as the others: it is collected before it could block.
+// take queues an order for its disk.
 func (r *runner) take(ctx context.Context, o hemera.Order) {
-	lane := r.lanes[o.Disk]
-	if lane == nil {
-		lane = make(chan hemera.Order, ordersQueued)
-		r.lanes[o.Disk] = lane
-		for range r.node.o.Workers {
-			r.group.Go(func() error { r.serve(ctx, lane); return nil })
-		}
+	if r.open[o.ID] {
+		return
 	}
-	r.open++
+	r.open[o.ID] = true
+	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(r.node.o.Workers))}
+	queue := r.lanes[at]
+	if queue == nil {
+		queue = make(chan hemera.Order, ordersQueued)
+		r.lanes[at] = queue
+		r.group.Go(func() error { r.serve(ctx, queue); return nil })
+	}
 	select {
-	case lane <- o:
+	case queue <- o:
 	default:
 		refused := failure(o, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
 		r.group.Go(func() error { r.answer(ctx, refused); return nil })
 	}
 }
 
-func (r *runner) serve(ctx context.Context, lane chan hemera.Order) {
+// collect takes the results there are besides the first.
+func (r *runner) collect(first hemera.OrderResult) []hemera.OrderResult {
+	list := []hemera.OrderResult{first}
+	for len(list) < resultsMax && len(r.results) > 0 {
+		list = append(list, <-r.results)
+	}
+	for _, res := range list {
+		delete(r.open, res.ID)
+	}
+	return list
+}
+
+func (r *runner) serve(ctx context.Context, queue chan hemera.Order) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case o := <-lane:
+		case o := <-queue:
 			r.answer(ctx, r.node.run(ctx, o))
 		}
 	}
@@ -95,33 +134,6 @@ func (r *runner) answer(ctx context.Context, res hemera.OrderResult) {
 	case r.results <- res:
 	case <-ctx.Done():
 	}
-}
-
-// collect takes the results there are; with orders running and none done, it waits a little.
-func (r *runner) collect(ctx context.Context) []hemera.OrderResult {
-	if r.open == 0 {
-		return nil
-	}
-	var list []hemera.OrderResult
-	grace := time.NewTimer(resultGrace)
-	defer grace.Stop()
-	select {
-	case res := <-r.results:
-		list = append(list, res)
-	case <-grace.C:
-	case <-ctx.Done():
-	}
-	for len(list) < resultsMax {
-		select {
-		case res := <-r.results:
-			list = append(list, res)
-			continue
-		default:
-		}
-		break
-	}
-	r.open -= len(list)
-	return list
 }
 
 // run does one order.

@@ -17,6 +17,8 @@ const (
 	// that waits for orders.
 	callTimeout     = 10 * time.Second
 	exchangeTimeout = time.Minute
+	// stopTimeout bounds what a node that stops still tells the manager and its peers.
+	stopTimeout = 5 * time.Second
 	// rejoinMin and rejoinMax bound the pause between attempts to register.
 	rejoinMin = 100 * time.Millisecond
 	rejoinMax = 2 * time.Second
@@ -36,7 +38,9 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { n.keep(ctx); return nil })
 	group.Go(func() error { n.expire(ctx); return nil })
 	_ = group.Wait()
-	n.pending.Settle(context.WithoutCancel(ctx))
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	n.pending.Settle(last)
 	n.host.Wait()
 	n.disks.close()
 	return nil

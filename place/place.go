@@ -88,8 +88,8 @@ func candidates(v *hemera.View, r Request) ([]candidate, map[string]int) {
 		if d.Space != r.Space {
 			continue
 		}
-		n, why := node(v, d.Node), ""
-		if why = refusal(d, n, r); why != "" {
+		n := node(v, d.Node)
+		if why := refusal(d, n, r); why != "" {
 			refused[why]++
 			continue
 		}

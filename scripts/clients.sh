@@ -69,6 +69,7 @@ assert any(p.endswith("spec") for p in fs.ls(base, detail=False)), fs.ls(base, d
 with fs.open(f"{base}/spec", "rb") as f:
     f.seek(2999990); assert f.read() == b"x" * 10
 fs.mkdirs(f"{base}/tree/a", exist_ok=True); fs.rm(f"{base}/tree", recursive=True)
+fs.invalidate_cache()
 assert not fs.exists(f"{base}/tree")
 P
 check "uproot: write a ROOT file, copy it in, read it over root://" "$py" - "$host" "$dir/stock" "$work" <<'P'

@@ -41,7 +41,7 @@ for host in manager node1 node2 node3 client; do
 	fi
 done
 
-on manager "$hemera" manager --dir "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24 \
+on manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24 \
 	>"$dir/manager.log" 2>&1 &
 pids+=($!)
 for _ in $(seq 100); do
@@ -51,7 +51,7 @@ done
 token=$(on manager "$hemera" --url root://10.77.0.1:1094 token create)
 for n in 1 2 3; do
 	mkdir -p "$dir/node$n/disk1" "$dir/node$n/disk2"
-	on "node$n" "$hemera" node --dir "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
+	on "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
 		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-} >"$dir/node$n.log" 2>&1 &
 	pids+=($!)
 done

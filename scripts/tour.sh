@@ -22,7 +22,7 @@ wait_for() {
 		sleep 0.2
 	done
 }
-replicas_are() { [ "$("$hemera" -j file info /tour/data.bin | grep -c '"Index"')" = "$1" ] && "$hemera" file info /tour/data.bin | grep -q healthy; }
+repaired() { "$hemera" -m file info /tour/data.bin | grep -q status=healthy && ! "$hemera" -m file info /tour/data.bin | grep -q "path=$lost "; }
 disk_is_gone() { "$hemera" -m fs ls | grep -q 'health=gone'; }
 
 if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
@@ -58,9 +58,9 @@ run cmp "$dir/data.bin" "$dir/back.bin" && echo "identical"
 step "5. The system noticed, and repairs"
 wait_for "the lost disk to be noticed" disk_is_gone
 run "$hemera" fs ls -e
-wait_for "the repair" replicas_are 2
+wait_for "the repair" repaired
 run "$hemera" file info /tour/data.bin
-run "$hemera" fs status
+run "$hemera" fs ls -d
 run "$hemera" file check /tour/data.bin
 
 step "6. What an admin sees"

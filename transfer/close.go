@@ -55,7 +55,7 @@ func (w *Writer) Abort(ctx context.Context) error {
 		return nil
 	}
 	w.broken = badHandle("transfer.Write", subject(&w.cap))
-	_ = w.end(context.WithoutCancel(ctx), w.broken)
+	_ = w.end(ctx, w.broken)
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if w.broken != nil {
 		return false, w.broken
 	}
-	if w.cap.Access == hemera.AccessUpdate && !w.changed && len(w.xattrs) == 0 {
+	if w.cap.Access == hemera.AccessUpdate && w.cap.Base != nil && !w.changed && len(w.xattrs) == 0 {
 		w.discard(ctx) // frees the lock; there are no pieces
 		return true, nil
 	}

@@ -117,7 +117,7 @@ func (h *writeHandle) Abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Abort", subject(&h.cap))
 	}
-	err := h.Writer.Abort(ctx)
+	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.undecided() {
 		h.table.finish(h.entry, nil)
 	}

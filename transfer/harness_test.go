@@ -40,11 +40,26 @@ type host struct {
 }
 
 func newBench(t testing.TB, hosts int) *bench {
+	return makeBench(t, hosts, func() (vfs.FS, string) { return vfs.OS{}, t.TempDir() })
+}
+
+// newMemoryBench has disks in memory: for tests that make many.
+func newMemoryBench(t testing.TB, hosts int) *bench {
+	return makeBench(t, hosts, func() (vfs.FS, string) {
+		m := vfs.NewMemory(64<<20, time.Now)
+		if err := m.Mkdir("/disk"); err != nil {
+			t.Fatal(err)
+		}
+		return m, "/disk"
+	})
+}
+
+func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 	b := &bench{t: t, manager: &manager{grants: map[string]hemera.Capability{}, committed: map[hemera.PieceID]hemera.CommitRequest{}}}
 	b.manager.bench = b
 	b.peers = &faultyPeers{LocalPeers: node.NewLocalPeers(), faults: map[string]*fault{}}
 	for i := range hosts {
-		h := &host{bench: b, id: hemera.NodeID(i + 1), disk: newDisk(t)}
+		h := &host{bench: b, id: hemera.NodeID(i + 1), disk: newDisk(t, place)}
 		h.host = &transfer.Host{
 			Self: func() hemera.NodeID { return h.id },
 			Born: func() uint64 { return 7 },
@@ -66,12 +81,12 @@ func newBench(t testing.TB, hosts int) *bench {
 	return b
 }
 
-func newDisk(t testing.TB) *faultyDisk {
-	path := t.TempDir()
-	if _, err := disk.Format(vfs.OS{}, path); err != nil {
+func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
+	fsys, path := place()
+	if _, err := disk.Format(fsys, path); err != nil {
 		t.Fatal(err)
 	}
-	d, err := disk.Open(vfs.OS{}, path, disk.Options{})
+	d, err := disk.Open(fsys, path, disk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +303,7 @@ func (m *manager) Replace(_ context.Context, token string, lost []hemera.DiskID)
 // fault makes one peer or disk fail: its writes once after bytes were written, and the named step.
 type fault struct {
 	mu      sync.Mutex
-	step    string // "create", "write", "seal", "open", "read"
+	step    string // "create", "write", "seal", "open", "read", or "cut" for a read that ends in its middle
 	after   int64
 	err     error
 	written int64
@@ -442,6 +457,10 @@ type faultyDiskReader struct {
 func (r *faultyDiskReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := r.disk.fault.at("read", 0); err != nil {
 		return 0, err
+	}
+	if err := r.disk.fault.at("cut", 0); err != nil {
+		n, _ := r.Reader.ReadPages(p[:len(p)/2], sums, off)
+		return n, err
 	}
 	return r.Reader.ReadPages(p, sums, off)
 }

@@ -92,10 +92,11 @@ func (h *Host) patience() time.Duration {
 	return CommitPatience
 }
 
-// retriable reports whether the same request may succeed unchanged a while later.
+// retriable reports whether the same request may succeed unchanged a while later. After some of
+// these kinds it may even have succeeded already.
 func retriable(err error) bool {
 	switch errs.KindOf(err) {
-	case errs.Unavailable, errs.Timeout, errs.Overloaded:
+	case errs.Unavailable, errs.Timeout, errs.Overloaded, errs.Cancelled:
 		return true
 	}
 	return false

@@ -16,7 +16,7 @@ import (
 func TestAgainstBytes(t *testing.T) {
 	const most = 60_000
 	rapid.Check(t, func(rt *rapid.T) {
-		b := newBench(t, 4)
+		b := newMemoryBench(t, 4)
 		b.manager.spare = []int{4}
 		var want []byte
 		token, c := b.grant(60, 2, 1, 2, 3)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"hemera"
 	"hemera/errs"
 )
@@ -16,6 +18,8 @@ const (
 	// endedMax is how many ended writes are remembered, so that a close whose answer was lost can
 	// be asked again.
 	endedMax = 1 << 16
+	// settlers is how many works are given up at once when a node stops.
+	settlers = 64
 )
 
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
@@ -183,7 +187,7 @@ func (t *Pending) known(key pendingKey) bool {
 }
 
 // Settle gives up everything that is pending, as a node does before it stops in good order; works
-// whose commit may have happened are asked about once more.
+// whose commit may have happened are asked about once more. It returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()
 	var all []*entry
@@ -192,9 +196,20 @@ func (t *Pending) Settle(ctx context.Context) {
 		t.remove(e)
 	}
 	t.mu.Unlock()
-	for _, e := range all {
-		if e.work != nil {
-			e.work.expire(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var group errgroup.Group
+		group.SetLimit(settlers)
+		for _, e := range all {
+			if e.work != nil {
+				group.Go(func() error { e.work.expire(ctx); return nil })
+			}
 		}
+		_ = group.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
 }

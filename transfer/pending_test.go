@@ -197,7 +197,7 @@ func TestUpdate(t *testing.T) {
 		{"attribute", func(f hemera.File) error { f.(hemera.XattrSetter).SetXattr("user.a", []byte("b")); return nil }, old},
 	} {
 		for _, on := range [][]int{{1, 2}, {3, 4}, {2, 1}} { // with the base at the head and without
-			b := newBench(t, 4)
+			b := newMemoryBench(t, 4)
 			base := b.put(50, old, 1, 2)
 			token, capability := b.update(base, 2, on...)
 			f := b.open(on[0], token, hemera.NodeOpen{})

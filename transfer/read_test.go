@@ -117,7 +117,10 @@ func TestReadFailover(t *testing.T) {
 		{"disk not there", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.gone = true }},
 		{"disk does not open", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.fault = &fault{step: "open", err: io1} }},
 		{"disk does not read", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.fault = &fault{step: "read", err: io1} }},
-		{"piece not there", func(b *bench, c hemera.Capability) { _ = b.hosts[0].disk.Remove(hemera.PieceID{File: c.File, Gen: c.Gen}) }},
+		{"disk dies in a read", func(b *bench, _ hemera.Capability) { b.hosts[0].disk.fault = &fault{step: "cut", err: io1} }},
+		{"piece not there", func(b *bench, c hemera.Capability) {
+			_ = b.hosts[0].disk.Remove(hemera.PieceID{File: c.File, Gen: c.Gen})
+		}},
 		{"piece cut", func(b *bench, c hemera.Capability) { _ = os.Truncate(b.piecePath(c, 1), 8192) }},
 		{"own disk and a peer", func(b *bench, _ hemera.Capability) {
 			b.hosts[0].disk.gone = true
@@ -146,9 +149,13 @@ func TestReadFailover(t *testing.T) {
 			c.spoil(b, capability)
 			for _, at := range []int{1, 4} {
 				f := b.open(at, token, hemera.NodeOpen{})
-				got, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
-				if err != nil || !bytes.Equal(got, p) {
-					t.Errorf("at %d: %d bytes, %v", at, len(got), err)
+				got, sums := make([]byte, 1<<20), make([]uint32, 256)
+				n, err := f.ReadPages(got, sums, 0)
+				if !errors.Is(err, io.EOF) || !bytes.Equal(got[:n], p) {
+					t.Errorf("at %d: %d bytes, %v", at, n, err)
+				}
+				if bad := checksum.VerifyPages(got[:n], 0, sums); bad >= 0 {
+					t.Errorf("at %d: sum of page %d is wrong", at, bad)
 				}
 				_ = f.Close(ctx)
 			}

@@ -88,6 +88,5 @@ func (w *Writer) copyBase(keep int64) error {
 			return err
 		}
 	}
-	w.size = keep
 	return nil
 }

@@ -120,7 +120,8 @@ func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
 	case err == nil, errors.Is(err, io.EOF):
 		r.rule(o, sizeMismatch("transfer.Read", subject(&r.cap), off+int64(n), r.cap.Size))
 	case errs.KindOf(err) == errs.Corrupt:
-		return r.patch(o, p, sums, off, n, err)
+		k, err := r.patch(o, p[n:], after(sums, off, n), off+int64(n), err)
+		return n + k, err
 	default:
 		r.rule(o, err)
 	}
@@ -133,19 +134,18 @@ func wholePages(off int64, n int) int {
 	return int(max(end-off, 0))
 }
 
-// patch reads the bad page that follows the first n bytes at off from another piece.
-func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, n int, cause error) (int, error) {
+// patch reads the part of the bad page at off that p wants from another piece, and repairs the page.
+func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause error) (int, error) {
 	r.host.Counters.ChecksumErrors.Add(1)
-	at := off + int64(n)
-	start := at / hemera.PageSize * hemera.PageSize
+	start := off / hemera.PageSize * hemera.PageSize
 	page := make([]byte, min(hemera.PageSize, r.cap.Size-start))
 	if err := r.readElsewhere(o, page, start); err != nil {
-		return n, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(&r.cap),
+		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(&r.cap),
 			Text: "no other piece has the bad page", Cause: cause, Remedy: "`hemera file check` lists the pieces and their state"}
 	}
-	k := copy(p[n:], page[at-start:])
+	n := copy(p, page[off-start:])
 	if sums != nil {
-		sums[checksum.Fragments(off, n)] = checksum.CRC32C(p[n : n+k])
+		sums[0] = checksum.CRC32C(p[:n])
 	}
 	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
 		"disk", o.target.Disk, "offset", start, "err", cause)
@@ -159,7 +159,7 @@ func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, n int, cau
 	if tooMany {
 		r.rule(o, cause)
 	}
-	return n + k, nil
+	return n, nil
 }
 
 // readElsewhere fills p from any origin but the one given.

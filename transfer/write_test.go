@@ -42,7 +42,7 @@ func be(x uint32) []byte { return []byte{byte(x >> 24), byte(x >> 16), byte(x >>
 func TestWriteThenRead(t *testing.T) {
 	for _, size := range []int{0, 1, 4095, 4096, 4097, 100_000, 3<<20 + 17} {
 		for _, replicas := range []int{1, 2, 3} {
-			b := newBench(t, 3)
+			b := newMemoryBench(t, 3)
 			token, c := b.grant(10, replicas, []int{1, 2, 3}[:replicas]...)
 			f := b.open(1, token, hemera.NodeOpen{})
 			p := content(size)
@@ -103,7 +103,7 @@ func TestFailures(t *testing.T) {
 		{name: "all die", min: 1, disk1: gone("write", 99), peers: map[int]*fault{2: gone("write", 9), 3: gone("write", 9)}, spare: []int{4}, want: outcome{kind: errs.Unavailable}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, 5)
+			b := newMemoryBench(t, 5)
 			b.manager.spare = c.spare
 			b.hosts[0].disk.fault = c.disk1
 			for id, f := range c.peers {
@@ -145,7 +145,7 @@ func TestFailures(t *testing.T) {
 
 // TestOwnDiskDiesAfterRandomWrites: the checksums must then be read back from a peer's pending piece.
 func TestOwnDiskDiesAfterRandomWrites(t *testing.T) {
-	b := newBench(t, 3)
+	b := newMemoryBench(t, 3)
 	token, c := b.grant(21, 2, 1, 2, 3)
 	f := b.open(1, token, hemera.NodeOpen{})
 	p := content(200_000)

@@ -26,10 +26,24 @@ type chunk struct {
 	vec  [2*(chunkPages+1) + 1][]byte
 }
 
-var (
-	chunks  = sync.Pool{New: func() any { return new(chunk) }}
-	buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
-)
+// pool is the memory that is not in use now, shared by all connections of a server.
+type pool struct {
+	chunks, buffers sync.Pool
+}
+
+func (p *pool) chunk() *chunk {
+	if k, ok := p.chunks.Get().(*chunk); ok {
+		return k
+	}
+	return new(chunk)
+}
+
+func (p *pool) buffer() *[bufferSize]byte {
+	if b, ok := p.buffers.Get().(*[bufferSize]byte); ok {
+		return b
+	}
+	return new([bufferSize]byte)
+}
 
 // chunkLen is how many of n bytes at a file offset the next chunk holds: it ends on a page border.
 func chunkLen(off, n int64) int64 { return min(n, chunkSize-off%hemera.PageSize) }

@@ -62,10 +62,10 @@ type request struct {
 func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	c := &conn{
 		srv: s, nc: nc, limits: s.o.Limits, began: time.Now(),
-		out: newSink(nc, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
+		out: newSink(nc, &s.pool, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.in = newSource(nc, c.beforeWait)
+	c.in = newSource(nc, &s.pool, c.beforeWait)
 	c.peer = auth.Peer{Remote: addrOf(nc.RemoteAddr()), Local: addrOf(nc.LocalAddr())}
 	return c
 }

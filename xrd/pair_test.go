@@ -66,7 +66,9 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 	}
 	p.manager, p.managerAddr = build(RoleManager)
 	p.node, p.nodeAddr = build(RoleNode)
+	p.memory.mu.Lock()
 	p.memory.addr = p.nodeAddr
+	p.memory.mu.Unlock()
 	return p
 }
 

@@ -30,8 +30,8 @@ func (c *conn) pgread(r *request) error {
 
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
 func sendPages(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error {
-	k := chunks.Get().(*chunk)
-	defer chunks.Put(k)
+	k := o.pool.chunk()
+	defer o.pool.chunks.Put(k)
 	for {
 		want := chunkLen(off, n)
 		got, err := f.ReadPages(k.buf[:want], k.sums[:], off)

@@ -51,8 +51,8 @@ func (c *conn) takePages(h *handle, off, n int64) ([]badPage, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	k := chunks.Get().(*chunk)
-	defer chunks.Put(k)
+	k := c.srv.pool.chunk()
+	defer c.srv.pool.chunks.Put(k)
 	var bad []badPage
 	for n > 0 {
 		want := chunkLen(off, n)

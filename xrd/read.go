@@ -57,8 +57,8 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	n = max(0, min(n, f.Info().Size-off))
-	k := chunks.Get().(*chunk)
-	defer chunks.Put(k)
+	k := o.pool.chunk()
+	defer o.pool.chunks.Put(k)
 	for {
 		piece := min(n, readPiece)
 		status := wire.StatusOKSoFar
@@ -72,7 +72,11 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 			}
 		} else {
 			var err error
-			if piece, status, err = sendChunk(o, k, stream, f, off, n); err != nil {
+			if piece, status, err = k.read(f, off, n); err != nil {
+				return err
+			}
+			head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}.Append(k.crc[:0])
+			if err := o.send(append(k.vec[:0], nil, head, k.buf[:piece])); err != nil {
 				return err
 			}
 		}
@@ -90,19 +94,18 @@ func verifiedRange(direct verified, off, n int64) (*os.File, bool) {
 	return direct.Verified(off, n)
 }
 
-// sendChunk sends the next of n bytes through memory. It says how many it sent and with what status.
-func sendChunk(o *sink, k *chunk, stream wire.StreamID, f hemera.File, off, n int64) (int64, wire.Status, error) {
+// read fills the chunk with the next of n bytes. It says how many it got, and the status of a frame
+// that carries them.
+func (k *chunk) read(f hemera.File, off, n int64) (int64, wire.Status, error) {
 	want := chunkLen(off, n)
 	got, err := f.ReadAt(k.buf[:want], off)
 	if err != nil && err != io.EOF {
 		return 0, 0, err
 	}
-	status := wire.StatusOKSoFar
 	if int64(got) == n || int64(got) < want {
-		status = wire.StatusOK
+		return int64(got), wire.StatusOK, nil
 	}
-	head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(got)}.Append(k.crc[:0])
-	return int64(got), status, o.send(append(k.vec[:0], nil, head, k.buf[:got]))
+	return int64(got), wire.StatusOKSoFar, nil
 }
 
 // readv answers kXR_readv: every element whole, or an error for all.
@@ -141,8 +144,8 @@ func (c *conn) readv(r *request) error {
 
 // sendVector sends the elements in frames that end on element borders.
 func (c *conn) sendVector(stream wire.StreamID, segments []wire.Segment) error {
-	k := chunks.Get().(*chunk)
-	defer chunks.Put(k)
+	k := c.srv.pool.chunk()
+	defer c.srv.pool.chunks.Put(k)
 	used := 0
 	for i, s := range segments {
 		need := wire.SegmentSize + int(s.Length)

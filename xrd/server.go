@@ -18,6 +18,7 @@ type Server struct {
 	ops     [wire.ReqClone - wire.ReqAuth + 1]operation
 	started time.Time
 
+	pool       pool
 	rendezvous rendezvous
 	prepares   prepares
 

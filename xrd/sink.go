@@ -19,6 +19,7 @@ type sink struct {
 	conn  net.Conn
 	tcp   *net.TCPConn // conn, if it is one
 	stall time.Duration
+	pool  *pool
 
 	mu    sync.Mutex
 	whole *[bufferSize]byte // nil while nothing is collected
@@ -26,9 +27,9 @@ type sink struct {
 	err   error
 }
 
-func newSink(conn net.Conn, stall time.Duration) *sink {
+func newSink(conn net.Conn, pool *pool, stall time.Duration) *sink {
 	tcp, _ := conn.(*net.TCPConn)
-	return &sink{conn: conn, tcp: tcp, stall: stall}
+	return &sink{conn: conn, tcp: tcp, stall: stall, pool: pool}
 }
 
 // answer collects one response.
@@ -135,7 +136,7 @@ func (o *sink) room(n int) error {
 		}
 	}
 	if o.whole == nil {
-		o.whole = buffers.Get().(*[bufferSize]byte)
+		o.whole = o.pool.buffer()
 		o.buf = o.whole[:0]
 	}
 	return o.err
@@ -177,7 +178,7 @@ func (o *sink) arm() { _ = o.conn.SetWriteDeadline(time.Now().Add(o.stall)) }
 
 func (o *sink) release() {
 	if o.whole != nil {
-		buffers.Put(o.whole)
+		o.pool.buffers.Put(o.whole)
 		o.whole, o.buf = nil, nil
 	}
 }

@@ -13,6 +13,7 @@ type source struct {
 	conn net.Conn
 	raw  syscall.RawConn // nil when the connection is not a socket
 	idle func() error
+	pool *pool
 
 	whole *[bufferSize]byte // nil while data is empty and the connection waits
 	data  []byte            // read, not consumed; within whole
@@ -23,8 +24,8 @@ type source struct {
 	waited  bool
 }
 
-func newSource(conn net.Conn, idle func() error) *source {
-	s := &source{conn: conn, idle: idle}
+func newSource(conn net.Conn, pool *pool, idle func() error) *source {
+	s := &source{conn: conn, pool: pool, idle: idle}
 	if sc, ok := conn.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
 			s.raw = raw
@@ -146,7 +147,7 @@ func (s *source) tryRead(fd uintptr) bool {
 // makeRoom moves what is unread to the front of a buffer.
 func (s *source) makeRoom() {
 	if s.whole == nil {
-		s.whole = buffers.Get().(*[bufferSize]byte)
+		s.whole = s.pool.buffer()
 	}
 	n := copy(s.whole[:], s.data)
 	s.data = s.whole[:n]
@@ -155,7 +156,7 @@ func (s *source) makeRoom() {
 // release gives the buffer back; nothing unread may be in it.
 func (s *source) release() {
 	if s.whole != nil && len(s.data) == 0 {
-		buffers.Put(s.whole)
+		s.pool.buffers.Put(s.whole)
 		s.whole, s.data = nil, nil
 	}
 }

@@ -230,7 +230,7 @@ func (c *conn) openRendezvous(r *request, path string, opaque wire.Opaque) error
 	if err := c.out.flush(); err != nil {
 		return err
 	}
-	t := time.NewTimer(rendezvousWait)
+	t := time.NewTimer(min(rendezvousWait, c.limits.RendezvousTTL))
 	defer t.Stop()
 	for {
 		m, ok, news := c.srv.rendezvous.take(key, path, client)

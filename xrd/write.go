@@ -43,8 +43,8 @@ func (c *conn) takeData(h *handle, off, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	k := chunks.Get().(*chunk)
-	defer chunks.Put(k)
+	k := c.srv.pool.chunk()
+	defer c.srv.pool.chunks.Put(k)
 	for n > 0 {
 		p := k.buf[:chunkLen(off, n)]
 		if err := c.in.readFull(p); err != nil {

@@ -61,10 +61,10 @@ func fsSetCommand(e *env) *cobra.Command {
   configstatus   rw      use it fully
                  ro      read only
                  drain   read only, and move every piece to other disks
-                 empty   nothing left (set by the system when a drain is done)
+                 (empty  the system's word for a drained disk with nothing left)
                  off     do not use it at all
   space          the space it belongs to
-  zone           its failure domain, such as a room or rack
+  zone           its failure domain, such as a room or rack; - for its node's
 
 A configstatus may be given without its key.`,
 		Example: `  hemera fs set 4 drain             empty disk 4; then watch hemera fs status 4 --watch
@@ -110,11 +110,11 @@ func parseDiskProperty(s string) (key, value string, err error) {
 		return key, value, nil
 	}
 	switch hemera.DiskConfig(value) {
-	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigEmpty, hemera.ConfigOff:
+	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
 		return key, value, nil
 	}
 	return "", "", &usageError{errs.New(errs.Invalid, "read configstatus", value, "is none").
-		WithRemedy("it is one of rw, ro, drain, empty, off")}
+		WithRemedy("it is one of rw, ro, drain, off")}
 }
 
 func fsRmCommand(e *env) *cobra.Command {

@@ -101,7 +101,7 @@ const watchInterval = time.Second
 
 // watchDisk follows a disk's job: on a terminal in one line that changes, else in a line a change.
 // It ends when the job is done, or when there is none.
-func (e *env) watchDisk(ctx context.Context, m *admin.Client, id hemera.DiskID) error {
+func (e *env) watchDisk(ctx context.Context, m diskSource, id hemera.DiskID) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	last := ""

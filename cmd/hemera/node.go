@@ -143,8 +143,9 @@ func nodeSetCommand(e *env) *cobra.Command {
 		Use: "set <node> <key>=<value>", Short: "Change what is wanted of a node", Args: cobra.ExactArgs(2),
 		Long: `Sets one property of a node:
 
-  activated   on or off: whether its disks are used (on and off may stand alone)
-  zone        the failure domain of its disks, such as a room or rack`,
+  status   on or off: whether its disks are used; off does not repair around them
+           (on and off may stand alone)
+  zone     the failure domain of its disks, such as a room or rack; - for what the node says`,
 		Example: `  hemera node set node1.example.org off
   hemera node set 2 zone=hall-b`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -156,10 +157,10 @@ func nodeSetCommand(e *env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			key, value, ok := strings.Cut(args[1], "=")
 			if !ok {
-				key, value = "activated", args[1]
+				key, value = "status", args[1]
 			}
-			if key == "activated" && value != "on" && value != "off" {
-				return &usageError{errs.New(errs.Invalid, "read activated", value, "want on or off")}
+			if key == "status" && value != "on" && value != "off" {
+				return &usageError{errs.New(errs.Invalid, "read status", value, "want on or off")}
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := findNode(ctx, m, args[0])

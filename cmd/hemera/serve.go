@@ -49,8 +49,8 @@ func (e *env) logger(o config.Log) *slog.Logger {
 func managerOptions(l *config.Loaded, role string, log *slog.Logger) daemon.ManagerOptions {
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
-		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Heartbeat.Grace,
-		Role: role, Version: version, Log: log,
+		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace,
+		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
 			for _, v := range l.Values() {
@@ -68,10 +68,10 @@ func upCommand(e *env) *cobra.Command {
 Everything is kept in DIR (default ./hemera-data) and is there again at the next start.
 It listens on this machine only unless --listen says otherwise.`,
 		Example: `  hemera up
-  hemera up /data/hemera --port 21094 --up-nodes 3`,
+  hemera up /data/hemera --port 21094 --nodes 3`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "auth", "space", "up", "heartbeat", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "up", "repair", "cache", "log")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		dir := "hemera-data"
 		if len(args) == 1 {
@@ -89,7 +89,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: managerOptions(l, "up", log), Nodes: l.Up.Nodes, Zone: l.Node.Zone})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: managerOptions(l, "up", log), Nodes: l.Up.Nodes, Disks: l.Up.Disks, Zone: l.Node.Zone})
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func managerCommand(e *env) *cobra.Command {
   hemera node --listen 10.1.0.2 --join TOKEN --disk /disk1     (on each node)`,
 		Args: cobra.NoArgs,
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "heartbeat", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "repair", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		l, log, err := e.settings(c)
 		if err != nil {

@@ -83,7 +83,7 @@ func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
 		{Key: "sum.stat.statfs.capacity_rw", Value: capacityRW}, {Key: "sum.stat.usedfiles", Value: pieces},
 		{Key: "usage", Value: percent(used, capacity)},
 		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
-		{Key: "policy.piecesmin", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: onOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
+		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: onOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
 	}
 }
 
@@ -130,22 +130,24 @@ func spaceStatusCommand(e *env) *cobra.Command {
 func spaceSetCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
-		Long: `Sets one property of a space, which it makes if there is none of that name:
+		Long: `Sets one property of a space:
 
-  policy.layout      plain or replica
+  define             make the space; the value is its groupsize
+  policy.layout      plain, replica or replica:<n>
   policy.nstripes    how many replicas
   policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3 or none
-  policy.piecesmin   how many pieces must be sealed before a close is acknowledged
+  policy.minpieces   how many pieces must be sealed before a close is acknowledged, or auto
   policy.sync        on or off: fdatasync every piece before it counts as sealed
-  headroom           bytes kept free on every disk: 10000000000, 10G
+  headroom           bytes kept free on every disk: 10G, or auto
   groupsize          how many disks a group aims at
 
 Directories override the policy by sys.forced.* attributes; files that exist keep theirs.`,
 		Example: `  hemera space set default policy.nstripes=3
+  hemera space set scratch define=24
   hemera space set scratch policy.layout=plain`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.piecesmin=", "policy.sync=", "headroom=", "groupsize="},
+				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.minpieces=", "define=", "policy.sync=", "headroom=", "groupsize="},
 					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
 			return e.completeSpaces(c, args, word)

@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 		{"a newer writer fences the older", fence},
 		{"sequence numbers follow the order of enqueueing", sequence},
 		{"concurrent batches apply in the order of their numbers", concurrent},
-		{"a closed store refuses writes", closedStore},
+		{"a closed store refuses everything", closedStore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
@@ -275,4 +275,11 @@ func closedStore(t *testing.T, s kv.Store) {
 	if _, err := s.Acquire(t.Context(), "test"); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("acquire: %v", err)
 	}
+	if _, err := s.Get(t.Context(), []byte("a")); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("get: %v", err)
+	}
+	if err := s.Scan(t.Context(), nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("scan: %v", err)
+	}
+	_ = s.Stats()
 }

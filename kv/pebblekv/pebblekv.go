@@ -56,6 +56,13 @@ type Store struct {
 	epoch  uint64
 	seq    uint64
 	closed bool
+
+	// readMu guards the count of reads under way, which Close waits for: Pebble forbids reads
+	// after its end. quiet is closed by the last of them.
+	readMu  sync.Mutex
+	readers int
+	ended   bool
+	quiet   chan struct{}
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -154,6 +161,10 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 
 // Backup implements kv.Store by a checkpoint: files are linked where the filesystem can.
 func (s *Store) Backup(_ context.Context, dir string) error {
+	if err := s.enter("kv.Backup"); err != nil {
+		return err
+	}
+	defer s.leave()
 	if names, err := s.fs.List(dir); err == nil && len(names) > 0 {
 		return errs.New(errs.NotEmpty, "kv.Backup", dir, "the directory for a backup must be empty")
 	} else if err == nil {
@@ -167,6 +178,10 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 
 // Stats implements kv.Store.
 func (s *Store) Stats() kv.Stats {
+	if s.enter("kv.Stats") != nil {
+		return kv.Stats{}
+	}
+	defer s.leave()
 	m := s.db.Metrics()
 	return kv.Stats{Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency)}
 }
@@ -182,7 +197,33 @@ func (s *Store) Close() error {
 	close(s.queue)
 	s.mu.Unlock()
 	<-s.done
+	s.readMu.Lock()
+	s.ended, s.quiet = true, make(chan struct{})
+	if s.readers == 0 {
+		close(s.quiet)
+	}
+	s.readMu.Unlock()
+	<-s.quiet
 	return errs.Wrap(s.db.Close(), "kv.Close", "")
+}
+
+// enter begins a read; leave ends it.
+func (s *Store) enter(op string) error {
+	s.readMu.Lock()
+	defer s.readMu.Unlock()
+	if s.ended {
+		return errs.New(errs.Unavailable, op, "", "the store is closed")
+	}
+	s.readers++
+	return nil
+}
+
+func (s *Store) leave() {
+	s.readMu.Lock()
+	defer s.readMu.Unlock()
+	if s.readers--; s.readers == 0 && s.ended {
+		close(s.quiet)
+	}
 }
 
 // usable says whether writes may still be tried. The caller holds mu.

@@ -11,6 +11,10 @@ import (
 
 // Get implements kv.Reader.
 func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
+	if err := s.enter("kv.Get"); err != nil {
+		return nil, err
+	}
+	defer s.leave()
 	raw, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, errs.NotFound
@@ -40,6 +44,10 @@ func (s *Store) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
 
 // Scan implements kv.Reader over one consistent picture.
 func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
+	if err := s.enter("kv.Scan"); err != nil {
+		return err
+	}
+	defer s.leave()
 	if string(lo) < userLo {
 		lo = []byte(userLo)
 	}

@@ -48,30 +48,27 @@ func (p Printer) table(columns []Column, records []Record) error {
 	var b strings.Builder
 	for j, row := range cells {
 		for i, cell := range row {
-			p.cell(&b, cell, j == 0, right[i], widths[i], i == len(row)-1)
+			blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if j == 0 {
+				cell = p.wrap("1", cell)
+			} else {
+				cell = p.paint(cell)
+			}
+			switch {
+			case right[i]:
+				cell = blanks + cell
+			case i < len(row)-1:
+				cell += blanks
+			}
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			b.WriteString(cell)
 		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(p.W, b.String())
 	return err
-}
-
-func (p Printer) cell(b *strings.Builder, text string, heading, right bool, width int, last bool) {
-	blanks := strings.Repeat(" ", width-utf8.RuneCountInString(text))
-	if right {
-		b.WriteString(blanks)
-	}
-	if heading {
-		b.WriteString(p.wrap("1", text))
-	} else {
-		b.WriteString(p.paint(text))
-	}
-	if !last {
-		if !right {
-			b.WriteString(blanks)
-		}
-		b.WriteString("  ")
-	}
 }
 
 // dash stands where there is no value, so that every line has all columns.

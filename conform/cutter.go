@@ -1,0 +1,77 @@
+package conform
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// Cutter is a proxy that forwards connections to a server and cuts each one after a number of bytes,
+// at exactly the same byte in every run.
+type Cutter struct {
+	listener net.Listener
+	server   string
+
+	mu   sync.Mutex
+	cuts []Cut // for the next connections, in order; after them none is cut
+	seen int   // connections
+	done sync.WaitGroup
+}
+
+// Cut ends a connection after so many bytes in a direction; zero is never.
+type Cut struct{ ToServer, ToClient int64 }
+
+// NewCutter starts a proxy to the server's address. It cuts its connections as told, in the order
+// they come; those after that are left alone.
+func NewCutter(t testing.TB, server string, cuts ...Cut) *Cutter {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Cutter{listener: l, server: server, cuts: cuts}
+	p.done.Go(p.accept)
+	t.Cleanup(func() { l.Close() })
+	return p
+}
+
+// Addr is where clients connect.
+func (p *Cutter) Addr() string { return p.listener.Addr().String() }
+
+// Connections counts those that came.
+func (p *Cutter) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen
+}
+
+func (p *Cutter) accept() {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		var now Cut
+		if p.seen++; len(p.cuts) > 0 {
+			now, p.cuts = p.cuts[0], p.cuts[1:]
+		}
+		p.mu.Unlock()
+		s, err := net.Dial("tcp", p.server)
+		if err != nil {
+			c.Close()
+			continue
+		}
+		forward := func(dst, src net.Conn, limit int64) {
+			var r io.Reader = src
+			if limit > 0 {
+				r = io.LimitReader(src, limit)
+			}
+			io.Copy(dst, r)
+			c.Close()
+			s.Close()
+		}
+		go forward(s, c, now.ToServer)
+		go forward(c, s, now.ToClient)
+	}
+}

@@ -1,0 +1,88 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"sort"
+)
+
+// Docs names each package and exported name without a doc comment. A comment over a group of
+// constants or variables speaks for all of it.
+func Docs(files []*File) (bad []string) {
+	documented := map[string]bool{}
+	packages := map[string]bool{}
+	for _, f := range files {
+		if f.Test {
+			continue
+		}
+		packages[f.Package] = true
+		if f.AST.Doc != nil {
+			documented[f.Package] = true
+		}
+		for _, d := range f.AST.Decls {
+			bad = append(bad, f.undocumented(d)...)
+		}
+	}
+	for p := range packages {
+		if !documented[p] {
+			bad = append(bad, fmt.Sprintf("package %s has no doc comment", p))
+		}
+	}
+	sort.Strings(bad)
+	return bad
+}
+
+func (f *File) undocumented(d ast.Decl) (bad []string) {
+	report := func(n ast.Node, name string) {
+		bad = append(bad, fmt.Sprintf("%s: %s has no doc comment", f.at(n), name))
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && receiverExported(d) && !wellKnown[d.Name.Name] {
+			report(d, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && s.Doc == nil && d.Doc == nil {
+					report(s, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					if name.IsExported() && s.Doc == nil && d.Doc == nil && s.Comment == nil {
+						report(s, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// wellKnown are methods of the standard library's interfaces, whose contract is known.
+var wellKnown = map[string]bool{
+	"Error": true, "Unwrap": true, "String": true, "Len": true, "Less": true, "Swap": true, "Write": true, "Read": true, "Close": true,
+	"MarshalText": true, "UnmarshalText": true, "Format": true, "LogValue": true,
+}
+
+func receiverExported(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.IsExported()
+		default:
+			return true
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package lint
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// owed are places that break a rule and wait for their package to be worked on. The list may only
+// get shorter: an entry that is no longer needed fails too.
+var owed = []string{
+	"xrd/read.go: sendChunk has 6 parameters",
+}
+
+var lineNumber = regexp.MustCompile(`:\d+:`)
+
+// settle takes what is owed from what is bad.
+func settle(t *testing.T, bad []string) (left []string) {
+	paid := map[string]bool{}
+	for _, b := range bad {
+		known := false
+		for _, o := range owed {
+			if strings.HasPrefix(lineNumber.ReplaceAllString(b, ":"), o) {
+				known, paid[o] = true, true
+			}
+		}
+		if !known {
+			left = append(left, b)
+		}
+	}
+	for _, o := range owed {
+		if !paid[o] {
+			t.Errorf("%q is in order now: take it off the list", o)
+		}
+	}
+	return left
+}
+
+func TestTree(t *testing.T) {
+	files, err := Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("only %d files were found", len(files))
+	}
+	bad := slices.Concat(Imports("hemera", files), Sizes(files), Docs(files), Words(files))
+	for _, b := range settle(t, bad) {
+		t.Error(b)
+	}
+}
+
+// source makes a file of a text, as if it were in the tree.
+func source(t *testing.T, name, text string) *File {
+	t.Helper()
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, name, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &File{
+		Path: name, Package: path.Dir(name), Test: strings.HasSuffix(name, "_test.go"),
+		Lines: strings.Count(text, "\n"), Text: text, AST: parsed, Set: set,
+	}
+}
+
+func TestLayersAreHeld(t *testing.T) {
+	for _, test := range []struct {
+		file, imports string
+		allowed       bool
+	}{
+		{"wire/a.go", "hemera/errs", true},
+		{"wire/a.go", "hemera", true},
+		{"wire/a.go", "hemera/checksum", false},
+		{"errs/a.go", "hemera", false},
+		{"disk/a.go", "hemera/vfs", true},
+		{"disk/a.go", "hemera/node", false},
+		{"transfer/a.go", "hemera/disk", true},
+		{"disk/a.go", "hemera/transfer", false},
+		{"xrd/a.go", "hemera/manager", false},
+		{"admin/a.go", "hemera/namespace", false},
+		{"admin/a.go", "hemera/auth", true},
+		{"manager/a.go", "hemera/client", false},
+		{"cmd/hemera/a.go", "hemera/cmd/hemera/internal/output", true},
+		{"cmd/hemera/a.go", "hemera/internal/fixture", false},
+		{"cmd/hemera/a_test.go", "hemera/internal/fixture", true},
+		{"disk/a_test.go", "hemera/conform", true},
+		{"disk/a_test.go", "hemera/manager", true},
+		{"disk/a_test.go", "hemera/novel", false},
+		{"disk/a.go", "hemeralopia/thing", true},
+		{"novel/a.go", "hemera/errs", false},
+	} {
+		f := source(t, test.file, "package p\nimport _ \""+test.imports+"\"\n")
+		if bad := Imports("hemera", []*File{f}); (len(bad) == 0) != test.allowed {
+			t.Errorf("%s imports %s: %v", test.file, test.imports, bad)
+		}
+	}
+}
+
+func TestRulesCanFail(t *testing.T) {
+	long := strings.Repeat("\n", 100)
+	for _, test := range []struct {
+		name, text string
+		rule       func([]*File) []string
+		want       int
+	}{
+		{"a/a.go", "// Package a.\npackage a\nfunc f() {" + long + "}\n", Sizes, 1},
+		{"a/a.go", "package a\n" + strings.Repeat(long, 10), Sizes, 1},
+		{"cmd/x/main.go", "package main\n" + long, Sizes, 1},
+		{"a/a.go", "package a\nfunc f(a, b, c, d, e, g int) {}\n", Sizes, 1},
+		{"a/a.go", "package a\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n", Sizes, 0},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E();F();G();H();J()}\n", Sizes, 1},
+		{"a/a.go", "package a\nfunc F() {}\ntype T int\nconst C = 1\n", Docs, 4},
+		{"a/a.go", "// Package a.\npackage a\n// F.\nfunc F() {}\ntype t int\nfunc (t) M() {}\n// The.\nconst (\nC = 1\nD = 2\n)\n", Docs, 0},
+		{"a/util/a.go", "package util\n", Words, 1},
+		{"a/a.go", "package a\nfunc init() {}\n", Words, 1},
+		{"a/a.go", "package a\nvar s = \"/ho" + "me/someone/x\"\n", Words, 1},
+		{"a/a.go", "package a\nvar s = \"/exp/home/x\"\n", Words, 0},
+	} {
+		if bad := test.rule([]*File{source(t, test.name, test.text)}); len(bad) != test.want {
+			t.Errorf("%.60q: %v, want %d", test.text, bad, test.want)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"strings"
+)
+
+// What fits a reader: a file of one idea, a function on one screen, an interface one can remember.
+const (
+	fileLinesMax     = 900
+	functionLinesMax = 90
+	methodsMax       = 8
+	parametersMax    = 5
+	mainLinesMax     = 70
+)
+
+// Sizes names each file, function, interface and parameter list that is too long. Parameters of
+// tests and methods do not count a context.
+func Sizes(files []*File) (bad []string) {
+	for _, f := range files {
+		if f.Lines > fileLinesMax {
+			bad = append(bad, fmt.Sprintf("%s has %d lines, the most is %d: it has more than one idea", f.Path, f.Lines, fileLinesMax))
+		}
+		if strings.HasPrefix(f.Path, "cmd/") && path.Base(f.Path) == "main.go" && f.Lines > mainLinesMax {
+			bad = append(bad, fmt.Sprintf("%s has %d lines, the most is %d: a main only assembles", f.Path, f.Lines, mainLinesMax))
+		}
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			at := func() string { return f.at(n) }
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if lines := f.line(n.End()) - f.line(n.Pos()) + 1; lines > functionLinesMax {
+					bad = append(bad, fmt.Sprintf("%s: %s has %d lines, the most is %d", at(), n.Name.Name, lines, functionLinesMax))
+				}
+				if count := parameters(n.Type); count > parametersMax && !f.Test {
+					bad = append(bad, fmt.Sprintf("%s: %s has %d parameters, the most is %d: use an options struct", at(), n.Name.Name, count, parametersMax))
+				}
+			case *ast.InterfaceType:
+				if len(n.Methods.List) > methodsMax {
+					bad = append(bad, fmt.Sprintf("%s: an interface has %d methods, the most is %d", at(), len(n.Methods.List), methodsMax))
+				}
+			}
+			return true
+		})
+	}
+	return bad
+}
+
+// parameters counts all but a leading context.
+func parameters(t *ast.FuncType) (count int) {
+	for i, p := range t.Params.List {
+		if s, ok := p.Type.(*ast.SelectorExpr); ok && i == 0 && s.Sel.Name == "Context" {
+			continue
+		}
+		count += max(1, len(p.Names))
+	}
+	return count
+}

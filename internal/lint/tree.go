@@ -1,0 +1,64 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// File is one Go source file of the tree, parsed with comments.
+type File struct {
+	Path    string // from the root, with slashes
+	Package string // directory from the root, "." for the root
+	Test    bool
+	Lines   int
+	Text    string
+	AST     *ast.File
+	Set     *token.FileSet
+}
+
+// Load parses every Go file below root, testdata and hidden directories left out.
+func Load(root string) ([]*File, error) {
+	var files []*File
+	set := token.NewFileSet()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		text := string(data)
+		parsed, err := parser.ParseFile(set, name, data, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		files = append(files, &File{
+			Path: rel, Package: path.Dir(rel), Test: strings.HasSuffix(rel, "_test.go"),
+			Lines: strings.Count(text, "\n"), Text: text, AST: parsed, Set: set,
+		})
+		return nil
+	})
+	return files, err
+}
+
+func (f *File) line(p token.Pos) int { return f.Set.Position(p).Line }
+
+func (f *File) at(n ast.Node) string { return fmt.Sprintf("%s:%d", f.Path, f.line(n.Pos())) }

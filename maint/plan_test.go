@@ -1,0 +1,190 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// fleet is a view of so many nodes with one disk each.
+func fleet(n int) *hemera.View {
+	v := &hemera.View{}
+	for i := range n {
+		id := hemera.NodeID(i + 1)
+		v.Nodes = append(v.Nodes, hemera.NodeInfo{ID: id, Addr: "n:1", Status: hemera.NodeOnline, Enabled: true})
+		v.Disks = append(v.Disks, hemera.Disk{
+			ID: hemera.DiskID(i + 1), Node: id, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, Free: 1000,
+		})
+	}
+	return v
+}
+
+func two() hemera.Entry {
+	return hemera.Entry{
+		ID: 9, Gen: 4, Size: 100, Space: "default", Layout: hemera.Replica(2),
+		Pieces: []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}},
+	}
+}
+
+func TestPlan(t *testing.T) {
+	e := two()
+	for _, c := range []struct {
+		name    string
+		view    func(*hemera.View)
+		wants   wants
+		to      []hemera.DiskID
+		sources int
+		err     errs.Kind
+	}{
+		{"drain", nil, wants{index: 0, drop: e.Pieces[:1]}, []hemera.DiskID{3, 4}, 2, 0},
+		{"lost", func(v *hemera.View) { v.Disks[0].Active = false }, wants{index: 0, drop: e.Pieces[:1]}, []hemera.DiskID{3, 4}, 1, 0},
+		{"bad source", nil, wants{index: 0, drop: e.Pieces[:1], avoid: []hemera.DiskID{1}}, []hemera.DiskID{3, 4}, 1, 0},
+		{"full disk", nil, wants{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}, []hemera.DiskID{4}, 2, 0},
+		{"no source", func(v *hemera.View) { v.Disks[0].Active, v.Disks[1].Active = false, false }, wants{index: 0, drop: e.Pieces[:1]}, nil, 0, errs.NoReplicas},
+		{"no room", func(v *hemera.View) { v.Disks[2].Free, v.Disks[3].Config = 99, hemera.ConfigRO }, wants{index: 0, drop: e.Pieces[:1]}, nil, 0, errs.NoSpace},
+	} {
+		v := fleet(4)
+		if c.view != nil {
+			c.view(v)
+		}
+		m, err := plan(v, e, c.wants)
+		if c.err != 0 {
+			if !errors.Is(err, c.err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil || !slices.Contains(c.to, m.add.Disk) || m.add.Index != c.wants.index || len(m.sources) != c.sources {
+			t.Errorf("%s: %+v, %v", c.name, m, err)
+		}
+	}
+}
+
+func TestDue(t *testing.T) {
+	now := time.Now()
+	v := fleet(7)
+	v.Disks[0].Config = hemera.ConfigDrain
+	v.Disks[1].Active = false                                      // lost long ago
+	v.Disks[2].Active = false                                      // lost just now
+	v.Disks[3].Health = hemera.HealthFailing                       // failing, never seen before
+	v.Disks[4].Active, v.Disks[4].Config = false, hemera.ConfigOff // by wish
+	v.Disks[5].Active, v.Nodes[5].Enabled = false, false           // by wish
+	since := map[hemera.DiskID]time.Time{2: now.Add(-time.Hour), 3: now.Add(-10 * time.Second)}
+	got := map[hemera.DiskID]task{}
+	for _, t := range due(v, []hemera.DiskID{77}, since, now, time.Minute) {
+		got[t.disk] = t
+	}
+	for disk, want := range map[hemera.DiskID]task{
+		77: {kind: "repair"}, 1: {kind: "drain"}, 2: {kind: "repair"},
+		3: {kind: "repair", wait: 50 * time.Second}, 4: {kind: "repair", wait: time.Minute},
+	} {
+		if got[disk].kind != want.kind || got[disk].wait != want.wait {
+			t.Errorf("disk %d: %+v, want %+v", disk, got[disk], want)
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	e := two()
+	e.Layout = hemera.Replica(4)
+	if m := missing(e); !slices.Equal(m, []uint8{2, 3}) {
+		t.Error(m)
+	}
+	if m := missing(hemera.Entry{Layout: hemera.Replica(2)}); m != nil {
+		t.Errorf("an empty file misses %v", m)
+	}
+}
+
+func TestGateBoundsCopiesToADisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(2, 100)
+		view := fleet(3)
+		enter := func(file hemera.FileID) (move, error) {
+			e := two()
+			e.ID = file
+			return g.enter(t.Context(), func(full []hemera.DiskID, _ map[hemera.DiskID]int) (move, error) {
+				return plan(view, e, wants{drop: e.Pieces[:1], full: full})
+			})
+		}
+		var under []move
+		for file := range hemera.FileID(2) {
+			m, err := enter(file + 1)
+			if err != nil || m.add.Disk != 3 {
+				t.Fatal(m, err)
+			}
+			under = append(under, m)
+		}
+		if !g.copying(3, under[0].key().piece) {
+			t.Error("a copy under way is not known")
+		}
+		third := make(chan error, 1)
+		go func() { _, err := enter(3); third <- err }()
+		synctest.Wait()
+		select {
+		case err := <-third:
+			t.Fatalf("a third copy went through: %v", err)
+		default:
+		}
+		g.leave(under[0])
+		if err := <-third; err != nil {
+			t.Error(err)
+		}
+		view = fleet(2)
+		if _, err := g.enter(t.Context(), func([]hemera.DiskID, map[hemera.DiskID]int) (move, error) {
+			return move{}, errs.New(errs.NoReplicas, "", "", "")
+		}); !errors.Is(err, errs.NoReplicas) {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := g.enter(ctx, func([]hemera.DiskID, map[hemera.DiskID]int) (move, error) {
+			return move{}, errs.New(errs.NoSpace, "", "", "")
+		}); err == nil {
+			t.Error("entered with a cancelled context")
+		}
+	})
+}
+
+func TestOneRelocationOfAFileAtATime(t *testing.T) {
+	g := newGate(1, 1)
+	if !g.hold(1) || g.hold(1) || !g.hold(2) {
+		t.Error("hold")
+	}
+	g.release(1)
+	if !g.hold(1) {
+		t.Error("release")
+	}
+}
+
+func TestJobRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob("drain", 3, time.Now)
+		for range 20 {
+			j.moved(500)
+			time.Sleep(time.Second)
+		}
+		s := j.report(4, 2000)
+		if s.FilesDone != 20 || s.BytesDone != 10000 || s.Rate < 400 || s.Rate > 500 || s.Remaining < 4*time.Second || s.Remaining > 5*time.Second {
+			t.Errorf("%+v", s)
+		}
+		time.Sleep(time.Minute)
+		if s := j.report(4, 2000); s.Rate != 0 || s.Remaining != 0 {
+			t.Errorf("idle: %+v", s)
+		}
+		j.set("done", "")
+		j.set("running", "")
+		j.moved(1)
+		if s := j.report(0, 0); s.State != "done" {
+			t.Errorf("after the end: %+v", s)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package manager
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"hemera"
+)
+
+func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
+	running(t, 2, 1, func(t *testing.T, r *rig) {
+		r.write("/f", 10)
+		r.nodes[0].stop()
+		time.Sleep(hemera.HeartbeatTimeout + 2*time.Second)
+		report, err := r.m.Fsck(t.Context())
+		if err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "offline" || report.Problems[0].Count != 1 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		info, err := r.m.FileInfo(t.Context(), "/f")
+		if err != nil || info.Status[:8] != "degraded" || len(info.Pieces) != 2 || info.Pieces[0].Host == "" {
+			t.Errorf("%+v, %v", info, err)
+		}
+		checks, err := r.m.CheckFile(t.Context(), "/f", false)
+		if err != nil || slices.IndexFunc(checks, func(c hemera.PieceCheck) bool { return !c.OK && c.Error != "" }) < 0 {
+			t.Errorf("%+v, %v", checks, err)
+		}
+	})
+}
+
+func TestBadPagesAreRewrittenInPlace(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		e := r.write("/f", 10)
+		d, _ := r.m.cluster.View().Disk(e.Pieces[0].Disk)
+		r.node(d.Node).badPages = 3
+		checks, err := r.m.CheckFile(t.Context(), "/f", true)
+		if err != nil || !checks[0].OK || !checks[0].Repaired || !checks[1].OK || checks[1].Repaired {
+			t.Errorf("%+v, %v", checks, err)
+		}
+		if now := r.entry("/f"); !slices.Equal(now.Pieces, e.Pieces) {
+			t.Errorf("pieces moved from %v to %v", e.Pieces, now.Pieces)
+		}
+	})
+}
+
+func TestDiskIsAuditedAfterItReturns(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		dead := r.nodes[0]
+		time.Sleep(20 * time.Second) // it has been seen
+		left := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now()}
+		dead.put(dead.disks[0].ID, left) // sealed, and its head died before the commit
+		dead.stop()
+		time.Sleep(15 * time.Second)
+		dead.register()
+		go dead.run(r.ctx)
+		time.Sleep(hemera.UnsealedLifetime + 5*time.Minute)
+		if dead.count(dead.disks[0].ID) != 0 {
+			t.Error("the orphan is still there")
+		}
+	})
+}
+
+func TestObserver(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/f", 10)
+	r.mustOpen("/g", hemera.AccessCreate)
+	r.m.AddSessions(func() []hemera.SessionInfo { return []hemera.SessionInfo{{Addr: "a"}} })
+	r.m.AddSessions(func() []hemera.SessionInfo { return []hemera.SessionInfo{{Addr: "b"}} })
+	if s, err := r.m.Sessions(t.Context()); err != nil || len(s) != 2 {
+		t.Error(s, err)
+	}
+	s, err := r.m.NamespaceStats(t.Context())
+	if err != nil || s.Pending != 1 || s.Goroutines == 0 || s.Totals.Files != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if events, err := r.m.Events(t.Context(), 0, 10); err != nil || len(events) == 0 {
+		t.Error(events, err)
+	}
+}
+
+func TestPendingWritesExpire(t *testing.T) {
+	r := newRig(t, 2, 1)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	r.m.pending.expire(g.Cap.Expires)
+	if r.m.pending.count() != 1 {
+		t.Error("expired too early")
+	}
+	r.m.pending.expire(g.Cap.Expires.Add(hemera.PendingHold + time.Second))
+	if r.m.pending.count() != 0 || len(r.m.pending.load()) != 0 {
+		t.Error("not expired")
+	}
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {
+		t.Errorf("a late commit: %v", err)
+	}
+}

@@ -1,0 +1,158 @@
+package xrd
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+func TestOpenRequest(t *testing.T) {
+	const async = wire.OpenAsync
+	for _, c := range []struct {
+		options uint16
+		opaque  wire.Opaque
+		want    hemera.OpenRequest
+	}{
+		{wire.OpenRead, "", hemera.OpenRequest{Access: hemera.AccessRead}},
+		{0, "", hemera.OpenRequest{Access: hemera.AccessRead}},
+		{wire.OpenRead | wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessRead}},
+		{wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessUpdate}},
+		{wire.OpenWriteTo, "", hemera.OpenRequest{Access: hemera.AccessUpdate}},
+		{wire.OpenNew, "", hemera.OpenRequest{Access: hemera.AccessCreate, Exclusive: true}},
+		{wire.OpenDelete, "", hemera.OpenRequest{Access: hemera.AccessCreate}},
+		{wire.OpenNew | wire.OpenDelete | wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessCreate, Exclusive: true}},
+		{wire.OpenDelete | async, "", hemera.OpenRequest{Access: hemera.AccessCreate, Parents: true}},
+		{wire.OpenDelete | wire.OpenMkpath, "", hemera.OpenRequest{Access: hemera.AccessCreate, Parents: true}},
+		{wire.OpenUpdate | async | wire.OpenForce, "", hemera.OpenRequest{Access: hemera.AccessUpdate, Force: true}},
+		{wire.OpenDelete, "oss.asize=42&hem.layout=replica&hem.replicas=3&hem.checksum=md5&hem.space=ssd", hemera.OpenRequest{
+			Access: hemera.AccessCreate, Size: 42, Wish: hemera.Wish{Space: "ssd", Layout: "replica", Replicas: 3, Checksum: "md5"}}},
+		{wire.OpenDelete, "oss.asize=-1&eos.layout.type=plain&eos.layout.nstripes=x&eos.layout.checksum=adler&eos.space=hdd", hemera.OpenRequest{
+			Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "hdd", Layout: "plain", Checksum: "adler"}}},
+	} {
+		c.want.Path, c.want.Mode = "/f", 0o600
+		got := openRequest("/f", c.opaque, wire.Open{Options: c.options})
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("options %x %q: %+v, want %+v", c.options, c.opaque, got, c.want)
+		}
+	}
+}
+
+func TestTried(t *testing.T) {
+	var v visits
+	first := v.of("/f", false)
+	first.nodes = append(first.nodes, visited{1, "a"}, visited{2, "a"}, visited{3, "b"})
+	again := v.of("/f", true)
+	for opaque, want := range map[wire.Opaque][]hemera.NodeID{
+		"tried=a":              {1, 2},
+		"tried=a,b":            {1, 2, 3},
+		"tried=c&hem.node=9":   {9},
+		"tried=+b&hem.node=3":  {3},
+		"tried=&hem.node=junk": nil,
+	} {
+		if got := again.tried(opaque); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", opaque, got, want)
+		}
+	}
+	if len(v.of("/f", false).nodes) != 0 {
+		t.Error("an open that failed nowhere remembers nodes")
+	}
+	for i := range 2 * visitsMax {
+		v.of(fmt.Sprint(i), false)
+	}
+	if len(v) > visitsMax {
+		t.Errorf("%d paths are remembered", len(v))
+	}
+}
+
+func TestOpenIsRedirected(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "x")
+	c := dial(t, p.managerAddr)
+	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f?a=b"))
+	to, e := wire.ParseRedirect(body)
+	if err != nil || e != nil || status != wire.StatusRedirect || fmt.Sprintf("%s:%d", to.Host, to.Port) != p.nodeAddr || to.Opaque != "hem.cap=grant0&hem.node=7" {
+		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
+	}
+	// The node failed: the client names its host, the session knows its id.
+	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?tried=127.0.0.1&triedrc=ioerr", wire.NoReplicas)
+
+	n := dial(t, p.nodeAddr)
+	reply, err := wire.ParseOpenReply(n.must(t, wire.Open{Options: wire.OpenRead | wire.OpenRetStat}, "/f?a=b&hem.cap=grant0&hem.node=7"))
+	if err != nil || reply.Stat == nil || reply.Stat.Size != 1 {
+		t.Errorf("open with a grant %+v, %v", reply, err)
+	}
+	if len(n.must(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=grant0")) != 4 {
+		t.Error("a plain open answers more than the handle")
+	}
+	n.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=forged", wire.NotAuthorized)
+	n.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=grant0&hem.piece=900", wire.ArgInvalid)
+}
+
+func TestTruncateByPath(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "0123456789")
+	c := dial(t, p.managerAddr)
+	status, body, err := c.call(wire.Truncate{Size: 3}, []byte("/f"))
+	to, e := wire.ParseRedirect(body)
+	if status != wire.StatusRedirect || err != nil || e != nil {
+		t.Fatalf("status %d, %v, %v", status, err, e)
+	}
+	n := dial(t, p.nodeAddr)
+	n.must(t, wire.Truncate{Size: 3}, to.Opaque.Join("/f"))
+	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/f"); e.Size != 3 {
+		t.Errorf("size %d", e.Size)
+	}
+}
+
+// refusing grants nothing, for now.
+type refusing struct{ hemera.Files }
+
+func (refusing) Open(context.Context, hemera.Identity, hemera.OpenRequest) (hemera.Grant, error) {
+	return hemera.Grant{}, errs.New(errs.Unavailable, "open", "", "no node is online")
+}
+
+func TestOpenWaits(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Files = refusing{o.Files} })
+	c := dial(t, p.managerAddr)
+	for i := range grantWaits {
+		status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f"))
+		if w, e := wire.ParseWait(body); status != wire.StatusWait || err != nil || e != nil || w.Seconds < 1 {
+			t.Fatalf("open %d: status %d, %v %v", i, status, err, e)
+		}
+	}
+	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f", wire.NoServer)
+}
+
+func TestNodeFailureSendsClientBack(t *testing.T) {
+	for _, k := range []errs.Kind{errs.Corrupt, errs.Unavailable, errs.Timeout, errs.Fenced} {
+		if code := codeOfError(openFailure(errs.New(k, "open", "", ""))); code != wire.ServerError {
+			t.Errorf("%s: %d", k, code)
+		}
+	}
+	if code := codeOfError(openFailure(errs.New(errs.IO, "open", "", ""))); code != wire.IOError {
+		t.Errorf("I/O error: %d", code)
+	}
+}
+
+func TestManyHandles(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Limits.Handles = 300 })
+	p.put("/f", "x")
+	g, err := p.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, p.nodeAddr)
+	for range 300 {
+		p.openToken(t, c, "/f", g.Token, wire.OpenRead)
+	}
+	e := c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap="+g.Token, wire.Overloaded)
+	if !strings.Contains(e.Text, "close some") {
+		t.Errorf("text %q", e.Text)
+	}
+}
