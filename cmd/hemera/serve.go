@@ -41,7 +41,7 @@ func (e *env) logger(o config.Log) *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(tint.NewHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
+		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
 	}
 	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: o.Level}))
 }
