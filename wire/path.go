@@ -80,10 +80,13 @@ type Opaque string
 // All yields the pairs in order; a key without '=' has an empty value.
 func (o Opaque) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for pair := range strings.FieldsFuncSeq(string(o), func(r rune) bool { return r == '&' || r == '?' }) {
-			key, value, _ := strings.Cut(pair, "=")
-			if !yield(key, value) {
-				return
+		// Searches for single bytes, because a capability is long and looked through often.
+		for part := range strings.SplitSeq(string(o), "&") {
+			for pair := range strings.SplitSeq(part, "?") {
+				key, value, _ := strings.Cut(pair, "=")
+				if pair != "" && !yield(key, value) {
+					return
+				}
 			}
 		}
 	}
