@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 
 	"github.com/lmittmann/tint"
@@ -93,7 +94,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		return up.Run(c.Context(), func() { e.welcome(up) })
+		return withHeapFloor(func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
 	}
 	return c
 }
@@ -140,7 +141,7 @@ func managerCommand(e *env) *cobra.Command {
 			return err
 		}
 		log.Info("manager is serving", "addr", m.Addr)
-		return m.Run(c.Context())
+		return withHeapFloor(func() error { return m.Run(c.Context()) })
 	}
 	return c
 }
@@ -183,7 +184,7 @@ func (e *env) runsNode(c *cobra.Command) {
 			case <-c.Context().Done():
 			}
 		}()
-		return n.Run(c.Context())
+		return withHeapFloor(func() error { return n.Run(c.Context()) })
 	}
 }
 
@@ -194,4 +195,15 @@ func lastEqual(s string) int {
 		}
 	}
 	return -1
+}
+
+// heapFloor is memory that is never touched and so never there; it makes the collector wait until as
+// much garbage has come. A server with a small heap would collect after every few megabytes otherwise,
+// which is a quarter of the CPU of opens.
+const heapFloor = 64 << 20
+
+func withHeapFloor(run func() error) error {
+	floor := make([]byte, heapFloor)
+	defer runtime.KeepAlive(floor)
+	return run()
 }
