@@ -78,11 +78,12 @@ func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket,
 	r := &request{ctx: ctx, fn: fn, done: make(chan struct{})}
 	n.queueMu.Lock()
 	n.queue = append(n.queue, r)
-	if !n.leading {
-		n.leading = true
-		go n.lead()
-	}
+	lead := !n.leading
+	n.leading = true
 	n.queueMu.Unlock()
+	if lead && n.leadOnce() {
+		go n.lead() // others came meanwhile, and this caller has its answer
+	}
 	<-r.done
 	return r.ticket, r.touched, r.err
 }

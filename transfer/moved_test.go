@@ -6,12 +6,14 @@ import (
 	"hemera"
 	"hemera/disk"
 	"hemera/transfer"
+	"hemera/vfs"
 )
 
 // TestPieceMovesToAnotherDiskOfItsNode: what was begun on the first disk, and is not given up yet,
 // must not be taken for the piece on the second.
 func TestPieceMovesToAnotherDiskOfItsNode(t *testing.T) {
-	stores := map[hemera.DiskID]disk.Store{1: newDisk(t), 2: newDisk(t)}
+	place := func() (vfs.FS, string) { return vfs.OS{}, t.TempDir() }
+	stores := map[hemera.DiskID]disk.Store{1: newDisk(t, place), 2: newDisk(t, place)}
 	node := transfer.NewPending(&transfer.Host{
 		Self: func() hemera.NodeID { return 7 },
 		Disk: func(id hemera.DiskID) (disk.Store, bool) { s, ok := stores[id]; return s, ok },
