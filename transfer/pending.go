@@ -97,7 +97,12 @@ func (t *Pending) attach(key pendingKey, begin func() (work, error)) (*entry, er
 		e.timer.Stop()
 	}
 	t.mu.Unlock()
-	e.once.Do(func() { e.work, e.err = begin() })
+	e.once.Do(func() {
+		made, err := begin()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		e.work, e.err = made, err
+	})
 	if e.err != nil {
 		t.finish(e, nil)
 		return nil, e.err
