@@ -115,7 +115,7 @@ func (d *Disk) look() {
 	g := &d.gauge
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	was := hemera.HealthOK // what a disk that was never looked at is taken for
+	was := hemera.HealthOK
 	if !g.looked.IsZero() {
 		was, _ = g.health.verdict(g.headroom, g.looked)
 	}

@@ -119,8 +119,8 @@ func (n *Namespace) fail(cause error) error {
 	if errors.Is(cause, errs.Fenced) {
 		kind = errs.Fenced
 	}
-	e := errs.As(cause, kind, "namespace", "").(*errs.Error).
-		WithRemedy("restart the manager; it opens the store again and finds out what was written")
+	e := &errs.Error{Kind: kind, Op: "namespace", Cause: cause,
+		Remedy: "restart the manager; it opens the store again and finds out what was written"}
 	if n.failure.CompareAndSwap(nil, e) {
 		n.log.Error("namespace stopped: the store failed", "cause", cause)
 	}

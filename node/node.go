@@ -137,9 +137,11 @@ type Status struct {
 
 // Status describes the node now.
 func (n *Node) Status() Status {
+	stats := n.meter.last(n.started)
+	stats.Unusable = n.disks.unusable()
 	return Status{
 		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.o.Addr, Manager: n.ManagerAddr(),
-		Disks: n.disks.report(), Stats: n.meter.last(n.started), Pending: n.pending.Len(), Orders: n.orders.Load(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
 	}
 }
 

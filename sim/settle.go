@@ -57,11 +57,16 @@ func (w *world) audit(ctx context.Context) {
 	}
 }
 
-func (w *world) tortured(id hemera.DiskID) bool {
-	d, _ := w.head.Load().Cluster().View().Disk(id)
-	m := w.machines[w.plan.victim[0]]
+// drive is what a disk is on.
+func (w *world) drive(d hemera.Disk) *drive {
 	n, _ := w.head.Load().Cluster().View().Node(d.Node)
-	return w.plan.cruel && n.Addr == m.addr && d.Path == m.drives[w.plan.victim[1]].path
+	return w.machine(n.Addr).drive(d.Path)
+}
+
+// tortured reports whether the disk is the one that may lose data.
+func (w *world) tortured(id hemera.DiskID) bool {
+	d, ok := w.head.Load().Cluster().View().Disk(id)
+	return ok && w.plan.cruel && w.drive(d) == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
 }
 
 // mended waits until there is nothing left to mend.
@@ -85,8 +90,14 @@ func (w *world) unmended(ctx context.Context) string {
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
 	}
-	if n := h.tree.Stats().Unlinked; n > 0 {
-		return fmt.Sprintf("%d pieces are still to be removed", n)
+	for _, d := range h.Cluster().View().Disks {
+		left, err := h.tree.Unlinked(ctx, d.ID, 10)
+		if err != nil {
+			return err.Error()
+		}
+		if len(left) > 0 && !w.drive(d).gone.Load() {
+			return fmt.Sprintf("disk %d is still to remove %v", d.ID, left)
+		}
 	}
 	return ""
 }
@@ -158,8 +169,7 @@ func (w *world) checkDrives(ctx context.Context) {
 	h := w.head.Load()
 	rest(ctx, 30*time.Second) // what the last checks replaced is removed
 	for _, d := range h.Cluster().View().Disks {
-		n, _ := h.Cluster().View().Node(d.Node)
-		drive := w.machine(n.Addr).drive(d.Path)
+		drive := w.drive(d)
 		pieces, _, err := h.tree.DiskUsage(ctx, d.ID)
 		if err != nil {
 			w.fail("disk %d: %v", d.ID, err)
@@ -171,7 +181,7 @@ func (w *world) checkDrives(ctx context.Context) {
 			continue
 		}
 		if files := drive.files(); len(files) != int(pieces) {
-			w.fail("disk %d (%s %s) holds %d files, the namespace has %d pieces there: %v", d.ID, n.Addr, d.Path, len(files), pieces, files)
+			w.fail("disk %d (node %d, %s) holds %d files, the namespace has %d pieces there: %v", d.ID, d.Node, d.Path, len(files), pieces, files)
 		}
 	}
 }
