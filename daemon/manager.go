@@ -55,11 +55,11 @@ type Manager struct {
 }
 
 // OpenManager opens the state and the port; nobody is answered before Run.
-func OpenManager(ctx context.Context, o ManagerOptions) (m *Manager, err error) {
+func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
 	}
-	m = &Manager{options: o}
+	m := &Manager{options: o}
 	defer func() {
 		if err != nil {
 			m.close()

@@ -52,11 +52,11 @@ type Node struct {
 }
 
 // OpenNode joins the cluster if needed, and opens disks and port.
-func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
+func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenNode", o.Dir)
 	}
-	n = &Node{options: o}
+	n := &Node{options: o}
 	defer func() {
 		if err != nil {
 			n.close()

@@ -28,10 +28,10 @@ type Up struct {
 }
 
 // OpenUp opens the manager and the nodes below its directory.
-func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
+func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, "manager")
-	u = &Up{}
+	u := &Up{}
 	defer func() {
 		if err != nil {
 			u.close()

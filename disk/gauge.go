@@ -116,9 +116,10 @@ func (d *Disk) look() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	was, _ := g.health.verdict(g.headroom, g.looked)
+	first := g.looked.IsZero()
 	g.looked = now
 	g.health = g.health.look(o, now)
-	if is, why := g.health.verdict(g.headroom, now); is != was {
+	if is, why := g.health.verdict(g.headroom, now); is != was && !(first && is == hemera.HealthOK) {
 		d.opt.Log.Warn("disk health changed", "disk", d.path, "from", was, "to", is, "why", why)
 	}
 }
