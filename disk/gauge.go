@@ -115,11 +115,13 @@ func (d *Disk) look() {
 	g := &d.gauge
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	was, _ := g.health.verdict(g.headroom, g.looked)
-	first := g.looked.IsZero()
+	was := hemera.HealthOK
+	if !g.looked.IsZero() {
+		was, _ = g.health.verdict(g.headroom, g.looked)
+	}
 	g.looked = now
 	g.health = g.health.look(o, now)
-	if is, why := g.health.verdict(g.headroom, now); is != was && !(first && is == hemera.HealthOK) {
+	if is, why := g.health.verdict(g.headroom, now); is != was {
 		d.opt.Log.Warn("disk health changed", "disk", d.path, "from", was, "to", is, "why", why)
 	}
 }

@@ -241,26 +241,44 @@ type entry struct {
 	w     *window
 }
 
-// add keeps a window; if there are too many, the longest unused that nobody is at goes. It is
-// called with v.mu held.
+// add keeps a window; if there are too many, the longest unused that nobody is at go. It is called
+// with v.mu held.
 func (c *windowCache) add(owner *pieceWindows, v *window) {
 	c.mu.Lock()
 	v.elem = c.used.PushBack(entry{owner, v})
+	c.mu.Unlock()
+	for c.evict(v) {
+	}
+}
+
+// resize changes how much may stay mapped.
+func (c *windowCache) resize(bytes int64) {
+	c.mu.Lock()
+	c.max = int(bytes / windowSize)
+	c.mu.Unlock()
+	for c.evict(nil) {
+	}
+}
+
+// evict unmaps one window, not the one to keep, if there are too many.
+func (c *windowCache) evict(keep *window) bool {
+	c.mu.Lock()
 	var out *list.Element
 	if c.used.Len() > c.max {
 		for out = c.used.Front(); out != nil; out = out.Next() {
-			if e := out.Value.(entry); e.w != v && e.w.mu.TryLock() {
+			if e := out.Value.(entry); e.w != keep && e.w.mu.TryLock() {
 				break
 			}
 		}
 	}
 	c.mu.Unlock()
 	if out == nil {
-		return
+		return false
 	}
 	e := out.Value.(entry)
 	c.unmap(e.w)
 	e.w.mu.Unlock()
+	return true
 }
 
 // drop unmaps the windows that overlap the range.

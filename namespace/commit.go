@@ -110,6 +110,13 @@ func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return hemera.Entry{}, conflict(c, "the file was removed meanwhile")
 	}
+	gone, err := t.wasRemoved(c.ID)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if gone {
+		return hemera.Entry{}, conflict(c, "the file was committed and removed since")
+	}
 	parent, err := t.byID(c.Parent)
 	if err != nil {
 		return hemera.Entry{}, err

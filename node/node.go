@@ -41,6 +41,8 @@ type Options struct {
 	Log      *slog.Logger
 	// Workers is how many orders run at once per disk.
 	Workers int
+	// Measure replaces the measuring of this machine, for nodes that have none of their own.
+	Measure func() hemera.NodeStats
 }
 
 // Node is one storage node. Its methods may be called concurrently.
@@ -76,7 +78,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, meter: newMeter(), started: time.Now(), joined: make(chan struct{})}
+	n := &Node{o: o, state: state, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
@@ -135,9 +137,11 @@ type Status struct {
 
 // Status describes the node now.
 func (n *Node) Status() Status {
+	stats := n.meter.last(n.started)
+	stats.Unusable = n.disks.unusable()
 	return Status{
 		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.o.Addr, Manager: n.ManagerAddr(),
-		Disks: n.disks.report(), Stats: n.meter.last(n.started), Pending: n.pending.Len(), Orders: n.orders.Load(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
 	}
 }
 

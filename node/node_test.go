@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,8 +122,7 @@ func (c *control) seen() (hellos, reports int) {
 }
 
 func openDisk(path string, fresh bool) (disk.Store, error) {
-	_, err := disk.ReadLabel(vfs.OS{}, path)
-	if fresh && (errors.Is(err, errs.NotFound) || errors.Is(err, fs.ErrNotExist)) {
+	if _, err := disk.ReadLabel(vfs.OS{}, path); fresh && errors.Is(err, errs.NotFound) {
 		if _, err := disk.Format(vfs.OS{}, path); err != nil {
 			return nil, err
 		}
@@ -226,8 +224,8 @@ func TestDisksComeAndGo(t *testing.T) {
 		n, stop := running(t, o)
 		<-n.Joined()
 		time.Sleep(time.Second)
-		if d := n.Status().Disks; len(d) != 1 { // what was never there is no disk yet
-			t.Errorf("disks %+v", d)
+		if s := n.Status(); len(s.Disks) != 1 || len(s.Stats.Unusable) != 1 || s.Stats.Unusable[0].Path != late || s.Stats.Unusable[0].Why == "" {
+			t.Errorf("disks %+v, unusable %+v", s.Disks, s.Stats.Unusable)
 		}
 		if err := os.Mkdir(late, 0o700); err != nil {
 			t.Fatal(err)
@@ -420,7 +418,7 @@ func TestRates(t *testing.T) {
 }
 
 func TestMeter(t *testing.T) {
-	s := newMeter().read(time.Now())
+	s := newMeter(nil).read(time.Now())
 	if s.RSS <= 0 || s.Threads <= 0 || s.Kernel == "" || s.Arch == "" || len(s.Net) == 0 {
 		t.Errorf("this machine: %+v", s)
 	}

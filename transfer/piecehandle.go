@@ -32,7 +32,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File
 	if err != nil {
 		return nil, err
 	}
-	key := pendingKey{piece: pieceID(&c, o.Index), nonce: c.Nonce}
+	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
 	e, err := t.attach(key, func() (work, error) { return t.host.beginPiece(&c, target) })
 	if errs.KindOf(err) == errs.Exists {
 		return t.openOwn(&c, target)
