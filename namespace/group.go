@@ -21,9 +21,10 @@ const (
 	// groupMax is how many changes share a batch. A reader that has to take its turn among the
 	// changes waits for one group at most.
 	groupMax = 32
-	// groupOps and groupBytes leave room for the variables of the event log.
+	// groupOps and groupBytes leave room for the variables of the event log and for the last change's
+	// events: two at most, each with two paths.
 	groupOps   = kv.BatchOps - 8
-	groupBytes = kv.BatchBytes - 4<<10
+	groupBytes = kv.BatchBytes - 32<<10
 )
 
 // lead serves the queue until it is empty. Changes that wait at the same time become one batch, in
@@ -99,6 +100,7 @@ func (g *group) take(n *Namespace, t *tx) {
 		g.all.set([]byte(k), c.value, c.raw)
 	}
 	g.all.unlinked += t.unlinked
+	g.all.gone = append(g.all.gone, t.gone...)
 	for i := range t.events {
 		e := &t.events[i]
 		e.Seq, e.Time = g.next, t.now
@@ -122,8 +124,15 @@ func (n *Namespace) flush(g *group) {
 		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next))
 	}
 	g.all.n = n
+	batch := g.all.batch()
+	if err := kv.Check(batch); err != nil { // a defect, and no reason to stop for good
+		for _, r := range g.waiting {
+			r.err = errs.Wrap(err, "namespace", "")
+		}
+		return
+	}
 	g.all.begin()
-	ticket, err := n.writer.Enqueue(g.all.batch())
+	ticket, err := n.writer.Enqueue(batch)
 	if err != nil {
 		err = n.fail(err)
 		for _, r := range g.waiting {
@@ -134,6 +143,9 @@ func (n *Namespace) flush(g *group) {
 	g.all.publish(ticket.Seq())
 	n.first, n.next = g.first, g.next
 	n.unlinked.Add(g.all.unlinked)
+	for _, id := range g.all.gone {
+		n.removed.add(id)
+	}
 	n.last.Store(&sent{ticket})
 	for _, r := range g.waiting {
 		r.ticket = ticket

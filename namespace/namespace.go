@@ -61,6 +61,7 @@ type Namespace struct {
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64
 	unlinked               atomic.Int64
+	removed                removed
 }
 
 // sent is the newest enqueued batch.
