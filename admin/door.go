@@ -60,6 +60,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveAttributes()
 	d.serveWalk()
 	d.serveAbout()
+	d.serveProfiles()
 	d.mux.Handle("GET /metrics", d.metrics())
 	d.mux.HandleFunc("GET /healthz", d.health)
 	d.mux.HandleFunc("GET /{$}", d.page)

@@ -76,6 +76,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	n.port = &port{listener: listener, log: o.Log}
 	n.Addr = advertised(o.Advertise, listener)
+	o.Log = o.Log.With("at", n.Addr)
+	n.options.Log, n.port.log = o.Log, o.Log
 	control, id := o.Control, hemera.NodeID(0)
 	if control == nil {
 		if err := n.join(ctx); err != nil {

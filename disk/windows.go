@@ -66,9 +66,12 @@ type pieceWindows struct {
 	file  *os.File // nil: not a file of the operating system
 
 	mu      sync.Mutex
-	windows map[int64]*window
-	asked   [256]uint32 // bytes asked of windows that are not mapped, by index modulo
+	windows map[int64]*window // nil until the first is asked for, as asked
+	asked   []uint32          // bytes asked of windows that are not mapped, by index modulo
 }
+
+// askedSlots bounds what is remembered of windows that are not mapped.
+const askedSlots = 256
 
 func (c *windowCache) init(bytes int64) {
 	if c.max = int(bytes / windowSize); c.max <= 0 {
@@ -118,7 +121,7 @@ func mapped(pagemap *os.File, b, bits []byte) bool {
 func (w *pieceWindows) init(p *piece) {
 	w.piece = p
 	if b, ok := p.file.(vfs.Backed); ok && p.disk.windows.pagemap != nil {
-		w.file, w.windows = b.OSFile(), map[int64]*window{}
+		w.file = b.OSFile()
 	}
 }
 
@@ -169,6 +172,9 @@ func (w *pieceWindows) window(index, n int64, eager bool) *window {
 	v := w.windows[index]
 	if v != nil {
 		return v
+	}
+	if w.windows == nil {
+		w.windows, w.asked = map[int64]*window{}, make([]uint32, min(pages(w.piece.stat.Size)/windowPages+1, askedSlots))
 	}
 	asked := &w.asked[index%int64(len(w.asked))]
 	if *asked += uint32(n); !eager && *asked < windowWorth {

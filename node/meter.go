@@ -20,6 +20,7 @@ import (
 // system does not tell is zero.
 type meter struct {
 	kernel, arch string
+	instead      func() hemera.NodeStats // if not nil
 
 	mu    sync.Mutex
 	at    time.Time
@@ -27,8 +28,8 @@ type meter struct {
 	stats hemera.NodeStats
 }
 
-func newMeter() *meter {
-	m := &meter{arch: runtime.GOARCH}
+func newMeter(instead func() hemera.NodeStats) *meter {
+	m := &meter{arch: runtime.GOARCH, instead: instead}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		m.kernel, m.arch = unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
@@ -51,6 +52,9 @@ func (m *meter) last(started time.Time) hemera.NodeStats {
 func (m *meter) read(started time.Time) hemera.NodeStats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.instead != nil {
+		return m.instead()
+	}
 	now := time.Now()
 	s := hemera.NodeStats{Kernel: m.kernel, Arch: m.arch, Started: started, Goroutines: runtime.NumGoroutine()}
 	if p, err := procfs.Self(); err == nil {

@@ -41,6 +41,8 @@ type Options struct {
 	Log      *slog.Logger
 	// Workers is how many orders run at once per disk.
 	Workers int
+	// Measure replaces the measuring of this machine, for nodes that have none of their own.
+	Measure func() hemera.NodeStats
 }
 
 // Node is one storage node. Its methods may be called concurrently.
@@ -76,7 +78,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, meter: newMeter(), started: time.Now(), joined: make(chan struct{})}
+	n := &Node{o: o, state: state, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}

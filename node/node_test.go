@@ -418,7 +418,7 @@ func TestRates(t *testing.T) {
 }
 
 func TestMeter(t *testing.T) {
-	s := newMeter().read(time.Now())
+	s := newMeter(nil).read(time.Now())
 	if s.RSS <= 0 || s.Threads <= 0 || s.Kernel == "" || s.Arch == "" || len(s.Net) == 0 {
 		t.Errorf("this machine: %+v", s)
 	}

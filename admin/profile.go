@@ -1,0 +1,18 @@
+package admin
+
+import (
+	"net/http"
+	"net/http/pprof"
+)
+
+// serveProfiles serves Go's profiles to admins: where the program spends its time and memory.
+//
+//	go tool pprof http://localhost:1094/debug/pprof/profile?seconds=10
+func (d *door) serveProfiles() {
+	for path, h := range map[string]http.HandlerFunc{
+		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/profile": pprof.Profile, "GET /debug/pprof/trace": pprof.Trace,
+		"GET /debug/pprof/symbol": pprof.Symbol,
+	} {
+		d.mux.Handle(path, d.guard(true, h))
+	}
+}

@@ -1,0 +1,11 @@
+// Package bench measures Hemera beside the C++ xrootd server with canonical loads, and prints ratios.
+//
+// Absolute rates on a machine that others use mean little, so every row is measured on both servers
+// in turn, round after round, and what is reported is the median of the rounds' ratios. Server CPU
+// is the process's CPU clock, which counts threads that have ended, and is far less noisy than rates.
+// Where there are four cores or more, servers have the first two and clients the next two.
+//
+// The load generator speaks the protocol over plain blocking sockets, a locked thread for each
+// connection, so that the client limits as little as it can. It follows redirects as clients do and
+// keeps its connections: for Hemera an open costs a request at the manager and one at the node.
+package bench

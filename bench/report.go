@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// line is a result on one line, for eyes.
+func (r Result) line() string {
+	s := fmt.Sprintf("%-30s x%-3d %14s", r.Row, r.Clients, r.rate(r.Hemera))
+	if r.CPURatio == 0 {
+		return s + fmt.Sprintf("  EOS %14s   x%-6.2f", r.rate(r.Peer), r.Ratio)
+	}
+	return s + fmt.Sprintf(" %14s  C++ %14s %14s   rate x%-5.2f CPU x%-5.2f", r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
+}
+
+func (r Result) rate(s Sample) string {
+	switch {
+	case r.Bulk && r.CPURatio == 0:
+		return fmt.Sprintf("%.0f MiB/s", s.Rate/(1<<20))
+	case r.Bulk:
+		return fmt.Sprintf("%.2f GB/s", s.Rate/1e9)
+	}
+	return fmt.Sprintf("%.0f /s", s.Rate)
+}
+
+func (r Result) cpu(s Sample) string {
+	if r.Bulk {
+		return fmt.Sprintf("%.3f s/GB", s.CPU*1e9)
+	}
+	return fmt.Sprintf("%.1f us", s.CPU*1e6)
+}
+
+// Text writes the report for eyes.
+func (rep Report) Text(w io.Writer) error {
+	for _, part := range [][]Result{rep.Peers, rep.EOS} {
+		for _, r := range part {
+			if _, err := fmt.Fprintln(w, r.line()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// JSON writes the report for programs: rates in bytes or operations a second, CPU in seconds for
+// one.
+func (rep Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(rep)
+}
+
+// Markdown writes the report as tables.
+func (rep Report) Markdown(w io.Writer) error {
+	var text string
+	if len(rep.Peers) > 0 {
+		text += "| load | clients | Hemera | C++ xrootd | rate | server CPU |\n|---|---|---|---|---|---|\n"
+		for _, r := range rep.Peers {
+			text += fmt.Sprintf("| %s | %d | %s, %s | %s, %s | x%.2f | x%.2f |\n",
+				r.Row, r.Clients, r.rate(r.Hemera), r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
+		}
+		text += "\n"
+	}
+	if len(rep.EOS) > 0 {
+		text += "| load, 2 replicas, durable | clients | Hemera | EOS | rate |\n|---|---|---|---|---|\n"
+		for _, r := range rep.EOS {
+			text += fmt.Sprintf("| %s | %d | %s | %s | x%.1f |\n", r.Row, r.Clients, r.rate(r.Hemera), r.rate(r.Peer), r.Ratio)
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,141 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// target is a server under test: one process.
+type target struct {
+	name  string
+	addr  string
+	cores cores // of its clients
+	cmd   *exec.Cmd
+	log   string
+}
+
+func (t *target) url(path string) string { return "root://" + t.addr + "/" + path }
+
+func (t *target) cpu() (time.Duration, error) { return cpuTime(t.cmd.Process.Pid) }
+
+// stop ends the process and waits for it.
+func (t *target) stop() {
+	_ = t.cmd.Process.Signal(syscall.SIGTERM)
+	_ = t.cmd.Wait()
+}
+
+// start runs a server on the cores, as the user if not 0, and waits until it answers.
+func start(t *target, on cores, uid uint32, argv ...string) error {
+	out, err := os.Create(t.log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	argv = on.command(argv...)
+	t.cmd = exec.Command(argv[0], argv[1:]...)
+	t.cmd.Stdout, t.cmd.Stderr = out, out
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if uid != 0 {
+		t.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: uid}
+	}
+	if err := t.cmd.Start(); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if c, err := dial(t.addr); err == nil {
+			c.close()
+			return nil
+		}
+	}
+	t.stop()
+	text, _ := os.ReadFile(t.log)
+	return fmt.Errorf("%s does not answer at %s; its log:\n%s", t.name, t.addr, tail(text))
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
+
+// freePorts finds n ports in a row that nobody listens on.
+func freePorts(n int) (int, error) {
+search:
+	for first := 21400; first < 32000; first += n {
+		for port := first; port < first+n; port++ {
+			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+			if err != nil {
+				continue search
+			}
+			_ = l.Close()
+		}
+		return first, nil
+	}
+	return 0, errors.New("no free ports")
+}
+
+// nobody is the user the C++ server runs as: it refuses to be root.
+const nobody = 65534
+
+// startXrootd runs the C++ server on an exported directory below dir.
+func startXrootd(dir string, on, clients cores) (*target, error) {
+	data := filepath.Join(dir, "xrootd")
+	for _, d := range []string{data, data + "/root", data + "/admin"} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+		if os.Getuid() == 0 {
+			if err := os.Chown(d, nobody, nobody); err != nil {
+				return nil, err
+			}
+		}
+	}
+	port, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(data, "xrootd.cfg")
+	text := fmt.Sprintf("all.export /\noss.localroot %s/root\nall.adminpath %s/admin\nall.pidpath %s/admin\nxrd.port %d\n", data, data, data, port)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		return nil, err
+	}
+	t := &target{name: "xrootd", addr: "127.0.0.1:" + strconv.Itoa(port), cores: clients, log: filepath.Join(dir, "xrootd.log")}
+	uid := uint32(0)
+	if os.Getuid() == 0 {
+		uid = nobody
+	}
+	return t, start(t, on, uid, "xrootd", "-c", config, "-n", "bench")
+}
+
+// hemeraShape is how the cluster under test is made.
+type hemeraShape struct {
+	binary       string
+	nodes, disks int
+	space        []string // settings of the default space
+}
+
+// startHemera runs `hemera up` below dir.
+func startHemera(ctx context.Context, dir string, shape hemeraShape, on, clients cores) (*target, error) {
+	port, err := freePorts(shape.nodes + 1)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{name: "hemera", addr: "127.0.0.1:" + strconv.Itoa(port), cores: clients, log: filepath.Join(dir, "hemera.log")}
+	err = start(t, on, 0, shape.binary, "up", filepath.Join(dir, "hemera"), "--port", strconv.Itoa(port),
+		"--nodes", strconv.Itoa(shape.nodes), "--disks", strconv.Itoa(shape.disks))
+	if err != nil {
+		return nil, err
+	}
+	for _, setting := range shape.space {
+		cmd := exec.CommandContext(ctx, shape.binary, "--url", "root://"+t.addr, "space", "set", "default", setting)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.stop()
+			return nil, fmt.Errorf("space set %s: %w: %s", setting, err, out)
+		}
+	}
+	return t, nil
+}

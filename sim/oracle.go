@@ -1,0 +1,169 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// content names what a path holds: nothing, or certain bytes.
+type content string
+
+const absent content = "nothing"
+
+func contentOf(p []byte) content {
+	sum := sha256.Sum256(p)
+	return content(fmt.Sprintf("%x/%d", sum[:6], len(p)))
+}
+
+// Instants order the beginnings and ends of what clients do; never is the end of what may still
+// happen.
+type instant int64
+
+const never instant = math.MaxInt64
+
+// change is one attempt to give a path another content. When it happened, if it did, is between
+// start and end.
+type change struct {
+	what       []content // one of these
+	start, end instant
+	done       bool // acknowledged: it happened
+	// refused is when it was said to have failed; what it wrote must not be seen by who begins to
+	// read later. Zero: it was not refused.
+	refused instant
+	by      string
+}
+
+// oracle knows what every path may hold: reads are held against the changes that were under way or
+// done when they began. It is the specification of an atomic register, told from outside.
+type oracle struct {
+	mu    sync.Mutex
+	now   instant
+	paths map[string][]*change
+}
+
+func newOracle() *oracle { return &oracle{paths: map[string][]*change{}} }
+
+func (o *oracle) tick() instant {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	return o.now
+}
+
+// begin records that somebody is about to give the path one of the contents.
+func (o *oracle) begin(path, by string, what ...content) *change {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	c := &change{what: what, start: o.now, end: never, by: by}
+	o.paths[path] = append(o.paths[path], c)
+	return c
+}
+
+// end records how it ended: acknowledged, refused, or (neither) in doubt for ever.
+func (o *oracle) end(c *change, acknowledged, refused bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	switch {
+	case acknowledged:
+		c.done, c.end = true, o.now
+	case refused:
+		c.refused = o.now
+	}
+}
+
+// allowed lists what a read of the path from start to now may find, with the changes it comes from.
+func (o *oracle) allowed(path string, start instant) map[content]string {
+	may := map[content]string{}
+	history := o.paths[path]
+	var newest instant // the latest beginning of a change that was over when the read began
+	for _, c := range history {
+		if c.done && c.end < start {
+			newest = max(newest, c.start)
+		}
+	}
+	if newest == 0 {
+		may[absent] = "never written"
+	}
+	for _, c := range history {
+		if c.refused != 0 && c.refused < start || c.end < newest {
+			continue
+		}
+		for _, v := range c.what {
+			may[v] = c.by
+		}
+	}
+	return may
+}
+
+// read holds what a read found against what it may find; the answer says what is wrong, or is "".
+func (o *oracle) read(path string, start instant, found content) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	may := o.allowed(path, start)
+	if _, ok := may[found]; ok {
+		return ""
+	}
+	return fmt.Sprintf("%s holds %s, which came from %s; it may hold only:%s", path, found, o.origin(found), list(may))
+}
+
+// possible is what the path may hold now.
+func (o *oracle) possible(path string) []content {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	return slices.Sorted(maps.Keys(o.allowed(path, o.now)))
+}
+
+func list(may map[content]string) string {
+	var b strings.Builder
+	for _, v := range slices.Sorted(maps.Keys(may)) {
+		fmt.Fprintf(&b, " %s (%s)", v, may[v])
+	}
+	return b.String()
+}
+
+func (o *oracle) origin(v content) string {
+	for path, history := range o.paths {
+		for _, c := range history {
+			if slices.Contains(c.what, v) {
+				return fmt.Sprintf("%s of %s [%d,%d] done=%t refused=%d", c.by, path, c.start, c.end, c.done, c.refused)
+			}
+		}
+	}
+	return "nobody: these bytes were never written as a whole"
+}
+
+// doubt reports whether a change of the path may still happen.
+func (o *oracle) doubt(path string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.ContainsFunc(o.paths[path], func(c *change) bool { return c.end == never && c.refused == 0 })
+}
+
+// moved records that a directory was renamed: what its paths may hold, their new names may hold.
+func (o *oracle) moved(from, to string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	for path, history := range maps.Clone(o.paths) {
+		if rest, below := strings.CutPrefix(path, from+"/"); below {
+			o.paths[to+"/"+rest] = history
+			o.paths[path] = []*change{{what: []content{absent}, start: o.now, end: o.now, done: true, by: "rename of the directory"}}
+		}
+	}
+}
+
+// known lists every path that was ever written, in order.
+func (o *oracle) known() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.paths))
+}

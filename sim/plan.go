@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+)
+
+// Sabotage breaks the system on purpose, to show that the simulator notices.
+type Sabotage int
+
+// What can be broken.
+const (
+	Nothing      Sabotage = iota
+	DropCommits           // some commits are acknowledged to the node and never reach the manager
+	ForgetPieces          // some pieces are acknowledged as sealed and not kept
+)
+
+// Options say what to simulate.
+type Options struct {
+	Seed     uint64
+	Dir      string // for the nodes' state; on fast storage
+	Sabotage Sabotage
+}
+
+// plan is the shape of one simulation: everything that follows from the seed before it begins.
+type plan struct {
+	seed     uint64
+	dir      string
+	sabotage Sabotage
+
+	machines, drives, replicas, clients int
+	minPieces                           string // policy.minpieces of the space
+	load                                time.Duration
+	pause                               time.Duration // at most, between operations of a client
+	cacheBytes                          int64
+	weather                             weather
+	// victim is the one drive that may lose what it acknowledged; without, all keep it.
+	victim [2]int
+	cruel  bool
+}
+
+func newPlan(o Options) plan {
+	p := plan{seed: o.Seed, dir: o.Dir, sabotage: o.Sabotage}
+	r := p.random("plan")
+	p.machines = 3 + r.IntN(3)
+	p.drives = 1 + r.IntN(2)
+	p.replicas = 2 + r.IntN(2)
+	if p.machines*p.drives == p.replicas {
+		p.drives = 2 // without one of the drives, files must still find room
+	}
+	p.clients = 2 + r.IntN(3)
+	p.load = time.Duration(20+r.IntN(40)) * time.Second
+	p.pause = time.Duration(200+r.IntN(1000)) * time.Millisecond
+	p.cacheBytes = 16 << 10
+	if r.IntN(2) == 0 {
+		p.cacheBytes = 4 << 20
+	}
+	p.cruel = r.IntN(2) == 0
+	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
+	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
+	p.minPieces = "auto"
+	if p.cruel {
+		p.minPieces = "2"
+	}
+	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
+	switch r.IntN(3) {
+	case 0: // fair
+		p.weather.slow = 2
+	case 1:
+		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 5, 5, 20, 20
+	case 2:
+		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 30, 30, 100, 50
+	}
+	return p
+}
+
+// random is a source of choices for one actor, so that what one does changes nothing for others.
+func (p *plan) random(actor string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(actor))
+	return rand.New(rand.NewPCG(p.seed, h.Sum64()))
+}

@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"context"
+	"sync"
+)
+
+// process is one life of a manager or a node: calls into it are counted, and none begins once it is
+// dead. What it still does after its death reaches nothing.
+type process struct {
+	ctx  context.Context // ends with its death
+	kill context.CancelFunc
+	done chan struct{} // closed when its goroutines have ended
+
+	mu    sync.Mutex
+	dead  bool
+	calls sync.WaitGroup
+}
+
+func newProcess() *process {
+	p := &process{done: make(chan struct{})}
+	p.ctx, p.kill = context.WithCancel(context.Background())
+	return p
+}
+
+// enter begins a call into the process; leave must follow unless it is refused.
+func (p *process) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return false
+	}
+	p.calls.Add(1)
+	return true
+}
+
+func (p *process) leave() { p.calls.Done() }
+
+// die marks the process dead: sleeping callers of it wake, and its own calls fail from now on.
+func (p *process) die() {
+	p.mu.Lock()
+	p.dead = true
+	p.mu.Unlock()
+	p.kill()
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// into makes a call into the process, lost when it dies meanwhile.
+func into[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
+	var none T
+	if p == nil || !p.enter() {
+		return none, errLost
+	}
+	defer p.leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	out, err := do(ctx)
+	if p.isDead() {
+		return none, errLost
+	}
+	return out, err
+}

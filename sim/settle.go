@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// settle waits until the system should have mended everything by itself, and then holds it to the
+// whole contract.
+func (w *world) settle(ctx context.Context) {
+	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second)
+	w.checkReads(ctx)
+	// Later than any write may be under way, with everything started anew.
+	const later = 2 * time.Hour
+	w.killManager()
+	w.managerSkew.Store(int64(later))
+	for _, m := range w.machines {
+		m.kill(false, nil)
+		m.skew.Store(int64(later))
+		if err := m.start(); err != nil {
+			w.fail("%s does not start again: %v", m.host, err)
+		}
+	}
+	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 7))); err != nil {
+		w.fail("the manager does not start again: %v", err)
+		return
+	}
+	w.trace.add("sim", "everything starts anew, %s later", later)
+	rest(ctx, 10*time.Second)
+	w.audit(ctx)
+	w.mended(ctx)
+	w.checkTree(ctx)
+	w.checkReads(ctx)
+	w.checkPieces(ctx)
+	w.checkDrives(ctx)
+}
+
+// audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
+// leave behind may be found, and what the tortured drive lost.
+func (w *world) audit(ctx context.Context) {
+	report, err := w.head.Load().Fsck(ctx)
+	if err != nil {
+		w.fail("fsck: %v", err)
+		return
+	}
+	for _, p := range report.Problems {
+		w.trace.add("sim", "fsck finds %+v", p)
+		if p.Tag == "missing" && !w.tortured(p.Disk) || p.Tag == "size_mismatch" {
+			w.fail("disk %d: %d pieces %s: %v", p.Disk, p.Count, p.Tag, p.Files)
+		}
+	}
+}
+
+// drive is what a disk is on.
+func (w *world) drive(d hemera.Disk) *drive {
+	n, _ := w.head.Load().Cluster().View().Node(d.Node)
+	return w.machine(n.Addr).drive(d.Path)
+}
+
+// tortured reports whether the disk is the one that may lose data.
+func (w *world) tortured(id hemera.DiskID) bool {
+	d, ok := w.head.Load().Cluster().View().Disk(id)
+	return ok && w.plan.cruel && w.drive(d) == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
+}
+
+// mended waits until there is nothing left to mend.
+func (w *world) mended(ctx context.Context) {
+	var left string
+	for range 120 {
+		if left = w.unmended(ctx); left == "" {
+			return
+		}
+		rest(ctx, 5*time.Second)
+	}
+	w.fail("not mended after ten minutes: %s", left)
+}
+
+func (w *world) unmended(ctx context.Context) string {
+	h := w.head.Load()
+	report, err := h.Fsck(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	if len(report.Problems) > 0 {
+		return fmt.Sprintf("fsck finds %+v", report.Problems)
+	}
+	for _, d := range h.Cluster().View().Disks {
+		left, err := h.tree.Unlinked(ctx, d.ID, 10)
+		if err != nil {
+			return err.Error()
+		}
+		if len(left) > 0 && !w.drive(d).gone.Load() {
+			return fmt.Sprintf("disk %d is still to remove %v", d.ID, left)
+		}
+	}
+	return ""
+}
+
+func (w *world) checkTree(ctx context.Context) {
+	problems, err := w.head.Load().tree.Check(ctx)
+	if err != nil {
+		w.fail("namespace check: %v", err)
+	}
+	for _, p := range problems {
+		w.fail("namespace check: %s", p)
+	}
+}
+
+// checkReads reads every path that was ever written, and every file there is.
+func (w *world) checkReads(ctx context.Context) {
+	files, _, err := w.tree(ctx)
+	if err != nil {
+		w.fail("the tree cannot be listed: %v", err)
+	}
+	paths := w.oracle.known()
+	for path := range files {
+		if len(w.oracle.paths[path]) == 0 {
+			w.fail("%s: there is a file that nobody wrote", path)
+		}
+	}
+	reader := &client{w: w, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
+	for _, path := range paths {
+		start := w.oracle.tick()
+		found, err := reader.fetch(ctx, path)
+		if errs.KindOf(err) == errs.NotFound && strings.Contains(err.Error(), "no such") {
+			found, err = absent, nil // its directory was renamed
+		}
+		if err != nil {
+			w.fail("%s (%s) cannot be read: %v", path, files[path].ID.Hex(), err)
+			continue
+		}
+		if wrong := w.oracle.read(path, start, found); wrong != "" {
+			w.fail("at the end: fxid %s gen %d: %s", files[path].ID.Hex(), files[path].Gen, wrong)
+		}
+	}
+}
+
+// checkPieces reads every piece of every file.
+func (w *world) checkPieces(ctx context.Context) {
+	files, _, _ := w.tree(ctx)
+	for path, e := range files {
+		checks, err := w.head.Load().CheckFile(ctx, path, true)
+		if err != nil {
+			w.fail("file check %s: %v", path, err)
+		}
+		want := int(e.Layout.Pieces)
+		if e.Size == 0 {
+			want = 0
+		}
+		if len(checks) != want {
+			w.fail("%s has %d pieces, not %d", path, len(checks), want)
+		}
+		for _, c := range checks {
+			if !c.OK && !(c.Repaired && w.tortured(c.Piece.Disk)) {
+				w.fail("%s: piece %d on disk %d: %s", path, c.Piece.Index, c.Piece.Disk, c.Error)
+			}
+		}
+	}
+}
+
+// checkDrives counts what drives hold against what the namespace has there.
+func (w *world) checkDrives(ctx context.Context) {
+	h := w.head.Load()
+	rest(ctx, 30*time.Second) // what the last checks replaced is removed
+	for _, d := range h.Cluster().View().Disks {
+		drive := w.drive(d)
+		pieces, _, err := h.tree.DiskUsage(ctx, d.ID)
+		if err != nil {
+			w.fail("disk %d: %v", d.ID, err)
+		}
+		if drive.gone.Load() {
+			if pieces > 0 {
+				w.fail("disk %d is gone, and the namespace has %d pieces there", d.ID, pieces)
+			}
+			continue
+		}
+		if w.tortured(d.ID) {
+			continue // a piece that lost its footer stays; nobody can tell whose it was
+		}
+		if files := drive.files(); len(files) != int(pieces) {
+			w.fail("disk %d (node %d, %s) holds %d files, the namespace has %d pieces there; it should not have %v",
+				d.ID, d.Node, d.Path, len(files), pieces, w.surplus(ctx, d.ID, files))
+		}
+	}
+}
+
+// surplus are the files of a disk that no entry has.
+func (w *world) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
+	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, len(files))
+	return slices.DeleteFunc(files, func(name string) bool {
+		p, err := hemera.ParsePieceID(path.Base(name))
+		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {
+			return e.ID == p.File && e.Gen == p.Gen && slices.Contains(e.Pieces, hemera.Piece{Index: p.Index, Disk: id})
+		})
+	})
+}

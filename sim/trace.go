@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// trace is what happened, line by line, with the simulated time since the start.
+type trace struct {
+	start time.Time
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// traceMax bounds the lines kept of one simulation.
+const traceMax = 200_000
+
+func newTrace(start time.Time) *trace { return &trace{start: start} }
+
+func (t *trace) add(who, format string, args ...any) {
+	at := time.Since(t.start)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.lines) < traceMax {
+		t.lines = append(t.lines, fmt.Sprintf("%10.4f %-8s %s", at.Seconds(), who, fmt.Sprintf(format, args...)))
+	}
+}
+
+// handler has the parts of the cluster log into the trace, at Warn and above.
+func (t *trace) handler() slog.Handler { return &traceHandler{trace: t} }
+
+type traceHandler struct {
+	trace *trace
+	who   string
+}
+
+// Enabled implements slog.Handler.
+func (h *traceHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+
+// Handle implements slog.Handler.
+func (h *traceHandler) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	b.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool { fmt.Fprintf(&b, " %s=%v", a.Key, a.Value); return true })
+	h.trace.add("  "+h.who, "%s", b.String())
+	return nil
+}
+
+// WithAttrs implements slog.Handler: the attribute "node" says who logs.
+func (h *traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for _, a := range attrs {
+		if a.Key == "node" {
+			return &traceHandler{h.trace, a.Value.String()}
+		}
+	}
+	return h
+}
+
+// WithGroup implements slog.Handler.
+func (h *traceHandler) WithGroup(string) slog.Handler { return h }
