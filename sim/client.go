@@ -61,7 +61,7 @@ func (c *client) step(ctx context.Context) {
 	if !own {
 		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
 	}
-	switch c.rng.IntN(20) {
+	switch c.rng.IntN(22) {
 	case 0, 1, 2, 3, 4, 5:
 		c.write(ctx, path, hemera.AccessCreate)
 	case 6, 7, 8:
@@ -76,6 +76,10 @@ func (c *client) step(ctx context.Context) {
 		}
 	case 19:
 		c.renameDir(ctx)
+	case 20:
+		c.makeDir(ctx)
+	case 21:
+		c.removeDir(ctx)
 	}
 }
 
