@@ -210,6 +210,23 @@ func (n *nemesis) torture(ctx context.Context) {
 	case 3:
 		n.did("takes %s %s away for good", m.host, d.path)
 		d.remove()
+		if n.rng.IntN(2) == 0 {
+			n.pause(ctx, lostAfter)
+			n.giveUp(ctx, d)
+		}
+	}
+}
+
+// giveUp has an admin take a drive that is gone out of the cluster.
+func (n *nemesis) giveUp(ctx context.Context, d *drive) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	for _, one := range h.Cluster().View().Disks {
+		if n.w.drive(one) == d {
+			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, true))
+		}
 	}
 }
 
