@@ -37,11 +37,14 @@ type Cluster struct {
 	mu       sync.Mutex // guards all below, and the order of changes in the store
 	nodes    map[hemera.NodeID]*node
 	disks    map[hemera.DiskID]*disk
+	byUUID   map[string]*disk
+	byNode   map[hemera.NodeID]map[hemera.DiskID]*disk
 	spaces   map[string]spaceRecord
 	attaches map[string]attachRecord // by key
 	keys     map[uint32]keyRecord
 	next     nextRecord
 	version  uint64
+	shown    time.Time      // when the view was made
 	dirty    bool           // reports came that no view shows yet
 	refused  []attachRecord // wishes that nodes could not fulfil, to be withdrawn
 }
@@ -66,6 +69,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	c := &Cluster{
 		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr,
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
+		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
 		next: nextRecord{Node: 1, Disk: 1},
 	}

@@ -73,8 +73,8 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string
 	if _, ok := c.spaces[space]; !ok {
 		return noSuchSpace(op, space)
 	}
-	for _, d := range c.disks {
-		if d.Node == id && d.Path == p && !d.Removed {
+	for _, d := range c.byNode[id] {
+		if d.Path == p && !d.Removed {
 			return errs.New(errs.Exists, op, p, "the path is disk "+d.ID.String()+" already")
 		}
 	}

@@ -56,10 +56,28 @@ func checkCommit(c Commit) error {
 		}
 		seen[p.Index] = true
 	}
+	if err := checkSums(subject, c); err != nil {
+		return err
+	}
 	if err := checkMode("Commit", subject, c.Mode); err != nil {
 		return err
 	}
+	if err := checkTime("Commit", subject, c.Mtime); err != nil && !c.Mtime.IsZero() {
+		return err
+	}
 	return checkName("Commit", subject, c.Name)
+}
+
+// checkSums refuses what could be stored and not be read again.
+func checkSums(subject string, c Commit) error {
+	seen := make(map[hemera.ChecksumKind]bool)
+	for _, sum := range c.Sums {
+		if !sum.Kind.Valid() || seen[sum.Kind] {
+			return refuse(errs.Invalid, "Commit", subject, "checksum kind %d is not known, or there twice", sum.Kind)
+		}
+		seen[sum.Kind] = true
+	}
+	return nil
 }
 
 // notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or

@@ -23,9 +23,10 @@ const (
 	// groupMax is how many changes share a batch. A reader that has to take its turn among the
 	// changes waits for one group at most.
 	groupMax = 32
-	// groupOps and groupBytes leave room for the variables of the event log.
+	// groupOps and groupBytes leave room for the variables of the event log and for the last change's
+	// events: two at most, each with two paths.
 	groupOps   = kv.BatchOps - 8
-	groupBytes = kv.BatchBytes - 4<<10
+	groupBytes = kv.BatchBytes - 32<<10
 )
 
 // lead serves the queue until it is empty. Changes that wait at the same time become one batch, in
@@ -140,8 +141,15 @@ func (n *Namespace) flush(g *group) {
 		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next))
 	}
 	g.all.n = n
+	batch := g.all.batch()
+	if err := kv.Check(batch); err != nil { // a defect, and no reason to stop for good
+		for _, r := range g.waiting {
+			r.err = errs.Wrap(err, "namespace", "")
+		}
+		return
+	}
 	g.all.begin()
-	ticket, err := n.writer.Enqueue(g.all.batch())
+	ticket, err := n.writer.Enqueue(batch)
 	if err != nil {
 		err = n.fail(err)
 		for _, r := range g.waiting {

@@ -212,8 +212,14 @@ func (t *tx) listed(dir hemera.FileID) error {
 	return err
 }
 
+// whoMax bounds a name in the event log.
+const whoMax = 256
+
 // event records what was done; its number and time are given when the operation succeeds.
-func (t *tx) event(e hemera.Event) { t.events = append(t.events, e) }
+func (t *tx) event(e hemera.Event) {
+	e.Who = e.Who[:min(len(e.Who), whoMax)]
+	t.events = append(t.events, e)
+}
 
 // batch is all the changes, as the store takes them.
 func (t *tx) batch() *kv.Batch {

@@ -63,7 +63,7 @@ func newPlan(o Options) plan {
 	if p.cruel {
 		p.minPieces = "2"
 	}
-	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 2 * time.Minute}
+	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
 	case 0: // fair
 		p.weather.slow = 2

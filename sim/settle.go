@@ -16,7 +16,7 @@ import (
 // settle waits until the system should have mended everything by itself, and then holds it to the
 // whole contract.
 func (w *world) settle(ctx context.Context) {
-	rest(ctx, hemera.PendingHold+w.plan.weather.late+time.Minute)
+	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second)
 	w.checkReads(ctx)
 	// Later than any write may be under way, with everything started anew.
 	const later = 2 * time.Hour
