@@ -99,6 +99,13 @@ func TestReport(t *testing.T) {
 			t.Errorf("no line %q in\n%s", want, md.String())
 		}
 	}
+	page, err := rep.Update([]byte("a\n<!-- bench: begin -->\nold\n<!-- bench: end -->\nb\n"))
+	if err != nil || string(page) != "a\n<!-- bench: begin -->\n"+md.String()+"<!-- bench: end -->\nb\n" {
+		t.Errorf("%v, page:\n%s", err, page)
+	}
+	if _, err := rep.Update([]byte("no marks")); err == nil {
+		t.Error("a page without marks was updated")
+	}
 	var back Report
 	if err := rep.JSON(&js); err != nil {
 		t.Fatal(err)
