@@ -197,7 +197,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 }
 
 // repairPage writes a good page over a bad one in the background. When too many repairs run, it is
-// left to the next read or scrub.
+// left to the next read.
 func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
 	if h.repairs.Add(1) > repairsMax {
 		h.repairs.Add(-1)
