@@ -33,7 +33,12 @@ func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) 
 		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
 			WithRemedy("empty it with `hemera fs set " + id.String() + " configstatus drain`, or give it up with --force")
 	}
-	return m.cluster.RemoveDisk(ctx, id, pieces > 0)
+	unlinked, err := m.tree.Unlinked(ctx, id, 1)
+	if err != nil {
+		return errs.Wrap(err, "fs rm", id.String())
+	}
+	defer m.engine.Wake()
+	return m.cluster.RemoveDisk(ctx, id, pieces > 0 || len(unlinked) > 0)
 }
 
 // SetNode implements hemera.ClusterAdmin.
