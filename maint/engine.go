@@ -36,7 +36,7 @@ type Files interface {
 // Cluster is what the engine asks of the cluster; cluster.Cluster has it.
 type Cluster interface {
 	View() *hemera.View
-	// Removed lists disks removed by force, Bury forgets one, SetEmpty ends a drain.
+	// Removed lists disks taken out by an admin, Bury forgets one, SetEmpty ends a drain.
 	Removed() []hemera.DiskID
 	Bury(ctx context.Context, id hemera.DiskID) error
 	SetEmpty(ctx context.Context, id hemera.DiskID) error

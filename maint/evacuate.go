@@ -123,12 +123,28 @@ func (v *evacuator) find(t task) *evacuation {
 
 func (v *evacuator) finish(ctx context.Context, t task) error {
 	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
+		if err := v.forget(ctx, t.disk); err != nil {
+			return err
+		}
 		return v.engine.Cluster.Bury(ctx, t.disk)
 	}
 	if t.kind == "drain" {
 		return v.engine.Cluster.SetEmpty(ctx, t.disk)
 	}
 	return nil
+}
+
+// forget drops what a removed disk was still to remove: nobody will ask it any more.
+func (v *evacuator) forget(ctx context.Context, disk hemera.DiskID) error {
+	for {
+		pieces, err := v.engine.Files.Unlinked(ctx, disk, pageFiles)
+		if err != nil || len(pieces) == 0 {
+			return err
+		}
+		if err := v.engine.Files.Forget(ctx, disk, pieces); err != nil {
+			return err
+		}
+	}
 }
 
 func (v *evacuator) start(ctx context.Context, t task) {

@@ -54,15 +54,15 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if mtime.IsZero() {
 		mtime = m.now()
 	}
-	e, err = m.tree.Commit(ctx, namespace.Commit{
+	e, err = m.commitRemaining(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: c.Name,
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: c.Space,
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
-	})
+	}, int(max(c.PiecesMin, 1)))
 	if err == nil || !undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
-	if err == nil && (c.BaseGen != 0 || c.Force || len(r.Pieces) < int(c.Layout.Pieces)) {
+	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
 		m.engine.Wake() // there are pieces to remove, or to make
 	}
 	return e, errs.Wrap(err, "commit", c.Path)

@@ -50,6 +50,7 @@ type Manager struct {
 	now     func() time.Time
 	log     *slog.Logger
 	nonce   atomic.Uint64
+	removal sync.RWMutex // see removal.go
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -83,7 +84,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		pending: newPending(), ops: newOperations(o.Now),
 	}
 	m.engine = maint.New(maint.Options{
-		Files: o.Tree, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
+		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
 	})
 	m.nonce.Store(uint64(o.Now().UnixNano()))
