@@ -54,7 +54,7 @@ type Options struct {
 	Orders  *Orders
 	Signer  Signer
 	// Writers counts client writes under way by disk, to stay out of their way; may be nil.
-	Writers func() map[hemera.DiskID]int
+	Writers func(hemera.DiskID) int
 	// LostAfter and OrphanAge replace the constants when above zero.
 	LostAfter, OrphanAge time.Duration
 	Now                  func() time.Time
@@ -96,7 +96,7 @@ func New(o Options) *Engine {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Writers == nil {
-		o.Writers = func() map[hemera.DiskID]int { return nil }
+		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
 	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
 	e.evacuator = newEvacuator(e)

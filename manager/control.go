@@ -142,7 +142,7 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 	}
 	choice, err := place.Choose(m.cluster.View(), place.Request{
 		Space: c.Space, Want: len(lost), Min: len(lost), Size: c.Size, Client: c.Who.Host,
-		Have: kept, ExcludeDisks: bad, Writers: m.pending.load(), Seed: cmp.Or(c.Nonce, 1),
+		Have: kept, ExcludeDisks: bad, Writers: m.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)

@@ -25,7 +25,7 @@ func TestWriteThenRead(t *testing.T) {
 	if err != nil || c.File != e.ID {
 		t.Errorf("token: %v", err)
 	}
-	if n := r.m.pending.count(); n != 0 {
+	if n := r.m.pending.size(); n != 0 {
 		t.Errorf("%d writes pending", n)
 	}
 }

@@ -167,7 +167,7 @@ func base(c *hemera.Capability, view *hemera.View, e hemera.Entry) error {
 func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, tried []hemera.NodeID) error {
 	req := place.Request{
 		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: c.Size, Client: c.Who.Host,
-		ExcludeNodes: tried, Writers: m.pending.load(), Seed: c.Nonce,
+		ExcludeNodes: tried, Writers: m.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
 	if c.Base != nil {
