@@ -80,7 +80,8 @@ func (g *gate) leave(m move) {
 	g.freed = make(chan struct{})
 }
 
-// hold takes a file for one relocation: two at once could put two of its pieces on one disk.
+// hold takes a file for one relocation, or for the removal of an orphan: two relocations at once could
+// put two of its pieces on one disk.
 func (g *gate) hold(id hemera.FileID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,13 +96,6 @@ func (g *gate) release(id hemera.FileID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.files, id)
-}
-
-// copying reports whether the piece is being made on the disk now.
-func (g *gate) copying(disk hemera.DiskID, piece hemera.PieceID) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.under[copyKey{disk, piece}]
 }
 
 func (m move) key() copyKey {
