@@ -49,6 +49,7 @@ type Manager struct {
 	ops     *operations
 	now     func() time.Time
 	log     *slog.Logger
+	started time.Time
 	nonce   atomic.Uint64
 	removal sync.RWMutex // see removal.go
 
@@ -80,7 +81,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
 	m := &Manager{
-		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, log: o.Log,
+		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
 		pending: newPending(), ops: newOperations(o.Now),
 	}
 	m.engine = maint.New(maint.Options{
