@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"hemera"
@@ -48,6 +49,9 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 		return hemera.Entry{}, err
 	}
 	if err := checkPieces(c, r); err != nil {
+		return hemera.Entry{}, err
+	}
+	if err := checkXattrs(c, r.Xattrs); err != nil {
 		return hemera.Entry{}, err
 	}
 	mtime := r.Mtime
@@ -104,6 +108,18 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 			return invalid(fmt.Sprintf("piece %d on disk %d was not permitted", p.Index, p.Disk))
 		}
 		seen[p.Index] = true
+	}
+	return nil
+}
+
+// checkXattrs refuses what a client may not set beside the content: the right to write a file is not
+// that to change the system's attributes, which takes the directory's owner and is asked by path.
+func checkXattrs(c hemera.Capability, xattrs map[string][]byte) error {
+	for name := range xattrs {
+		if strings.HasPrefix(name, "sys.") && !c.Who.Admin {
+			return errs.New(errs.Denied, "commit", c.Path, "attribute "+name+" cannot be set through an open file").
+				WithRemedy("set it by the file's path, as the owner of its directory")
+		}
 	}
 	return nil
 }

@@ -236,6 +236,18 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 	wantKind(t, err, errs.Denied)
 }
 
+func TestCommitSetsNoSystemAttributesForOthers(t *testing.T) {
+	r := newRig(t, 2, 1)
+	req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 10)
+	req.Xattrs = map[string][]byte{"sys.forced.layout": []byte("plain")}
+	_, err := r.m.Commit(t.Context(), req)
+	wantKind(t, err, errs.Denied)
+	req.Xattrs = map[string][]byte{"user.run": []byte("7")}
+	if e, err := r.m.Commit(t.Context(), req); err != nil || string(e.Xattrs["user.run"]) != "7" {
+		t.Errorf("%v, %v", e.Xattrs, err)
+	}
+}
+
 func TestReplaceMovesFailedPieces(t *testing.T) {
 	r := newRig(t, 4, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
