@@ -100,7 +100,12 @@ type NodeStats struct {
 	Started    time.Time
 	CPUSeconds float64
 	Load1      float64
+	// Unusable are paths the node was told to use as disks and never could.
+	Unusable []UnusableDisk
 }
+
+// UnusableDisk is a path that is no disk, and why not.
+type UnusableDisk struct{ Path, Why string }
 
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last
 // heartbeat; Speed is the link's nominal rate in bits per second, zero if unknown.

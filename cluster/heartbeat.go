@@ -32,6 +32,11 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 		}
 	}
 	n.last, n.stats = c.now(), report.Stats
+	for _, u := range report.Stats.Unusable {
+		if a, asked := c.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
+			c.refused = append(c.refused, a)
+		}
+	}
 	c.dirty = true
 	if c.takeReports(id, report.Disks, "its node does not report it") {
 		c.publishSoon()

@@ -44,6 +44,11 @@ func (m *Manager) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	return m.cluster.SetNode(ctx, id, key, value)
 }
 
+// RemoveNode implements hemera.ClusterAdmin.
+func (m *Manager) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	return m.cluster.RemoveNode(ctx, id)
+}
+
 // SetSpace implements hemera.ClusterAdmin.
 func (m *Manager) SetSpace(ctx context.Context, name, key, value string) error {
 	return m.cluster.SetSpace(ctx, name, key, value)

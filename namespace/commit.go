@@ -125,8 +125,15 @@ func (t *tx) commitContent(now *hemera.Entry, c Commit) (hemera.Entry, error) {
 
 // commitFile makes a new file at its parent and name.
 func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
-	if c.BaseGen != 0 || t.wasRemoved(c.ID) {
+	if c.BaseGen != 0 {
 		return hemera.Entry{}, conflict(c, "the file was removed meanwhile")
+	}
+	gone, err := t.wasRemoved(c.ID)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if gone {
+		return hemera.Entry{}, conflict(c, "the file was committed and removed since")
 	}
 	parent, err := t.byID(c.Parent)
 	if err != nil {

@@ -2,6 +2,8 @@ package namespace
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 
 	"hemera/errs"
 	"hemera/kv"
@@ -30,22 +32,38 @@ const (
 // lead serves the queue until it is empty. Changes that wait at the same time become one batch, in
 // which a directory's totals, however many changes they have, are written once.
 func (n *Namespace) lead() {
-	for {
-		n.queueMu.Lock()
-		count := min(len(n.queue), groupMax)
-		requests := n.queue[:count:count]
-		n.queue = n.queue[count:]
-		if count == 0 {
-			n.queue, n.leading = nil, false
-		}
-		n.queueMu.Unlock()
-		if count == 0 {
-			return
-		}
-		n.serve(requests)
-		for _, r := range requests {
-			close(r.done)
-		}
+	for n.leadOnce() {
+	}
+}
+
+// leadOnce serves what is at the head of the queue and reports whether the caller leads still.
+// Whoever found nobody leading does this in a goroutine of its own: most often it is alone.
+func (n *Namespace) leadOnce() bool {
+	defer dieOfPanic()
+	n.queueMu.Lock()
+	count := min(len(n.queue), groupMax)
+	requests := n.queue[:count:count]
+	n.queue = n.queue[count:]
+	n.queueMu.Unlock()
+	n.serve(requests)
+	for _, r := range requests {
+		close(r.done)
+	}
+	n.queueMu.Lock()
+	defer n.queueMu.Unlock()
+	if len(n.queue) == 0 {
+		n.queue, n.leading = nil, false
+	}
+	return n.leading
+}
+
+// dieOfPanic ends the process when a change panicked: it may be half done, so nobody further up, who
+// means to save what is not concerned, may recover from it.
+func dieOfPanic() {
+	if p := recover(); p != nil {
+		text := fmt.Sprintf("change of the namespace: %v\n%s", p, debug.Stack())
+		go panic(text)
+		select {}
 	}
 }
 
@@ -100,7 +118,6 @@ func (g *group) take(n *Namespace, t *tx) {
 		g.all.set([]byte(k), c.value, c.raw)
 	}
 	g.all.unlinked += t.unlinked
-	g.all.gone = append(g.all.gone, t.gone...)
 	for i := range t.events {
 		e := &t.events[i]
 		e.Seq, e.Time = g.next, t.now
@@ -143,9 +160,6 @@ func (n *Namespace) flush(g *group) {
 	g.all.publish(ticket.Seq())
 	n.first, n.next = g.first, g.next
 	n.unlinked.Add(g.all.unlinked)
-	for _, id := range g.all.gone {
-		n.removed.add(id)
-	}
 	n.last.Store(&sent{ticket})
 	for _, r := range g.waiting {
 		r.ticket = ticket

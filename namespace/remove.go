@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 
 	"hemera"
 	"hemera/access"
@@ -46,7 +47,7 @@ func (t *tx) unlink(op, path string, f found) error {
 			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
 		}
 		t.remove(idKey(tabState, e.ID))
-	} else if err := t.dropPieces(e, e.Pieces); err != nil {
+	} else if err := errors.Join(t.dropPieces(e, e.Pieces), t.bury(e)); err != nil {
 		return err
 	}
 	if short(e) {
@@ -54,45 +55,10 @@ func (t *tx) unlink(op, path string, f found) error {
 	}
 	t.remove(entryKey(e.Parent, e.Name))
 	t.remove(idKey(tabPlace, e.ID))
-	t.gone = append(t.gone, e.ID)
 	if err := t.adjust(f.dirs, delta.Negate()); err != nil {
 		return err
 	}
 	return t.listed(e.Parent)
-}
-
-// wasRemoved reports that the id's file was there and was removed lately: a commit that comes again
-// must not bring it back. Pieces that are still to be removed tell the same for longer.
-func (t *tx) wasRemoved(id hemera.FileID) bool {
-	c, ok := t.changed(idKey(tabPlace, id))
-	return ok && c.value == nil || t.n.removed.has(id)
-}
-
-// removedMax is how many removed files are remembered: a head gives up a commit that is not answered
-// within minutes.
-const removedMax = 1 << 16
-
-// removed is the last ids that left the tree; the zero value is empty. mu is held.
-type removed struct {
-	ids  map[hemera.FileID]bool
-	ring []hemera.FileID
-	next int
-}
-
-func (r *removed) has(id hemera.FileID) bool { return r.ids[id] }
-
-func (r *removed) add(id hemera.FileID) {
-	if r.ids == nil {
-		r.ids = make(map[hemera.FileID]bool)
-	}
-	if len(r.ring) < removedMax {
-		r.ring = append(r.ring, id)
-	} else {
-		delete(r.ids, r.ring[r.next])
-		r.ring[r.next] = id
-		r.next = (r.next + 1) % removedMax
-	}
-	r.ids[id] = true
 }
 
 // weight is what the entry adds to the totals of the directories above it.

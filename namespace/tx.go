@@ -25,7 +25,6 @@ type tx struct {
 	bytes   int
 	order   []string // keys of changes as they were first changed
 	events  []hemera.Event
-	gone    []hemera.FileID // that were removed
 	// unlinked is how many more pieces wait for their removal.
 	unlinked int64
 }
@@ -93,8 +92,8 @@ func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, i
 }
 
 func damaged(k []byte, err error) error {
-	return errs.As(err, errs.Corrupt, "namespace.Read", string(k)).(*errs.Error).
-		WithRemedy("restore the manager's store from its latest backup, or run this version's successor if it was newer")
+	return &errs.Error{Kind: errs.Corrupt, Op: "namespace.Read", Subject: string(k), Cause: err,
+		Remedy: "restore the manager's store from its latest backup, or run this version's successor if it was newer"}
 }
 
 func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {

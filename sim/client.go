@@ -172,6 +172,11 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		h.giveUp(ctx)
 		return
 	}
+	if access == hemera.AccessUpdate && off == len(p) { // it changes nothing, and makes no generation
+		_, err = h.close(ctx)
+		c.saw("update %s without a change: %v", path, err)
+		return
+	}
 	what := contentOf(p)
 	if err := h.writeAll(ctx, p, off); err != nil {
 		c.saw("write %s: %v", path, err)

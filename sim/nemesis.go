@@ -3,13 +3,14 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"syscall"
 	"time"
 
 	"hemera/vfs"
 )
 
-// nemesis does harm while clients work, one thing after the other; some of it lasts.
+// nemesis does harm while clients work; some of it lasts.
 type nemesis struct {
 	w   *world
 	rng *rand.Rand
@@ -21,35 +22,52 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
 
+// run does harm until the context ends: at the manager and the network, and beside it at one machine
+// after the other.
 func (n *nemesis) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		n.pause(ctx, 6*time.Second)
-		if ctx.Err() != nil {
-			return
-		}
-		m := n.w.machines[n.rng.IntN(len(n.w.machines))]
-		d := m.drives[n.rng.IntN(len(m.drives))]
-		switch n.rng.IntN(10) {
-		case 0:
-			n.restartManager(ctx)
-		case 1:
-			n.burnManager(ctx)
-		case 2, 3:
-			n.restartNode(ctx, m, n.rng.IntN(2) == 0)
-		case 4:
-			n.partition(ctx, m)
-		case 5:
-			n.sicken(ctx, d)
-		case 6:
-			n.did("%s %s is slow", m.host, d.path)
-			d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
-		case 7:
-			skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
-			n.did("the clock of %s is off by %s", m.host, skew)
-			m.skew.Store(int64(skew))
-		case 8, 9:
-			n.torture(ctx)
-		}
+	var both sync.WaitGroup
+	for actor, strike := range map[string]func(*nemesis, context.Context){"centre": (*nemesis).centre, "edge": (*nemesis).edge} {
+		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
+		both.Go(func() {
+			for ctx.Err() == nil {
+				one.pause(ctx, 8*time.Second)
+				if ctx.Err() == nil {
+					strike(one, ctx)
+				}
+			}
+		})
+	}
+	both.Wait()
+}
+
+func (n *nemesis) centre(ctx context.Context) {
+	switch n.rng.IntN(4) {
+	case 0:
+		n.restartManager(ctx)
+	case 1:
+		n.burnManager(ctx)
+	case 2, 3:
+		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
+	}
+}
+
+func (n *nemesis) edge(ctx context.Context) {
+	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
+	d := m.drives[n.rng.IntN(len(m.drives))]
+	switch n.rng.IntN(7) {
+	case 0, 1:
+		n.restartNode(ctx, m, n.rng.IntN(2) == 0)
+	case 2:
+		n.sicken(ctx, d)
+	case 3:
+		n.did("%s %s is slow", m.host, d.path)
+		d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
+	case 4:
+		skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
+		n.did("the clock of %s is off by %s", m.host, skew)
+		m.skew.Store(int64(skew))
+	case 5, 6:
+		n.torture(ctx)
 	}
 }
 

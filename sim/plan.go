@@ -46,6 +46,9 @@ func newPlan(o Options) plan {
 	p.machines = 3 + r.IntN(3)
 	p.drives = 1 + r.IntN(2)
 	p.replicas = 2 + r.IntN(2)
+	if p.machines*p.drives == p.replicas {
+		p.drives = 2 // without one of the drives, files must still find room
+	}
 	p.clients = 2 + r.IntN(3)
 	p.load = time.Duration(20+r.IntN(40)) * time.Second
 	p.pause = time.Duration(200+r.IntN(1000)) * time.Millisecond
@@ -60,7 +63,7 @@ func newPlan(o Options) plan {
 	if p.cruel {
 		p.minPieces = "2"
 	}
-	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 2 * time.Minute}
+	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
 	case 0: // fair
 		p.weather.slow = 2

@@ -32,7 +32,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File
 	if err != nil {
 		return nil, err
 	}
-	key := pendingKey{piece: pieceID(&c, o.Index), nonce: c.Nonce}
+	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
 	e, err := t.attach(key, func() (work, error) { return t.host.beginPiece(&c, target) })
 	if errs.KindOf(err) == errs.Exists {
 		return t.openOwn(&c, target)
@@ -97,6 +97,7 @@ type pendingPiece struct {
 	mu     sync.RWMutex // shared by reads and writes, exclusive for what ends the piece
 	w      disk.Writer  // nil once ended
 	stat   *hemera.PieceStat
+	taken  bool // by [Pending.Take]: what has the name now is not this write's
 	counts *Counters
 }
 
@@ -117,6 +118,30 @@ func (p *pendingPiece) sealed() bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.stat != nil
+}
+
+// Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
+// sealed be kept, for the file: nothing its head still asks for touches it afterwards.
+func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
+	t.mu.Lock()
+	var left []*pendingPiece
+	for key, e := range t.entries {
+		if key.piece == id && key.disk == on && !key.whole {
+			t.remove(e)
+			if p, ok := e.work.(*pendingPiece); ok {
+				left = append(left, p)
+			}
+		}
+	}
+	t.mu.Unlock()
+	for _, p := range left {
+		p.mu.Lock()
+		if p.w != nil {
+			_ = p.w.Abort()
+		}
+		p.w, p.stat, p.taken = nil, nil, true
+		p.mu.Unlock()
+	}
 }
 
 // expire removes the piece unless it is sealed: what is sealed may be committed.
@@ -235,6 +260,9 @@ func (h *pieceHandle) Abort(context.Context) error {
 	h.stat = nil
 	h.table.finish(h.entry, nil)
 	h.table.detach(h.entry)
+	if h.taken {
+		return nil
+	}
 	return h.store.Remove(h.id)
 }
 

@@ -67,9 +67,9 @@ func (OS) Space(name string) (Space, error) {
 	if err := unix.Statfs(name, &s); err != nil {
 		return Space{}, &fs.PathError{Op: "statfs", Path: name, Err: err}
 	}
-	unit := int64(s.Frsize)
+	unit := s.Frsize
 	if unit == 0 {
-		unit = int64(s.Bsize)
+		unit = s.Bsize
 	}
 	return Space{
 		Total:    int64(s.Blocks) * unit,

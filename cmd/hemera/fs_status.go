@@ -84,8 +84,12 @@ func unitOf(key string) func(any) string {
 		return false
 	}
 	switch {
-	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", "capacity_rw", "headroom", ".rss"):
+	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", "capacity_rw", ".rss"):
 		return output.Bytes
+	case has("headroom"):
+		return output.Auto(output.Bytes)
+	case has("minpieces"):
+		return output.Auto(output.Digits(0))
 	case has("usage", "progress"):
 		return output.Percent
 	case has("timeleft", "uptime", "delta"):
