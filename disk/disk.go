@@ -145,7 +145,8 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		w.fenced.Store(true)
+		_ = w.file.Close()
+		d.gauge.opened(&d.gauge.writeOpens, -1)
 		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
 	}
 	d.writers[id] = w
@@ -204,8 +205,9 @@ func (d *Disk) Remove(id hemera.PieceID) error {
 	if err != nil {
 		return d.failed(err, op, id)
 	}
+	err = d.count.remove(d.fs, d.sealedPath(id), id)
 	d.open.forget(id)
-	return d.failed(d.count.remove(d.fs, d.sealedPath(id), id), op, id)
+	return d.failed(err, op, id)
 }
 
 // removePending removes the pending file and its side file, if they are there.
