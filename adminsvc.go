@@ -16,6 +16,9 @@ type ClusterAdmin interface {
 	// RemoveDisk forgets a disk. NotEmpty unless it holds no piece or force is set.
 	RemoveDisk(ctx context.Context, id DiskID, force bool) error
 	SetNode(ctx context.Context, id NodeID, key, value string) error
+	// RemoveNode forgets a node, which cannot come back without a new join token. NotEmpty while it
+	// has disks.
+	RemoveNode(ctx context.Context, id NodeID) error
 	SetSpace(ctx context.Context, name, key, value string) error
 }
 

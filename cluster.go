@@ -1,6 +1,10 @@
 package hemera
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // DiskConfig is what the admin wants of a disk (EOS: configstatus).
 type DiskConfig string
@@ -96,7 +100,12 @@ type NodeStats struct {
 	Started    time.Time
 	CPUSeconds float64
 	Load1      float64
+	// Unusable are paths the node was told to use as disks and never could.
+	Unusable []UnusableDisk
 }
+
+// UnusableDisk is a path that is no disk, and why not.
+type UnusableDisk struct{ Path, Why string }
 
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last
 // heartbeat; Speed is the link's nominal rate in bits per second, zero if unknown.
@@ -128,30 +137,24 @@ type View struct {
 
 // Disk finds a disk by id.
 func (v *View) Disk(id DiskID) (Disk, bool) {
-	for _, d := range v.Disks {
-		if d.ID == id {
-			return d, true
-		}
+	if i, ok := slices.BinarySearchFunc(v.Disks, id, func(d Disk, id DiskID) int { return cmp.Compare(d.ID, id) }); ok {
+		return v.Disks[i], true
 	}
 	return Disk{}, false
 }
 
 // Node finds a node by id.
 func (v *View) Node(id NodeID) (NodeInfo, bool) {
-	for _, n := range v.Nodes {
-		if n.ID == id {
-			return n, true
-		}
+	if i, ok := slices.BinarySearchFunc(v.Nodes, id, func(n NodeInfo, id NodeID) int { return cmp.Compare(n.ID, id) }); ok {
+		return v.Nodes[i], true
 	}
 	return NodeInfo{}, false
 }
 
 // Space finds a space by name.
 func (v *View) Space(name string) (Space, bool) {
-	for _, s := range v.Spaces {
-		if s.Name == name {
-			return s, true
-		}
+	if i, ok := slices.BinarySearchFunc(v.Spaces, name, func(s Space, name string) int { return cmp.Compare(s.Name, name) }); ok {
+		return v.Spaces[i], true
 	}
 	return Space{}, false
 }

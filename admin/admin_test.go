@@ -91,6 +91,7 @@ func TestChangesArrive(t *testing.T) {
 		remote.SetDisk(ctx, 1, "configstatus", "ro"),
 		remote.RemoveDisk(ctx, 6, true),
 		remote.SetNode(ctx, 2, "status", "off"),
+		remote.RemoveNode(ctx, 3),
 		remote.SetSpace(ctx, "default", "policy.sync", "off"),
 		remote.Rename(ctx, root, "/a/b", "/a/c"),
 		remote.SetMode(ctx, root, "/a/c", 0o700),

@@ -30,6 +30,8 @@ type setNode struct {
 	Key, Value string
 }
 
+type removeNode struct{ ID hemera.NodeID }
+
 type setSpace struct{ Name, Key, Value string }
 
 type createToken struct{ Lifetime time.Duration }
@@ -55,6 +57,9 @@ func (d *door) serveCluster() {
 	})
 	change(d, "SetNode", func(ctx context.Context, c hemera.ClusterAdmin, r *setNode) error {
 		return c.SetNode(ctx, r.ID, r.Key, r.Value)
+	})
+	change(d, "RemoveNode", func(ctx context.Context, c hemera.ClusterAdmin, r *removeNode) error {
+		return c.RemoveNode(ctx, r.ID)
 	})
 	change(d, "SetSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *setSpace) error {
 		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
@@ -109,6 +114,11 @@ func (c *Client) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) e
 // SetNode implements hemera.ClusterAdmin.
 func (c *Client) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
 	return c.do(ctx, "SetNode", setNode{id, key, value})
+}
+
+// RemoveNode implements hemera.ClusterAdmin.
+func (c *Client) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	return c.do(ctx, "RemoveNode", removeNode{id})
 }
 
 // SetSpace implements hemera.ClusterAdmin.

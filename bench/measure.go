@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,7 @@ type Options struct {
 	Peers     bool           // beside the C++ server
 	EOS       bool           // beside what EOS does
 	Progress  io.Writer
+	Profiles  string // directory for a CPU profile of each row; empty for none
 
 	dir string // of the source files
 }
@@ -244,6 +246,10 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 		if err := step(r); err != nil {
 			return s, fmt.Errorf("prepare: %w", err)
 		}
+	}
+	if o.Profiles != "" && t.name == "hemera" {
+		finish := o.profile(t, w)
+		defer func() { err = errors.Join(err, finish()) }()
 	}
 	cpu, err := t.cpu()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -198,9 +197,4 @@ func cutReads(p []byte, sums []uint32, off int64, chunk int) []*readPiece {
 		p, off = p[n:], off+int64(n)
 	}
 	return pieces
-}
-
-// pageCount is the room ReadPages needs for sums.
-func pageCount(off int64, n int) int {
-	return int((off+int64(n)+hemera.PageSize-1)/hemera.PageSize - off/hemera.PageSize)
 }

@@ -104,8 +104,8 @@ func (x *copier) canThirdParty(ctx context.Context, e Endpoint) error {
 	if err != nil && !errors.Is(err, errs.Unsupported) {
 		return err
 	}
-	if n := 0; err == nil && len(values) > 0 {
-		if n, err = strconv.Atoi(values[0]); err == nil && n > 0 {
+	if err == nil && len(values) > 0 {
+		if n, err := strconv.Atoi(values[0]); err == nil && n > 0 {
 			return nil
 		}
 	}

@@ -16,7 +16,10 @@ import (
 type Options struct {
 	// ManagerAddr is the manager's xrd door, told to nodes.
 	ManagerAddr string
-	Log         *slog.Logger
+	// Space is the default space that a new cluster begins with; the zero Space has defaults. Its name
+	// is [DefaultSpace] whatever it says.
+	Space hemera.Space
+	Log   *slog.Logger
 	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
 	Now func() time.Time
 }
@@ -34,12 +37,16 @@ type Cluster struct {
 	mu       sync.Mutex // guards all below, and the order of changes in the store
 	nodes    map[hemera.NodeID]*node
 	disks    map[hemera.DiskID]*disk
+	byUUID   map[string]*disk
+	byNode   map[hemera.NodeID]map[hemera.DiskID]*disk
 	spaces   map[string]spaceRecord
 	attaches map[string]attachRecord // by key
 	keys     map[uint32]keyRecord
 	next     nextRecord
 	version  uint64
-	dirty    bool // reports came that no view shows yet
+	shown    time.Time      // when the view was made
+	dirty    bool           // reports came that no view shows yet
+	refused  []attachRecord // wishes that nodes could not fulfil, to be withdrawn
 }
 
 // node is what is durable of a node, and what it reported since this process started.
@@ -62,6 +69,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	c := &Cluster{
 		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr,
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
+		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
 		next: nextRecord{Node: 1, Disk: 1},
 	}
@@ -81,7 +89,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	defer c.mu.Unlock()
 	var ch change
 	if len(c.spaces) == 0 {
-		ch.put(defaultSpace(DefaultSpace))
+		ch.put(firstSpace(o.Space))
 	}
 	if len(c.keys) == 0 {
 		ch.put(c.newKey())
@@ -127,7 +135,20 @@ func (c *Cluster) Tick(ctx context.Context) error {
 	if c.dirty {
 		c.publish()
 	}
+	if err := c.withdraw(ctx); err != nil {
+		return err
+	}
 	return c.rotate(ctx)
+}
+
+// withdraw forgets wishes for disks that their nodes could not use: the admin has seen why.
+func (c *Cluster) withdraw(ctx context.Context) error {
+	var ch change
+	for _, a := range c.refused {
+		ch.delete(a)
+	}
+	c.refused = nil
+	return c.commit(ctx, &ch)
 }
 
 func (c *Cluster) endLease(n *node, now time.Time) {

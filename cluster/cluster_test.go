@@ -18,11 +18,16 @@ import (
 
 func open(t *testing.T, store kv.Store, now func() time.Time) *Cluster {
 	t.Helper()
+	return openWith(t, store, Options{ManagerAddr: "m:1094", Now: now})
+}
+
+func openWith(t *testing.T, store kv.Store, o Options) *Cluster {
+	t.Helper()
 	w, err := store.Acquire(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(t.Context(), store, w, Options{ManagerAddr: "m:1094", Now: now})
+	c, err := Open(t.Context(), store, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 	}
 	reply := hemera.HeartbeatReply{Keys: c.allKeys(), Headroom: c.headrooms(id), Attach: c.attachesOf(id)}
 	for _, r := range report.Disks {
-		known := c.diskByUUID(r.UUID)
+		known := c.byUUID[r.UUID]
 		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
 		switch {
 		case (known == nil || known.Removed) && (r.ID == 0 && known == nil || asked):
@@ -32,9 +32,14 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 		}
 	}
 	n.last, n.stats = c.now(), report.Stats
+	for _, u := range report.Stats.Unusable {
+		if a, asked := c.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
+			c.refused = append(c.refused, a)
+		}
+	}
 	c.dirty = true
 	if c.takeReports(id, report.Disks, "its node does not report it") {
-		c.publish()
+		c.publishSoon()
 	}
 	return reply, nil
 }

@@ -77,11 +77,11 @@ type record interface{ key() string }
 // change is a set of records to make durable together.
 type change struct {
 	puts    []record
-	deletes []string
+	deletes []record
 }
 
 func (ch *change) put(r record)    { ch.puts = append(ch.puts, r) }
-func (ch *change) delete(r record) { ch.deletes = append(ch.deletes, r.key()) }
+func (ch *change) delete(r record) { ch.deletes = append(ch.deletes, r) }
 
 // commit makes the change durable, then true in memory. On error memory is as before. c.mu is held.
 func (c *Cluster) commit(ctx context.Context, ch *change) error {
@@ -93,8 +93,8 @@ func (c *Cluster) commit(ctx context.Context, ch *change) error {
 		}
 		b.Put([]byte(Prefix+r.key()), text)
 	}
-	for _, k := range ch.deletes {
-		b.Delete([]byte(Prefix + k))
+	for _, r := range ch.deletes {
+		b.Delete([]byte(Prefix + r.key()))
 	}
 	if len(b.Ops) == 0 {
 		return nil
@@ -106,8 +106,8 @@ func (c *Cluster) commit(ctx context.Context, ch *change) error {
 	if err := ticket.Wait(ctx); err != nil {
 		return errs.Wrap(err, "cluster.commit", "")
 	}
-	for _, k := range ch.deletes {
-		c.forget(k)
+	for _, r := range ch.deletes {
+		c.forget(r)
 	}
 	for _, r := range ch.puts {
 		c.apply(r)
@@ -124,10 +124,18 @@ func (c *Cluster) apply(r record) {
 		}
 		c.nodes[r.ID].nodeRecord = r
 	case diskRecord:
-		if c.disks[r.ID] == nil {
-			c.disks[r.ID] = new(disk)
+		d := c.disks[r.ID]
+		if d == nil {
+			d = new(disk)
+			c.disks[r.ID] = d
 		}
-		c.disks[r.ID].diskRecord = r
+		delete(c.byNode[d.Node], d.ID)
+		d.diskRecord = r
+		c.byUUID[d.UUID] = d
+		if c.byNode[d.Node] == nil {
+			c.byNode[d.Node] = map[hemera.DiskID]*disk{}
+		}
+		c.byNode[d.Node][d.ID] = d
 	case spaceRecord:
 		c.spaces[r.Name] = r
 	case attachRecord:
@@ -139,22 +147,20 @@ func (c *Cluster) apply(r record) {
 	}
 }
 
-func (c *Cluster) forget(key string) {
-	delete(c.attaches, key)
-	for id, k := range c.keys {
-		if k.key() == key {
-			delete(c.keys, id)
-		}
-	}
-	for id, n := range c.nodes {
-		if n.key() == key {
-			delete(c.nodes, id)
-		}
-	}
-	for id, d := range c.disks {
-		if d.key() == key {
-			delete(c.disks, id)
-		}
+// forget takes one record out of memory.
+func (c *Cluster) forget(r record) {
+	switch r := r.(type) {
+	case nodeRecord:
+		delete(c.nodes, r.ID)
+		delete(c.byNode, r.ID)
+	case diskRecord:
+		delete(c.disks, r.ID)
+		delete(c.byUUID, r.UUID)
+		delete(c.byNode[r.Node], r.ID)
+	case attachRecord:
+		delete(c.attaches, r.key())
+	case keyRecord:
+		delete(c.keys, r.ID)
 	}
 }
 

@@ -36,7 +36,10 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	rec.Addr, rec.Zone, rec.Version = hello.Addr, hello.Zone, hello.Version
 	rec.Epoch++
 	ch.put(rec)
-	groups := c.groupCounts()
+	var groups map[string]map[string]int // not counted for disks that have one
+	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.byUUID[d.UUID] == nil }) {
+		groups = c.groupCounts()
+	}
 	for _, d := range hello.Disks {
 		c.adopt(&ch, &next, rec.ID, d, groups)
 	}
@@ -50,7 +53,7 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	n := c.nodes[rec.ID]
 	n.online, n.last = true, c.now()
 	c.takeReports(n.ID, hello.Disks, "its node does not report it")
-	c.publish()
+	c.publishSoon()
 	c.log.Info("node registered", "node", n.ID, "addr", n.Addr, "epoch", n.Epoch, "disks", len(hello.Disks))
 	return c.welcome(n), nil
 }
@@ -85,7 +88,7 @@ func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
 			WithRemedy("remove the node's own state, not its disks, and let it join again")
 	}
 	for _, d := range h.Disks {
-		if known := c.diskByUUID(d.UUID); known != nil && c.nodes[known.Node] != nil && !c.nodes[known.Node].online {
+		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.nodes[known.Node].online {
 			return c.nodes[known.Node].nodeRecord, nil
 		}
 	}
@@ -104,26 +107,17 @@ func (c *Cluster) succeed(ch *change, by nodeRecord) {
 			continue
 		}
 		left := false
-		for _, d := range c.disks {
+		for _, d := range c.byNode[n.ID] {
 			moved := slices.ContainsFunc(ch.puts, func(r record) bool {
 				now, ok := r.(diskRecord)
 				return ok && now.ID == d.ID && now.Node != n.ID
 			})
-			left = left || d.Node == n.ID && !moved
+			left = left || !moved
 		}
 		if !left {
 			ch.delete(n.nodeRecord)
 		}
 	}
-}
-
-func (c *Cluster) diskByUUID(uuid string) *disk {
-	for _, d := range c.disks {
-		if d.UUID == uuid {
-			return d
-		}
-	}
-	return nil
 }
 
 // adopt puts a reported disk into the change: a known one may have moved to this node or path, a new
@@ -134,7 +128,7 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	if asked {
 		ch.delete(wanted)
 	}
-	if known := c.diskByUUID(d.UUID); known != nil {
+	if known := c.byUUID[d.UUID]; known != nil {
 		rec := known.diskRecord
 		if rec.Removed && !asked {
 			return
@@ -172,10 +166,7 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 	for _, r := range reports {
 		named[r.UUID] = r
 	}
-	for _, d := range c.disks {
-		if d.Node != on {
-			continue
-		}
+	for _, d := range c.byNode[on] {
 		r, ok := named[d.UUID]
 		if !ok {
 			r = absent(d.diskRecord, why)
@@ -192,8 +183,8 @@ func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.allKeys(),
 		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID),
 	}
-	for _, d := range c.disks {
-		if d.Node == n.ID && !d.Removed && d.report.Health != hemera.HealthGone {
+	for _, d := range c.byNode[n.ID] {
+		if !d.Removed && d.report.Health != hemera.HealthGone {
 			w.DiskIDs[d.UUID] = d.ID
 		}
 	}
@@ -203,8 +194,8 @@ func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 // headrooms tells a node how much to keep free on each of its disks.
 func (c *Cluster) headrooms(on hemera.NodeID) map[hemera.DiskID]int64 {
 	m := map[hemera.DiskID]int64{}
-	for _, d := range c.disks {
-		if d.Node == on && !d.Removed {
+	for _, d := range c.byNode[on] {
+		if !d.Removed {
 			m[d.ID] = Headroom(c.spaces[d.Space].Headroom, d.report.Capacity)
 		}
 	}

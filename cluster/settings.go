@@ -41,6 +41,20 @@ func defaultSpace(name string) spaceRecord {
 	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String(), GroupSize: 24}
 }
 
+// firstSpace is the record of the space that a new cluster begins with.
+func firstSpace(s hemera.Space) spaceRecord {
+	rec := defaultSpace(DefaultSpace)
+	if s.Policy.Layout.Validate() != nil {
+		return rec
+	}
+	rec.Layout, rec.Checksum, rec.PiecesMin = s.Policy.Layout, s.Policy.Checksum.String(), s.Policy.PiecesMin
+	rec.NoSync, rec.Headroom = !s.Policy.Sync, s.Headroom
+	if s.GroupSize > 0 {
+		rec.GroupSize = s.GroupSize
+	}
+	return rec
+}
+
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
 func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string) error {
@@ -59,8 +73,8 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string
 	if _, ok := c.spaces[space]; !ok {
 		return noSuchSpace(op, space)
 	}
-	for _, d := range c.disks {
-		if d.Node == id && d.Path == p && !d.Removed {
+	for _, d := range c.byNode[id] {
+		if d.Path == p && !d.Removed {
 			return errs.New(errs.Exists, op, p, "the path is disk "+d.ID.String()+" already")
 		}
 	}
@@ -195,6 +209,32 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	}
 	var ch change
 	ch.put(rec)
+	return c.change(ctx, &ch)
+}
+
+// RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
+// join anew. NotEmpty while it has disks.
+func (c *Cluster) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	const op = "cluster.RemoveNode"
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.nodes[id]
+	if n == nil {
+		return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+	}
+	for _, d := range c.disks {
+		if d.Node == id && !d.Removed {
+			return errs.New(errs.NotEmpty, op, "node "+id.String(), "it has disk "+d.ID.String()).
+				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`")
+		}
+	}
+	var ch change
+	ch.delete(n.nodeRecord)
+	for _, a := range c.attaches {
+		if a.Node == id {
+			ch.delete(a)
+		}
+	}
 	return c.change(ctx, &ch)
 }
 

@@ -4,15 +4,36 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"hemera"
 )
 
+const (
+	// bigCluster is how many disks make a view costly (a microsecond each), and viewPause how often
+	// such a one is made at most for what nodes say.
+	bigCluster = 1000
+	viewPause  = 100 * time.Millisecond
+)
+
+// publishSoon makes a new view now, or has the next Tick do it when a big cluster's nodes say much at
+// once: a thousand nodes that register together are to cost a few views. c.mu is held.
+func (c *Cluster) publishSoon() {
+	if len(c.disks) > bigCluster && c.now().Sub(c.shown) < viewPause {
+		c.dirty = true
+		return
+	}
+	c.publish()
+}
+
 // publish makes a new view of the state and swaps it in. c.mu is held.
 func (c *Cluster) publish() {
-	c.dirty = false
+	c.dirty, c.shown = false, c.now()
 	c.version++
-	v := &hemera.View{Version: c.version}
+	v := &hemera.View{
+		Version: c.version,
+		Nodes:   make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
 		if n := c.nodes[id]; n.Epoch > 0 {
 			v.Nodes = append(v.Nodes, n.info())

@@ -42,6 +42,19 @@ func (l *Loaded) agree() error {
 	return errors.Join(wrong...)
 }
 
+// fit lets the default number of nodes, or of disks, follow the other one that was chosen.
+func (l *Loaded) fit() {
+	if l.Up.Disks >= l.Up.Nodes {
+		return
+	}
+	switch "default" {
+	case l.value("up.nodes").Source:
+		l.Up.Nodes = l.Up.Disks
+	case l.value("up.disks").Source:
+		l.Up.Disks = l.Up.Nodes
+	}
+}
+
 func plausibleHost(s string) bool {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		return host != "" && port != ""

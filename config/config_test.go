@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Port != 1094 || l.Listen != "127.0.0.1" || !l.Space.Sync || l.Space.Replicas != 2 || l.Space.Headroom != 1<<30 ||
+	if l.Port != 1094 || l.Listen != "127.0.0.1" || !l.Space.Sync || l.Space.Replicas != 2 || l.Space.Headroom != 0 ||
 		l.Repair.Grace != 5*time.Minute || l.Log.Level != slog.LevelInfo || len(l.Auth.TrustedNetworks) != 0 {
 		t.Errorf("%+v", l.Config)
 	}
@@ -309,17 +309,35 @@ func TestSpacePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := l.Space.Policy("default")
-	if err != nil || p != (hemera.Policy{Space: "default", Layout: hemera.Replica(2), Checksum: hemera.Adler32, PiecesMin: 1, Sync: true}) {
-		t.Errorf("%+v, %v", p, err)
+	s, err := l.Space.Define("default")
+	policy := hemera.Policy{Space: "default", Layout: hemera.Replica(2), Checksum: hemera.Adler32, Sync: true}
+	if err != nil || s != (hemera.Space{Name: "default", Policy: policy, GroupSize: 24}) {
+		t.Errorf("%+v, %v", s, err)
 	}
 	for _, layout := range []string{"plain", "replica"} {
 		m, err := Load(sources(t, "", nil, "--space-layout", layout))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := m.Space.Policy("x"); err != nil || p.Layout.Kind.String() != layout {
-			t.Errorf("%s became %+v, %v", layout, p, err)
+		if s, err := m.Space.Define("x"); err != nil || s.Policy.Layout.Kind.String() != layout {
+			t.Errorf("%s became %+v, %v", layout, s, err)
 		}
+	}
+}
+
+func TestNodesAndDisksFitWhenOneIsChosen(t *testing.T) {
+	for _, c := range []struct {
+		args         []string
+		nodes, disks int
+	}{
+		{nil, 6, 6}, {[]string{"--disks", "2"}, 2, 2}, {[]string{"--nodes", "9"}, 9, 9}, {[]string{"--nodes", "2"}, 2, 6}, {[]string{"--disks", "12"}, 6, 12},
+	} {
+		l, err := Load(sources(t, "", nil, c.args...))
+		if err != nil || l.Up.Nodes != c.nodes || l.Up.Disks != c.disks {
+			t.Errorf("%v: %d nodes, %d disks, %v", c.args, l.Up.Nodes, l.Up.Disks, err)
+		}
+	}
+	if _, err := Load(sources(t, "", nil, "--nodes", "3", "--disks", "2")); err == nil {
+		t.Error("three nodes got two disks")
 	}
 }

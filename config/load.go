@@ -74,6 +74,7 @@ func Load(from Sources) (*Loaded, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
+	l.fit()
 	for i, v := range l.values {
 		l.values[i].Value = v.setting.text(&l.Config)
 		if v.setting.secret && l.values[i].Value != "" {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"hemera"
 	"hemera/admin"
 	"hemera/auth"
 	"hemera/errs"
@@ -37,9 +38,13 @@ type ManagerOptions struct {
 	// HTTPListen is one more address that answers HTTP only, or empty.
 	HTTPListen string
 	Settings   func() []admin.Setting
-	Role       string // for `hemera version` and the like: manager, up
-	Version    string
-	Log        *slog.Logger
+	// Space is the default space that a new cluster begins with; the zero Space has defaults.
+	Space hemera.Space
+	// TokenLifetime is how long a join token works when its creator does not say.
+	TokenLifetime time.Duration
+	Role          string // for `hemera version` and the like: manager, up
+	Version       string
+	Log           *slog.Logger
 }
 
 // Manager is a manager process.
@@ -55,11 +60,11 @@ type Manager struct {
 }
 
 // OpenManager opens the state and the port; nobody is answered before Run.
-func OpenManager(ctx context.Context, o ManagerOptions) (m *Manager, err error) {
+func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
 	}
-	m = &Manager{options: o}
+	m := &Manager{options: o}
 	defer func() {
 		if err != nil {
 			m.close()
@@ -86,7 +91,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (m *Manager, err error) 
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
-		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Log: o.Log,
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -115,7 +120,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users))
@@ -172,10 +177,14 @@ func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
 type tokens struct {
 	authority *auth.Authority
 	addr      string
+	lifetime  time.Duration
 }
 
 // CreateToken implements hemera.TokenAdmin.
 func (t tokens) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
+	if lifetime == 0 {
+		lifetime = t.lifetime
+	}
 	return t.authority.CreateToken(ctx, auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: lifetime})
 }
 

@@ -19,7 +19,6 @@ import (
 	"hemera/link"
 	"hemera/node"
 	"hemera/rpc"
-	"hemera/vfs"
 	"hemera/xrd"
 )
 
@@ -34,9 +33,15 @@ type NodeOptions struct {
 	Join string
 	// Control is the manager when it is in the same process; then nothing is joined.
 	Control hemera.Control
+	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
+	Memory  *Memory
 	Version string
 	Log     *slog.Logger
 }
+
+// clockSkew is how much later than the manager's a node's clock may be before it refuses capabilities
+// that are still good.
+const clockSkew = 5 * time.Minute
 
 // Node is a storage node process.
 type Node struct {
@@ -52,11 +57,14 @@ type Node struct {
 }
 
 // OpenNode joins the cluster if needed, and opens disks and port.
-func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
+func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenNode", o.Dir)
 	}
-	n = &Node{options: o}
+	if o.Memory == nil {
+		o.Memory = NewMemory()
+	}
+	n := &Node{options: o}
 	defer func() {
 		if err != nil {
 			n.close()
@@ -68,6 +76,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	n.port = &port{listener: listener, log: o.Log}
 	n.Addr = advertised(o.Advertise, listener)
+	o.Log = o.Log.With("at", n.Addr)
+	n.options.Log, n.port.log = o.Log, o.Log
 	control, id := o.Control, hemera.NodeID(0)
 	if control == nil {
 		if err := n.join(ctx); err != nil {
@@ -80,9 +90,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
-		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now()) },
+		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
-		OpenDisk: func(path string, fresh bool) (disk.Store, error) { return openDisk(path, fresh, o.Log) },
+		OpenDisk: func(path string, fresh bool) (disk.Store, error) { return o.Memory.openDisk(path, fresh, o.Log) },
 	})
 	if err != nil {
 		return nil, err
@@ -121,20 +131,6 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 	}
 	defer manager.Close()
 	return auth.Enrol(ctx, o.Dir, token, manager)
-}
-
-// openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
-func openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {
-	fsys := vfs.OS{}
-	if _, err := disk.ReadLabel(fsys, path); fresh && errors.Is(err, errs.NotFound) {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, errs.Wrap(err, "daemon.openDisk", path)
-		}
-		if _, err := disk.Format(fsys, path); err != nil {
-			return nil, err
-		}
-	}
-	return disk.Open(fsys, path, disk.Options{Log: log})
 }
 
 // Run serves until the context ends, then closes everything.

@@ -28,10 +28,10 @@ type Up struct {
 }
 
 // OpenUp opens the manager and the nodes below its directory.
-func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
+func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, "manager")
-	u = &Up{}
+	u := &Up{}
 	defer func() {
 		if err != nil {
 			u.close()
@@ -44,16 +44,18 @@ func OpenUp(ctx context.Context, o UpOptions) (u *Up, err error) {
 	if err != nil {
 		return nil, err
 	}
+	memory := NewMemory()
 	for i := 1; i <= o.Nodes; i++ {
 		port := 0
 		if first != 0 {
 			port = first + i
 		}
+		name := fmt.Sprintf("node%d", i)
 		n, err := OpenNode(ctx, NodeOptions{
-			Dir: filepath.Join(dir, fmt.Sprintf("node%d", i)), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
+			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks:   dealt(dir, i, o.Nodes, o.Disks),
-			Version: o.Manager.Version, Log: o.Manager.Log.With("node", i),
+			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory,
+			Version: o.Manager.Version, Log: o.Manager.Log.With("server", name),
 		})
 		if err != nil {
 			return nil, err
@@ -84,11 +86,9 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 		defer stopNodes()
 		return u.Manager.Run(managerCtx)
 	})
-	for _, n := range u.Nodes {
-		nodes.Go(func() error { return n.Run(nodesCtx) })
-	}
-	if ready != nil {
-		nodes.Go(func() error { u.wait(nodesCtx, ready); return nil })
+	u.start(nodesCtx, nodes)
+	if ready != nil && nodesCtx.Err() == nil {
+		ready()
 	}
 	err := nodes.Wait()
 	stopManager()
@@ -98,15 +98,15 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
-func (u *Up) wait(ctx context.Context, ready func()) {
+// start runs the nodes, each when the one before has joined: in a new cluster ids follow the order.
+func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
 	for _, n := range u.Nodes {
+		nodes.Go(func() error { return n.Run(ctx) })
 		select {
 		case <-n.Joined():
 		case <-ctx.Done():
-			return
 		}
 	}
-	ready()
 }
 
 func (u *Up) close() {

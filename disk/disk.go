@@ -120,6 +120,9 @@ func (d *Disk) SetHeadroom(n int64) {
 	d.look()
 }
 
+// SetVerified changes how much verified data may stay mapped, in bytes.
+func (d *Disk) SetVerified(bytes int64) { d.windows.resize(bytes) }
+
 // Create begins a pending piece. Besides what [Store] says it fails with ReadOnly, NoSpace or
 // Unavailable while the disk's health forbids writing. A Writer that is still open for the same
 // piece fails with Conflict from now on.

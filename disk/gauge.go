@@ -115,7 +115,10 @@ func (d *Disk) look() {
 	g := &d.gauge
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	was, _ := g.health.verdict(g.headroom, g.looked)
+	was := hemera.HealthOK
+	if !g.looked.IsZero() {
+		was, _ = g.health.verdict(g.headroom, g.looked)
+	}
 	g.looked = now
 	g.health = g.health.look(o, now)
 	if is, why := g.health.verdict(g.headroom, now); is != was {

@@ -48,7 +48,7 @@ func kernelAhead(fsys vfs.FS, name string) int64 {
 	if !ok {
 		return 0
 	}
-	device := fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
+	device := fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
 	for _, queue := range []string{"/queue", "/../queue"} { // of a disk, of a partition
 		text, err := os.ReadFile(device + queue + "/read_ahead_kb")
 		if err != nil {

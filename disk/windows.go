@@ -66,9 +66,12 @@ type pieceWindows struct {
 	file  *os.File // nil: not a file of the operating system
 
 	mu      sync.Mutex
-	windows map[int64]*window
-	asked   [256]uint32 // bytes asked of windows that are not mapped, by index modulo
+	windows map[int64]*window // nil until the first is asked for, as asked
+	asked   []uint32          // bytes asked of windows that are not mapped, by index modulo
 }
+
+// askedSlots bounds what is remembered of windows that are not mapped.
+const askedSlots = 256
 
 func (c *windowCache) init(bytes int64) {
 	if c.max = int(bytes / windowSize); c.max <= 0 {
@@ -118,7 +121,7 @@ func mapped(pagemap *os.File, b, bits []byte) bool {
 func (w *pieceWindows) init(p *piece) {
 	w.piece = p
 	if b, ok := p.file.(vfs.Backed); ok && p.disk.windows.pagemap != nil {
-		w.file, w.windows = b.OSFile(), map[int64]*window{}
+		w.file = b.OSFile()
 	}
 }
 
@@ -169,6 +172,9 @@ func (w *pieceWindows) window(index, n int64, eager bool) *window {
 	v := w.windows[index]
 	if v != nil {
 		return v
+	}
+	if w.windows == nil {
+		w.windows, w.asked = map[int64]*window{}, make([]uint32, min(pages(w.piece.stat.Size)/windowPages+1, askedSlots))
 	}
 	asked := &w.asked[index%int64(len(w.asked))]
 	if *asked += uint32(n); !eager && *asked < windowWorth {
@@ -241,26 +247,44 @@ type entry struct {
 	w     *window
 }
 
-// add keeps a window; if there are too many, the longest unused that nobody is at goes. It is
-// called with v.mu held.
+// add keeps a window; if there are too many, the longest unused that nobody is at go. It is called
+// with v.mu held.
 func (c *windowCache) add(owner *pieceWindows, v *window) {
 	c.mu.Lock()
 	v.elem = c.used.PushBack(entry{owner, v})
+	c.mu.Unlock()
+	for c.evict(v) {
+	}
+}
+
+// resize changes how much may stay mapped.
+func (c *windowCache) resize(bytes int64) {
+	c.mu.Lock()
+	c.max = int(bytes / windowSize)
+	c.mu.Unlock()
+	for c.evict(nil) {
+	}
+}
+
+// evict unmaps one window, not the one to keep, if there are too many.
+func (c *windowCache) evict(keep *window) bool {
+	c.mu.Lock()
 	var out *list.Element
 	if c.used.Len() > c.max {
 		for out = c.used.Front(); out != nil; out = out.Next() {
-			if e := out.Value.(entry); e.w != v && e.w.mu.TryLock() {
+			if e := out.Value.(entry); e.w != keep && e.w.mu.TryLock() {
 				break
 			}
 		}
 	}
 	c.mu.Unlock()
 	if out == nil {
-		return
+		return false
 	}
 	e := out.Value.(entry)
 	c.unmap(e.w)
 	e.w.mu.Unlock()
+	return true
 }
 
 // drop unmaps the windows that overlap the range.

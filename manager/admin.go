@@ -33,12 +33,18 @@ func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) 
 		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
 			WithRemedy("empty it with `hemera fs set " + id.String() + " configstatus drain`, or give it up with --force")
 	}
-	return m.cluster.RemoveDisk(ctx, id, pieces > 0)
+	defer m.engine.Wake()
+	return m.cluster.RemoveDisk(ctx, id, true) // a write that is under way may still be recorded there
 }
 
 // SetNode implements hemera.ClusterAdmin.
 func (m *Manager) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
 	return m.cluster.SetNode(ctx, id, key, value)
+}
+
+// RemoveNode implements hemera.ClusterAdmin.
+func (m *Manager) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	return m.cluster.RemoveNode(ctx, id)
 }
 
 // SetSpace implements hemera.ClusterAdmin.

@@ -270,8 +270,32 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 		for i := range 10 {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
+		time.Sleep(2 * hemera.UnsealedLifetime)
 		if left := r.m.cluster.Removed(); len(left) != 0 {
 			t.Errorf("%v not forgotten", left)
+		}
+	})
+}
+
+// TestWriteUnderWayToARemovedDisk: a commit that names the disk comes after its removal, whether it
+// held anything then or not.
+func TestWriteUnderWayToARemovedDisk(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		g := r.mustOpen("/f", hemera.AccessCreate)
+		gone := g.Cap.Targets[0].Disk
+		if err := r.m.RemoveDisk(t.Context(), gone, false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 10)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		r.whole("/f", 2)
+		for _, p := range r.entry("/f").Pieces {
+			if p.Disk == gone {
+				t.Errorf("a piece is still on disk %d, which was removed", gone)
+			}
 		}
 	})
 }

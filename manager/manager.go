@@ -34,6 +34,8 @@ type Options struct {
 	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
+	// Space is the default space that a new cluster begins with; the zero Space has defaults.
+	Space hemera.Space
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -74,7 +76,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{ManagerAddr: o.Addr, Log: o.Log, Now: o.Now})
+	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{ManagerAddr: o.Addr, Space: o.Space, Log: o.Log, Now: o.Now})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}

@@ -45,8 +45,8 @@ func (n *Namespace) SetOwner(ctx context.Context, who hemera.Identity, path stri
 
 // SetTimes implements hemera.Attributes.
 func (n *Namespace) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
-	if y := mtime.Year(); y < 1700 || y > 2200 {
-		return refuse(errs.Invalid, "SetTimes", path, "the year %d is outside of 1700 to 2200", y)
+	if err := checkTime("SetTimes", path, mtime); err != nil {
+		return err
 	}
 	mtime = mtime.UTC().Round(0)
 	return n.change(ctx, who, path, "SetTimes", func(t *tx, f found, e *hemera.Entry) error {
@@ -60,6 +60,14 @@ func (n *Namespace) SetTimes(ctx context.Context, who hemera.Identity, path stri
 		}
 		return permit("SetTimes", path, who, f.entry, access.ChangeAttributes)
 	})
+}
+
+// checkTime refuses what does not fit the record's nanoseconds.
+func checkTime(op, path string, at time.Time) error {
+	if y := at.Year(); y < 1700 || y > 2200 {
+		return refuse(errs.Invalid, op, path, "the year %d is outside of 1700 to 2200", y)
+	}
+	return nil
 }
 
 // SetXattr implements hemera.Attributes.

@@ -56,10 +56,28 @@ func checkCommit(c Commit) error {
 		}
 		seen[p.Index] = true
 	}
+	if err := checkSums(subject, c); err != nil {
+		return err
+	}
 	if err := checkMode("Commit", subject, c.Mode); err != nil {
 		return err
 	}
+	if err := checkTime("Commit", subject, c.Mtime); err != nil && !c.Mtime.IsZero() {
+		return err
+	}
 	return checkName("Commit", subject, c.Name)
+}
+
+// checkSums refuses what could be stored and not be read again.
+func checkSums(subject string, c Commit) error {
+	seen := make(map[hemera.ChecksumKind]bool)
+	for _, sum := range c.Sums {
+		if !sum.Kind.Valid() || seen[sum.Kind] {
+			return refuse(errs.Invalid, "Commit", subject, "checksum kind %d is not known, or there twice", sum.Kind)
+		}
+		seen[sum.Kind] = true
+	}
+	return nil
 }
 
 // notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
@@ -109,6 +127,13 @@ func (t *tx) commitContent(now *hemera.Entry, c Commit) (hemera.Entry, error) {
 func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return hemera.Entry{}, conflict(c, "the file was removed meanwhile")
+	}
+	gone, err := t.wasRemoved(c.ID)
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if gone {
+		return hemera.Entry{}, conflict(c, "the file was committed and removed since")
 	}
 	parent, err := t.byID(c.Parent)
 	if err != nil {

@@ -2,6 +2,8 @@ package namespace
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 
 	"hemera/errs"
 	"hemera/kv"
@@ -21,30 +23,47 @@ const (
 	// groupMax is how many changes share a batch. A reader that has to take its turn among the
 	// changes waits for one group at most.
 	groupMax = 32
-	// groupOps and groupBytes leave room for the variables of the event log.
+	// groupOps and groupBytes leave room for the variables of the event log and for the last change's
+	// events: two at most, each with two paths.
 	groupOps   = kv.BatchOps - 8
-	groupBytes = kv.BatchBytes - 4<<10
+	groupBytes = kv.BatchBytes - 32<<10
 )
 
 // lead serves the queue until it is empty. Changes that wait at the same time become one batch, in
 // which a directory's totals, however many changes they have, are written once.
 func (n *Namespace) lead() {
-	for {
-		n.queueMu.Lock()
-		count := min(len(n.queue), groupMax)
-		requests := n.queue[:count:count]
-		n.queue = n.queue[count:]
-		if count == 0 {
-			n.queue, n.leading = nil, false
-		}
-		n.queueMu.Unlock()
-		if count == 0 {
-			return
-		}
-		n.serve(requests)
-		for _, r := range requests {
-			close(r.done)
-		}
+	for n.leadOnce() {
+	}
+}
+
+// leadOnce serves what is at the head of the queue and reports whether the caller leads still.
+// Whoever found nobody leading does this in a goroutine of its own: most often it is alone.
+func (n *Namespace) leadOnce() bool {
+	defer dieOfPanic()
+	n.queueMu.Lock()
+	count := min(len(n.queue), groupMax)
+	requests := n.queue[:count:count]
+	n.queue = n.queue[count:]
+	n.queueMu.Unlock()
+	n.serve(requests)
+	for _, r := range requests {
+		close(r.done)
+	}
+	n.queueMu.Lock()
+	defer n.queueMu.Unlock()
+	if len(n.queue) == 0 {
+		n.queue, n.leading = nil, false
+	}
+	return n.leading
+}
+
+// dieOfPanic ends the process when a change panicked: it may be half done, so nobody further up, who
+// means to save what is not concerned, may recover from it.
+func dieOfPanic() {
+	if p := recover(); p != nil {
+		text := fmt.Sprintf("change of the namespace: %v\n%s", p, debug.Stack())
+		go panic(text)
+		select {}
 	}
 }
 
@@ -122,8 +141,15 @@ func (n *Namespace) flush(g *group) {
 		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next))
 	}
 	g.all.n = n
+	batch := g.all.batch()
+	if err := kv.Check(batch); err != nil { // a defect, and no reason to stop for good
+		for _, r := range g.waiting {
+			r.err = errs.Wrap(err, "namespace", "")
+		}
+		return
+	}
 	g.all.begin()
-	ticket, err := n.writer.Enqueue(g.all.batch())
+	ticket, err := n.writer.Enqueue(batch)
 	if err != nil {
 		err = n.fail(err)
 		for _, r := range g.waiting {

@@ -123,8 +123,9 @@ func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera
 	})
 }
 
-// moved is the file's pieces without drop and with add. Conflict when a piece to drop is not there;
-// Invalid when the result is no set of pieces of the layout.
+// moved is the file's pieces without drop and with add. Conflict when a piece to drop is not there,
+// when one to add is, or when too few would be left to read the file: whoever decided on both of two
+// pieces at once saw each beside the other.
 func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.Piece, error) {
 	out := slices.Clone(e.Pieces)
 	for _, p := range drop {
@@ -139,6 +140,9 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 			return nil, refuse(errs.Conflict, "MovePieces", subject, "piece %d is there already, or not of layout %s", p.Index, e.Layout)
 		}
 		out = append(out, p)
+	}
+	if needed := min(len(e.Pieces), max(1, int(e.Layout.Data))); len(out) < needed {
+		return nil, refuse(errs.Conflict, "MovePieces", subject, "%d pieces would be left, the file needs %d", len(out), needed)
 	}
 	slices.SortFunc(out, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 	return out, nil
@@ -239,6 +243,14 @@ func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, 
 
 // Unlinked implements Holdings.
 func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	var count int64
+	if _, err := n.look(ctx, func(t *tx) error { // nearly always there is nothing, and the cache says so
+		u, err := t.usage(disk)
+		count = u.Unlinked
+		return err
+	}); err != nil || count == 0 {
+		return nil, err
+	}
 	var out []hemera.PieceID
 	lo := diskKey(tabUnlinked, disk)
 	err := n.store.Scan(ctx, lo, after(lo), func(k, _ []byte) bool {

@@ -61,6 +61,8 @@ type Namespace struct {
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64
 	unlinked               atomic.Int64
+	// removedFrom is where the records of removed files begin that may be old.
+	removedFrom hemera.FileID
 }
 
 // sent is the newest enqueued batch.

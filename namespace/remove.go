@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 
 	"hemera"
 	"hemera/access"
@@ -46,7 +47,7 @@ func (t *tx) unlink(op, path string, f found) error {
 			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
 		}
 		t.remove(idKey(tabState, e.ID))
-	} else if err := t.dropPieces(e, e.Pieces); err != nil {
+	} else if err := errors.Join(t.dropPieces(e, e.Pieces), t.bury(e)); err != nil {
 		return err
 	}
 	if short(e) {

@@ -92,8 +92,8 @@ func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, i
 }
 
 func damaged(k []byte, err error) error {
-	return errs.As(err, errs.Corrupt, "namespace.Read", string(k)).(*errs.Error).
-		WithRemedy("restore the manager's store from its latest backup, or run this version's successor if it was newer")
+	return &errs.Error{Kind: errs.Corrupt, Op: "namespace.Read", Subject: string(k), Cause: err,
+		Remedy: "restore the manager's store from its latest backup, or run this version's successor if it was newer"}
 }
 
 func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
@@ -212,8 +212,14 @@ func (t *tx) listed(dir hemera.FileID) error {
 	return err
 }
 
+// whoMax bounds a name in the event log.
+const whoMax = 256
+
 // event records what was done; its number and time are given when the operation succeeds.
-func (t *tx) event(e hemera.Event) { t.events = append(t.events, e) }
+func (t *tx) event(e hemera.Event) {
+	e.Who = e.Who[:min(len(e.Who), whoMax)]
+	t.events = append(t.events, e)
+}
 
 // batch is all the changes, as the store takes them.
 func (t *tx) batch() *kv.Batch {

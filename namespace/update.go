@@ -78,11 +78,12 @@ func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket,
 	r := &request{ctx: ctx, fn: fn, done: make(chan struct{})}
 	n.queueMu.Lock()
 	n.queue = append(n.queue, r)
-	if !n.leading {
-		n.leading = true
-		go n.lead()
-	}
+	lead := !n.leading
+	n.leading = true
 	n.queueMu.Unlock()
+	if lead && n.leadOnce() {
+		go n.lead() // others came meanwhile, and this caller has its answer
+	}
 	<-r.done
 	return r.ticket, r.touched, r.err
 }
@@ -118,8 +119,8 @@ func (n *Namespace) fail(cause error) error {
 	if errors.Is(cause, errs.Fenced) {
 		kind = errs.Fenced
 	}
-	e := errs.As(cause, kind, "namespace", "").(*errs.Error).
-		WithRemedy("restart the manager; it opens the store again and finds out what was written")
+	e := &errs.Error{Kind: kind, Op: "namespace", Cause: cause,
+		Remedy: "restart the manager; it opens the store again and finds out what was written"}
 	if n.failure.CompareAndSwap(nil, e) {
 		n.log.Error("namespace stopped: the store failed", "cause", cause)
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 
 	"hemera"
@@ -33,7 +34,7 @@ func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log 
 func (d *disks) load(configured []hemera.AttachDisk) error {
 	d.mu.Lock()
 	for _, c := range configured {
-		d.know(c)
+		d.know(c, false)
 	}
 	d.mu.Unlock()
 	d.retry()
@@ -42,13 +43,13 @@ func (d *disks) load(configured []hemera.AttachDisk) error {
 	return d.file.save()
 }
 
-func (d *disks) know(a hemera.AttachDisk) {
+func (d *disks) know(a hemera.AttachDisk, wished bool) {
 	for _, k := range d.file.Disks {
 		if k.Path == a.Path {
 			return
 		}
 	}
-	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space})
+	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space, wished: wished})
 }
 
 // retry opens known disks that are not there, and reports whether any came.
@@ -150,6 +151,29 @@ func (d *disks) report() []hemera.NodeDisk {
 	return list
 }
 
+// unusable lists the paths that could never be opened.
+func (d *disks) unusable() (list []hemera.UnusableDisk) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, k := range d.file.Disks {
+		if k.UUID == "" {
+			list = append(list, hemera.UnusableDisk{Path: k.Path, Why: d.why[k.Path]})
+		}
+	}
+	return list
+}
+
+// forget drops paths that could never be opened and are not wished for any more.
+func (d *disks) forget(wishes []hemera.AttachDisk) {
+	d.file.Disks = slices.DeleteFunc(d.file.Disks, func(k knownDisk) bool {
+		gone := k.UUID == "" && k.wished && !slices.ContainsFunc(wishes, func(a hemera.AttachDisk) bool { return a.Path == k.Path })
+		if gone {
+			delete(d.why, k.Path)
+		}
+		return gone
+	})
+}
+
 // named takes the ids that the manager gave to disks, by UUID, and the node its own.
 func (d *disks) named(node hemera.NodeID, ids map[string]hemera.DiskID) error {
 	d.mu.Lock()
@@ -199,8 +223,9 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 			break
 		}
 	}
+	d.forget(add)
 	for _, a := range add {
-		d.know(a)
+		d.know(a, true)
 	}
 	d.mu.Unlock()
 	if len(add) > 0 {

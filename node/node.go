@@ -110,6 +110,9 @@ func (n *Node) ManagerAddr() string {
 
 // Open opens what the token permits.
 func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return nil, err
+	}
 	c, err := n.o.Verify(token)
 	if err != nil {
 		return nil, errs.As(err, errs.Denied, "node.Open", "")
@@ -121,6 +124,25 @@ func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 		return nil, errs.New(errs.Denied, "node.Open", c.Path, "another node is the head of this write")
 	}
 	return n.pending.Open(ctx, c, token, o)
+}
+
+// awaitJoin waits for the first lease, which brings the keys: a client may come back to a node that was
+// just restarted before the manager has answered it.
+func (n *Node) awaitJoin(ctx context.Context) error {
+	select {
+	case <-n.joined:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinPatience)
+	defer cancel()
+	select {
+	case <-n.joined:
+		return nil
+	case <-ctx.Done():
+		return errs.New(errs.Unavailable, "node.Open", n.o.Addr, "the node has not reached the manager since it started").
+			WithRemedy("try again; `hemera node ls` shows when it is online")
+	}
 }
 
 // Status is what a node says of itself where it runs.
@@ -137,9 +159,11 @@ type Status struct {
 
 // Status describes the node now.
 func (n *Node) Status() Status {
+	stats := n.meter.last(n.started)
+	stats.Unusable = n.disks.unusable()
 	return Status{
 		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.o.Addr, Manager: n.ManagerAddr(),
-		Disks: n.disks.report(), Stats: n.meter.last(n.started), Pending: n.pending.Len(), Orders: n.orders.Load(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
 	}
 }
 

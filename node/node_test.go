@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,8 +121,8 @@ func (c *control) seen() (hellos, reports int) {
 	return len(c.hellos), len(c.reports)
 }
 
-func openDisk(path string) (disk.Store, error) {
-	if _, err := disk.ReadLabel(vfs.OS{}, path); errors.Is(err, errs.NotFound) || errors.Is(err, fs.ErrNotExist) {
+func openDisk(path string, fresh bool) (disk.Store, error) {
+	if _, err := disk.ReadLabel(vfs.OS{}, path); fresh && errors.Is(err, errs.NotFound) {
 		if _, err := disk.Format(vfs.OS{}, path); err != nil {
 			return nil, err
 		}
@@ -225,8 +224,8 @@ func TestDisksComeAndGo(t *testing.T) {
 		n, stop := running(t, o)
 		<-n.Joined()
 		time.Sleep(time.Second)
-		if d := n.Status().Disks; len(d) != 2 || d[1].Health != hemera.HealthGone || d[1].Why == "" {
-			t.Errorf("disks %+v", d)
+		if s := n.Status(); len(s.Disks) != 1 || len(s.Stats.Unusable) != 1 || s.Stats.Unusable[0].Path != late || s.Stats.Unusable[0].Why == "" {
+			t.Errorf("disks %+v, unusable %+v", s.Disks, s.Stats.Unusable)
 		}
 		if err := os.Mkdir(late, 0o700); err != nil {
 			t.Fatal(err)

@@ -147,6 +147,7 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	var err error
 	switch o.Kind {
 	case hemera.OrderCopy:
+		n.pending.Take(o.Piece, o.Disk)
 		res.Bytes, err = n.copyPiece(ctx, store, o)
 	case hemera.OrderRemove:
 		err = store.Remove(o.Piece)
@@ -166,6 +167,7 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	case hemera.OrderRepair:
 		var job transfer.Job
 		if job, err = n.job(store, o); err == nil {
+			n.pending.Take(o.Piece, o.Disk)
 			var pages int64
 			pages, err = n.host.Repair(ctx, job)
 			res.Bytes = pages * hemera.PageSize

@@ -17,6 +17,8 @@ const (
 	// that waits for orders.
 	callTimeout     = 10 * time.Second
 	exchangeTimeout = time.Minute
+	// joinPatience is how long an open waits for a node that has not joined yet.
+	joinPatience = 10 * time.Second
 	// stopTimeout bounds what a node that stops still tells the manager and its peers.
 	stopTimeout = 5 * time.Second
 	// rejoinMin and rejoinMax bound the pause between attempts to register.
@@ -111,6 +113,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	lastRetry := time.Now()
 	for {
 		report := hemera.NodeReport{Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hemera"
 	"hemera/errs"
@@ -23,6 +24,8 @@ type knownDisk struct {
 	Space string        `json:"space,omitempty"`
 	UUID  string        `json:"uuid,omitempty"`
 	ID    hemera.DiskID `json:"id,omitempty"`
+	// wished: only an admin's wish names it, which may be withdrawn while it was never opened.
+	wished bool
 }
 
 // stateFile is node.json and its content as last saved.
@@ -51,9 +54,11 @@ func openState(dir string) (*stateFile, error) {
 	return s, nil
 }
 
-// save makes the state durable: written aside, synced, renamed over.
+// save makes the state durable: written aside, synced, renamed over. A path that was never opened as a
+// disk is not worth remembering: it may be a slip of the pen.
 func (s *stateFile) save() error {
-	text, err := json.MarshalIndent(s.state, "", "  ")
+	kept := state{ID: s.ID, Disks: slices.DeleteFunc(slices.Clone(s.Disks), func(k knownDisk) bool { return k.UUID == "" })}
+	text, err := json.MarshalIndent(kept, "", "  ")
 	if err != nil {
 		return errs.Wrap(err, "node.Save", s.path)
 	}

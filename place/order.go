@@ -22,7 +22,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 	zone, zoned := clientZone(v, client)
 	var options []option
 	for _, p := range pieces {
-		d, ok := disk(v, p.Disk)
+		d, ok := v.Disk(p.Disk)
 		if !ok || !d.Readable() || slices.Contains(tried, d.Node) {
 			continue
 		}
@@ -32,7 +32,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 		}
 		options = append(options, option{
 			target: hemera.Target{Index: p.Index, Disk: d.ID, Node: d.Node, Addr: n.Addr},
-			far:    distance(n, d, client, zone, zoned),
+			far:    distance(n.Addr, &d, client, zone, zoned),
 			sick:   d.Health == hemera.HealthFailing,
 			score:  rank(seed, d.ID, readWeight(d)),
 		})
@@ -52,7 +52,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) string {
 	var out []string
 	for _, p := range pieces {
-		d, ok := disk(v, p.Disk)
+		d, ok := v.Disk(p.Disk)
 		why := ""
 		switch {
 		case !ok:
@@ -92,9 +92,9 @@ func truth(a, b bool) int {
 }
 
 // distance is 0 on the client's host, 1 in its zone, 2 elsewhere.
-func distance(n hemera.NodeInfo, d hemera.Disk, client, zone string, zoned bool) int {
+func distance(addr string, d *hemera.Disk, client, zone string, zoned bool) int {
 	switch {
-	case sameHost(n.Addr, client):
+	case sameHost(addr, client):
 		return 0
 	case zoned && d.Zone == zone:
 		return 1
@@ -107,16 +107,17 @@ func clientZone(v *hemera.View, client string) (string, bool) {
 	if client == "" {
 		return "", false
 	}
-	for _, n := range v.Nodes {
-		if sameHost(n.Addr, client) {
-			return n.Zone, true
+	for i := range v.Nodes {
+		if sameHost(v.Nodes[i].Addr, client) {
+			return v.Nodes[i].Zone, true
 		}
 	}
 	return "", false
 }
 
+// sameHost compares lengths first: it is asked about every node of the cluster.
 func sameHost(addr, client string) bool {
-	if client == "" {
+	if client == "" || len(addr) <= len(client) || addr[len(client)] != ':' && addr[0] != '[' {
 		return false
 	}
 	host, _, err := net.SplitHostPort(addr)
@@ -128,18 +129,9 @@ func closest(v *hemera.View, picked []candidate, client string) int {
 	zone, zoned := clientZone(v, client)
 	best, least := 0, 3
 	for i, c := range picked {
-		if far := distance(node(v, c.disk.Node), c.disk, client, zone, zoned); far < least {
+		if far := distance(c.node.Addr, c.disk, client, zone, zoned); far < least {
 			best, least = i, far
 		}
 	}
 	return best
-}
-
-// disk finds a disk in the ordered list.
-func disk(v *hemera.View, id hemera.DiskID) (hemera.Disk, bool) {
-	i, ok := slices.BinarySearchFunc(v.Disks, id, func(d hemera.Disk, id hemera.DiskID) int { return cmp.Compare(d.ID, id) })
-	if !ok {
-		return hemera.Disk{}, false
-	}
-	return v.Disks[i], true
 }

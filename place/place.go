@@ -44,23 +44,41 @@ type Choice struct {
 	Eligible int
 }
 
+// sample is how many disks of a big cluster are looked at first, spread evenly over all of them.
+const sample = 512
+
 // Choose picks up to Want disks. When fewer than Min can be had, NoSpace says why each disk of the
-// space was refused.
+// space was refused. In a cluster with many more than [sample] disks, a part of them is enough if it
+// gives each piece a node of its own; Eligible then counts in that part.
 func Choose(v *hemera.View, r Request) (Choice, error) {
-	found, refused := candidates(v, r)
-	if len(found) < max(r.Min, 1) {
-		return Choice{}, noSpace(r, len(found), refused)
+	if step := len(v.Disks) / sample; step > 1 {
+		found := candidates(v, r, int(mix(r.Seed)%uint64(step)), step)
+		if picked := spread(v, found, r); len(found) > 2*r.Want && apart(picked) {
+			return choice(v, picked, len(found), r.Client), nil
+		}
 	}
-	picked := spread(v, found, r)
-	if i := closest(v, picked, r.Client); i > 0 {
+	found := candidates(v, r, 0, 1)
+	if len(found) < max(r.Min, 1) {
+		return Choice{}, noSpace(v, r, len(found))
+	}
+	return choice(v, spread(v, found, r), len(found), r.Client), nil
+}
+
+// apart reports whether no two pieces of the file share a node.
+func apart(picked []candidate) bool {
+	return !slices.ContainsFunc(picked, func(c candidate) bool { return c.mates > 0 })
+}
+
+func choice(v *hemera.View, picked []candidate, eligible int, client string) Choice {
+	if i := closest(v, picked, client); i > 0 {
 		head := picked[i]
 		picked = slices.Insert(slices.Delete(picked, i, i+1), 0, head)
 	}
-	c := Choice{Eligible: len(found)}
+	c := Choice{Eligible: eligible, Targets: make([]hemera.Target, len(picked))}
 	for i, p := range picked {
-		c.Targets = append(c.Targets, hemera.Target{Index: uint8(i), Disk: p.disk.ID, Node: p.disk.Node, Addr: p.addr})
+		c.Targets[i] = hemera.Target{Index: uint8(i), Disk: p.disk.ID, Node: p.disk.Node, Addr: p.node.Addr}
 	}
-	return c, nil
+	return c
 }
 
 // Minimum is the rule for how many sealed pieces an acknowledged close needs when the policy leaves
@@ -74,35 +92,65 @@ func Minimum(policy uint8, want, eligible int) uint8 {
 	return uint8(max(1, min(want, eligible-1)))
 }
 
+// candidate points into the view: a view can have tens of thousands of disks.
 type candidate struct {
-	disk  hemera.Disk
-	addr  string
+	disk  *hemera.Disk
+	node  *hemera.NodeInfo
 	score float64
+	// mates is how many pieces of the file its node has, and its zone.
+	mates, neighbours int
 }
 
-// candidates returns the disks that could be chosen, best first, and counts the reasons of others.
-func candidates(v *hemera.View, r Request) ([]candidate, map[string]int) {
-	var found []candidate
-	refused := map[string]int{}
-	for _, d := range v.Disks {
-		if d.Space != r.Space {
-			continue
-		}
-		n := node(v, d.Node)
-		if why := refusal(d, n, r); why != "" {
-			refused[why]++
-			continue
-		}
-		found = append(found, candidate{d, n.Addr, rank(r.Seed, d.ID, writeWeight(d, r.Writers[d.ID]))})
+// compare is below zero when c is the better choice: fewer pieces on its node, then in its zone,
+// then by rank.
+func (c *candidate) compare(o *candidate) int {
+	switch {
+	case c.mates != o.mates:
+		return c.mates - o.mates
+	case c.neighbours != o.neighbours:
+		return c.neighbours - o.neighbours
 	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.disk.ID, b.disk.ID))
+	return cmp.Or(cmp.Compare(o.score, c.score), cmp.Compare(c.disk.ID, o.disk.ID))
+}
+
+// joins counts a piece put on a disk.
+func (c *candidate) joins(d *hemera.Disk) {
+	if c.disk.Node == d.Node {
+		c.mates++
+	}
+	if c.disk.Zone == d.Zone {
+		c.neighbours++
+	}
+}
+
+// candidates returns the disks that could be chosen, of each step'th from first on.
+func candidates(v *hemera.View, r Request, first, step int) []candidate {
+	found := make([]candidate, 0, len(v.Disks)/step+1)
+	eachDisk(v, r.Space, first, step, func(d *hemera.Disk, n *hemera.NodeInfo) {
+		if refusal(d, n, r) == "" {
+			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, r.Writers[d.ID]))})
+		}
 	})
-	return found, refused
+	return found
+}
+
+// eachDisk visits the disks of a space with their nodes. Disks of one node tend to be neighbours.
+func eachDisk(v *hemera.View, space string, first, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
+	n := &hemera.NodeInfo{}
+	for i := first; i < len(v.Disks); i += step {
+		d := &v.Disks[i]
+		if d.Space != space {
+			continue
+		}
+		if n.ID != d.Node {
+			n = node(v, d.Node)
+		}
+		visit(d, n)
+	}
 }
 
 // refusal says in words why a disk cannot take the piece, or "".
-func refusal(d hemera.Disk, n hemera.NodeInfo, r Request) string {
+func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 	switch {
 	case slices.Contains(r.Have, d.ID):
 		return "already hold a piece of the file"
@@ -126,12 +174,18 @@ func refusal(d hemera.Disk, n hemera.NodeInfo, r Request) string {
 	return ""
 }
 
-func noSpace(r Request, got int, refused map[string]int) error {
+func noSpace(v *hemera.View, r Request, got int) error {
+	refused := map[string]int{}
+	total := 0
+	eachDisk(v, r.Space, 0, 1, func(d *hemera.Disk, n *hemera.NodeInfo) {
+		total++
+		if why := refusal(d, n, r); why != "" {
+			refused[why]++
+		}
+	})
 	reasons := make([]string, 0, len(refused))
-	total := got
 	for why, n := range refused {
 		reasons = append(reasons, fmt.Sprintf("%d %s", n, why))
-		total += n
 	}
 	slices.Sort(reasons)
 	text := fmt.Sprintf("%d of its %d disks can take a piece of %d bytes, %d needed", got, total, r.Size, max(r.Min, 1))
@@ -147,36 +201,35 @@ func noSpace(r Request, got int, refused map[string]int) error {
 
 // spread takes the best candidate on the least used node, then in the least used zone, until there
 // are enough. Nodes lie within zones, so taking greedily reaches the most nodes and the most zones.
+// It reorders found.
 func spread(v *hemera.View, found []candidate, r Request) []candidate {
-	nodes, zones := map[hemera.NodeID]int{}, map[string]int{}
-	for _, d := range v.Disks {
-		if slices.Contains(r.Have, d.ID) {
-			nodes[d.Node]++
-			zones[d.Zone]++
+	count := func(d *hemera.Disk, left []candidate) {
+		for i := range left {
+			left[i].joins(d)
 		}
 	}
-	left := slices.Clone(found)
-	var picked []candidate
-	for len(picked) < r.Want && len(left) > 0 {
-		best := 0
-		for i, c := range left {
-			b := left[best]
-			if cmp.Or(cmp.Compare(nodes[c.disk.Node], nodes[b.disk.Node]), cmp.Compare(zones[c.disk.Zone], zones[b.disk.Zone])) < 0 {
+	for _, id := range r.Have {
+		if d, ok := v.Disk(id); ok {
+			count(&d, found)
+		}
+	}
+	want := min(r.Want, len(found))
+	for at := range want {
+		best := at
+		for i := at + 1; i < len(found); i++ {
+			if found[i].compare(&found[best]) < 0 {
 				best = i
 			}
 		}
-		c := left[best]
-		nodes[c.disk.Node]++
-		zones[c.disk.Zone]++
-		picked = append(picked, c)
-		left = slices.Delete(left, best, best+1)
+		found[at], found[best] = found[best], found[at]
+		count(found[at].disk, found[at+1:])
 	}
-	return picked
+	return found[:want:want]
 }
 
 // writeWeight is a disk's share of new pieces: in proportion to its free space, less when busy, and
 // much less for every write already under way, so that few large streams land on different disks.
-func writeWeight(d hemera.Disk, writers int) float64 {
+func writeWeight(d *hemera.Disk, writers int) float64 {
 	w := float64(max(writers, 0) + 1)
 	return float64(d.Free) * idle(d.Load.Busy) / (w * w)
 }
@@ -201,10 +254,10 @@ func mix(x uint64) uint64 {
 }
 
 // node finds a node in the ordered list; the zero NodeInfo if there is none.
-func node(v *hemera.View, id hemera.NodeID) hemera.NodeInfo {
+func node(v *hemera.View, id hemera.NodeID) *hemera.NodeInfo {
 	i, ok := slices.BinarySearchFunc(v.Nodes, id, func(n hemera.NodeInfo, id hemera.NodeID) int { return cmp.Compare(n.ID, id) })
 	if !ok {
-		return hemera.NodeInfo{}
+		return &hemera.NodeInfo{}
 	}
-	return v.Nodes[i]
+	return &v.Nodes[i]
 }

@@ -31,6 +31,7 @@ type nodeLife struct {
 	*process
 	node  *node.Node
 	peers *peers
+	stop  context.CancelFunc // ends the goroutines it leaves behind
 }
 
 func (w *world) newMachine(i, drives int) (*machine, error) {
@@ -66,9 +67,11 @@ func (m *machine) start() error {
 	if life.node, err = node.New(o); err != nil {
 		return err
 	}
+	running, stop := context.WithCancel(context.Background())
+	life.stop = stop
 	go func() {
 		defer close(life.done)
-		_ = life.node.Run(life.ctx)
+		_ = life.node.Run(running)
 	}()
 	m.w.local.Add(m.addr, life.node)
 	m.life.Store(life)
@@ -100,7 +103,10 @@ func (m *machine) kill(power bool, rng *rand.Rand) {
 		d.memory.Crash(func() bool { return !power || rng.IntN(2) == 0 })
 	}
 	life.peers.hangUp()
+	// A call that sleeps with a lock held must end before anything else asks for the lock: the bubble's
+	// time stands still while somebody waits for one.
 	life.calls.Wait()
+	life.stop()
 	<-life.done
 }
 

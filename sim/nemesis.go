@@ -3,13 +3,14 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"syscall"
 	"time"
 
 	"hemera/vfs"
 )
 
-// nemesis does harm while clients work, one thing after the other; some of it lasts.
+// nemesis does harm while clients work; some of it lasts.
 type nemesis struct {
 	w   *world
 	rng *rand.Rand
@@ -21,35 +22,54 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
 
+// run does harm until the context ends: at the manager and the network, and beside it at one machine
+// after the other.
 func (n *nemesis) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		n.pause(ctx, 6*time.Second)
-		if ctx.Err() != nil {
-			return
-		}
-		m := n.w.machines[n.rng.IntN(len(n.w.machines))]
-		d := m.drives[n.rng.IntN(len(m.drives))]
-		switch n.rng.IntN(10) {
-		case 0:
-			n.restartManager(ctx)
-		case 1:
-			n.burnManager(ctx)
-		case 2, 3:
-			n.restartNode(ctx, m, n.rng.IntN(2) == 0)
-		case 4:
-			n.partition(ctx, m)
-		case 5:
-			n.sicken(ctx, d)
-		case 6:
-			n.did("%s %s is slow", m.host, d.path)
-			d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
-		case 7:
-			skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
-			n.did("the clock of %s is off by %s", m.host, skew)
-			m.skew.Store(int64(skew))
-		case 8, 9:
-			n.torture(ctx)
-		}
+	var both sync.WaitGroup
+	for actor, strike := range map[string]func(*nemesis, context.Context){"centre": (*nemesis).centre, "edge": (*nemesis).edge} {
+		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
+		both.Go(func() {
+			for ctx.Err() == nil {
+				one.pause(ctx, 8*time.Second)
+				if ctx.Err() == nil {
+					strike(one, ctx)
+				}
+			}
+		})
+	}
+	both.Wait()
+}
+
+func (n *nemesis) centre(ctx context.Context) {
+	switch n.rng.IntN(5) {
+	case 0:
+		n.restartManager(ctx)
+	case 1:
+		n.burnManager(ctx)
+	case 2:
+		n.drain(ctx)
+	case 3, 4:
+		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
+	}
+}
+
+func (n *nemesis) edge(ctx context.Context) {
+	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
+	d := m.drives[n.rng.IntN(len(m.drives))]
+	switch n.rng.IntN(7) {
+	case 0, 1:
+		n.restartNode(ctx, m, n.rng.IntN(2) == 0)
+	case 2:
+		n.sicken(ctx, d)
+	case 3:
+		n.did("%s %s is slow", m.host, d.path)
+		d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
+	case 4:
+		skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
+		n.did("the clock of %s is off by %s", m.host, skew)
+		m.skew.Store(int64(skew))
+	case 5, 6:
+		n.torture(ctx)
 	}
 }
 
@@ -60,6 +80,17 @@ func (n *nemesis) restartManager(ctx context.Context) {
 	n.pause(ctx, 10*time.Second)
 	n.w.managerSkew.Store(n.rng.Int64N(int64(10*time.Minute)) - int64(5*time.Minute))
 	n.reviveManager()
+}
+
+// drain has a disk emptied, for a while.
+func (n *nemesis) drain(ctx context.Context) {
+	disks := n.w.head.Load().Cluster().View().Disks
+	id := disks[n.rng.IntN(len(disks))].ID
+	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
+	n.did("drains disk %d: %v", id, err)
+	n.pause(ctx, 30*time.Second)
+	err = n.w.head.Load().SetDisk(context.WithoutCancel(ctx), id, "configstatus", "rw")
+	n.did("disk %d is to be used again: %v", id, err)
 }
 
 func (n *nemesis) reviveManager() {
@@ -179,6 +210,23 @@ func (n *nemesis) torture(ctx context.Context) {
 	case 3:
 		n.did("takes %s %s away for good", m.host, d.path)
 		d.remove()
+		if n.rng.IntN(2) == 0 {
+			n.pause(ctx, lostAfter)
+			n.giveUp(ctx, d)
+		}
+	}
+}
+
+// giveUp has an admin take a drive that is gone out of the cluster.
+func (n *nemesis) giveUp(ctx context.Context, d *drive) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	for _, one := range h.Cluster().View().Disks {
+		if n.w.drive(one) == d {
+			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, true))
+		}
 	}
 }
 

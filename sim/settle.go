@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 // settle waits until the system should have mended everything by itself, and then holds it to the
 // whole contract.
 func (w *world) settle(ctx context.Context) {
-	rest(ctx, hemera.PendingHold+w.plan.weather.late+time.Minute)
+	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second)
 	w.checkReads(ctx)
 	// Later than any write may be under way, with everything started anew.
 	const later = 2 * time.Hour
@@ -57,11 +59,16 @@ func (w *world) audit(ctx context.Context) {
 	}
 }
 
+// drive is what a disk is on. The machines joined one after the other, so that their numbers are
+// those of the nodes.
+func (w *world) drive(d hemera.Disk) *drive {
+	return w.machines[d.Node-1].drive(d.Path)
+}
+
+// tortured reports whether the disk is the one that may lose data.
 func (w *world) tortured(id hemera.DiskID) bool {
-	d, _ := w.head.Load().Cluster().View().Disk(id)
-	m := w.machines[w.plan.victim[0]]
-	n, _ := w.head.Load().Cluster().View().Node(d.Node)
-	return w.plan.cruel && n.Addr == m.addr && d.Path == m.drives[w.plan.victim[1]].path
+	d, ok := w.head.Load().Cluster().View().Disk(id)
+	return ok && w.plan.cruel && w.drive(d) == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
 }
 
 // mended waits until there is nothing left to mend.
@@ -85,8 +92,14 @@ func (w *world) unmended(ctx context.Context) string {
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
 	}
-	if n := h.tree.Stats().Unlinked; n > 0 {
-		return fmt.Sprintf("%d pieces are still to be removed", n)
+	for _, d := range h.Cluster().View().Disks {
+		left, err := h.tree.Unlinked(ctx, d.ID, 10)
+		if err != nil {
+			return err.Error()
+		}
+		if len(left) > 0 && !w.drive(d).gone.Load() {
+			return fmt.Sprintf("disk %d is still to remove %v", d.ID, left)
+		}
 	}
 	return ""
 }
@@ -158,8 +171,7 @@ func (w *world) checkDrives(ctx context.Context) {
 	h := w.head.Load()
 	rest(ctx, 30*time.Second) // what the last checks replaced is removed
 	for _, d := range h.Cluster().View().Disks {
-		n, _ := h.Cluster().View().Node(d.Node)
-		drive := w.machine(n.Addr).drive(d.Path)
+		drive := w.drive(d)
 		pieces, _, err := h.tree.DiskUsage(ctx, d.ID)
 		if err != nil {
 			w.fail("disk %d: %v", d.ID, err)
@@ -170,8 +182,23 @@ func (w *world) checkDrives(ctx context.Context) {
 			}
 			continue
 		}
+		if w.tortured(d.ID) {
+			continue // a piece that lost its footer stays; nobody can tell whose it was
+		}
 		if files := drive.files(); len(files) != int(pieces) {
-			w.fail("disk %d (%s %s) holds %d files, the namespace has %d pieces there: %v", d.ID, n.Addr, d.Path, len(files), pieces, files)
+			w.fail("disk %d (node %d, %s) holds %d files, the namespace has %d pieces there; it should not have %v",
+				d.ID, d.Node, d.Path, len(files), pieces, w.surplus(ctx, d.ID, files))
 		}
 	}
+}
+
+// surplus are the files of a disk that no entry has.
+func (w *world) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
+	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, len(files))
+	return slices.DeleteFunc(files, func(name string) bool {
+		p, err := hemera.ParsePieceID(path.Base(name))
+		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {
+			return e.ID == p.File && e.Gen == p.Gen && slices.Contains(e.Pieces, hemera.Piece{Index: p.Index, Disk: id})
+		})
+	})
 }

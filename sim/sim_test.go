@@ -69,7 +69,11 @@ func TestSeeds(t *testing.T) {
 		seed := first + i
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			show(t, seed, simulate(t, Options{Seed: seed}))
+			r := simulate(t, Options{Seed: seed})
+			show(t, seed, r)
+			if r.Acknowledged == 0 {
+				t.Errorf("seed %d: no write was acknowledged: nothing was proved", seed)
+			}
 		})
 	}
 }

@@ -34,10 +34,12 @@ type Pending struct {
 	order   []pendingKey // of ended, oldest first
 }
 
-// pendingKey names one write, or one piece of it: the same for a capability and those signed to
-// replace it.
+// pendingKey names one write, or one piece of it on one disk: the same for a capability and those
+// signed to replace it. A piece that moves to another disk of the node is another work: what was
+// begun on the first may not be given up yet.
 type pendingKey struct {
 	piece hemera.PieceID
+	disk  hemera.DiskID // of a piece
 	whole bool
 	nonce uint64
 }
@@ -95,7 +97,12 @@ func (t *Pending) attach(key pendingKey, begin func() (work, error)) (*entry, er
 		e.timer.Stop()
 	}
 	t.mu.Unlock()
-	e.once.Do(func() { e.work, e.err = begin() })
+	e.once.Do(func() {
+		made, err := begin()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		e.work, e.err = made, err
+	})
 	if e.err != nil {
 		t.finish(e, nil)
 		return nil, e.err

@@ -10,83 +10,7 @@ import (
 
 	"hemera"
 	"hemera/disk"
-	"hemera/errs"
 )
-
-// OpenPiece opens one piece of the file on this node, for the head of its write or for whoever
-// copies it. With a capability for writing it begins the piece, or comes back to it while pending;
-// a sealed piece opens for reading. Denied when the capability has no such piece on this node.
-func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File, error) {
-	if o.Index >= hemera.BasePiece {
-		if c.Base == nil {
-			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
-		}
-		base := c
-		base.Gen, base.Size, base.Sums, base.Targets = c.Base.Gen, c.Base.Size, nil, c.Base.Pieces
-		return t.openSealed(&base, o.Index-hemera.BasePiece)
-	}
-	if c.Access == hemera.AccessRead {
-		return t.openSealed(&c, o.Index)
-	}
-	target, err := t.host.target(&c, o.Index)
-	if err != nil {
-		return nil, err
-	}
-	key := pendingKey{piece: pieceID(&c, o.Index), nonce: c.Nonce}
-	e, err := t.attach(key, func() (work, error) { return t.host.beginPiece(&c, target) })
-	if errs.KindOf(err) == errs.Exists {
-		return t.openOwn(&c, target)
-	}
-	if err != nil {
-		return nil, err
-	}
-	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e}
-	h.open.Store(true)
-	if o.Truncate {
-		if err := h.Truncate(0); err != nil {
-			h.Detach()
-			return nil, err
-		}
-	}
-	return h, nil
-}
-
-// target finds the capability's piece with the index among those on this node.
-func (h *Host) target(c *hemera.Capability, index uint8) (hemera.Target, error) {
-	for _, t := range c.Targets {
-		if t.Index == index && h.local(t) {
-			return t, nil
-		}
-	}
-	return hemera.Target{}, errs.New(errs.Denied, "transfer.OpenPiece", subject(c), "the capability has no such piece on this node")
-}
-
-// openSealed opens a committed piece for reading.
-func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.File, error) {
-	target, err := t.host.target(c, index)
-	if err != nil {
-		return nil, err
-	}
-	r, err := t.host.openPiece(c, target)
-	if err != nil {
-		return nil, err
-	}
-	return &sealedHandle{Reader: r, cap: *c}, nil
-}
-
-// openOwn opens the sealed piece of a write that is not committed yet: its size is not known to
-// the capability.
-func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.File, error) {
-	store, err := t.host.store(target)
-	if err != nil {
-		return nil, err
-	}
-	r, err := store.Open(pieceID(c, target.Index))
-	if err != nil {
-		return nil, err
-	}
-	return &sealedHandle{Reader: r, cap: *c}, nil
-}
 
 // pendingPiece is one piece on this node whose head is elsewhere.
 type pendingPiece struct {
@@ -97,6 +21,7 @@ type pendingPiece struct {
 	mu     sync.RWMutex // shared by reads and writes, exclusive for what ends the piece
 	w      disk.Writer  // nil once ended
 	stat   *hemera.PieceStat
+	taken  bool // by [Pending.Take]: what has the name now is not this write's
 	counts *Counters
 }
 
@@ -117,6 +42,30 @@ func (p *pendingPiece) sealed() bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.stat != nil
+}
+
+// Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
+// sealed be kept, for the file: nothing its head still asks for touches it afterwards.
+func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
+	t.mu.Lock()
+	var left []*pendingPiece
+	for key, e := range t.entries {
+		if key.piece == id && key.disk == on && !key.whole {
+			t.remove(e)
+			if p, ok := e.work.(*pendingPiece); ok {
+				left = append(left, p)
+			}
+		}
+	}
+	t.mu.Unlock()
+	for _, p := range left {
+		p.mu.Lock()
+		if p.w != nil {
+			_ = p.w.Abort()
+		}
+		p.w, p.stat, p.taken = nil, nil, true
+		p.mu.Unlock()
+	}
 }
 
 // expire removes the piece unless it is sealed: what is sealed may be committed.
@@ -235,6 +184,9 @@ func (h *pieceHandle) Abort(context.Context) error {
 	h.stat = nil
 	h.table.finish(h.entry, nil)
 	h.table.detach(h.entry)
+	if h.taken {
+		return nil
+	}
 	return h.store.Remove(h.id)
 }
 

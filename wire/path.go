@@ -80,20 +80,34 @@ type Opaque string
 // All yields the pairs in order; a key without '=' has an empty value.
 func (o Opaque) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for pair := range strings.FieldsFuncSeq(string(o), func(r rune) bool { return r == '&' || r == '?' }) {
+		for rest := string(o); rest != ""; {
+			var pair string
+			pair, rest = nextPair(rest)
 			key, value, _ := strings.Cut(pair, "=")
-			if !yield(key, value) {
+			if pair != "" && !yield(key, value) {
 				return
 			}
 		}
 	}
 }
 
+// nextPair cuts at the first separator. It searches for single bytes, which is much faster than any
+// other way: a capability is long, and its part of the path is looked through often.
+func nextPair(s string) (pair, rest string) {
+	pair, rest, _ = strings.Cut(s, "&")
+	if i := strings.IndexByte(pair, '?'); i >= 0 {
+		return pair[:i], s[i+1:]
+	}
+	return pair, rest
+}
+
 // Get returns the first value of the key, and whether the key is there.
 func (o Opaque) Get(key string) (string, bool) {
-	for k, v := range o.All() {
-		if k == key {
-			return v, true
+	for rest := string(o); rest != ""; {
+		var pair string
+		pair, rest = nextPair(rest)
+		if value, ok := strings.CutPrefix(pair, key); ok && pair != "" && (value == "" || value[0] == '=') {
+			return strings.TrimPrefix(value, "="), true
 		}
 	}
 	return "", false

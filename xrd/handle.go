@@ -169,6 +169,13 @@ func (c *conn) closeHandle(r *request) error {
 		return err
 	}
 	c.session.dropHandle(id)
+	if !h.writable && h.pull == nil {
+		// Nothing is waited for but reads under way.
+		if err := h.closeFor(c.ctx); err != nil {
+			return err
+		}
+		return c.ok(r, nil)
+	}
 	return c.promised(r, func() ([]byte, error) { return nil, h.closeFor(context.WithoutCancel(c.traced(r))) })
 }
 

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"hemera"
+	"hemera/cluster"
 	"hemera/cmd/hemera/internal/output"
 )
 
@@ -56,7 +57,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 	r := output.Record{
 		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "hostport", Value: n.Addr}, {Key: "id", Value: uint32(d.ID)},
 		{Key: "uuid", Value: d.UUID}, {Key: "path", Value: d.Path}, {Key: "space", Value: d.Space}, {Key: "schedgroup", Value: d.Group},
-		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: s.Headroom},
+		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)},
 		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: onOff(d.Active, "online", "offline")},
 		{Key: "stat.health", Value: string(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message},
 		{Key: "stat.usage", Value: percent(d.Used, d.Capacity)},

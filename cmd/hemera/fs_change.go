@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +19,9 @@ func fsAddCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
 		Long: `Tells a node to use a directory, normally the mount point of an empty filesystem, as a
-disk. The node is named by its id, host or host:port. The disk appears in fs ls when
-the node has taken it, which is within a heartbeat or two.`,
+disk, and waits a moment for it. The node is named by its id, host or host:port. A
+directory that does not exist is made. If the node is offline, it takes the disk when
+it is back.`,
 		Example: `  hemera fs add node1.example.org /data07
   hemera fs add 2 /data07 --space fast`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -31,8 +33,7 @@ the node has taken it, which is within a heartbeat or two.`,
 				if err := m.AddDisk(ctx, n.ID, args[1], space); err != nil {
 					return err
 				}
-				e.say("node %s will use %s as a disk of space %s; see hemera fs ls", n.Addr, args[1], space)
-				return nil
+				return e.awaitDisk(ctx, m, n, args[1])
 			})
 		},
 	}
@@ -40,6 +41,45 @@ the node has taken it, which is within a heartbeat or two.`,
 	_ = c.RegisterFlagCompletionFunc("space", e.completeSpaces)
 	c.ValidArgsFunction = e.completeNodes
 	return c
+}
+
+// attachTime is how long fs add waits for the node, and attachPoll how often it looks.
+const (
+	attachTime = 3 * hemera.HeartbeatTimeout
+	attachPoll = 100 * time.Millisecond
+)
+
+// awaitDisk waits until the node has taken the path as a disk, or said why it cannot.
+func (e *env) awaitDisk(ctx context.Context, m *admin.Client, n hemera.NodeInfo, path string) error {
+	tick := time.NewTicker(attachPoll)
+	defer tick.Stop()
+	for end := time.Now().Add(attachTime); ; {
+		v, err := m.View(ctx)
+		if err != nil {
+			return err
+		}
+		for _, d := range v.Disks {
+			if d.Node == n.ID && d.Path == path {
+				e.say("disk %d of space %s: %s on node %s", d.ID, d.Space, path, n.Addr)
+				return nil
+			}
+		}
+		n, _ := v.Node(n.ID)
+		for _, u := range n.Stats.Unusable {
+			if u.Path == path {
+				return errs.New(errs.Invalid, "fs add", path, u.Why).WithRemedy("put that right on the node, then add it again")
+			}
+		}
+		if n.Status != hemera.NodeOnline || !time.Now().Before(end) {
+			e.say("node %s will use %s when it can; see hemera fs ls", n.Addr, path)
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "fs add", path)
+		}
+	}
 }
 
 // say tells a person what was done. Programs that asked for -m or -j see the exit code, and an empty
@@ -123,7 +163,8 @@ func fsRmCommand(e *env) *cobra.Command {
 		Use: "rm <id>", Short: "Forget a disk that holds nothing any more", Args: cobra.ExactArgs(1),
 		Long: `Removes a disk from the cluster. It must hold no piece: empty it first with
 hemera fs set <id> drain. With --force the pieces on it are given up: files that have
-other pieces are repaired from them, files that have none are lost.`,
+other pieces are repaired from them, files that have none are lost. A node that is
+started with --disk for the path adds it anew: take that out too.`,
 		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := parseDisk(args[0])

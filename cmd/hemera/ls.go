@@ -83,7 +83,7 @@ func (o lsOptions) line(r output.Record) string {
 		size = output.Bytes(r.Get("size"))
 	}
 	var mode uint32
-	fmt.Sscanf(r.Get("mode").(string), "%o", &mode)
+	_, _ = fmt.Sscanf(r.Get("mode").(string), "%o", &mode)
 	mtime, _ := r.Get("mtime").(int64)
 	return fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), r.Get("owner"), r.Get("group"), size,
 		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, onOff(dir, "/", ""))

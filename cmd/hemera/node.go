@@ -13,7 +13,7 @@ import (
 )
 
 func nodeCommand(e *env) *cobra.Command {
-	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e))
+	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
 	e.runsNode(c)
@@ -104,6 +104,9 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 		{Key: "stat.statfs.usedbytes", Value: used}, {Key: "stat.statfs.capacity", Value: capacity}, {Key: "stat.usedfiles", Value: pieces},
 		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
 	}
+	if len(n.Stats.Unusable) > 0 {
+		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
+	}
 	for _, i := range n.Stats.Net {
 		// A dot in an interface's name (eth0.100) would open another level of JSON.
 		at := "stat.net.if." + strings.ReplaceAll(i.Name, ".", "_") + "."
@@ -113,6 +116,15 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 		}...)
 	}
 	return r
+}
+
+// unusable names the paths that the node could not use as disks.
+func unusable(n hemera.NodeInfo) string {
+	var parts []string
+	for _, u := range n.Stats.Unusable {
+		parts = append(parts, u.Path+": "+u.Why)
+	}
+	return strings.Join(parts, "; ")
 }
 
 func nodeStatusCommand(e *env) *cobra.Command {
@@ -171,6 +183,29 @@ func nodeSetCommand(e *env) *cobra.Command {
 					return err
 				}
 				e.say("node %s: %s=%s", n.Addr, key, value)
+				return nil
+			})
+		},
+	}
+}
+
+func nodeRmCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm <node>", Short: "Forget a node that has no disks any more", Args: cobra.ExactArgs(1),
+		Long: `Removes a node from the cluster: it is refused from then on, until it joins with a new token.
+Its disks must have been removed before (hemera fs rm).`,
+		Example:           `  hemera node rm node1.example.org`,
+		ValidArgsFunction: e.completeNodes,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := findNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.RemoveNode(ctx, n.ID); err != nil {
+					return err
+				}
+				e.say("node %s is forgotten", n.Addr)
 				return nil
 			})
 		},

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
 	"hemera"
 	"hemera/admin"
+	"hemera/cluster"
 	"hemera/config"
 	"hemera/daemon"
 )
@@ -41,15 +45,16 @@ func (e *env) logger(o config.Log) *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(tint.NewHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
+		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
 	}
 	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: o.Level}))
 }
 
-func managerOptions(l *config.Loaded, role string, log *slog.Logger) daemon.ManagerOptions {
+func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
+	space, err := l.Space.Define(cluster.DefaultSpace)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
-		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace,
+		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
 		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
@@ -58,6 +63,24 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) daemon.Mana
 			}
 			return out
 		},
+	}, err
+}
+
+// warnOfSpace says so when the settings of the first space are not what the cluster has: they are for
+// a new one only.
+func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *slog.Logger) {
+	wish, err := l.Space.Define(cluster.DefaultSpace)
+	view, viewErr := m.View(ctx)
+	if err != nil || viewErr != nil {
+		return
+	}
+	have, _ := view.Space(cluster.DefaultSpace)
+	for _, v := range l.Values() {
+		if strings.HasPrefix(v.Key, "space.") && v.Source != "default" && have != wish {
+			log.Warn("the cluster's default space is not as configured: these settings are for new clusters",
+				"key", v.Key, "from", v.Source, "remedy", "see `hemera space status default`, change it with `hemera space set default …`")
+			return
+		}
 	}
 }
 
@@ -89,11 +112,16 @@ It listens on this machine only unless --listen says otherwise.`,
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: managerOptions(l, "up", log), Nodes: l.Up.Nodes, Disks: l.Up.Disks, Zone: l.Node.Zone})
+		options, err := managerOptions(l, "up", log)
 		if err != nil {
 			return err
 		}
-		return up.Run(c.Context(), func() { e.welcome(up) })
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: l.Up.Nodes, Disks: l.Up.Disks, Zone: l.Node.Zone})
+		if err != nil {
+			return err
+		}
+		warnOfSpace(c.Context(), l, up.Manager, log)
+		return withHeapFloor(func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
 	}
 	return c
 }
@@ -135,12 +163,17 @@ func managerCommand(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		m, err := daemon.OpenManager(c.Context(), managerOptions(l, "manager", log))
+		options, err := managerOptions(l, "manager", log)
 		if err != nil {
 			return err
 		}
+		m, err := daemon.OpenManager(c.Context(), options)
+		if err != nil {
+			return err
+		}
+		warnOfSpace(c.Context(), l, m, log)
 		log.Info("manager is serving", "addr", m.Addr)
-		return m.Run(c.Context())
+		return withHeapFloor(func() error { return m.Run(c.Context()) })
 	}
 	return c
 }
@@ -152,7 +185,7 @@ func (e *env) runsNode(c *cobra.Command) {
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return &usageError{fmt.Errorf("node has no command %q; it has ls, status, set, and runs a node without one", args[0])}
+			return &usageError{fmt.Errorf("node has no command %q; it has ls, status, set, rm, and runs a node without one", args[0])}
 		}
 		l, log, err := e.settings(c)
 		if err != nil {
@@ -183,7 +216,7 @@ func (e *env) runsNode(c *cobra.Command) {
 			case <-c.Context().Done():
 			}
 		}()
-		return n.Run(c.Context())
+		return withHeapFloor(func() error { return n.Run(c.Context()) })
 	}
 }
 
@@ -194,4 +227,15 @@ func lastEqual(s string) int {
 		}
 	}
 	return -1
+}
+
+// heapFloor is memory that is never touched and so never there; it makes the collector wait until as
+// much garbage has come. A server with a small heap would collect after every few megabytes otherwise,
+// which is a quarter of the CPU of opens.
+const heapFloor = 64 << 20
+
+func withHeapFloor(run func() error) error {
+	floor := make([]byte, heapFloor)
+	defer runtime.KeepAlive(floor)
+	return run()
 }

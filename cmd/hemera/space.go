@@ -102,8 +102,9 @@ var spaceColumns = []output.Column{
 	{Title: "layout", Key: "policy.layout"},
 	{Title: "nstripes", Key: "policy.nstripes"},
 	{Title: "checksum", Key: "policy.checksum"},
+	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0))},
 	{Title: "sync", Key: "policy.sync"},
-	{Title: "headroom", Key: "headroom", Show: output.Bytes},
+	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes)},
 }
 
 func spaceStatusCommand(e *env) *cobra.Command {

@@ -30,10 +30,10 @@ so treat it as a password. The token is printed alone on one line.`,
 					_, err = fmt.Fprintln(e.Out, t)
 					return err
 				}
-				return p.List(nil, []output.Record{{{Key: "token", Value: t}, {Key: "expires", Value: e.Now().Add(lifetime).Unix()}}})
+				return p.List(nil, []output.Record{{{Key: "token", Value: t}}})
 			})
 		},
 	}
-	create.Flags().DurationVar(&lifetime, "expires", 24*time.Hour, "how long it works: 30m, 24h")
+	create.Flags().DurationVar(&lifetime, "expires", 0, "how long it works: 30m, 24h; 0 is the manager's auth.token_lifetime")
 	return noun("token", "Join tokens for new nodes", create)
 }

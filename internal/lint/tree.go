@@ -23,7 +23,7 @@ type File struct {
 	Set     *token.FileSet
 }
 
-// Load parses every Go file below root, testdata and hidden directories left out.
+// Load parses every Go file below root, without testdata, hidden directories and build, where tools are put.
 func Load(root string) ([]*File, error) {
 	var files []*File
 	set := token.NewFileSet()
@@ -31,7 +31,8 @@ func Load(root string) ([]*File, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"),
+			name == filepath.Join(root, "build"):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil

@@ -136,7 +136,7 @@ func (s *Store) number(key string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer closer.Close()
+	defer func() { _ = closer.Close() }()
 	if len(raw) != 8 {
 		return 0, errs.New(errs.Corrupt, "kv.Open", key[1:], "the engine's own key has the wrong length")
 	}
@@ -239,8 +239,8 @@ func (s *Store) usable(op string) error {
 
 // kill ends all writing: after a failed write or sync nobody knows what the log holds.
 func (s *Store) kill(cause error) error {
-	e := errs.As(cause, errs.Unavailable, "kv.Commit", "").(*errs.Error).
-		WithRemedy("check the disk under the manager's store, then restart the manager")
+	e := &errs.Error{Kind: errs.Unavailable, Op: "kv.Commit", Cause: cause,
+		Remedy: "check the disk under the manager's store, then restart the manager"}
 	s.dead.CompareAndSwap(nil, e)
 	return s.dead.Load()
 }

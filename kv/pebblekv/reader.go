@@ -55,7 +55,7 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 	if err != nil {
 		return errs.As(err, readKind(err), "kv.Scan", "")
 	}
-	defer it.Close()
+	defer func() { _ = it.Close() }() // its errors are those of it.Error
 	for ok := it.First(); ok; ok = it.Next() {
 		if err := ctx.Err(); err != nil {
 			return errs.Wrap(err, "kv.Scan", "")

@@ -4,24 +4,39 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
 )
 
+// Below the range from which the kernel gives ports to clients.
+const (
+	lowest  = 20000
+	highest = 32000
+)
+
 func main() {
-	n, err := strconv.Atoi(os.Args[1])
-	if err != nil || n < 1 {
-		fmt.Fprintln(os.Stderr, "usage: freeport N")
-		os.Exit(2)
+	if len(os.Args) != 2 {
+		usage()
 	}
-	for port := 20000; port+n < 32000; port += n {
-		if allFree(port, n) {
+	n, err := strconv.Atoi(os.Args[1])
+	if err != nil || n < 1 || n > highest-lowest {
+		usage()
+	}
+	for range 1000 { // from a random place, so that two who ask at once get different answers
+		if port := lowest + rand.IntN(highest-lowest-n+1); allFree(port, n) {
 			fmt.Println(port)
 			return
 		}
 	}
+	fmt.Fprintln(os.Stderr, "freeport: no", n, "free ports in a row")
 	os.Exit(1)
+}
+
+func usage() {
+	fmt.Fprintln(os.Stderr, "usage: freeport N")
+	os.Exit(2)
 }
 
 func allFree(first, n int) bool {

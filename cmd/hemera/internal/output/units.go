@@ -55,6 +55,16 @@ func Digits(n int) func(any) string {
 	return func(v any) string { return fmt.Sprintf("%.*f", n, number(v)) }
 }
 
+// Auto makes a Show that prints a zero, which leaves the choice to the system, as "auto".
+func Auto(show func(any) string) func(any) string {
+	return func(v any) string {
+		if number(v) == 0 {
+			return "auto"
+		}
+		return show(v)
+	}
+}
+
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int:

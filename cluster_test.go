@@ -1,0 +1,30 @@
+package hemera
+
+import "testing"
+
+// TestViewLookups holds the lookups of an ordered view against a look at every element.
+func TestViewLookups(t *testing.T) {
+	v := &View{
+		Disks:  []Disk{{ID: 2}, {ID: 3}, {ID: 7}},
+		Nodes:  []NodeInfo{{ID: 1}, {ID: 5}, {ID: 6}},
+		Spaces: []Space{{Name: "a"}, {Name: "default"}, {Name: "tape"}},
+	}
+	for id := range uint32(9) {
+		disk, node := false, false
+		for i := range v.Disks {
+			disk = disk || v.Disks[i].ID == DiskID(id)
+			node = node || v.Nodes[i].ID == NodeID(id)
+		}
+		if d, ok := v.Disk(DiskID(id)); ok != disk || ok && d.ID != DiskID(id) {
+			t.Errorf("disk %d: %v, %t", id, d.ID, ok)
+		}
+		if n, ok := v.Node(NodeID(id)); ok != node || ok && n.ID != NodeID(id) {
+			t.Errorf("node %d: %v, %t", id, n.ID, ok)
+		}
+	}
+	for name, want := range map[string]bool{"": false, "a": true, "b": false, "default": true, "tape": true, "z": false} {
+		if s, ok := v.Space(name); ok != want || ok && s.Name != name {
+			t.Errorf("space %q: %v, %t", name, s.Name, ok)
+		}
+	}
+}

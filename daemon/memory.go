@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/disk"
+	"hemera/errs"
+	"hemera/vfs"
+)
+
+// verifiedShare is the part of the machine's memory in which verified data may stay mapped.
+const verifiedShare = 8
+
+// Memory is what the disks of a process share: they get equal parts of the memory for verified data.
+type Memory struct {
+	total int64
+
+	mu    sync.Mutex
+	disks []*disk.Disk
+}
+
+// NewMemory takes its share of what this process may use.
+func NewMemory() *Memory { return &Memory{total: machineMemory() / verifiedShare} }
+
+// openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
+func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {
+	fsys := vfs.OS{}
+	if _, err := disk.ReadLabel(fsys, path); fresh && errors.Is(err, errs.NotFound) {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, errs.Wrap(err, "daemon.openDisk", path)
+		}
+		if _, err := disk.Format(fsys, path); err != nil {
+			return nil, err
+		}
+	}
+	d, err := disk.Open(fsys, path, disk.Options{Log: log, VerifiedBytes: m.total})
+	if err != nil {
+		return nil, err
+	}
+	m.share(d)
+	return d, nil
+}
+
+// share deals the memory anew among the disks, with one more. One that was opened at the path before
+// is closed by now.
+func (m *Memory) share(d *disk.Disk) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.disks[:0]
+	for _, other := range m.disks {
+		if other.UUID() != d.UUID() {
+			kept = append(kept, other)
+		}
+	}
+	m.disks = append(kept, d)
+	for _, each := range m.disks {
+		each.SetVerified(m.total / int64(len(m.disks)))
+	}
+}
+
+// machineMemory is the machine's memory or, if that is less, what the process's control group allows.
+func machineMemory() int64 {
+	total := int64(1 << 30)
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		total = int64(info.Totalram) * int64(info.Unit)
+	}
+	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && limit > 0 {
+			total = min(total, limit)
+		}
+	}
+	return total
+}

@@ -1,0 +1,90 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// requirement finds a module in go.mod and what is said behind it.
+var requirement = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+) v\S+(.*)$`)
+
+// Modules names each direct requirement of go.mod without a row in the table of modules of
+// docs/DECISIONS.md, and each row without its requirement.
+func Modules(goMod, decisions string) (bad []string) {
+	_, table, _ := strings.Cut(decisions, "\n## Modules\n")
+	direct := map[string]bool{}
+	for _, m := range requirement.FindAllStringSubmatch(goMod, -1) {
+		direct[m[1]] = !strings.Contains(m[2], "indirect")
+	}
+	reasons := map[string]bool{}
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || strings.TrimSpace(cells[2]) == "" {
+			continue
+		}
+		for module := range strings.SplitSeq(cells[1], ",") {
+			if module = strings.TrimSpace(module); strings.Contains(module, "/") {
+				reasons[module] = true
+			}
+		}
+	}
+	for m := range direct {
+		if direct[m] && !reasons[m] {
+			bad = append(bad, fmt.Sprintf("go.mod requires %s: give the reason in docs/DECISIONS.md", m))
+		}
+	}
+	for m := range reasons {
+		if !direct[m] {
+			bad = append(bad, fmt.Sprintf("docs/DECISIONS.md has a reason for %s, which go.mod does not require", m))
+		}
+	}
+	return bad
+}
+
+// Skips names each conformance check that is left out without a row in docs/DECISIONS.md.
+func Skips(skips, decisions string) (bad []string) {
+	for line := range strings.SplitSeq(skips, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if f := strings.Fields(line); len(f) > 0 && !strings.Contains(decisions, f[0]) {
+			bad = append(bad, fmt.Sprintf("scripts/conformance-skips leaves out %s: give the reason in docs/DECISIONS.md", f[0]))
+		}
+	}
+	return bad
+}
+
+var (
+	mdLink = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	goFile = regexp.MustCompile(`\b[a-z]+(?:/[a-z]+)*/[a-z_0-9]+\.go\b`)
+	goName = regexp.MustCompile(`\b([a-z]+(?:/[a-z]+)*/[a-z_0-9]+\.go): (?:[A-Za-z]+\.)?([A-Za-z]+)`)
+)
+
+// References names each link of a document, and each Go file and "file.go: name" it speaks of, that
+// leads nowhere. name is the document's path below root.
+func References(root, name, text string) (bad []string) {
+	missing := func(target string) bool {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(target)))
+		return err != nil
+	}
+	for _, m := range mdLink.FindAllStringSubmatch(text, -1) {
+		if missing(path.Join(path.Dir(name), m[1])) {
+			bad = append(bad, fmt.Sprintf("%s links to %s, which is not there", name, m[1]))
+		}
+	}
+	for _, file := range goFile.FindAllString(text, -1) {
+		if missing(file) {
+			bad = append(bad, fmt.Sprintf("%s speaks of %s, which is not there", name, file))
+		}
+	}
+	for _, m := range goName.FindAllStringSubmatch(text, -1) {
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m[1])))
+		declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |\t?)` + m[2] + `\b`)
+		if err == nil && !declared.Match(data) {
+			bad = append(bad, fmt.Sprintf("%s speaks of %s in %s, which does not have it", name, m[2], m[1]))
+		}
+	}
+	return bad
+}

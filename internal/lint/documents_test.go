@@ -1,0 +1,56 @@
+package lint
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestDocuments(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	decisions := read("docs/DECISIONS.md")
+	bad := append(Modules(read("go.mod"), decisions), Skips(read("scripts/conformance-skips"), decisions)...)
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/formats/*.md", "disk/*.md"} {
+		names, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: no document (%v)", pattern, err)
+		}
+		for _, n := range names {
+			n, _ = filepath.Rel("../..", n)
+			n = filepath.ToSlash(n)
+			bad = append(bad, References("../..", n, read(n))...)
+		}
+	}
+	for _, b := range bad {
+		t.Error(b)
+	}
+}
+
+func TestDocumentRulesCanFail(t *testing.T) {
+	const goMod = "module x\n\nrequire (\n\ta.org/b v1.0.0\n\ta.org/c/v2 v2.0.0 // indirect\n\ta.org/d v0.1.0\n)\n"
+	for table, want := range map[string]int{
+		"| a.org/b, a.org/d | why |\n":                       0,
+		"| a.org/b | why |\n":                                1,
+		"| a.org/b, a.org/d |  |\n":                          2,
+		"| a.org/b, a.org/d | why |\n| a.org/c/v2 | why |\n": 1,
+		"| a.org/b, a.org/d | why |\n| a.org/gone | why |\n": 1,
+	} {
+		if bad := Modules(goMod, "\n## Modules\n"+table); len(bad) != want {
+			t.Errorf("%q: %v, want %d", table, bad, want)
+		}
+	}
+	if bad := Skips("# names\nopen.shows_at_once # visible at close\nother\n", "| open.shows_at_once | visible at close |"); len(bad) != 1 {
+		t.Errorf("skips: %v", bad)
+	}
+	text := "[a](lint.md) [b](documents.go#x) [c](https://example.org/x.md) see internal/lint/documents.go: References, " +
+		"internal/lint/sizes.go: References and internal/lint/gone.go"
+	if bad := References("../..", "internal/lint/x.md", text); len(bad) != 3 {
+		t.Errorf("references: %v", bad)
+	}
+}
