@@ -134,8 +134,10 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	if err := d.writable(op, o.SizeHint); err != nil {
 		return nil, err
 	}
-	if err := d.refuseSealed(op, id); err != nil {
-		return nil, err
+	if !o.Replace {
+		if err := d.refuseSealed(op, id); err != nil {
+			return nil, err
+		}
 	}
 	stripe := d.stripe(id)
 	stripe.Lock()

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -116,5 +117,71 @@ func TestRemovedWhileOpened(t *testing.T) {
 	_ = r.Close()
 	if _, err := d.Open(id); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a removed piece was opened: %v", err)
+	}
+}
+
+// TestReplace seals a piece over one that is there, and fails to.
+func TestReplace(t *testing.T) {
+	d, _ := newHooked(t, Options{})
+	id := pieceID(1)
+	store(t, d, id, []byte("old"), 3)
+	again := func() Writer {
+		w, err := d.Create(id, CreateOptions{Replace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WritePages([]byte("anew"), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	content := func() string {
+		r, err := d.Open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		p := make([]byte, 10)
+		n, _ := r.ReadPages(p, nil, 0)
+		return string(p[:n])
+	}
+	if err := again().Abort(); err != nil || content() != "old" {
+		t.Errorf("after an abort: %q, %v", content(), err)
+	}
+	if _, err := again().Seal(hemera.SealInfo{FileSize: 4, Sync: true}); err != nil || content() != "anew" {
+		t.Errorf("after the seal: %q, %v", content(), err)
+	}
+	if n := d.Status().Pieces; n > 1 {
+		t.Errorf("%d pieces are counted", n)
+	}
+}
+
+// TestReplacedAfterCrash opens a disk where the move over a bad piece was lost.
+func TestReplacedAfterCrash(t *testing.T) {
+	path := t.TempDir()
+	d := newDisk(t, vfs.OS{}, path, Options{})
+	id := pieceID(1)
+	data := randomBytes(1, 10_000)
+	store(t, d, id, data, len(data))
+	whole, err := os.ReadFile(d.sealedPath(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Close()
+	if err := os.WriteFile(d.pendingPath(id), whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole[5000] ^= 1
+	if err := os.WriteFile(d.sealedPath(id), whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d = newDisk(t, vfs.OS{}, path, Options{})
+	r, err := d.Open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if bad, err := r.Verify(); len(bad) > 0 || err != nil {
+		t.Errorf("bad pages %v, %v", bad, err)
 	}
 }
