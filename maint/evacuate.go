@@ -110,6 +110,22 @@ func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) 
 	return work, nil
 }
 
+// bury forgets a removed disk, and the pieces it was still to remove.
+func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
+	for {
+		pieces, err := v.engine.Files.Unlinked(ctx, id, removeBatch)
+		if err != nil {
+			return errs.Wrap(err, "maint.bury", "disk "+id.String())
+		}
+		if len(pieces) == 0 {
+			return v.engine.Cluster.Bury(ctx, id)
+		}
+		if err := v.engine.Files.Forget(ctx, id, pieces); err != nil {
+			return errs.Wrap(err, "maint.bury", "disk "+id.String())
+		}
+	}
+}
+
 // running: the job itself ends an empty disk's task, and says so.
 func (v *evacuator) running(t task) bool {
 	v.mu.Lock()
@@ -131,7 +147,7 @@ func (v *evacuator) finish(ctx context.Context, t task) error {
 		if !v.emptyLong(t.disk) {
 			return nil
 		}
-		return v.engine.Cluster.Bury(ctx, t.disk)
+		return v.bury(ctx, t.disk)
 	}
 	if t.kind == "drain" {
 		return v.engine.Cluster.SetEmpty(ctx, t.disk)
