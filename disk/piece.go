@@ -44,12 +44,17 @@ func loadPiece(d *Disk, name string) (*piece, error) {
 	return p, nil
 }
 
+// tails are where the ends of pieces are read to.
+var tails = sync.Pool{New: func() any { return new([footerMax]byte) }}
+
 func parsePiece(d *Disk, f vfs.File) (*piece, error) {
 	fileSize, err := f.Size()
 	if err != nil {
 		return nil, err
 	}
-	tail := make([]byte, min(fileSize, footerMax))
+	whole := tails.Get().(*[footerMax]byte)
+	defer tails.Put(whole)
+	tail := whole[:min(fileSize, footerMax)]
 	start := d.gauge.start()
 	n, err := f.ReadAt(tail, fileSize-int64(len(tail)))
 	d.gauge.read(start, n)

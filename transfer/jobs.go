@@ -195,3 +195,26 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 		}
 	}
 }
+
+// repairPage writes a good page over a bad one in the background. When too many repairs run, it is
+// left to the next read.
+func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
+	if h.repairs.Add(1) > repairsMax {
+		h.repairs.Add(-1)
+		return
+	}
+	h.work.Go(func() {
+		defer h.repairs.Add(-1)
+		store, err := h.store(t)
+		if err == nil {
+			err = store.RepairPages(id, page, off)
+		}
+		if err != nil {
+			h.Counters.RepairsFailed.Add(1)
+			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "err", err)
+			return
+		}
+		h.Counters.Repairs.Add(1)
+		h.Log.Info("bad page repaired", "piece", id.String(), "disk", t.Disk, "offset", off)
+	})
+}

@@ -157,14 +157,19 @@ func openRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenReques
 	case o.Options&changes != 0:
 		r.Access = hemera.AccessUpdate
 	}
-	if n, err := strconv.ParseInt(opaque.Value("oss.asize"), 10, 64); err == nil && n > 0 {
-		r.Size = n
+	if size, ok := opaque.Get("oss.asize"); ok {
+		if n, err := strconv.ParseInt(size, 10, 64); err == nil && n > 0 {
+			r.Size = n
+		}
 	}
 	return r
 }
 
 // wishes reads what a client asks of the policy, in Hemera's words or EOS's.
 func wishes(opaque wire.Opaque) hemera.Wish {
+	if opaque == "" {
+		return hemera.Wish{} // as most opens are
+	}
 	first := func(keys ...string) string {
 		for _, k := range keys {
 			if v := opaque.Value(k); v != "" {
