@@ -25,6 +25,8 @@ func (m *Manager) SetDisk(ctx context.Context, id hemera.DiskID, key, value stri
 // RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made anew from the
 // files' other pieces.
 func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) error {
+	m.removal.Lock()
+	defer m.removal.Unlock()
 	pieces, bytes, err := m.tree.DiskUsage(ctx, id)
 	if err != nil {
 		return errs.Wrap(err, "fs rm", id.String())
@@ -33,12 +35,8 @@ func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) 
 		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
 			WithRemedy("empty it with `hemera fs set " + id.String() + " configstatus drain`, or give it up with --force")
 	}
-	unlinked, err := m.tree.Unlinked(ctx, id, 1)
-	if err != nil {
-		return errs.Wrap(err, "fs rm", id.String())
-	}
 	defer m.engine.Wake()
-	return m.cluster.RemoveDisk(ctx, id, pieces > 0 || len(unlinked) > 0)
+	return m.cluster.RemoveDisk(ctx, id)
 }
 
 // SetNode implements hemera.ClusterAdmin.

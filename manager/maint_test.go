@@ -270,6 +270,7 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 		for i := range 10 {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
+		time.Sleep(2 * hemera.UnsealedLifetime)
 		if left := r.m.cluster.Removed(); len(left) != 0 {
 			t.Errorf("%v not forgotten", left)
 		}
@@ -376,14 +377,18 @@ func TestFsck(t *testing.T) {
 				t.Errorf("%s: %d, want %d", tag, found[tag], id)
 			}
 		}
-		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); ok {
-			t.Error("the orphan is still there")
+		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); !ok {
+			t.Error("the orphan was removed on its node's word")
 		}
 		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, young.ID); !ok {
 			t.Error("a young piece was removed: its commit may be under way")
 		}
 		time.Sleep(10 * time.Second)
 		r.whole("/f0", 2)
+		time.Sleep(hemera.UnsealedLifetime)
+		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); ok {
+			t.Error("the orphan is still there")
+		}
 	})
 }
 
