@@ -110,9 +110,11 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 }
 
 func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
-	// A browser sends Origin; programs do not. Who owns the socket says nothing about which web page
-	// wrote the request, so pages are kept out altogether.
-	if r.Header.Get("Origin") != "" {
+	// A browser sends Origin, or with plain GETs Sec-Fetch-Site; programs do not. Who owns the socket
+	// says nothing about which web page wrote the request, so pages are kept out altogether. "none" is
+	// an address that the user typed.
+	site := r.Header.Get("Sec-Fetch-Site")
+	if r.Header.Get("Origin") != "" || site != "" && site != "none" {
 		return hemera.Identity{}, errs.New(errs.Denied, "admin.Authorize", r.RemoteAddr, "requests from web pages are not taken").
 			WithRemedy("use the hemera command, or a program that sends no Origin header")
 	}
