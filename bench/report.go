@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // line is a result on one line, for eyes.
@@ -71,4 +73,24 @@ func (rep Report) Markdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// The lines between which Update puts the tables.
+const (
+	tablesBegin = "<!-- bench: begin -->\n"
+	tablesEnd   = "<!-- bench: end -->\n"
+)
+
+// Update replaces the tables in a page, which has two marking lines for them.
+func (rep Report) Update(page []byte) ([]byte, error) {
+	before, rest, ok := bytes.Cut(page, []byte(tablesBegin))
+	_, after, also := bytes.Cut(rest, []byte(tablesEnd))
+	if !ok || !also {
+		return nil, fmt.Errorf("the page lacks the line %q or %q", tablesBegin, tablesEnd)
+	}
+	var tables bytes.Buffer
+	if err := rep.Markdown(&tables); err != nil {
+		return nil, err
+	}
+	return slices.Concat(before, []byte(tablesBegin), tables.Bytes(), []byte(tablesEnd), after), nil
 }

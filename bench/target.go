@@ -18,13 +18,14 @@ type target struct {
 	name  string
 	addr  string
 	cores cores // of its clients
-	cmd   *exec.Cmd
+	pid   int
+	cmd   *exec.Cmd // nil if the process is not ours to end
 	log   string
 }
 
 func (t *target) url(path string) string { return "root://" + t.addr + "/" + path }
 
-func (t *target) cpu() (time.Duration, error) { return cpuTime(t.cmd.Process.Pid) }
+func (t *target) cpu() (time.Duration, error) { return cpuTime(t.pid) }
 
 // stop ends the process and waits for it.
 func (t *target) stop() {
@@ -49,6 +50,7 @@ func start(t *target, on cores, uid uint32, argv ...string) error {
 	if err := t.cmd.Start(); err != nil {
 		return err
 	}
+	t.pid = t.cmd.Process.Pid
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if c, err := dial(t.addr); err == nil {
 			c.close()

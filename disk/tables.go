@@ -10,7 +10,7 @@ import (
 
 // tableBlock is the page CRCs of one table block of a sealed piece, checked.
 type tableBlock struct {
-	sums [blockSums]uint32
+	sums []uint32
 	used atomic.Bool // since the cache looked at it last
 }
 
@@ -67,8 +67,8 @@ func (p *piece) block(index int64) (*tableBlock, error) {
 
 // keepBlock parses a block and keeps it; nil if its CRC does not match.
 func (p *piece) keepBlock(index int64, raw []byte) *tableBlock {
-	b := &tableBlock{}
-	if !parseBlock(raw, b.sums[:blockLen(p.stat.Size, index)]) {
+	b := &tableBlock{sums: make([]uint32, blockLen(p.stat.Size, index))}
+	if !parseBlock(raw, b.sums) {
 		return nil
 	}
 	b.used.Store(true)

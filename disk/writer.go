@@ -61,7 +61,9 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	w.table = newSumTable(d.opt.PendingBlocks, w.side)
 	w.hint, _ = f.(vfs.Hinter)
 	if o.SizeHint > hemera.PageSize && w.hint != nil {
-		w.hint.Preallocate(footerOff(o.SizeHint) + hemera.PageSize)
+		if err := w.hint.Preallocate(footerOff(o.SizeHint) + hemera.PageSize); err != nil {
+			return nil, errors.Join(err, f.Close(), d.removePending(id))
+		}
 	}
 	d.gauge.opened(&d.gauge.writeOpens, 1)
 	return w, nil

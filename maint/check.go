@@ -88,8 +88,9 @@ func judge(entry hemera.Entry, r hemera.OrderResult) string {
 func (e *Engine) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
 	view := e.Cluster.View()
 	if c.BadPages > 0 {
-		good := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return slices.Contains(bad, p.Disk) })
-		m := move{entry: entry, sources: place.Order(view, good, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk}}
+		// The others may be bad too, at other pages: what is read of them is verified.
+		others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
+		m := move{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk}}
 		if err := e.rewrite(ctx, view, m); err == nil {
 			if again := e.verify(ctx, view, entry, c.Piece); again.OK {
 				again.Repaired = true

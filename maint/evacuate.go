@@ -105,6 +105,22 @@ func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) 
 	return work, nil
 }
 
+// bury forgets a removed disk, and the pieces it was still to remove.
+func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
+	for {
+		pieces, err := v.engine.Files.Unlinked(ctx, id, removeBatch)
+		if err != nil {
+			return errs.Wrap(err, "maint.bury", "disk "+id.String())
+		}
+		if len(pieces) == 0 {
+			return v.engine.Cluster.Bury(ctx, id)
+		}
+		if err := v.engine.Files.Forget(ctx, id, pieces); err != nil {
+			return errs.Wrap(err, "maint.bury", "disk "+id.String())
+		}
+	}
+}
+
 // running: the job itself ends an empty disk's task, and says so.
 func (v *evacuator) running(t task) bool {
 	v.mu.Lock()
@@ -123,28 +139,12 @@ func (v *evacuator) find(t task) *evacuation {
 
 func (v *evacuator) finish(ctx context.Context, t task) error {
 	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
-		if err := v.forget(ctx, t.disk); err != nil {
-			return err
-		}
-		return v.engine.Cluster.Bury(ctx, t.disk)
+		return v.bury(ctx, t.disk)
 	}
 	if t.kind == "drain" {
 		return v.engine.Cluster.SetEmpty(ctx, t.disk)
 	}
 	return nil
-}
-
-// forget drops what a removed disk was still to remove: nobody will ask it any more.
-func (v *evacuator) forget(ctx context.Context, disk hemera.DiskID) error {
-	for {
-		pieces, err := v.engine.Files.Unlinked(ctx, disk, pageFiles)
-		if err != nil || len(pieces) == 0 {
-			return err
-		}
-		if err := v.engine.Files.Forget(ctx, disk, pieces); err != nil {
-			return err
-		}
-	}
 }
 
 func (v *evacuator) start(ctx context.Context, t task) {

@@ -82,7 +82,11 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
 	m := move{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
 	if len(m.sources) < int(max(e.Layout.Data, 1)) {
-		return m, errs.New(errs.NoReplicas, "maint.plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+place.Unreadable(v, e.Pieces, nil))
+		why := place.Unreadable(v, e.Pieces, nil)
+		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
+			why = "the pieces that can be read are bad"
+		}
+		return m, errs.New(errs.NoReplicas, "maint.plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
 	}
 	var have, exclude []hemera.DiskID
 	for _, p := range e.Pieces {

@@ -270,6 +270,7 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 		for i := range 10 {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
+		time.Sleep(2 * hemera.UnsealedLifetime)
 		if left := r.m.cluster.Removed(); len(left) != 0 {
 			t.Errorf("%v not forgotten", left)
 		}

@@ -61,7 +61,7 @@ func (c *client) step(ctx context.Context) {
 	if !own {
 		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
 	}
-	switch c.rng.IntN(20) {
+	switch c.rng.IntN(22) {
 	case 0, 1, 2, 3, 4, 5:
 		c.write(ctx, path, hemera.AccessCreate)
 	case 6, 7, 8:
@@ -76,6 +76,10 @@ func (c *client) step(ctx context.Context) {
 		}
 	case 19:
 		c.renameDir(ctx)
+	case 20:
+		c.makeDir(ctx)
+	case 21:
+		c.removeDir(ctx)
 	}
 }
 
@@ -158,12 +162,15 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		return
 	}
 	p := c.bytes()
-	off := 0
+	off, cut := 0, 0
 	if access == hemera.AccessUpdate {
 		if p, off, err = c.merge(ctx, h, path, start, p); err != nil {
 			c.saw("update %s: reading what is there: %v", path, err)
 			h.hangUp()
 			return
+		}
+		if c.rng.IntN(4) == 0 {
+			cut = c.rng.IntN(len(p) + 1)
 		}
 	}
 	if c.rng.IntN(12) == 0 { // somebody who goes away
@@ -172,13 +179,17 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		h.giveUp(ctx)
 		return
 	}
-	if access == hemera.AccessUpdate && off == len(p) { // it changes nothing, and makes no generation
+	if access == hemera.AccessUpdate && off == len(p) && cut == 0 { // it changes nothing, and makes no generation
 		_, err = h.close(ctx)
 		c.saw("update %s without a change: %v", path, err)
 		return
 	}
-	what := contentOf(p)
-	if err := h.writeAll(ctx, p, off); err != nil {
+	what := contentOf(p[:len(p)-cut])
+	err = h.writeAll(ctx, p, off)
+	if err == nil && cut > 0 {
+		err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p) - cut)) })
+	}
+	if err != nil {
 		c.saw("write %s: %v", path, err)
 		h.hangUp()
 		return

@@ -41,12 +41,14 @@ func (n *nemesis) run(ctx context.Context) {
 }
 
 func (n *nemesis) centre(ctx context.Context) {
-	switch n.rng.IntN(4) {
+	switch n.rng.IntN(5) {
 	case 0:
 		n.restartManager(ctx)
 	case 1:
 		n.burnManager(ctx)
-	case 2, 3:
+	case 2:
+		n.drain(ctx)
+	case 3, 4:
 		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
 	}
 }
@@ -78,6 +80,17 @@ func (n *nemesis) restartManager(ctx context.Context) {
 	n.pause(ctx, 10*time.Second)
 	n.w.managerSkew.Store(n.rng.Int64N(int64(10*time.Minute)) - int64(5*time.Minute))
 	n.reviveManager()
+}
+
+// drain has a disk emptied, for a while.
+func (n *nemesis) drain(ctx context.Context) {
+	disks := n.w.head.Load().Cluster().View().Disks
+	id := disks[n.rng.IntN(len(disks))].ID
+	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
+	n.did("drains disk %d: %v", id, err)
+	n.pause(ctx, 30*time.Second)
+	err = n.w.head.Load().SetDisk(context.WithoutCancel(ctx), id, "configstatus", "rw")
+	n.did("disk %d is to be used again: %v", id, err)
 }
 
 func (n *nemesis) reviveManager() {
@@ -197,6 +210,23 @@ func (n *nemesis) torture(ctx context.Context) {
 	case 3:
 		n.did("takes %s %s away for good", m.host, d.path)
 		d.remove()
+		if n.rng.IntN(2) == 0 {
+			n.pause(ctx, lostAfter)
+			n.giveUp(ctx, d)
+		}
+	}
+}
+
+// giveUp has an admin take a drive that is gone out of the cluster.
+func (n *nemesis) giveUp(ctx context.Context, d *drive) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	for _, one := range h.Cluster().View().Disks {
+		if n.w.drive(one) == d {
+			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, true))
+		}
 	}
 }
 

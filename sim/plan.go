@@ -45,7 +45,7 @@ func newPlan(o Options) plan {
 	r := p.random("plan")
 	p.machines = 3 + r.IntN(3)
 	p.drives = 1 + r.IntN(2)
-	p.replicas = 2 + r.IntN(2)
+	p.replicas = []int{1, 2, 2, 2, 3, 3}[r.IntN(6)]
 	if p.machines*p.drives == p.replicas {
 		p.drives = 2 // without one of the drives, files must still find room
 	}
@@ -56,7 +56,7 @@ func newPlan(o Options) plan {
 	if r.IntN(2) == 0 {
 		p.cacheBytes = 4 << 20
 	}
-	p.cruel = r.IntN(2) == 0
+	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
 	p.minPieces = "auto"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hemera"
@@ -45,14 +46,65 @@ func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Rename(ctx, c.who, from, to)
 	})
-	for last := err; lost(last); {
-		rest(ctx, time.Second)
-		_, last = ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
-			return m.Stat(ctx, c.who, to)
-		})
-		if !lost(last) {
-			return errs.KindOf(last) != errs.NotFound, err
-		}
+	if lost(err) {
+		return c.exists(ctx, to), err
 	}
 	return err == nil, err
+}
+
+// exists asks until it is told whether the path exists.
+func (c *client) exists(ctx context.Context, path string) bool {
+	for {
+		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+			return m.Stat(ctx, c.who, path)
+		})
+		if err == nil || !lost(err) {
+			return err == nil || errs.KindOf(err) != errs.NotFound
+		}
+		rest(ctx, time.Second)
+	}
+}
+
+// dirsMax is how many directories a client has at most.
+const dirsMax = 4
+
+func (c *client) makeDir(ctx context.Context) {
+	if len(c.dirs) == dirsMax {
+		return
+	}
+	c.made++
+	dir := fmt.Sprintf("/%s/d%d", c.name, c.made+10)
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+		return m.Mkdir(ctx, c.who, dir, 0o777, false)
+	})
+	done := err == nil || lost(err) && c.exists(ctx, dir)
+	c.saw("mkdir %s: %t (%v)", dir, done, err)
+	if done {
+		c.dirs = append(c.dirs, dir)
+	}
+}
+
+// removeDir removes one of the client's directories if it is empty: nothing may be in it then.
+func (c *client) removeDir(ctx context.Context) {
+	if len(c.dirs) == 1 {
+		return
+	}
+	i := c.rng.IntN(len(c.dirs))
+	dir, start := c.dirs[i], c.w.oracle.tick()
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Remove(ctx, c.who, dir, hemera.KindDirectory)
+	})
+	done := err == nil || lost(err) && !c.exists(ctx, dir)
+	c.saw("rmdir %s: %t (%v)", dir, done, err)
+	if !done {
+		return
+	}
+	c.dirs = slices.Delete(c.dirs, i, i+1)
+	for _, path := range c.w.oracle.known() {
+		if strings.HasPrefix(path, dir+"/") {
+			if wrong := c.w.oracle.read(path, start, absent); wrong != "" {
+				c.w.fail("%s was removed as empty: %s", dir, wrong)
+			}
+		}
+	}
 }

@@ -59,10 +59,10 @@ func (w *world) audit(ctx context.Context) {
 	}
 }
 
-// drive is what a disk is on.
+// drive is what a disk is on. The machines joined one after the other, so that their numbers are
+// those of the nodes.
 func (w *world) drive(d hemera.Disk) *drive {
-	n, _ := w.head.Load().Cluster().View().Node(d.Node)
-	return w.machine(n.Addr).drive(d.Path)
+	return w.machines[d.Node-1].drive(d.Path)
 }
 
 // tortured reports whether the disk is the one that may lose data.

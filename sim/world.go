@@ -155,8 +155,8 @@ func (w *world) load(ctx context.Context) {
 
 // files counts the files that are there.
 func (w *world) files(ctx context.Context) int {
-	_, totals, _ := w.tree(ctx)
-	return int(totals)
+	_, count, _ := w.tree(ctx)
+	return count
 }
 
 // tree lists every file by path.

@@ -59,6 +59,18 @@ func (w *Writer) Abort(ctx context.Context) error {
 	return nil
 }
 
+// expire gives the write up, or asks a last time whether it was committed.
+func (w *Writer) expire(ctx context.Context) {
+	if w.undecided() {
+		if err := w.Close(ctx); err != nil {
+			w.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
+				"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+		}
+		return
+	}
+	_ = w.Abort(ctx)
+}
+
 // undecided reports whether the commit may or may not have happened.
 func (w *Writer) undecided() bool {
 	w.mu.Lock()

@@ -10,46 +10,6 @@ import (
 	"hemera/errs"
 )
 
-// Open opens the whole file that a verified capability permits, at its head or where it is read.
-func (t *Pending) Open(ctx context.Context, c hemera.Capability, token string, o hemera.NodeOpen) (hemera.File, error) {
-	if c.Access == hemera.AccessRead {
-		r, err := t.host.OpenReader(c, token)
-		if err != nil {
-			return nil, err
-		}
-		return &readHandle{Reader: r}, nil
-	}
-	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
-	if past, ok := t.past(key); ok && (past.committed || !o.Truncate) {
-		if past.committed {
-			return &committedHandle{info: past.info}, nil
-		}
-		return nil, lostWrite(&c)
-	}
-	if c.Epoch != 0 && c.Epoch < t.host.Born() && !o.Truncate && !t.known(key) {
-		return nil, lostWrite(&c)
-	}
-	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c, token) })
-	if err != nil {
-		return nil, err
-	}
-	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
-	h.open.Store(true)
-	if o.Truncate {
-		if err := h.Truncate(0); err != nil {
-			h.Detach()
-			return nil, err
-		}
-	}
-	return h, nil
-}
-
-// lostWrite refuses to go on with a write whose earlier content is not here.
-func lostWrite(c *hemera.Capability) error {
-	return errs.New(errs.Conflict, "transfer.Open", subject(c), "the pending write was given up, its content is lost").
-		WithRemedy("write the file again from its beginning")
-}
-
 // writeHandle is one client's hold on a pending write.
 type writeHandle struct {
 	*Writer
@@ -123,18 +83,6 @@ func (h *writeHandle) Abort(ctx context.Context) error {
 	}
 	h.table.detach(h.entry)
 	return err
-}
-
-// expire gives the write up, or asks a last time whether it was committed.
-func (w *Writer) expire(ctx context.Context) {
-	if w.undecided() {
-		if err := w.Close(ctx); err != nil {
-			w.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
-				"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
-		}
-		return
-	}
-	_ = w.Abort(ctx)
 }
 
 // readHandle is a Reader as a file.

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 
@@ -105,8 +106,12 @@ func (f *osFile) Sync() error {
 	return nil
 }
 
-func (f *osFile) Preallocate(n int64) {
-	_ = f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
+func (f *osFile) Preallocate(n int64) error {
+	err := f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
+	if errors.Is(err, unix.ENOSPC) {
+		return &fs.PathError{Op: "fallocate", Path: f.Name(), Err: unix.ENOSPC}
+	}
+	return nil
 }
 
 func (f *osFile) StartWriteback(off, n int64) {

@@ -47,10 +47,11 @@ type File interface {
 	Close() error
 }
 
-// Hinter is a File that takes hints. Hints never fail: what is not supported is not done.
+// Hinter is a File that takes hints. What is not supported is not done, and no error.
 type Hinter interface {
-	// Preallocate reserves room for the first n bytes without changing the size.
-	Preallocate(n int64)
+	// Preallocate reserves room for the first n bytes without changing the size. The only error is
+	// that there is not so much room.
+	Preallocate(n int64) error
 	// StartWriteback begins writing a dirty range to the device without waiting for it.
 	StartWriteback(off, n int64)
 	// ReadAhead begins reading a range into memory without waiting for it.

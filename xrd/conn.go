@@ -161,6 +161,7 @@ func (c *conn) next() error {
 	c.current = request{RequestHeader: wire.ParseRequestHeader(b)}
 	r := &c.current
 	c.in.skip(wire.RequestHeaderSize)
+	c.in.requests++
 	began := time.Now()
 	if c.session != nil {
 		c.session.last.Store(began.UnixNano())

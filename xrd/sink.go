@@ -22,6 +22,7 @@ type sink struct {
 	pool  *pool
 
 	mu    sync.Mutex
+	armed time.Time         // when the write deadline was last set
 	whole *[bufferSize]byte // nil while nothing is collected
 	buf   []byte            // collected; within whole
 	err   error
@@ -173,8 +174,16 @@ func (o *sink) fail(err error) {
 	}
 }
 
-// arm gives the peer a while to take what is written next.
-func (o *sink) arm() { _ = o.conn.SetWriteDeadline(time.Now().Add(o.stall)) }
+// arm gives the peer a while to take what is written next: the stall time, or up to an eighth less,
+// because setting a deadline costs as much as a small answer.
+func (o *sink) arm() {
+	now := time.Now()
+	if now.Sub(o.armed) < o.stall/8 {
+		return
+	}
+	o.armed = now
+	_ = o.conn.SetWriteDeadline(now.Add(o.stall))
+}
 
 func (o *sink) release() {
 	if o.whole != nil {

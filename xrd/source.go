@@ -18,6 +18,8 @@ type source struct {
 	whole *[bufferSize]byte // nil while data is empty and the connection waits
 	data  []byte            // read, not consumed; within whole
 
+	requests int // begun since the last fill
+
 	attempt func(fd uintptr) bool // made once: one step of fill
 	n       int                   // its results
 	err     error
@@ -90,6 +92,15 @@ func (s *source) fill() error {
 		return s.fillPlain()
 	}
 	s.n, s.err, s.waited = 0, nil, false
+	if s.requests == 1 {
+		// A client that sends one request at a time waits for its answer: looking for more first
+		// would only delay it. When several came together, more may have come meanwhile.
+		s.waited = true
+		if err := s.idle(); err != nil {
+			return err
+		}
+	}
+	s.requests = 0
 	if err := s.raw.Read(s.attempt); err != nil {
 		return broken{err}
 	}

@@ -7,10 +7,11 @@ import (
 
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/config"
 )
 
 func configCommand(e *env) *cobra.Command {
-	return noun("config", "Configuration: what is in force", &cobra.Command{
+	show := &cobra.Command{
 		Use: "show", Short: "Settings in force at the manager, and where each came from", Args: cobra.NoArgs,
 		Long: `Lists the settings of the running manager. The source is default, file, environment or
 flag; the later in this list wins. Secrets are not shown.`,
@@ -29,5 +30,11 @@ flag; the later in this list wins. Secrets are not shown.`,
 				}, records)
 			})
 		},
-	})
+	}
+	example := &cobra.Command{
+		Use: "example", Short: "A settings file with every setting, its meaning and its default", Args: cobra.NoArgs,
+		Example: "  hemera config example > /etc/hemera/hemera.toml",
+		RunE:    func(*cobra.Command, []string) error { return config.Example(e.Out) },
+	}
+	return noun("config", "Configuration: what is in force, and what is possible", show, example)
 }

@@ -129,6 +129,7 @@ func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
 		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
 		Short: onOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
 		Long: `Has every piece of the file read from its disk and checked, page by page and as a whole.
+A piece that cannot be repaired in place is made anew on another disk (remade).
 The exit code is 1 when a piece is still bad at the end.`,
 		Example: "  hemera file " + verb + " /exp/data.root",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -141,14 +142,14 @@ The exit code is 1 when a piece is still bad at the end.`,
 				if err != nil {
 					return err
 				}
-				return e.printChecks(checks)
+				return e.printChecks(checks, repair)
 			})
 		},
 	}
 	return c
 }
 
-func (e *env) printChecks(checks []hemera.PieceCheck) error {
+func (e *env) printChecks(checks []hemera.PieceCheck, repair bool) error {
 	var records []output.Record
 	bad := 0
 	for _, c := range checks {
@@ -156,20 +157,24 @@ func (e *env) printChecks(checks []hemera.PieceCheck) error {
 		for i, s := range c.Checksums {
 			sums[i] = s.String()
 		}
-		if !c.OK {
+		result := onOff(c.OK, "ok", "bad")
+		switch {
+		case !c.OK && c.Repaired:
+			result = "remade" // on another disk
+		case !c.OK:
 			bad++
 		}
 		records = append(records, output.Record{
 			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host},
-			{Key: "result", Value: onOff(c.OK, "ok", "bad")}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")},
+			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")},
 			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: onOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error},
 		})
 	}
-	return e.printCheckRecords(records, bad)
+	return e.printCheckRecords(records, bad, repair)
 }
 
 // printCheckRecords ends with an error when pieces are bad: the exit code says so, and JSON too.
-func (e *env) printCheckRecords(records []output.Record, bad int) error {
+func (e *env) printCheckRecords(records []output.Record, bad int, repair bool) error {
 	if bad == 0 || !e.json {
 		if err := e.printer().List(checkColumns, records); err != nil || bad == 0 {
 			return err
@@ -183,7 +188,8 @@ func (e *env) printCheckRecords(records []output.Record, bad int) error {
 		}
 	}
 	return errs.New(errs.Corrupt, "check", "", fmt.Sprintf("%d of %d pieces are bad", bad, len(records))).
-		WithRemedy("hemera file verify repairs what other pieces can repair")
+		WithRemedy(onOff(repair, "no other piece has what they lack now; if a disk is out of reach, bring it back and try again",
+			"hemera file verify repairs what other pieces can repair"))
 }
 
 var checkColumns = []output.Column{

@@ -163,7 +163,8 @@ func fsRmCommand(e *env) *cobra.Command {
 		Use: "rm <id>", Short: "Forget a disk that holds nothing any more", Args: cobra.ExactArgs(1),
 		Long: `Removes a disk from the cluster. It must hold no piece: empty it first with
 hemera fs set <id> drain. With --force the pieces on it are given up: files that have
-other pieces are repaired from them, files that have none are lost.`,
+other pieces are repaired from them, files that have none are lost. A node that is
+started with --disk for the path adds it anew: take that out too.`,
 		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := parseDisk(args[0])

@@ -115,6 +115,9 @@ func (e *env) watchDisk(ctx context.Context, m diskSource, id hemera.DiskID) err
 			return err
 		}
 		line := fmt.Sprintf("disk %d: %v, nothing to do", id, r.Get("configstatus"))
+		if why := r.Get("stat.errmsg"); why != "" {
+			line = fmt.Sprintf("disk %d: %v", id, why)
+		}
 		if job != nil {
 			line = jobLine(*job, 24)
 		}
@@ -125,7 +128,8 @@ func (e *env) watchDisk(ctx context.Context, m diskSource, id hemera.DiskID) err
 			fmt.Fprintln(e.Out, line)
 		}
 		last = line
-		asked := r.Get("configstatus") == string(hemera.ConfigDrain) // its job may not have begun yet
+		// A drain, or the repair of a disk that is out of reach, may not have begun yet.
+		asked := r.Get("configstatus") == string(hemera.ConfigDrain) || job == nil && r.Get("stat.errc") != 0
 		if !asked && (job == nil || job.State == "done") {
 			if e.Terminal > 0 {
 				fmt.Fprintln(e.Out)

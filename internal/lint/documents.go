@@ -59,10 +59,11 @@ func Skips(skips, decisions string) (bad []string) {
 var (
 	mdLink = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 	goFile = regexp.MustCompile(`\b[a-z]+(?:/[a-z]+)*/[a-z_0-9]+\.go\b`)
+	goName = regexp.MustCompile(`\b([a-z]+(?:/[a-z]+)*/[a-z_0-9]+\.go): (?:[A-Za-z]+\.)?([A-Za-z]+)`)
 )
 
-// References names each link of a document, and each Go file it speaks of, that leads nowhere. name
-// is the document's path below root.
+// References names each link of a document, and each Go file and "file.go: name" it speaks of, that
+// leads nowhere. name is the document's path below root.
 func References(root, name, text string) (bad []string) {
 	missing := func(target string) bool {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(target)))
@@ -76,6 +77,13 @@ func References(root, name, text string) (bad []string) {
 	for _, file := range goFile.FindAllString(text, -1) {
 		if missing(file) {
 			bad = append(bad, fmt.Sprintf("%s speaks of %s, which is not there", name, file))
+		}
+	}
+	for _, m := range goName.FindAllStringSubmatch(text, -1) {
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m[1])))
+		declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |\t?)` + m[2] + `\b`)
+		if err == nil && !declared.Match(data) {
+			bad = append(bad, fmt.Sprintf("%s speaks of %s in %s, which does not have it", name, m[2], m[1]))
 		}
 	}
 	return bad

@@ -48,8 +48,9 @@ func TestDocumentRulesCanFail(t *testing.T) {
 	if bad := Skips("# names\nopen.shows_at_once # visible at close\nother\n", "| open.shows_at_once | visible at close |"); len(bad) != 1 {
 		t.Errorf("skips: %v", bad)
 	}
-	text := "[a](lint.md) [b](documents.go#x) [c](https://example.org/x.md) see internal/lint/documents.go and internal/lint/gone.go"
-	if bad := References("../..", "internal/lint/x.md", text); len(bad) != 2 {
+	text := "[a](lint.md) [b](documents.go#x) [c](https://example.org/x.md) see internal/lint/documents.go: References, " +
+		"internal/lint/sizes.go: References and internal/lint/gone.go"
+	if bad := References("../..", "internal/lint/x.md", text); len(bad) != 3 {
 		t.Errorf("references: %v", bad)
 	}
 }

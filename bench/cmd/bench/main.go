@@ -36,6 +36,7 @@ func run() error {
 	flag.StringVar(&o.Profiles, "profiles", "", "`directory` for a CPU profile of Hemera in each row")
 	rows := flag.String("rows", "", "only rows that match, as \"stat x16\"; a regular `expression`")
 	quick := flag.Bool("quick", false, "a short run: 3 rounds of 128 MiB and 0.3 s")
+	update := flag.String("update", "", "also put the tables into this `page`")
 	format := flag.String("format", "text", "text, json or markdown")
 	flag.Parse()
 	if *quick {
@@ -53,9 +54,25 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if *update != "" {
+		if err := updatePage(*update, report); err != nil {
+			return err
+		}
+	}
 	write := map[string]func(io.Writer) error{"text": report.Text, "json": report.JSON, "markdown": report.Markdown}[*format]
 	if write == nil {
 		return fmt.Errorf("no format %q", *format)
 	}
 	return write(os.Stdout)
+}
+
+func updatePage(name string, report bench.Report) error {
+	page, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if page, err = report.Update(page); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return os.WriteFile(name, page, 0o644)
 }

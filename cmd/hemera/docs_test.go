@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestEveryCommandIsDocumented holds docs/cli.md against the tree of commands.
+func TestEveryCommandIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" {
+			return
+		}
+		for _, below := range c.Commands() {
+			walk(below)
+		}
+		if c.Runnable() && c.HasParent() && !strings.Contains(string(text), c.CommandPath()) {
+			t.Errorf("docs/cli.md has no example of %q", c.CommandPath())
+		}
+	}
+	root := newRootCommand(&env{})
+	walk(root)
+	if len(root.Commands()) < 10 {
+		t.Fatalf("only %d commands were found", len(root.Commands()))
+	}
+}
