@@ -15,8 +15,12 @@ import (
 	"hemera/errs"
 )
 
-// auditsAtOnce bounds the disks compared at a time.
-const auditsAtOnce = 16
+const (
+	// auditsAtOnce bounds the disks compared at a time.
+	auditsAtOnce = 16
+	// orphanTime is how long the removal of one orphan is waited for.
+	orphanTime = 10 * time.Second
+)
 
 // auditor compares disks with the namespace: each every [AuditInterval], and one that came back once
 // whatever it was writing is old enough to judge. Every finding is confirmed before it counts, since
@@ -226,10 +230,15 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	return nil
 }
 
-// orphan removes a piece that no file has, is not about to have, and that is not on its way out. It
-// holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
+// orphan removes a piece that no file has, is not about to have, and that is not on its way out. A
+// piece with an id that was never given out is of files that a restored namespace has forgotten: it
+// is kept. It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
+	if next := e.Files.Stats().NextID; f.piece.File >= next || uint64(f.piece.Gen) >= uint64(next) {
+		t.add(tagNewer, d.ID, f.piece.File)
+		return nil
+	}
 	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge || !e.gate.hold(f.piece.File) {
 		return nil
 	}
@@ -253,6 +262,9 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return nil
 	}
 	a.suspects.drop(key)
+	// Whoever asked for the audit may go away, the order does not: the file is held until it is done.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
+	defer cancel()
 	_, err = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: f.piece})
 	return err
 }

@@ -17,9 +17,11 @@ const (
 	copiesTotal   = 256
 	// AuditInterval is how often each disk is compared with the namespace.
 	AuditInterval = 7 * 24 * time.Hour
-	// OrphanAge is how old a sealed piece that no file has must be to be removed, both by its node's
-	// clock and by how long the manager has known of it: any write it may belong to is over by then.
-	OrphanAge = hemera.UnsealedLifetime
+	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
+	// any write it may belong to is over by then. Since that clock may be wrong, the manager must also
+	// have known of it for suspectTime, in which a head asks for a commit or gives it up.
+	OrphanAge   = hemera.UnsealedLifetime
+	suspectTime = 2*hemera.PendingHold + time.Minute
 )
 
 // Files is what the engine asks of the namespace; namespace.Tree has it.
@@ -31,6 +33,7 @@ type Files interface {
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	Stats() hemera.NamespaceStats
 }
 
 // Cluster is what the engine asks of the cluster; cluster.Cluster has it.
@@ -101,7 +104,7 @@ func New(o Options) *Engine {
 	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
-	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: e.OrphanAge}}
+	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
 		&watcher{engine: e}, &remover{engine: e, busy: map[hemera.DiskID]bool{}},
 		e.evacuator, e.repairer, e.auditor,

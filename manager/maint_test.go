@@ -352,8 +352,15 @@ func TestFsck(t *testing.T) {
 		stat, _ := holder(wrong.Pieces[0]).get(wrong.Pieces[0].Disk, hemera.PieceID{File: wrong.ID, Gen: wrong.Gen, Index: wrong.Pieces[0].Index})
 		stat.FileSize = 11
 		holder(wrong.Pieces[0]).put(wrong.Pieces[0].Disk, stat)
-		old := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now().Add(-48 * time.Hour)}
-		young := hemera.PieceStat{ID: hemera.PieceID{File: 99998, Gen: 1}, Sealed: time.Now()}
+		removed := r.write("/removed", 10)
+		if err := r.m.Remove(ctx, hemera.SystemIdentity(), "/removed", 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		old := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 7}, Sealed: time.Now().Add(-48 * time.Hour)}
+		young := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 8}, Sealed: time.Now()}
+		newer := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now().Add(-48 * time.Hour)}
+		r.nodes[0].put(r.nodes[0].disks[0].ID, newer)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, old)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, young)
 
@@ -368,7 +375,7 @@ func TestFsck(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		want := map[string]hemera.FileID{"missing": gone.ID, "size_mismatch": wrong.ID, "orphan": 99999, "under_replicated": gone.ID}
+		want := map[string]hemera.FileID{"missing": gone.ID, "size_mismatch": wrong.ID, "orphan": removed.ID, "newer": 99999, "under_replicated": gone.ID}
 		if len(found) != len(want) {
 			t.Errorf("found %v", report.Problems)
 		}
@@ -388,6 +395,9 @@ func TestFsck(t *testing.T) {
 		time.Sleep(hemera.UnsealedLifetime)
 		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); ok {
 			t.Error("the orphan is still there")
+		}
+		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, newer.ID); !ok {
+			t.Error("a piece was removed that the namespace is too old to know")
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestDiskIsAuditedAfterItReturns(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		dead.register()
 		go dead.run(r.ctx)
-		time.Sleep(2*hemera.UnsealedLifetime + 5*time.Minute)
+		time.Sleep(hemera.UnsealedLifetime + 10*time.Minute)
 		if dead.count(dead.disks[0].ID) != 0 {
 			t.Error("the orphan is still there")
 		}
