@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 GO_VERSION=1.26.8
 GOLANGCI_VERSION=v2.15.0
 build=$PWD/build
+PATH=$PATH:/usr/sbin:/sbin # where some commands are that a user can run, too
 mkdir -p "$build"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -46,6 +47,8 @@ setup_go() {
 	cp -r "$root" "$build/go"
 	chmod -R u+w "$build/go"
 	find "$build/go/bin" "$build/go/pkg/tool" -type f -exec chmod +x {} +
+	mv "$build/go/src/_go.mod" "$build/go/src/go.mod" # modules cannot hold modules, so these were renamed
+	mv "$build/go/src/cmd/_go.mod" "$build/go/src/cmd/go.mod"
 	mkdir -p "$build/bin" && ln -sf "$build/go/bin/go" "$build/bin/go"
 }
 
