@@ -65,7 +65,7 @@ func dial(addr string) (*conn, error) {
 func (c *conn) login() error {
 	c.out = wire.AppendHandshake(c.out)
 	c.queue(wire.Protocol{Version: wire.ProtocolVersion, Expect: wire.ExpectLogin}, nil)
-	c.queue(wire.Login{PID: uint32(unix.Getpid()), User: "root", Ability: wire.LoginAbilities, Capabilities: wire.LoginCapVer}, nil)
+	c.queue(wire.Login{PID: uint32(unix.Getpid()), User: "root", Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer}, nil)
 	if err := c.flush(); err != nil {
 		return err
 	}

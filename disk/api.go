@@ -50,6 +50,8 @@ type CreateOptions struct {
 	Path     string // of the file, as it is now
 	Layout   hemera.Layout
 	SizeHint int64 // preallocate, if above 0
+	// Replace allows a sealed piece of the same id; it stays until the new one is sealed in its place.
+	Replace bool
 }
 
 // Writer is a pending piece, used by one transfer. Pages may be written in any order and again.

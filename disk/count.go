@@ -75,14 +75,17 @@ func (c *counter) now() int64 {
 	return c.pieces
 }
 
-// add moves a piece to its place.
+// add moves a piece to its place; one that replaces another changes no number.
 func (c *counter) add(fsys vfs.FS, from, to string, id hemera.PieceID) error {
 	c.names.RLock()
 	defer c.names.RUnlock()
+	_, missing := fsys.Stat(to)
 	if err := fsys.Rename(from, to); err != nil {
 		return err
 	}
-	c.change(id, 1)
+	if missing != nil {
+		c.change(id, 1)
+	}
 	return nil
 }
 

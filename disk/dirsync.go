@@ -17,14 +17,13 @@ type dirSync struct {
 	running  bool
 	started  uint64 // syncs begun
 	finished uint64
-	failures map[uint64]error // by sync, while somebody waits for it
-	waiting  map[uint64]int
+	lost     uint64 // the last sync that failed
+	failure  error  // why
 }
 
 func (s *dirSync) init(fsys vfs.FS, path string) {
 	s.fs, s.path = fsys, path
 	s.turn.L = &s.mu
-	s.failures, s.waiting = map[uint64]error{}, map[uint64]int{}
 }
 
 // mark names the first sync that will cover a change of the directory that was just made.
@@ -34,28 +33,23 @@ func (s *dirSync) mark() uint64 {
 	return s.started + 1
 }
 
-// reach returns when a sync at or after the mark has succeeded. A failed sync is everybody's who
-// waited for it.
+// reach returns when a sync at or after the mark has succeeded. A failed sync is final for every
+// mark until then, also of those who ask later: the kernel reports a lost write once and takes the
+// next sync for a success.
 func (s *dirSync) reach(mark uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.finished >= mark {
-		return nil
-	}
-	sync := max(mark, s.started+1)
-	if s.started >= mark { // one that covers the mark is running
-		sync = s.started
-	}
-	s.waiting[sync]++
-	defer s.leave(sync)
-	for s.finished < sync {
+	for s.finished < mark {
 		if s.running {
 			s.turn.Wait()
 			continue
 		}
 		s.run()
 	}
-	return s.failures[sync]
+	if mark <= s.lost {
+		return s.failure
+	}
+	return nil
 }
 
 func (s *dirSync) run() {
@@ -68,14 +62,7 @@ func (s *dirSync) run() {
 	s.running = false
 	s.finished = n
 	if err != nil {
-		s.failures[n] = err
+		s.lost, s.failure = n, err
 	}
 	s.turn.Broadcast()
-}
-
-func (s *dirSync) leave(sync uint64) {
-	if s.waiting[sync]--; s.waiting[sync] == 0 {
-		delete(s.waiting, sync)
-		delete(s.failures, sync)
-	}
 }

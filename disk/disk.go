@@ -134,8 +134,10 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	if err := d.writable(op, o.SizeHint); err != nil {
 		return nil, err
 	}
-	if err := d.refuseSealed(op, id); err != nil {
-		return nil, err
+	if !o.Replace {
+		if err := d.refuseSealed(op, id); err != nil {
+			return nil, err
+		}
 	}
 	stripe := d.stripe(id)
 	stripe.Lock()
@@ -148,7 +150,8 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		w.fenced.Store(true)
+		_ = w.file.Close()
+		d.gauge.opened(&d.gauge.writeOpens, -1)
 		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
 	}
 	d.writers[id] = w
@@ -207,8 +210,9 @@ func (d *Disk) Remove(id hemera.PieceID) error {
 	if err != nil {
 		return d.failed(err, op, id)
 	}
+	err = d.count.remove(d.fs, d.sealedPath(id), id)
 	d.open.forget(id)
-	return d.failed(d.count.remove(d.fs, d.sealedPath(id), id), op, id)
+	return d.failed(err, op, id)
 }
 
 // removePending removes the pending file and its side file, if they are there.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"hemera"
@@ -40,8 +41,8 @@ func (d *Disk) recover() error {
 		if !whole {
 			continue
 		}
-		if _, err := d.fs.Stat(d.sealedPath(id)); err == nil {
-			continue // sealed again later: that one counts
+		if !d.replaces(id) {
+			continue
 		}
 		if err := d.moveSealed(id); err != nil {
 			return err
@@ -49,6 +50,22 @@ func (d *Disk) recover() error {
 		d.opt.Log.Info("piece sealed before a crash is back in place", "disk", d.path, "piece", id.String())
 	}
 	return nil
+}
+
+// replaces reports whether a whole pending piece goes in its place: nothing is there, or a piece
+// that it was to replace. One of other content was sealed later, and counts.
+func (d *Disk) replaces(id hemera.PieceID) bool {
+	there, err := loadPiece(d, d.sealedPath(id))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errs.Corrupt)
+	}
+	defer there.close()
+	pending, err := loadPiece(d, d.pendingPath(id))
+	if err != nil {
+		return false
+	}
+	defer pending.close()
+	return there.stat.FileSize == pending.stat.FileSize && slices.Equal(there.stat.Checksums, pending.stat.Checksums)
 }
 
 // whole reports whether a pending file is a sealed piece with nothing but good pages, and makes it

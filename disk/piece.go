@@ -113,6 +113,7 @@ type openPieces struct {
 	byID    map[hemera.PieceID]*piece
 	idle    list.List // of *piece, the longest unused first
 	idleMax int
+	forgets uint64 // how often a piece was forgotten
 }
 
 func (o *openPieces) init(idleMax int) {
@@ -121,7 +122,8 @@ func (o *openPieces) init(idleMax int) {
 
 // acquire returns the sealed piece, to be given back with release.
 func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
-	if p := d.open.take(id); p != nil {
+	p, forgets := d.open.take(id)
+	if p != nil {
 		return p, nil
 	}
 	p, err := loadPiece(d, d.sealedPath(id))
@@ -132,36 +134,37 @@ func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
 		p.close()
 		return nil, errs.New(errs.Corrupt, "disk.Open", id.String(), fmt.Sprintf("the footer is that of piece %s", p.stat.ID))
 	}
-	return d.open.put(id, p), nil
+	return d.open.put(id, p, forgets), nil
 }
 
 func (d *Disk) release(p *piece) { d.open.giveBack(p) }
 
-func (o *openPieces) take(id hemera.PieceID) *piece {
+// take returns the piece if it is open, and what put wants to know of the time before it was opened.
+func (o *openPieces) take(id hemera.PieceID) (p *piece, forgets uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.byID[id]
+	p = o.byID[id]
 	if p == nil {
-		return nil
+		return nil, o.forgets
 	}
 	p.refs++
 	if p.idle != nil {
 		o.idle.Remove(p.idle)
 		p.idle = nil
 	}
-	return p
+	return p, o.forgets
 }
 
-// put adds a piece that was just opened; if somebody else was faster, theirs is taken.
-func (o *openPieces) put(id hemera.PieceID, p *piece) *piece {
-	if other := o.take(id); other != nil {
+// put adds a piece that was opened after take; if somebody else was faster, theirs is taken.
+func (o *openPieces) put(id hemera.PieceID, p *piece, forgets uint64) *piece {
+	if other, _ := o.take(id); other != nil {
 		p.close()
 		return other
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, taken := o.byID[id]; taken {
-		p.gone = true // made between take and here: serve this one without sharing
+	if _, taken := o.byID[id]; taken || o.forgets != forgets {
+		p.gone = true // another was made since, or the file may be one that was removed: do not share
 	} else {
 		o.byID[id] = p
 	}
@@ -203,6 +206,7 @@ func (o *openPieces) drop(p *piece) {
 // forget makes the piece unknown to later opens; its Readers keep it.
 func (o *openPieces) forget(id hemera.PieceID) {
 	o.mu.Lock()
+	o.forgets++
 	p := o.byID[id]
 	if p == nil {
 		o.mu.Unlock()

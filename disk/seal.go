@@ -33,15 +33,23 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	}
 	moved := false
 	err = w.close(func() error {
+		if err := w.disk.moveSealed(w.id); err != nil {
+			return errors.Join(err, w.disk.removePending(w.id))
+		}
 		moved = true
-		return w.disk.moveSealed(w.id)
+		return nil
 	})
 	if err == nil && !moved {
 		err = errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
 	}
 	if err != nil {
-		_ = w.disk.Remove(w.id)
+		if moved && !w.opt.Replace {
+			_ = w.disk.Remove(w.id)
+		}
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
+	}
+	if w.opt.Replace {
+		w.disk.open.forget(w.id)
 	}
 	return stat, nil
 }
@@ -90,7 +98,7 @@ func (w *writer) writeAt(p []byte, off int64) error {
 	return err
 }
 
-// moveSealed moves a sealed piece from the pending directory to its place.
+// moveSealed moves a sealed piece from the pending directory to its place, over one that may be there.
 func (d *Disk) moveSealed(id hemera.PieceID) error {
 	err := d.count.add(d.fs, d.pendingPath(id), d.sealedPath(id), id)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 const sideRecord = 4*blockSums + 8*((blockSums+63)/64) + 4
 
 // sideSums is the side file of a pending piece: record i, at i*sideRecord, is table block i. It is
-// made when the first block does not stay in memory and dies with the Writer: nobody reads it
-// after a restart.
+// made when the first block does not stay in memory, and has a name only while it is made: it dies
+// with the Writer, and a Writer that lost its piece cannot take away that of its successor.
 type sideSums struct {
 	fs    vfs.FS
 	path  string
@@ -26,11 +26,9 @@ type sideSums struct {
 
 func (s *sideSums) save(index int64, b *sumBlock) error {
 	if s.file == nil {
-		f, err := s.fs.Open(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-		if err != nil {
+		if err := s.make(); err != nil {
 			return err
 		}
-		s.file, s.saved = f, map[int64]bool{}
 	}
 	p := make([]byte, 0, sideRecord)
 	for _, v := range b.sums {
@@ -44,6 +42,21 @@ func (s *sideSums) save(index int64, b *sumBlock) error {
 		return err
 	}
 	s.saved[index] = true
+	return nil
+}
+
+func (s *sideSums) make() error {
+	if err := ignoreMissing(s.fs.Remove(s.path)); err != nil { // a crash left it
+		return err
+	}
+	f, err := s.fs.Open(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	if err := s.fs.Remove(s.path); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	s.file, s.saved = f, map[int64]bool{}
 	return nil
 }
 
@@ -77,10 +90,10 @@ func (s *sideSums) drop(index int64) {
 	}
 }
 
-// close closes and removes the side file.
+// close ends the side file.
 func (s *sideSums) close() error {
 	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.file.Close(), s.fs.Remove(s.path))
+	return s.file.Close()
 }

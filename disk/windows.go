@@ -224,7 +224,7 @@ func (c *windowCache) unmap(v *window) {
 		return
 	}
 	_ = unix.Munmap(v.data)
-	v.data = nil
+	v.data, v.bits = nil, nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v.elem != nil {

@@ -47,22 +47,28 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 			return 0, nil
 		}
 	}
-	src, err := h.source(&j)
+	return h.replacePiece(ctx, &j)
+}
+
+// replacePiece copies the piece anew. What is there under its name stays until the copy is sealed:
+// bad as it is, it may be the last that has some page.
+func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
+	src, err := h.source(j)
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	// What is there under the name is not right, and the content is to be had elsewhere.
-	if err := j.Disk.Remove(j.Piece); err != nil {
-		return 0, err
-	}
-	w, err := j.Disk.Create(j.Piece, createOptions(&j.Cap))
+	o := createOptions(&j.Cap)
+	o.Replace = true
+	w, err := j.Disk.Create(j.Piece, o)
 	if err != nil {
 		return 0, err
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
 	if err := h.copySealed(ctx, dst, src, &j.Cap); err != nil {
-		dst.Abort()
+		if !dst.ended {
+			_ = w.Abort()
+		}
 		return 0, err
 	}
 	return j.Cap.Size, nil
@@ -134,7 +140,7 @@ func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 	default:
 		return pages, err
 	}
-	bytes, err := h.recopy(ctx, j)
+	bytes, err := h.replacePiece(ctx, &j)
 	if err != nil {
 		h.Counters.RepairsFailed.Add(1)
 		return pages, err
@@ -142,19 +148,6 @@ func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 	copied := (bytes + hemera.PageSize - 1) / hemera.PageSize
 	h.Counters.Repairs.Add(copied)
 	return pages + copied, nil
-}
-
-// recopy replaces a piece that pages cannot mend, once a source is known to be good.
-func (h *Host) recopy(ctx context.Context, j Job) (int64, error) {
-	src, err := h.source(&j)
-	if err != nil {
-		return 0, err
-	}
-	src.Close()
-	if err := j.Disk.Remove(j.Piece); err != nil {
-		return 0, err
-	}
-	return h.Copy(ctx, j)
 }
 
 // repairPages rewrites bad pages until a look finds none. Corrupt when pages stay bad or the

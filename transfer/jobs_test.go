@@ -111,6 +111,19 @@ func TestRepair(t *testing.T) {
 		t.Errorf("repair from a bad source: %v", err)
 	}
 	b.mustHave(capability, 1, 2)
+	// A piece that only a copy can mend stays while its source is as bad.
+	good, err := os.ReadFile(b.piecePath(capability, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Truncate(b.piecePath(capability, 1), size-1000)
+	if _, err := b.hosts[0].host.Repair(ctx, b.job(capability, 1, 0, 2)); err == nil {
+		t.Error("repair from a bad source: no error")
+	}
+	left, err := os.ReadFile(b.piecePath(capability, 1))
+	if err != nil || !bytes.Equal(left, good[:size-1000]) {
+		t.Errorf("what was left of the piece is gone: %d bytes, %v", len(left), err)
+	}
 }
 
 // TestConcurrentUse has many writers, readers and a closer on one file.

@@ -50,6 +50,8 @@ const (
 
 // What a client says of itself at login.
 const (
+	AbilityRedirFlags uint8 = 0x80 // understands the flags of redirects
+
 	LoginAbilities uint8 = 0xdd // full URLs, read redirects, IPv4 and IPv6, local files, redirect flags
 	LoginCapVer    uint8 = 0x85 // understands delayed answers; version 5
 )

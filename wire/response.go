@@ -20,7 +20,8 @@ func ParseError(b []byte) *Error {
 // Redirect sends the client elsewhere. Opaque is merged into the request's path, but clients do so
 // only for open, stat, mkdir, mv, chmod, rm, rmdir and truncate.
 type Redirect struct {
-	// Port is negative when Host is a whole URL.
+	// Port is negative when Host is a whole URL; its complement are then flags, for clients with
+	// AbilityRedirFlags: FlagRecoverWrts, FlagCollapseRdr.
 	Port   int32
 	Host   string
 	Opaque Opaque

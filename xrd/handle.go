@@ -12,19 +12,19 @@ import (
 )
 
 // handle is one open file of a session. Its fields belong to the session's goroutine; reads that
-// answer on a bound connection use only file.
+// answer on a bound connection, and the sealing of a piece, use only file.
 type handle struct {
 	file     hemera.File
 	path     string
 	posc     bool // persist on successful close: given up when the connection ends
-	sealed   bool // a piece that was sealed: only close is left
+	sealed   bool // a piece that was sealed or given up: only close is left
 	writable bool
 	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
 	undo     *undo         // checkpoint under way
 	pull     *pull         // third-party copy into this file
 	// attributes were set through this handle, under their stored names.
 	attributes map[string][]byte
-	// inflight counts reads under way on bound connections; only the session's goroutine adds.
+	// inflight counts work that uses the file beside the session's goroutine, which alone adds.
 	inflight sync.WaitGroup
 }
 
@@ -44,6 +44,7 @@ func (h *handle) closeFor(ctx context.Context) error {
 	h.inflight.Wait()
 	switch {
 	case h.sealed:
+		h.letGo(ctx)
 		return nil
 	case h.pull != nil && !h.pull.finished():
 		h.pull.stop()
@@ -82,6 +83,8 @@ func (h *handle) letGo(ctx context.Context) {
 	_, isPiece := h.file.(hemera.Sealer)
 	detacher, detaches := h.file.(hemera.Detacher)
 	switch {
+	case h.sealed && isPiece:
+		_ = h.file.Close(ctx) // nothing of it is pending any more
 	case h.writable && detaches:
 		detacher.Detach()
 	case !h.writable || isPiece:
@@ -99,11 +102,12 @@ const abandonTimeout = 30 * time.Second
 // abandon ends the handle of a client that went away.
 func (h *handle) abandon(log *slog.Logger) {
 	h.inflight.Wait()
-	if h.sealed {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
+	if h.sealed {
+		h.letGo(ctx)
+		return
+	}
 	if h.pull != nil {
 		h.pull.stop()
 		h.giveUp(ctx)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"hemera"
@@ -334,6 +336,7 @@ func TestPieceHandle(t *testing.T) {
 		return p.openToken(t, c, path, g.Token+"&hem.piece=1", wire.OpenDelete)
 	}
 	fh := open("/f")
+	piece := p.pendingOf("/f")
 	c.must(t, wire.Pgwrite{Handle: fh}, string(pages([]byte("piece"), 0)))
 	q := wire.Query{Kind: wire.QueryOpaquf, Handle: fh}
 	c.refused(t, q, "hem.seal&size=x", wire.ArgInvalid)
@@ -344,11 +347,53 @@ func TestPieceHandle(t *testing.T) {
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 5 {
 		t.Errorf("the sealed piece: %+v, %v", e, err)
 	}
+	if piece.detached != 1 {
+		t.Errorf("the node was told %d times that nobody holds the sealed piece", piece.detached)
+	}
 	fh = open("/g")
 	f := p.pendingOf("/g")
 	c.must(t, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, hemera.OpaqueAbort)
 	if !f.aborted {
 		t.Error("the piece was not given up")
+	}
+}
+
+// TestSealsDoNotWaitForEachOther holds the seal of one piece while another on the same connection
+// is sealed and closed.
+func TestSealsDoNotWaitForEachOther(t *testing.T) {
+	p := newPair(t, nil)
+	c := dial(t, p.nodeAddr)
+	var handles [2]wire.Handle
+	for i := range handles {
+		path := "/f" + strconv.Itoa(i)
+		g, err := p.grantOpen(hemera.OpenRequest{Path: path, Access: hemera.AccessCreate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles[i] = p.openToken(t, c, path, g.Token+"&hem.piece=1", wire.OpenDelete)
+	}
+	held, free := make(chan struct{}), make(chan struct{})
+	var seals atomic.Int32
+	p.mu.Lock()
+	p.fail = func(op string) error {
+		if op == "seal" && seals.Add(1) == 1 {
+			close(held)
+			<-free
+		}
+		return nil
+	}
+	p.mu.Unlock()
+	seal := func(fh wire.Handle) wire.Request { return wire.Query{Kind: wire.QueryOpaquf, Handle: fh} }
+	first, err := c.send(seal(handles[0]), []byte(hemera.SealInfo{}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-held
+	c.must(t, seal(handles[1]), hemera.SealInfo{}.Encode())
+	c.must(t, wire.Close{Handle: handles[1]}, "")
+	close(free)
+	if h, body, err := c.frame(); err != nil || h.Stream != first || h.Status != wire.StatusOK {
+		t.Errorf("the seal that was held: %+v %q %v", h, body, err)
 	}
 }
 

@@ -479,7 +479,16 @@ func (f *memoryFile) Xattrs() map[string][]byte {
 // memoryPiece is a file opened as a piece.
 type memoryPiece struct{ *memoryFile }
 
+// Close lets go of the piece; it never commits.
+func (p *memoryPiece) Close(context.Context) error {
+	p.Detach()
+	return nil
+}
+
 func (p *memoryPiece) Seal(ctx context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	if err := p.m.failing("seal"); err != nil {
+		return hemera.PieceStat{}, err
+	}
 	if s.FileSize != p.Info().Size {
 		return hemera.PieceStat{}, errs.New(errs.Conflict, "seal", p.path, "the size differs")
 	}

@@ -137,7 +137,19 @@ func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) error
 		v.nodes = append(v.nodes, visited{node, host})
 	}
 	cgi := hemera.OpaqueCapability + "=" + g.Token + "&" + hemera.OpaqueNode + "=" + node.String()
+	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
+		return recoverableTo(g.Addr, wire.Opaque(cgi))
+	}
 	return redirectTo(g.Addr, wire.Opaque(cgi))
+}
+
+// recoverableTo sends a client to the head of a new file, and tells it to come back and write the
+// file anew elsewhere when that head is lost (§5 recoverWrts): copies do.
+func recoverableTo(addr string, opaque wire.Opaque) error {
+	if _, _, err := splitAddr(addr); err != nil {
+		return err
+	}
+	return &redirect{wire.Redirect{Port: ^int32(wire.FlagRecoverWrts), Host: "root://" + addr + "/", Opaque: opaque}}
 }
 
 // openRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.

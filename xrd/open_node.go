@@ -91,7 +91,7 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 			return errs.New(errs.Unsupported, "xrd.Abort", h.path, "the handle cannot be given up")
 		}
 		h.sealed = true
-		return c.promised(r, func() ([]byte, error) { return nil, a.Abort(ctx) })
+		return c.beside(r, h, func() ([]byte, error) { return nil, a.Abort(ctx) })
 	}
 	seal, err := hemera.ParseSealInfo(arg)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
 	}
 	h.sealed = true
-	return c.promised(r, func() ([]byte, error) {
+	return c.beside(r, h, func() ([]byte, error) {
 		stat, err := s.Seal(ctx, seal)
 		if err != nil {
 			return nil, err

@@ -94,6 +94,31 @@ func TestOpenIsRedirected(t *testing.T) {
 	n.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=grant0&hem.piece=900", wire.ArgInvalid)
 }
 
+// TestCreateMayBeWrittenAnew looks at what tells a client that it may begin a lost write again.
+func TestCreateMayBeWrittenAnew(t *testing.T) {
+	p := newPair(t, nil)
+	for _, able := range []bool{false, true} {
+		ability := wire.LoginAbilities
+		if !able {
+			ability &^= wire.AbilityRedirFlags
+		}
+		c, err := dialRawAs(p.managerAddr, ability)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, body, err := c.call(wire.Open{Options: wire.OpenDelete}, []byte("/f"))
+		to, e := wire.ParseRedirect(body)
+		if err != nil || e != nil {
+			t.Fatal(err, e)
+		}
+		flagged := to.Port < 0 && ^to.Port == int32(wire.FlagRecoverWrts) && to.Host == "root://"+p.nodeAddr+"/"
+		if flagged != able {
+			t.Errorf("a client that understands flags (%v) is sent to %+v", able, to)
+		}
+	}
+}
+
 func TestTruncateByPath(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "0123456789")

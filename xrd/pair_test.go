@@ -117,7 +117,10 @@ type rawConn struct {
 }
 
 // dialRaw connects, shakes hands and logs in.
-func dialRaw(addr string) (*rawConn, error) {
+func dialRaw(addr string) (*rawConn, error) { return dialRawAs(addr, 0) }
+
+// dialRawAs is dialRaw for a client with the abilities.
+func dialRawAs(addr string, ability uint8) (*rawConn, error) {
 	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
 		return nil, err
@@ -128,7 +131,7 @@ func dialRaw(addr string) (*rawConn, error) {
 		_ = nc.Close()
 		return nil, err
 	}
-	_, body, err := c.call(wire.Login{PID: 42, User: "tester", Capabilities: wire.LoginCapVer}, nil)
+	_, body, err := c.call(wire.Login{PID: 42, User: "tester", Ability: ability, Capabilities: wire.LoginCapVer}, nil)
 	if err == nil {
 		var reply wire.LoginReply
 		reply, err = wire.ParseLoginReply(body)
