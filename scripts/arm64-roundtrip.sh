@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 emulator=qemu-aarch64-static
-[ "$(uname -m)" = aarch64 ] && emulator=env
+[ "$(uname -m)" = aarch64 ] && emulator="env"
 dir=$(mktemp -d)
 server=
 cleanup() {

@@ -48,7 +48,7 @@ inside() {
 		ip netns exec "$CLUSTER_NS-manager" bin/hemera --url "$URL" mkdir -p "/limit$replicas"
 		ip netns exec "$CLUSTER_NS-manager" bin/hemera --url "$URL" attr set sys.forced.nstripes="$replicas" "/limit$replicas"
 		write=() read=()
-		for round in $(seq "$ROUNDS"); do
+		for _ in $(seq "$ROUNDS"); do
 			write+=("$(timed xrdcp -f -s --nopbar "$source" "$URL//limit$replicas/file")")
 			read+=("$(timed xrdcp -f -s --nopbar "$URL//limit$replicas/file" /dev/null)")
 		done

@@ -41,7 +41,7 @@ setup_go() {
 	say "fetching Go $GO_VERSION"
 	local arch
 	arch=$(go env GOARCH)
-	(cd "$(mktemp -d)" && GOTOOLCHAIN=local GOFLAGS= go mod download "golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch")
+	(cd "$(mktemp -d)" && GOTOOLCHAIN=local GOFLAGS="" go mod download "golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch")
 	root=$(go env GOMODCACHE)/golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch
 	rm -rf "$build/go"
 	cp -r "$root" "$build/go"
@@ -72,13 +72,14 @@ setup_peers() {
 }
 
 setup_lint() {
+	packages shellcheck=shellcheck
 	[ -x "$build/bin/golangci-lint" ] && return 0
 	if command -v golangci-lint >/dev/null; then
 		ln -sf "$(command -v golangci-lint)" "$build/bin/golangci-lint"
 		return 0
 	fi
 	say "building golangci-lint $GOLANGCI_VERSION"
-	GOBIN=$build/bin GOFLAGS= "$build/bin/go" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION"
+	GOBIN=$build/bin GOFLAGS="" "$build/bin/go" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION"
 }
 
 for part in "$@"; do "setup_$part"; done
