@@ -179,16 +179,18 @@ func TestWhoMayAsk(t *testing.T) {
 	if _, err := nobody.Stat(ctx, root, "/exp"); !errors.Is(err, errs.Denied) {
 		t.Errorf("the identity in the argument was believed: %v", err)
 	}
-	r, _ := http.NewRequest("POST", server.URL+"/hemera.admin.v1.Admin/Stat", strings.NewReader(`{"Path":"/exp"}`))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Origin", server.URL)
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusForbidden {
-		t.Errorf("a web page's request was answered %s", res.Status)
+	for header, value := range map[string]string{"Origin": server.URL, "Sec-Fetch-Site": "cross-site"} {
+		r, _ := http.NewRequest("POST", server.URL+"/hemera.admin.v1.Admin/Stat", strings.NewReader(`{"Path":"/exp"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(header, value)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusForbidden {
+			t.Errorf("a web page's request (%s) was answered %s", header, res.Status)
+		}
 	}
 }
 

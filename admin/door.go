@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -16,6 +17,8 @@ const (
 	service = "/hemera.admin.v1.Admin/"
 	// requestMax bounds a request's body: the largest is one extended attribute.
 	requestMax = 1 << 20
+	// strangerTime is how long a request may take to arrive until its sender is known.
+	strangerTime = 10 * time.Second
 	// TraceHeader carries the trace id: taken from a request if it looks like one, in every answer.
 	TraceHeader = "Hemera-Trace"
 )
@@ -75,6 +78,8 @@ func (d *door) traced(next http.Handler) http.Handler {
 			id = hemera.NewTraceID()
 		}
 		w.Header().Set(TraceHeader, id)
+		// Who has not said who he is may not keep a connection by never finishing a request.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime))
 		next.ServeHTTP(w, r.WithContext(hemera.WithTrace(r.Context(), id)))
 	})
 }
@@ -105,14 +110,17 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
 			return
 		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }
 
 func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
-	// A browser sends Origin; programs do not. Who owns the socket says nothing about which web page
-	// wrote the request, so pages are kept out altogether.
-	if r.Header.Get("Origin") != "" {
+	// A browser sends Origin, or with plain GETs Sec-Fetch-Site; programs do not. Who owns the socket
+	// says nothing about which web page wrote the request, so pages are kept out altogether. "none" is
+	// an address that the user typed.
+	site := r.Header.Get("Sec-Fetch-Site")
+	if r.Header.Get("Origin") != "" || site != "" && site != "none" {
 		return hemera.Identity{}, errs.New(errs.Denied, "admin.Authorize", r.RemoteAddr, "requests from web pages are not taken").
 			WithRemedy("use the hemera command, or a program that sends no Origin header")
 	}

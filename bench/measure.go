@@ -107,6 +107,9 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 	for i := range rows {
 		var a, b []Sample
 		for round := range o.Rounds {
+			if err := ctx.Err(); err != nil {
+				return results, err
+			}
 			pair := []*target{own, peer}
 			if round%2 == 1 {
 				pair = []*target{peer, own}
@@ -154,6 +157,9 @@ func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 	for i := range rows {
 		var a, b []Sample
 		for range o.Rounds {
+			if err := ctx.Err(); err != nil {
+				return results, err
+			}
 			s, err := o.measure(t, &rows[i])
 			if err != nil {
 				return results, fmt.Errorf("%s, %d clients: %w", rows[i].name, rows[i].clients, err)

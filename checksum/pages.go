@@ -82,11 +82,28 @@ type Appender struct {
 
 // Append adds a part's CRC32C and length, not below zero.
 func (a *Appender) Append(sum uint32, n int64) {
+	if n == hemera.PageSize {
+		s := a.sum
+		a.sum = pageShift[0][s&0xff] ^ pageShift[1][s>>8&0xff] ^ pageShift[2][s>>16&0xff] ^ pageShift[3][s>>24] ^ sum
+		return
+	}
 	if n != a.len || a.shift == 0 {
 		a.len, a.shift = n, crcShift(n)
 	}
 	a.sum = crcTimes(a.sum, a.shift) ^ sum
 }
+
+// pageShift[i][b] is what byte i of a CRC, being b, becomes when a page of zeros follows: shifting is
+// linear, so that four look-ups do what crcTimes needs 32 steps for.
+var pageShift = func() (t [4][256]uint32) {
+	shift := crcShift(hemera.PageSize)
+	for i := range t {
+		for b := range t[i] {
+			t[i][b] = crcTimes(uint32(b)<<(8*i), shift)
+		}
+	}
+	return t
+}()
 
 // Sum is the CRC32C of all parts.
 func (a *Appender) Sum() uint32 { return a.sum }

@@ -219,7 +219,7 @@ func TestAddAndRemoveDisk(t *testing.T) {
 	if reply, err := beat(); err != nil || len(reply.Attach) != 0 {
 		t.Fatalf("%+v, %v", reply, err)
 	}
-	if err := c.RemoveDisk(ctx, id, true); err != nil {
+	if err := c.RemoveDisk(ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := c.View().Disk(id); ok || !slices.Equal(c.Removed(), []hemera.DiskID{id}) {
@@ -269,7 +269,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	for what, err := range map[string]error{
 		"disk": c.SetDisk(ctx, 9, "configstatus", "rw"), "node": c.SetNode(ctx, 9, "status", "on"),
 		"space": c.SetSpace(ctx, "none", "headroom", "1G"), "disk's space": c.SetDisk(ctx, 1, "space", "none"),
-		"add": c.AddDisk(ctx, 9, "/x", ""), "add's space": c.AddDisk(ctx, w.ID, "/x", "none"), "remove": c.RemoveDisk(ctx, 9, false),
+		"add": c.AddDisk(ctx, 9, "/x", ""), "add's space": c.AddDisk(ctx, w.ID, "/x", "none"), "remove": c.RemoveDisk(ctx, 9),
 	} {
 		if !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v", what, err)

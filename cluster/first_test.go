@@ -35,7 +35,7 @@ func TestRemoveNode(t *testing.T) {
 	if err := c.RemoveNode(ctx, w.ID); !errors.Is(err, errs.NotEmpty) || errs.RemedyOf(err) == "" {
 		t.Fatalf("a node with a disk: %v", err)
 	}
-	if err := c.RemoveDisk(ctx, 1, false); err != nil {
+	if err := c.RemoveDisk(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.AddDisk(ctx, w.ID, "/new", ""); err != nil {

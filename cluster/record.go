@@ -34,8 +34,8 @@ type diskRecord struct {
 	Group   string
 	ZoneSet string
 	Config  hemera.DiskConfig
-	// Removed: an admin forced it out while the namespace still lists pieces on it. It is in no view;
-	// the record goes when its pieces have been made anew elsewhere.
+	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no
+	// piece on it any more.
 	Removed bool
 }
 

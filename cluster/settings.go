@@ -138,27 +138,23 @@ func (c *Cluster) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 	return c.change(ctx, &ch)
 }
 
-// RemoveDisk takes a disk out of the view for good; its id is not reused. With keep, pieces on it
-// are still to be made anew elsewhere and [Cluster.Removed] lists it until [Cluster.Bury].
-func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID, keep bool) error {
+// RemoveDisk takes a disk out of the view for good; its id is not reused. [Cluster.Removed] lists it
+// until [Cluster.Bury]: pieces on it may have to be made anew elsewhere.
+func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d, err := c.knownDisk("cluster.RemoveDisk", id)
 	if err != nil {
 		return err
 	}
+	rec := d.diskRecord
+	rec.Removed = true
 	var ch change
-	if keep {
-		rec := d.diskRecord
-		rec.Removed = true
-		ch.put(rec)
-	} else {
-		ch.delete(d.diskRecord)
-	}
+	ch.put(rec)
 	return c.change(ctx, &ch)
 }
 
-// Removed lists disks that were removed while the namespace had pieces on them.
+// Removed lists disks that were removed and not buried.
 func (c *Cluster) Removed() (ids []hemera.DiskID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

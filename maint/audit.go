@@ -15,8 +15,12 @@ import (
 	"hemera/errs"
 )
 
-// auditsAtOnce bounds the disks compared at a time.
-const auditsAtOnce = 16
+const (
+	// auditsAtOnce bounds the disks compared at a time.
+	auditsAtOnce = 16
+	// orphanTime is how long the removal of one orphan is waited for.
+	orphanTime = 10 * time.Second
+)
 
 // auditor compares disks with the namespace: each every [AuditInterval], and one that came back once
 // whatever it was writing is old enough to judge. Every finding is confirmed before it counts, since
@@ -25,6 +29,8 @@ const auditsAtOnce = 16
 type auditor struct {
 	engine *Engine
 	due    map[hemera.DiskID]time.Time // of step alone; zero while the disk is away
+
+	suspects suspects
 }
 
 func (a *auditor) name() string { return "audit" }
@@ -40,6 +46,7 @@ func (a *auditor) step(ctx context.Context) (time.Duration, error) {
 	if len(disks) == 0 {
 		return 10 * time.Second, nil
 	}
+	a.suspects.prune(now.Add(-2 * AuditInterval))
 	report, err := a.run(ctx, disks)
 	for _, p := range report.Problems {
 		a.engine.Log.Warn("audit found a problem", "tag", p.Tag, "disk", p.Disk, "count", p.Count)
@@ -60,6 +67,8 @@ func (a *auditor) schedule(d hemera.Disk, now time.Time) bool {
 		a.due[d.ID] = now.Add(a.engine.OrphanAge + time.Minute)
 	case !now.Before(at):
 		a.due[d.ID] = now.Add(AuditInterval)
+		return true
+	case a.suspects.due(d.ID, now):
 		return true
 	}
 	return false
@@ -221,11 +230,22 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	return nil
 }
 
-// orphan removes a piece that no file has, is not about to have, and that is not on its way out.
+// orphan removes a piece that no file has, is not about to have, and that is not on its way out. A
+// piece with an id that was never given out is of files that a restored namespace has forgotten: it
+// is kept. It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge || e.gate.copying(d.ID, f.piece) {
+	if next := e.Files.Stats().NextID; f.piece.File >= next || uint64(f.piece.Gen) >= uint64(next) {
+		t.add(tagNewer, d.ID, f.piece.File)
 		return nil
+	}
+	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge || !e.gate.hold(f.piece.File) {
+		return nil
+	}
+	defer e.gate.release(f.piece.File)
+	now, _, err := e.Files.Resolve(ctx, f.piece.File)
+	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
+		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
 	}
 	const most = 10_000
 	leaving, err := e.Files.Unlinked(ctx, d.ID, most)
@@ -237,6 +257,14 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return err
 	}
 	t.add(tagOrphan, d.ID, f.piece.File)
+	key := copyKey{d.ID, f.piece}
+	if !a.suspects.proven(key, e.Now()) {
+		return nil
+	}
+	a.suspects.drop(key)
+	// Whoever asked for the audit may go away, the order does not: the file is held until it is done.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
+	defer cancel()
 	_, err = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: f.piece})
 	return err
 }

@@ -11,6 +11,7 @@ import (
 const (
 	tagMissing  = "missing"
 	tagOrphan   = "orphan"
+	tagNewer    = "newer" // a piece younger than the namespace, which was restored
 	tagSize     = "size_mismatch"
 	tagShort    = "under_replicated"
 	tagOffline  = "offline"

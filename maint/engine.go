@@ -17,9 +17,11 @@ const (
 	copiesTotal   = 256
 	// AuditInterval is how often each disk is compared with the namespace.
 	AuditInterval = 7 * 24 * time.Hour
-	// OrphanAge is how old a sealed piece that no file has must be to be removed: any write it may
-	// belong to is over by then.
-	OrphanAge = hemera.UnsealedLifetime
+	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
+	// any write it may belong to is over by then. Since that clock may be wrong, the manager must also
+	// have known of it for suspectTime, in which a head asks for a commit or gives it up.
+	OrphanAge   = hemera.UnsealedLifetime
+	suspectTime = 2*hemera.PendingHold + time.Minute
 )
 
 // Files is what the engine asks of the namespace; namespace.Tree has it.
@@ -31,12 +33,13 @@ type Files interface {
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	Stats() hemera.NamespaceStats
 }
 
 // Cluster is what the engine asks of the cluster; cluster.Cluster has it.
 type Cluster interface {
 	View() *hemera.View
-	// Removed lists disks removed by force, Bury forgets one, SetEmpty ends a drain.
+	// Removed lists disks taken out by an admin, Bury forgets one, SetEmpty ends a drain.
 	Removed() []hemera.DiskID
 	Bury(ctx context.Context, id hemera.DiskID) error
 	SetEmpty(ctx context.Context, id hemera.DiskID) error
@@ -54,7 +57,7 @@ type Options struct {
 	Orders  *Orders
 	Signer  Signer
 	// Writers counts client writes under way by disk, to stay out of their way; may be nil.
-	Writers func() map[hemera.DiskID]int
+	Writers func(hemera.DiskID) int
 	// LostAfter and OrphanAge replace the constants when above zero.
 	LostAfter, OrphanAge time.Duration
 	Now                  func() time.Time
@@ -96,12 +99,12 @@ func New(o Options) *Engine {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Writers == nil {
-		o.Writers = func() map[hemera.DiskID]int { return nil }
+		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
 	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
-	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}}
+	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
 		&watcher{engine: e}, &remover{engine: e, busy: map[hemera.DiskID]bool{}},
 		e.evacuator, e.repairer, e.auditor,
@@ -123,12 +126,19 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// wakeDelay gathers wake-ups, so that a burst of them costs one step.
-const wakeDelay = 20 * time.Millisecond
+// wakeDelay gathers wake-ups, so that a burst of them costs one step. wakeShare is how many times as
+// long as its step a worker rests at least, so that a large cluster's does not take a processor.
+const (
+	wakeDelay = 20 * time.Millisecond
+	wakeShare = 4
+	wakeMax   = 500 * time.Millisecond
+)
 
 func (e *Engine) loop(ctx context.Context, w worker, bell <-chan struct{}) {
 	for ctx.Err() == nil {
+		started := time.Now()
 		rest, err := w.step(ctx)
+		pause := max(wakeDelay, wakeShare*time.Since(started))
 		if err != nil && ctx.Err() == nil {
 			e.Log.Error("background work failed", "worker", w.name(), "error", err)
 			rest = max(rest, stallRest)
@@ -138,7 +148,7 @@ func (e *Engine) loop(ctx context.Context, w worker, bell <-chan struct{}) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-bell:
-			timer.Reset(wakeDelay)
+			timer.Reset(min(pause, wakeMax))
 			select {
 			case <-ctx.Done():
 			case <-timer.C:

@@ -21,9 +21,6 @@ const (
 	// jobsKept is how many finished jobs are remembered, jobKept how long.
 	jobsKept = 100
 	jobKept  = 24 * time.Hour
-	// buryAfter is how long a removed disk holds nothing before it is forgotten: until then a write
-	// or a copy that began before the removal may still be recorded there.
-	buryAfter = hemera.UnsealedLifetime
 )
 
 // evacuator empties disks: those set to drain, and those that are lost. One job runs for each, all
@@ -33,9 +30,8 @@ type evacuator struct {
 
 	since map[hemera.DiskID]time.Time // when a disk was first seen lost; of step alone
 
-	mu    sync.Mutex
-	jobs  []*evacuation               // oldest first, finished ones too
-	empty map[hemera.DiskID]time.Time // when a removed disk was first seen to hold nothing
+	mu   sync.Mutex
+	jobs []*evacuation // oldest first, finished ones too
 }
 
 type evacuation struct {
@@ -45,7 +41,7 @@ type evacuation struct {
 }
 
 func newEvacuator(e *Engine) *evacuator {
-	return &evacuator{engine: e, since: map[hemera.DiskID]time.Time{}, empty: map[hemera.DiskID]time.Time{}}
+	return &evacuator{engine: e, since: map[hemera.DiskID]time.Time{}}
 }
 
 func (v *evacuator) name() string { return "evacuate" }
@@ -99,7 +95,6 @@ func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) 
 			return nil, errs.Wrap(err, "maint.evacuate", "disk "+t.disk.String())
 		}
 		if pieces > 0 || v.running(t) {
-			v.filled(t.disk)
 			work = append(work, t)
 			continue
 		}
@@ -144,39 +139,12 @@ func (v *evacuator) find(t task) *evacuation {
 
 func (v *evacuator) finish(ctx context.Context, t task) error {
 	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
-		if !v.emptyLong(t.disk) {
-			return nil
-		}
 		return v.bury(ctx, t.disk)
 	}
 	if t.kind == "drain" {
 		return v.engine.Cluster.SetEmpty(ctx, t.disk)
 	}
 	return nil
-}
-
-// filled notes that the disk holds something.
-func (v *evacuator) filled(id hemera.DiskID) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.empty, id)
-}
-
-// emptyLong reports whether the removed disk has held nothing for long enough to be forgotten.
-func (v *evacuator) emptyLong(id hemera.DiskID) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	now := v.engine.Now()
-	first, seen := v.empty[id]
-	switch {
-	case !seen:
-		v.empty[id] = now
-		return false
-	case now.Sub(first) < buryAfter:
-		return false
-	}
-	delete(v.empty, id)
-	return true
 }
 
 func (v *evacuator) start(ctx context.Context, t task) {

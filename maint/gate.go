@@ -3,7 +3,6 @@ package maint
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 
 	"hemera"
@@ -32,14 +31,15 @@ func newGate(perDisk, total int) *gate {
 }
 
 // enter asks decide for a move until it finds one whose disk has room for another copy, and counts
-// it. decide is told which disks are full now, and how many copies each disk has.
+// it. decide is told which disks are full now, and how many copies each disk has, which is its to read
+// until it returns.
 func (g *gate) enter(ctx context.Context, decide func(full []hemera.DiskID, counts map[hemera.DiskID]int) (move, error)) (move, error) {
 	for {
 		g.mu.Lock()
 		wait := g.freed
 		if len(g.under) < g.total {
 			full := g.full()
-			m, err := decide(full, maps.Clone(g.counts))
+			m, err := decide(full, g.counts)
 			if err == nil {
 				g.counts[m.add.Disk]++
 				g.under[m.key()] = true
@@ -80,7 +80,8 @@ func (g *gate) leave(m move) {
 	g.freed = make(chan struct{})
 }
 
-// hold takes a file for one relocation: two at once could put two of its pieces on one disk.
+// hold takes a file for one relocation, or for the removal of an orphan: two relocations at once could
+// put two of its pieces on one disk.
 func (g *gate) hold(id hemera.FileID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,13 +96,6 @@ func (g *gate) release(id hemera.FileID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.files, id)
-}
-
-// copying reports whether the piece is being made on the disk now.
-func (g *gate) copying(disk hemera.DiskID, piece hemera.PieceID) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.under[copyKey{disk, piece}]
 }
 
 func (m move) key() copyKey {

@@ -23,10 +23,7 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 	}
 	w.seed = uint64(entry.ID)<<8 ^ uint64(entry.Gen) ^ uint64(w.index)<<56
 	m, err := e.gate.enter(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (move, error) {
-		w.full, w.writes = full, counts
-		for id, n := range e.Writers() {
-			counts[id] += n
-		}
+		w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + e.Writers(id) }
 		return plan(e.Cluster.View(), entry, w)
 	})
 	if err != nil {

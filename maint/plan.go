@@ -72,7 +72,7 @@ type wants struct {
 	drop   []hemera.Piece  // pieces it replaces
 	avoid  []hemera.DiskID // not to read from: known to be bad
 	full   []hemera.DiskID // not to write to now
-	writes map[hemera.DiskID]int
+	writes func(hemera.DiskID) int
 	seed   uint64
 }
 

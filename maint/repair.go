@@ -11,11 +11,15 @@ import (
 type repairer struct {
 	engine *Engine
 	job    *job
+	pause  time.Time // of step alone: nothing could be made lately, and wake-ups do not change that
 }
 
 func (r *repairer) name() string { return "repair" }
 
 func (r *repairer) step(ctx context.Context) (time.Duration, error) {
+	if left := r.pause.Sub(r.engine.Now()); left > 0 {
+		return left, nil
+	}
 	p := newPass(r.engine, r.job)
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {
@@ -39,6 +43,7 @@ func (r *repairer) step(ctx context.Context) (time.Duration, error) {
 	switch {
 	case err != nil && moved == 0:
 		r.job.set("stalled", err.Error())
+		r.pause = r.engine.Now().Add(stallRest)
 		return stallRest, nil
 	case moved > 0:
 		return 0, nil

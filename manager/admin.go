@@ -25,16 +25,18 @@ func (m *Manager) SetDisk(ctx context.Context, id hemera.DiskID, key, value stri
 // RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made anew from the
 // files' other pieces.
 func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) error {
+	m.removal.Lock()
+	defer m.removal.Unlock()
 	pieces, bytes, err := m.tree.DiskUsage(ctx, id)
 	if err != nil {
 		return errs.Wrap(err, "fs rm", id.String())
 	}
 	if pieces > 0 && !force {
 		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
-			WithRemedy("empty it with `hemera fs set " + id.String() + " configstatus drain`, or give it up with --force")
+			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or give it up with --force")
 	}
 	defer m.engine.Wake()
-	return m.cluster.RemoveDisk(ctx, id, true) // a write that is under way may still be recorded there
+	return m.cluster.RemoveDisk(ctx, id)
 }
 
 // SetNode implements hemera.ClusterAdmin.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"hemera"
@@ -50,19 +51,22 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if err := checkPieces(c, r); err != nil {
 		return hemera.Entry{}, err
 	}
+	if err := checkXattrs(c, r.Xattrs); err != nil {
+		return hemera.Entry{}, err
+	}
 	mtime := r.Mtime
 	if mtime.IsZero() {
 		mtime = m.now()
 	}
-	e, err = m.tree.Commit(ctx, namespace.Commit{
+	e, err = m.commitRemaining(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: c.Name,
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: c.Space,
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
-	})
+	}, int(max(c.PiecesMin, 1)))
 	if err == nil || !undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
-	if err == nil && (c.BaseGen != 0 || c.Force || len(r.Pieces) < int(c.Layout.Pieces)) {
+	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
 		m.engine.Wake() // there are pieces to remove, or to make
 	}
 	return e, errs.Wrap(err, "commit", c.Path)
@@ -108,6 +112,18 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	return nil
 }
 
+// checkXattrs refuses what a client may not set beside the content: the right to write a file is not
+// that to change the system's attributes, which takes the directory's owner and is asked by path.
+func checkXattrs(c hemera.Capability, xattrs map[string][]byte) error {
+	for name := range xattrs {
+		if strings.HasPrefix(name, "sys.") && !c.Who.Admin {
+			return errs.New(errs.Denied, "commit", c.Path, "attribute "+name+" cannot be set through an open file").
+				WithRemedy("set it by the file's path, as the owner of its directory")
+		}
+	}
+	return nil
+}
+
 // Abort implements hemera.Control. It frees the lock only: should the write commit after all, it is
 // judged by its generation like any other.
 func (m *Manager) Abort(_ context.Context, token string) (err error) {
@@ -142,10 +158,10 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 	}
 	choice, err := place.Choose(m.cluster.View(), place.Request{
 		Space: c.Space, Want: len(lost), Min: len(lost), Size: c.Size, Client: c.Who.Host,
-		Have: kept, ExcludeDisks: bad, Writers: m.pending.load(), Seed: cmp.Or(c.Nonce, 1),
+		Have: kept, ExcludeDisks: bad, Writers: m.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+		return hemera.Grant{}, m.early(errs.Wrap(err, "replace", c.Path))
 	}
 	c.Targets = slices.Clone(c.Targets)
 	for i, at := range lost {

@@ -277,29 +277,6 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 	})
 }
 
-// TestWriteUnderWayToARemovedDisk: a commit that names the disk comes after its removal, whether it
-// held anything then or not.
-func TestWriteUnderWayToARemovedDisk(t *testing.T) {
-	running(t, 3, 1, func(t *testing.T, r *rig) {
-		g := r.mustOpen("/f", hemera.AccessCreate)
-		gone := g.Cap.Targets[0].Disk
-		if err := r.m.RemoveDisk(t.Context(), gone, false); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		if _, err := r.m.Commit(t.Context(), r.seal(g, 10)); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		r.whole("/f", 2)
-		for _, p := range r.entry("/f").Pieces {
-			if p.Disk == gone {
-				t.Errorf("a piece is still on disk %d, which was removed", gone)
-			}
-		}
-	})
-}
-
 func TestIncompleteFilesAreCompletedWhenADiskAppears(t *testing.T) {
 	running(t, 1, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -375,8 +352,15 @@ func TestFsck(t *testing.T) {
 		stat, _ := holder(wrong.Pieces[0]).get(wrong.Pieces[0].Disk, hemera.PieceID{File: wrong.ID, Gen: wrong.Gen, Index: wrong.Pieces[0].Index})
 		stat.FileSize = 11
 		holder(wrong.Pieces[0]).put(wrong.Pieces[0].Disk, stat)
-		old := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now().Add(-48 * time.Hour)}
-		young := hemera.PieceStat{ID: hemera.PieceID{File: 99998, Gen: 1}, Sealed: time.Now()}
+		removed := r.write("/removed", 10)
+		if err := r.m.Remove(ctx, hemera.SystemIdentity(), "/removed", 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		old := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 7}, Sealed: time.Now().Add(-48 * time.Hour)}
+		young := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 8}, Sealed: time.Now()}
+		newer := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now().Add(-48 * time.Hour)}
+		r.nodes[0].put(r.nodes[0].disks[0].ID, newer)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, old)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, young)
 
@@ -391,7 +375,7 @@ func TestFsck(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		want := map[string]hemera.FileID{"missing": gone.ID, "size_mismatch": wrong.ID, "orphan": 99999, "under_replicated": gone.ID}
+		want := map[string]hemera.FileID{"missing": gone.ID, "size_mismatch": wrong.ID, "orphan": removed.ID, "newer": 99999, "under_replicated": gone.ID}
 		if len(found) != len(want) {
 			t.Errorf("found %v", report.Problems)
 		}
@@ -400,14 +384,21 @@ func TestFsck(t *testing.T) {
 				t.Errorf("%s: %d, want %d", tag, found[tag], id)
 			}
 		}
-		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); ok {
-			t.Error("the orphan is still there")
+		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); !ok {
+			t.Error("the orphan was removed on its node's word")
 		}
 		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, young.ID); !ok {
 			t.Error("a young piece was removed: its commit may be under way")
 		}
 		time.Sleep(10 * time.Second)
 		r.whole("/f0", 2)
+		time.Sleep(hemera.UnsealedLifetime)
+		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); ok {
+			t.Error("the orphan is still there")
+		}
+		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, newer.ID); !ok {
+			t.Error("a piece was removed that the namespace is too old to know")
+		}
 	})
 }
 

@@ -51,7 +51,9 @@ type Manager struct {
 	ops     *operations
 	now     func() time.Time
 	log     *slog.Logger
+	started time.Time
 	nonce   atomic.Uint64
+	removal sync.RWMutex // see removal.go
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -81,11 +83,11 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
 	m := &Manager{
-		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, log: o.Log,
+		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
 		pending: newPending(), ops: newOperations(o.Now),
 	}
 	m.engine = maint.New(maint.Options{
-		Files: o.Tree, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
+		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
 	})
 	m.nonce.Store(uint64(o.Now().UnixNano()))

@@ -25,7 +25,7 @@ func TestWriteThenRead(t *testing.T) {
 	if err != nil || c.File != e.ID {
 		t.Errorf("token: %v", err)
 	}
-	if n := r.m.pending.count(); n != 0 {
+	if n := r.m.pending.size(); n != 0 {
 		t.Errorf("%d writes pending", n)
 	}
 }
@@ -234,6 +234,18 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 	rg := r.mustOpen("/other", hemera.AccessRead)
 	_, err := r.m.Commit(t.Context(), hemera.CommitRequest{Token: rg.Token, Size: read.Size})
 	wantKind(t, err, errs.Denied)
+}
+
+func TestCommitSetsNoSystemAttributesForOthers(t *testing.T) {
+	r := newRig(t, 2, 1)
+	req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 10)
+	req.Xattrs = map[string][]byte{"sys.forced.layout": []byte("plain")}
+	_, err := r.m.Commit(t.Context(), req)
+	wantKind(t, err, errs.Denied)
+	req.Xattrs = map[string][]byte{"user.run": []byte("7")}
+	if e, err := r.m.Commit(t.Context(), req); err != nil || string(e.Xattrs["user.run"]) != "7" {
+		t.Errorf("%v, %v", e.Xattrs, err)
+	}
 }
 
 func TestReplaceMovesFailedPieces(t *testing.T) {

@@ -53,7 +53,7 @@ func TestDiskIsAuditedAfterItReturns(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		dead.register()
 		go dead.run(r.ctx)
-		time.Sleep(hemera.UnsealedLifetime + 5*time.Minute)
+		time.Sleep(hemera.UnsealedLifetime + 10*time.Minute)
 		if dead.count(dead.disks[0].ID) != 0 {
 			t.Error("the orphan is still there")
 		}
@@ -82,11 +82,11 @@ func TestPendingWritesExpire(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	r.m.pending.expire(g.Cap.Expires)
-	if r.m.pending.count() != 1 {
+	if r.m.pending.size() != 1 || r.m.pending.load(g.Cap.Targets[0].Disk) != 1 {
 		t.Error("expired too early")
 	}
 	r.m.pending.expire(g.Cap.Expires.Add(hemera.PendingHold + time.Second))
-	if r.m.pending.count() != 0 || len(r.m.pending.load()) != 0 {
+	if r.m.pending.size() != 0 || r.m.pending.load(g.Cap.Targets[0].Disk) != 0 {
 		t.Error("not expired")
 	}
 	if _, err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {

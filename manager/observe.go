@@ -35,7 +35,7 @@ func (m *Manager) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 // NamespaceStats implements hemera.Observer.
 func (m *Manager) NamespaceStats(context.Context) (hemera.NamespaceStats, error) {
 	s := m.tree.Stats()
-	s.Pending = m.pending.count()
+	s.Pending = int64(m.pending.size())
 	s.Goroutines = runtime.NumGoroutine()
 	s.RSS = residentBytes()
 	return s, nil

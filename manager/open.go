@@ -28,9 +28,28 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 		Expires: m.now().Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
-		return m.openRead(c, prep, r)
+		g, err = m.openRead(c, prep, r)
+	} else {
+		g, err = m.openWrite(c, prep, r)
 	}
-	return m.openWrite(c, prep, r)
+	return g, m.early(err)
+}
+
+// returnTime is how long after the manager's start nodes may take to register again.
+const returnTime = 2 * hemera.HeartbeatTimeout
+
+// early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
+// has just started: clients wait then, and do not fail.
+func (m *Manager) early(err error) error {
+	kind := errs.KindOf(err)
+	if err == nil || kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
+		return err
+	}
+	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })
+	if !absent {
+		return err
+	}
+	return errs.As(err, errs.Unavailable, "open", "nodes have not come back yet since the manager started")
 }
 
 func (m *Manager) openRead(c hemera.Capability, prep namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
@@ -167,7 +186,7 @@ func base(c *hemera.Capability, view *hemera.View, e hemera.Entry) error {
 func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, tried []hemera.NodeID) error {
 	req := place.Request{
 		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: c.Size, Client: c.Who.Host,
-		ExcludeNodes: tried, Writers: m.pending.load(), Seed: c.Nonce,
+		ExcludeNodes: tried, Writers: m.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
 	if c.Base != nil {

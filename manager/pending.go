@@ -1,8 +1,8 @@
 package manager
 
 import (
-	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -16,9 +16,11 @@ const pendingMax = 1 << 20
 // each disk has. It is in memory only; after a restart nothing is locked, and the generation a
 // commit must replace decides between writers.
 type pending struct {
-	mu      sync.Mutex
-	writes  map[name]*write
-	writers map[hemera.DiskID]int
+	mu     sync.Mutex
+	writes map[name]*write
+	// writers is read for each disk at each open, so without the lock: DiskID → *atomic.Int64. A disk
+	// that once had a writer stays in it.
+	writers sync.Map
 }
 
 type name struct {
@@ -35,7 +37,7 @@ type write struct {
 }
 
 func newPending() *pending {
-	return &pending{writes: map[name]*write{}, writers: map[hemera.DiskID]int{}}
+	return &pending{writes: map[name]*write{}}
 }
 
 // begin takes the lock of a name. Another's lock is Locked, unless force is set. The same identity on
@@ -56,9 +58,7 @@ func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written")
 	}
 	p.writes[n] = w
-	for _, d := range w.disks {
-		p.writers[d]++
-	}
+	p.count(w.disks, 1)
 	return nil
 }
 
@@ -88,11 +88,7 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 
 func (p *pending) drop(n name, w *write) {
 	delete(p.writes, n)
-	for _, d := range w.disks {
-		if p.writers[d]--; p.writers[d] <= 0 {
-			delete(p.writers, d)
-		}
-	}
+	p.count(w.disks, -1)
 }
 
 func (p *pending) expire(now time.Time) {
@@ -105,15 +101,28 @@ func (p *pending) expire(now time.Time) {
 	}
 }
 
-// load counts writes under way by disk.
-func (p *pending) load() map[hemera.DiskID]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.writers)
+func (p *pending) count(disks []hemera.DiskID, by int64) {
+	for _, d := range disks {
+		n, ok := p.writers.Load(d)
+		if !ok {
+			n, _ = p.writers.LoadOrStore(d, new(atomic.Int64))
+		}
+		n.(*atomic.Int64).Add(by)
+	}
 }
 
-func (p *pending) count() int64 {
+// load counts the writes under way on a disk.
+func (p *pending) load(d hemera.DiskID) int {
+	n, ok := p.writers.Load(d)
+	if !ok {
+		return 0
+	}
+	return int(n.(*atomic.Int64).Load())
+}
+
+// size is how many writes are under way.
+func (p *pending) size() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return int64(len(p.writes))
+	return len(p.writes)
 }

@@ -32,7 +32,7 @@ type Request struct {
 	ExcludeDisks []hemera.DiskID
 	ExcludeNodes []hemera.NodeID
 	// Writers counts writes the caller knows to be under way on a disk; may be nil.
-	Writers map[hemera.DiskID]int
+	Writers func(hemera.DiskID) int
 	Seed    uint64
 }
 
@@ -126,9 +126,13 @@ func (c *candidate) joins(d *hemera.Disk) {
 // candidates returns the disks that could be chosen, of each step'th from first on.
 func candidates(v *hemera.View, r Request, first, step int) []candidate {
 	found := make([]candidate, 0, len(v.Disks)/step+1)
+	writers := r.Writers
+	if writers == nil {
+		writers = func(hemera.DiskID) int { return 0 }
+	}
 	eachDisk(v, r.Space, first, step, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		if refusal(d, n, r) == "" {
-			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, r.Writers[d.ID]))})
+			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, writers(d.ID)))})
 		}
 	})
 	return found

@@ -189,7 +189,7 @@ func TestWritesUnderWayRepel(t *testing.T) {
 	busy := map[hemera.DiskID]int{}
 	most := 0
 	for seed := range uint64(60) {
-		c, err := Choose(v, Request{Space: "default", Want: 1, Writers: busy, Seed: seed})
+		c, err := Choose(v, Request{Space: "default", Want: 1, Writers: func(id hemera.DiskID) int { return busy[id] }, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func TestBigClusters(t *testing.T) {
 		v.Disks[3333*i].Space = "rare"
 	}
 	zones := map[string]int{}
-	for seed := range uint64(500) {
+	for seed := range uint64(150) {
 		c, err := Choose(v, Request{Space: "default", Want: 3, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestBigClusters(t *testing.T) {
 		}
 	}
 	first := map[hemera.DiskID]int{}
-	for seed := range uint64(5000) {
+	for seed := range uint64(2000) {
 		c, err := Choose(v, Request{Space: "default", Want: 1, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
@@ -75,8 +75,8 @@ func TestBigClusters(t *testing.T) {
 	for _, n := range first {
 		most = max(most, n)
 	}
-	// 5,000 throws on 10,000 alike disks hit 3,935 of them (1-e^-0.5), and none more than some times.
-	if len(first) < 3700 || most > 8 {
+	// 2,000 throws on 10,000 alike disks hit 1,813 of them (1-e^-0.2), and none more than some times.
+	if len(first) < 1700 || most > 8 {
 		t.Errorf("%d disks of 10,000 were chosen, one %d times", len(first), most)
 	}
 }

@@ -32,7 +32,7 @@ type ClientOptions struct {
 	DialContext func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// Client is the manager as a node sees it: it implements hemera.Control and hemera.Attributes, and
+// Client is the manager as a node sees it: it implements hemera.Control, and
 // is a node's way to certificates. It connects at the first call, again after each loss, and goes
 // on to the next address when one does not answer. Safe for concurrent use.
 type Client struct {
@@ -45,21 +45,16 @@ type Client struct {
 
 // session is a set of connections, and one typed caller a method.
 type session struct {
-	transport   *http.Transport
-	register    *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
-	heartbeat   *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
-	exchange    *connect.Client[exchangeRequest, exchangeReply]
-	commit      *connect.Client[hemera.CommitRequest, hemera.Entry]
-	abort       *connect.Client[abortRequest, empty]
-	replace     *connect.Client[replaceRequest, hemera.Grant]
-	resolve     *connect.Client[resolveRequest, resolveReply]
-	setMode     *connect.Client[modeRequest, empty]
-	setOwner    *connect.Client[ownerRequest, empty]
-	setTimes    *connect.Client[timesRequest, empty]
-	setXattr    *connect.Client[setXattrRequest, empty]
-	removeXattr *connect.Client[removeXattrRequest, empty]
-	join        *connect.Client[joinRequest, certificateReply]
-	renew       *connect.Client[renewRequest, certificateReply]
+	transport *http.Transport
+	register  *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
+	heartbeat *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
+	exchange  *connect.Client[exchangeRequest, exchangeReply]
+	commit    *connect.Client[hemera.CommitRequest, hemera.Entry]
+	abort     *connect.Client[abortRequest, empty]
+	replace   *connect.Client[replaceRequest, hemera.Grant]
+	resolve   *connect.Client[resolveRequest, resolveReply]
+	join      *connect.Client[joinRequest, certificateReply]
+	renew     *connect.Client[renewRequest, certificateReply]
 }
 
 // Dial makes a client; it connects nowhere yet. Invalid without an address.
@@ -105,21 +100,16 @@ func (c *Client) Reconnect() {
 func (c *Client) session(transport *http.Transport) *session {
 	h := &http.Client{Transport: transport}
 	return &session{
-		transport:   transport,
-		register:    caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
-		heartbeat:   caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
-		exchange:    caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
-		commit:      caller[hemera.CommitRequest, hemera.Entry](c, h, "Commit"),
-		abort:       caller[abortRequest, empty](c, h, "Abort"),
-		replace:     caller[replaceRequest, hemera.Grant](c, h, "Replace"),
-		resolve:     caller[resolveRequest, resolveReply](c, h, "Resolve"),
-		setMode:     caller[modeRequest, empty](c, h, "SetMode"),
-		setOwner:    caller[ownerRequest, empty](c, h, "SetOwner"),
-		setTimes:    caller[timesRequest, empty](c, h, "SetTimes"),
-		setXattr:    caller[setXattrRequest, empty](c, h, "SetXattr"),
-		removeXattr: caller[removeXattrRequest, empty](c, h, "RemoveXattr"),
-		join:        caller[joinRequest, certificateReply](c, h, "Join"),
-		renew:       caller[renewRequest, certificateReply](c, h, "Renew"),
+		transport: transport,
+		register:  caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
+		heartbeat: caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
+		exchange:  caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
+		commit:    caller[hemera.CommitRequest, hemera.Entry](c, h, "Commit"),
+		abort:     caller[abortRequest, empty](c, h, "Abort"),
+		replace:   caller[replaceRequest, hemera.Grant](c, h, "Replace"),
+		resolve:   caller[resolveRequest, resolveReply](c, h, "Resolve"),
+		join:      caller[joinRequest, certificateReply](c, h, "Join"),
+		renew:     caller[renewRequest, certificateReply](c, h, "Renew"),
 	}
 }
 

@@ -2,14 +2,12 @@ package rpc
 
 import (
 	"context"
-	"time"
 
 	"hemera"
 )
 
 var (
-	_ hemera.Control    = (*Client)(nil)
-	_ hemera.Attributes = (*Client)(nil)
+	_ hemera.Control = (*Client)(nil)
 )
 
 // Register implements hemera.Control.
@@ -52,36 +50,6 @@ func (c *Client) Replace(ctx context.Context, token string, failed []hemera.Disk
 func (c *Client) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
 	r, err := call(ctx, c, c.current.Load().resolve, callTimeout, &resolveRequest{id})
 	return r.Entry, r.Path, err
-}
-
-// SetMode implements hemera.Attributes.
-func (c *Client) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
-	_, err := call(ctx, c, c.current.Load().setMode, callTimeout, &modeRequest{who, path, mode})
-	return err
-}
-
-// SetOwner implements hemera.Attributes.
-func (c *Client) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
-	_, err := call(ctx, c, c.current.Load().setOwner, callTimeout, &ownerRequest{who, path, uid, gid})
-	return err
-}
-
-// SetTimes implements hemera.Attributes.
-func (c *Client) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
-	_, err := call(ctx, c, c.current.Load().setTimes, callTimeout, &timesRequest{who, path, mtime})
-	return err
-}
-
-// SetXattr implements hemera.Attributes.
-func (c *Client) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
-	_, err := call(ctx, c, c.current.Load().setXattr, callTimeout, &setXattrRequest{who, path, name, value, createOnly})
-	return err
-}
-
-// RemoveXattr implements hemera.Attributes.
-func (c *Client) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
-	_, err := call(ctx, c, c.current.Load().removeXattr, callTimeout, &removeXattrRequest{who, path, name})
-	return err
 }
 
 // Join shows the manager a join token's secret and returns the certificate chain (PEM) for the

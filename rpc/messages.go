@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"time"
-
 	"hemera"
 )
 
@@ -46,36 +44,6 @@ type resolveRequest struct{ ID hemera.FileID }
 type resolveReply struct {
 	Entry hemera.Entry
 	Path  string
-}
-
-type modeRequest struct {
-	Who  hemera.Identity
-	Path string
-	Mode uint32
-}
-
-type ownerRequest struct {
-	Who      hemera.Identity
-	Path     string
-	UID, GID int64
-}
-
-type timesRequest struct {
-	Who   hemera.Identity
-	Path  string
-	Mtime time.Time
-}
-
-type setXattrRequest struct {
-	Who        hemera.Identity
-	Path, Name string
-	Value      []byte
-	CreateOnly bool
-}
-
-type removeXattrRequest struct {
-	Who        hemera.Identity
-	Path, Name string
 }
 
 type joinRequest struct {

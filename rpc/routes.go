@@ -11,7 +11,6 @@ import (
 func (s *server) routes() {
 	s.routeNodes()
 	s.routeFiles()
-	s.routeAttributes()
 	s.routeCertificates()
 }
 
@@ -57,24 +56,6 @@ func (s *server) routeFiles() {
 	handle(s, "Resolve", func(ctx context.Context, _ hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
 		entry, path, err := s.control.Resolve(ctx, r.ID)
 		return &resolveReply{entry, path}, err
-	})
-}
-
-func (s *server) routeAttributes() {
-	handle(s, "SetMode", func(ctx context.Context, _ hemera.NodeID, r *modeRequest) (*empty, error) {
-		return &empty{}, s.attrs.SetMode(ctx, r.Who, r.Path, r.Mode)
-	})
-	handle(s, "SetOwner", func(ctx context.Context, _ hemera.NodeID, r *ownerRequest) (*empty, error) {
-		return &empty{}, s.attrs.SetOwner(ctx, r.Who, r.Path, r.UID, r.GID)
-	})
-	handle(s, "SetTimes", func(ctx context.Context, _ hemera.NodeID, r *timesRequest) (*empty, error) {
-		return &empty{}, s.attrs.SetTimes(ctx, r.Who, r.Path, r.Mtime)
-	})
-	handle(s, "SetXattr", func(ctx context.Context, _ hemera.NodeID, r *setXattrRequest) (*empty, error) {
-		return &empty{}, s.attrs.SetXattr(ctx, r.Who, r.Path, r.Name, r.Value, r.CreateOnly)
-	})
-	handle(s, "RemoveXattr", func(ctx context.Context, _ hemera.NodeID, r *removeXattrRequest) (*empty, error) {
-		return &empty{}, s.attrs.RemoveXattr(ctx, r.Who, r.Path, r.Name)
 	})
 }
 

@@ -88,31 +88,6 @@ func (r *recorder) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry,
 	return a.entry, a.path, err
 }
 
-func (r *recorder) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
-	_, err := record[any](ctx, r, "SetMode", who, path, mode)
-	return err
-}
-
-func (r *recorder) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
-	_, err := record[any](ctx, r, "SetOwner", who, path, uid, gid)
-	return err
-}
-
-func (r *recorder) SetTimes(ctx context.Context, who hemera.Identity, path string, t time.Time) error {
-	_, err := record[any](ctx, r, "SetTimes", who, path, t)
-	return err
-}
-
-func (r *recorder) SetXattr(ctx context.Context, who hemera.Identity, path, name string, v []byte, createOnly bool) error {
-	_, err := record[any](ctx, r, "SetXattr", who, path, name, v, createOnly)
-	return err
-}
-
-func (r *recorder) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
-	_, err := record[any](ctx, r, "RemoveXattr", who, path, name)
-	return err
-}
-
 // cluster is a manager with a real authority and port.
 type cluster struct {
 	authority *auth.Authority
@@ -142,7 +117,7 @@ func newCluster(t testing.TB) *cluster {
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	handler, err := rpc.NewServer(c.manager, c.manager, rpc.ServerOptions{Node: c.authority.Node, Issuer: c.authority, Log: log})
+	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Issuer: c.authority, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,9 +186,9 @@ var (
 	someTarget = hemera.Target{Index: 1, Disk: 2, Node: 3, Addr: "n3:1095"}
 )
 
-// conformance is what every transport of Control and Attributes must do: each argument arrives
+// conformance is what every transport of Control must do: each argument arrives
 // as it was given and each answer comes back, bit by bit.
-func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control, attrs hemera.Attributes) {
+func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
 	disk := hemera.NodeDisk{UUID: "u", Path: somePath, ID: 4, Health: hemera.HealthFailing, Why: "x", Capacity: 1 << 60, Load: hemera.DiskLoad{Busy: 0.25}}
 	hello := hemera.NodeHello{ID: node, Addr: "n:1", Zone: "z", Version: "1", Disks: []hemera.NodeDisk{disk}}
@@ -237,11 +212,6 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{nil, func() (any, error) { return nil, control.Abort(ctx, "cap") }, []any{"Abort", "cap"}},
 		{grant, func() (any, error) { return control.Replace(ctx, "cap", []hemera.DiskID{1, 2}) }, []any{"Replace", "cap", []hemera.DiskID{1, 2}}},
 		{resolved{someEntry, somePath}, func() (any, error) { e, p, err := control.Resolve(ctx, 5); return resolved{e, p}, err }, []any{"Resolve", hemera.FileID(5)}},
-		{nil, func() (any, error) { return nil, attrs.SetMode(ctx, someWho, somePath, 0o750) }, []any{"SetMode", someWho, somePath, uint32(0o750)}},
-		{nil, func() (any, error) { return nil, attrs.SetOwner(ctx, someWho, somePath, -1, 5) }, []any{"SetOwner", someWho, somePath, int64(-1), int64(5)}},
-		{nil, func() (any, error) { return nil, attrs.SetTimes(ctx, someWho, somePath, someTime) }, []any{"SetTimes", someWho, somePath, someTime}},
-		{nil, func() (any, error) { return nil, attrs.SetXattr(ctx, someWho, somePath, "user.\xff", []byte{0}, true) }, []any{"SetXattr", someWho, somePath, "user.\xff", []byte{0}, true}},
-		{nil, func() (any, error) { return nil, attrs.RemoveXattr(ctx, someWho, somePath, "user.\xff") }, []any{"RemoveXattr", someWho, somePath, "user.\xff"}},
 	}
 	failure := &errs.Error{Kind: errs.Conflict, Op: "manager.X", Subject: somePath, Text: "rewritten", Cause: io.ErrUnexpectedEOF, Remedy: "open it again"}
 	for _, s := range steps {
@@ -269,7 +239,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 			t.Errorf("%s: the failure became %#v", method, err)
 		}
 	}
-	if n := reflect.TypeFor[hemera.Control]().NumMethod() + reflect.TypeFor[hemera.Attributes]().NumMethod(); n != len(steps) {
+	if n := reflect.TypeFor[hemera.Control]().NumMethod(); n != len(steps) {
 		t.Errorf("%d methods are tested of %d", len(steps), n)
 	}
 }
@@ -277,12 +247,12 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 func TestConformance(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		var manager recorder
-		conformance(t, &manager, 1, &manager, &manager)
+		conformance(t, &manager, 1, &manager)
 	})
 	t.Run("remote", func(t *testing.T) {
 		c := newCluster(t)
 		creds, client := c.join(t)
-		conformance(t, c.manager, creds.Node(), client, client)
+		conformance(t, c.manager, creds.Node(), client)
 	})
 }
 

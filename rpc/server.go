@@ -36,7 +36,7 @@ type ServerOptions struct {
 // certificate, and a node speaks for itself only: Register, Heartbeat and Exchange of another node's
 // id are Denied. What a node may commit is decided by the capability it shows. Attributes are
 // changed in the name of the client the node has authenticated; nodes are believed in that.
-func NewServer(control hemera.Control, attrs hemera.Attributes, o ServerOptions) (http.Handler, error) {
+func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	c, err := newCodec()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func NewServer(control hemera.Control, attrs hemera.Attributes, o ServerOptions)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{control: control, attrs: attrs, options: o, codec: c, mux: http.NewServeMux()}
+	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux()}
 	s.routes()
 	return s.mux, nil
 }
@@ -71,7 +71,6 @@ func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.S
 
 type server struct {
 	control hemera.Control
-	attrs   hemera.Attributes
 	options ServerOptions
 	codec   connect.Codec
 	mux     *http.ServeMux

@@ -26,7 +26,7 @@ func seeds(t *testing.T) (first, n uint64) {
 	if one := number("HEMERA_SIM_SEED", 0); one != 0 {
 		return one, 1
 	}
-	return number("HEMERA_SIM_FIRST", 1), number("HEMERA_SIM_SEEDS", 100)
+	return number("HEMERA_SIM_FIRST", 1), number("HEMERA_SIM_SEEDS", seedsOtherwise)
 }
 
 // stateDir is a directory in memory where there is one.

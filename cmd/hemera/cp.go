@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -114,6 +115,10 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 	if to == "-" || len(from) == 1 && from[0] == "-" {
 		return e.pipe(ctx, cl, from, to, o.force)
 	}
+	if !slices.ContainsFunc(places, client.IsRemote) {
+		return &usageError{errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
+			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/")}
+	}
 	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
 		return err
 	}
@@ -128,7 +133,7 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 		return err
 	}
 	if !o.quiet && !e.Live && !e.json && !e.monitor { // eyes that had no bar to look at
-		e.say("%d files, %s copied", p.Files, output.Bytes(p.Bytes))
+		e.say("%s, %s copied", output.Count(p.Files, "file"), output.Bytes(p.Bytes))
 	}
 	return s.Close()
 }

@@ -80,3 +80,11 @@ func number(v any) float64 {
 	}
 	return 0
 }
+
+// Count writes a number with the singular or plural of what is counted: "1 file", "2 files".
+func Count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/kv/memkv"
+)
+
+// TestAHeartbeatThatHadToWaitIsInTime keeps the cluster busy, as a slow store does, longer than a
+// lease lasts, while a heartbeat waits.
+func TestAHeartbeatThatHadToWaitIsInTime(t *testing.T) {
+	var mu sync.Mutex
+	at, asked := time.Now(), make(chan struct{}, 100)
+	c := open(t, memkv.New(), func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		asked <- struct{}{}
+		return at
+	})
+	h := hello(1, 1)
+	w := register(t, c, h)
+	c.mu.Lock()
+	for len(asked) > 0 {
+		<-asked
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
+		done <- err
+	}()
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		c.mu.Unlock()
+		t.Fatal("the heartbeat does not note when it came")
+	}
+	mu.Lock()
+	at = at.Add(2 * hemera.HeartbeatTimeout)
+	mu.Unlock()
+	c.mu.Unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if v := c.View(); v.Nodes[0].Status != hemera.NodeOnline {
+		t.Errorf("the node is %s", v.Nodes[0].Status)
+	}
+}

@@ -1,0 +1,76 @@
+package maint
+
+import (
+	"sync"
+	"time"
+
+	"hemera"
+)
+
+// suspectsMax bounds the pieces that are remembered; those beyond have their turn later.
+const suspectsMax = 1 << 16
+
+// suspects are pieces that no file had when they were found. When a piece was sealed its node says,
+// and a clock may be hours behind: a fresh piece, whose commit is on its way, would be taken for an
+// old one. So a piece is removed only when it is still there a while after it was first found, by the
+// manager's own clock. The zero value with after set is empty.
+type suspects struct {
+	after time.Duration
+
+	mu    sync.Mutex
+	first map[copyKey]time.Time
+	again map[hemera.DiskID]time.Time // when a disk is to be looked at again
+}
+
+// proven reports whether the piece was found long enough ago, and remembers it if not.
+func (s *suspects) proven(k copyKey, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, ok := s.first[k]
+	switch {
+	case ok && now.Sub(first) >= s.after:
+		return true
+	case !ok && len(s.first) >= suspectsMax:
+		return false
+	case !ok:
+		first = now
+		if s.first == nil {
+			s.first, s.again = map[copyKey]time.Time{}, map[hemera.DiskID]time.Time{}
+		}
+		s.first[k] = first
+	}
+	if at := first.Add(s.after); s.again[k.disk].IsZero() || at.Before(s.again[k.disk]) {
+		s.again[k.disk] = at
+	}
+	return false
+}
+
+// due reports, once, that a disk has suspects whose time is over.
+func (s *suspects) due(disk hemera.DiskID, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.again[disk]
+	if !ok || now.Before(at) {
+		return false
+	}
+	delete(s.again, disk)
+	return true
+}
+
+// drop forgets a piece.
+func (s *suspects) drop(k copyKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.first, k)
+}
+
+// prune forgets pieces that were not judged for long: they went another way.
+func (s *suspects) prune(before time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, first := range s.first {
+		if first.Before(before) {
+			delete(s.first, k)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package manager
+
+import (
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// TestNothingIsCommittedToARemovedDisk removes an empty disk while a file is written to it.
+func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
+	r := newRig(t, 3, 1)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	req := r.seal(g, 10)
+	gone := g.Cap.Targets[0].Disk
+	if err := r.m.RemoveDisk(t.Context(), gone, false); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.m.Commit(t.Context(), req)
+	wantKind(t, err, errs.Conflict)
+	_, err = r.m.Stat(t.Context(), alice, "/f")
+	wantKind(t, err, errs.NotFound)
+	err = keptFiles{r.m.tree, r.m}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
+	wantKind(t, err, errs.Conflict)
+}
+
+func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
+	r := newRig(t, 2, 1)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	req := r.seal(g, 10)
+	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[0].Disk, false); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second is the first, asked again
+		e, err := r.m.Commit(t.Context(), req)
+		if err != nil || len(e.Pieces) != 1 || e.Pieces[0].Disk != g.Cap.Targets[1].Disk {
+			t.Fatalf("%+v, %v", e, err)
+		}
+	}
+	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[1].Disk, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.m.Commit(t.Context(), req); err != nil {
+		t.Errorf("asked again when the last disk had gone: %v", err)
+	}
+}
+
+// TestRemovedDiskIsForgotten has a disk go that was still to remove pieces.
+func TestRemovedDiskIsForgotten(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		e := r.write("/f", 10)
+		d, _ := r.m.cluster.View().Disk(e.Pieces[0].Disk)
+		r.node(d.Node).stop()
+		time.Sleep(hemera.HeartbeatTimeout + 2*time.Second)
+		if err := r.m.Remove(r.ctx, alice, "/f", hemera.KindFile); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.m.RemoveDisk(r.ctx, d.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if s, _ := r.m.NamespaceStats(r.ctx); s.Unlinked != 0 || len(r.m.cluster.Removed()) != 0 {
+			t.Errorf("%d pieces still to remove, removed disks %v", s.Unlinked, r.m.cluster.Removed())
+		}
+	})
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package sim
+
+// seedsOtherwise is how many seeds run unless told.
+const seedsOtherwise = 100
