@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -173,6 +175,36 @@ func changed(token string) string {
 		b[i] = 'b'
 	} else {
 		b[i] = 'a'
+	}
+	return string(b)
+}
+
+func TestEveryPortTellsHowItIs(t *testing.T) {
+	t.Parallel()
+	r := start(t, t.TempDir(), 1, 1)
+	write(t, r.client, r.url("/f"), content("/f", 5000))
+	for addr, want := range map[string]string{
+		r.up.Manager.Addr: "hemera_namespace_files 1\n", r.up.Nodes[0].Addr: "hemera_node_commits_total 1\n",
+	} {
+		if text := get(t, "http://"+addr+"/metrics"); !strings.Contains(text, want) {
+			t.Errorf("%s does not have %q", addr, want)
+		}
+		if text := get(t, "http://"+addr+"/healthz"); !strings.HasPrefix(text, "ok\n") {
+			t.Errorf("%s says %q", addr, text)
+		}
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return string(b)
 }
