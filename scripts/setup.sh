@@ -68,7 +68,10 @@ setup_race() { packages gcc=gcc; [ -e /usr/include/stdlib.h ] || packages no-suc
 
 setup_peers() {
 	packages xrootd=xrootd-server ip=iproute2 gfal-ls=gfal2-util-scripts qemu-aarch64-static=qemu-user-static
-	[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_xrootd.so" ] || packages no-such-command-gfal=gfal2-plugin-xrootd
+	local plugin
+	for plugin in file xrootd; do
+		[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_$plugin.so" ] || packages "no-such-command-gfal=gfal2-plugin-$plugin"
+	done
 }
 
 setup_lint() {

@@ -51,6 +51,8 @@ with_up() {
 	port=$($go run ./scripts/freeport 7) || return 1
 	bin/hemera up "$dir" --port "$port" >"$logs/up-$port.log" 2>&1 &
 	pid=$!
+	# shellcheck disable=SC2064 # now, while the names mean something
+	trap "kill $pid 2>/dev/null; rm -rf '$dir'" EXIT
 	for _ in $(seq 100); do
 		bin/hemera --url "root://localhost:$port" ns stat >/dev/null 2>&1 && break
 		kill -0 "$pid" 2>/dev/null || { cat "$logs/up-$port.log"; return 1; }
@@ -59,7 +61,6 @@ with_up() {
 	URL=root://localhost:$port "$@" || status=$?
 	kill "$pid" 2>/dev/null
 	wait "$pid" || { echo "the server ended with $?:"; tail -n 30 "$logs/up-$port.log"; status=1; }
-	rm -rf "$dir"
 	return $status
 }
 
