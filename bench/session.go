@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"hemera/wire"
 )
@@ -68,12 +69,21 @@ func (s *session) open(path string, options uint16) (file, error) {
 		if err != nil {
 			return file{}, err
 		}
-		addr, payload = net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))), path
+		addr, payload = addressOf(to), path
 		if to.Opaque != "" {
 			payload += "?" + string(to.Opaque)
 		}
 	}
 	return file{}, fmt.Errorf("open %s: too many redirects", path)
+}
+
+// addressOf is where a redirect leads; it may name a whole URL.
+func addressOf(to wire.Redirect) string {
+	if to.Port >= 0 {
+		return net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
+	}
+	_, addr, _ := strings.Cut(to.Host, "://")
+	return strings.TrimRight(addr, "/")
 }
 
 func (f file) close() error {

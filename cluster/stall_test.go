@@ -1,13 +1,41 @@
 package cluster
 
 import (
+	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"hemera"
+	"hemera/kv/kvtest"
 	"hemera/kv/memkv"
 )
+
+// TestMemoryFollowsTheStore has a caller give up while its change is on its way to the disk.
+func TestMemoryFollowsTheStore(t *testing.T) {
+	gate := kvtest.NewGate(memkv.New())
+	c := open(t, gate, nil)
+	w := register(t, c, hello(1, 1))
+	gate.Shut()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	done := make(chan error, 1)
+	go func() { done <- c.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "ro") }()
+	var stored bool
+	for !stored {
+		raw, err := gate.Get(t.Context(), []byte(Prefix+"disk/00000001"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = strings.Contains(string(raw), `"ro"`)
+	}
+	gate.Open(nil)
+	<-done
+	if d, _ := c.View().Disk(w.DiskIDs["u1.0"]); d.Config != hemera.ConfigRO {
+		t.Errorf("the store says ro, memory %s", d.Config)
+	}
+}
 
 // TestAHeartbeatThatHadToWaitIsInTime keeps the cluster busy, as a slow store does, longer than a
 // lease lasts, while a heartbeat waits.

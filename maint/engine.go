@@ -182,15 +182,16 @@ func (e *Engine) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return list, err
 }
 
-// watcher ends the orders of nodes that went offline: whoever waits decides anew.
+// watcher ends the orders of nodes that are offline or were removed: whoever waits decides anew.
 type watcher struct{ engine *Engine }
 
 func (w *watcher) name() string { return "watch" }
 
 func (w *watcher) step(context.Context) (time.Duration, error) {
-	for _, n := range w.engine.Cluster.View().Nodes {
-		if n.Status != hemera.NodeOnline {
-			w.engine.Orders.Fail(n.ID)
+	view := w.engine.Cluster.View()
+	for _, id := range w.engine.Orders.Busy() {
+		if n, ok := view.Node(id); !ok || n.Status != hemera.NodeOnline {
+			w.engine.Orders.Fail(id)
 		}
 	}
 	return time.Second, nil
