@@ -57,7 +57,7 @@ type JobStatus struct {
 	Why                  string // what it waits for, or what failed last
 	FilesDone, FilesLeft int64
 	BytesDone, BytesLeft int64
-	Failed               int64
+	Failed               int64   // in the pass under way; they are tried again in the next
 	Rate                 float64 // bytes per second now
 	Started              time.Time
 	Remaining            time.Duration // estimate; 0 unknown

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -16,6 +17,8 @@ const (
 	service = "/hemera.admin.v1.Admin/"
 	// requestMax bounds a request's body: the largest is one extended attribute.
 	requestMax = 1 << 20
+	// strangerTime is how long a request may take to arrive until its sender is known.
+	strangerTime = 10 * time.Second
 	// TraceHeader carries the trace id: taken from a request if it looks like one, in every answer.
 	TraceHeader = "Hemera-Trace"
 )
@@ -75,6 +78,8 @@ func (d *door) traced(next http.Handler) http.Handler {
 			id = hemera.NewTraceID()
 		}
 		w.Header().Set(TraceHeader, id)
+		// Who has not said who he is may not keep a connection by never finishing a request.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime))
 		next.ServeHTTP(w, r.WithContext(hemera.WithTrace(r.Context(), id)))
 	})
 }
@@ -105,6 +110,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
 			return
 		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }

@@ -16,13 +16,12 @@ import (
 const scrapeTimeout = 5 * time.Second
 
 // metrics serves what the services know at the moment of the scrape; nothing is counted here.
-func (d *door) metrics() http.Handler {
+func (d *door) metrics() http.Handler { return exposition(scrape{d}) }
+
+// exposition serves what the collector has, and what is known of any Go process.
+func exposition(c prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		scrape{d},
-	)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), c)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError})
 }
 

@@ -175,7 +175,7 @@ func (c *conn) answer() (wire.Status, []byte, error) {
 		case h.Status == wire.StatusAttn:
 			late, body, ok, err := wire.ParseAttn(body)
 			if err != nil || !ok {
-				return 0, nil, fmt.Errorf("unexpected message from the server: %v", err)
+				return 0, nil, fmt.Errorf("unexpected message from the server: %w", err)
 			}
 			return late.Status, body, nil
 		}

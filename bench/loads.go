@@ -15,7 +15,6 @@ type run struct {
 	row     *row
 	clients []*session
 	files   []file
-	made    [][]string // names a client made, to be removed
 }
 
 // each runs do for every client at once, each on a thread of its own, and returns the first error.

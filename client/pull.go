@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"io"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -11,11 +12,13 @@ import (
 
 // PullRequest says what a destination of a third-party copy fetches, in the words its client used.
 type PullRequest struct {
-	Source Endpoint    // tpc.src
-	Path   string      // tpc.lfn
-	Key    string      // tpc.key: the source gives the file to whoever shows it
-	Origin string      // user.pid@host of the client that ordered the copy
-	Opaque wire.Opaque // tpc.scgi, for the source
+	Source Endpoint // tpc.src
+	Path   string   // tpc.lfn
+	Key    string   // tpc.key: the source gives the file to whoever shows it
+	// Origins are what the source may call the client that ordered the copy, user.pid@host, the
+	// likeliest first: it gives the file only to who names it in the same way.
+	Origins []string
+	Opaque  wire.Opaque // tpc.scgi, for the source
 }
 
 // Pull reads the source's file into dst, checking every page and keeping its checksum, and calls
@@ -26,8 +29,8 @@ func (c *Client) Pull(ctx context.Context, r PullRequest, dst hemera.File, progr
 	if err != nil {
 		return 0, errs.As(err, errs.Invalid, "pull", r.Path)
 	}
-	u := URL{Endpoint: r.Source, Path: path, Opaque: r.Opaque.With("tpc.key", r.Key).With("tpc.org", r.Origin)}
-	f, err := c.Open(ctx, u, OpenOptions{})
+	u := URL{Endpoint: r.Source, Path: path, Opaque: r.Opaque.With("tpc.key", r.Key)}
+	f, err := c.openPull(ctx, u, r.Origins)
 	if err != nil {
 		return 0, err
 	}
@@ -56,4 +59,27 @@ func (c *Client) Pull(ctx context.Context, r PullRequest, dst hemera.File, progr
 		return done, errs.New(errs.IO, "pull", u.Redacted(), "the source changed its size while it was read")
 	}
 	return done, nil
+}
+
+// originPatience is how long a source may take to recognize its client by one name: it keeps who
+// calls the client otherwise waiting, until the client's permission has expired too.
+const originPatience = 2 * time.Second
+
+// openPull opens the source's file, naming the client in each way that it may be known by.
+func (c *Client) openPull(ctx context.Context, u URL, origins []string) (f *File, err error) {
+	opaque := u.Opaque
+	err = errs.New(errs.Invalid, "pull", u.Redacted(), "the client that ordered the copy has no name")
+	for i, origin := range origins {
+		u.Opaque = opaque.With("tpc.org", origin)
+		attempt, cancel := ctx, func() {}
+		if i < len(origins)-1 {
+			attempt, cancel = context.WithTimeout(ctx, originPatience)
+		}
+		f, err = c.Open(attempt, u, OpenOptions{})
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return f, err
+		}
+	}
+	return nil, err
 }

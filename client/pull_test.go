@@ -59,7 +59,7 @@ func TestPull(t *testing.T) {
 		dst := &memoryFile{t: t}
 		var seen int64
 		n, err := c.Pull(t.Context(), client.PullRequest{
-			Source: s.url("/").Endpoint, Path: "//dir//f", Key: "KEY", Origin: "me.1@here", Opaque: "authz=x",
+			Source: s.url("/").Endpoint, Path: "//dir//f", Key: "KEY", Origins: []string{"me.1@here"}, Opaque: "authz=x",
 		}, dst, func(n int64) { seen = n })
 		if err != nil || n != int64(size) || seen != n || !bytes.Equal(dst.data, data) {
 			t.Errorf("pulled %d of %d bytes, saw %d, %v", n, size, seen, err)
@@ -72,7 +72,7 @@ func TestPull(t *testing.T) {
 			continue
 		}
 		dst = &memoryFile{t: t, fail: errs.New(errs.NoSpace, "write", "f", "")}
-		if _, err := c.Pull(context.Background(), client.PullRequest{Source: s.url("/").Endpoint, Path: "/f"}, dst, nil); !errors.Is(err, errs.NoSpace) {
+		if _, err := c.Pull(context.Background(), client.PullRequest{Source: s.url("/").Endpoint, Path: "/f", Origins: []string{"me.1@here"}}, dst, nil); !errors.Is(err, errs.NoSpace) {
 			t.Errorf("pull onto a full disk: %v", err)
 		}
 	}
@@ -89,7 +89,30 @@ func TestPullOfShortSource(t *testing.T) {
 		}
 		return good(r, nil)
 	})
-	if n, err := quick(t).Pull(t.Context(), client.PullRequest{Source: s.url("/").Endpoint, Path: "/f"}, &memoryFile{t: t}, nil); !errors.Is(err, errs.IO) {
+	if n, err := quick(t).Pull(t.Context(), client.PullRequest{Source: s.url("/").Endpoint, Path: "/f", Origins: []string{"me.1@here"}}, &memoryFile{t: t}, nil); !errors.Is(err, errs.IO) {
 		t.Errorf("pulled %d bytes, %v", n, err)
+	}
+}
+
+// A source may know the client that ordered the copy by another name than the likeliest.
+func TestPullNamesTheClientAsTheSourceDoes(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqOpen:
+			if _, o := wire.SplitPath([]byte(r.payload)); o.Value("tpc.org") != "me.1@[::1]" {
+				return bad(r, wire.NotAuthorized, "no")
+			}
+			return opened(r, 4000)
+		case wire.ReqPgread:
+			return pages(r, pattern(4000))
+		}
+		return good(r, nil)
+	})
+	order := client.PullRequest{Source: s.url("/").Endpoint, Path: "/f", Origins: []string{"me.1@here", "me.1@[::1]", "me.1@::1"}}
+	if n, err := quick(t).Pull(t.Context(), order, &memoryFile{t: t}, nil); n != 4000 || err != nil {
+		t.Errorf("pulled %d bytes, %v", n, err)
+	}
+	if opens := s.got(wire.ReqOpen); len(opens) != 2 {
+		t.Errorf("%d opens", len(opens))
 	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -11,9 +12,10 @@ import (
 // Heartbeat renews the lease and takes the report. Fenced when the lease is over, or when the node
 // has a new disk: registering again gives both.
 func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+	came := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, err := c.lease(id, epoch)
+	n, err := c.lease(id, epoch, came)
 	if err != nil {
 		return hemera.HeartbeatReply{}, err
 	}
@@ -46,19 +48,22 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 
 // Check fails with Fenced unless the node's lease with the epoch is in force.
 func (c *Cluster) Check(id hemera.NodeID, epoch uint64) error {
+	came := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.lease(id, epoch)
+	_, err := c.lease(id, epoch, came)
 	return err
 }
 
-func (c *Cluster) lease(id hemera.NodeID, epoch uint64) (*node, error) {
+// lease is the node, if it holds the lease. What counts is when its call came: one that had to wait
+// here, for a slow store, is not the node's silence.
+func (c *Cluster) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
 	n := c.nodes[id]
 	if n == nil {
 		return nil, errs.New(errs.Fenced, "cluster.lease", "node "+id.String(), "the node is not known: register")
 	}
-	if now := c.now(); n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
-		c.endLease(n, now)
+	if n.online && came.Sub(n.last) > hemera.HeartbeatTimeout {
+		c.endLease(n, came)
 	}
 	if !n.online || n.Epoch != epoch {
 		return nil, errs.New(errs.Fenced, "cluster.lease", "node "+id.String(),

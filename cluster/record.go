@@ -103,7 +103,8 @@ func (c *Cluster) commit(ctx context.Context, ch *change) error {
 	if err != nil {
 		return errs.Wrap(err, "cluster.commit", "")
 	}
-	if err := ticket.Wait(ctx); err != nil {
+	// The batch is on its way whether the caller still waits or not, and memory must follow it.
+	if err := ticket.Wait(context.WithoutCancel(ctx)); err != nil {
 		return errs.Wrap(err, "cluster.commit", "")
 	}
 	for _, r := range ch.deletes {

@@ -58,7 +58,7 @@ func firstSpace(s hemera.Space) spaceRecord {
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
 func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string) error {
-	const op = "cluster.AddDisk"
+	const op = "fs add"
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes[id] == nil {
@@ -87,7 +87,7 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string
 func (c *Cluster) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d, err := c.knownDisk("cluster.SetDisk", id)
+	d, err := c.knownDisk("fs set", id)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (c *Cluster) SetDisk(ctx context.Context, id hemera.DiskID, key, value stri
 	case "space":
 		space, ok := c.spaces[value]
 		if !ok {
-			return noSuchSpace("cluster.SetDisk", value)
+			return noSuchSpace("fs set", value)
 		}
 		if rec.Space != value {
 			rec.Space, rec.Group = value, pickGroup(c.groupCounts(), space)
@@ -143,7 +143,7 @@ func (c *Cluster) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d, err := c.knownDisk("cluster.RemoveDisk", id)
+	d, err := c.knownDisk("fs rm", id)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	defer c.mu.Unlock()
 	n := c.nodes[id]
 	if n == nil {
-		return errs.New(errs.NotFound, "cluster.SetNode", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+		return errs.New(errs.NotFound, "node set", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 	}
 	rec := n.nodeRecord
 	var err error
@@ -211,7 +211,7 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 // RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
 // join anew. NotEmpty while it has disks.
 func (c *Cluster) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	const op = "cluster.RemoveNode"
+	const op = "node rm"
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.nodes[id]
@@ -242,9 +242,9 @@ func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
 	rec, ok := c.spaces[name]
 	switch {
 	case key == "define" && !validName(name):
-		return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
+		return errs.New(errs.Invalid, "space set", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
 	case key == "define" && ok:
-		return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
+		return errs.New(errs.Exists, "space set", name, "the space exists already")
 	case key == "define":
 		rec = defaultSpace(name)
 		if value == "" {
@@ -252,7 +252,7 @@ func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
 		}
 		key = "groupsize"
 	case !ok:
-		return noSuchSpace("cluster.SetSpace", name)
+		return noSuchSpace("space set", name)
 	}
 	if err := rec.set(key, value); err != nil {
 		return err
@@ -285,7 +285,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	case "policy.checksum":
 		kind, err := hemera.ParseChecksumKind(value)
 		if err != nil {
-			return errs.As(err, errs.Invalid, "cluster.SetSpace", key)
+			return errs.As(err, errs.Invalid, "space set", key)
 		}
 		s.Checksum = kind.String()
 	case "policy.minpieces":

@@ -46,7 +46,7 @@ func invalid(of, key, value string) *errs.Error {
 
 func noSuchSpace(op, name string) *errs.Error {
 	return errs.New(errs.NotFound, op, "space "+name, "no such space").
-		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define 24`")
+		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define=24`")
 }
 
 func onOff(of, key, value string) (bool, error) {

@@ -61,7 +61,7 @@ type Up struct {
 
 // Repair is how failures are acted on.
 type Repair struct {
-	Grace time.Duration `key:"grace" default:"5m" min:"0s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
+	Grace time.Duration `key:"grace" default:"5m" min:"1s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
 }
 
 // Cache is memory that makes things faster.

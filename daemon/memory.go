@@ -15,8 +15,13 @@ import (
 	"hemera/vfs"
 )
 
-// verifiedShare is the part of the machine's memory in which verified data may stay mapped.
-const verifiedShare = 8
+const (
+	// verifiedShare is the part of the machine's memory in which verified data may stay mapped.
+	verifiedShare = 8
+	// verifiedMost bounds it on large machines: each MiB is a mapping of its own, of which a process
+	// can have 65,530 by default, and without any left the Go runtime gives up.
+	verifiedMost = 32 << 30
+)
 
 // Memory is what the disks of a process share: they get equal parts of the memory for verified data.
 type Memory struct {
@@ -27,7 +32,7 @@ type Memory struct {
 }
 
 // NewMemory takes its share of what this process may use.
-func NewMemory() *Memory { return &Memory{total: machineMemory() / verifiedShare} }
+func NewMemory() *Memory { return &Memory{total: min(machineMemory()/verifiedShare, verifiedMost)} }
 
 // openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
 func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {

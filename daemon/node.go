@@ -102,6 +102,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
+	n.port.web = monitorNode(n.Node, o)
 	return n, err
 }
 

@@ -19,7 +19,7 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.File
 		return errs.As(err, errs.Invalid, "daemon.Pull", source.Addr)
 	}
 	_, err = p.client.Pull(ctx, client.PullRequest{
-		Source: endpoint, Path: source.Path, Key: source.Key, Origin: source.Origin, Opaque: source.Opaque,
+		Source: endpoint, Path: source.Path, Key: source.Key, Origins: source.Origins, Opaque: source.Opaque,
 	}, dst, progress)
 	return err
 }

@@ -15,8 +15,12 @@ import (
 	"hemera/errs"
 )
 
-// auditsAtOnce bounds the disks compared at a time.
-const auditsAtOnce = 16
+const (
+	// auditsAtOnce bounds the disks compared at a time.
+	auditsAtOnce = 16
+	// orphanTime is how long the removal of one orphan is waited for.
+	orphanTime = 10 * time.Second
+)
 
 // auditor compares disks with the namespace: each every [AuditInterval], and one that came back once
 // whatever it was writing is old enough to judge. Every finding is confirmed before it counts, since
@@ -258,6 +262,9 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return nil
 	}
 	a.suspects.drop(key)
+	// Whoever asked for the audit may go away, the order does not: the file is held until it is done.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
+	defer cancel()
 	_, err = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: f.piece})
 	return err
 }

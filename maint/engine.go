@@ -17,9 +17,11 @@ const (
 	copiesTotal   = 256
 	// AuditInterval is how often each disk is compared with the namespace.
 	AuditInterval = 7 * 24 * time.Hour
-	// OrphanAge is how old a sealed piece that no file has must be to be removed, both by its node's
-	// clock and by how long the manager has known of it: any write it may belong to is over by then.
-	OrphanAge = hemera.UnsealedLifetime
+	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
+	// any write it may belong to is over by then. Since that clock may be wrong, the manager must also
+	// have known of it for suspectTime, in which a head asks for a commit or gives it up.
+	OrphanAge   = hemera.UnsealedLifetime
+	suspectTime = 2*hemera.PendingHold + time.Minute
 )
 
 // Files is what the engine asks of the namespace; namespace.Tree has it.
@@ -102,7 +104,7 @@ func New(o Options) *Engine {
 	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
-	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: e.OrphanAge}}
+	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
 		&watcher{engine: e}, &remover{engine: e, busy: map[hemera.DiskID]bool{}},
 		e.evacuator, e.repairer, e.auditor,
@@ -180,15 +182,16 @@ func (e *Engine) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return list, err
 }
 
-// watcher ends the orders of nodes that went offline: whoever waits decides anew.
+// watcher ends the orders of nodes that are offline or were removed: whoever waits decides anew.
 type watcher struct{ engine *Engine }
 
 func (w *watcher) name() string { return "watch" }
 
 func (w *watcher) step(context.Context) (time.Duration, error) {
-	for _, n := range w.engine.Cluster.View().Nodes {
-		if n.Status != hemera.NodeOnline {
-			w.engine.Orders.Fail(n.ID)
+	view := w.engine.Cluster.View()
+	for _, id := range w.engine.Orders.Busy() {
+		if n, ok := view.Node(id); !ok || n.Status != hemera.NodeOnline {
+			w.engine.Orders.Fail(id)
 		}
 	}
 	return time.Second, nil

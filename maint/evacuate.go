@@ -214,6 +214,7 @@ func (v *evacuator) run(ctx context.Context, j *evacuation) {
 
 // pass tries every file of the disk once. It returns how many it moved, and the last failure.
 func (v *evacuator) pass(ctx context.Context, j *evacuation) (int, error) {
+	j.again(j.task.why)
 	p := newPass(v.engine, j.job)
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {

@@ -44,6 +44,14 @@ func (j *job) state() (string, time.Time) {
 	return j.status.State, j.ended
 }
 
+// again begins another pass: what failed in the one before is tried once more, and counts only if it
+// fails again.
+func (j *job) again(why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.status.Failed, j.status.Why = 0, why
+}
+
 // moved counts one piece made anew.
 func (j *job) moved(bytes int64) {
 	j.mu.Lock()

@@ -190,6 +190,18 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	n.signal()
 }
 
+// Busy lists the nodes with orders.
+func (q *Orders) Busy() (ids []hemera.NodeID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id, n := range q.nodes {
+		if len(n.waiting)+len(n.sent) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Fail ends all orders of a node that is offline with Unavailable.
 func (q *Orders) Fail(id hemera.NodeID) {
 	q.mu.Lock()

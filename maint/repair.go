@@ -20,6 +20,7 @@ func (r *repairer) step(ctx context.Context) (time.Duration, error) {
 	if left := r.pause.Sub(r.engine.Now()); left > 0 {
 		return left, nil
 	}
+	r.job.again("")
 	p := newPass(r.engine, r.job)
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {

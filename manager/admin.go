@@ -33,7 +33,7 @@ func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) 
 	}
 	if pieces > 0 && !force {
 		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
-			WithRemedy("empty it with `hemera fs set " + id.String() + " configstatus drain`, or give it up with --force")
+			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or give it up with --force")
 	}
 	defer m.engine.Wake()
 	return m.cluster.RemoveDisk(ctx, id)

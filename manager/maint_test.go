@@ -176,9 +176,13 @@ func TestDrainRetriesFailedCopies(t *testing.T) {
 		if err := r.m.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(3 * time.Second)
+		if jobs, _ := r.m.Jobs(t.Context()); len(jobs) != 1 || jobs[0].Failed == 0 || jobs[0].Why == "" {
+			t.Errorf("after the first pass: %+v", jobs)
+		}
 		time.Sleep(time.Minute)
 		jobs, _ := r.m.Jobs(t.Context())
-		if len(jobs) != 1 || jobs[0].State != "done" || jobs[0].Failed == 0 {
+		if len(jobs) != 1 || jobs[0].State != "done" || jobs[0].Failed != 0 || jobs[0].Why != "" {
 			t.Errorf("%+v", jobs)
 		}
 		if d := r.m.cluster.View().Disks[0]; d.Config != hemera.ConfigEmpty {

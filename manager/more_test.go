@@ -47,13 +47,14 @@ func TestDiskIsAuditedAfterItReturns(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		dead := r.nodes[0]
 		time.Sleep(20 * time.Second) // it has been seen
-		left := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now()}
+		g := r.mustOpen("/lost", hemera.AccessCreate)
+		left := hemera.PieceStat{ID: hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen}, Sealed: time.Now()}
 		dead.put(dead.disks[0].ID, left) // sealed, and its head died before the commit
 		dead.stop()
 		time.Sleep(15 * time.Second)
 		dead.register()
 		go dead.run(r.ctx)
-		time.Sleep(2*hemera.UnsealedLifetime + 5*time.Minute)
+		time.Sleep(hemera.UnsealedLifetime + 10*time.Minute)
 		if dead.count(dead.disks[0].ID) != 0 {
 			t.Error("the orphan is still there")
 		}

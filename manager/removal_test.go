@@ -2,6 +2,7 @@ package manager
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hemera"
@@ -44,6 +45,33 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 	if _, err := r.m.Commit(t.Context(), req); err != nil {
 		t.Errorf("asked again when the last disk had gone: %v", err)
 	}
+}
+
+// TestOrdersOfARemovedNodeEnd has an order wait for a node that is taken out of the cluster.
+func TestOrdersOfARemovedNodeEnd(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		gone := r.nodes[2]
+		gone.stop()
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() {
+			_, err := r.m.orders.Do(r.ctx, gone.id, hemera.Order{Kind: hemera.OrderRemove, Disk: gone.disks[0].ID})
+			done <- err
+		}()
+		if err := r.m.RemoveDisk(r.ctx, gone.disks[0].ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.m.cluster.RemoveNode(r.ctx, gone.id); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		select {
+		case err := <-done:
+			wantKind(t, err, errs.Unavailable)
+		default:
+			t.Error("somebody waits for a node that is not there")
+		}
+	})
 }
 
 // TestRemovedDiskIsForgotten has a disk go that was still to remove pieces.

@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -113,13 +112,11 @@ func (n *Namespace) alive() error {
 	return nil
 }
 
-// fail ends the namespace. The returned error has kind Unavailable or Fenced.
+// fail ends the namespace. The returned error is Unavailable even if a newer manager fenced this one:
+// what was under way may be durable all the same, and a head that took the answer for a no would
+// remove the pieces of a file that is there.
 func (n *Namespace) fail(cause error) error {
-	kind := errs.Unavailable
-	if errors.Is(cause, errs.Fenced) {
-		kind = errs.Fenced
-	}
-	e := &errs.Error{Kind: kind, Op: "namespace", Cause: cause,
+	e := &errs.Error{Kind: errs.Unavailable, Op: "namespace", Cause: cause,
 		Remedy: "restart the manager; it opens the store again and finds out what was written"}
 	if n.failure.CompareAndSwap(nil, e) {
 		n.log.Error("namespace stopped: the store failed", "cause", cause)

@@ -40,7 +40,7 @@ show() {
 
 inside() {
 	# Admin calls are taken on the manager's machine only.
-	local replicas round source="$CLUSTER_DIR/source" write read
+	local replicas source="$CLUSTER_DIR/source" write read
 	head -c "$BYTES" /dev/urandom >"$source"
 	printf 'links of %s, files of %s bytes, median of %s; 100 %% is %.2f MB/s\n' "$RATE" "$BYTES" "$ROUNDS" \
 		"$(awk -v l="$(bits "$RATE")" 'BEGIN { print l / 8 * 1448 / 1514 / 1e6 }')"
@@ -48,7 +48,7 @@ inside() {
 		ip netns exec "$CLUSTER_NS-manager" bin/hemera --url "$URL" mkdir -p "/limit$replicas"
 		ip netns exec "$CLUSTER_NS-manager" bin/hemera --url "$URL" attr set sys.forced.nstripes="$replicas" "/limit$replicas"
 		write=() read=()
-		for round in $(seq "$ROUNDS"); do
+		for _ in $(seq "$ROUNDS"); do
 			write+=("$(timed xrdcp -f -s --nopbar "$source" "$URL//limit$replicas/file")")
 			read+=("$(timed xrdcp -f -s --nopbar "$URL//limit$replicas/file" /dev/null)")
 		done

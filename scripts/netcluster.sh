@@ -21,6 +21,13 @@ cleanup() {
 trap cleanup EXIT
 
 on() { local host=$1; shift; ip netns exec "$prefix-$host" "$@"; }
+# serve runs a server; not by "on &", whose process id would be that of a shell between.
+serve() {
+	local host=$1
+	shift
+	ip netns exec "$prefix-$host" "$@" >"$dir/$host.log" 2>&1 &
+	pids+=($!)
+}
 
 ip netns add "$prefix-switch"
 on switch ip link set lo up
@@ -41,9 +48,7 @@ for host in manager node1 node2 node3 client; do
 	fi
 done
 
-on manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24 \
-	>"$dir/manager.log" 2>&1 &
-pids+=($!)
+serve manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24
 for _ in $(seq 100); do
 	on manager "$hemera" --url root://10.77.0.1:1094 ns stat >/dev/null 2>&1 && break
 	sleep 0.1
@@ -51,9 +56,8 @@ done
 token=$(on manager "$hemera" --url root://10.77.0.1:1094 token create)
 for n in 1 2 3; do
 	mkdir -p "$dir/node$n/disk1" "$dir/node$n/disk2"
-	on "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
-		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-} >"$dir/node$n.log" 2>&1 &
-	pids+=($!)
+	serve "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
+		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-}
 done
 for _ in $(seq 200); do
 	[ "$(on manager "$hemera" --url root://10.77.0.1:1094 -m fs ls 2>/dev/null | grep -c active=online)" = 6 ] && break

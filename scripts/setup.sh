@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 GO_VERSION=1.26.8
 GOLANGCI_VERSION=v2.15.0
 build=$PWD/build
+PATH=$PATH:/usr/sbin:/sbin # where some commands are that a user can run, too
 mkdir -p "$build"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -40,12 +41,14 @@ setup_go() {
 	say "fetching Go $GO_VERSION"
 	local arch
 	arch=$(go env GOARCH)
-	(cd "$(mktemp -d)" && GOTOOLCHAIN=local GOFLAGS= go mod download "golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch")
+	(cd "$(mktemp -d)" && GOTOOLCHAIN=local GOFLAGS="" go mod download "golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch")
 	root=$(go env GOMODCACHE)/golang.org/toolchain@v0.0.1-go$GO_VERSION.linux-$arch
 	rm -rf "$build/go"
 	cp -r "$root" "$build/go"
 	chmod -R u+w "$build/go"
 	find "$build/go/bin" "$build/go/pkg/tool" -type f -exec chmod +x {} +
+	mv "$build/go/src/_go.mod" "$build/go/src/go.mod" # modules cannot hold modules, so these were renamed
+	mv "$build/go/src/cmd/_go.mod" "$build/go/src/cmd/go.mod"
 	mkdir -p "$build/bin" && ln -sf "$build/go/bin/go" "$build/bin/go"
 }
 
@@ -65,17 +68,21 @@ setup_race() { packages gcc=gcc; [ -e /usr/include/stdlib.h ] || packages no-suc
 
 setup_peers() {
 	packages xrootd=xrootd-server ip=iproute2 gfal-ls=gfal2-util-scripts qemu-aarch64-static=qemu-user-static
-	[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_xrootd.so" ] || packages no-such-command-gfal=gfal2-plugin-xrootd
+	local plugin
+	for plugin in file xrootd; do
+		[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_$plugin.so" ] || packages "no-such-command-gfal=gfal2-plugin-$plugin"
+	done
 }
 
 setup_lint() {
+	packages shellcheck=shellcheck
 	[ -x "$build/bin/golangci-lint" ] && return 0
 	if command -v golangci-lint >/dev/null; then
 		ln -sf "$(command -v golangci-lint)" "$build/bin/golangci-lint"
 		return 0
 	fi
 	say "building golangci-lint $GOLANGCI_VERSION"
-	GOBIN=$build/bin GOFLAGS= "$build/bin/go" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION"
+	GOBIN=$build/bin GOFLAGS="" "$build/bin/go" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION"
 }
 
 for part in "$@"; do "setup_$part"; done

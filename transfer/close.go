@@ -12,7 +12,8 @@ import (
 // Close seals every piece, moves lost ones to other disks, and commits. Nil: durable and visible.
 // A Timeout or Unavailable error means that all is sealed but the manager did not answer within
 // [CommitPatience]; the content may be visible, and Close may be called again. After any other
-// error nothing is visible and no piece is left. Close again answers as before.
+// error nothing is visible and no piece is left, unless an answer to an earlier commit was lost.
+// Close again answers as before.
 //
 // It is not ended by ctx: a client that goes away in the middle finds the answer when it comes back.
 func (w *Writer) Close(ctx context.Context) error {
@@ -34,11 +35,16 @@ func (w *Writer) Close(ctx context.Context) error {
 	return w.end(ctx, err)
 }
 
-// end records the result; a failed write leaves nothing behind.
+// end records the result; a failed write leaves nothing behind, unless it may be that the manager
+// committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	w.dropBase()
 	w.done, w.result = true, err
-	if err != nil {
+	switch {
+	case err != nil && w.unsure:
+		w.host.Log.Warn("a commit was refused after one that may have happened; its pieces are left to the audit",
+			"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+	case err != nil:
 		w.discard(ctx)
 	}
 	w.cancel()
@@ -232,6 +238,7 @@ func (w *Writer) commit(ctx context.Context) error {
 			w.host.Counters.Commits.Add(1)
 			return nil
 		}
+		w.unsure = w.unsure || retriable(err)
 		if !retriable(err) || time.Now().Add(pause).After(deadline) {
 			return errs.Wrap(err, "transfer.Commit", subject(&w.cap))
 		}

@@ -195,9 +195,11 @@ func (t *Pending) known(key pendingKey) bool {
 // whose commit may have happened are asked about once more. It returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()
-	var all []*entry
+	var all []work
 	for _, e := range t.entries {
-		all = append(all, e)
+		if e.work != nil {
+			all = append(all, e.work)
+		}
 		t.remove(e)
 	}
 	t.mu.Unlock()
@@ -206,10 +208,8 @@ func (t *Pending) Settle(ctx context.Context) {
 		defer close(done)
 		var group errgroup.Group
 		group.SetLimit(settlers)
-		for _, e := range all {
-			if e.work != nil {
-				group.Go(func() error { e.work.expire(ctx); return nil })
-			}
+		for _, w := range all {
+			group.Go(func() error { w.expire(ctx); return nil })
 		}
 		_ = group.Wait()
 	}()

@@ -178,6 +178,27 @@ func TestConflictRemovesPieces(t *testing.T) {
 	b.mustHave(c)
 }
 
+// TestRefusalAfterALostAnswer: the manager committed, its answer was lost, and it refuses the same
+// commit when asked again. Whatever made it do so, the content of a visible file must stay.
+func TestRefusalAfterALostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 2)
+		b.manager.after = errs.New(errs.Timeout, "rpc", "manager", "late")
+		b.manager.refuse = []error{nil, errs.New(errs.Conflict, "commit", "", "rewritten")}
+		token, c := b.grant(48, 2, 1, 2)
+		f := b.open(1, token, hemera.NodeOpen{})
+		p := content(10_000)
+		if err := f.WriteAt(p, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(ctx); !isKind(err, errs.Conflict) {
+			t.Fatalf("close: %v", err)
+		}
+		b.mustHave(c, 1, 2)
+		b.manager.commit(t, c)
+	})
+}
+
 func TestUpdate(t *testing.T) {
 	old := content(2<<20 + 5000)
 	patched := bytes.Clone(old)

@@ -37,6 +37,7 @@ type Writer struct {
 	scratch []uint32
 
 	request *hemera.CommitRequest // all is sealed; only the manager's answer is missing
+	unsure  bool                  // the manager may have committed without our hearing of it
 	done    bool
 	result  error // of Close, once done
 	broken  error // the write cannot succeed any more

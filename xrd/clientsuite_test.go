@@ -21,7 +21,7 @@ func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.File, p
 	if err != nil {
 		return err
 	}
-	_, err = e.c.Pull(ctx, client.PullRequest{Source: at, Path: s.Path, Key: s.Key, Origin: s.Origin, Opaque: s.Opaque}, dst, progress)
+	_, err = e.c.Pull(ctx, client.PullRequest{Source: at, Path: s.Path, Key: s.Key, Origins: s.Origins, Opaque: s.Opaque}, dst, progress)
 	return err
 }
 

@@ -84,7 +84,7 @@ type PullSource struct {
 	Addr    string // host:port
 	Path    string
 	Key     string      // tpc.key: the source gives the file to whoever shows it
-	Origin  string      // tpc.org: user.pid@host of the client that arranged the copy
+	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, likeliest first
 	Opaque  wire.Opaque // what the client wants the source to see besides
 	Size    int64       // expected, or -1
 	Streams int

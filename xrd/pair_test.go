@@ -87,7 +87,7 @@ func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.File, pro
 		return err
 	}
 	defer c.Close()
-	opaque := s.Opaque.With("tpc.key", s.Key).With("tpc.org", s.Origin)
+	opaque := s.Opaque.With("tpc.key", s.Key).With("tpc.org", s.Origins[0])
 	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte(opaque.Join(s.Path)))
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,7 +94,7 @@ func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
 	if n, err := strconv.Atoi(opaque.Value(tpcStreams)); err == nil {
 		s.Streams = max(1, min(n, maxLinks))
 	}
-	s.Key, s.Origin = opaque.Value(tpcKey), c.client()+"@"+c.peer.Remote.Addr().String()
+	s.Key = opaque.Value(tpcKey)
 	// Clients write tabs for the ampersands of what they hand through.
 	s.Opaque = wire.Opaque(strings.ReplaceAll(opaque.Value(tpcOpaque), "\t", "&"))
 	return s
@@ -129,6 +130,25 @@ func (p *pull) stop() {
 	}
 }
 
+// hostNames are what a source may call a host: stock servers use the DNS name where they find one,
+// else the address in a form of their own.
+func hostNames(ctx context.Context, ip netip.Addr) []string {
+	number := "[" + ip.String() + "]"
+	if ip.Is4() {
+		number = "[::ffff:" + ip.String() + "]"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	names, err := net.DefaultResolver.LookupAddr(ctx, ip.String())
+	switch {
+	case err != nil || len(names) == 0:
+		return []string{number}
+	case ip.IsLoopback(): // they find no name for the form in which they see it
+		return []string{number, strings.TrimSuffix(names[0], ".")}
+	}
+	return []string{strings.TrimSuffix(names[0], "."), number}
+}
+
 // syncGrace is how long a copy may take before its answer is promised for later.
 const syncGrace = 50 * time.Millisecond
 
@@ -145,6 +165,9 @@ func (c *conn) syncPull(r *request, h *handle) error {
 		go func() {
 			defer close(p.done)
 			defer cancel()
+			for _, host := range hostNames(ctx, c.peer.Remote.Addr()) {
+				p.source.Origins = append(p.source.Origins, c.client()+"@"+host)
+			}
 			p.err = c.srv.o.Puller.Pull(ctx, p.source, h.file, func(int64) {})
 		}()
 	}

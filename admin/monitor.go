@@ -1,0 +1,48 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Counter is a number that only grows, since the process started. Its metric is hemera_node_<Name>.
+type Counter struct {
+	Name, Help string
+	Value      int64
+}
+
+// MonitorOptions is what a process without the admin API shows of itself.
+type MonitorOptions struct {
+	Version VersionInfo
+	// Counters are asked once a scrape; names and texts must not change.
+	Counters func() []Counter
+	Log      *slog.Logger
+}
+
+// NewMonitor makes a handler that answers /metrics and /healthz only. It may serve concurrently.
+func NewMonitor(o MonitorOptions) http.Handler {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &door{Services: Services{Version: o.Version, Log: o.Log}, mux: http.NewServeMux()}
+	d.mux.Handle("GET /metrics", exposition(monitor{o}))
+	d.mux.HandleFunc("GET /healthz", d.health)
+	return d.traced(d.mux)
+}
+
+// monitor is a prometheus.Collector of one process.
+type monitor struct{ o MonitorOptions }
+
+// Describe sends nothing: which counters there are is the process's business.
+func (monitor) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (m monitor) Collect(ch chan<- prometheus.Metric) {
+	v := m.o.Version
+	mBuild.send(ch, 1, v.Version, v.Commit, v.Go, v.Arch, v.Role)
+	for _, c := range m.o.Counters() {
+		counter("node_"+c.Name, c.Help).send(ch, float64(c.Value))
+	}
+}
