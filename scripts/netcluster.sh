@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "network namespaces need root" >&2; exit 77; }
 ip netns add "hem$$-probe" 2>/dev/null || { echo "network namespaces cannot be made here" >&2; exit 77; }
+exec_in=netns # gives the namespace its own /sys as well, which not every machine allows
+ip netns exec "hem$$-probe" true 2>/dev/null || exec_in=nsenter
 ip netns del "hem$$-probe"
 hemera=${HEMERA:-$PWD/bin/hemera}
 dir=$(mktemp -d "${HEMERA_TMP:-/tmp}/hemera-net.XXXXXX")
@@ -20,14 +22,12 @@ cleanup() {
 }
 trap cleanup EXIT
 
-on() { local host=$1; shift; ip netns exec "$prefix-$host" "$@"; }
-# serve runs a server; not by "on &", whose process id would be that of a shell between.
-serve() {
+become() { # become HOST COMMAND...: turns this shell into the command, in the host's namespace
 	local host=$1
 	shift
-	ip netns exec "$prefix-$host" "$@" >"$dir/$host.log" 2>&1 &
-	pids+=($!)
+	if [ $exec_in = netns ]; then exec ip netns exec "$prefix-$host" "$@"; else exec nsenter --net="/run/netns/$prefix-$host" "$@"; fi
 }
+on() { (become "$@"); }
 
 ip netns add "$prefix-switch"
 on switch ip link set lo up
@@ -48,7 +48,9 @@ for host in manager node1 node2 node3 client; do
 	fi
 done
 
-serve manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24
+become manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24 \
+	>"$dir/manager.log" 2>&1 &
+pids+=($!)
 for _ in $(seq 100); do
 	on manager "$hemera" --url root://10.77.0.1:1094 ns stat >/dev/null 2>&1 && break
 	sleep 0.1
@@ -56,8 +58,9 @@ done
 token=$(on manager "$hemera" --url root://10.77.0.1:1094 token create)
 for n in 1 2 3; do
 	mkdir -p "$dir/node$n/disk1" "$dir/node$n/disk2"
-	serve "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
-		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-}
+	become "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
+		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-} >"$dir/node$n.log" 2>&1 &
+	pids+=($!)
 done
 for _ in $(seq 200); do
 	[ "$(on manager "$hemera" --url root://10.77.0.1:1094 -m fs ls 2>/dev/null | grep -c active=online)" = 6 ] && break
