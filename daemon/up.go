@@ -55,7 +55,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
 			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory,
-			Version: o.Manager.Version, Log: o.Manager.Log.With("server", name),
+			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {
 			return nil, err

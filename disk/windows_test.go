@@ -210,3 +210,23 @@ func TestReadersAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestLessRoomForVerifiedDataUnmapsTheOldest(t *testing.T) {
+	d := windowed(t, 100)
+	store(t, d, pieceID(1), randomBytes(1, 4*windowSize), 1<<20)
+	r := openPiece(t, d, pieceID(1))
+	if _, ok := r.Verified(0, 4*windowSize); !ok {
+		t.Fatal("not offered")
+	}
+	d.SetVerified(1 * windowSize)
+	if n := d.windows.used.Len(); n != 1 {
+		t.Errorf("%d windows are mapped", n)
+	}
+	if _, ok := r.Verified(0, windowSize); !ok {
+		t.Error("what fits is not offered any more")
+	}
+	d.SetVerified(0)
+	if n := d.windows.used.Len(); n != 0 {
+		t.Errorf("%d windows are mapped", n)
+	}
+}

@@ -49,6 +49,7 @@ are kept by the namespace and exact, so that even du -s / answers at once.`,
 			})
 		},
 	}
+	humanFlag(c, new(bool), true)
 	c.Flags().BoolVarP(&summary, "summarize", "s", false, "only the directories named")
 	c.Flags().BoolVarP(&all, "all", "a", false, "files too")
 	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")

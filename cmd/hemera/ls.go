@@ -36,7 +36,7 @@ func lsCommand(e *env) *cobra.Command {
 	}
 	c.Flags().BoolVarP(&o.long, "long", "l", false, "with mode, owner, size and time")
 	c.Flags().BoolVarP(&o.self, "directory", "d", false, "directories themselves, not what is in them")
-	c.Flags().BoolVarP(&o.human, "human", "H", false, "sizes with units")
+	humanFlag(c, &o.human, false)
 	return c
 }
 

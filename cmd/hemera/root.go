@@ -171,3 +171,9 @@ func (e *env) markBegun(c *cobra.Command) {
 		e.markBegun(sub)
 	}
 }
+
+// humanFlag gives a command the -h that ls and du have everywhere; help is --help there.
+func humanFlag(c *cobra.Command, human *bool, byDefault bool) {
+	c.Flags().Bool("help", false, "help for "+c.Name())
+	c.Flags().BoolVarP(human, "human", "h", byDefault, "sizes with units")
+}
