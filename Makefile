@@ -7,7 +7,7 @@ GO := build/bin/go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 SEEDS ?= 2000
-FUZZTIME ?= 2s
+FUZZTIME ?= 10s
 
 .PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance network clients crash sim fuzz bench bench-limit clean
 
@@ -66,8 +66,8 @@ crash: build ## kill -9 the real processes under load and check every acknowledg
 sim: build/bin/go ## a cluster in one process from SEEDS seeds
 	@SEEDS=$(SEEDS) scripts/test.sh sim
 
-fuzz: build/bin/go ## every fuzz target for FUZZTIME
-	@FUZZTIME=$(FUZZTIME) scripts/test.sh fuzz
+fuzz: build/bin/go ## every fuzz target for FUZZTIME, led by coverage
+	@GUIDED=1 FUZZTIME=$(FUZZTIME) scripts/test.sh fuzz
 
 bench: build ## Hemera beside the C++ xrootd server, ratios
 	@scripts/setup.sh clients peers

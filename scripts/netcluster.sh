@@ -28,6 +28,13 @@ become() { # become HOST COMMAND...: turns this shell into the command, in the h
 	if [ $exec_in = netns ]; then exec ip netns exec "$prefix-$host" "$@"; else exec nsenter --net="/run/netns/$prefix-$host" "$@"; fi
 }
 on() { (become "$@"); }
+# serve runs a server; not by "on &", whose process id would be that of a shell between.
+serve() {
+	local host=$1
+	shift
+	become "$host" "$@" >"$dir/$host.log" 2>&1 &
+	pids+=($!)
+}
 
 ip netns add "$prefix-switch"
 on switch ip link set lo up
@@ -48,9 +55,7 @@ for host in manager node1 node2 node3 client; do
 	fi
 done
 
-become manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24 \
-	>"$dir/manager.log" 2>&1 &
-pids+=($!)
+serve manager "$hemera" manager --data "$dir/manager" --listen 10.77.0.1 --port 1094 --trusted-networks 10.77.0.0/24
 for _ in $(seq 100); do
 	on manager "$hemera" --url root://10.77.0.1:1094 ns stat >/dev/null 2>&1 && break
 	sleep 0.1
@@ -58,9 +63,8 @@ done
 token=$(on manager "$hemera" --url root://10.77.0.1:1094 token create)
 for n in 1 2 3; do
 	mkdir -p "$dir/node$n/disk1" "$dir/node$n/disk2"
-	become "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 --join "$token" \
-		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-} >"$dir/node$n.log" 2>&1 &
-	pids+=($!)
+	HEMERA_NODE_JOIN=$token serve "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 \
+		--disk "$dir/node$n/disk1" --disk "$dir/node$n/disk2" ${NODE_FLAGS:-}
 done
 for _ in $(seq 200); do
 	[ "$(on manager "$hemera" --url root://10.77.0.1:1094 -m fs ls 2>/dev/null | grep -c active=online)" = 6 ] && break

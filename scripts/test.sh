@@ -26,11 +26,12 @@ unit() { HEMERA_SIM_SEEDS=10 CGO_ENABLED=1 $go test -race -timeout 15m ./...; }
 
 # Each package with fuzz targets is built once, then each of its targets runs for FUZZTIME. On a busy machine the fuzzing
 # engine may report its own end of time as a failure; a real one names the input it wrote down.
+# GUIDED=1 lets coverage choose the inputs, for which every module has to be built anew: two minutes, for runs that are longer.
 fuzz() {
 	local dir target binary output
 	for dir in $(git grep -lE '^func Fuzz' -- '*_test.go' | xargs -n 1 dirname | sort -u); do
 		binary=$logs/fuzz-${dir//\//-}
-		$go test -c -fuzz=. -o "$binary" "./$dir" || return 1
+		$go test -c ${GUIDED:+-fuzz=.} -o "$binary" "./$dir" || return 1
 		for target in $("$binary" -test.list '^Fuzz'); do
 			say "$dir $target"
 			output=$(cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "${FUZZTIME:-2s}" \
