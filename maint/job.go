@@ -17,6 +17,7 @@ type job struct {
 
 	mu      sync.Mutex
 	status  hemera.JobStatus
+	why     string    // why there is a job at all, if more is to be said than its kind
 	ended   time.Time // zero while it runs
 	seconds [rateWindow]int64
 	last    int64 // the newest second counted
@@ -45,11 +46,14 @@ func (j *job) state() (string, time.Time) {
 }
 
 // again begins another pass: what failed in the one before is tried once more, and counts only if it
-// fails again.
+// fails again. A stalled job says what stalls it until something moves.
 func (j *job) again(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.status.Failed, j.status.Why = 0, why
+	j.status.Failed, j.why = 0, why
+	if j.status.State != "stalled" {
+		j.status.Why = why
+	}
 }
 
 // moved counts one piece made anew.
@@ -58,8 +62,8 @@ func (j *job) moved(bytes int64) {
 	defer j.mu.Unlock()
 	j.status.FilesDone++
 	j.status.BytesDone += bytes
-	if j.ended.IsZero() {
-		j.status.State = "running"
+	if j.ended.IsZero() && j.status.State != "running" {
+		j.status.State, j.status.Why = "running", j.why
 	}
 	j.seconds[j.advance()%rateWindow] += bytes
 }
