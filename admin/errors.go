@@ -9,38 +9,8 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rpc"
 )
-
-// codes maps kinds to Connect codes, which choose the HTTP status. Clients of our own use the exact
-// kind in the error's detail; the code is for everybody else.
-var codes = map[errs.Kind]connect.Code{
-	errs.Internal:        connect.CodeInternal,
-	errs.Invalid:         connect.CodeInvalidArgument,
-	errs.NotFound:        connect.CodeNotFound,
-	errs.Exists:          connect.CodeAlreadyExists,
-	errs.IsDirectory:     connect.CodeFailedPrecondition,
-	errs.NotDirectory:    connect.CodeFailedPrecondition,
-	errs.NotEmpty:        connect.CodeFailedPrecondition,
-	errs.Denied:          connect.CodePermissionDenied,
-	errs.Unauthenticated: connect.CodeUnauthenticated,
-	errs.NoSpace:         connect.CodeResourceExhausted,
-	errs.OverQuota:       connect.CodeResourceExhausted,
-	errs.IO:              connect.CodeInternal,
-	errs.Corrupt:         connect.CodeDataLoss,
-	errs.Locked:          connect.CodeAborted,
-	errs.Conflict:        connect.CodeAborted,
-	errs.Unavailable:     connect.CodeUnavailable,
-	errs.Unsupported:     connect.CodeUnimplemented,
-	errs.TooLarge:        connect.CodeResourceExhausted,
-	errs.ReadOnly:        connect.CodeFailedPrecondition,
-	errs.Cancelled:       connect.CodeCanceled,
-	errs.Timeout:         connect.CodeDeadlineExceeded,
-	errs.BadHandle:       connect.CodeFailedPrecondition,
-	errs.NoReplicas:      connect.CodeUnavailable,
-	errs.NoAttribute:     connect.CodeNotFound,
-	errs.Fenced:          connect.CodeAborted,
-	errs.Overloaded:      connect.CodeResourceExhausted,
-}
 
 // kinds is the way back for errors that another program, or the transport, made.
 var kinds = map[connect.Code]errs.Kind{
@@ -67,7 +37,7 @@ func toConnect(ctx context.Context, err error) *connect.Error {
 		return already
 	}
 	kind := errs.KindOf(err)
-	out := connect.NewError(codes[kind], err)
+	out := connect.NewError(rpc.CodeOf(kind), err)
 	fields := map[string]any{
 		"kind": float64(kind), "what": kind.String(),
 		"remedy": errs.RemedyOf(err), "trace": hemera.TraceID(ctx),

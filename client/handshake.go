@@ -3,12 +3,12 @@ package client
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"time"
 
 	"hemera/errs"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -24,11 +24,7 @@ func Dial(ctx context.Context, e Endpoint, o Options) (*Conn, error) {
 func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
-	d := net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: o.UserTimeout / 2, Interval: time.Second, Count: 5},
-		Control:         userTimeout(o.UserTimeout),
-	}
-	nc, err := d.DialContext(ctx, "tcp", e.Addr())
+	nc, err := link.Dial(ctx, e.Addr(), link.Options{UserTimeout: o.UserTimeout, KeepIdle: o.UserTimeout / 2, KeepInterval: time.Second})
 	if err != nil {
 		return nil, lost(e, false, err)
 	}

@@ -1,12 +1,10 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // Value is one setting in force. Secrets are masked.
@@ -21,27 +19,6 @@ type Value struct {
 
 // Values lists every setting in the order of [Config].
 func (l *Loaded) Values() []Value { return slices.Clone(l.values) }
-
-// Show prints what is in force and where it came from, a line each.
-func (l *Loaded) Show(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SETTING\tVALUE\tFROM")
-	for _, v := range l.values {
-		value := v.Value
-		if value == "" {
-			value = "-"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", v.Key, value, v.Source)
-	}
-	return table.Flush()
-}
-
-// ShowJSON prints the same as {"result": [...]}.
-func (l *Loaded) ShowJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(map[string][]Value{"result": l.values})
-}
 
 // Example prints a file with every setting, its meaning and its default, all commented out.
 func Example(w io.Writer) error {

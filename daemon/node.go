@@ -117,8 +117,13 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	n.credentials = credentials
-	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS()})
+	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS(), DialContext: dialManager})
 	return err
+}
+
+// dialManager notices a manager that is gone without a word.
+func dialManager(ctx context.Context, addr string) (net.Conn, error) {
+	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
 func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
@@ -126,7 +131,7 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	manager, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS()})
+	manager, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS(), DialContext: dialManager})
 	if err != nil {
 		return nil, err
 	}

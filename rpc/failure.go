@@ -28,7 +28,7 @@ func toWire(c connect.Codec, err error) *connect.Error {
 	if errors.As(err, &e) && e == err {
 		f.Op, f.Subject, f.Text = clip(e.Op), clip(e.Subject), clip(textOf(e))
 	}
-	wire := connect.NewError(codeOf(errs.Kind(f.Kind)), errors.New(clip(err.Error())))
+	wire := connect.NewError(CodeOf(errs.Kind(f.Kind)), errors.New(clip(err.Error())))
 	if b, failed := c.Marshal(f); failed == nil {
 		wire.Meta().Set(headerError, base64.RawURLEncoding.EncodeToString(b))
 	}
@@ -75,13 +75,13 @@ func fromWire(ctx context.Context, c connect.Codec, err error, subject string) e
 	return lost
 }
 
-// codeOf picks the Connect code, which matters to people with a packet dump and to proxies; our own
-// clients read the header.
-func codeOf(k errs.Kind) connect.Code {
+// CodeOf picks the Connect code of a kind, which chooses the HTTP status: it is for proxies, curl and
+// people with a packet dump; clients of our own read the exact kind beside it.
+func CodeOf(k errs.Kind) connect.Code {
 	switch k {
 	case errs.Invalid, errs.TooLarge:
 		return connect.CodeInvalidArgument
-	case errs.NotFound, errs.NoAttribute, errs.NoReplicas:
+	case errs.NotFound, errs.NoAttribute:
 		return connect.CodeNotFound
 	case errs.Exists:
 		return connect.CodeAlreadyExists
@@ -93,7 +93,7 @@ func codeOf(k errs.Kind) connect.Code {
 		return connect.CodeResourceExhausted
 	case errs.Conflict, errs.Fenced, errs.Locked:
 		return connect.CodeAborted
-	case errs.Unavailable:
+	case errs.Unavailable, errs.NoReplicas:
 		return connect.CodeUnavailable
 	case errs.Unsupported:
 		return connect.CodeUnimplemented
