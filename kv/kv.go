@@ -12,6 +12,10 @@ type Store interface {
 	// Acquire makes the caller the one writer: it bumps and persists the epoch, and every older
 	// Writer fails with Fenced from then on.
 	Acquire(ctx context.Context, owner string) (Writer, error)
+	// Snapshot is a reader that stays on the picture of now: all that was enqueued before the call,
+	// nothing enqueued after it. It holds up nobody, but keeps what was overwritten since from being
+	// given back, and the store from closing: close it soon. Unavailable.
+	Snapshot(ctx context.Context) (Snapshot, error)
 	// Backup writes a consistent copy to an empty directory while the store is in use.
 	// Unsupported where the engine has its own means.
 	Backup(ctx context.Context, dir string) error
@@ -29,6 +33,13 @@ type Reader interface {
 	// Scan calls visit for lo <= key < hi in order until visit returns false. Key and value are
 	// valid during the call only. A nil hi means to the end.
 	Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error
+}
+
+// Snapshot is one picture of a store.
+type Snapshot interface {
+	Reader
+	// Close ends it. Reads that are under way must have ended.
+	Close() error
 }
 
 // Writer commits batches.

@@ -151,6 +151,14 @@ func (s *session) Acquire(context.Context, string) (kv.Writer, error) {
 	return s, nil
 }
 
+// Snapshot implements kv.Store.
+func (s *session) Snapshot(ctx context.Context) (kv.Snapshot, error) {
+	if err := s.alive("kv.Snapshot"); err != nil {
+		return nil, err
+	}
+	return s.seen.Snapshot(ctx)
+}
+
 // Backup implements kv.Store.
 func (s *session) Backup(ctx context.Context, dir string) error { return s.seen.Backup(ctx, dir) }
 

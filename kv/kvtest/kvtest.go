@@ -25,6 +25,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 		{"get what was put", putGet},
 		{"a batch is readable at once and the last operation on a key wins", batchOrder},
 		{"scan is ordered, bounded and stops", scan},
+		{"a snapshot stays as it was", snapshots},
 		{"the caller may reuse its slices", reuse},
 		{"limits are refused and change nothing", limits},
 		{"a newer writer fences the older", fence},
@@ -73,7 +74,7 @@ func commit(t *testing.T, w kv.Writer, ops ...string) uint64 {
 	return ticket.Seq()
 }
 
-func expect(t *testing.T, s kv.Store, lo, hi []byte, want string) {
+func expect(t *testing.T, s kv.Reader, lo, hi []byte, want string) {
 	t.Helper()
 	var got []byte
 	err := s.Scan(t.Context(), lo, hi, func(k, v []byte) bool {
@@ -142,6 +143,29 @@ func scan(t *testing.T, s kv.Store) {
 	if err := s.Scan(ctx, nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled scan: %v", err)
 	}
+}
+
+func snapshots(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	commit(t, w, "a=1", "b=2", "c=3")
+	view, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, w, "a=changed", "-b", "d=4")
+	expect(t, view, nil, nil, "a=1 b=2 c=3")
+	values, err := view.GetMany(t.Context(), [][]byte{[]byte("b"), []byte("d"), []byte("a")})
+	if err != nil || string(values[0]) != "2" || values[1] != nil || string(values[2]) != "1" {
+		t.Errorf("snapshot has %q, %v", values, err)
+	}
+	if _, err := view.Get(t.Context(), []byte("d")); !errors.Is(err, errs.NotFound) {
+		t.Errorf("snapshot has what came later: %v", err)
+	}
+	expect(t, s, nil, nil, "a=changed c=3 d=4")
+	if err := view.Close(); err != nil {
+		t.Error(err)
+	}
+	expect(t, s, nil, nil, "a=changed c=3 d=4")
 }
 
 func reuse(t *testing.T, s kv.Store) {
@@ -280,6 +304,9 @@ func closedStore(t *testing.T, s kv.Store) {
 	}
 	if err := s.Scan(t.Context(), nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("scan: %v", err)
+	}
+	if _, err := s.Snapshot(t.Context()); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("snapshot: %v", err)
 	}
 	_ = s.Stats()
 }

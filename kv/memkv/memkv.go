@@ -99,6 +99,17 @@ func (s *Store) Acquire(context.Context, string) (kv.Writer, error) {
 	return &writer{s: s, epoch: s.epoch}, nil
 }
 
+// Snapshot implements kv.Store by a copy. What is copied are references: stored values are replaced,
+// never changed.
+func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, closed("kv.Snapshot")
+	}
+	return &Store{pairs: slices.Clone(s.pairs), bytes: s.bytes}, nil
+}
+
 // Backup implements kv.Store: there is no directory to copy.
 func (s *Store) Backup(context.Context, string) error {
 	return errs.New(errs.Unsupported, "kv.Backup", "", "the memory engine has nothing on disk")

@@ -15,7 +15,11 @@ func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer s.leave()
-	raw, closer, err := s.db.Get(key)
+	return get(s.db, key)
+}
+
+func get(r pebble.Reader, key []byte) ([]byte, error) {
+	raw, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, errs.NotFound
 	}
@@ -27,10 +31,18 @@ func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
 }
 
 // GetMany implements kv.Reader.
-func (s *Store) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
+func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
+	if err := s.enter("kv.GetMany"); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return getMany(s.db, keys)
+}
+
+func getMany(r pebble.Reader, keys [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(keys))
 	for i, key := range keys {
-		value, err := s.Get(ctx, key)
+		value, err := get(r, key)
 		if errors.Is(err, errs.NotFound) {
 			continue
 		}
@@ -48,10 +60,14 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 		return err
 	}
 	defer s.leave()
+	return scan(ctx, s.db, lo, hi, visit)
+}
+
+func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, value []byte) bool) error {
 	if string(lo) < userLo {
 		lo = []byte(userLo)
 	}
-	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	it, err := r.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
 		return errs.As(err, readKind(err), "kv.Scan", "")
 	}
