@@ -18,7 +18,7 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 	if r.Access == hemera.AccessRead {
 		op = "OpenRead"
 	}
-	defer m.ops.begin(op)(&err)
+	defer m.ops.begin(op).end(&err)
 	prep, err := m.tree.Prepare(ctx, who, r)
 	if err != nil {
 		return hemera.Grant{}, err
