@@ -58,9 +58,10 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if mtime.IsZero() {
 		mtime = m.now()
 	}
+	// Name and space become the entry's, which outlives the token that they are parts of.
 	e, err = m.commitRemaining(ctx, namespace.Commit{
-		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: c.Name,
-		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: c.Space,
+		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
+		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
 	}, int(max(c.PiecesMin, 1)))
 	if err == nil || !undecided(err) {

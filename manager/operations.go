@@ -75,9 +75,9 @@ func newOperation() *operation {
 
 // timing is an operation under way.
 type timing struct {
-	o       *operations
-	name    string
-	started time.Time
+	o    *operations
+	name string
+	at   time.Time // when it began
 }
 
 // begin starts the clock of one operation.
@@ -86,7 +86,7 @@ func (o *operations) begin(name string) timing { return timing{o, name, o.now()}
 // end stops it; to be deferred with the address of the operation's error.
 func (t timing) end(err *error) {
 	now := t.o.now()
-	t.o.record(t.name, now, now.Sub(t.started), *err != nil)
+	t.o.record(t.name, now, now.Sub(t.at), *err != nil)
 }
 
 func (o *operations) record(name string, at time.Time, took time.Duration, failed bool) {
