@@ -157,20 +157,20 @@ func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
 	if err != nil {
 		return xrd.Space{}, err
 	}
-	s := xrd.Space{Name: "default"}
+	var active, writable []hemera.Disk
+	largest := int64(0)
 	for _, d := range view.Disks {
-		if !d.Active {
-			continue
+		if d.Active {
+			active = append(active, d)
 		}
-		s.Total += d.Capacity
-		s.Used += d.Used
 		if d.Writable() {
-			s.Free += d.Free
-			s.Disks++
-			s.LargestFree = max(s.LargestFree, d.Free)
+			writable = append(writable, d)
+			largest = max(largest, d.Free)
 		}
 	}
-	return s, nil
+	all := view.Room(active)
+	return xrd.Space{Name: "default", Total: all.Capacity, Used: all.Used,
+		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}, nil
 }
 
 // tokens makes join tokens that lead to this manager.
