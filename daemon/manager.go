@@ -31,6 +31,7 @@ type ManagerOptions struct {
 	Listen    string // host:port; port 0 chooses one
 	Advertise string // host:port as nodes and clients reach it; Listen's if empty
 	Trusted   []netip.Prefix
+	Metrics   []netip.Prefix // whose hosts may read /metrics, besides this machine
 	// CacheBytes bounds the namespace's cache and the store's, half each.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
@@ -119,11 +120,11 @@ func (m *Manager) open() (err error) {
 		return err
 	}
 	m.AddSessions(m.port.xrd.Sessions)
-	m.port.web = admin.NewHandler(admin.Services{
+	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
-	}, socketOwner(policy.Owners, policy.Users))
+	}, socketOwner(policy.Owners, policy.Users)))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
