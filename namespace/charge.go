@@ -29,6 +29,11 @@ func weigh(e *hemera.Entry) hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: physical(e)}
 }
 
+// amountOf is what a whole tree uses.
+func amountOf(tree hemera.TreeTotals) hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: tree.Files, Bytes: tree.Bytes, Physical: tree.Physical}
+}
+
 // realm is the set of accounts in which files in the last of dirs count, zero if in none.
 func (t *tx) realm(dirs []*hemera.Entry) (uint64, error) {
 	_, q, err := t.nearest(dirs)
@@ -132,7 +137,7 @@ func (t *tx) projects(dirs []*hemera.Entry, from int) (out []quota.Standing, err
 			return nil, err
 		}
 		out = append(out, quota.Standing{Account: quota.Account{Node: dirs[i].ID, Kind: hemera.QuotaProject}, Path: pathTo(dirs, i),
-			Limits: q.Project, Used: hemera.QuotaAmount{Files: s.Tree.Files, Bytes: s.Tree.Bytes, Physical: s.Tree.Physical}})
+			Limits: q.Project, Used: amountOf(s.Tree)})
 	}
 	return out, nil
 }
@@ -186,7 +191,6 @@ func (t *tx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
 // node its realm. Any other tree must stay within its realm: what each user and group has in it is
 // not known without counting. same is how many directories are above both.
 func (t *tx) rehome(f, target found, same int) error {
-	e := f.entry
 	from, err := t.realm(f.dirs)
 	if err != nil {
 		return err
@@ -195,51 +199,55 @@ func (t *tx) rehome(f, target found, same int) error {
 	if err != nil {
 		return err
 	}
-	want := quota.Want{QuotaAmount: weigh(e)}
-	if e.IsDir() {
-		s, err := t.state(e.ID)
-		if err != nil {
-			return err
-		}
-		want.QuotaAmount = hemera.QuotaAmount{Files: s.Tree.Files, Bytes: s.Tree.Bytes, Physical: s.Tree.Physical}
-		if from != to {
-			if err := t.whole(e, want.Files); err != nil {
-				return err
-			}
-		}
-	}
 	limits, err := t.projects(target.dirs, same)
 	if err != nil {
 		return err
 	}
-	if from != to && !e.IsDir() {
-		accounts, err := t.accounts(target.dirs, account{hemera.QuotaUser, e.UID}, account{hemera.QuotaGroup, e.GID})
+	path := pathTo(target.dirs, len(target.dirs)-1)
+	if f.entry.IsDir() {
+		s, err := t.state(f.entry.ID)
 		if err != nil {
 			return err
 		}
-		limits = append(limits, accounts...)
+		if from != to {
+			if err := t.whole(f.entry, s.Tree); err != nil {
+				return err
+			}
+		}
+		return within("Rename", path, limits, quota.Want{QuotaAmount: amountOf(s.Tree)})
 	}
-	if err := within("Rename", pathTo(target.dirs, len(target.dirs)-1), limits, want); err != nil || e.IsDir() || from == to {
+	if from == to {
+		return within("Rename", path, limits, quota.Want{QuotaAmount: weigh(f.entry)})
+	}
+	accounts, err := t.accounts(target.dirs, account{hemera.QuotaUser, f.entry.UID}, account{hemera.QuotaGroup, f.entry.GID})
+	if err != nil {
 		return err
 	}
-	if err := t.charge(f.dirs, e, nil); err != nil {
+	if err := within("Rename", path, append(limits, accounts...), quota.Want{QuotaAmount: weigh(f.entry)}); err != nil {
 		return err
 	}
-	return t.charge(target.dirs, nil, e)
+	if err := t.charge(f.dirs, f.entry, nil); err != nil {
+		return err
+	}
+	return t.charge(target.dirs, nil, f.entry)
 }
 
-// whole refuses to take files out of a realm without their usage.
-func (t *tx) whole(dir *hemera.Entry, files int64) error {
-	if files == 0 {
-		return nil
-	}
+// whole refuses to take a tree out of its realm unless it is empty or a realm of its own. A node that
+// is being counted stays too: if counting is cut off, its files are looked for where they were.
+func (t *tx) whole(dir *hemera.Entry, tree hemera.TreeTotals) error {
+	empty := tree == hemera.TreeTotals{}
 	if dir.Quota {
-		if q, err := t.quotaNode(dir.ID); err != nil || q.active() {
+		q, err := t.quotaNode(dir.ID)
+		if err != nil || q.State == nodeExact {
 			return err
 		}
+		empty = empty && !q.active()
 	}
-	return errs.New(errs.Unsupported, "namespace.Rename", dir.Name, "the directory has files, and below the new name they would count in another quota node").
-		WithRemedy("move its files one by one, or copy them and remove the old; a directory that is a quota node itself can be moved")
+	if empty {
+		return nil
+	}
+	return errs.New(errs.Unsupported, "namespace.Rename", dir.Name, "what is in the directory would count in another quota node").
+		WithRemedy("move its files one by one, or copy them and remove the old; a directory that is a quota node itself can be moved once it is counted")
 }
 
 // reown settles the change of a file's owner, and refuses what would exceed the new owner's limits.

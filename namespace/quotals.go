@@ -136,7 +136,7 @@ func (l *quotaLister) project(dir hemera.FileID, path string, q *quotaNode) (hem
 		return hemera.QuotaRow{}, damaged(k, err)
 	}
 	return hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: hemera.QuotaProject}, Limits: q.Project,
-		Used: hemera.QuotaAmount{Files: s.Tree.Files, Bytes: s.Tree.Bytes, Physical: s.Tree.Physical}}, nil
+		Used: amountOf(s.Tree)}, nil
 }
 
 // amounts reads the limits of a directory or the accounts of a set.
