@@ -117,40 +117,33 @@ func (n *Namespace) RemoveQuota(ctx context.Context, who hemera.Identity, key he
 		}
 		return n.removeLimits(ctx, who, key.Path, []hemera.QuotaKey{key})
 	}
-	defer n.wakeCounter()
-	keys := []hemera.QuotaKey{{Kind: hemera.QuotaProject}}
-	for {
-		var dir hemera.FileID
-		err := n.view(ctx, func(t *tx) error {
-			e, _, err := t.quotaAt("RemoveQuota", who, key.Path)
-			if err == nil && !e.Quota {
-				err = refuse(errs.NotFound, "RemoveQuota", key.Path, "the directory is no quota node")
-			}
-			if err == nil {
-				dir = e.ID
-			}
-			return err
-		})
-		if err != nil {
-			return err
+	var dir hemera.FileID
+	err := n.view(ctx, func(t *tx) error {
+		e, _, err := t.quotaAt("RemoveQuota", who, key.Path)
+		if err == nil && !e.Quota {
+			err = refuse(errs.NotFound, "RemoveQuota", key.Path, "the directory is no quota node")
 		}
-		prefix := idKey(tabLimit, dir)
-		found, err := n.keys(ctx, prefix, limitsAtOnce)
-		if err != nil {
-			return err
+		if err == nil {
+			dir = e.ID
+		}
+		return err
+	})
+	keys := []hemera.QuotaKey{{Kind: hemera.QuotaProject}}
+	for err == nil {
+		var found [][]byte
+		if found, err = n.keys(ctx, idKey(tabLimit, dir), limitsAtOnce); err != nil {
+			break
 		}
 		for _, k := range found {
 			a := accountOf(k)
 			keys = append(keys, hemera.QuotaKey{Kind: a.kind, ID: a.id})
 		}
-		if len(keys) == 0 {
-			return nil
-		}
-		if err := n.removeLimits(ctx, who, key.Path, keys); err != nil {
-			return err
+		if err = n.removeLimits(ctx, who, key.Path, keys); len(found) < limitsAtOnce {
+			break
 		}
 		keys = nil
 	}
+	return err
 }
 
 // removeLimits removes limits of one node. Of several some may be missing, of one not.
