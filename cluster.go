@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"cmp"
+	"net"
 	"slices"
 	"time"
 )
@@ -41,14 +42,16 @@ type Disk struct {
 	Zone   string
 	Config DiskConfig
 	// The node's last report. Bytes are of the filesystem; Free is what users may still write.
-	Health   DiskHealth
-	Why      string // in words, when Health is not ok
-	Active   bool   // its node is alive and Health allows reading
-	Capacity int64
-	Used     int64
-	Free     int64
-	Pieces   int64
-	Load     DiskLoad
+	Health DiskHealth
+	Why    string // in words, when Health is not ok
+	Active bool   // its node is alive and Health allows reading
+	// Filesystem is equal for disks that are folders of one filesystem of their host; zero: not known.
+	Filesystem uint64
+	Capacity   int64
+	Used       int64
+	Free       int64
+	Pieces     int64
+	Load       DiskLoad
 }
 
 // Readable reports whether reads may be sent to the disk now.
@@ -56,6 +59,30 @@ func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 
 // Writable reports whether new pieces may be placed on the disk now.
 func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
+
+// Room is the bytes of several disks together.
+type Room struct{ Capacity, Used, Free int64 }
+
+// Room sums disks of the view, each filesystem of a host once: folders of one filesystem share its
+// room, also when they belong to several nodes there.
+func (v *View) Room(disks []Disk) (r Room) {
+	type place struct {
+		host string
+		id   uint64
+	}
+	seen := map[place]bool{}
+	for _, d := range disks {
+		n, _ := v.Node(d.Node)
+		host, _, _ := net.SplitHostPort(n.Addr)
+		at := place{host, d.Filesystem}
+		if d.Filesystem != 0 && seen[at] {
+			continue
+		}
+		seen[at] = true
+		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free}
+	}
+	return r
+}
 
 // DiskLoad is a disk's recent activity, averaged over the heartbeat interval.
 type DiskLoad struct {
