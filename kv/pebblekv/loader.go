@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -78,8 +77,9 @@ func (b *bulk) Commit(ctx context.Context) error {
 	if err != nil || len(tables) == 0 {
 		return err
 	}
-	// The log may lag behind, the list of tables does not: what was enqueued before comes first.
-	if err := s.apply(func() error { return s.db.LogData(nil, pebble.Sync) }); err != nil {
+	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
+	// an empty memory table lets all tables of the load go to the last level at once.
+	if err := s.apply(s.db.Flush); err != nil {
 		return s.kill(err)
 	}
 	if err := s.db.Ingest(ctx, tables); err != nil {
