@@ -48,6 +48,9 @@ type ManagerOptions struct {
 	Log           *slog.Logger
 }
 
+// storeDir is where the store is below a manager's state directory.
+const storeDir = "namespace"
+
 // Manager is a manager process.
 type Manager struct {
 	*manager.Manager
@@ -82,7 +85,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(o.Advertise, listener)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, "namespace"), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
+	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
