@@ -12,7 +12,7 @@ const (
 	// stretches is how many stretches of time a series has at most; they begin with stretchMin and
 	// double when a phase outlasts them, so that memory is bounded however long it runs.
 	stretches  = 64
-	stretchMin = 10 * time.Millisecond
+	stretchMin = time.Millisecond
 	// classes of latency: four to each doubling, from unit up.
 	classes   = 96
 	perDouble = 4

@@ -20,6 +20,7 @@ import (
 
 type benchmarkOptions struct {
 	hemera.BenchmarkRequest
+	wire  wireOptions
 	clean bool
 }
 
@@ -61,8 +62,13 @@ answers do not. Nobody else should use the cluster meanwhile.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own")
+	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")
+	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: requests in flight a session")
+	f.BoolVar(&o.wire.full, "full", false, "with --wire: read goes on to the node, too")
 	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails")
 	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")
+	c.MarkFlagsMutuallyExclusive("wire", "relaxed")
+	c.MarkFlagsMutuallyExclusive("wire", "clean")
 	return c
 }
 
@@ -115,7 +121,10 @@ func (e *env) cleanBenchmark(ctx context.Context, m *admin.Client, o benchmarkOp
 
 // benchmark runs it once, or twice: waiting for the disk and not.
 func (e *env) benchmark(ctx context.Context, m *admin.Client, o benchmarkOptions) error {
-	t := &benchmarkTeller{e: e, request: o.BenchmarkRequest}
+	t := &benchmarkTeller{e: e, request: o.BenchmarkRequest, wire: o.wire}
+	if o.wire.on {
+		return t.end(e.throughDoor(ctx, m, t, o.wire))
+	}
 	err := e.insideManager(ctx, m, t, false)
 	if err == nil && o.Relaxed {
 		err = e.insideManager(ctx, m, t, true)
@@ -148,6 +157,7 @@ type benchmarkTeller struct {
 	e       *env
 	request hemera.BenchmarkRequest
 	setup   hemera.BenchmarkSetup
+	wire    wireOptions
 	relaxed bool // the run under way
 	rows    []benchmarkRow
 	moving  bool
@@ -250,6 +260,9 @@ func published() map[[3]int][]float64 {
 
 // eosRate is the published rate of a phase in the run's shape, or zero.
 func (t *benchmarkTeller) eosRate(phase string) float64 {
+	if t.wire.on {
+		return 0 // CERN's are taken inside the manager
+	}
 	rates := published()[[3]int{t.request.Threads, t.request.Subdirs, t.request.Files}]
 	for i, name := range nsbench.Phases() {
 		if name == phase && rates != nil {
