@@ -53,6 +53,10 @@ type Namespace struct {
 	nextID, reserved atomic.Uint64
 	reserving        atomic.Bool
 
+	// counter is held by whoever counts for quotas; uncounted wakes him.
+	counter   sync.Mutex
+	uncounted chan struct{}
+
 	// queueMu guards the changes that wait for the leader, which runs while there are any.
 	queueMu sync.Mutex
 	queue   []*request
@@ -89,7 +93,8 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax}
+	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
+		uncounted: make(chan struct{}, 1)}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
