@@ -175,6 +175,7 @@ func (e *env) whenInterrupted(ctx context.Context, t *benchmarkTeller) func() {
 	stop := context.AfterFunc(ctx, func() {
 		signal.Reset(os.Interrupt)
 		if t.request.Keep {
+			t.say("interrupted: what the run made is left where it is")
 			return
 		}
 		t.say("interrupted: what the run made is being removed; interrupt again to leave it there")
