@@ -29,6 +29,7 @@ type Services struct {
 	Tokens     hemera.TokenAdmin
 	Maint      hemera.MaintAdmin
 	Observe    hemera.Observer
+	Quota      hemera.QuotaAdmin
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	// Config lists the settings in force; it must have left out secrets.
@@ -59,6 +60,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveCluster()
 	d.serveMaint()
 	d.serveObserve()
+	d.serveQuota()
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()

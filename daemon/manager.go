@@ -121,7 +121,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users)))

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/quota"
 )
 
 // pendingMax bounds the writes that can be under way at once.
@@ -21,6 +22,8 @@ type pending struct {
 	// writers is read for each disk at each open, so without the lock: DiskID → *atomic.Int64. A disk
 	// that once had a writer stays in it.
 	writers sync.Map
+	// held is what the writes' claims come to, by whose quota they touch.
+	held map[quota.Account]hemera.QuotaAmount
 }
 
 type name struct {
@@ -32,26 +35,34 @@ type write struct {
 	nonce   uint64
 	who     hemera.Identity
 	disks   []hemera.DiskID
+	claim   *claim
 	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
 	expires time.Time
 }
 
 func newPending() *pending {
-	return &pending{writes: map[name]*write{}}
+	return &pending{writes: map[name]*write{}, held: map[quota.Account]hemera.QuotaAmount{}}
 }
 
 // begin takes the lock of a name. Another's lock is Locked, unless force is set. The same identity on
 // the same host gets through: it comes back after it lost its connection or its node. If both of its
 // writes live, the first to commit wins and the other is told at its close: nothing is lost unseen.
+// OverQuota when the write's claim does not fit.
 func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old := p.writes[n]; old != nil {
+	old := p.writes[n]
+	if old != nil {
 		back := old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
 		if !force && !back && now.Before(old.expires) {
 			return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
 				WithRemedy("try again when it is closed, or open with force")
 		}
+	}
+	if err := p.admit(n.name, w.claim, old.claimed()); err != nil {
+		return err
+	}
+	if old != nil {
 		p.drop(n, old)
 	}
 	if len(p.writes) >= pendingMax {
@@ -59,7 +70,16 @@ func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 	}
 	p.writes[n] = w
 	p.count(w.disks, 1)
+	p.hold(w.claim, 1)
 	return nil
+}
+
+// claimed is the claim of a write that may not be there.
+func (w *write) claimed() *claim {
+	if w == nil {
+		return nil
+	}
+	return w.claim
 }
 
 // end frees the lock if the write with the nonce still holds it.
@@ -89,6 +109,7 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 func (p *pending) drop(n name, w *write) {
 	delete(p.writes, n)
 	p.count(w.disks, -1)
+	p.hold(w.claim, -1)
 }
 
 func (p *pending) expire(now time.Time) {
