@@ -59,7 +59,7 @@ func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 				WithRemedy("try again when it is closed, or open with force")
 		}
 	}
-	if err := p.admit(n.name, w.claim, old.claimed()); err != nil {
+	if err := p.admit(w.claim, old.claimed()); err != nil {
 		return err
 	}
 	if old != nil {

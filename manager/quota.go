@@ -65,7 +65,7 @@ func (c *claim) held() hemera.QuotaAmount {
 }
 
 // admit refuses a claim that, with all others but the one it replaces, exceeds a limit.
-func (p *pending) admit(path string, c, replaces *claim) error {
+func (p *pending) admit(c, replaces *claim) error {
 	if c == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (p *pending) admit(path string, c, replaces *claim) error {
 	if d.Allowed {
 		return nil
 	}
-	return errs.New(errs.OverQuota, "open", path, d.Why).WithRemedy(d.Remedy)
+	return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
 }
 
 func (c *claim) touches(a quota.Account) bool {

@@ -278,5 +278,5 @@ func within(op, subject string, limits []quota.Standing, want quota.Want) error 
 	if d.Allowed {
 		return nil
 	}
-	return errs.New(errs.OverQuota, "namespace."+op, subject, d.Why).WithRemedy(d.Remedy)
+	return errs.Wrap(errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
 }

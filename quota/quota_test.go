@@ -36,7 +36,7 @@ func TestDecide(t *testing.T) {
 		if d.Allowed != (c.why == "") || !strings.Contains(d.Why, c.why) {
 			t.Errorf("%s: %+v, want %q", c.name, d, c.why)
 		}
-		if !d.Allowed && (!strings.Contains(d.Why, "uid 1000 in /exp") || !strings.Contains(d.Remedy, "/exp")) {
+		if !d.Allowed && (d.Whose != "uid 1000 in /exp" || !strings.Contains(d.Remedy, "/exp")) {
 			t.Errorf("%s does not say whose limit: %+v", c.name, d)
 		}
 	}
