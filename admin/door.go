@@ -30,6 +30,7 @@ type Services struct {
 	Maint      hemera.MaintAdmin
 	Observe    hemera.Observer
 	Quota      hemera.QuotaAdmin
+	Benchmark  hemera.Benchmarker
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	// Config lists the settings in force; it must have left out secrets.
@@ -60,11 +61,11 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveCluster()
 	d.serveMaint()
 	d.serveObserve()
-	d.serveQuota()
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()
 	d.serveAbout()
+	d.serveBenchmark()
 	d.serveProfiles()
 	d.mux.Handle("GET /metrics", d.metrics())
 	d.mux.HandleFunc("GET /healthz", d.health)

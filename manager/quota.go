@@ -2,6 +2,8 @@ package manager
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"hemera"
 	"hemera/errs"
@@ -11,19 +13,19 @@ import (
 
 // SetQuota implements hemera.QuotaAdmin.
 func (m *Manager) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
-	defer m.ops.begin("SetQuota")(&err)
+	defer m.ops.begin("SetQuota").end(&err)
 	return m.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
 }
 
 // RemoveQuota implements hemera.QuotaAdmin.
 func (m *Manager) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
-	defer m.ops.begin("RemoveQuota")(&err)
+	defer m.ops.begin("RemoveQuota").end(&err)
 	return m.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
 }
 
 // Quotas implements hemera.QuotaAdmin.
 func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaRow, err error) {
-	defer m.ops.begin("Quotas")(&err)
+	defer m.ops.begin("Quotas").end(&err)
 	return m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 }
 
@@ -64,52 +66,64 @@ func (c *claim) held() hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: c.want.Files, Bytes: max(0, c.want.Bytes), Physical: max(0, c.want.Physical)}
 }
 
-// admit refuses a claim that, with all others but the one it replaces, exceeds a limit.
-func (p *pending) admit(c, replaces *claim) error {
-	if c == nil {
+// claimed is the claim of a write that may not be there.
+func (w *write) claimed() *claim {
+	if w == nil {
 		return nil
 	}
-	standings := make([]quota.Standing, len(c.standings))
-	for i, s := range c.standings {
-		s.Used = s.Used.Add(p.held[s.Account])
-		if replaces.touches(s.Account) {
-			s.Used = s.Used.Add(replaces.held().Negate())
-		}
-		standings[i] = s
-	}
-	d := quota.Decide(standings, c.want)
-	if d.Allowed {
+	return w.claim
+}
+
+// claims are what the writes under way come to, by whose quota they touch. Writes without a claim
+// do not meet its lock.
+type claims struct {
+	mu   sync.Mutex
+	held map[quota.Account]hemera.QuotaAmount
+}
+
+// take puts a claim in another's place, unless with those that are there it exceeds a limit: then
+// everything stays as it is. Either may be nil.
+func (c *claims) take(fresh, replaced *claim) error {
+	if fresh == nil && replaced == nil {
 		return nil
 	}
-	return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(replaced, -1)
+	if fresh == nil {
+		return nil
+	}
+	standings := slices.Clone(fresh.standings)
+	for i, s := range standings {
+		standings[i].Used = s.Used.Add(c.held[s.Account])
+	}
+	if d := quota.Decide(standings, fresh.want); !d.Allowed {
+		c.add(replaced, 1)
+		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
+	}
+	c.add(fresh, 1)
+	return nil
 }
 
-func (c *claim) touches(a quota.Account) bool {
-	if c == nil {
-		return false
+// release gives a claim back.
+func (c *claims) release(old *claim) {
+	if old != nil {
+		_ = c.take(nil, old) // taking nothing is never refused
 	}
-	for _, s := range c.standings {
-		if s.Account == a {
-			return true
-		}
-	}
-	return false
 }
 
-// hold counts a claim, or, by -1, forgets it.
-func (p *pending) hold(c *claim, by int) {
-	if c == nil {
+func (c *claims) add(one *claim, times int64) {
+	if one == nil {
 		return
 	}
-	amount := c.held()
-	if by < 0 {
-		amount = amount.Negate()
+	if c.held == nil {
+		c.held = make(map[quota.Account]hemera.QuotaAmount)
 	}
-	for _, s := range c.standings {
-		if sum := p.held[s.Account].Add(amount); sum == (hemera.QuotaAmount{}) {
-			delete(p.held, s.Account)
-		} else {
-			p.held[s.Account] = sum
+	h := one.held()
+	for _, s := range one.standings {
+		sum := c.held[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
+		if c.held[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
+			delete(c.held, s.Account)
 		}
 	}
 }

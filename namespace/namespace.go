@@ -47,9 +47,11 @@ type Namespace struct {
 	// version is odd while a change is becoming visible.
 	version atomic.Uint64
 
-	// idMu orders takers of ids; ids below reserved are durably the namespace's.
+	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and
+	// reserving says that somebody does it before it is needed.
 	idMu             sync.Mutex
 	nextID, reserved atomic.Uint64
+	reserving        atomic.Bool
 
 	// counter is held by whoever counts for quotas; uncounted wakes him.
 	counter   sync.Mutex
@@ -73,9 +75,6 @@ type Namespace struct {
 type sent struct{ ticket kv.Ticket }
 
 var _ Tree = (*Namespace)(nil)
-
-// idRange is how many ids one batch reserves; at most as many are lost by a restart.
-const idRange = 10_000
 
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
 // directory. Nothing in it takes time in proportion to the number of entries. Corrupt when the
