@@ -44,8 +44,10 @@ type Namespace struct {
 	last    atomic.Pointer[sent]
 	failure atomic.Pointer[errs.Error]
 
-	// version is odd while a change is becoming visible.
+	// version is odd while a group is becoming visible; sending is set while the store has, or may
+	// have, a group that is not.
 	version atomic.Uint64
+	sending atomic.Bool
 
 	// idMu orders takers of ids; ids below reserved are durably the namespace's.
 	idMu             sync.Mutex
@@ -56,13 +58,17 @@ type Namespace struct {
 	queue   []*request
 	leading bool
 
-	// mu is held while changes are made. Nobody takes idMu while holding it.
+	// The leader's own: the last group that was made, where the records of removed files begin that
+	// may be old, and when one may be.
+	tail        *group
+	removedFrom hemera.FileID
+	exhumeAt    time.Time
+
+	// mu is held while a group is sent and becomes visible. Nobody takes idMu while holding it.
 	mu sync.Mutex
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64
 	unlinked               atomic.Int64
-	// removedFrom is where the records of removed files begin that may be old.
-	removedFrom hemera.FileID
 }
 
 // sent is the newest enqueued batch.
@@ -71,7 +77,7 @@ type sent struct{ ticket kv.Ticket }
 var _ Tree = (*Namespace)(nil)
 
 // idRange is how many ids one batch reserves; at most as many are lost by a restart.
-const idRange = 10_000
+const idRange = 100_000
 
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
 // directory. Nothing in it takes time in proportion to the number of entries. Corrupt when the
@@ -142,7 +148,7 @@ func (n *Namespace) load(ctx context.Context) error {
 	}
 	n.nextID.Store(ids[0])
 	n.reserved.Store(ids[0])
-	n.first, n.next = events[0], events[1]
+	n.begin(events[0], events[1])
 	if last, err := n.writer.LastSeq(ctx); err == nil {
 		n.durable.Store(last)
 	}
@@ -155,6 +161,13 @@ func (n *Namespace) load(ctx context.Context) error {
 		n.unlinked.Add(u.Unlinked)
 		return true
 	})
+}
+
+// begin sets where the event log begins and ends, for the first group.
+func (n *Namespace) begin(first, next uint64) {
+	n.first, n.next = first, next
+	n.tail = &group{first: first, next: next}
+	n.tail.visible.Store(true)
 }
 
 func (n *Namespace) pair(ctx context.Context, which byte) ([2]uint64, error) {
@@ -181,7 +194,7 @@ func (n *Namespace) create(ctx context.Context) error {
 	if found {
 		return errs.New(errs.Corrupt, "namespace.Open", "", "the store has entries but no format version")
 	}
-	n.first, n.next = 1, 1
+	n.begin(1, 1)
 	n.nextID.Store(uint64(hemera.RootID) + 1)
 	n.reserved.Store(n.nextID.Load())
 	return n.update(ctx, func(t *tx) error {
@@ -199,10 +212,10 @@ func (n *Namespace) create(ctx context.Context) error {
 func (n *Namespace) Stats() hemera.NamespaceStats {
 	s := hemera.NamespaceStats{
 		CacheBytes: n.cache.bytes(), CacheMax: n.cache.max(),
-		CacheHits: n.cache.hits.Load(), CacheMisses: n.cache.misses.Load(),
 		StoreBytes: n.store.Stats().Bytes, Epoch: n.writer.Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
 	}
+	s.CacheHits, s.CacheMisses = n.cache.looks()
 	s.NextID = hemera.FileID(n.nextID.Load())
 	n.mu.Lock()
 	defer n.mu.Unlock()

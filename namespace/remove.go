@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"errors"
 
 	"hemera"
 	"hemera/access"
@@ -47,8 +46,11 @@ func (t *tx) unlink(op, path string, f found) error {
 			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
 		}
 		t.remove(idKey(tabState, e.ID))
-	} else if err := errors.Join(t.dropPieces(e, e.Pieces), t.bury(e)); err != nil {
-		return err
+	} else {
+		if err := t.dropPieces(e, e.Pieces); err != nil {
+			return err
+		}
+		t.bury(e)
 	}
 	if short(e) {
 		t.remove(idKey(tabShort, e.ID))

@@ -80,8 +80,8 @@ func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket,
 	lead := !n.leading
 	n.leading = true
 	n.queueMu.Unlock()
-	if lead && n.leadOnce() {
-		go n.lead() // others came meanwhile, and this caller has its answer
+	if lead {
+		n.lead()
 	}
 	<-r.done
 	return r.ticket, r.touched, r.err
@@ -90,19 +90,34 @@ func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket,
 // takeID hands out a number that was never used before and will not be again, as an id or a
 // generation. The caller does not hold mu.
 func (n *Namespace) takeID(ctx context.Context) (uint64, error) {
+	for {
+		id := n.nextID.Load()
+		if id >= n.reserved.Load() {
+			if err := n.reserve(ctx); err != nil {
+				return 0, err
+			}
+		} else if n.nextID.CompareAndSwap(id, id+1) {
+			return id, nil
+		}
+	}
+}
+
+// reserve makes more ids durably the namespace's, if there are none left.
+func (n *Namespace) reserve(ctx context.Context) error {
 	n.idMu.Lock()
 	defer n.idMu.Unlock()
-	if n.nextID.Load() == n.reserved.Load() {
-		end := n.reserved.Load() + idRange
-		if err := n.update(ctx, func(t *tx) error {
-			t.set(metaKey(metaIDs), mark{}, encodePair(end, 0))
-			return nil
-		}); err != nil {
-			return 0, err
-		}
+	if n.nextID.Load() < n.reserved.Load() {
+		return nil
+	}
+	end := n.reserved.Load() + idRange
+	err := n.update(ctx, func(t *tx) error {
+		t.set(metaKey(metaIDs), mark{}, encodePair(end, 0))
+		return nil
+	})
+	if err == nil {
 		n.reserved.Store(end)
 	}
-	return n.nextID.Add(1) - 1, nil
+	return err
 }
 
 func (n *Namespace) alive() error {
