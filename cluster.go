@@ -1,9 +1,8 @@
 package hemera
 
 import (
-	"cmp"
 	"net"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -164,24 +163,27 @@ type View struct {
 
 // Disk finds a disk by id.
 func (v *View) Disk(id DiskID) (Disk, bool) {
-	if i, ok := slices.BinarySearchFunc(v.Disks, id, func(d Disk, id DiskID) int { return cmp.Compare(d.ID, id) }); ok {
-		return v.Disks[i], true
+	i := sort.Search(len(v.Disks), func(i int) bool { return v.Disks[i].ID >= id })
+	if i == len(v.Disks) || v.Disks[i].ID != id {
+		return Disk{}, false
 	}
-	return Disk{}, false
+	return v.Disks[i], true
 }
 
 // Node finds a node by id.
 func (v *View) Node(id NodeID) (NodeInfo, bool) {
-	if i, ok := slices.BinarySearchFunc(v.Nodes, id, func(n NodeInfo, id NodeID) int { return cmp.Compare(n.ID, id) }); ok {
-		return v.Nodes[i], true
+	i := sort.Search(len(v.Nodes), func(i int) bool { return v.Nodes[i].ID >= id })
+	if i == len(v.Nodes) || v.Nodes[i].ID != id {
+		return NodeInfo{}, false
 	}
-	return NodeInfo{}, false
+	return v.Nodes[i], true
 }
 
 // Space finds a space by name.
 func (v *View) Space(name string) (Space, bool) {
-	if i, ok := slices.BinarySearchFunc(v.Spaces, name, func(s Space, name string) int { return cmp.Compare(s.Name, name) }); ok {
-		return v.Spaces[i], true
+	i := sort.Search(len(v.Spaces), func(i int) bool { return v.Spaces[i].Name >= name })
+	if i == len(v.Spaces) || v.Spaces[i].Name != name {
+		return Space{}, false
 	}
-	return Space{}, false
+	return v.Spaces[i], true
 }

@@ -21,6 +21,7 @@ import (
 	"hemera/link"
 	"hemera/manager"
 	"hemera/namespace"
+	"hemera/nsbench"
 	"hemera/rpc"
 	"hemera/xrd"
 )
@@ -47,6 +48,9 @@ type ManagerOptions struct {
 	Version       string
 	Log           *slog.Logger
 }
+
+// storeDir is where the store is below a manager's state directory.
+const storeDir = "namespace"
 
 // Manager is a manager process.
 type Manager struct {
@@ -82,7 +86,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(o.Advertise, listener)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, "namespace"), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
+	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,11 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager,
+		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
+			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
+		}),
+		Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users)))

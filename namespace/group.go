@@ -12,13 +12,15 @@ import (
 
 // request is one change on its way into a group. The fields below done are set before it is closed.
 type request struct {
-	ctx     context.Context
-	fn      func(t *tx) error
-	done    chan struct{}
-	ticket  kv.Ticket
+	ctx  context.Context
+	fn   func(t *tx) error
+	then func() // if not nil: run when the change is visible and none after it is in the store
+	done chan struct{}
+
+	ticket  kv.Ticket // nil: nothing was changed, and touched is what was seen
 	touched uint64
-	rests   bool // what fn saw rests on the group before
-	err     error
+	rests   bool  // what fn saw rests on the group before
+	err     error // of fn, if there is a ticket
 }
 
 const (
@@ -112,6 +114,10 @@ func (n *Namespace) fill(g *group) bool {
 			return false
 		}
 		g.requests = append(g.requests, r)
+		if r.then != nil {
+			n.putBack(requests[i+1:])
+			return false
+		}
 	}
 	return len(requests) > 0 && len(g.requests) < groupMax
 }
@@ -207,6 +213,9 @@ func (n *Namespace) send(g *group) {
 			r.ticket = ticket
 		case r.rests:
 			r.ticket = n.last.Load().ticket
+		}
+		if r.then != nil && r.err == nil {
+			r.then()
 		}
 	}
 	g.visible.Store(true)

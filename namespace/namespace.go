@@ -25,11 +25,12 @@ type Options struct {
 
 // Namespace is the tree over a store, of which it is the one writer.
 //
-// Changes are made one after the other, in memory, by one goroutine (see lead) that puts those that
-// wait at the same time into one batch; everyone then waits for the disk by himself, and batches
-// share fsyncs. A reader takes no lock and sees
-// either all of a change or nothing (see view); before it answers it waits for the newest batch it
-// saw anything of. After a failed wait the namespace is dead, because nobody knows what the store
+// Changes are made one after the other, in memory, by one goroutine at a time: the leader (see lead).
+// It puts those that wait at the same time into a group, which becomes one batch. While the batch is
+// given to the store and becomes visible, under mu, the next leader makes the next group on top of it.
+// Everyone then waits for the disk by himself, and batches share fsyncs. A reader takes no lock and
+// sees either all of a change or nothing (see view); before it answers it waits for the newest batch
+// it saw anything of. After a failed wait the namespace is dead, because nobody knows what the store
 // holds, and only opening it again helps.
 type Namespace struct {
 	store  kv.Store
@@ -49,9 +50,15 @@ type Namespace struct {
 	version atomic.Uint64
 	sending atomic.Bool
 
-	// idMu orders takers of ids; ids below reserved are durably the namespace's.
+	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and
+	// reserving says that somebody does it before it is needed.
 	idMu             sync.Mutex
 	nextID, reserved atomic.Uint64
+	reserving        atomic.Bool
+
+	// counter is held by whoever counts for quotas; uncounted wakes him.
+	counter   sync.Mutex
+	uncounted chan struct{}
 
 	// queueMu guards the changes that wait for the leader, which runs while there are any.
 	queueMu sync.Mutex
@@ -76,9 +83,6 @@ type sent struct{ ticket kv.Ticket }
 
 var _ Tree = (*Namespace)(nil)
 
-// idRange is how many ids one batch reserves; at most as many are lost by a restart.
-const idRange = 100_000
-
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
 // directory. Nothing in it takes time in proportion to the number of entries. Corrupt when the
 // store holds something else, Unsupported when its format is of another version.
@@ -96,7 +100,8 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax}
+	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
+		uncounted: make(chan struct{}, 1)}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
