@@ -169,3 +169,19 @@ type Event struct {
 	Who   string
 	Bytes int64
 }
+
+// NamespaceCheck is how far a check of the namespace's records is, and in the end what it found.
+type NamespaceCheck struct {
+	Files, Dirs, Pieces int64 // seen so far
+	Records             int64 // visited
+	RecordsTotal        int64 // about how many will be
+	Took                time.Duration
+	Done                bool
+	// Problems names what does not agree, up to a limit; ProblemCount is how many there are, or at
+	// least are where Problems says so.
+	ProblemCount int64
+	Problems     []string
+}
+
+// Healthy says that the check is done and everything agreed.
+func (c NamespaceCheck) Healthy() bool { return c.Done && c.ProblemCount == 0 }
