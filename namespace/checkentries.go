@@ -11,9 +11,10 @@ import (
 	"hemera"
 )
 
-// tally is what one goroutine counted.
-type tally struct {
+// counts is what one goroutine found.
+type counts struct {
 	files, dirs, pieces int64
+	quotaNodes          int64 // directories that say they are
 	disks               map[hemera.DiskID]usage
 	sums                *sums
 	buffer              []byte
@@ -32,12 +33,12 @@ type naming struct {
 	collector
 }
 
-func newTally(names *naming) *tally {
-	return &tally{disks: make(map[hemera.DiskID]usage), sums: new(sums), names: names, at: -1}
+func newCounts(names *naming) *counts {
+	return &counts{disks: make(map[hemera.DiskID]usage), sums: new(sums), names: names, at: -1}
 }
 
 // fact notes that an entry implies a record of an index, or that the index has it.
-func (t *tally) fact(i fact, from side, content []byte) {
+func (t *counts) fact(i fact, from side, content []byte) {
 	var h sum
 	h, t.buffer = i.hash(t.buffer, content)
 	if t.names == nil {
@@ -49,8 +50,9 @@ func (t *tally) fact(i fact, from side, content []byte) {
 	t.names.add(i, from, h, content)
 }
 
-func (t *tally) merge(o *tally) {
+func (t *counts) merge(o *counts) {
 	t.files, t.dirs, t.pieces = t.files+o.files, t.dirs+o.dirs, t.pieces+o.pieces
+	t.quotaNodes += o.quotaNodes
 	t.sums.merge(o.sums)
 	for disk, u := range o.disks {
 		was := t.disks[disk]
@@ -61,7 +63,7 @@ func (t *tally) merge(o *tally) {
 // chunk is a range of a table, and what to do with its records.
 type chunk struct {
 	lo, hi []byte
-	visit  func(t *tally, k, raw []byte)
+	visit  func(t *counts, k, raw []byte)
 }
 
 // entries reads all entries and all indexes of them, and compares the two. Only when they differ a
@@ -91,8 +93,8 @@ func (c *checker) entries() error {
 }
 
 // each visits all chunks with a few goroutines.
-func (c *checker) each(chunks []chunk, names *naming) (*tally, error) {
-	all := newTally(nil)
+func (c *checker) each(chunks []chunk, names *naming) (*counts, error) {
+	all := newCounts(nil)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(c.ctx)
 	queue := make(chan chunk, len(chunks))
@@ -102,7 +104,7 @@ func (c *checker) each(chunks []chunk, names *naming) (*tally, error) {
 	close(queue)
 	for range c.options.Workers {
 		group.Go(func() error {
-			t := newTally(names)
+			t := newCounts(names)
 			for ch := range queue {
 				if err := c.scanChunk(ctx, t, ch); err != nil {
 					return err
@@ -117,7 +119,7 @@ func (c *checker) each(chunks []chunk, names *naming) (*tally, error) {
 	return all, group.Wait()
 }
 
-func (c *checker) scanChunk(ctx context.Context, t *tally, ch chunk) error {
+func (c *checker) scanChunk(ctx context.Context, t *counts, ch chunk) error {
 	t.parent, t.at = 0, -1
 	return c.scanRange(ctx, ch.lo, ch.hi, func(k, raw []byte) error {
 		ch.visit(t, k, raw)
@@ -147,7 +149,7 @@ func (c *checker) chunks() (out []chunk) {
 	for _, table := range []struct {
 		name  byte
 		cuts  [][]byte
-		visit func(t *tally, k, raw []byte)
+		visit func(t *counts, k, raw []byte)
 	}{
 		{tabEntry, dirs, c.entry}, {tabPlace, ids, c.place}, {tabDisk, disks, c.piece}, {tabShort, nil, c.short},
 	} {
@@ -162,7 +164,7 @@ func (c *checker) chunks() (out []chunk) {
 	return out
 }
 
-func (c *checker) entry(t *tally, k, raw []byte) {
+func (c *checker) entry(t *counts, k, raw []byte) {
 	e := &t.record
 	if err := e.read(k, raw); err != nil {
 		if t.names == nil {
@@ -189,7 +191,7 @@ func (c *checker) entry(t *tally, k, raw []byte) {
 }
 
 // count adds an entry to its directory and its disks.
-func (c *checker) count(t *tally, e *glance, root bool) {
+func (c *checker) count(t *counts, e *glance, root bool) {
 	if uint64(e.id) >= c.ids {
 		c.problem("fid %s is beyond the reserved ids (%d)", e.id, c.ids)
 	}
@@ -200,6 +202,9 @@ func (c *checker) count(t *tally, e *glance, root bool) {
 	weight := hemera.TreeTotals{Dirs: 1}
 	if e.kind == hemera.KindDirectory {
 		t.dirs++
+		if e.quota {
+			t.quotaNodes++
+		}
 		if at := c.dirs.at(e.id); at < 0 {
 			c.problem("directory %s has no totals", e.id)
 		} else {
@@ -221,7 +226,7 @@ func (c *checker) count(t *tally, e *glance, root bool) {
 }
 
 // parentOf is the index of an entry's directory; neighbours have the same.
-func (c *checker) parentOf(t *tally, e *glance) int {
+func (c *checker) parentOf(t *counts, e *glance) int {
 	if t.parent != e.parent || t.parent == 0 {
 		t.parent, t.at = e.parent, c.dirs.at(e.parent)
 	}
@@ -232,28 +237,28 @@ func (c *checker) parentOf(t *tally, e *glance) int {
 	return t.at
 }
 
-func (c *checker) place(t *tally, k, raw []byte) {
+func (c *checker) place(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
 	t.fact(fact{kind: indexPlace, file: hemera.FileID(number(k, 2))}, inIndex, raw)
 }
 
-func (c *checker) piece(t *tally, k, raw []byte) {
+func (c *checker) piece(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 15) {
 		return
 	}
 	t.fact(fact{indexPiece, k[14], diskOf(k), hemera.FileID(number(k, 6))}, inIndex, raw)
 }
 
-func (c *checker) short(t *tally, k, raw []byte) {
+func (c *checker) short(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
 	t.fact(fact{kind: indexShort, file: hemera.FileID(number(k, 2))}, inIndex, raw)
 }
 
-func (c *checker) badLength(t *tally, k []byte, length int) bool {
+func (c *checker) badLength(t *counts, k []byte, length int) bool {
 	if len(k) != length && t.names == nil {
 		c.problem("key %x does not have %d bytes", k, length)
 	}

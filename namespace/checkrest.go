@@ -140,6 +140,10 @@ func encodeAny(value any) []byte {
 		return encodeState(v)
 	case *usage:
 		return encodeUsage(v)
+	case *quotaNode:
+		return encodeQuotaNode(v)
+	case *hemera.QuotaAmount:
+		return encodeAmount(v)
 	}
 	return nil
 }

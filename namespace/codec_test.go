@@ -111,7 +111,7 @@ func FuzzDecode(f *testing.F) {
 		if bad := g.read(k, raw); (bad == nil) != (err == nil) {
 			t.Errorf("decoded with %v, glanced at with %v", err, bad)
 		} else if err == nil && (g.id != e.ID || g.parent != e.Parent || string(g.name) != e.Name || g.size != e.Size || g.gen != e.Gen ||
-			g.uid != e.UID || g.gid != e.GID || g.layout != e.Layout || !slices.Equal(g.pieces, e.Pieces)) {
+			g.quota != e.Quota || g.uid != e.UID || g.gid != e.GID || g.layout != e.Layout || !slices.Equal(g.pieces, e.Pieces)) {
 			t.Errorf("%+v is seen as %+v", e, g)
 		}
 		_, _ = decodePlace(k, raw)

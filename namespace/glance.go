@@ -6,6 +6,7 @@ import "hemera"
 // slices are those of the record, and pieces is used again.
 type glance struct {
 	kind     hemera.EntryKind
+	quota    bool
 	id       hemera.FileID
 	parent   hemera.FileID
 	name     []byte
@@ -19,8 +20,10 @@ type glance struct {
 // read takes an entry's key and record apart; it accepts exactly what decodeEntry does.
 func (g *glance) read(k, raw []byte) error {
 	d := decoder{rest: raw}
-	d.version()
+	version := d.byte()
 	*g = glance{kind: hemera.EntryKind(d.byte()), parent: hemera.RootID, pieces: g.pieces[:0]}
+	g.quota = version == quotaVersion && g.kind == hemera.KindDirectory
+	d.bad = version != recordVersion && !g.quota
 	if len(k) > 10 {
 		g.parent, g.name = hemera.FileID(number(k, 2)), k[10:]
 	}
