@@ -38,6 +38,9 @@ type MaintAdmin interface {
 	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
 	// Fsck compares the namespace with what disks hold.
 	Fsck(ctx context.Context) (FsckReport, error)
+	// CheckNamespace compares the namespace's records with each other, beside all else. progress hears
+	// a few times a second how far it is; its error ends the check.
+	CheckNamespace(ctx context.Context, progress func(NamespaceCheck) error) (NamespaceCheck, error)
 }
 
 // Observer is what the manager measured of itself.

@@ -85,7 +85,7 @@ func (l *loader) find(ctx context.Context, s Shape) error {
 			return refuse(errs.Exists, "Load", l.path, "the name is taken")
 		}
 		if slices.ContainsFunc(f.dirs, func(d *hemera.Entry) bool { return d.Quota }) {
-			return refuse(errs.Unsupported, "Load", l.path, "it is below a quota node, whose accounts a load would go past").
+			return errs.New(errs.Unsupported, "namespace.Load", l.path, "it is below a quota node, whose accounts a load would go past").
 				WithRemedy("load elsewhere, and move the tree with `hemera mv`")
 		}
 		l.above = f.dirs
