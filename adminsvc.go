@@ -131,21 +131,25 @@ type SessionInfo struct {
 
 // NamespaceStats is the head of `ns stat`.
 type NamespaceStats struct {
-	Totals       TreeTotals
-	NextID       FileID
-	CacheBytes   int64
-	CacheMax     int64
-	CacheHits    int64
-	CacheMisses  int64
-	StoreBytes   int64
-	Sequence     uint64
-	Epoch        uint64
-	Booted       time.Time
-	BootDuration time.Duration
-	Pending      int64 // writes begun, not committed
-	Unlinked     int64 // pieces waiting for their disk to remove them
-	RSS          int64
-	Goroutines   int
+	Totals     TreeTotals
+	NextID     FileID
+	CacheBytes int64
+	CacheMax   int64
+	// StoreCacheBytes is memory of the store below, and StoreCacheMax its bound: with CacheMax it is
+	// the setting cache.namespace.
+	StoreCacheBytes int64
+	StoreCacheMax   int64
+	CacheHits       int64
+	CacheMisses     int64
+	StoreBytes      int64
+	Sequence        uint64
+	Epoch           uint64
+	Booted          time.Time
+	BootDuration    time.Duration
+	Pending         int64 // writes begun, not committed
+	Unlinked        int64 // pieces waiting for their disk to remove them
+	RSS             int64
+	Goroutines      int
 }
 
 // EventKind says what an event records. The numbers are stored.
