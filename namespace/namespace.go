@@ -215,9 +215,10 @@ func (n *Namespace) create(ctx context.Context) error {
 
 // Stats implements Contents. Pending, RSS and Goroutines are the manager's to fill.
 func (n *Namespace) Stats() hemera.NamespaceStats {
+	store := n.store.Stats()
 	s := hemera.NamespaceStats{
 		CacheBytes: n.cache.bytes(), CacheMax: n.cache.max(),
-		StoreBytes: n.store.Stats().Bytes, Epoch: n.writer.Epoch(),
+		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.writer.Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
 	}
 	s.CacheHits, s.CacheMisses = n.cache.looks()

@@ -47,12 +47,14 @@ const queueMax = 4096
 
 // Store is the engine over one open directory, which it holds locked.
 type Store struct {
-	db    *pebble.DB
-	fs    vfs.FS
-	dir   string
-	table sstable.WriterOptions // of the tables of loads: those of the last level
-	queue chan *ticket          // applied batches on their way to stable storage, in order
-	done  chan struct{}
+	db  *pebble.DB
+	fs  vfs.FS
+	dir string
+	// cacheMax is the memory for blocks and memory tables.
+	cacheMax int64
+	table    sstable.WriterOptions // of the tables of loads: those of the last level
+	queue    chan *ticket          // applied batches on their way to stable storage, in order
+	done     chan struct{}
 
 	durable atomic.Uint64 // sequence number
 	dead    atomic.Pointer[errs.Error]
@@ -93,7 +95,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	options.EnsureDefaults()
 	s := &Store{
-		db: db, fs: o.FS, dir: dir, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
+		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
 		queue: make(chan *ticket, queueMax), done: make(chan struct{}), quiet: make(chan struct{}),
 	}
 	if s.epoch, err = s.number(keyEpoch); err == nil {
@@ -198,7 +200,10 @@ func (s *Store) Stats() kv.Stats {
 	}
 	defer s.leave()
 	m := s.db.Metrics()
-	return kv.Stats{Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency)}
+	return kv.Stats{
+		Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency),
+		CacheBytes: m.BlockCache.Size + int64(m.MemTable.Size), CacheMax: s.cacheMax,
+	}
 }
 
 // Close implements kv.Store; it waits for what was enqueued.
