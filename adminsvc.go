@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -38,6 +39,14 @@ type MaintAdmin interface {
 	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
 	// Fsck compares the namespace with what disks hold.
 	Fsck(ctx context.Context) (FsckReport, error)
+}
+
+// Backups makes copies of what a manager remembers, while it works.
+type Backups interface {
+	// Backup writes an archive of everything the manager has to remember, secrets included, as of one
+	// moment after the call. It holds up nobody and goes as fast as out takes it. An archive whose
+	// writing failed is refused by whoever reads it.
+	Backup(ctx context.Context, out io.Writer) error
 }
 
 // Observer is what the manager measured of itself.

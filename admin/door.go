@@ -31,6 +31,7 @@ type Services struct {
 	Observe    hemera.Observer
 	Names      hemera.Names
 	Attributes hemera.Attributes
+	Backups    hemera.Backups
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []Setting
 	// Version describes the running program.
@@ -62,6 +63,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()
+	d.serveBackup()
 	d.serveAbout()
 	d.serveProfiles()
 	d.mux.Handle("GET /metrics", d.metrics())
@@ -111,7 +113,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			return
 		}
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+		next.ServeHTTP(paced{w}, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }
 

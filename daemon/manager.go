@@ -64,6 +64,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
 	}
+	if err := finished(o.Dir); err != nil {
+		return nil, err
+	}
 	m := &Manager{options: o}
 	defer func() {
 		if err != nil {
@@ -81,7 +84,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(o.Advertise, listener)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, "namespace"), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
+	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +124,8 @@ func (m *Manager) open() (err error) {
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
-		Config: o.Settings, Log: o.Log,
+		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
+		Config:  o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})

@@ -230,14 +230,12 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	return nil
 }
 
-// orphan removes a piece that no file has, is not about to have, and that is not on its way out. A
-// piece with an id that was never given out is of files that a restored namespace has forgotten: it
-// is kept. It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
+// orphan removes a piece that no file has, is not about to have, and that is not on its way out. One
+// of changes that a restored namespace has forgotten is kept (see forgotten). It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if next := e.Files.Stats().NextID; f.piece.File >= next || uint64(f.piece.Gen) >= uint64(next) {
-		t.add(tagNewer, d.ID, f.piece.File)
-		return nil
+	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
+		return a.forgotten(ctx, d, f, t)
 	}
 	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge || !e.gate.hold(f.piece.File) {
 		return nil
