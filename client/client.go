@@ -201,6 +201,9 @@ func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
 		}
 		if v.again {
 			e.failures++
+			if e.failures == failuresTold && c.opts.Trying != nil {
+				c.opts.Trying(v.err, c.opts.RetryFor)
+			}
 			c.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", v.delay, "because", v.err)
 		}
 		if v.wait {

@@ -20,12 +20,8 @@ import (
 	"hemera/namespace"
 )
 
-const (
-	// storeDir is the namespace's store in a manager's state directory.
-	storeDir = "namespace"
-	// unfinishedDir is where a restore makes the store: it has its name once it is whole.
-	unfinishedDir = "namespace.restoring"
-)
+// unfinishedDir is where a restore makes the store: it has its name once it is whole.
+const unfinishedDir = storeDir + ".restoring"
 
 // RestoreOptions tune a restore; zero values take the defaults.
 type RestoreOptions struct {
@@ -97,15 +93,18 @@ type restore struct {
 	files map[string][]byte
 	store *pebblekv.Store
 	out   kv.Writer
-	batch kv.Batch
-	bytes int
-	last  kv.Ticket
+	all   kv.Load
+	run   kv.Run
 	done  Restored
 }
 
 // load writes what the archive holds into the unfinished store, and closes it.
 func (r *restore) load(in io.Reader) (err error) {
 	defer func() {
+		if r.run != nil {
+			_ = r.run.Close() // a table that is cut off: what counts was closed below
+			err = errors.Join(err, r.all.Abort())
+		}
 		if r.store != nil {
 			err = errors.Join(err, r.store.Close())
 		}
@@ -114,7 +113,10 @@ func (r *restore) load(in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.flush(), r.settle()); err != nil {
+	if err := r.run.Close(); err != nil {
+		return err
+	}
+	if err := r.all.Commit(r.ctx); err != nil {
 		return err
 	}
 	now := r.options.Now()
@@ -134,9 +136,20 @@ func (r *restore) header(h archive.Header) (err error) {
 	// Starts are fewer than seconds, so that this is beyond the epochs of any store there was.
 	r.done.Epoch = max(h.Epoch, uint64(r.options.Now().Unix()))
 	r.store, err = pebblekv.Open(filepath.Join(r.dir, unfinishedDir), pebblekv.Options{Epoch: r.done.Epoch, Logger: r.options.Log})
-	if err == nil {
-		r.out, err = r.store.Acquire(r.ctx, "restore")
+	if err != nil {
+		return err
 	}
+	if r.out, err = r.store.Acquire(r.ctx, "restore"); err != nil {
+		return err
+	}
+	loader, ok := r.out.(kv.Loader)
+	if !ok {
+		return errs.New(errs.Unsupported, "ns restore", r.dir, "the engine cannot load many records at once")
+	}
+	if r.all, err = loader.Load(r.ctx); err != nil {
+		return err
+	}
+	r.run, err = r.all.Run()
 	return err
 }
 
@@ -149,43 +162,18 @@ func (r *restore) attachment(name string, content []byte) error {
 	return nil
 }
 
-// pair puts one record into the batch, and the batch on its way when it is full.
+// pair writes one record, unless it is not to be restored.
 func (r *restore) pair(key, value []byte) error {
+	if err := r.ctx.Err(); err != nil {
+		return errs.Wrap(err, "ns restore", r.dir)
+	}
 	if r.options.Pair != nil {
 		r.options.Pair()
 	}
 	if !namespace.Restorable(key) || !cluster.Restorable(key) {
 		return nil
 	}
-	if len(r.batch.Ops) == kv.BatchOps || r.bytes+len(key)+len(value) > kv.BatchBytes {
-		if err := r.flush(); err != nil {
-			return err
-		}
-	}
-	r.batch.Put(bytes.Clone(key), bytes.Clone(value))
-	r.bytes += len(key) + len(value)
-	return nil
-}
-
-// flush puts the batch on its way once the one before is safe, so that memory holds two.
-func (r *restore) flush() error {
-	if len(r.batch.Ops) == 0 {
-		return nil
-	}
-	if err := r.settle(); err != nil {
-		return err
-	}
-	ticket, err := r.out.Enqueue(&r.batch)
-	r.batch, r.bytes, r.last = kv.Batch{}, 0, ticket
-	return errs.Wrap(err, "ns restore", r.dir)
-}
-
-// settle waits for the batch that is on its way.
-func (r *restore) settle() error {
-	if r.last == nil {
-		return errs.Wrap(r.ctx.Err(), "ns restore", r.dir)
-	}
-	return errs.Wrap(r.last.Wait(r.ctx), "ns restore", r.dir)
+	return r.run.Put(key, value)
 }
 
 // publish gives the store its name, after everything that must be beside it.

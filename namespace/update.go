@@ -87,24 +87,6 @@ func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket,
 	return r.ticket, r.touched, r.err
 }
 
-// takeID hands out a number that was never used before and will not be again, as an id or a
-// generation. The caller does not hold mu.
-func (n *Namespace) takeID(ctx context.Context) (uint64, error) {
-	n.idMu.Lock()
-	defer n.idMu.Unlock()
-	if n.nextID.Load() == n.reserved.Load() {
-		end := n.reserved.Load() + idRange
-		if err := n.update(ctx, func(t *tx) error {
-			t.set(metaKey(metaIDs), mark{}, encodePair(end, 0))
-			return nil
-		}); err != nil {
-			return 0, err
-		}
-		n.reserved.Store(end)
-	}
-	return n.nextID.Add(1) - 1, nil
-}
-
 func (n *Namespace) alive() error {
 	if e := n.failure.Load(); e != nil {
 		return e

@@ -12,7 +12,8 @@ import (
 )
 
 func nsCommand(e *env) *cobra.Command {
-	return noun("ns", "Namespace: counts, rates, latencies; backup and restore", nsStatCommand(e), nsBackupCommand(e), nsRestoreCommand(e))
+	return noun("ns", "Namespace: counts, rates, latencies; backup, restore, bulk loading",
+		nsStatCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsLoadCommand(e))
 }
 
 func nsStatCommand(e *env) *cobra.Command {
