@@ -37,8 +37,9 @@ type MaintAdmin interface {
 	FileInfo(ctx context.Context, ref string) (FileReport, error)
 	// CheckFile has every piece of a file read and verified, and bad ones repaired if asked.
 	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
-	// Fsck compares the namespace with what disks hold.
-	Fsck(ctx context.Context) (FsckReport, error)
+	// Fsck compares the namespace with what disks hold. With repair it has put right what can be, as
+	// far as it did not take its time: orphans and copies are the background work's.
+	Fsck(ctx context.Context, repair bool) (FsckReport, error)
 }
 
 // Backups makes copies of what a manager remembers, while it works.

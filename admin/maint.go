@@ -11,6 +11,10 @@ type fileRef struct {
 	Repair bool   `json:",omitempty"` // CheckFile only
 }
 
+type fsck struct {
+	Repair bool `json:",omitempty"`
+}
+
 func (d *door) serveMaint() {
 	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *none) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
@@ -21,8 +25,8 @@ func (d *door) serveMaint() {
 	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) ([]hemera.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
 	})
-	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, _ *none) (hemera.FsckReport, error) {
-		return m.Fsck(ctx)
+	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, r *fsck) (hemera.FsckReport, error) {
+		return m.Fsck(ctx, r.Repair)
 	})
 }
 
@@ -52,6 +56,6 @@ func (c *Client) CheckFile(ctx context.Context, ref string, repair bool) ([]heme
 }
 
 // Fsck implements hemera.MaintAdmin.
-func (c *Client) Fsck(ctx context.Context) (hemera.FsckReport, error) {
-	return call[hemera.FsckReport](ctx, c, "Fsck", none{})
+func (c *Client) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	return call[hemera.FsckReport](ctx, c, "Fsck", fsck{repair})
 }

@@ -41,6 +41,9 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return err
 	}
 	t.add(tagMoved, d.ID, f.piece.File)
+	if !t.repair {
+		return nil
+	}
 	err = e.Files.MovePieces(ctx, now.ID, now.Gen, drop, []hemera.Piece{{Index: f.piece.Index, Disk: d.ID}})
 	if errors.Is(err, errs.Conflict) { // it is being removed, or the file has changed
 		return nil

@@ -28,9 +28,9 @@ func (r *rig) backup() []byte {
 	return out.Bytes()
 }
 
-func (r *rig) fsck() map[string]int64 {
+func (r *rig) fsck(repair bool) map[string]int64 {
 	r.t.Helper()
-	report, err := r.up.Manager.Fsck(r.t.Context())
+	report, err := r.up.Manager.Fsck(r.t.Context(), repair)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -84,12 +84,12 @@ func TestLostManagerIsRestored(t *testing.T) {
 	}
 
 	again := start(t, dir, 2, 4)
-	counts := again.fsck()
+	counts := again.fsck(true)
 	if counts["orphan"] > 0 || counts["newer"] < 2*newer || counts["moved"] == 0 || counts["missing"] == 0 {
 		t.Errorf("the first audit found %v", counts)
 	}
 	until(t, "only what is newer or lost is left", func() bool {
-		counts = again.fsck()
+		counts = again.fsck(true)
 		return counts["moved"] == 0 && counts["missing"] <= 4 && counts["under_replicated"] <= 2
 	})
 	for path, size := range files {
