@@ -29,6 +29,7 @@ type Services struct {
 	Tokens     hemera.TokenAdmin
 	Maint      hemera.MaintAdmin
 	Observe    hemera.Observer
+	Benchmark  hemera.Benchmarker
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Backups    hemera.Backups
@@ -65,6 +66,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveWalk()
 	d.serveBackup()
 	d.serveAbout()
+	d.serveBenchmark()
 	d.serveProfiles()
 	d.mux.Handle("GET /metrics", d.metrics())
 	d.mux.HandleFunc("GET /healthz", d.health)

@@ -34,6 +34,7 @@ func (n *Namespace) reserve(ctx context.Context, seen uint64) error {
 		return nil
 	}
 	end := seen + idRange
+	ctx = strict(ctx) // a number must never be handed out twice, whoever asks
 	if err := n.update(ctx, func(t *tx) error {
 		t.set(metaKey(metaIDs), mark{}, encodePair(end, 0))
 		return nil

@@ -62,7 +62,7 @@ func (n *Namespace) barrier(t *tx) error {
 func (n *Namespace) update(ctx context.Context, fn func(t *tx) error) error {
 	ticket, seq, err := n.apply(ctx, fn)
 	waitErr := n.settled(ctx, seq)
-	if ticket != nil {
+	if ticket != nil && !relaxed(ctx) {
 		waitErr = n.wait(ctx, ticket)
 	}
 	if waitErr != nil {
@@ -115,7 +115,7 @@ func (n *Namespace) lastSeq() uint64 {
 
 // settled waits until the batch with the number is durable.
 func (n *Namespace) settled(ctx context.Context, seq uint64) error {
-	if seq <= n.durable.Load() {
+	if seq <= n.durable.Load() || relaxed(ctx) {
 		return nil
 	}
 	return n.wait(ctx, n.last.Load().ticket)

@@ -12,8 +12,8 @@ import (
 )
 
 func nsCommand(e *env) *cobra.Command {
-	return noun("ns", "Namespace: counts, rates, latencies; backup, restore, bulk loading",
-		nsStatCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsLoadCommand(e))
+	return noun("ns", "Namespace: counts, rates, latencies; backup, restore, benchmark, bulk loading",
+		nsStatCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
 }
 
 func nsStatCommand(e *env) *cobra.Command {
