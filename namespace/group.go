@@ -149,6 +149,8 @@ func (n *Namespace) flush(g *group) {
 		return
 	}
 	g.all.begin()
+	n.sending.Store(true)
+	defer n.sending.Store(false)
 	ticket, err := n.writer.Enqueue(batch)
 	if err != nil {
 		err = n.fail(err)

@@ -46,6 +46,8 @@ type Namespace struct {
 
 	// version is odd while a change is becoming visible.
 	version atomic.Uint64
+	// sending is set while the store has, or may have, a batch that is not visible yet.
+	sending atomic.Bool
 
 	// idMu orders takers of ids; ids below reserved are durably the namespace's.
 	idMu             sync.Mutex

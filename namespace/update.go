@@ -157,8 +157,15 @@ func (n *Namespace) wait(ctx context.Context, ticket kv.Ticket) error {
 	}
 }
 
-// outside waits for all that someone may have seen who read the store itself.
-func (n *Namespace) outside(ctx context.Context) error { return n.settled(ctx, n.lastSeq()) }
+// outside waits for all that someone may have seen who read the store itself: that the cache has it,
+// or readers of the cache who come later would see less than this one, and that it is durable.
+func (n *Namespace) outside(ctx context.Context) error {
+	if n.sending.Load() {
+		n.mu.Lock()
+		n.mu.Unlock() //nolint:staticcheck // it only waits for its turn
+	}
+	return n.settled(ctx, n.lastSeq())
+}
 
 func refuse(kind errs.Kind, op, subject, format string, args ...any) error {
 	return errs.New(kind, "namespace."+op, subject, fmt.Sprintf(format, args...))
