@@ -149,10 +149,14 @@ func (c *client) step() {
 		c.write()
 	case 15, 16, 17:
 		call := seqCall{verb: "rename", who: c.name(), path: c.path(), to: c.path()}
-		c.ask(call, func(ctx context.Context, _ *seqReply) error { return c.n.Rename(ctx, named(call.who), call.path, call.to) })
+		c.ask(call, func(ctx context.Context, _ *seqReply) error {
+			return c.n.Rename(ctx, named(call.who), call.path, call.to)
+		})
 	case 18, 19:
 		call := seqCall{verb: "remove", who: c.name(), path: c.path(), kind: hemera.EntryKind(c.r.IntN(3))}
-		c.ask(call, func(ctx context.Context, _ *seqReply) error { return c.n.Remove(ctx, named(call.who), call.path, call.kind) })
+		c.ask(call, func(ctx context.Context, _ *seqReply) error {
+			return c.n.Remove(ctx, named(call.who), call.path, call.kind)
+		})
 	case 20:
 		call := seqCall{verb: "chown", who: c.name(), path: c.path(), uid: c.r.Uint32N(3)}
 		c.ask(call, func(ctx context.Context, _ *seqReply) error {
