@@ -2,15 +2,20 @@ package namespace
 
 import (
 	"context"
+	"runtime"
 
 	"hemera"
 )
 
-// Glimpse is Stat that does not care whether what it sees is one picture, and dawdles on the way.
-func (n *Namespace) Glimpse(ctx context.Context, who hemera.Identity, path string, dawdle func()) (out hemera.Entry, err error) {
+// Glimpse is Stat that does not care whether what it sees is one picture; on the way it dawdles until
+// something has changed, if anything does.
+func (n *Namespace) Glimpse(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
 	t := &tx{n: n, ctx: ctx}
 	f, err := t.existing("Stat", who, path)
-	dawdle()
+	was := n.version.Load()
+	for i := 0; i < 2000 && n.version.Load() == was; i++ {
+		runtime.Gosched()
+	}
 	if err == nil {
 		out, err = t.full(f.entry)
 	}

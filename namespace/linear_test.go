@@ -221,8 +221,8 @@ func (h *race) brokenDisk() (settle func()) {
 func (h *race) powerCut() (settle func()) {
 	release := h.disk.hold()
 	defer release()
-	for range 50 {
-		yield()
+	for i, from := 0, h.clock.Load(); i < 5000 && h.clock.Load() < from+40; i++ {
+		runtime.Gosched()
 	}
 	before := h.clock.Add(1)
 	left := h.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: h.r.IntN(2) * h.r.IntN(101), RNG: h.r})
