@@ -36,9 +36,13 @@ func (l *Loaded) agree() error {
 	for _, d := range c.Node.Disks {
 		check(strings.HasPrefix(d, "/"), "node.disks", "must be absolute paths", "write /path, or /path=space")
 	}
-	for _, n := range c.Auth.TrustedNetworks {
-		check(n == n.Masked(), "auth.trusted_networks", fmt.Sprintf("has %s, which has bits beyond its mask", n), "did you mean "+n.Masked().String()+"?")
+	networks := func(key string, list []netip.Prefix) {
+		for _, n := range list {
+			check(n == n.Masked(), key, fmt.Sprintf("has %s, which has bits beyond its mask", n), "did you mean "+n.Masked().String()+"?")
+		}
 	}
+	networks("auth.trusted_networks", c.Auth.TrustedNetworks)
+	networks("http.metrics_networks", c.HTTP.MetricsNetworks)
 	return errors.Join(wrong...)
 }
 

@@ -27,6 +27,8 @@ type Config struct {
 // HTTP is an HTTP door besides the one on the common port.
 type HTTP struct {
 	Listen string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only (metrics, health, admin API); empty for none"`
+	// MetricsNetworks is of this door and of the common port.
+	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, like 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
 }
 
 // Auth is who may come in.

@@ -109,7 +109,7 @@ func (d *Disk) look() {
 	} else if space, err := d.fs.Space(d.path); err != nil {
 		o.Gone = err.Error()
 	} else {
-		o.Total, o.Free, o.ReadOnly = space.Total, space.Free, space.ReadOnly
+		o.Filesystem, o.Total, o.Free, o.ReadOnly = space.ID, space.Total, space.Free, space.ReadOnly
 	}
 	now := d.opt.Now()
 	g := &d.gauge
@@ -160,7 +160,7 @@ func (d *Disk) Status() Status {
 	seen := g.health.seen
 	return Status{
 		UUID: d.uuid, Path: d.path, Health: health, Why: why,
-		Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
+		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
 		Pieces: d.count.now(), Load: g.rates,
 	}
 }

@@ -25,7 +25,7 @@ func (m *Manager) Fsck(ctx context.Context) (hemera.FsckReport, error) {
 
 // CheckFile implements hemera.MaintAdmin.
 func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
-	defer m.ops.begin("CheckFile")(&err)
+	defer m.ops.begin("CheckFile").end(&err)
 	e, _, err := m.find(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (check
 
 // FileInfo implements hemera.MaintAdmin.
 func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
-	defer m.ops.begin("FileInfo")(&err)
+	defer m.ops.begin("FileInfo").end(&err)
 	e, path, err := m.find(ctx, ref)
 	if err != nil {
 		return r, err

@@ -18,7 +18,7 @@ func (n *Namespace) Check(ctx context.Context) (problems []string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := &checker{n: n, ctx: ctx, dirs: make(map[hemera.FileID]*checkedDir), disks: make(map[hemera.DiskID]usage)}
-	for _, pass := range []func() error{c.entries, c.totals, c.places, c.states, c.pieces, c.shorts, c.unlinked, c.usages, c.eventLog, c.cached} {
+	for _, pass := range []func() error{c.entries, c.totals, c.places, c.states, c.pieces, c.shorts, c.unlinked, c.usages, c.eventLog, c.quotas, c.cached} {
 		if err := pass(); err != nil {
 			return c.problems, err
 		}
@@ -35,6 +35,7 @@ type checker struct {
 	entryN   int64
 	pieceN   int64
 	shortN   int64
+	quotaN   int64
 }
 
 type checkedDir struct {
@@ -85,6 +86,9 @@ func (c *checker) entries() error {
 		c.entryN++
 		if uint64(e.ID) >= c.n.reserved.Load() {
 			c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.n.reserved.Load())
+		}
+		if e.Quota {
+			c.quotaN++
 		}
 		if e.IsDir() {
 			c.dir(e.ID).parent = e.Parent
@@ -298,6 +302,10 @@ func encodeAny(value any) []byte {
 		return encodeState(v)
 	case *usage:
 		return encodeUsage(v)
+	case *quotaNode:
+		return encodeQuotaNode(v)
+	case *hemera.QuotaAmount:
+		return encodeAmount(v)
 	}
 	return nil
 }

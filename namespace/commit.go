@@ -200,6 +200,9 @@ func (t *tx) commitTo(parent, old, e *hemera.Entry, c Commit) (hemera.Entry, err
 	if err := t.adjust(dirs, delta); err != nil {
 		return hemera.Entry{}, err
 	}
+	if err := t.charge(dirs, old, e); err != nil {
+		return hemera.Entry{}, err
+	}
 	if err := t.addPieces(e, e.Pieces); err != nil {
 		return hemera.Entry{}, err
 	}

@@ -101,6 +101,9 @@ func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera
 		if err := t.adjust(dirs, delta); err != nil {
 			return err
 		}
+		if err := t.charge(dirs, now, &e); err != nil {
+			return err
+		}
 		if err := t.dropPieces(now, drop); err != nil {
 			return err
 		}

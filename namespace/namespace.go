@@ -49,9 +49,15 @@ type Namespace struct {
 	// sending is set while the store has, or may have, a batch that is not visible yet.
 	sending atomic.Bool
 
-	// idMu orders takers of ids; ids below reserved are durably the namespace's.
+	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and
+	// reserving says that somebody does it before it is needed.
 	idMu             sync.Mutex
 	nextID, reserved atomic.Uint64
+	reserving        atomic.Bool
+
+	// counter is held by whoever counts for quotas; uncounted wakes him.
+	counter   sync.Mutex
+	uncounted chan struct{}
 
 	// queueMu guards the changes that wait for the leader, which runs while there are any.
 	queueMu sync.Mutex
@@ -72,9 +78,6 @@ type sent struct{ ticket kv.Ticket }
 
 var _ Tree = (*Namespace)(nil)
 
-// idRange is how many ids one batch reserves; at most as many are lost by a restart.
-const idRange = 10_000
-
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
 // directory. Nothing in it takes time in proportion to the number of entries. Corrupt when the
 // store holds something else, Unsupported when its format is of another version.
@@ -92,7 +95,8 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax}
+	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
+		uncounted: make(chan struct{}, 1)}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")

@@ -89,7 +89,9 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 	if err != nil {
 		return Prepared{}, err
 	}
-	return t.prepared(f), nil
+	p := t.prepared(f)
+	p.Quota, err = t.standing(f, who)
+	return p, err
 }
 
 // prepared is what a walk found, as the manager wants it. The parent comes without its tree totals:

@@ -237,7 +237,7 @@ func (t *tx) batch() *kv.Batch {
 // cached reports whether a key belongs to the tables that are read by key.
 func cached(k string) bool {
 	switch k[1] {
-	case tabEntry, tabPlace, tabState, tabUsage:
+	case tabEntry, tabPlace, tabState, tabUsage, tabNode, tabLimit, tabAccount:
 		return true
 	}
 	return false

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"hemera"
@@ -213,8 +214,8 @@ func spread(v *hemera.View, found []candidate, r Request) []candidate {
 		}
 	}
 	for _, id := range r.Have {
-		if d, ok := v.Disk(id); ok {
-			count(&d, found)
+		if d := disk(v, id); d != nil {
+			count(d, found)
 		}
 	}
 	want := min(r.Want, len(found))
@@ -259,9 +260,18 @@ func mix(x uint64) uint64 {
 
 // node finds a node in the ordered list; the zero NodeInfo if there is none.
 func node(v *hemera.View, id hemera.NodeID) *hemera.NodeInfo {
-	i, ok := slices.BinarySearchFunc(v.Nodes, id, func(n hemera.NodeInfo, id hemera.NodeID) int { return cmp.Compare(n.ID, id) })
-	if !ok {
+	i := sort.Search(len(v.Nodes), func(i int) bool { return v.Nodes[i].ID >= id })
+	if i == len(v.Nodes) || v.Nodes[i].ID != id {
 		return &hemera.NodeInfo{}
 	}
 	return &v.Nodes[i]
+}
+
+// disk finds a disk in the ordered list without copying it; nil if there is none.
+func disk(v *hemera.View, id hemera.DiskID) *hemera.Disk {
+	i := sort.Search(len(v.Disks), func(i int) bool { return v.Disks[i].ID >= id })
+	if i == len(v.Disks) || v.Disks[i].ID != id {
+		return nil
+	}
+	return &v.Disks[i]
 }

@@ -12,7 +12,11 @@ import (
 )
 
 func nsCommand(e *env) *cobra.Command {
-	return noun("ns", "Namespace: counts, rates, latencies", &cobra.Command{
+	return noun("ns", "Namespace: counts, rates, latencies, benchmark, bulk loading", nsStatCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
+}
+
+func nsStatCommand(e *env) *cobra.Command {
+	return &cobra.Command{
 		Use: "stat", Short: "Counts, rates and latencies of the manager", Args: cobra.NoArgs,
 		Long: `Shows what the namespace holds and, for every operation, how often it was done, how often
 it failed, its rate over four windows and its latency: exec is the median, then the 99th
@@ -32,7 +36,7 @@ and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
 				return e.printNamespace(n, ops)
 			})
 		},
-	})
+	}
 }
 
 func (e *env) printNamespace(n hemera.NamespaceStats, ops []hemera.OpStat) error {

@@ -33,6 +33,9 @@ func execute(ctx context.Context, e *env, args []string) int {
 	if !e.begun {
 		err = &usageError{err}
 	}
+	if context.Cause(ctx) != nil && errors.Is(err, context.Canceled) {
+		err = errs.New(errs.Cancelled, args[0], "", "interrupted")
+	}
 	e.report(err)
 	var usage *usageError
 	if errors.As(err, &usage) {

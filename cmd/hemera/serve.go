@@ -54,7 +54,7 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 	space, err := l.Space.Define(cluster.DefaultSpace)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
-		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
+		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
 		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
@@ -180,7 +180,7 @@ func managerCommand(e *env) *cobra.Command {
 
 // runsNode makes the noun `node` also the command that runs one.
 func (e *env) runsNode(c *cobra.Command) {
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "node", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "log")
 	c.Example = `  hemera node --join "$TOKEN" --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -204,7 +204,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: l.Node.Join, Version: version, Log: log,
+			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Log: log,
 		})
 		if err != nil {
 			return err

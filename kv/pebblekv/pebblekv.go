@@ -17,6 +17,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"hemera/errs"
@@ -45,7 +46,9 @@ const queueMax = 4096
 type Store struct {
 	db    *pebble.DB
 	fs    vfs.FS
-	queue chan *ticket // applied batches on their way to stable storage, in order
+	dir   string
+	table sstable.WriterOptions // of the tables of loads: those of the last level
+	queue chan *ticket          // applied batches on their way to stable storage, in order
 	done  chan struct{}
 
 	durable atomic.Uint64 // sequence number
@@ -56,6 +59,8 @@ type Store struct {
 	epoch  uint64
 	seq    uint64
 	closed bool
+	// loading says that a load is under way.
+	loading bool
 
 	// readMu guards the count of reads under way, which Close waits for: Pebble forbids reads
 	// after its end. quiet is closed by the last of them.
@@ -75,7 +80,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	db, err := pebble.Open(dir, pebbleOptions(o))
+	options := pebbleOptions(o)
+	db, err := pebble.Open(dir, options)
 	if err != nil {
 		kind := errs.KindOf(err)
 		if kind == errs.Internal {
@@ -84,9 +90,16 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errs.New(kind, "kv.Open", dir, err.Error()).
 			WithRemedy("check that no other process uses the directory and that its filesystem is healthy")
 	}
-	s := &Store{db: db, fs: o.FS, queue: make(chan *ticket, queueMax), done: make(chan struct{})}
+	options.EnsureDefaults()
+	s := &Store{
+		db: db, fs: o.FS, dir: dir, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
+		queue: make(chan *ticket, queueMax), done: make(chan struct{}),
+	}
 	if s.epoch, err = s.number(keyEpoch); err == nil {
 		s.seq, err = s.number(keySeq)
+	}
+	if err == nil {
+		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
 	}
 	if err != nil {
 		return nil, errors.Join(errs.Wrap(err, "kv.Open", dir), db.Close())
