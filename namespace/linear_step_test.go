@@ -71,7 +71,7 @@ func (r seqReply) String() string {
 // step says whether the reply is right in this state, and what the state is afterwards.
 func (s *seqTree) step(c seqCall, r seqReply) (bool, *seqTree) {
 	switch c.verb {
-	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget":
+	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "quota":
 		next := s.clone()
 		k := next.change(c, r)
 		switch {
@@ -275,7 +275,7 @@ func (s *seqTree) commit(c namespace.Commit) errs.Kind {
 
 // seqChanges reports whether a call may leave something behind.
 func seqChanges(verb string) bool {
-	return slices.Contains([]string{"mkdir", "commit", "rename", "remove", "chown", "setattr", "forget"}, verb)
+	return slices.Contains([]string{"mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "quota"}, verb)
 }
 
 func entryIDs(entries []hemera.Entry) map[string]hemera.FileID {
