@@ -41,8 +41,11 @@ func heldPieceNode(t *testing.T) *pieceNode {
 }
 
 func (n *pieceNode) reply(r asked) []byte {
-	if n.stuck != nil && r.ID == wire.ReqPgwrite && wire.DecodePgwrite(r.Body).Offset == stuckOffset {
-		<-n.stuck
+	n.mu.Lock()
+	stuck := n.stuck
+	n.mu.Unlock()
+	if stuck != nil && r.ID == wire.ReqPgwrite && wire.DecodePgwrite(r.Body).Offset == stuckOffset {
+		<-stuck
 		return written(r, nil)
 	}
 	n.mu.Lock()
@@ -237,8 +240,11 @@ func TestAbortedPieceIsGivenUp(t *testing.T) {
 // A disk that hangs stalls the pieces on it alone: other disks of the same node have other sessions.
 func TestDiskThatHangsStallsOnlyItself(t *testing.T) {
 	n := newPieceNode(t)
-	n.stuck = make(chan struct{})
-	defer close(n.stuck)
+	never := make(chan struct{})
+	defer close(never)
+	n.mu.Lock()
+	n.stuck = never
+	n.mu.Unlock()
 	p := peers(t, client.Options{Chunk: 64 << 10, Window: 64 << 10, Stall: time.Hour})
 	part := pattern(64 << 10)
 	sums := sumsOf(part, 0)
