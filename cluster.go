@@ -1,8 +1,8 @@
 package hemera
 
 import (
-	"cmp"
-	"slices"
+	"net"
+	"sort"
 	"time"
 )
 
@@ -41,14 +41,16 @@ type Disk struct {
 	Zone   string
 	Config DiskConfig
 	// The node's last report. Bytes are of the filesystem; Free is what users may still write.
-	Health   DiskHealth
-	Why      string // in words, when Health is not ok
-	Active   bool   // its node is alive and Health allows reading
-	Capacity int64
-	Used     int64
-	Free     int64
-	Pieces   int64
-	Load     DiskLoad
+	Health DiskHealth
+	Why    string // in words, when Health is not ok
+	Active bool   // its node is alive and Health allows reading
+	// Filesystem is equal for disks that are folders of one filesystem of their host; zero: not known.
+	Filesystem uint64
+	Capacity   int64
+	Used       int64
+	Free       int64
+	Pieces     int64
+	Load       DiskLoad
 }
 
 // Readable reports whether reads may be sent to the disk now.
@@ -56,6 +58,30 @@ func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 
 // Writable reports whether new pieces may be placed on the disk now.
 func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
+
+// Room is the bytes of several disks together.
+type Room struct{ Capacity, Used, Free int64 }
+
+// Room sums disks of the view, each filesystem of a host once: folders of one filesystem share its
+// room, also when they belong to several nodes there.
+func (v *View) Room(disks []Disk) (r Room) {
+	type place struct {
+		host string
+		id   uint64
+	}
+	seen := map[place]bool{}
+	for _, d := range disks {
+		n, _ := v.Node(d.Node)
+		host, _, _ := net.SplitHostPort(n.Addr)
+		at := place{host, d.Filesystem}
+		if d.Filesystem != 0 && seen[at] {
+			continue
+		}
+		seen[at] = true
+		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free}
+	}
+	return r
+}
 
 // DiskLoad is a disk's recent activity, averaged over the heartbeat interval.
 type DiskLoad struct {
@@ -137,24 +163,27 @@ type View struct {
 
 // Disk finds a disk by id.
 func (v *View) Disk(id DiskID) (Disk, bool) {
-	if i, ok := slices.BinarySearchFunc(v.Disks, id, func(d Disk, id DiskID) int { return cmp.Compare(d.ID, id) }); ok {
-		return v.Disks[i], true
+	i := sort.Search(len(v.Disks), func(i int) bool { return v.Disks[i].ID >= id })
+	if i == len(v.Disks) || v.Disks[i].ID != id {
+		return Disk{}, false
 	}
-	return Disk{}, false
+	return v.Disks[i], true
 }
 
 // Node finds a node by id.
 func (v *View) Node(id NodeID) (NodeInfo, bool) {
-	if i, ok := slices.BinarySearchFunc(v.Nodes, id, func(n NodeInfo, id NodeID) int { return cmp.Compare(n.ID, id) }); ok {
-		return v.Nodes[i], true
+	i := sort.Search(len(v.Nodes), func(i int) bool { return v.Nodes[i].ID >= id })
+	if i == len(v.Nodes) || v.Nodes[i].ID != id {
+		return NodeInfo{}, false
 	}
-	return NodeInfo{}, false
+	return v.Nodes[i], true
 }
 
 // Space finds a space by name.
 func (v *View) Space(name string) (Space, bool) {
-	if i, ok := slices.BinarySearchFunc(v.Spaces, name, func(s Space, name string) int { return cmp.Compare(s.Name, name) }); ok {
-		return v.Spaces[i], true
+	i := sort.Search(len(v.Spaces), func(i int) bool { return v.Spaces[i].Name >= name })
+	if i == len(v.Spaces) || v.Spaces[i].Name != name {
+		return Space{}, false
 	}
-	return Space{}, false
+	return v.Spaces[i], true
 }

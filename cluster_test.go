@@ -28,3 +28,18 @@ func TestViewLookups(t *testing.T) {
 		}
 	}
 }
+
+// Folders of one filesystem share its room; on another host the same number is another filesystem.
+func TestRoom(t *testing.T) {
+	v := &View{Nodes: []NodeInfo{{ID: 1, Addr: "a:1"}, {ID: 2, Addr: "b:1"}, {ID: 3, Addr: "a:2"}}}
+	got := v.Room([]Disk{
+		{Node: 1, Filesystem: 7, Capacity: 100, Used: 60, Free: 40},
+		{Node: 1, Filesystem: 7, Capacity: 100, Used: 60, Free: 40},
+		{Node: 3, Filesystem: 7, Capacity: 100, Used: 60, Free: 40},
+		{Node: 2, Filesystem: 7, Capacity: 10, Used: 4, Free: 6},
+		{Node: 2, Capacity: 1, Free: 1}, {Node: 2, Capacity: 1, Free: 1},
+	})
+	if want := (Room{112, 64, 48}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -34,8 +34,10 @@ type Entry struct {
 	Pieces    []Piece
 	Space     string
 
-	// Directories only: exact totals of everything below, kept in the same transactions.
-	Tree TreeTotals
+	// Directories only: exact totals of everything below, kept in the same transactions, and whether
+	// limits are set on the directory.
+	Tree  TreeTotals
+	Quota bool
 }
 
 // IsDir reports whether the entry is a directory.

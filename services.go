@@ -77,17 +77,19 @@ type Control interface {
 
 // NodeDisk is a disk as a node found it.
 type NodeDisk struct {
-	UUID     string
-	Path     string
-	ID       DiskID // zero: not added yet
-	Space    string // wish for a new disk, "" for the default
-	Health   DiskHealth
-	Why      string
-	Capacity int64
-	Used     int64
-	Free     int64
-	Pieces   int64
-	Load     DiskLoad
+	UUID   string
+	Path   string
+	ID     DiskID // zero: not added yet
+	Space  string // wish for a new disk, "" for the default
+	Health DiskHealth
+	Why    string
+	// Filesystem is as in [Disk].
+	Filesystem uint64
+	Capacity   int64
+	Used       int64
+	Free       int64
+	Pieces     int64
+	Load       DiskLoad
 }
 
 // NodeHello introduces a node. ID is zero the first time.

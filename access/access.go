@@ -83,7 +83,7 @@ func Decide(who hemera.Identity, o Object, a Action) Decision {
 	class, bits := classOf(who, o)
 	need := a.needs()
 	if need != 0 && bits&need == need {
-		return Decision{true, class + " bits of its mode"}
+		return Decision{true, class.rule()}
 	}
 	return Decision{false, fmt.Sprintf("mode %04o of uid %d gid %d gives %s (uid %d gid %d) %s, and to %s it takes %s",
 		o.Mode, o.UID, o.GID, class, who.UID, who.GID, letters(bits), a, letters(need))}
@@ -116,14 +116,34 @@ func DecideOwner(who hemera.Identity, o Object, uid, gid int64) Decision {
 	return Decision{true, "an owner may choose among its groups"}
 }
 
-func classOf(who hemera.Identity, o Object) (string, uint32) {
+// class is which of a mode's bits count.
+type class string
+
+const (
+	owner class = "owner"
+	group class = "group"
+	other class = "other"
+)
+
+// rule is the rule that allowed something. It is asked at every step along a path: nothing is made.
+func (c class) rule() string {
+	switch c {
+	case owner:
+		return "owner bits of its mode"
+	case group:
+		return "group bits of its mode"
+	}
+	return "other bits of its mode"
+}
+
+func classOf(who hemera.Identity, o Object) (class, uint32) {
 	switch {
 	case who.UID == o.UID:
-		return "owner", o.Mode >> 6 & 7
+		return owner, o.Mode >> 6 & 7
 	case inGroup(who, o.GID):
-		return "group", o.Mode >> 3 & 7
+		return group, o.Mode >> 3 & 7
 	}
-	return "other", o.Mode & 7
+	return other, o.Mode & 7
 }
 
 func inGroup(who hemera.Identity, gid uint32) bool {

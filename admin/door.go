@@ -29,6 +29,8 @@ type Services struct {
 	Tokens     hemera.TokenAdmin
 	Maint      hemera.MaintAdmin
 	Observe    hemera.Observer
+	Quota      hemera.QuotaAdmin
+	Benchmark  hemera.Benchmarker
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	// Config lists the settings in force; it must have left out secrets.
@@ -63,6 +65,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveAttributes()
 	d.serveWalk()
 	d.serveAbout()
+	d.serveBenchmark()
 	d.serveProfiles()
 	d.mux.Handle("GET /metrics", d.metrics())
 	d.mux.HandleFunc("GET /healthz", d.health)

@@ -3,12 +3,13 @@ package capability
 import (
 	"encoding/binary"
 	"path"
+	"slices"
 	"time"
 
 	"hemera"
 )
 
-// Flags of the encoded form.
+// Flags of the encoded form, in the order of encoder.capability.
 const (
 	flagSync = 1 << iota
 	flagForce
@@ -24,13 +25,14 @@ func (e *encoder) uint(v uint64)   { e.buf = binary.AppendUvarint(e.buf, v) }
 func (e *encoder) int(v int64)     { e.buf = binary.AppendVarint(e.buf, v) }
 func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
 
-func (e *encoder) capability(c hemera.Capability) {
-	e.byte(flags(c))
+func (e *encoder) capability(c *hemera.Capability) {
+	named := path.Base(c.Path) != c.Name
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
 	e.string(c.Path)
-	if path.Base(c.Path) != c.Name {
+	if named {
 		e.string(c.Name)
 	}
 	e.byte(byte(c.Access))
@@ -51,26 +53,22 @@ func (e *encoder) capability(c hemera.Capability) {
 		e.targets(c.Base.Pieces)
 	}
 	e.sums(c.Sums)
-	e.identity(c.Who)
+	e.identity(&c.Who)
 	e.int(c.Expires.Unix())
 	e.string(c.Trace)
 	e.uint(c.Nonce)
 	e.uint(c.Epoch)
 }
 
-func flags(c hemera.Capability) (f byte) {
-	for _, on := range []struct {
-		set bool
-		bit byte
-	}{
-		{c.Sync, flagSync}, {c.Force, flagForce}, {c.Base != nil, flagBase},
-		{path.Base(c.Path) != c.Name, flagName}, {c.Who.Admin, flagAdmin},
-	} {
-		if on.set {
-			f |= on.bit
+// flags writes a bit for each, the first lowest.
+func (e *encoder) flags(on [5]bool) {
+	var f byte
+	for i, set := range on {
+		if set {
+			f |= 1 << i
 		}
 	}
-	return f
+	e.byte(f)
 }
 
 func (e *encoder) layout(l hemera.Layout) {
@@ -98,7 +96,7 @@ func (e *encoder) sums(sums []hemera.Checksum) {
 	}
 }
 
-func (e *encoder) identity(w hemera.Identity) {
+func (e *encoder) identity(w *hemera.Identity) {
 	e.string(w.Name)
 	e.uint(uint64(w.UID))
 	e.uint(uint64(w.GID))
@@ -110,9 +108,12 @@ func (e *encoder) identity(w hemera.Identity) {
 // decoder reads what encoder wrote. After the first malformed field bad is set and every further
 // field reads as zero; no length is believed beyond the bytes there are.
 type decoder struct {
-	buf []byte
-	bad bool
+	buf  []byte
+	text string // ends with the bytes of buf
+	bad  bool
 }
+
+func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b)} }
 
 func (d *decoder) fail() { d.bad, d.buf = true, nil }
 
@@ -162,7 +163,15 @@ func (d *decoder) int() int64 {
 	return v
 }
 
-func (d *decoder) string() string { return string(d.take(d.uint())) }
+// string is a part of text.
+func (d *decoder) string() string {
+	b := d.take(d.uint())
+	end := len(d.text) - len(d.buf)
+	if d.bad {
+		return ""
+	}
+	return d.text[end-len(b) : end]
+}
 
 // count reads a list's length, which cannot be above max or the bytes left.
 func (d *decoder) count(max int) int {
@@ -187,7 +196,9 @@ func (d *decoder) capability() hemera.Capability {
 	}
 	c.Access = hemera.Access(d.byte())
 	c.Layout = d.layout()
-	for range d.count(int(hemera.BLAKE3) + 1) {
+	n := d.count(int(hemera.BLAKE3) + 1)
+	c.Checksums = slices.Grow(c.Checksums, n)
+	for range n {
 		c.Checksums = append(c.Checksums, d.checksumKind())
 	}
 	c.PiecesMin = d.byte()
@@ -223,7 +234,9 @@ func (d *decoder) checksumKind() hemera.ChecksumKind {
 }
 
 func (d *decoder) targets() (ts []hemera.Target) {
-	for range d.count(hemera.PiecesMax) {
+	n := d.count(hemera.PiecesMax)
+	ts = slices.Grow(ts, n)
+	for range n {
 		ts = append(ts, hemera.Target{
 			Index: d.byte(), Disk: hemera.DiskID(d.uint32()), Node: hemera.NodeID(d.uint32()), Addr: d.string(),
 		})

@@ -177,14 +177,16 @@ type request struct {
 	// exclusive takes a session of its own; await, if set, waits for the answer in the caller's way.
 	exclusive bool
 	recovers  bool // from the loss of a session that may still hold locks
+	stays     bool // a redirect is the answer
 	await     func(ctx context.Context, conn *Conn, k *call) answer
 }
 
 // result is a good answer, who gave it and how it was found.
 type result struct {
-	body  []byte
-	conn  *Conn
-	route route
+	body       []byte
+	conn       *Conn
+	route      route
+	redirected bool // the body is a redirect, of a request that stays
 }
 
 // do sends the request until it is answered, by the server it leads to.
@@ -194,9 +196,12 @@ func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
 	var failing time.Time
 	for {
 		conn, a := c.attempt(ctx, r, q)
+		if q.stays && a.err == nil && a.status == wire.StatusRedirect {
+			return result{a.body, conn, r, true}, nil
+		}
 		v := p.judge(r, a, e)
 		if v.stop {
-			return result{a.body, conn, r}, v.err
+			return result{a.body, conn, r, false}, v.err
 		}
 		e.lost = e.lost || a.err != nil
 		if failing.IsZero() && (v.again || a.err != nil) {
@@ -204,6 +209,9 @@ func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
 		}
 		if v.again {
 			e.failures++
+			if e.failures == failuresTold && c.opts.Trying != nil {
+				c.opts.Trying(v.err, c.opts.RetryFor)
+			}
 			c.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", v.delay, "because", v.err)
 		}
 		if v.wait {

@@ -58,11 +58,12 @@ func (e *lossError) Unwrap() error { return e.cause }
 
 // lost makes the error of a request whose session ended.
 func lost(e Endpoint, sent bool, cause error) error {
-	text := "the connection was lost"
+	err := &errs.Error{Kind: errs.Unavailable, Op: "talk to", Subject: e.String(), Text: "the connection was lost", Cause: &lossError{sent, cause}}
 	if !sent {
-		text = "not connected"
+		err.Text = "not connected"
+		err.Remedy = "check that a server is running there (hemera up starts one), and that host and port are right"
 	}
-	return &errs.Error{Kind: errs.Unavailable, Op: "talk to", Subject: e.String(), Text: text, Cause: &lossError{sent, cause}}
+	return err
 }
 
 // isLoss tells whether err is the loss of a session, and whether the request may have arrived.

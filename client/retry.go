@@ -100,6 +100,9 @@ func backoff(failures int) time.Duration {
 	return min(50*time.Millisecond<<min(failures, 10), 2*time.Second)
 }
 
+// failuresTold is the failure with which an operation has gone on for more than a second.
+const failuresTold = 6
+
 // pause waits, or returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {

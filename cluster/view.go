@@ -70,7 +70,7 @@ func (d *disk) info(n *node) hemera.Disk {
 	info := hemera.Disk{
 		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Group: d.Group, Zone: d.ZoneSet,
 		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why,
-		Capacity: r.Capacity, Used: r.Used, Free: r.Free, Pieces: r.Pieces, Load: r.Load,
+		Filesystem: r.Filesystem, Capacity: r.Capacity, Used: r.Used, Free: r.Free, Pieces: r.Pieces, Load: r.Load,
 	}
 	if n == nil {
 		return info

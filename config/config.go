@@ -27,6 +27,8 @@ type Config struct {
 // HTTP is an HTTP door besides the one on the common port.
 type HTTP struct {
 	Listen string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only (metrics, health, admin API); empty for none"`
+	// MetricsNetworks is of this door and of the common port.
+	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, like 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
 }
 
 // Auth is who may come in.
@@ -66,7 +68,7 @@ type Repair struct {
 
 // Cache is memory that makes things faster.
 type Cache struct {
-	Namespace Bytes `key:"namespace" default:"256MiB" min:"1MiB" doc:"bytes of memory for entries of the namespace, at the manager"`
+	Namespace Bytes `key:"namespace" default:"0B" min:"0B" doc:"bytes of memory for the namespace, at the manager: records, blocks of the store and what waits to be written; at least 256MiB; 0 is a quarter of the machine's"`
 }
 
 // Log is the log, on standard error.

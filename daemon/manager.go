@@ -21,6 +21,7 @@ import (
 	"hemera/link"
 	"hemera/manager"
 	"hemera/namespace"
+	"hemera/nsbench"
 	"hemera/rpc"
 	"hemera/xrd"
 )
@@ -31,7 +32,8 @@ type ManagerOptions struct {
 	Listen    string // host:port; port 0 chooses one
 	Advertise string // host:port as nodes and clients reach it; Listen's if empty
 	Trusted   []netip.Prefix
-	// CacheBytes bounds the namespace's cache and the store's, half each.
+	Metrics   []netip.Prefix // whose hosts may read /metrics, besides this machine
+	// CacheBytes bounds the memory of the namespace and of its store; see deal.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
 	RepairGrace time.Duration
@@ -46,6 +48,9 @@ type ManagerOptions struct {
 	Version       string
 	Log           *slog.Logger
 }
+
+// storeDir is where the store is below a manager's state directory.
+const storeDir = "namespace"
 
 // Manager is a manager process.
 type Manager struct {
@@ -81,12 +86,13 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(o.Advertise, listener)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, "namespace"), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
+	share := deal(o.CacheBytes)
+	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	m.store = store
-	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log, Owner: m.Addr})
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr})
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +125,15 @@ func (m *Manager) open() (err error) {
 		return err
 	}
 	m.AddSessions(m.port.xrd.Sessions)
-	m.port.web = admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Names: m.Manager, Attributes: m.Manager,
+	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager,
+		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
+			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
+		}),
+		Names: m.Manager, Attributes: m.Manager,
 		Config: o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
-	}, socketOwner(policy.Owners, policy.Users))
+	}, socketOwner(policy.Owners, policy.Users)))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
@@ -157,20 +167,20 @@ func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
 	if err != nil {
 		return xrd.Space{}, err
 	}
-	s := xrd.Space{Name: "default"}
+	var active, writable []hemera.Disk
+	largest := int64(0)
 	for _, d := range view.Disks {
-		if !d.Active {
-			continue
+		if d.Active {
+			active = append(active, d)
 		}
-		s.Total += d.Capacity
-		s.Used += d.Used
 		if d.Writable() {
-			s.Free += d.Free
-			s.Disks++
-			s.LargestFree = max(s.LargestFree, d.Free)
+			writable = append(writable, d)
+			largest = max(largest, d.Free)
 		}
 	}
-	return s, nil
+	all := view.Room(active)
+	return xrd.Space{Name: "default", Total: all.Capacity, Used: all.Used,
+		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}, nil
 }
 
 // tokens makes join tokens that lead to this manager.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -34,7 +35,9 @@ type NodeOptions struct {
 	// Control is the manager when it is in the same process; then nothing is joined.
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
-	Memory  *Memory
+	Memory *Memory
+	// Metrics are networks whose hosts may read /metrics, besides this machine.
+	Metrics []netip.Prefix
 	Version string
 	Log     *slog.Logger
 }
@@ -102,7 +105,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
-	n.port.web = monitorNode(n.Node, o)
+	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
 	return n, err
 }
 

@@ -34,15 +34,17 @@ type Store interface {
 
 // Status is what a node reports of a disk.
 type Status struct {
-	UUID     string
-	Path     string
-	Health   hemera.DiskHealth
-	Why      string
-	Capacity int64
-	Used     int64
-	Free     int64 // what may still be written, headroom already taken off
-	Pieces   int64
-	Load     hemera.DiskLoad
+	UUID   string
+	Path   string
+	Health hemera.DiskHealth
+	Why    string
+	// Filesystem is equal for disks of one host that are folders of one filesystem; zero: not known.
+	Filesystem uint64
+	Capacity   int64
+	Used       int64
+	Free       int64 // what may still be written, headroom already taken off
+	Pieces     int64
+	Load       hemera.DiskLoad
 }
 
 // CreateOptions is what the footer will say, and hints.

@@ -153,7 +153,7 @@ func (d *Disk) lookNow() {
 	} else if space, err := d.fs.Space(d.path); err != nil {
 		o.Gone = err.Error()
 	} else {
-		o.Total, o.Free, o.ReadOnly = space.Total, space.Free, space.ReadOnly
+		o.Filesystem, o.Total, o.Free, o.ReadOnly = space.ID, space.Total, space.Free, space.ReadOnly
 	}
 	now := d.opt.Now()
 	g := &d.gauge
@@ -204,7 +204,7 @@ func (d *Disk) Status() Status {
 	seen := g.health.seen
 	return Status{
 		UUID: d.uuid, Path: d.path, Health: health, Why: why,
-		Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
+		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
 		Pieces: d.count.now(), Load: g.rates,
 	}
 }

@@ -32,10 +32,11 @@ type health struct {
 
 // observation is one look at a disk from outside.
 type observation struct {
-	Gone     string // why the label could not be found, or ""
-	Total    int64
-	Free     int64 // headroom not taken off
-	ReadOnly bool
+	Gone       string // why the label could not be found, or ""
+	Filesystem uint64
+	Total      int64
+	Free       int64 // headroom not taken off
+	ReadOnly   bool
 }
 
 // decay forgets old faults.

@@ -23,18 +23,26 @@ func Check(b *Batch) error {
 	}
 	total := 0
 	for _, op := range b.Ops {
-		switch {
-		case len(op.Key) == 0 || op.Key[0] == EngineSpace:
-			return errs.New(errs.Invalid, "kv.Enqueue", fmt.Sprintf("%x", op.Key), "a key must not be empty or begin with a zero byte")
-		case len(op.Key) > KeyMax:
-			return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a key has at most %d bytes, not %d", KeyMax, len(op.Key)))
-		case len(op.Value) > ValueMax:
-			return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a value has at most %d bytes, not %d", ValueMax, len(op.Value)))
+		if err := CheckPair(op.Key, op.Value); err != nil {
+			return err
 		}
 		total += len(op.Key) + len(op.Value)
 	}
 	if total > BatchBytes {
 		return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a batch has at most %d bytes, not %d", BatchBytes, total))
+	}
+	return nil
+}
+
+// CheckPair is [Check] for one pair.
+func CheckPair(key, value []byte) error {
+	switch {
+	case len(key) == 0 || key[0] == EngineSpace:
+		return errs.New(errs.Invalid, "kv.Enqueue", fmt.Sprintf("%x", key), "a key must not be empty or begin with a zero byte")
+	case len(key) > KeyMax:
+		return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a key has at most %d bytes, not %d", KeyMax, len(key)))
+	case len(value) > ValueMax:
+		return errs.New(errs.TooLarge, "kv.Enqueue", "", fmt.Sprintf("a value has at most %d bytes, not %d", ValueMax, len(value)))
 	}
 	return nil
 }

@@ -94,6 +94,9 @@ func (s sources) first(attr, wish string) value {
 	if wish != "" && s.wished {
 		return value{wish, "wish for " + strings.TrimPrefix(attr, "sys.forced.")}
 	}
+	if len(s.attrs) == 0 {
+		return value{}
+	}
 	attr = "user" + strings.TrimPrefix(attr, "sys")
 	return value{string(s.attrs[attr]), attr}
 }

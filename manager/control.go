@@ -19,7 +19,7 @@ func baseName(p string) string { return path.Base(p) }
 
 // Register implements hemera.Control.
 func (m *Manager) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
-	defer m.ops.begin("Register")(&err)
+	defer m.ops.begin("Register").end(&err)
 	if w, err = m.cluster.Register(ctx, hello); err == nil {
 		m.orders.Redeliver(w.ID)
 	}
@@ -28,7 +28,7 @@ func (m *Manager) Register(ctx context.Context, hello hemera.NodeHello) (w hemer
 
 // Heartbeat implements hemera.Control.
 func (m *Manager) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
-	defer m.ops.begin("Heartbeat")(&err)
+	defer m.ops.begin("Heartbeat").end(&err)
 	return m.cluster.Heartbeat(node, epoch, report)
 }
 
@@ -43,7 +43,7 @@ func (m *Manager) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 // Commit implements hemera.Control. The capability may have expired since the write began, and the
 // lock may be gone: what decides is the generation it replaces.
 func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.Entry, err error) {
-	defer m.ops.begin("Commit")(&err)
+	defer m.ops.begin("Commit").end(&err)
 	c, err := m.writeCapability("commit", r.Token)
 	if err != nil {
 		return hemera.Entry{}, err
@@ -58,9 +58,10 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if mtime.IsZero() {
 		mtime = m.now()
 	}
+	// Name and space become the entry's, which outlives the token that they are parts of.
 	e, err = m.commitRemaining(ctx, namespace.Commit{
-		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: c.Name,
-		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: c.Space,
+		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
+		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
 	}, int(max(c.PiecesMin, 1)))
 	if err == nil || !undecided(err) {
@@ -127,7 +128,7 @@ func checkXattrs(c hemera.Capability, xattrs map[string][]byte) error {
 // Abort implements hemera.Control. It frees the lock only: should the write commit after all, it is
 // judged by its generation like any other.
 func (m *Manager) Abort(_ context.Context, token string) (err error) {
-	defer m.ops.begin("Abort")(&err)
+	defer m.ops.begin("Abort").end(&err)
 	c, err := m.writeCapability("abort", token)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (m *Manager) Abort(_ context.Context, token string) (err error) {
 
 // Replace implements hemera.Control.
 func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskID) (g hemera.Grant, err error) {
-	defer m.ops.begin("Replace")(&err)
+	defer m.ops.begin("Replace").end(&err)
 	c, err := m.writeCapability("replace", token)
 	if err != nil {
 		return hemera.Grant{}, err

@@ -22,7 +22,7 @@ var bob = hemera.Identity{Name: "bob", UID: 1001, GID: 100, Protocol: "unix", Ho
 
 // rig is a manager over a store that outlives it, and nodes that keep pieces in memory.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	store kv.Store
 	m     *Manager
 	nodes []*fakeNode

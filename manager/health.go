@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/namespace"
 	"hemera/place"
 )
 
@@ -23,9 +24,25 @@ func (m *Manager) Fsck(ctx context.Context) (hemera.FsckReport, error) {
 	return report, err
 }
 
+// CheckNamespace implements hemera.MaintAdmin.
+func (m *Manager) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
+	defer m.ops.begin("CheckNamespace").end(&err)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	report, err := m.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
+		if err := progress(c); err != nil {
+			stop(err)
+		}
+	}})
+	if ctx.Err() != nil {
+		return report, context.Cause(ctx)
+	}
+	return report, err
+}
+
 // CheckFile implements hemera.MaintAdmin.
 func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
-	defer m.ops.begin("CheckFile")(&err)
+	defer m.ops.begin("CheckFile").end(&err)
 	e, _, err := m.find(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -38,7 +55,7 @@ func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (check
 
 // FileInfo implements hemera.MaintAdmin.
 func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
-	defer m.ops.begin("FileInfo")(&err)
+	defer m.ops.begin("FileInfo").end(&err)
 	e, path, err := m.find(ctx, ref)
 	if err != nil {
 		return r, err

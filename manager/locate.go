@@ -12,7 +12,7 @@ import (
 
 // Locate implements hemera.Files.
 func (m *Manager) Locate(ctx context.Context, who hemera.Identity, path string) (targets []hemera.Target, err error) {
-	defer m.ops.begin("Locate")(&err)
+	defer m.ops.begin("Locate").end(&err)
 	prep, err := m.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (m *Manager) Locate(ctx context.Context, who hemera.Identity, path string) 
 // Checksum implements hemera.Files. A kind that is not stored is computed by a node that has a
 // piece; the next one is asked when that fails.
 func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string, kind hemera.ChecksumKind) (sum hemera.Checksum, err error) {
-	defer m.ops.begin("Checksum")(&err)
+	defer m.ops.begin("Checksum").end(&err)
 	prep, err := m.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	if err != nil {
 		return hemera.Checksum{}, err

@@ -9,62 +9,62 @@ import (
 
 // Stat implements hemera.Names.
 func (m *Manager) Stat(ctx context.Context, who hemera.Identity, path string) (e hemera.Entry, err error) {
-	defer m.ops.begin("Stat")(&err)
+	defer m.ops.begin("Stat").end(&err)
 	return m.tree.Stat(ctx, who, path)
 }
 
 // List implements hemera.Names.
 func (m *Manager) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) (err error) {
-	defer m.ops.begin("List")(&err)
+	defer m.ops.begin("List").end(&err)
 	return m.tree.List(ctx, who, path, visit)
 }
 
 // Mkdir implements hemera.Names.
 func (m *Manager) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (e hemera.Entry, err error) {
-	defer m.ops.begin("Mkdir")(&err)
+	defer m.ops.begin("Mkdir").end(&err)
 	return m.tree.Mkdir(ctx, who, path, mode, parents)
 }
 
 // Rename implements hemera.Names.
 func (m *Manager) Rename(ctx context.Context, who hemera.Identity, from, to string) (err error) {
-	defer m.ops.begin("Rename")(&err)
+	defer m.ops.begin("Rename").end(&err)
 	defer m.engine.Wake() // what was replaced is to be removed
 	return m.tree.Rename(ctx, who, from, to)
 }
 
 // Remove implements hemera.Names.
 func (m *Manager) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
-	defer m.ops.begin("Remove")(&err)
+	defer m.ops.begin("Remove").end(&err)
 	defer m.engine.Wake()
 	return m.tree.Remove(ctx, who, path, kind)
 }
 
 // SetMode implements hemera.Attributes.
 func (m *Manager) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) (err error) {
-	defer m.ops.begin("SetMode")(&err)
+	defer m.ops.begin("SetMode").end(&err)
 	return m.tree.SetMode(ctx, who, path, mode)
 }
 
 // SetOwner implements hemera.Attributes.
 func (m *Manager) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) (err error) {
-	defer m.ops.begin("SetOwner")(&err)
+	defer m.ops.begin("SetOwner").end(&err)
 	return m.tree.SetOwner(ctx, who, path, uid, gid)
 }
 
 // SetTimes implements hemera.Attributes.
 func (m *Manager) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) (err error) {
-	defer m.ops.begin("SetTimes")(&err)
+	defer m.ops.begin("SetTimes").end(&err)
 	return m.tree.SetTimes(ctx, who, path, mtime)
 }
 
 // SetXattr implements hemera.Attributes.
 func (m *Manager) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) (err error) {
-	defer m.ops.begin("SetXattr")(&err)
+	defer m.ops.begin("SetXattr").end(&err)
 	return m.tree.SetXattr(ctx, who, path, name, value, createOnly)
 }
 
 // RemoveXattr implements hemera.Attributes.
 func (m *Manager) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) (err error) {
-	defer m.ops.begin("RemoveXattr")(&err)
+	defer m.ops.begin("RemoveXattr").end(&err)
 	return m.tree.RemoveXattr(ctx, who, path, name)
 }

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"hemera"
@@ -18,14 +19,15 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 	if r.Access == hemera.AccessRead {
 		op = "OpenRead"
 	}
-	defer m.ops.begin(op)(&err)
+	began := m.ops.begin(op)
+	defer began.end(&err)
 	prep, err := m.tree.Prepare(ctx, who, r)
 	if err != nil {
 		return hemera.Grant{}, err
 	}
 	c := hemera.Capability{
 		Path: r.Path, Access: r.Access, Who: who, Trace: hemera.TraceID(ctx),
-		Expires: m.now().Add(hemera.CapabilityLifetime),
+		Expires: began.at.Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
 		g, err = m.openRead(c, prep, r)
@@ -41,8 +43,11 @@ const returnTime = 2 * hemera.HeartbeatTimeout
 // early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
 // has just started: clients wait then, and do not fail.
 func (m *Manager) early(err error) error {
+	if err == nil {
+		return nil
+	}
 	kind := errs.KindOf(err)
-	if err == nil || kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
+	if kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
 		return err
 	}
 	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })
@@ -67,10 +72,12 @@ func (m *Manager) openRead(c hemera.Capability, prep namespace.Prepared, r hemer
 	if len(c.Targets) == 0 {
 		return hemera.Grant{}, noReplicas(view, r.Path, prep.Entry.Pieces, r.Tried)
 	}
-	// The node may still read the others' pieces when its own is bad.
-	for _, t := range place.Order(view, prep.Entry.Pieces, c.Who.Host, nil, seed) {
-		if !slices.Contains(c.Targets, t) {
-			c.Targets = append(c.Targets, t)
+	if len(r.Tried) > 0 {
+		// The node may still read the others' pieces when its own is bad.
+		for _, t := range place.Order(view, prep.Entry.Pieces, c.Who.Host, nil, seed) {
+			if !slices.Contains(c.Targets, t) {
+				c.Targets = append(c.Targets, t)
+			}
 		}
 	}
 	return m.grant(c)
@@ -89,16 +96,14 @@ func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []heme
 
 // anyNode is where an empty file is read: it has no pieces, so every online node will do.
 func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target {
-	var nodes []hemera.Target
-	for _, n := range v.Nodes {
+	count := uint64(len(v.Nodes))
+	for i := range count {
+		n := &v.Nodes[(seed%count+i)%count]
 		if n.Status == hemera.NodeOnline && n.Enabled && !slices.Contains(tried, n.ID) {
-			nodes = append(nodes, hemera.Target{Node: n.ID, Addr: n.Addr})
+			return []hemera.Target{{Node: n.ID, Addr: n.Addr}}
 		}
 	}
-	if len(nodes) == 0 {
-		return nil
-	}
-	return nodes[seed%uint64(len(nodes)):][:1]
+	return nil
 }
 
 func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
@@ -126,7 +131,7 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 	if err := m.place(&c, view, policy, r.Tried); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
-	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), expires: c.Expires.Add(hemera.PendingHold)}
+	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, r, c), expires: c.Expires.Add(hemera.PendingHold)}
 	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
@@ -139,12 +144,11 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 
 // decide finds the policy. An update keeps the layout and checksum the file has.
 func decide(view *hemera.View, prep namespace.Prepared, c hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
-	attrs := map[string][]byte{}
-	for k, v := range prep.Parent.Xattrs {
-		attrs[k] = v
-	}
-	for k, v := range prep.Attrs {
-		attrs[k] = v
+	attrs := prep.Parent.Xattrs
+	if len(prep.Attrs) > 0 {
+		attrs = make(map[string][]byte, len(attrs)+len(prep.Attrs))
+		maps.Copy(attrs, prep.Parent.Xattrs)
+		maps.Copy(attrs, prep.Attrs)
 	}
 	spaceName, err := layout.Space(attrs, wish, c.Who)
 	if err != nil {
@@ -234,9 +238,10 @@ func number(ts []hemera.Target) {
 	}
 }
 
-func disks(ts []hemera.Target) (ids []hemera.DiskID) {
-	for _, t := range ts {
-		ids = append(ids, t.Disk)
+func disks(ts []hemera.Target) []hemera.DiskID {
+	ids := make([]hemera.DiskID, len(ts))
+	for i, t := range ts {
+		ids[i] = t.Disk
 	}
 	return ids
 }

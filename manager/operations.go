@@ -2,8 +2,11 @@ package manager
 
 import (
 	"cmp"
+	"maps"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -17,6 +20,8 @@ const (
 	// latencyMax is the largest latency told apart, and latencyDigits how exactly.
 	latencyMax    = time.Hour
 	latencyDigits = 2
+	// partsMax bounds the memory of one kind of operation: 36 KiB a part.
+	partsMax = 32
 )
 
 // operations counts what the manager did: how often, how fast, how long it took.
@@ -24,59 +29,116 @@ type operations struct {
 	now   func() time.Time
 	start time.Time
 
-	mu  sync.RWMutex // guards the map, not what it points to
-	ops map[string]*operation
+	mu  sync.Mutex                            // taken to add one
+	ops atomic.Pointer[map[string]*operation] // replaced as a whole
 }
 
+// operation is one kind's counts. Each processor counts in a part of its own: thousands of requests
+// end at the same time, and one lock for all of them would be what they wait for.
 type operation struct {
-	mu            sync.Mutex
-	count, errors int64
-	latency       *hdrhistogram.Histogram // nanoseconds
+	parts []part
+	next  atomic.Uint32
+	// mine gives a goroutine the part its processor used last. It may forget one, which is then given
+	// out again, so two can have the same.
+	mine sync.Pool
+
+	mu sync.Mutex // of the rest
 	// perSecond counts by second since start, modulo its length; last is the newest second counted.
 	perSecond [rateSeconds]uint32
 	last      int64
 }
 
-func newOperations(now func() time.Time) *operations {
-	return &operations{now: now, start: now(), ops: map[string]*operation{}}
+type part struct {
+	mu            sync.Mutex
+	count, errors int64
+	latency       *hdrhistogram.Histogram // nanoseconds
+	// fresh counts the second, which perSecond does not have yet.
+	second int64
+	fresh  uint32
+	_      [64]byte // the neighbour is another processor's
 }
 
-// begin starts the clock of one operation and returns what ends it, to be deferred with the address
-// of the operation's error.
-func (o *operations) begin(name string) func(*error) {
-	started := o.now()
-	return func(err *error) { o.record(name, o.now(), o.now().Sub(started), *err != nil) }
+func newOperations(now func() time.Time) *operations {
+	o := &operations{now: now, start: now()}
+	o.ops.Store(&map[string]*operation{})
+	return o
+}
+
+func newOperation() *operation {
+	op := &operation{parts: make([]part, min(runtime.GOMAXPROCS(0), partsMax))}
+	for i := range op.parts {
+		op.parts[i].latency = hdrhistogram.New(1, int64(latencyMax), latencyDigits)
+	}
+	op.mine.New = func() any { return &op.parts[int(op.next.Add(1))%len(op.parts)] }
+	return op
+}
+
+// timing is an operation under way.
+type timing struct {
+	o    *operations
+	name string
+	at   time.Time // when it began
+}
+
+// begin starts the clock of one operation.
+func (o *operations) begin(name string) timing { return timing{o, name, o.now()} }
+
+// end stops it; to be deferred with the address of the operation's error.
+func (t timing) end(err *error) {
+	now := t.o.now()
+	t.o.record(t.name, now, now.Sub(t.at), *err != nil)
 }
 
 func (o *operations) record(name string, at time.Time, took time.Duration, failed bool) {
-	o.mu.RLock()
-	op := o.ops[name]
-	o.mu.RUnlock()
+	op := (*o.ops.Load())[name]
 	if op == nil {
 		op = o.add(name)
 	}
-	second := int64(at.Sub(o.start) / time.Second)
-	op.mu.Lock()
-	defer op.mu.Unlock()
-	op.count++
-	if failed {
-		op.errors++
-	}
-	_ = op.latency.RecordValue(int64(min(max(took, 1), latencyMax)))
-	op.advance(second)
-	op.perSecond[second%rateSeconds]++
+	op.record(int64(at.Sub(o.start)/time.Second), int64(min(max(took, 1), latencyMax)), failed)
 }
 
 func (o *operations) add(name string) *operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ops[name] == nil {
-		o.ops[name] = &operation{latency: hdrhistogram.New(1, int64(latencyMax), latencyDigits)}
+	known := *o.ops.Load()
+	if op := known[name]; op != nil {
+		return op
 	}
-	return o.ops[name]
+	more := maps.Clone(known)
+	more[name] = newOperation()
+	o.ops.Store(&more)
+	return more[name]
 }
 
-// advance clears the seconds that passed since the last record.
+func (op *operation) record(second, took int64, failed bool) {
+	p := op.mine.Get().(*part)
+	defer op.mine.Put(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if failed {
+		p.errors++
+	}
+	_ = p.latency.RecordValue(took)
+	if p.second != second {
+		op.collect(p)
+		p.second = second
+	}
+	p.fresh++
+}
+
+// collect adds what the part counted to perSecond. The caller holds the part's lock.
+func (op *operation) collect(p *part) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.advance(p.second)
+	if p.second > op.last-rateSeconds {
+		op.perSecond[p.second%rateSeconds] += p.fresh
+	}
+	p.fresh = 0
+}
+
+// advance clears the seconds that passed since the last record. The caller holds mu.
 func (op *operation) advance(second int64) {
 	for s := max(op.last+1, second-rateSeconds+1); s <= second; s++ {
 		op.perSecond[s%rateSeconds] = 0
@@ -87,10 +149,9 @@ func (op *operation) advance(second int64) {
 // list is every operation by name.
 func (o *operations) list() []hemera.OpStat {
 	second := int64(o.now().Sub(o.start) / time.Second)
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	stats := make([]hemera.OpStat, 0, len(o.ops))
-	for name, op := range o.ops {
+	ops := *o.ops.Load()
+	stats := make([]hemera.OpStat, 0, len(ops))
+	for name, op := range ops {
 		stats = append(stats, op.stat(name, second))
 	}
 	slices.SortFunc(stats, func(a, b hemera.OpStat) int { return cmp.Compare(a.Name, b.Name) })
@@ -98,15 +159,24 @@ func (o *operations) list() []hemera.OpStat {
 }
 
 func (op *operation) stat(name string, second int64) hemera.OpStat {
+	s := hemera.OpStat{Name: name}
+	latency := hdrhistogram.New(1, int64(latencyMax), latencyDigits)
+	for i := range op.parts {
+		p := &op.parts[i]
+		p.mu.Lock()
+		s.Count += p.count
+		s.Errors += p.errors
+		latency.Merge(p.latency)
+		op.collect(p)
+		p.mu.Unlock()
+	}
+	at := func(q float64) time.Duration { return time.Duration(latency.ValueAtQuantile(q)) }
+	s.P50, s.P99, s.P999, s.Max = at(50), at(99), at(99.9), time.Duration(latency.Max())
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	op.advance(second)
-	at := func(q float64) time.Duration { return time.Duration(op.latency.ValueAtQuantile(q)) }
-	return hemera.OpStat{
-		Name: name, Count: op.count, Errors: op.errors,
-		Rate5s: op.rate(second, 5), Rate1m: op.rate(second, 60), Rate5m: op.rate(second, 300), Rate1h: op.rate(second, rateSeconds-1),
-		P50: at(50), P99: at(99), P999: at(99.9), Max: time.Duration(op.latency.Max()),
-	}
+	s.Rate5s, s.Rate1m, s.Rate5m, s.Rate1h = op.rate(second, 5), op.rate(second, 60), op.rate(second, 300), op.rate(second, rateSeconds-1)
+	return s
 }
 
 // rate is operations per second over the last n whole seconds, or as many as there were.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/quota"
 )
 
 // Tree is the namespace as the manager uses it; *Namespace implements it.
@@ -15,6 +16,7 @@ type Tree interface {
 	hemera.Attributes
 	Contents
 	Holdings
+	Quotas
 }
 
 // Contents begins and ends writes and resolves ids.
@@ -32,6 +34,9 @@ type Contents interface {
 	// Events lists changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 	Stats() hemera.NamespaceStats
+	// CheckWith compares all records with each other on one picture of the store; see
+	// [Namespace.CheckWith].
+	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
 // Prepared is what Prepare found. For a read, Entry is the file. For a write, Existing says whether
@@ -44,6 +49,8 @@ type Prepared struct {
 	Attrs    map[string][]byte
 	ID       hemera.FileID
 	Gen      hemera.Generation
+	// Quota is what limits hold for the file, if written; nil when there are none.
+	Quota []quota.Standing
 }
 
 // Commit is one content to make visible.
@@ -80,4 +87,15 @@ type Holdings interface {
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+}
+
+// Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are
+// held by whoever opens files, with Prepared.Quota; a commit is never refused for one. Renames and
+// changes of owner hold them themselves: OverQuota.
+type Quotas interface {
+	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
+	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error
+	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
+	// RunQuotas counts what is below new quota nodes, until ctx ends. To be called once.
+	RunQuotas(ctx context.Context) error
 }

@@ -32,14 +32,17 @@ func (n *Namespace) SetOwner(ctx context.Context, who hemera.Identity, path stri
 	if uid < -1 || gid < -1 || uid > math.MaxUint32 || gid > math.MaxUint32 {
 		return refuse(errs.Invalid, "SetOwner", path, "uid %d, gid %d: ids have 32 bits, or are -1", uid, gid)
 	}
-	return n.change(ctx, who, path, "SetOwner", func(_ *tx, f found, e *hemera.Entry) error {
+	return n.change(ctx, who, path, "SetOwner", func(t *tx, f found, e *hemera.Entry) error {
 		if uid >= 0 {
 			e.UID = uint32(uid)
 		}
 		if gid >= 0 {
 			e.GID = uint32(gid)
 		}
-		return denied("SetOwner", path, access.DecideOwner(who, access.Of(*f.entry), uid, gid))
+		if err := denied("SetOwner", path, access.DecideOwner(who, access.Of(*f.entry), uid, gid)); err != nil {
+			return err
+		}
+		return t.reown(f, e)
 	})
 }
 

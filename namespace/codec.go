@@ -34,7 +34,7 @@ func appendText(b []byte, s string) []byte {
 // encodeEntry writes what the key does not say. Attributes are sorted so that equal entries have
 // equal bytes.
 func encodeEntry(e *hemera.Entry) []byte {
-	b := append(make([]byte, 0, 128), recordVersion, byte(e.Kind))
+	b := append(make([]byte, 0, 128), entryVersion(e), byte(e.Kind))
 	for _, n := range []uint64{uint64(e.ID), uint64(e.Mode), uint64(e.UID), uint64(e.GID)} {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -65,8 +65,12 @@ func encodeEntry(e *hemera.Entry) []byte {
 // decodeEntry reads what encodeEntry wrote; parent and name come from the key.
 func decodeEntry(k, raw []byte) (*hemera.Entry, error) {
 	d := decoder{rest: raw}
-	d.version()
+	version := d.byte()
 	e := &hemera.Entry{Kind: hemera.EntryKind(d.byte()), Parent: hemera.FileID(number(k, 2))}
+	e.Quota = version == quotaVersion && e.Kind == hemera.KindDirectory
+	if version != entryVersion(e) {
+		d.bad = true
+	}
 	if len(k) > 10 {
 		e.Name = string(k[10:])
 	} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"sync"
 	"testing"
 
@@ -26,6 +27,8 @@ type machine struct {
 	store *pebblekv.Store
 	n     *namespace.Namespace
 	cache int64
+
+	counter counter
 }
 
 func newMachine(t *testing.T, cache int64) *machine {
@@ -45,6 +48,7 @@ func (m *machine) start() {
 
 func (m *machine) stop() {
 	m.t.Helper()
+	m.counter.stop()
 	if err := errors.Join(m.n.Close(), m.store.Close()); err != nil {
 		m.t.Error(err)
 	}
@@ -94,6 +98,11 @@ type history struct {
 
 func (h *history) verify() {
 	h.t.Helper()
+	checked(h.t, h.m.n)
+	h.settle()
+	if got, want := used(h.t, h.m.n, ""), h.o.used(); !slices.Equal(got, want) {
+		h.t.Errorf("quotas: %q, oracle has %q", got, want)
+	}
 	for _, d := range h.o.differences(h.t.Context(), h.m.n) {
 		h.t.Error(d)
 	}
@@ -119,7 +128,7 @@ func (h *history) expect(what string, err error, want errs.Kind) {
 func (h *history) step() {
 	h.t.Helper()
 	ctx, n, p, q := h.t.Context(), h.m.n, h.path(), h.path()
-	switch h.r.IntN(22) {
+	switch h.r.IntN(29) {
 	case 0, 1, 2:
 		_, err := n.Mkdir(ctx, system(), p, 0o755, false)
 		h.expect("mkdir "+p, err, h.o.mkdir(p, 0o755, false))
@@ -129,10 +138,9 @@ func (h *history) step() {
 	case 5, 6, 7, 8, 9, 10:
 		h.write(p)
 	case 11, 12, 13:
-		h.expect("rename "+p+" "+q, n.Rename(ctx, system(), p, q), h.o.rename(p, q))
+		h.rename(p, q)
 	case 14, 15:
-		kind := hemera.EntryKind(h.r.IntN(3))
-		h.expect("remove "+p, n.Remove(ctx, system(), p, kind), h.o.remove(p, kind))
+		h.remove(p, hemera.EntryKind(h.r.IntN(3)))
 	case 16:
 		mode := uint32(h.r.IntN(0o1000))
 		node, k := h.o.find(p)
@@ -151,6 +159,14 @@ func (h *history) step() {
 	case 21:
 		h.m.stop()
 		h.m.start()
+	case 22, 23:
+		h.chown(p)
+	case 24, 25, 26:
+		h.quota(p)
+	case 27:
+		h.m.count(n)
+	case 28:
+		h.settle()
 	}
 }
 
@@ -188,13 +204,14 @@ func (h *history) disks() []hemera.Piece {
 func (h *history) write(p string) {
 	h.t.Helper()
 	ctx, pieces, size := h.t.Context(), h.disks(), int64(h.r.IntN(1000))
-	want := h.o.commit(p, size, pieces)
-	pr, err := h.m.n.Prepare(ctx, system(), hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
+	who := hemera.Identity{Name: "alice", UID: uint32(h.r.IntN(3)), GID: uint32(h.r.IntN(2)), Admin: true}
+	want := h.o.commit(p, who, size, pieces)
+	pr, err := h.m.n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
 	h.expect("prepare "+p, err, want)
 	if err != nil {
 		return
 	}
-	c := commitOf(pr, p, hemera.Identity{Name: "alice"})
+	c := commitOf(pr, p, who)
 	c.Size, c.Pieces = size, pieces
 	for range 1 + h.r.IntN(2) {
 		if h.r.IntN(8) == 0 {

@@ -20,6 +20,9 @@ const (
 	tabShort    = 'x' // file → nothing: it has fewer pieces than its layout
 	tabRemoved  = 'r' // file → until when: it was removed soon after it was made
 	tabEvent    = 'l' // sequence → event
+	tabNode     = 'q' // directory → quota node
+	tabLimit    = 'b' // directory, kind, id → limits of a user or group
+	tabAccount  = 'a' // set, kind, id → what a user or group uses
 )
 
 const (

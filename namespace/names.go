@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"cmp"
 	"context"
 
 	"hemera"
@@ -138,26 +139,42 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 			return out, err
 		}
 	}
+	// What is there already is said without a turn among the changes.
+	done := false
+	seq, err := n.look(ctx, func(t *tx) error {
+		f, err := t.walk("Mkdir", who, path)
+		if done = err == nil && f.entry != nil; done {
+			out, err = t.taken(path, f, parents)
+		}
+		return err
+	})
+	if err != nil || done {
+		return out, cmp.Or(n.settled(ctx, seq), err)
+	}
 	id, err := n.takeID(ctx)
 	if err != nil {
 		return out, err
 	}
 	err = n.update(ctx, func(t *tx) error {
 		f, err := t.walk("Mkdir", who, path)
-		if err != nil {
-			return err
-		}
-		if f.entry == nil {
+		switch {
+		case err != nil:
+		case f.entry == nil:
 			out, err = t.mkdir(who, path, f, id, mode)
-			return err
+		default:
+			out, err = t.taken(path, f, parents)
 		}
-		if !f.entry.IsDir() || !parents {
-			return refuse(errs.Exists, "Mkdir", path, "the name is taken")
-		}
-		out, err = t.full(f.entry)
 		return err
 	})
 	return out, err
+}
+
+// taken is the answer to a mkdir of what is there.
+func (t *tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
+	if !f.entry.IsDir() || !parents {
+		return hemera.Entry{}, refuse(errs.Exists, "Mkdir", path, "the name is taken")
+	}
+	return t.full(f.entry)
 }
 
 // makeParents makes what is missing above the last of names, one batch each: a batch has room for

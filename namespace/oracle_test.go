@@ -25,6 +25,10 @@ type node struct {
 	mode   uint32
 	pieces []hemera.Piece
 	xattrs map[string]string
+	// limits are set on the directory; stale: the counter may not know yet.
+	uid, gid uint32
+	limits   map[string]bool
+	stale    bool
 }
 
 // ok is the kind that means no error.
@@ -144,7 +148,7 @@ func (o oracle) rename(from, to string) errs.Kind {
 }
 
 // commit is Prepare and Commit without a rival.
-func (o oracle) commit(p string, size int64, pieces []hemera.Piece) errs.Kind {
+func (o oracle) commit(p string, who hemera.Identity, size int64, pieces []hemera.Piece) errs.Kind {
 	if k := o.way(p); k != ok {
 		return k
 	}
@@ -153,7 +157,7 @@ func (o oracle) commit(p string, size int64, pieces []hemera.Piece) errs.Kind {
 		return errs.IsDirectory
 	}
 	if n == nil {
-		n = &node{kind: hemera.KindFile, mode: 0o644}
+		n = &node{kind: hemera.KindFile, mode: 0o644, uid: who.UID, gid: who.GID}
 		o[p] = n
 	}
 	n.size, n.pieces = size, pieces
@@ -220,6 +224,9 @@ func compare(p string, e hemera.Entry, want *node) []string {
 	}
 	if want.id == 0 {
 		want.id = e.ID // the oracle cannot know it before; from now on it stays
+	}
+	if e.UID != want.uid || e.GID != want.gid || !want.stale && e.Quota != (len(want.limits) > 0) {
+		return []string{fmt.Sprintf("%s: %d:%d, node %t, oracle has %+v", p, e.UID, e.GID, e.Quota, *want)}
 	}
 	if e.Kind != want.kind || e.ID != want.id || e.Size != want.size || e.Mode != want.mode ||
 		!slices.Equal(e.Pieces, want.pieces) || !maps.Equal(xattrs, want.xattrs) || e.Gen < want.gen {

@@ -50,8 +50,7 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 		return p, nil
 	}
 	p.ID, p.Gen = hemera.FileID(number), 1
-	// Nothing has this id; Commit need not ask the store.
-	n.cache.put(idKey(tabPlace, p.ID), nil, 0, 0)
+	n.unused(p.ID)
 	return p, nil
 }
 
@@ -89,7 +88,9 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 	if err != nil {
 		return Prepared{}, err
 	}
-	return t.prepared(f), nil
+	p := t.prepared(f)
+	p.Quota, err = t.standing(f, who)
+	return p, err
 }
 
 // prepared is what a walk found, as the manager wants it. The parent comes without its tree totals:

@@ -46,9 +46,15 @@ func (t *tx) unlink(op, path string, f found) error {
 		if delta != (hemera.TreeTotals{Dirs: 1}) {
 			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
 		}
+		if err := unfit(op, path, e); err != nil {
+			return err
+		}
 		t.remove(idKey(tabState, e.ID))
-	} else if err := errors.Join(t.dropPieces(e, e.Pieces), t.bury(e)); err != nil {
-		return err
+	} else {
+		if err := errors.Join(t.dropPieces(e, e.Pieces), t.charge(f.dirs, e, nil)); err != nil {
+			return err
+		}
+		t.bury(e)
 	}
 	if short(e) {
 		t.remove(idKey(tabShort, e.ID))
@@ -143,6 +149,9 @@ func (t *tx) move(f, target found) error {
 	same := 0
 	for same < len(f.dirs) && same < len(target.dirs) && f.dirs[same].ID == target.dirs[same].ID {
 		same++
+	}
+	if err := t.rehome(f, target, same); err != nil {
+		return err
 	}
 	if err := t.adjust(f.dirs[same:], delta.Negate()); err != nil {
 		return err

@@ -45,7 +45,7 @@ func checkName(op, subject, name string) error {
 		return refuse(errs.Invalid, op, subject, "%q is no name; paths are clean", name)
 	case len(name) > hemera.NameMax:
 		return refuse(errs.TooLarge, op, subject, "a name has at most %d bytes, not %d", hemera.NameMax, len(name))
-	case strings.ContainsAny(name, "/\x00"):
+	case strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0: // much faster than ContainsAny
 		return refuse(errs.Invalid, op, subject, "a name holds no slash and no zero byte")
 	}
 	return nil
@@ -132,7 +132,7 @@ func (t *tx) above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 
 // permit turns a refusal of the access rule into the error that says why.
 func permit(op, path string, who hemera.Identity, e *hemera.Entry, a access.Action) error {
-	return denied(op, path, access.Decide(who, access.Of(*e), a))
+	return denied(op, path, access.Decide(who, access.Object{Mode: e.Mode, UID: e.UID, GID: e.GID}, a))
 }
 
 func permitRemove(op, path string, who hemera.Identity, dir, victim *hemera.Entry) error {

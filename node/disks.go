@@ -142,7 +142,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		if s := d.there[k.Path]; s != nil {
 			st := s.Status()
 			r.Health, r.Why, r.Load = st.Health, st.Why, st.Load
-			r.Capacity, r.Used, r.Free, r.Pieces = st.Capacity, st.Used, st.Free, st.Pieces
+			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
 		} else {
 			r.Health, r.Why = hemera.HealthGone, d.why[k.Path]
 		}

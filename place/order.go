@@ -20,10 +20,11 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 		score  float64
 	}
 	zone, zoned := clientZone(v, client)
-	var options []option
+	var few [8]option
+	options := few[:0]
 	for _, p := range pieces {
-		d, ok := v.Disk(p.Disk)
-		if !ok || !d.Readable() || slices.Contains(tried, d.Node) {
+		d := disk(v, p.Disk)
+		if d == nil || !d.Active || d.Config == hemera.ConfigOff || slices.Contains(tried, d.Node) {
 			continue
 		}
 		n := node(v, d.Node)
@@ -32,7 +33,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 		}
 		options = append(options, option{
 			target: hemera.Target{Index: p.Index, Disk: d.ID, Node: d.Node, Addr: n.Addr},
-			far:    distance(n.Addr, &d, client, zone, zoned),
+			far:    distance(n.Addr, d, client, zone, zoned),
 			sick:   d.Health == hemera.HealthFailing,
 			score:  rank(seed, d.ID, readWeight(d)),
 		})
@@ -77,7 +78,7 @@ func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) st
 }
 
 // readWeight halves a disk's share for every two readers, and again with its load.
-func readWeight(d hemera.Disk) float64 {
+func readWeight(d *hemera.Disk) float64 {
 	return idle(d.Load.Busy) / (1 + float64(max(d.Load.ReadOpens, 0))/2)
 }
 

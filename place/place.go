@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"hemera"
@@ -52,12 +53,13 @@ const sample = 512
 // gives each piece a node of its own; Eligible then counts in that part.
 func Choose(v *hemera.View, r Request) (Choice, error) {
 	if step := len(v.Disks) / sample; step > 1 {
-		found := candidates(v, r, int(mix(r.Seed)%uint64(step)), step)
+		found := candidates(nil, v, r, int(mix(r.Seed)%uint64(step)), step)
 		if picked := spread(v, found, r); len(found) > 2*r.Want && apart(picked) {
 			return choice(v, picked, len(found), r.Client), nil
 		}
 	}
-	found := candidates(v, r, 0, 1)
+	var few [16]candidate // for a small cluster, without allocating
+	found := candidates(few[:0], v, r, 0, 1)
 	if len(found) < max(r.Min, 1) {
 		return Choice{}, noSpace(v, r, len(found))
 	}
@@ -123,9 +125,9 @@ func (c *candidate) joins(d *hemera.Disk) {
 	}
 }
 
-// candidates returns the disks that could be chosen, of each step'th from first on.
-func candidates(v *hemera.View, r Request, first, step int) []candidate {
-	found := make([]candidate, 0, len(v.Disks)/step+1)
+// candidates appends the disks that could be chosen, of each step'th from first on.
+func candidates(found []candidate, v *hemera.View, r Request, first, step int) []candidate {
+	found = slices.Grow(found, len(v.Disks)/step+1)
 	writers := r.Writers
 	if writers == nil {
 		writers = func(hemera.DiskID) int { return 0 }
@@ -140,13 +142,13 @@ func candidates(v *hemera.View, r Request, first, step int) []candidate {
 
 // eachDisk visits the disks of a space with their nodes. Disks of one node tend to be neighbours.
 func eachDisk(v *hemera.View, space string, first, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
-	n := &hemera.NodeInfo{}
+	var n *hemera.NodeInfo
 	for i := first; i < len(v.Disks); i += step {
 		d := &v.Disks[i]
 		if d.Space != space {
 			continue
 		}
-		if n.ID != d.Node {
+		if n == nil || n.ID != d.Node {
 			n = node(v, d.Node)
 		}
 		visit(d, n)
@@ -213,8 +215,8 @@ func spread(v *hemera.View, found []candidate, r Request) []candidate {
 		}
 	}
 	for _, id := range r.Have {
-		if d, ok := v.Disk(id); ok {
-			count(&d, found)
+		if d := disk(v, id); d != nil {
+			count(d, found)
 		}
 	}
 	want := min(r.Want, len(found))
@@ -259,9 +261,18 @@ func mix(x uint64) uint64 {
 
 // node finds a node in the ordered list; the zero NodeInfo if there is none.
 func node(v *hemera.View, id hemera.NodeID) *hemera.NodeInfo {
-	i, ok := slices.BinarySearchFunc(v.Nodes, id, func(n hemera.NodeInfo, id hemera.NodeID) int { return cmp.Compare(n.ID, id) })
-	if !ok {
+	i := sort.Search(len(v.Nodes), func(i int) bool { return v.Nodes[i].ID >= id })
+	if i == len(v.Nodes) || v.Nodes[i].ID != id {
 		return &hemera.NodeInfo{}
 	}
 	return &v.Nodes[i]
+}
+
+// disk finds a disk in the ordered list without copying it; nil if there is none.
+func disk(v *hemera.View, id hemera.DiskID) *hemera.Disk {
+	i := sort.Search(len(v.Disks), func(i int) bool { return v.Disks[i].ID >= id })
+	if i == len(v.Disks) || v.Disks[i].ID != id {
+		return nil
+	}
+	return &v.Disks[i]
 }

@@ -73,6 +73,7 @@ func (OS) Space(name string) (Space, error) {
 		unit = s.Bsize
 	}
 	return Space{
+		ID:       uint64(uint32(s.Fsid.Val[0]))<<32 | uint64(uint32(s.Fsid.Val[1])),
 		Total:    int64(s.Blocks) * unit,
 		Free:     int64(s.Bavail) * unit,
 		ReadOnly: s.Flags&unix.ST_RDONLY != 0,

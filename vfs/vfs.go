@@ -72,8 +72,10 @@ type Info struct {
 	IsDir    bool
 }
 
-// Space describes a filesystem, in bytes. Free is what an ordinary user may still write.
+// Space describes a filesystem, in bytes. Free is what an ordinary user may still write. ID is the
+// same for all paths of one filesystem; zero where that cannot be told.
 type Space struct {
+	ID          uint64
 	Total, Free int64
 	ReadOnly    bool
 }

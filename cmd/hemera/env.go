@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -29,6 +30,7 @@ type env struct {
 	url           string
 	monitor, json bool
 
+	told  sync.Once      // that a server cannot be reached
 	begun bool           // the command line made sense
 	open  *output.Stream // begun and not ended: an error is its end
 }

@@ -68,30 +68,30 @@ func nodeLsCommand(e *env) *cobra.Command {
 
 // nodeRecord sums a node's disks and adds what the node measured of itself.
 func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
-	var disks, pieces, used, capacity, ropen, wopen, read, written int64
+	var disks []hemera.Disk
+	var pieces, ropen, wopen, read, written int64
 	var busy float64
 	for _, d := range v.Disks {
 		if d.Node != n.ID {
 			continue
 		}
-		disks++
+		disks = append(disks, d)
 		pieces += d.Pieces
-		used += d.Used
-		capacity += d.Capacity
 		ropen += d.Load.ReadOpens
 		wopen += d.Load.WriteOpens
 		read += d.Load.ReadBytes
 		written += d.Load.WriteBytes
 		busy += d.Load.Busy
 	}
-	if disks > 0 {
-		busy /= float64(disks)
+	if len(disks) > 0 {
+		busy /= float64(len(disks))
 	}
+	all := v.Room(disks)
 	in, out, speed := network(n.Stats.Net)
 	r := output.Record{
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: onOff(n.Enabled, "on", "off")},
-		{Key: "heartbeatdelta", Value: since(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: disks}, {Key: "epoch", Value: n.Epoch},
+		{Key: "heartbeatdelta", Value: since(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
 		{Key: "stat.geotag", Value: n.Zone},
 		{Key: "stat.sys.rss", Value: n.Stats.RSS}, {Key: "stat.sys.threads", Value: n.Stats.Threads},
 		{Key: "stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "stat.sys.sockets", Value: n.Stats.Sockets},
@@ -100,8 +100,8 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 		{Key: "stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "stat.sys.load1", Value: n.Stats.Load1},
 		{Key: "stat.sys.cpuseconds", Value: n.Stats.CPUSeconds},
 		{Key: "stat.disk.load", Value: busy}, {Key: "stat.disk.readratemb", Value: float64(read) / 1e6}, {Key: "stat.disk.writeratemb", Value: float64(written) / 1e6},
-		{Key: "stat.ropen", Value: ropen}, {Key: "stat.wopen", Value: wopen}, {Key: "stat.usage", Value: percent(used, capacity)},
-		{Key: "stat.statfs.usedbytes", Value: used}, {Key: "stat.statfs.capacity", Value: capacity}, {Key: "stat.usedfiles", Value: pieces},
+		{Key: "stat.ropen", Value: ropen}, {Key: "stat.wopen", Value: wopen}, {Key: "stat.usage", Value: percent(all.Used, all.Capacity)},
+		{Key: "stat.statfs.usedbytes", Value: all.Used}, {Key: "stat.statfs.capacity", Value: all.Capacity}, {Key: "stat.usedfiles", Value: pieces},
 		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
 	}
 	if len(n.Stats.Unusable) > 0 {

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	gopath "path"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,9 +53,17 @@ func (e *env) onManager(arg string) (string, error) {
 
 // files runs f with a client of the data protocol.
 func (e *env) files(c *cobra.Command, f func(context.Context, *client.Client) error) error {
-	cl := client.New(client.Options{})
+	cl := client.New(client.Options{Trying: e.trying})
 	defer cl.Close()
 	return f(c.Context(), cl)
+}
+
+// trying tells a person why nothing happens: a manager that restarts is back in seconds, a wrong
+// address never.
+func (e *env) trying(cause error, atMost time.Duration) {
+	e.told.Do(func() {
+		fmt.Fprintf(e.Err, "hemera: %v\n  trying again for at most %v; Ctrl-C stops\n", cause, atMost)
+	})
 }
 
 // each runs f for all arguments; one that fails does not keep the others from their turn. The last

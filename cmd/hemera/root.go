@@ -33,6 +33,9 @@ func execute(ctx context.Context, e *env, args []string) int {
 	if !e.begun {
 		err = &usageError{err}
 	}
+	if context.Cause(ctx) != nil && errors.Is(err, context.Canceled) {
+		err = errs.New(errs.Cancelled, args[0], "", "interrupted")
+	}
 	e.report(err)
 	var usage *usageError
 	if errors.As(err, &usage) {
@@ -136,7 +139,7 @@ func fileCommands(e *env) []*cobra.Command {
 
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), nsCommand(e), whoCommand(e),
+		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
 		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,7 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 	space, err := l.Space.Define(cluster.DefaultSpace)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
-		Trusted: l.Auth.TrustedNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
+		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
 		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
@@ -121,6 +122,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
+		limitMemory(l)
 		return withHeapFloor(func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
 	}
 	return c
@@ -173,6 +175,7 @@ func managerCommand(e *env) *cobra.Command {
 		}
 		warnOfSpace(c.Context(), l, m, log)
 		log.Info("manager is serving", "addr", m.Addr)
+		limitMemory(l)
 		return withHeapFloor(func() error { return m.Run(c.Context()) })
 	}
 	return c
@@ -180,7 +183,7 @@ func managerCommand(e *env) *cobra.Command {
 
 // runsNode makes the noun `node` also the command that runs one.
 func (e *env) runsNode(c *cobra.Command) {
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "node", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "log")
 	c.Example = `  hemera node --join "$TOKEN" --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -204,7 +207,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: l.Node.Join, Version: version, Log: log,
+			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Log: log,
 		})
 		if err != nil {
 			return err
@@ -233,6 +236,13 @@ func lastEqual(s string) int {
 // much garbage has come. A server with a small heap would collect after every few megabytes otherwise,
 // which is a quarter of the CPU of opens.
 const heapFloor = 64 << 20
+
+// limitMemory bounds the heap by the manager's cache, unless the environment has set a limit.
+func limitMemory(l *config.Loaded) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(daemon.MemoryLimit(int64(l.Cache.Namespace)))
+	}
+}
 
 func withHeapFloor(run func() error) error {
 	floor := make([]byte, heapFloor)

@@ -52,20 +52,18 @@ func spaceLsCommand(e *env) *cobra.Command {
 
 // spaceRecord sums a space's disks. Its zone is shown when all its disks are in one.
 func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
-	var disks, writable, used, capacity, capacityRW, pieces int64
+	var pieces int64
+	var disks, writable []hemera.Disk
 	groups, zones := map[string]bool{}, map[string]bool{}
 	for _, d := range v.Disks {
 		if d.Space != s.Name {
 			continue
 		}
-		disks++
-		used += d.Used
-		capacity += d.Capacity
+		disks = append(disks, d)
 		pieces += d.Pieces
 		groups[d.Group], zones[d.Zone] = true, true
 		if d.Writable() {
-			writable++
-			capacityRW += d.Capacity
+			writable = append(writable, d)
 		}
 	}
 	zone := ""
@@ -74,14 +72,14 @@ func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
 			zone = z
 		}
 	}
-	p := s.Policy
+	p, all := s.Policy, v.Room(disks)
 	return output.Record{
 		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
 		{Key: "cfg.groupsize", Value: s.GroupSize}, {Key: "cfg.groupmod", Value: len(groups)},
-		{Key: "nofs", Value: disks}, {Key: "nofs_rw", Value: writable},
-		{Key: "sum.stat.statfs.usedbytes", Value: used}, {Key: "sum.stat.statfs.capacity", Value: capacity},
-		{Key: "sum.stat.statfs.capacity_rw", Value: capacityRW}, {Key: "sum.stat.usedfiles", Value: pieces},
-		{Key: "usage", Value: percent(used, capacity)},
+		{Key: "nofs", Value: len(disks)}, {Key: "nofs_rw", Value: len(writable)},
+		{Key: "sum.stat.statfs.usedbytes", Value: all.Used}, {Key: "sum.stat.statfs.capacity", Value: all.Capacity},
+		{Key: "sum.stat.statfs.capacity_rw", Value: v.Room(writable).Capacity}, {Key: "sum.stat.usedfiles", Value: pieces},
+		{Key: "usage", Value: percent(all.Used, all.Capacity)},
 		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
 		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: onOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
 	}

@@ -25,7 +25,7 @@ var rows = []row{
 		"I/O without policy knows nothing of what it is used for"},
 	{"machines", []string{"namespace", "cluster", "disk", "transfer", "maint"}, []string{"transfer disk"},
 		"one noun each; a machine that needs a neighbour declares the methods it needs"},
-	{"services", []string{"manager", "node"}, []string{}, "a manager and a node meet over the wire only"},
+	{"services", []string{"manager", "node", "nsbench"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"xrd", "http", "admin"}, []string{}, "a door is one protocol; what it asks are the hemera.* interfaces"},
 	{"assembly", []string{"client", "config", "daemon", "cmd"}, []string{"daemon client", "daemon config", "cmd client", "cmd config", "cmd daemon", "cmd admin"},
 		"here, and only here, parts are put together"},

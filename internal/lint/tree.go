@@ -31,8 +31,7 @@ func Load(root string) ([]*File, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"),
-			name == filepath.Join(root, "build"):
+		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || name == filepath.Join(root, "build")):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil

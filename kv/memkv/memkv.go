@@ -165,17 +165,25 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, closed("kv.Enqueue")
-	}
-	if s.epoch != w.epoch {
-		return nil, errs.New(errs.Fenced, "kv.Enqueue", "", "a newer writer has the store")
+	if err := w.current("kv.Enqueue"); err != nil {
+		return nil, err
 	}
 	for _, op := range b.Ops {
 		s.apply(op)
 	}
 	s.seq++
 	return ticket(s.seq), nil
+}
+
+// current says whether the writer is the store's one writer still. The caller holds mu.
+func (w *writer) current(op string) error {
+	if w.s.closed {
+		return closed(op)
+	}
+	if w.s.epoch != w.epoch {
+		return errs.New(errs.Fenced, op, "", "a newer writer has the store")
+	}
+	return nil
 }
 
 func (w *writer) LastSeq(context.Context) (uint64, error) {

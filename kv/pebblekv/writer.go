@@ -30,12 +30,8 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.usable("kv.Enqueue"); err != nil {
+	if err := w.current("kv.Enqueue"); err != nil {
 		return nil, err
-	}
-	if s.epoch != w.epoch {
-		return nil, errs.New(errs.Fenced, "kv.Enqueue", w.owner,
-			fmt.Sprintf("epoch %d is over, the store's writer has epoch %d", w.epoch, s.epoch))
 	}
 	t := &ticket{s: s, seq: s.seq + 1, batch: s.db.NewBatch(), done: make(chan struct{})}
 	if err := s.apply(func() error { return t.fill(b) }); err != nil {
@@ -44,6 +40,18 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	s.seq = t.seq
 	s.queue <- t
 	return t, nil
+}
+
+// current says whether the writer is the store's one writer still. The caller holds mu.
+func (w *writer) current(op string) error {
+	if err := w.s.usable(op); err != nil {
+		return err
+	}
+	if w.s.epoch != w.epoch {
+		return errs.New(errs.Fenced, op, w.owner,
+			fmt.Sprintf("epoch %d is over, the store's writer has epoch %d", w.epoch, w.s.epoch))
+	}
+	return nil
 }
 
 // LastSeq implements kv.Writer.

@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"hemera/errs"
+)
+
+// guardMetrics lets only this machine and the networks scrape /metrics, which names hosts, paths and
+// users' habits to whoever may read it. Other paths have rules of their own.
+func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" && !mayScrape(networks, r) {
+			refusal := errs.New(errs.Denied, "metrics", r.RemoteAddr, "metrics are given to this machine only").
+				WithRemedy("name the network of the monitoring host with --metrics-networks")
+			http.Error(w, refusal.Error()+"\n  what to do: "+refusal.Remedy, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func mayScrape(networks []netip.Prefix, r *http.Request) bool {
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	from := remote.Addr().Unmap()
+	if from.IsLoopback() || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(from) }) {
+		return true
+	}
+	// A machine may call itself by any of its addresses.
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if at == nil {
+		return false
+	}
+	local, err := netip.ParseAddrPort(at.String())
+	return err == nil && local.Addr().Unmap() == from
+}

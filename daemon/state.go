@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hemera"
+	"hemera/cluster"
+	"hemera/errs"
+	"hemera/kv"
+	"hemera/kv/pebblekv"
+)
+
+// stateCache is the cache of whoever works on a store offline: it goes over tables from end to end.
+const stateCache = 256 << 20
+
+// OpenState opens the store of a manager that does not run, for commands that work on its state
+// directory, which may also be that of `hemera up`. With create a directory without one gets an
+// empty store. Unavailable while a manager has it; NotFound without create. The caller closes it.
+func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
+	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
+		store := filepath.Join(d, storeDir)
+		if _, err := os.Stat(store); err == nil {
+			return openStore(store, log)
+		}
+	}
+	store := filepath.Join(dir, storeDir)
+	if !create {
+		return nil, errs.New(errs.NotFound, "open the namespace", store, "there is none").
+			WithRemedy("name the directory the manager was given with --data, or that of hemera up")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, errs.Wrap(err, "open the namespace", dir)
+	}
+	return openStore(store, log)
+}
+
+func openStore(path string, log *slog.Logger) (kv.Store, error) {
+	s, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: stateCache, Logger: log})
+	if errs.KindOf(err) == errs.Unavailable {
+		return nil, (&errs.Error{Kind: errs.Unavailable, Op: "open the namespace", Subject: path, Cause: err}).
+			WithRemedy("stop the manager first: this works on its store while nobody else does; if none runs, check the filesystem")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// StateDisks is the disks a cluster's store knows, in an order in which neighbours are of different
+// nodes as far as there are enough; none in a store that no manager has used.
+func StateDisks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
+	found := false
+	prefix := []byte(cluster.Prefix)
+	if err := s.Scan(ctx, prefix, append(prefix, 0xff), func(_, _ []byte) bool { found = true; return false }); err != nil || !found {
+		return nil, err
+	}
+	w, err := s.Acquire(ctx, "state")
+	if err != nil {
+		return nil, err
+	}
+	c, err := cluster.Open(ctx, s, w, cluster.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return dealtByNode(c.View().Disks), nil
+}
+
+// dealtByNode takes the first disk of each node, then the second of each.
+func dealtByNode(disks []hemera.Disk) []hemera.DiskID {
+	rank := make(map[hemera.DiskID]int)
+	seen := make(map[hemera.NodeID]int)
+	for _, d := range disks {
+		rank[d.ID] = seen[d.Node]
+		seen[d.Node]++
+	}
+	disks = slices.Clone(disks)
+	slices.SortFunc(disks, func(a, b hemera.Disk) int {
+		return cmp.Or(cmp.Compare(rank[a.ID], rank[b.ID]), cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID))
+	})
+	ids := make([]hemera.DiskID, len(disks))
+	for i, d := range disks {
+		ids[i] = d.ID
+	}
+	return ids
+}

@@ -1,0 +1,145 @@
+package nsbench
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	// unit is the smallest latency told apart and latencyMax, in units, the largest: a minute.
+	unit          = 100 * time.Nanosecond
+	latencyMax    = int64(time.Minute / unit)
+	latencyDigits = 2
+	// failuresMax is how many distinct failures are told.
+	failuresMax = 5
+)
+
+// record counts what one lane of one worker did in a phase. It is the lane's alone until the phase has
+// ended; only done is read meanwhile.
+type record struct {
+	done     atomic.Int64
+	ops      [counts]int64
+	errors   [counts]int64
+	latency  [counts]*hdrhistogram.Histogram
+	longest  [counts]time.Duration
+	failures []failure
+	series   *series // nil: not wanted
+}
+
+type failure struct {
+	kind errs.Kind
+	err  error
+}
+
+func newRecord(withSeries bool) *record {
+	r := &record{}
+	if withSeries {
+		r.series = &series{}
+	}
+	return r
+}
+
+// reset makes the record ready for a phase.
+func (r *record) reset() {
+	r.done.Store(0)
+	r.ops, r.errors, r.longest = [counts]int64{}, [counts]int64{}, [counts]time.Duration{}
+	r.failures = nil
+	for _, h := range r.latency {
+		if h != nil {
+			h.Reset()
+		}
+	}
+	if r.series != nil {
+		*r.series = series{}
+	}
+}
+
+// add counts one operation that ended at a time since the phase began.
+func (r *record) add(c counted, at, took time.Duration, err error) {
+	if c != uncounted {
+		r.done.Add(1)
+	}
+	if err != nil {
+		r.errors[c]++
+		r.fail(failure{errs.KindOf(err), err})
+		return
+	}
+	r.ops[c]++
+	if c == uncounted {
+		return
+	}
+	if r.latency[c] == nil {
+		r.latency[c] = hdrhistogram.New(1, latencyMax, latencyDigits)
+	}
+	_ = r.latency[c].RecordValue(min(int64(took/unit), latencyMax)) // fails for larger values only
+	r.longest[c] = max(r.longest[c], took)
+	if r.series != nil && c == asMain {
+		r.series.add(at, took)
+	}
+}
+
+// fail keeps the first failure of each kind.
+func (r *record) fail(f failure) {
+	if len(r.failures) >= failuresMax {
+		return
+	}
+	for _, have := range r.failures {
+		if have.kind == f.kind {
+			return
+		}
+	}
+	r.failures = append(r.failures, f)
+}
+
+// merge adds another record's counts to r.
+func (r *record) merge(o *record) {
+	for c := range r.ops {
+		r.ops[c] += o.ops[c]
+		r.errors[c] += o.errors[c]
+		r.longest[c] = max(r.longest[c], o.longest[c])
+		if o.latency[c] == nil {
+			continue
+		}
+		if r.latency[c] == nil {
+			r.latency[c] = hdrhistogram.New(1, latencyMax, latencyDigits)
+		}
+		r.latency[c].Merge(o.latency[c])
+	}
+	for _, f := range o.failures {
+		r.fail(f)
+	}
+	if r.series != nil && o.series != nil {
+		r.series.merge(o.series)
+	}
+}
+
+// result is the merged record of a phase.
+func (r *record) result(p phase) hemera.BenchmarkResult {
+	res := hemera.BenchmarkResult{Phase: p.name, Main: r.count(asMain)}
+	res.Main.Errors += r.errors[uncounted]
+	if p.has(asDirs) {
+		dirs := r.count(asDirs)
+		res.Dirs = &dirs
+	}
+	for _, f := range r.failures {
+		res.Failures = append(res.Failures, hemera.BenchmarkFailure{Text: f.err.Error(), Remedy: errs.RemedyOf(f.err)})
+	}
+	if r.series != nil {
+		res.Series = r.series.points()
+	}
+	return res
+}
+
+func (r *record) count(c counted) hemera.BenchmarkOps {
+	o := hemera.BenchmarkOps{Ops: r.ops[c], Errors: r.errors[c], Max: r.longest[c]}
+	if h := r.latency[c]; h != nil {
+		at := func(q float64) time.Duration { return min(time.Duration(h.ValueAtQuantile(q))*unit, o.Max) }
+		o.P50, o.P99, o.P999 = at(50), at(99), at(99.9)
+	}
+	return o
+}

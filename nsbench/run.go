@@ -1,0 +1,246 @@
+package nsbench
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// progressEvery is how often progress is told.
+const progressEvery = 200 * time.Millisecond
+
+// Options of a run.
+type Options struct {
+	Shape Shape
+	// Open makes the target of one worker; it is called for all at the same time.
+	Open func(ctx context.Context, worker int) (Target, error)
+	// Visit is told how it goes, by one goroutine; its error ends the run.
+	Visit func(hemera.BenchmarkUpdate) error
+	// Keep leaves the tree of a run that did not come to its end.
+	Keep bool
+	// Series asks for latencies over time.
+	Series bool
+}
+
+// run is a run under way.
+type run struct {
+	Options
+	targets []Target
+	records []*record // by worker and lane
+	began   time.Time
+	stop    atomic.Bool // nothing new is begun
+}
+
+// Run makes the base directory, runs the phases and removes everything. Operations that fail are
+// counted, and no error of the run; a phase in which none succeeded ends it. When the context ends, what is
+// under way is waited for and then everything removed, unless o.Keep is set. Nothing is retried.
+func Run(ctx context.Context, o Options) (err error) {
+	if err := o.Shape.Check(); err != nil {
+		return err
+	}
+	r := &run{Options: o, began: time.Now()}
+	defer r.close()
+	if err := r.open(ctx); err != nil {
+		return errs.Wrap(err, "benchmark", "")
+	}
+	switch err := r.targets[0].Mkdir(ctx, o.Shape.Base); {
+	case errors.Is(err, errs.Exists):
+		return taken(o.Shape.Base, nil)
+	case err != nil:
+		return errs.Wrap(err, "benchmark", o.Shape.Base)
+	}
+	for range o.Shape.Threads * o.Shape.Depth {
+		r.records = append(r.records, newRecord(o.Series))
+	}
+	r.began = time.Now()
+	gone, err := r.phases(ctx)
+	if gone || o.Keep {
+		return err
+	}
+	return errors.Join(err, r.sweep(context.WithoutCancel(ctx)))
+}
+
+// open makes the workers' targets, some at a time.
+func (r *run) open(ctx context.Context) error {
+	r.targets = make([]Target, r.Shape.Threads)
+	failed := make([]error, r.Shape.Threads)
+	const atOnce = 64
+	var group sync.WaitGroup
+	for first := range min(atOnce, r.Shape.Threads) {
+		group.Go(func() {
+			for w := first; w < r.Shape.Threads && failed[first] == nil; w += atOnce {
+				r.targets[w], failed[first] = r.Options.Open(ctx, w)
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) close() {
+	for _, t := range r.targets {
+		if t != nil {
+			_ = t.Close()
+		}
+	}
+}
+
+// phases runs them and reports whether all that was made is gone again.
+func (r *run) phases(ctx context.Context) (gone bool, err error) {
+	for _, p := range r.Shape.phases() {
+		res, err := r.phase(ctx, p)
+		if err != nil {
+			return false, err
+		}
+		if err := r.Visit(hemera.BenchmarkUpdate{Result: &res}); err != nil {
+			return false, err
+		}
+		if res.Main.Ops == 0 {
+			f := res.Failures[0]
+			return false, errs.New(errs.Unavailable, "benchmark", p.name, "nothing succeeded: "+f.Text).WithRemedy(f.Remedy)
+		}
+		gone = res.Main.Errors == 0 && (res.Dirs == nil || res.Dirs.Errors == 0)
+	}
+	return gone, nil
+}
+
+// phase runs one phase of all workers.
+func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error) {
+	for _, rec := range r.records {
+		rec.reset()
+	}
+	ops := context.WithoutCancel(ctx) // what is begun is brought to its end
+	start, ended := make(chan struct{}), make(chan time.Time, 1)
+	var began time.Time
+	var workers sync.WaitGroup
+	for w := range r.Shape.Threads {
+		workers.Go(func() {
+			<-start
+			r.work(ops, w, p, began)
+		})
+	}
+	began = time.Now()
+	close(start)
+	go func() {
+		workers.Wait()
+		if p.name == "deletion" && !r.stop.Load() {
+			r.removeBase(ops, began)
+		}
+		ended <- time.Now()
+	}()
+	end, err := r.follow(ctx, p, ended)
+	sum := newRecord(r.Series)
+	for _, rec := range r.records {
+		sum.merge(rec)
+	}
+	res := sum.result(p)
+	res.Started, res.Time = began.Sub(r.began), end.Sub(began)
+	return res, err
+}
+
+// removeBase is the last operation of a run.
+func (r *run) removeBase(ctx context.Context, began time.Time) {
+	start := time.Now()
+	err := r.targets[0].Rmdir(ctx, r.Shape.Base)
+	end := time.Now()
+	r.records[0].add(asDirs, end.Sub(began), end.Sub(start), err)
+}
+
+// work does a worker's steps, each in as many lanes as the shape is deep.
+func (r *run) work(ctx context.Context, w int, p phase, began time.Time) {
+	depth := r.Shape.Depth
+	for _, st := range p.steps {
+		if depth == 1 || st.items == 1 {
+			r.lane(ctx, w, 0, st, began)
+			continue
+		}
+		var lanes sync.WaitGroup
+		for l := range depth {
+			lanes.Go(func() { r.lane(ctx, w, l, st, began) })
+		}
+		lanes.Wait()
+	}
+}
+
+func (r *run) lane(ctx context.Context, w, lane int, st step, began time.Time) {
+	rec := r.records[w*r.Shape.Depth+lane]
+	for i := lane; i < st.items; i += r.Shape.Depth {
+		if r.stop.Load() {
+			return
+		}
+		name := st.path(w, i)
+		start := time.Now()
+		err := st.do(r.targets[w], ctx, name)
+		end := time.Now()
+		rec.add(st.count, end.Sub(began), end.Sub(start), err)
+	}
+}
+
+// follow tells how a phase goes until it has ended; with an error it was cut short.
+func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time.Time, error) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	var before int64
+	last := time.Now()
+	for {
+		select {
+		case end := <-ended:
+			return end, nil
+		case <-ctx.Done():
+			r.stop.Store(true)
+			return <-ended, errs.Wrap(ctx.Err(), "benchmark", p.name)
+		case now := <-ticker.C:
+			var done int64
+			for _, rec := range r.records {
+				done += rec.done.Load()
+			}
+			u := hemera.BenchmarkProgress{
+				Phase: p.name, Done: done, Total: p.total(r.Shape.Threads), Rate: float64(done-before) / now.Sub(last).Seconds(),
+			}
+			before, last = done, now
+			if err := r.Visit(hemera.BenchmarkUpdate{Progress: &u}); err != nil {
+				r.stop.Store(true)
+				return <-ended, err
+			}
+		}
+	}
+}
+
+// sweep removes what the run has made and not removed itself.
+func (r *run) sweep(ctx context.Context) error {
+	phases := r.Shape.phases()
+	last := phases[len(phases)-1]
+	failed := make([]error, r.Shape.Threads+1)
+	var workers sync.WaitGroup
+	for w := range r.Shape.Threads {
+		workers.Go(func() {
+			for _, st := range last.steps {
+				for i := range st.items {
+					if err := st.do(r.targets[w], ctx, st.path(w, i)); err != nil && !errors.Is(err, errs.NotFound) {
+						failed[w] = err
+						return
+					}
+				}
+			}
+		})
+	}
+	workers.Wait()
+	failed[r.Shape.Threads] = r.targets[0].Rmdir(ctx, r.Shape.Base)
+	for _, err := range failed {
+		if err != nil && !errors.Is(err, errs.NotFound) { // the first of perhaps a thousand alike
+			return &errs.Error{Kind: errs.KindOf(err), Op: "benchmark", Subject: r.Shape.Base, Cause: err,
+				Text: "could not be removed", Remedy: "remove it with `" + cleanCommand(r.Shape.Base) + "`"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package nsbench
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// stretches is how many stretches of time a series has at most; they begin with stretchMin and
+	// double when a phase outlasts them, so that memory is bounded however long it runs.
+	stretches  = 64
+	stretchMin = time.Millisecond
+	// classes of latency: four to each doubling, from unit up.
+	classes   = 96
+	perDouble = 4
+)
+
+// series is latencies over time. The zero value is ready for use.
+type series struct {
+	doubled int // stretches are stretchMin << doubled
+	cells   [stretches]stretch
+}
+
+type stretch struct {
+	ops     int64
+	longest time.Duration
+	classes [classes]uint32
+}
+
+func (s *series) width() time.Duration { return stretchMin << s.doubled }
+
+func (s *series) add(at, took time.Duration) {
+	for at >= s.width()*stretches {
+		s.double()
+	}
+	c := &s.cells[at/s.width()]
+	c.ops++
+	c.longest = max(c.longest, took)
+	c.classes[class(took)]++
+}
+
+// double joins stretches in pairs.
+func (s *series) double() {
+	for i := range stretches / 2 {
+		pair := s.cells[2*i]
+		pair.merge(&s.cells[2*i+1])
+		s.cells[i] = pair
+	}
+	clear(s.cells[stretches/2:])
+	s.doubled++
+}
+
+// merge adds what another counted, in the wider stretches of the two.
+func (s *series) merge(o *series) {
+	for s.doubled < o.doubled {
+		s.double()
+	}
+	narrow := *o // not ours to widen
+	for narrow.doubled < s.doubled {
+		narrow.double()
+	}
+	for i := range s.cells {
+		s.cells[i].merge(&narrow.cells[i])
+	}
+}
+
+func (c *stretch) merge(o *stretch) {
+	c.ops += o.ops
+	c.longest = max(c.longest, o.longest)
+	for i, n := range o.classes {
+		c.classes[i] += n
+	}
+}
+
+// class is the class of a latency: its power of two and the two bits after the first.
+func class(took time.Duration) int {
+	n := uint64(max(took/unit, 0))
+	if n < perDouble {
+		return int(n)
+	}
+	e := bits.Len64(n) - 1
+	return min(perDouble*(e-1)+int(n>>(e-2)&(perDouble-1)), classes-1)
+}
+
+// classEnd is the largest latency of a class.
+func classEnd(c int) time.Duration {
+	if c < perDouble {
+		return time.Duration(c+1) * unit
+	}
+	e := c/perDouble + 1
+	return time.Duration(math.Ldexp(float64(perDouble+c%perDouble+1), e-2)) * unit
+}
+
+// points are the stretches in which something happened.
+func (s *series) points() (out []hemera.BenchmarkPoint) {
+	for i := range s.cells {
+		c := &s.cells[i]
+		if c.ops > 0 {
+			out = append(out, hemera.BenchmarkPoint{
+				At: s.width() * time.Duration(i), Width: s.width(), Ops: c.ops,
+				P50: c.quantile(0.5), P99: c.quantile(0.99), Max: c.longest,
+			})
+		}
+	}
+	return out
+}
+
+func (c *stretch) quantile(q float64) time.Duration {
+	want := int64(math.Ceil(q * float64(c.ops)))
+	for i, n := range c.classes {
+		if want -= int64(n); want <= 0 {
+			return min(classEnd(i), c.longest)
+		}
+	}
+	return c.longest
+}

@@ -1,0 +1,211 @@
+package nsbench
+
+import (
+	"context"
+	"errors"
+	"path"
+	"runtime"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// ServiceOptions are the manager's services that a run calls. All are required.
+type ServiceOptions struct {
+	Names   hemera.Names
+	Files   hemera.Files
+	Control hemera.Control
+	View    func(context.Context) (*hemera.View, error)
+	// Relaxed makes a context whose calls do not wait for the disk.
+	Relaxed func(context.Context) context.Context
+}
+
+// Service implements hemera.Benchmarker in the manager's process: the calls are those that doors make
+// for clients, with access, placement, capabilities and locks.
+type Service struct {
+	ServiceOptions
+	turn chan struct{} // holds the one run at a time
+}
+
+var _ hemera.Benchmarker = (*Service)(nil)
+
+// NewService makes the service.
+func NewService(o ServiceOptions) *Service { return &Service{o, make(chan struct{}, 1)} }
+
+// Benchmark implements hemera.Benchmarker.
+func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.BenchmarkRequest, visit func(hemera.BenchmarkUpdate) error) error {
+	shape, err := ShapeOf(q)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	default:
+		return errs.New(errs.Overloaded, "benchmark", shape.Base, "another benchmark is under way").WithRemedy("wait for its end")
+	}
+	view, err := s.View(ctx)
+	if err != nil {
+		return err
+	}
+	if err := visit(hemera.BenchmarkUpdate{Setup: Setup(view)}); err != nil {
+		return err
+	}
+	if q.Relaxed {
+		ctx = s.Relaxed(ctx)
+	}
+	t := &inside{s.ServiceOptions, who}
+	return Run(ctx, Options{
+		Shape: shape, Visit: visit, Keep: q.Keep, Series: q.Series,
+		Open: func(context.Context, int) (Target, error) { return t, nil },
+	})
+}
+
+// Setup is what a cluster is like that is measured from a process of its manager's machine.
+func Setup(v *hemera.View) *hemera.BenchmarkSetup {
+	setup := &hemera.BenchmarkSetup{Cores: runtime.GOMAXPROCS(0)}
+	for _, d := range v.Disks {
+		if d.Writable() {
+			setup.Disks++
+		}
+	}
+	for _, n := range v.Nodes {
+		if n.Status == hemera.NodeOnline {
+			setup.Nodes++
+		}
+	}
+	if space, ok := v.Space("default"); ok {
+		setup.Layout = space.Policy.Layout
+	}
+	return setup
+}
+
+// inside is the Target of all workers in the manager's process.
+type inside struct {
+	ServiceOptions
+	who hemera.Identity
+}
+
+const (
+	dirMode  = 0o755
+	fileMode = 0o644
+)
+
+func (t *inside) Mkdir(ctx context.Context, path string) error {
+	_, err := t.Names.Mkdir(ctx, t.who, path, dirMode, false)
+	return err
+}
+
+// Create opens a new file and commits it without pieces, as an empty file has none.
+func (t *inside) Create(ctx context.Context, path string) error {
+	g, err := t.Files.Open(ctx, t.who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Exclusive: true, Mode: fileMode})
+	if err != nil {
+		return err
+	}
+	_, err = t.Control.Commit(ctx, hemera.CommitRequest{Token: g.Token, Checksums: emptySums(g.Cap.Checksums)})
+	if err != nil {
+		_ = t.Control.Abort(ctx, g.Token)
+	}
+	return err
+}
+
+// emptySums are the checksums of no bytes, as the node that commits would send them.
+func emptySums(kinds []hemera.ChecksumKind) (sums []hemera.Checksum) {
+	for _, k := range kinds {
+		switch k {
+		case hemera.CRC32C:
+			sums = append(sums, hemera.Checksum{Kind: k})
+		case hemera.Adler32:
+			sum := hemera.Checksum{Kind: k}
+			sum.Value[3] = 1
+			sums = append(sums, sum)
+		}
+	}
+	return sums
+}
+
+func (t *inside) Read(ctx context.Context, path string) error {
+	_, err := t.Files.Open(ctx, t.who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+	return err
+}
+
+// Write frees the lock again, which belongs to what is measured.
+func (t *inside) Write(ctx context.Context, path string) error {
+	g, err := t.Files.Open(ctx, t.who, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate})
+	if err != nil {
+		return err
+	}
+	return t.Control.Abort(ctx, g.Token)
+}
+
+func (t *inside) Remove(ctx context.Context, path string) error {
+	return t.Names.Remove(ctx, t.who, path, hemera.KindFile)
+}
+
+func (t *inside) Rmdir(ctx context.Context, path string) error {
+	return t.Names.Remove(ctx, t.who, path, hemera.KindDirectory)
+}
+
+func (t *inside) Close() error { return nil }
+
+// CleanBenchmark implements hemera.Benchmarker.
+func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefix string) error {
+	base, err := BaseOf(prefix)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "benchmark", base)
+	}
+	names := []string{"worker.", "d.", "f."}
+	if err := s.clean(ctx, who, base, names, false); err != nil {
+		return err
+	}
+	return s.clean(ctx, who, base, names, true)
+}
+
+// clean walks a tree in which every entry is named by the first of names and a number, and those below
+// it by the next. It removes the tree or, without remove, only looks whether it is one.
+func (s *Service) clean(ctx context.Context, who hemera.Identity, dir string, names []string, remove bool) error {
+	var found []string
+	kind := hemera.KindDirectory
+	if len(names) == 1 {
+		kind = hemera.KindFile
+	}
+	err := s.Names.List(ctx, who, dir, func(e hemera.Entry) error {
+		if e.Kind != kind || !e.IsDir() && e.Size != 0 || !numbered(e.Name, names[0]) {
+			return errs.New(errs.NotEmpty, "benchmark", path.Join(dir, e.Name), "no benchmark made it").
+				WithRemedy("look at it, and move it elsewhere or remove it by hand")
+		}
+		found = append(found, e.Name)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range found {
+		at := path.Join(dir, name)
+		switch {
+		case len(names) > 1:
+			err = s.clean(ctx, who, at, names[1:], remove)
+		case remove:
+			err = s.Names.Remove(ctx, who, at, hemera.KindFile)
+		}
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			return err
+		}
+	}
+	if !remove {
+		return nil
+	}
+	return s.Names.Remove(ctx, who, dir, hemera.KindDirectory)
+}
+
+func numbered(name, prefix string) bool {
+	digits, ok := strings.CutPrefix(name, prefix)
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,74 @@
+package nsbench
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Bounds of a shape. ThreadsMax is CERN's; the others keep a typing error from running for days.
+const (
+	ThreadsMax = 1024
+	filesMax   = 100_000_000
+	lanesMax   = 1 << 12
+)
+
+// Shape is the size of a run and where its tree is: Base/worker.<i>/d.<j>/f.<k>.
+type Shape struct {
+	Threads, Subdirs, Files int
+	Base                    string
+	// Depth is how many operations a worker has under way at once; zero is one.
+	Depth int
+}
+
+// ShapeOf is the shape of a request. Invalid when a number makes no sense.
+func ShapeOf(r hemera.BenchmarkRequest) (Shape, error) {
+	s := Shape{Threads: r.Threads, Subdirs: r.Subdirs, Files: r.Files, Depth: 1}
+	var err error
+	if s.Base, err = BaseOf(r.Prefix); err != nil {
+		return s, err
+	}
+	return s, s.Check()
+}
+
+// BaseOf is the directory of a run with the prefix, "" being the root.
+func BaseOf(prefix string) (string, error) {
+	if prefix == "" {
+		prefix = "/"
+	}
+	if !strings.HasPrefix(prefix, "/") {
+		return "", invalid(prefix, "the prefix is no absolute path")
+	}
+	return path.Join(prefix, "benchmark"), nil
+}
+
+// Check refuses numbers that make no sense. Invalid.
+func (s Shape) Check() error {
+	of := func(n int, what string) string { return strconv.Itoa(n) + " " + what }
+	switch {
+	case s.Threads < 1 || s.Threads > ThreadsMax:
+		return invalid(of(s.Threads, "threads"), "want 1 to 1024")
+	case s.Subdirs < 1 || s.Subdirs > filesMax:
+		return invalid(of(s.Subdirs, "subdirectories"), "want 1 or more, and at most 100,000,000 files in all")
+	case s.Files < 1 || s.Files > filesMax/s.Subdirs/s.Threads:
+		return invalid(of(s.Files, "files"), "want 1 or more, and at most 100,000,000 in all")
+	case s.Depth < 1 || s.Depth > 256 || s.Depth*s.Threads > lanesMax:
+		return invalid("depth "+strconv.Itoa(s.Depth), "want 1 to 256, and at most 4096 for all threads")
+	}
+	return nil
+}
+
+func invalid(subject, text string) error { return errs.New(errs.Invalid, "benchmark", subject, text) }
+
+// Paths are by worker and by the number of the item within the worker.
+
+func (s Shape) worker(w, _ int) string { return s.Base + "/worker." + strconv.Itoa(w) }
+
+func (s Shape) dir(w, j int) string { return s.worker(w, 0) + "/d." + strconv.Itoa(j) }
+
+func (s Shape) file(w, n int) string {
+	return s.dir(w, n/s.Files) + "/f." + strconv.Itoa(n%s.Files)
+}

@@ -1,0 +1,92 @@
+// Package quota is the rule of who may take how much: limits and usage in, a decision and the limit
+// that made it out. It is pure; the caller finds the standings and keeps the usage.
+package quota
+
+import (
+	"fmt"
+
+	"hemera"
+)
+
+// Account is whose usage is counted: a user's or a group's below one quota node, or all that is
+// below it.
+type Account struct {
+	Node hemera.FileID
+	Kind hemera.QuotaKind
+	ID   uint32 // uid or gid
+}
+
+// Standing is one account that a new file would count in, with its limits.
+type Standing struct {
+	Account
+	Path   string // of the node
+	Limits hemera.QuotaAmount
+	Used   hemera.QuotaAmount
+}
+
+// Want is what is asked for on top of what is used. Open says that more bytes may come than Bytes and
+// Physical, nobody knows how many: some must be left, then, in each limit of bytes.
+type Want struct {
+	hemera.QuotaAmount
+	Open bool
+}
+
+// Decision is the answer; a refusal says whose limit it is, why, and what can be done, in words.
+type Decision struct {
+	Allowed bool
+	Whose   string
+	Why     string
+	Remedy  string
+}
+
+// Decide refuses what would exceed a limit of any standing, and names the first. What takes nothing
+// more is allowed even above a limit: it may be what brings the usage down.
+func Decide(standings []Standing, want Want) Decision {
+	for _, s := range standings {
+		for _, d := range [...]dimension{
+			{"files", s.Limits.Files, s.Used.Files, want.Files, false},
+			{"bytes", s.Limits.Bytes, s.Used.Bytes, want.Bytes, want.Open},
+			{"physical bytes", s.Limits.Physical, s.Used.Physical, want.Physical, want.Open},
+		} {
+			if d.exceeded() {
+				return Decision{Whose: s.who() + " in " + s.Path, Why: d.why(), Remedy: fmt.Sprintf("remove files of %s below %s, or have an admin raise the limit with `hemera quota set`", s.who(), s.Path)}
+			}
+		}
+	}
+	return Decision{Allowed: true}
+}
+
+// dimension is one of the three things that are limited.
+type dimension struct {
+	what              string
+	limit, used, want int64
+	open              bool
+}
+
+func (d dimension) exceeded() bool {
+	switch {
+	case d.limit == 0:
+		return false
+	case d.want > 0 || d.open && d.want == 0:
+		return d.used >= d.limit || d.want > d.limit-d.used
+	}
+	return false
+}
+
+func (d dimension) why() string {
+	text := fmt.Sprintf("%d of %d %s are used", d.used, d.limit, d.what)
+	if d.used < d.limit {
+		text += fmt.Sprintf(", %d more are asked for", d.want)
+	}
+	return text
+}
+
+func (s Standing) who() string {
+	switch s.Kind {
+	case hemera.QuotaUser:
+		return fmt.Sprintf("uid %d", s.ID)
+	case hemera.QuotaGroup:
+		return fmt.Sprintf("gid %d", s.ID)
+	}
+	return "the project"
+}
