@@ -39,6 +39,8 @@ type Namespace struct {
 	clock  func() time.Time
 	log    *slog.Logger
 
+	boundaries []Boundary // never changed once open
+
 	booted  time.Time
 	boot    time.Duration
 	durable atomic.Uint64 // sequence number of the store
@@ -158,6 +160,9 @@ func (n *Namespace) load(ctx context.Context) error {
 	if last, err := n.writer.LastSeq(ctx); err == nil {
 		n.durable.Store(last)
 	}
+	if err := n.loadBoundaries(ctx); err != nil {
+		return err
+	}
 	return n.store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
 		u, bad := decodeUsage(k, raw)
 		if bad != nil {
@@ -216,9 +221,10 @@ func (n *Namespace) create(ctx context.Context) error {
 
 // Stats implements Contents. Pending, RSS and Goroutines are the manager's to fill.
 func (n *Namespace) Stats() hemera.NamespaceStats {
+	store := n.store.Stats()
 	s := hemera.NamespaceStats{
 		CacheBytes: n.cache.bytes(), CacheMax: n.cache.max(),
-		StoreBytes: n.store.Stats().Bytes, Epoch: n.writer.Epoch(),
+		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.writer.Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
 	}
 	s.CacheHits, s.CacheMisses = n.cache.looks()

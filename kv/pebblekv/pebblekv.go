@@ -28,8 +28,11 @@ import (
 type Options struct {
 	CacheBytes    int64 // of uncompressed blocks; 0: 64 MiB
 	MemTableBytes int   // buffered writes before a flush, twice over; 0: 32 MiB
-	FS            vfs.FS
-	Logger        *slog.Logger
+	// Epoch is the least that the next writer's epoch is above: a store that takes the place of a lost
+	// one goes on beyond its epochs.
+	Epoch  uint64
+	FS     vfs.FS
+	Logger *slog.Logger
 }
 
 // Keys of the engine, outside of what users of kv may write.
@@ -47,12 +50,14 @@ const queueMax = 4096
 
 // Store is the engine over one open directory, which it holds locked.
 type Store struct {
-	db    *pebble.DB
-	fs    vfs.FS
-	dir   string
-	table sstable.WriterOptions // of the tables of loads: those of the last level
-	queue chan *ticket          // applied batches on their way to stable storage, in order
-	done  chan struct{}
+	db  *pebble.DB
+	fs  vfs.FS
+	dir string
+	// cacheMax is the memory for blocks and memory tables.
+	cacheMax int64
+	table    sstable.WriterOptions // of the tables of loads: those of the last level
+	queue    chan *ticket          // applied batches on their way to stable storage, in order
+	done     chan struct{}
 
 	durable atomic.Uint64 // sequence number
 	dead    atomic.Pointer[errs.Error]
@@ -93,12 +98,13 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	options.EnsureDefaults()
 	s := &Store{
-		db: db, fs: o.FS, dir: dir, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
+		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
 		queue: make(chan *ticket, queueMax), done: make(chan struct{}), quiet: make(chan struct{}),
 	}
 	if s.epoch, err = s.number(keyEpoch); err == nil {
 		s.seq, err = s.number(keySeq)
 	}
+	s.epoch = max(s.epoch, o.Epoch)
 	if err == nil {
 		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
 	}
@@ -198,7 +204,10 @@ func (s *Store) Stats() kv.Stats {
 	}
 	defer s.leave()
 	m := s.db.Metrics()
-	return kv.Stats{Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency)}
+	return kv.Stats{
+		Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency),
+		CacheBytes: m.BlockCache.Size + int64(m.MemTable.Size), CacheMax: s.cacheMax,
+	}
 }
 
 // Close implements kv.Store; it waits for what was enqueued.
