@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 
 	"hemera"
 	"hemera/access"
@@ -26,19 +27,19 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 	if err := checkMode("Open", r.Path, r.Mode); err != nil {
 		return p, err
 	}
-	names, err := split("Open", r.Path)
-	if err != nil {
-		return p, err
+	look := func() error {
+		return n.view(ctx, func(t *tx) (err error) {
+			p, err = t.prepareWrite(who, r)
+			return err
+		})
 	}
-	if r.Parents && len(names) > 0 {
-		if err := n.makeParents(ctx, who, r.Path, names, parentsMode); err != nil {
-			return p, err
+	err := look()
+	if r.Parents && errors.Is(err, errs.NotFound) {
+		if err = n.makeParents(ctx, who, r.Path, parentsMode); err == nil {
+			err = look()
 		}
 	}
-	if err := n.view(ctx, func(t *tx) (err error) {
-		p, err = t.prepareWrite(who, r)
-		return err
-	}); err != nil {
+	if err != nil {
 		return Prepared{}, err
 	}
 	number, err := n.takeID(ctx)
