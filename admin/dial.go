@@ -19,9 +19,9 @@ const PortDefault = "1094"
 // answerMax bounds one message of an answer: the largest is a view of thousands of disks.
 const answerMax = 64 << 20
 
-// Client speaks to an admin door. It implements hemera.ClusterAdmin, MaintAdmin, Observer, Benchmarker,
-// Names and Attributes; calls may be made concurrently. Identities passed to it are ignored: the server finds
-// out itself who is calling. Errors are *[RemoteError].
+// Client speaks to an admin door. It implements hemera.ClusterAdmin, MaintAdmin, QuotaAdmin, Observer,
+// Benchmarker, Names and Attributes; calls may be made concurrently. Identities passed to it are ignored:
+// the server finds out itself who is calling. Errors are *[RemoteError].
 type Client struct {
 	base string // http://host:port
 	addr string // for errors
@@ -32,6 +32,7 @@ var _ interface {
 	hemera.ClusterAdmin
 	hemera.MaintAdmin
 	hemera.Observer
+	hemera.QuotaAdmin
 	hemera.Benchmarker
 	hemera.Names
 	hemera.Attributes

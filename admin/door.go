@@ -29,6 +29,7 @@ type Services struct {
 	Tokens     hemera.TokenAdmin
 	Maint      hemera.MaintAdmin
 	Observe    hemera.Observer
+	Quota      hemera.QuotaAdmin
 	Benchmark  hemera.Benchmarker
 	Names      hemera.Names
 	Attributes hemera.Attributes

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hemera"
+	"hemera/errs"
 )
 
 type fileRef struct {
@@ -23,6 +24,17 @@ func (d *door) serveMaint() {
 	})
 	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, _ *none) (hemera.FsckReport, error) {
 		return m.Fsck(ctx)
+	})
+	stream(d, "CheckNamespace", true, func(ctx context.Context, _ hemera.Identity, _ *none, send func(*hemera.NamespaceCheck) error) error {
+		m, err := part(d.Maint, "maintenance")
+		if err != nil {
+			return err
+		}
+		report, err := m.CheckNamespace(ctx, func(c hemera.NamespaceCheck) error { return send(&c) })
+		if err != nil {
+			return err
+		}
+		return send(&report)
 	})
 }
 
@@ -54,4 +66,19 @@ func (c *Client) CheckFile(ctx context.Context, ref string, repair bool) ([]heme
 // Fsck implements hemera.MaintAdmin.
 func (c *Client) Fsck(ctx context.Context) (hemera.FsckReport, error) {
 	return call[hemera.FsckReport](ctx, c, "Fsck", none{})
+}
+
+// CheckNamespace implements hemera.MaintAdmin.
+func (c *Client) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (last hemera.NamespaceCheck, err error) {
+	err = receive(ctx, c, "CheckNamespace", none{}, func(r *hemera.NamespaceCheck) error {
+		if last = *r; r.Done {
+			return nil
+		}
+		return progress(*r)
+	})
+	if err == nil && !last.Done {
+		err = errs.New(errs.Unavailable, "admin.CheckNamespace", "", "the server ended before the check did").
+			WithRemedy("see the manager's log, then repeat the command")
+	}
+	return last, err
 }

@@ -131,7 +131,7 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, r he
 	if err := m.place(c, view, policy, r.Tried); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
-	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), expires: c.Expires.Add(hemera.PendingHold)}
+	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, r, c), expires: c.Expires.Add(hemera.PendingHold)}
 	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}

@@ -25,6 +25,7 @@ type pending struct {
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
 	grow    sync.Mutex
+	claims  claims
 }
 
 // stripes is in how many parts the table is locked: enough that every processor finds one free.
@@ -44,6 +45,7 @@ type write struct {
 	nonce   uint64
 	who     hemera.Identity
 	disks   []hemera.DiskID
+	claim   *claim
 	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
 	expires time.Time
 }
@@ -67,19 +69,28 @@ func (p *pending) lock(n name) *stripe {
 // begin takes the lock of a name. Another's lock is Locked, unless force is set. The same identity on
 // the same host gets through: it comes back after it lost its connection or its node. If both of its
 // writes live, the first to commit wins and the other is told at its close: nothing is lost unseen.
+// OverQuota when the write's claim does not fit.
 func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 	s := p.lock(n)
 	defer s.mu.Unlock()
-	if old := s.writes[n]; old != nil {
+	old := s.writes[n]
+	if old != nil {
 		back := old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
 		if !force && !back && now.Before(old.expires) {
 			return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
 				WithRemedy("try again when it is closed, or open with force")
 		}
+	}
+	if err := p.claims.take(w.claim, old.claimed()); err != nil {
+		return err
+	}
+	if old != nil {
+		old.claim = nil // it was given back
 		p.drop(s, n, old)
 	}
 	if p.total.Add(1) > pendingMax {
 		p.total.Add(-1)
+		p.claims.release(w.claim)
 		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written")
 	}
 	s.writes[n] = w
@@ -115,6 +126,7 @@ func (p *pending) drop(s *stripe, n name, w *write) {
 	delete(s.writes, n)
 	p.total.Add(-1)
 	p.count(w.disks, -1)
+	p.claims.release(w.claim)
 }
 
 func (p *pending) expire(now time.Time) {

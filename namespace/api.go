@@ -34,6 +34,9 @@ type Contents interface {
 	// Events lists changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 	Stats() hemera.NamespaceStats
+	// CheckWith compares all records with each other on one picture of the store; see
+	// [Namespace.CheckWith].
+	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
 // Prepared is what Prepare found. For a read, Entry is the file. For a write, Existing says whether
