@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"hemera"
@@ -144,12 +143,7 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, r he
 
 // decide finds the policy. An update keeps the layout and checksum the file has.
 func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
-	attrs := prep.Parent.Xattrs
-	if len(prep.Attrs) > 0 {
-		attrs = make(map[string][]byte, len(attrs)+len(prep.Attrs))
-		maps.Copy(attrs, prep.Parent.Xattrs)
-		maps.Copy(attrs, prep.Attrs)
-	}
+	attrs := layout.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
 	spaceName, err := layout.Space(attrs, wish, c.Who)
 	if err != nil {
 		return hemera.Policy{}, err

@@ -66,7 +66,7 @@ func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
 	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
 		return Prepared{}, err
 	}
-	return t.prepared(f), nil
+	return Prepared{Entry: *f.entry, Existing: true, ID: f.entry.ID, Gen: f.entry.Gen}, nil
 }
 
 func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
@@ -94,7 +94,7 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 	return p, err
 }
 
-// prepared is what a walk found, as the manager wants it. The parent comes without its tree totals:
+// prepared is what a walk found, as the manager wants it for a write. The parent comes without its tree totals:
 // every commit below changes them, so each open would wait for the writes of all others.
 func (t *tx) prepared(f found) Prepared {
 	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
