@@ -21,6 +21,8 @@ type Options struct {
 	Open func(ctx context.Context, worker int) (Target, error)
 	// Visit is told how it goes, by one goroutine; its error ends the run.
 	Visit func(hemera.BenchmarkUpdate) error
+	// CPU is the processor time the measured process has spent so far; nil if nobody knows.
+	CPU func() time.Duration
 	// Keep leaves the tree of a run that did not come to its end.
 	Keep bool
 	// Series asks for latencies over time.
@@ -129,6 +131,7 @@ func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error
 			r.work(ops, w, p, began)
 		})
 	}
+	spent := r.cpu()
 	began = time.Now()
 	close(start)
 	go func() {
@@ -139,13 +142,21 @@ func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error
 		ended <- time.Now()
 	}()
 	end, err := r.follow(ctx, p, ended)
+	spent = r.cpu() - spent
 	sum := newRecord(r.Series)
 	for _, rec := range r.records {
 		sum.merge(rec)
 	}
 	res := sum.result(p)
-	res.Started, res.Time = began.Sub(r.began), end.Sub(began)
+	res.Started, res.Time, res.CPU = began.Sub(r.began), end.Sub(began), spent
 	return res, err
+}
+
+func (r *run) cpu() time.Duration {
+	if r.CPU == nil {
+		return 0
+	}
+	return r.CPU()
 }
 
 // removeBase is the last operation of a run.
