@@ -3,6 +3,7 @@ package nsbench
 import (
 	"context"
 	"errors"
+	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	switch err := r.targets[0].Mkdir(ctx, o.Shape.Base); {
 	case errors.Is(err, errs.Exists):
 		return taken(o.Shape.Base, nil)
+	case errors.Is(err, errs.NotFound):
+		return errs.New(errs.NotFound, "benchmark", path.Dir(o.Shape.Base), "the prefix is not there").
+			WithRemedy("make it with `hemera mkdir -p " + path.Dir(o.Shape.Base) + "`, or leave the prefix out")
 	case err != nil:
 		return errs.Wrap(err, "benchmark", o.Shape.Base)
 	}
