@@ -84,6 +84,9 @@ func (l *loader) find(ctx context.Context, s Shape) error {
 		if f.entry != nil {
 			return refuse(errs.Exists, "Load", l.path, "the name is taken")
 		}
+		if err := t.unmetered(f.dirs, l.path); err != nil {
+			return err
+		}
 		l.above = f.dirs
 		l.shape = s.lay(hemera.FileID(l.n.nextID.Load()), f.parent().ID, f.name, l.n.clock().UTC())
 		return nil
