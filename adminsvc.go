@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -36,8 +37,20 @@ type MaintAdmin interface {
 	FileInfo(ctx context.Context, ref string) (FileReport, error)
 	// CheckFile has every piece of a file read and verified, and bad ones repaired if asked.
 	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
-	// Fsck compares the namespace with what disks hold.
-	Fsck(ctx context.Context) (FsckReport, error)
+	// Fsck compares the namespace with what disks hold. With repair it has put right what can be, as
+	// far as it did not take its time: orphans and copies are the background work's.
+	Fsck(ctx context.Context, repair bool) (FsckReport, error)
+	// CheckNamespace compares the namespace's records with each other, beside all else. progress hears
+	// a few times a second how far it is; its error ends the check.
+	CheckNamespace(ctx context.Context, progress func(NamespaceCheck) error) (NamespaceCheck, error)
+}
+
+// Backups makes copies of what a manager remembers, while it works.
+type Backups interface {
+	// Backup writes an archive of everything the manager has to remember, secrets included, as of one
+	// moment after the call. It holds up nobody and goes as fast as out takes it. An archive whose
+	// writing failed is refused by whoever reads it.
+	Backup(ctx context.Context, out io.Writer) error
 }
 
 // Observer is what the manager measured of itself.
@@ -128,21 +141,25 @@ type SessionInfo struct {
 
 // NamespaceStats is the head of `ns stat`.
 type NamespaceStats struct {
-	Totals       TreeTotals
-	NextID       FileID
-	CacheBytes   int64
-	CacheMax     int64
-	CacheHits    int64
-	CacheMisses  int64
-	StoreBytes   int64
-	Sequence     uint64
-	Epoch        uint64
-	Booted       time.Time
-	BootDuration time.Duration
-	Pending      int64 // writes begun, not committed
-	Unlinked     int64 // pieces waiting for their disk to remove them
-	RSS          int64
-	Goroutines   int
+	Totals     TreeTotals
+	NextID     FileID
+	CacheBytes int64
+	CacheMax   int64
+	// StoreCacheBytes is memory of the store below, and StoreCacheMax its bound: with CacheMax it is
+	// the setting cache.namespace.
+	StoreCacheBytes int64
+	StoreCacheMax   int64
+	CacheHits       int64
+	CacheMisses     int64
+	StoreBytes      int64
+	Sequence        uint64
+	Epoch           uint64
+	Booted          time.Time
+	BootDuration    time.Duration
+	Pending         int64 // writes begun, not committed
+	Unlinked        int64 // pieces waiting for their disk to remove them
+	RSS             int64
+	Goroutines      int
 }
 
 // EventKind says what an event records. The numbers are stored.
@@ -169,3 +186,19 @@ type Event struct {
 	Who   string
 	Bytes int64
 }
+
+// NamespaceCheck is how far a check of the namespace's records is, and in the end what it found.
+type NamespaceCheck struct {
+	Files, Dirs, Pieces int64 // seen so far
+	Records             int64 // visited
+	RecordsTotal        int64 // about how many will be
+	Took                time.Duration
+	Done                bool
+	// Problems names what does not agree, up to a limit; ProblemCount is how many there are, or at
+	// least are where Problems says so.
+	ProblemCount int64
+	Problems     []string
+}
+
+// Healthy says that the check is done and everything agreed.
+func (c NamespaceCheck) Healthy() bool { return c.Done && c.ProblemCount == 0 }

@@ -4,11 +4,16 @@ import (
 	"context"
 
 	"hemera"
+	"hemera/errs"
 )
 
 type fileRef struct {
 	Ref    string // a path, fid:<dec> or fxid:<hex>
 	Repair bool   `json:",omitempty"` // CheckFile only
+}
+
+type fsck struct {
+	Repair bool `json:",omitempty"`
 }
 
 func (d *door) serveMaint() {
@@ -21,8 +26,19 @@ func (d *door) serveMaint() {
 	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) ([]hemera.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
 	})
-	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, _ *none) (hemera.FsckReport, error) {
-		return m.Fsck(ctx)
+	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, r *fsck) (hemera.FsckReport, error) {
+		return m.Fsck(ctx, r.Repair)
+	})
+	stream(d, "CheckNamespace", true, func(ctx context.Context, _ hemera.Identity, _ *none, send func(*hemera.NamespaceCheck) error) error {
+		m, err := part(d.Maint, "maintenance")
+		if err != nil {
+			return err
+		}
+		report, err := m.CheckNamespace(ctx, func(c hemera.NamespaceCheck) error { return send(&c) })
+		if err != nil {
+			return err
+		}
+		return send(&report)
 	})
 }
 
@@ -52,6 +68,21 @@ func (c *Client) CheckFile(ctx context.Context, ref string, repair bool) ([]heme
 }
 
 // Fsck implements hemera.MaintAdmin.
-func (c *Client) Fsck(ctx context.Context) (hemera.FsckReport, error) {
-	return call[hemera.FsckReport](ctx, c, "Fsck", none{})
+func (c *Client) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	return call[hemera.FsckReport](ctx, c, "Fsck", fsck{repair})
+}
+
+// CheckNamespace implements hemera.MaintAdmin.
+func (c *Client) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (last hemera.NamespaceCheck, err error) {
+	err = receive(ctx, c, "CheckNamespace", none{}, func(r *hemera.NamespaceCheck) error {
+		if last = *r; r.Done {
+			return nil
+		}
+		return progress(*r)
+	})
+	if err == nil && !last.Done {
+		err = errs.New(errs.Unavailable, "admin.CheckNamespace", "", "the server ended before the check did").
+			WithRemedy("see the manager's log, then repeat the command")
+	}
+	return last, err
 }

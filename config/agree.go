@@ -33,6 +33,7 @@ func (l *Loaded) agree() error {
 			fmt.Sprintf("is more than space.replicas, %d", c.Space.Replicas), "lower space.replicas_min, or raise space.replicas")
 	}
 	check(c.Up.Disks >= c.Up.Nodes, "up.disks", fmt.Sprintf("is less than up.nodes, %d: a node needs a disk", c.Up.Nodes), "raise up.disks, or lower up.nodes")
+	check(c.Cache.Namespace >= CacheLeast, "cache.namespace", "must be at least 256MiB", "write 256MiB or more, or 0 for a quarter of the machine's memory")
 	for _, d := range c.Node.Disks {
 		check(strings.HasPrefix(d, "/"), "node.disks", "must be absolute paths", "write /path, or /path=space")
 	}

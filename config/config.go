@@ -68,7 +68,7 @@ type Repair struct {
 
 // Cache is memory that makes things faster.
 type Cache struct {
-	Namespace Bytes `key:"namespace" default:"256MiB" min:"1MiB" doc:"bytes of memory for entries of the namespace, at the manager"`
+	Namespace Bytes `key:"namespace" default:"0B" min:"0B" doc:"bytes of memory for the namespace, at the manager: records, blocks of the store and what waits to be written; at least 256MiB; 0 is a quarter of the machine's"`
 }
 
 // Log is the log, on standard error.

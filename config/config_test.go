@@ -141,7 +141,7 @@ func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
 		{"port = 1\nport = 2", nil, nil, []string{"hemera.toml", "port"}},
 		{"[space]\nlayout = 'raid5'", nil, nil, []string{"space.layout", "raid5", "plain, replica"}},
 		{"[space]\nheadroom = '4G'", nil, nil, []string{"space.headroom", `"4G"`, "4GiB"}},
-		{"[cache]\nnamespace = '1KiB'", nil, nil, []string{"cache.namespace", "at least 1MiB"}},
+		{"[cache]\nnamespace = '1KiB'", nil, nil, []string{"cache.namespace", "at least 256MiB"}},
 		{"[repair]\ngrace = '5'", nil, nil, []string{"repair.grace", `"5"`, "duration"}},
 		{"[auth]\ntrusted_networks = ['10.1.2.3/16']", nil, nil, []string{"auth.trusted_networks", "did you mean 10.1.0.0/16?"}},
 		{"[auth]\ntrusted_networks = ['everyone']", nil, nil, []string{"auth.trusted_networks", "everyone", "network like"}},

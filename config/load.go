@@ -26,11 +26,13 @@ type Sources struct {
 	Env   func(name string) (string, bool)
 	// File is read when neither --config nor the environment names one; missing is no error.
 	File string
+	// Memory is what the process may use, in bytes: some defaults follow it.
+	Memory int64
 }
 
 // FromProcess is the environment of this process and the default file.
 func FromProcess(flags *pflag.FlagSet) Sources {
-	return Sources{Flags: flags, Env: os.LookupEnv, File: DefaultFile}
+	return Sources{Flags: flags, Env: os.LookupEnv, File: DefaultFile, Memory: MachineMemory()}
 }
 
 // Loaded is the settings in force, and where each came from.
@@ -75,6 +77,9 @@ func Load(from Sources) (*Loaded, error) {
 		return nil, err
 	}
 	l.fit()
+	if l.Cache.Namespace == 0 {
+		l.Cache.Namespace = cacheDefault(from.Memory)
+	}
 	for i, v := range l.values {
 		l.values[i].Value = v.setting.text(&l.Config)
 		if v.setting.secret && l.values[i].Value != "" {

@@ -33,7 +33,7 @@ type ManagerOptions struct {
 	Advertise string // host:port as nodes and clients reach it; Listen's if empty
 	Trusted   []netip.Prefix
 	Metrics   []netip.Prefix // whose hosts may read /metrics, besides this machine
-	// CacheBytes bounds the namespace's cache and the store's, half each.
+	// CacheBytes bounds the memory of the namespace and of its store; see deal.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
 	RepairGrace time.Duration
@@ -69,6 +69,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
 	}
+	if err := finished(o.Dir); err != nil {
+		return nil, err
+	}
 	m := &Manager{options: o}
 	defer func() {
 		if err != nil {
@@ -86,12 +89,13 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(o.Advertise, listener)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log})
+	share := deal(o.CacheBytes)
+	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	m.store = store
-	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: o.CacheBytes / 2, Logger: o.Log, Owner: m.Addr})
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +134,8 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Attributes: m.Manager,
-		Config: o.Settings, Log: o.Log,
+		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
+		Config:  o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users)))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})

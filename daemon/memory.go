@@ -1,15 +1,12 @@
 package daemon
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"os"
-	"strconv"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
+	"hemera/config"
 	"hemera/disk"
 	"hemera/errs"
 	"hemera/vfs"
@@ -32,7 +29,9 @@ type Memory struct {
 }
 
 // NewMemory takes its share of what this process may use.
-func NewMemory() *Memory { return &Memory{total: min(machineMemory()/verifiedShare, verifiedMost)} }
+func NewMemory() *Memory {
+	return &Memory{total: min(config.MachineMemory()/verifiedShare, verifiedMost)}
+}
 
 // openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
 func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {
@@ -68,19 +67,4 @@ func (m *Memory) share(d *disk.Disk) {
 	for _, each := range m.disks {
 		each.SetVerified(m.total / int64(len(m.disks)))
 	}
-}
-
-// machineMemory is the machine's memory or, if that is less, what the process's control group allows.
-func machineMemory() int64 {
-	total := int64(1 << 30)
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) == nil {
-		total = int64(info.Totalram) * int64(info.Unit)
-	}
-	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && limit > 0 {
-			total = min(total, limit)
-		}
-	}
-	return total
 }

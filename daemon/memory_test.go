@@ -5,12 +5,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hemera/config"
 	"hemera/disk"
 )
 
 func TestDisksShareMemory(t *testing.T) {
 	m := NewMemory()
-	if m.total < 16<<20 || m.total > machineMemory()/verifiedShare {
+	if m.total < 16<<20 || m.total > config.MachineMemory()/verifiedShare {
 		t.Errorf("%d bytes for verified data", m.total)
 	}
 	dir := t.TempDir()

@@ -79,4 +79,6 @@ func (b *Batch) Delete(key []byte) { b.Ops = append(b.Ops, Op{Key: key, Delete: 
 type Stats struct {
 	Bytes int64 // on disk
 	Syncs int64 // since it was opened
+	// Memory that holds blocks of it and what waits to be written, and its bound.
+	CacheBytes, CacheMax int64
 }

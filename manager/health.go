@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/namespace"
 	"hemera/place"
 )
 
@@ -17,9 +18,25 @@ import (
 func (m *Manager) Jobs(ctx context.Context) ([]hemera.JobStatus, error) { return m.engine.Jobs(ctx) }
 
 // Fsck implements hemera.MaintAdmin.
-func (m *Manager) Fsck(ctx context.Context) (hemera.FsckReport, error) {
-	report, err := m.engine.Fsck(ctx)
+func (m *Manager) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	report, err := m.engine.Fsck(ctx, repair)
 	report.Files = m.tree.Stats().Totals.Files
+	return report, err
+}
+
+// CheckNamespace implements hemera.MaintAdmin.
+func (m *Manager) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
+	defer m.ops.begin("CheckNamespace").end(&err)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	report, err := m.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
+		if err := progress(c); err != nil {
+			stop(err)
+		}
+	}})
+	if ctx.Err() != nil {
+		return report, context.Cause(ctx)
+	}
 	return report, err
 }
 

@@ -43,8 +43,11 @@ const returnTime = 2 * hemera.HeartbeatTimeout
 // early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
 // has just started: clients wait then, and do not fail.
 func (m *Manager) early(err error) error {
+	if err == nil {
+		return nil
+	}
 	kind := errs.KindOf(err)
-	if err == nil || kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
+	if kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
 		return err
 	}
 	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,10 @@ type pending struct {
 	seed    maphash.Seed
 	stripes [stripes]stripe // by the name's hash
 	total   atomic.Int64
-	// writers is read for each disk at each open, so without a lock: DiskID → *atomic.Int64. A disk
-	// that once had a writer stays in it.
-	writers sync.Map
+	// writers has a counter for each disk, by its id: ids are given out in order. It is read for each
+	// disk at each open, so without a lock; grow is held to replace it by a longer one.
+	writers atomic.Pointer[[]*atomic.Int64]
+	grow    sync.Mutex
 	claims  claims
 }
 
@@ -50,6 +52,7 @@ type write struct {
 
 func newPending() *pending {
 	p := &pending{seed: maphash.MakeSeed()}
+	p.writers.Store(new([]*atomic.Int64))
 	for i := range p.stripes {
 		p.stripes[i].writes = map[name]*write{}
 	}
@@ -141,21 +144,30 @@ func (p *pending) expire(now time.Time) {
 
 func (p *pending) count(disks []hemera.DiskID, by int64) {
 	for _, d := range disks {
-		n, ok := p.writers.Load(d)
-		if !ok {
-			n, _ = p.writers.LoadOrStore(d, new(atomic.Int64))
-		}
-		n.(*atomic.Int64).Add(by)
+		p.counter(d).Add(by)
 	}
+}
+
+func (p *pending) counter(d hemera.DiskID) *atomic.Int64 {
+	if all := *p.writers.Load(); int(d) < len(all) {
+		return all[d]
+	}
+	p.grow.Lock()
+	defer p.grow.Unlock()
+	all := slices.Clone(*p.writers.Load())
+	for len(all) <= int(d) {
+		all = append(all, new(atomic.Int64))
+	}
+	p.writers.Store(&all)
+	return all[d]
 }
 
 // load counts the writes under way on a disk.
 func (p *pending) load(d hemera.DiskID) int {
-	n, ok := p.writers.Load(d)
-	if !ok {
-		return 0
+	if all := *p.writers.Load(); int(d) < len(all) {
+		return int(all[d].Load())
 	}
-	return int(n.(*atomic.Int64).Load())
+	return 0
 }
 
 // size is how many writes are under way.

@@ -34,6 +34,9 @@ type Contents interface {
 	// Events lists changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
 	Stats() hemera.NamespaceStats
+	// CheckWith compares all records with each other on one picture of the store; see
+	// [Namespace.CheckWith].
+	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
 // Prepared is what Prepare found. For a read, Entry is the file. For a write, Existing says whether
@@ -84,6 +87,10 @@ type Holdings interface {
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
+	// namespace does not know of, because it was restored from an older backup: its id or generation
+	// was not given out by this store, or it was made between the backup and the restore.
+	Forgotten(p hemera.PieceID, sealed time.Time) bool
 }
 
 // Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are

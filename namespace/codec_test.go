@@ -3,6 +3,7 @@ package namespace
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -104,6 +105,14 @@ func FuzzDecode(f *testing.F) {
 			if again, err := decodeUsage(k, encodeUsage(u)); err != nil || *again != *u {
 				t.Errorf("usage %+v: %v", u, err)
 			}
+		}
+		e, err := decodeEntry(k, raw)
+		var g glance
+		if bad := g.read(k, raw); (bad == nil) != (err == nil) {
+			t.Errorf("decoded with %v, glanced at with %v", err, bad)
+		} else if err == nil && (g.id != e.ID || g.parent != e.Parent || string(g.name) != e.Name || g.size != e.Size || g.gen != e.Gen ||
+			g.quota != e.Quota || g.uid != e.UID || g.gid != e.GID || g.layout != e.Layout || !slices.Equal(g.pieces, e.Pieces)) {
+			t.Errorf("%+v is seen as %+v", e, g)
 		}
 		_, _ = decodePlace(k, raw)
 	})

@@ -145,4 +145,6 @@ func (c *quotaChecker) compare() {
 	}
 }
 
-func (c *checker) quotas() error { return checkQuotas(c.ctx, c.n.store, c.quotaN, c.problem) }
+func (c *checker) quotas() error {
+	return checkQuotas(c.ctx, c.view, c.found.quotaNodes, c.problem)
+}

@@ -50,8 +50,11 @@ func (t *tx) unlink(op, path string, f found) error {
 			return err
 		}
 		t.remove(idKey(tabState, e.ID))
-	} else if err := errors.Join(t.dropPieces(e, e.Pieces), t.bury(e), t.charge(f.dirs, e, nil)); err != nil {
-		return err
+	} else {
+		if err := errors.Join(t.dropPieces(e, e.Pieces), t.charge(f.dirs, e, nil)); err != nil {
+			return err
+		}
+		t.bury(e)
 	}
 	if short(e) {
 		t.remove(idKey(tabShort, e.ID))
@@ -171,11 +174,11 @@ func (t *tx) move(f, target found) error {
 // it holds up the other changes. What it finds is the change's own business.
 func (n *Namespace) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
 	for _, path := range paths {
-		_, err := n.look(ctx, func(t *tx) error {
+		_, _ = n.look(ctx, func(t *tx) error {
 			_, err := t.walk("warm", who, path)
 			return err
 		})
-		if ctx.Err() != nil {
+		if err := ctx.Err(); err != nil {
 			return errs.Wrap(err, "namespace", path)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func nsCommand(e *env) *cobra.Command {
-	return noun("ns", "Namespace: counts, rates, latencies, benchmark, bulk loading", nsStatCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
+	return noun("ns", "Namespace: counts, rates, latencies; check, backup, restore, benchmark, bulk loading",
+		nsStatCommand(e), nsCheckCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
 }
 
 func nsStatCommand(e *env) *cobra.Command {
@@ -64,6 +65,7 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 		{Key: "ns.next.id", Value: uint64(n.NextID)}, {Key: "ns.epoch", Value: n.Epoch}, {Key: "ns.sequence", Value: n.Sequence},
 		{Key: "ns.cache.bytes", Value: n.CacheBytes}, {Key: "ns.cache.bytes_max", Value: n.CacheMax},
 		{Key: "ns.cache.hits", Value: n.CacheHits}, {Key: "ns.cache.misses", Value: n.CacheMisses}, {Key: "ns.store.bytes", Value: n.StoreBytes},
+		{Key: "ns.store.cache_bytes", Value: n.StoreCacheBytes}, {Key: "ns.store.cache_bytes_max", Value: n.StoreCacheMax},
 		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked},
 		{Key: "ns.memory.rss", Value: n.RSS}, {Key: "ns.stat.goroutines", Value: n.Goroutines},
 	}

@@ -108,7 +108,7 @@ func (e *env) nsLoad(ctx context.Context, dir string, o loadFlags) (err error) {
 		return err
 	}
 	if len(shape.Disks) == 0 && shape.Size > 0 {
-		e.say("the cluster knows no disks: files are empty and have no pieces")
+		fmt.Fprintln(e.Err, "hemera: the cluster knows no disks: files are empty and have no pieces")
 		shape.Size = 0
 	}
 	return e.loadTree(ctx, store, namespace.LoadOptions{Path: o.path, Shape: shape})

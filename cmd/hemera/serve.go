@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -121,6 +122,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
+		limitMemory(l)
 		return withHeapFloor(func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
 	}
 	return c
@@ -173,6 +175,7 @@ func managerCommand(e *env) *cobra.Command {
 		}
 		warnOfSpace(c.Context(), l, m, log)
 		log.Info("manager is serving", "addr", m.Addr)
+		limitMemory(l)
 		return withHeapFloor(func() error { return m.Run(c.Context()) })
 	}
 	return c
@@ -233,6 +236,13 @@ func lastEqual(s string) int {
 // much garbage has come. A server with a small heap would collect after every few megabytes otherwise,
 // which is a quarter of the CPU of opens.
 const heapFloor = 64 << 20
+
+// limitMemory bounds the heap by the manager's cache, unless the environment has set a limit.
+func limitMemory(l *config.Loaded) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(daemon.MemoryLimit(int64(l.Cache.Namespace)))
+	}
+}
 
 func withHeapFloor(run func() error) error {
 	floor := make([]byte, heapFloor)

@@ -1,0 +1,31 @@
+package daemon
+
+const (
+	// recordsMost bounds the cache of decoded records, about a million of them. The collector marks
+	// each of its objects, 0.5 s of CPU a cycle and million, and blocks are one object however large: what is
+	// beyond goes to them.
+	recordsMost = 1 << 30
+	// tableLeast and tableMost bound a memory table of the store.
+	tableLeast, tableMost = 1 << 20, 64 << 20
+	// besides is what a manager takes apart from its caches: connections, requests, the store's own.
+	besides = 1 << 30
+)
+
+// shares is how the memory for the namespace is dealt.
+type shares struct {
+	records int64 // decoded, in the namespace's cache
+	blocks  int64 // in the store's cache
+	table   int64 // one of two memory tables of the store
+}
+
+// deal splits a manager's cache.
+func deal(total int64) shares {
+	table := min(max(total/32, tableLeast), tableMost)
+	rest := max(0, total-2*table)
+	records := min(rest/2, recordsMost)
+	return shares{records: records, blocks: rest - records, table: table}
+}
+
+// MemoryLimit is the soft limit to give the Go runtime in a manager with so much cache: the collector works
+// harder when more than the caches and what else is needed is in use, instead of letting garbage double it.
+func MemoryLimit(cache int64) int64 { return cache + cache/8 + besides }
