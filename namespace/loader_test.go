@@ -159,6 +159,23 @@ func TestLoadedTreeIsUsed(t *testing.T) {
 	checked(t, n)
 }
 
+func TestPathsOfALoadedTree(t *testing.T) {
+	for name, shape := range shapes() {
+		s := memkv.New()
+		loadTree(t, s, "/load", shape)
+		n := open(t, s, namespace.Options{})
+		path, err := shape.Paths("/load")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range shape.Files {
+			if e, err := n.Stat(t.Context(), boss(), path(i)); err != nil || e.IsDir() {
+				t.Fatalf("%s: file %d at %s: %v", name, i, path(i), err)
+			}
+		}
+	}
+}
+
 func TestLoadIsRefused(t *testing.T) {
 	s := prepared(t, memkv.New())
 	before := dump(t, s)
