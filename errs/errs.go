@@ -135,6 +135,9 @@ func (k Kind) Error() string { return k.String() }
 // KindOf classifies any error: the kind of the first Error in the chain, else what the operating
 // system or context said, else Internal. KindOf(nil) is Internal; do not ask.
 func KindOf(err error) Kind {
+	if e, ok := err.(*Error); ok { // as nearly always, and answers like "exists" are to be cheap
+		return e.Kind
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Kind

@@ -1,6 +1,6 @@
 // Package manager is the service that holds the namespace, knows the cluster and decides where files
 // are. It answers clients (Names, Attributes, Files), nodes (Control) and admins (ClusterAdmin,
-// MaintAdmin, Observer); protocols are the doors' business.
+// MaintAdmin, QuotaAdmin, Observer); protocols are the doors' business.
 //
 // What is durable is in the namespace and in the cluster's records. Opens are not: a pending write
 // lives in the table of locks, which dies with the process, and in its signed capability, which
@@ -67,6 +67,7 @@ var (
 	_ hemera.ClusterAdmin = (*Manager)(nil)
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
+	_ hemera.QuotaAdmin   = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -100,6 +101,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.cluster.Run(ctx) })
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.tree.RunQuotas(ctx) })
 	return g.Wait()
 }
 

@@ -43,8 +43,11 @@ const returnTime = 2 * hemera.HeartbeatTimeout
 // early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
 // has just started: clients wait then, and do not fail.
 func (m *Manager) early(err error) error {
+	if err == nil {
+		return nil
+	}
 	kind := errs.KindOf(err)
-	if err == nil || kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
+	if kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
 		return err
 	}
 	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })
@@ -128,7 +131,7 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 	if err := m.place(&c, view, policy, r.Tried); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
-	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), expires: c.Expires.Add(hemera.PendingHold)}
+	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, r, c), expires: c.Expires.Add(hemera.PendingHold)}
 	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,11 @@ type pending struct {
 	seed    maphash.Seed
 	stripes [stripes]stripe // by the name's hash
 	total   atomic.Int64
-	// writers is read for each disk at each open, so without a lock: DiskID → *atomic.Int64. A disk
-	// that once had a writer stays in it.
-	writers sync.Map
+	// writers has a counter for each disk, by its id: ids are given out in order. It is read for each
+	// disk at each open, so without a lock; grow is held to replace it by a longer one.
+	writers atomic.Pointer[[]*atomic.Int64]
+	grow    sync.Mutex
+	claims  claims
 }
 
 // stripes is in how many parts the table is locked: enough that every processor finds one free.
@@ -42,12 +45,14 @@ type write struct {
 	nonce   uint64
 	who     hemera.Identity
 	disks   []hemera.DiskID
+	claim   *claim
 	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
 	expires time.Time
 }
 
 func newPending() *pending {
 	p := &pending{seed: maphash.MakeSeed()}
+	p.writers.Store(new([]*atomic.Int64))
 	for i := range p.stripes {
 		p.stripes[i].writes = map[name]*write{}
 	}
@@ -64,19 +69,28 @@ func (p *pending) lock(n name) *stripe {
 // begin takes the lock of a name. Another's lock is Locked, unless force is set. The same identity on
 // the same host gets through: it comes back after it lost its connection or its node. If both of its
 // writes live, the first to commit wins and the other is told at its close: nothing is lost unseen.
+// OverQuota when the write's claim does not fit.
 func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 	s := p.lock(n)
 	defer s.mu.Unlock()
-	if old := s.writes[n]; old != nil {
+	old := s.writes[n]
+	if old != nil {
 		back := old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
 		if !force && !back && now.Before(old.expires) {
 			return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
 				WithRemedy("try again when it is closed, or open with force")
 		}
+	}
+	if err := p.claims.take(w.claim, old.claimed()); err != nil {
+		return err
+	}
+	if old != nil {
+		old.claim = nil // it was given back
 		p.drop(s, n, old)
 	}
 	if p.total.Add(1) > pendingMax {
 		p.total.Add(-1)
+		p.claims.release(w.claim)
 		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written")
 	}
 	s.writes[n] = w
@@ -112,6 +126,7 @@ func (p *pending) drop(s *stripe, n name, w *write) {
 	delete(s.writes, n)
 	p.total.Add(-1)
 	p.count(w.disks, -1)
+	p.claims.release(w.claim)
 }
 
 func (p *pending) expire(now time.Time) {
@@ -129,21 +144,30 @@ func (p *pending) expire(now time.Time) {
 
 func (p *pending) count(disks []hemera.DiskID, by int64) {
 	for _, d := range disks {
-		n, ok := p.writers.Load(d)
-		if !ok {
-			n, _ = p.writers.LoadOrStore(d, new(atomic.Int64))
-		}
-		n.(*atomic.Int64).Add(by)
+		p.counter(d).Add(by)
 	}
+}
+
+func (p *pending) counter(d hemera.DiskID) *atomic.Int64 {
+	if all := *p.writers.Load(); int(d) < len(all) {
+		return all[d]
+	}
+	p.grow.Lock()
+	defer p.grow.Unlock()
+	all := slices.Clone(*p.writers.Load())
+	for len(all) <= int(d) {
+		all = append(all, new(atomic.Int64))
+	}
+	p.writers.Store(&all)
+	return all[d]
 }
 
 // load counts the writes under way on a disk.
 func (p *pending) load(d hemera.DiskID) int {
-	n, ok := p.writers.Load(d)
-	if !ok {
-		return 0
+	if all := *p.writers.Load(); int(d) < len(all) {
+		return int(all[d].Load())
 	}
-	return int(n.(*atomic.Int64).Load())
+	return 0
 }
 
 // size is how many writes are under way.

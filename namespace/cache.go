@@ -16,12 +16,13 @@ import (
 // over a new one, or one the disk does not have yet beside a number that says it does, the writer
 // counts up a key's stripe before the store has its change and again when the cache has it; fill
 // keeps nothing if the count was odd or moved on while the store was read.
+//
+// A key is hashed once for all that is done with it; its hash says shard and stripe.
 type cache struct {
-	seed         maphash.Seed
-	shards       [shardCount]shard
-	hits, misses atomic.Int64
-	floor        atomic.Uint64
-	stripes      [stripeCount]atomic.Uint64
+	seed    maphash.Seed
+	shards  [shardCount]shard
+	floor   atomic.Uint64
+	stripes [stripeCount]atomic.Uint64
 }
 
 const (
@@ -39,15 +40,24 @@ type shard struct {
 	hand  int
 	bytes int64
 	max   int64
+
+	hits, misses atomic.Int64
+}
+
+// record is what the cache knows of a key.
+type record struct {
+	value any    // a pointer to a decoded record, nil: the store has none
+	size  int    // bytes of its encoded form, at most
+	seq   uint64 // the batch that wrote it, or a later one
 }
 
 type item struct {
-	key   string
-	value any // a pointer to a decoded record, nil: the store has none
-	seq   uint64
-	cost  int64
-	used  atomic.Bool
+	key string
+	record
+	used atomic.Bool
 }
+
+func (it *item) cost() int64 { return int64(itemCost + 2*len(it.key) + 2*it.size) }
 
 func newCache(bytes int64) *cache {
 	c := &cache{seed: maphash.MakeSeed()}
@@ -58,66 +68,91 @@ func newCache(bytes int64) *cache {
 	return c
 }
 
-func (c *cache) shard(k []byte) *shard {
-	return &c.shards[maphash.Bytes(c.seed, k)%shardCount]
-}
+func (c *cache) hash(k []byte) uint64 { return maphash.Bytes(c.seed, k) }
+
+func (c *cache) shard(hash uint64) *shard { return &c.shards[hash%shardCount] }
 
 // get returns the record and its sequence number, and whether the cache knows the key.
-func (c *cache) get(k []byte) (value any, seq uint64, ok bool) {
-	s := c.shard(k)
+func (c *cache) get(hash uint64, k []byte) (value any, seq uint64, ok bool) {
+	value, seq, ok = c.again(hash, k)
+	if s := c.shard(hash); ok {
+		s.hits.Add(1)
+	} else {
+		s.misses.Add(1)
+	}
+	return value, seq, ok
+}
+
+// again is get that is not counted.
+func (c *cache) again(hash uint64, k []byte) (value any, seq uint64, ok bool) {
+	s := c.shard(hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	it := s.items[string(k)]
 	if it == nil {
-		c.misses.Add(1)
 		return nil, 0, false
 	}
 	if !it.used.Load() {
 		it.used.Store(true)
 	}
-	c.hits.Add(1)
 	return it.value, it.seq, true
 }
 
+func (c *cache) stripe(hash uint64) *atomic.Uint64 { return &c.stripes[hash/shardCount%stripeCount] }
+
 // writes is how often the key's stripe was written; odd while it is being written.
-func (c *cache) writes(k []byte) uint64 {
-	return c.stripes[maphash.Bytes(c.seed, k)/shardCount%stripeCount].Load()
+func (c *cache) writes(hash uint64) uint64 { return c.stripe(hash).Load() }
+
+// begin tells readers that the changes are about to appear in the store; publish, that the cache
+// has them.
+func (c *cache) begin(all *changes) {
+	for i := range all.list {
+		if now := &all.list[i]; cached(now.key) {
+			now.hash = maphash.String(c.seed, now.key)
+			c.stripe(now.hash).Add(1)
+		}
+	}
 }
 
-func (c *cache) wrote(k string) {
-	c.stripes[maphash.String(c.seed, k)/shardCount%stripeCount].Add(1)
+func (c *cache) publish(all *changes, seq uint64) {
+	for i := range all.list {
+		if now := &all.list[i]; cached(now.key) {
+			c.put(now.hash, now.key, record{now.value, now.size, seq})
+			c.stripe(now.hash).Add(1)
+		}
+	}
 }
 
-// put keeps the record; size is the bytes of its encoded form.
-func (c *cache) put(k []byte, value any, size int, seq uint64) {
-	s := c.shard(k)
+func (c *cache) put(hash uint64, k string, r record) {
+	s := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.keep(s, k, value, size, seq)
+	c.keep(s, k, r)
 }
 
 // fill keeps a record read from the store unless the stripe was written since writes was count.
-func (c *cache) fill(k []byte, value any, size int, seq, count uint64) bool {
-	s := c.shard(k)
+func (c *cache) fill(hash uint64, k string, r record, count uint64) bool {
+	s := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if count%2 != 0 || c.writes(k) != count {
+	if count%2 != 0 || c.writes(hash) != count {
 		return false
 	}
-	c.keep(s, k, value, size, seq)
+	c.keep(s, k, r)
 	return true
 }
 
-func (c *cache) keep(s *shard, k []byte, value any, size int, seq uint64) {
-	cost := int64(itemCost + 2*len(k) + 2*size)
-	it := s.items[string(k)]
+func (c *cache) keep(s *shard, k string, r record) {
+	it := s.items[k]
 	if it == nil {
-		it = &item{key: string(k)}
+		it = &item{key: k}
 		s.items[it.key] = it
 		s.ring = append(s.ring, it)
+	} else {
+		s.bytes -= it.cost()
 	}
-	s.bytes += cost - it.cost
-	it.value, it.seq, it.cost = value, seq, cost
+	it.record = r
+	s.bytes += it.cost()
 	for s.bytes > s.max && len(s.ring) > 0 {
 		c.evict(s)
 	}
@@ -135,7 +170,7 @@ func (c *cache) evict(s *shard) {
 	s.ring[last] = nil
 	s.ring = s.ring[:last]
 	delete(s.items, it.key)
-	s.bytes -= it.cost
+	s.bytes -= it.cost()
 	for {
 		floor := c.floor.Load()
 		if it.seq <= floor || c.floor.CompareAndSwap(floor, it.seq) {
@@ -152,6 +187,15 @@ func (c *cache) bytes() int64 {
 		c.shards[i].mu.RUnlock()
 	}
 	return n
+}
+
+// looks is how often a record was found in the cache, and how often not.
+func (c *cache) looks() (hits, misses int64) {
+	for i := range c.shards {
+		hits += c.shards[i].hits.Load()
+		misses += c.shards[i].misses.Load()
+	}
+	return hits, misses
 }
 
 func (c *cache) max() int64 { return c.shards[0].max * shardCount }

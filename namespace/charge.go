@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"path"
 	"slices"
 
 	"hemera"
@@ -166,11 +167,11 @@ func (t *tx) accounts(dirs []*hemera.Entry, all ...account) (out []quota.Standin
 }
 
 func pathTo(dirs []*hemera.Entry, last int) string {
-	path := ""
+	names := ""
 	for _, dir := range dirs[1 : last+1] {
-		path += "/" + dir.Name
+		names += "/" + dir.Name
 	}
-	return max(path, "/")
+	return max(names, "/")
 }
 
 // standing is what an open for writing has to hold itself to; nil where no directory has limits.
@@ -203,27 +204,27 @@ func (t *tx) rehome(f, target found, same int) error {
 	if err != nil {
 		return err
 	}
-	path := pathTo(target.dirs, len(target.dirs)-1)
+	into := pathTo(target.dirs, len(target.dirs)-1)
 	if f.entry.IsDir() {
 		s, err := t.state(f.entry.ID)
 		if err != nil {
 			return err
 		}
 		if from != to {
-			if err := t.whole(f.entry, s.Tree); err != nil {
+			if err := t.whole(pathTo(f.dirs, len(f.dirs)-1), f.entry, s.Tree); err != nil {
 				return err
 			}
 		}
-		return within("Rename", path, limits, quota.Want{QuotaAmount: amountOf(s.Tree)})
+		return within("Rename", into, limits, quota.Want{QuotaAmount: amountOf(s.Tree)})
 	}
 	if from == to {
-		return within("Rename", path, limits, quota.Want{QuotaAmount: weigh(f.entry)})
+		return within("Rename", into, limits, quota.Want{QuotaAmount: weigh(f.entry)})
 	}
 	accounts, err := t.accounts(target.dirs, account{hemera.QuotaUser, f.entry.UID}, account{hemera.QuotaGroup, f.entry.GID})
 	if err != nil {
 		return err
 	}
-	if err := within("Rename", path, append(limits, accounts...), quota.Want{QuotaAmount: weigh(f.entry)}); err != nil {
+	if err := within("Rename", into, append(limits, accounts...), quota.Want{QuotaAmount: weigh(f.entry)}); err != nil {
 		return err
 	}
 	if err := t.charge(f.dirs, f.entry, nil); err != nil {
@@ -234,7 +235,7 @@ func (t *tx) rehome(f, target found, same int) error {
 
 // whole refuses to take a tree out of its realm unless it is empty or a realm of its own. A node that
 // is being counted stays too: if counting is cut off, its files are looked for where they were.
-func (t *tx) whole(dir *hemera.Entry, tree hemera.TreeTotals) error {
+func (t *tx) whole(above string, dir *hemera.Entry, tree hemera.TreeTotals) error {
 	empty := tree == hemera.TreeTotals{}
 	if dir.Quota {
 		q, err := t.quotaNode(dir.ID)
@@ -246,7 +247,7 @@ func (t *tx) whole(dir *hemera.Entry, tree hemera.TreeTotals) error {
 	if empty {
 		return nil
 	}
-	return errs.New(errs.Unsupported, "namespace.Rename", dir.Name, "what is in the directory would count in another quota node").
+	return errs.New(errs.Unsupported, "namespace.Rename", path.Join(above, dir.Name), "what is in the directory would count in another quota node").
 		WithRemedy("move its files one by one, or copy them and remove the old; a directory that is a quota node itself can be moved once it is counted")
 }
 
@@ -278,5 +279,5 @@ func within(op, subject string, limits []quota.Standing, want quota.Want) error 
 	if d.Allowed {
 		return nil
 	}
-	return errs.New(errs.OverQuota, "namespace."+op, subject, d.Why).WithRemedy(d.Remedy)
+	return errs.Wrap(errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
 }

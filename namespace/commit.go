@@ -25,14 +25,21 @@ func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err
 			out = *now
 			return nil
 		}
+		if now == nil && t.isUnused(c.ID) {
+			out, err = t.commitFile(c)
+			return err
+		}
 		if err := t.notUnlinked(c); err != nil {
 			return err
 		}
 		if now != nil {
 			out, err = t.commitContent(now, c)
-		} else {
-			out, err = t.commitFile(c)
+			return err
 		}
+		if err := t.notRemoved(c); err != nil {
+			return err
+		}
+		out, err = t.commitFile(c)
 		return err
 	})
 	return out, err
@@ -95,6 +102,18 @@ func (t *tx) notUnlinked(c Commit) error {
 	return nil
 }
 
+// notRemoved refuses a file that was there.
+func (t *tx) notRemoved(c Commit) error {
+	if c.BaseGen != 0 {
+		return nil // refused all the same, and better explained
+	}
+	gone, err := t.wasRemoved(c.ID)
+	if err == nil && gone {
+		err = conflict(c, "the file was committed and removed since")
+	}
+	return err
+}
+
 func conflict(c Commit, why string) error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
@@ -127,13 +146,6 @@ func (t *tx) commitContent(now *hemera.Entry, c Commit) (hemera.Entry, error) {
 func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return hemera.Entry{}, conflict(c, "the file was removed meanwhile")
-	}
-	gone, err := t.wasRemoved(c.ID)
-	if err != nil {
-		return hemera.Entry{}, err
-	}
-	if gone {
-		return hemera.Entry{}, conflict(c, "the file was committed and removed since")
 	}
 	parent, err := t.byID(c.Parent)
 	if err != nil {

@@ -179,6 +179,8 @@ func (n *Namespace) count(ctx context.Context, dir hemera.FileID) error {
 // beginCount makes the node active and takes the picture of that instant: all changes before it are
 // in the snapshot, all after it are recorded in the node's set.
 func (n *Namespace) beginCount(ctx context.Context, dir hemera.FileID, set, side uint64) (kv.Snapshot, error) {
+	var snap kv.Snapshot
+	var snapErr error
 	r := &request{ctx: ctx, fn: func(t *tx) error {
 		q, err := t.quotaNode(dir)
 		if err != nil {
@@ -190,37 +192,18 @@ func (n *Namespace) beginCount(ctx context.Context, dir hemera.FileID, set, side
 		}
 		t.putQuotaNode(dir, quotaNode{State: nodeCounting, Set: set, Side: side, From: from, Limits: q.Limits, Project: q.Project})
 		return nil
-	}}
-	snap, err := n.applyAlone(ctx, r)
-	if err != nil {
-		return nil, err
+	}, then: func() { snap, snapErr = n.store.Snapshot(ctx) }}
+	if n.apply(r); r.err != nil {
+		return nil, r.err
+	}
+	if snapErr != nil {
+		return nil, errs.Wrap(snapErr, "namespace.CountQuotas", "")
 	}
 	if err := n.wait(ctx, r.ticket); err != nil {
 		_ = snap.Close()
 		return nil, err
 	}
 	return snap, nil
-}
-
-// applyAlone makes a change that shares its batch with no other, and a snapshot with nothing after it.
-func (n *Namespace) applyAlone(ctx context.Context, r *request) (kv.Snapshot, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err := n.alive(); err != nil {
-		return nil, err
-	}
-	g := n.newGroup()
-	t := n.run(g, r)
-	if r.err != nil {
-		return nil, r.err
-	}
-	g.take(n, t)
-	g.waiting = append(g.waiting, r)
-	if n.flush(g); r.err != nil {
-		return nil, r.err
-	}
-	snap, err := n.store.Snapshot(ctx)
-	return snap, errs.Wrap(err, "namespace.CountQuotas", "")
 }
 
 // credits writes part of what was counted.

@@ -159,7 +159,7 @@ func TestASecondManagerFencesTheFirst(t *testing.T) {
 	if errs.KindOf(err) != errs.Unavailable || !strings.Contains(err.Error(), "newer writer") {
 		t.Errorf("the first: %v", err)
 	}
-	if e := put(t, second, bob(), "/a/f", 1); uint64(e.ID) < 50_000 {
+	if e := put(t, second, bob(), "/a/f", 1); uint64(e.ID) < 200_000 {
 		t.Errorf("the second hands out id %s, which the first may have handed out", e.ID)
 	}
 	checked(t, second)

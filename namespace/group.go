@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
 	"hemera/errs"
 	"hemera/kv"
@@ -11,50 +12,77 @@ import (
 
 // request is one change on its way into a group. The fields below done are set before it is closed.
 type request struct {
-	ctx     context.Context
-	fn      func(t *tx) error
-	done    chan struct{}
-	ticket  kv.Ticket
+	ctx  context.Context
+	fn   func(t *tx) error
+	then func() // if not nil: run when the change is visible and none after it is in the store
+	done chan struct{}
+
+	ticket  kv.Ticket // nil: nothing was changed, and touched is what was seen
 	touched uint64
-	err     error
+	rests   bool  // what fn saw rests on the group before
+	err     error // of fn, if there is a ticket
 }
 
 const (
-	// groupMax is how many changes share a batch. A reader that has to take its turn among the
-	// changes waits for one group at most.
-	groupMax = 32
-	// groupOps and groupBytes leave room for the variables of the event log and for the last change's
-	// events: two at most, each with two paths.
-	groupOps   = kv.BatchOps - 8
-	groupBytes = kv.BatchBytes - 32<<10
+	// groupMax is how many changes share a batch: enough that what each batch costs is no matter,
+	// few enough that a reader who has to take its turn among them does not wait long.
+	groupMax = 512
+	// groupOps and groupBytes leave room for what is added when the group is sealed, and for the last
+	// change's events: two at most, each with two paths.
+	groupOps   = kv.BatchOps - 16 - exhumeMax
+	groupBytes = kv.BatchBytes - 48<<10
 )
 
-// lead serves the queue until it is empty. Changes that wait at the same time become one batch, in
-// which a directory's totals, however many changes they have, are written once.
-func (n *Namespace) lead() {
-	for n.leadOnce() {
-	}
+// group is the changes that go into one batch, and who waits for it.
+type group struct {
+	all      *changes
+	before   *changes // of the group before it, while that is not visible
+	requests []*request
+	batch    *kv.Batch
+
+	first, next uint64 // of the event log, with the group's events
+	unlinked    int64
+	buried      int // how many records of removed files it makes
+
+	visible atomic.Bool // or failed for good
 }
 
-// leadOnce serves what is at the head of the queue and reports whether the caller leads still.
-// Whoever found nobody leading does this in a goroutine of its own: most often it is alone.
-func (n *Namespace) leadOnce() bool {
+// lead makes one group of the changes that wait, and sends it. It is the leader until the group before
+// is visible: from then on the next leader makes the next group while this one sends its own. So two
+// groups are under way at most, one being made and one being sent, and each sees all of those before.
+//
+// Whoever finds nobody leading does it himself, which spares him who is alone all hand-overs.
+func (n *Namespace) lead() {
 	defer dieOfPanic()
+	g := n.newGroup()
+	for n.fill(g) {
+		// What comes while the group before is being sent has its place in this one.
+		if n.mu.TryLock() {
+			n.conclude(g)
+			return
+		}
+	}
+	n.mu.Lock()
+	n.conclude(g)
+}
+
+// conclude passes the lead on and sends the group. The caller holds mu; conclude unlocks it.
+func (n *Namespace) conclude(g *group) {
+	n.seal(g)
+	n.tail = g
 	n.queueMu.Lock()
-	count := min(len(n.queue), groupMax)
-	requests := n.queue[:count:count]
-	n.queue = n.queue[count:]
+	n.leading = len(n.queue) > 0
+	if n.leading {
+		go n.lead()
+	} else {
+		n.queue = nil
+	}
 	n.queueMu.Unlock()
-	n.serve(requests)
-	for _, r := range requests {
+	n.send(g)
+	n.mu.Unlock()
+	for _, r := range g.requests {
 		close(r.done)
 	}
-	n.queueMu.Lock()
-	defer n.queueMu.Unlock()
-	if len(n.queue) == 0 {
-		n.queue, n.leading = nil, false
-	}
-	return n.leading
 }
 
 // dieOfPanic ends the process when a change panicked: it may be half done, so nobody further up, who
@@ -67,101 +95,153 @@ func dieOfPanic() {
 	}
 }
 
-// group is the changes that go into the next batch, and who waits for it.
-type group struct {
-	all         tx
-	waiting     []*request
-	first, next uint64 // of the event log, with the group's events
-}
-
-// serve runs requests in their order; each sees what those before it did.
-func (n *Namespace) serve(requests []*request) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	g := n.newGroup()
-	for _, r := range requests {
-		if r.err = n.alive(); r.err != nil {
-			continue
-		}
-		t := n.run(g, r)
-		if r.err == nil && (len(g.all.order)+len(t.order) > groupOps || g.all.bytes+t.bytes > groupBytes) {
-			n.flush(g)
-			g = n.newGroup()
-			t = n.run(g, r)
-		}
-		if r.err == nil && (len(t.order) > groupOps || t.bytes > groupBytes) {
-			r.err = refuse(errs.TooLarge, "Update", "", "the change touches too many directories for one batch")
-		}
-		if r.err == nil {
-			g.take(n, t)
-		}
-		// A refusal may rest on the group's changes as well.
-		g.waiting = append(g.waiting, r)
+// newGroup is one that continues where the last one ended.
+func (n *Namespace) newGroup() *group {
+	g := &group{all: newChanges(), first: n.tail.first, next: n.tail.next}
+	if !n.tail.visible.Load() {
+		g.before = n.tail.all
 	}
-	n.flush(g)
+	return g
 }
 
-func (n *Namespace) newGroup() *group { return &group{first: n.first, next: n.next} }
+// fill runs waiting requests in their order; each sees what those before it did. It reports whether
+// any came and the group has room for more.
+func (n *Namespace) fill(g *group) bool {
+	requests := n.take(groupMax - len(g.requests))
+	for i, r := range requests {
+		if r.err = n.alive(); r.err == nil && !n.run(g, r) {
+			n.putBack(requests[i:])
+			return false
+		}
+		g.requests = append(g.requests, r)
+		if r.then != nil {
+			n.putBack(requests[i+1:])
+			return false
+		}
+	}
+	return len(requests) > 0 && len(g.requests) < groupMax
+}
 
-func (n *Namespace) run(g *group, r *request) *tx {
-	t := &tx{n: n, ctx: r.ctx, locked: true, now: n.clock().UTC(), under: g.all.changes}
+// take removes up to count requests from the head of the queue.
+func (n *Namespace) take(count int) []*request {
+	n.queueMu.Lock()
+	defer n.queueMu.Unlock()
+	count = min(len(n.queue), count)
+	requests := n.queue[:count:count]
+	n.queue = n.queue[count:]
+	return requests
+}
+
+func (n *Namespace) putBack(requests []*request) {
+	n.queueMu.Lock()
+	defer n.queueMu.Unlock()
+	n.queue = append(requests, n.queue...)
+}
+
+// run makes the change. It is false, and nothing was done, when the group has no room for it but
+// another one may have.
+func (n *Namespace) run(g *group, r *request) bool {
+	t := &tx{n: n, ctx: r.ctx, locked: true, now: n.clock().UTC(), all: g.all, before: g.before}
 	r.err = r.fn(t)
-	r.touched = t.touched
-	return t
+	if r.err == nil && (len(g.all.list) > groupOps || g.all.bytes > groupBytes) {
+		if g.all.kept.count > 0 {
+			g.all.takeBack()
+			return false
+		}
+		r.err = refuse(errs.TooLarge, "Update", "", "the change touches too many directories for one batch")
+	}
+	r.touched, r.rests = t.touched, t.rests
+	if r.err != nil {
+		g.all.takeBack()
+		return true
+	}
+	g.log(n, t)
+	g.unlinked += t.unlinked
+	g.buried += t.buried
+	g.all.keep()
+	return true
 }
 
-// take adds what a change did, and its events, to the group. The oldest events beyond the bound
-// go, two for each new one, so that a lowered bound is reached as well.
-func (g *group) take(n *Namespace, t *tx) {
-	for _, k := range t.order {
-		c := t.changes[k]
-		g.all.set([]byte(k), c.value, c.raw)
-	}
-	g.all.unlinked += t.unlinked
+// log adds the events of a change. The oldest events beyond the bound go, two for each new one, so
+// that a lowered bound is reached as well.
+func (g *group) log(n *Namespace, t *tx) {
 	for i := range t.events {
 		e := &t.events[i]
 		e.Seq, e.Time = g.next, t.now
-		g.all.set(eventKey(g.next), e, encodeEvent(e))
+		raw := encodeEvent(e)
+		g.all.set(eventKey(g.next), mark{}, raw, len(raw))
 		g.next++
 		for range 2 {
 			if g.next-g.first > n.eventsMax {
-				g.all.remove(eventKey(g.first))
+				g.all.set(eventKey(g.first), nil, nil, 0)
 				g.first++
 			}
 		}
 	}
 }
 
-// flush sends the group to the store, makes it visible and tells who waits for it.
-func (n *Namespace) flush(g *group) {
-	if len(g.all.order) == 0 {
+// seal makes the batch of the group.
+func (n *Namespace) seal(g *group) {
+	if g.buried > 0 {
+		n.exhume(g)
+	}
+	if g.next != n.tail.next {
+		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next), 16)
+	}
+	g.all.keep()
+	g.batch = g.all.batch()
+	err := kv.Check(g.batch)
+	if err == nil {
 		return
 	}
-	if g.next != n.next {
-		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next))
+	// A defect, and no reason to stop for good.
+	for _, r := range g.requests {
+		r.err = errs.Wrap(err, "namespace", "")
 	}
-	g.all.n = n
-	batch := g.all.batch()
-	if err := kv.Check(batch); err != nil { // a defect, and no reason to stop for good
-		for _, r := range g.waiting {
-			r.err = errs.Wrap(err, "namespace", "")
-		}
-		return
-	}
-	g.all.begin()
-	ticket, err := n.writer.Enqueue(batch)
-	if err != nil {
-		err = n.fail(err)
-		for _, r := range g.waiting {
+	g.all, g.batch, g.first, g.next, g.unlinked = newChanges(), &kv.Batch{}, n.tail.first, n.tail.next, 0
+}
+
+// send gives the group to the store, makes it visible and says for what its requests have to wait.
+// The caller holds mu.
+func (n *Namespace) send(g *group) {
+	ticket, err := n.enqueue(g)
+	for _, r := range g.requests {
+		switch {
+		case err != nil:
 			r.err = err
+		case ticket != nil: // a refusal may rest on the group's changes as well
+			r.ticket = ticket
+		case r.rests:
+			r.ticket = n.last.Load().ticket
 		}
-		return
+		if r.then != nil && r.err == nil {
+			r.then()
+		}
 	}
-	g.all.publish(ticket.Seq())
+	g.visible.Store(true)
+	g.before = nil
+}
+
+// enqueue returns no ticket for a group that changes nothing.
+func (n *Namespace) enqueue(g *group) (kv.Ticket, error) {
+	if err := n.alive(); err != nil {
+		return nil, err
+	}
+	if len(g.batch.Ops) == 0 {
+		return nil, nil
+	}
+	n.cache.begin(g.all)
+	n.sending.Store(true)
+	defer n.sending.Store(false)
+	ticket, err := n.writer.Enqueue(g.batch)
+	if err != nil {
+		return nil, n.fail(err)
+	}
+	n.last.Store(&sent{ticket}) // who sees any of it waits for this ticket, or a later one
+	n.version.Add(1)
+	n.cache.publish(g.all, ticket.Seq())
+	n.version.Add(1)
 	n.first, n.next = g.first, g.next
-	n.unlinked.Add(g.all.unlinked)
-	n.last.Store(&sent{ticket})
-	for _, r := range g.waiting {
-		r.ticket = ticket
-	}
+	n.unlinked.Add(g.unlinked)
+	return ticket, nil
 }

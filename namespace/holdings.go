@@ -61,7 +61,7 @@ func (t *tx) use(disk hemera.DiskID, add usage) error {
 		return err
 	}
 	sum := usage{u.Pieces + add.Pieces, u.Bytes + add.Bytes, u.Unlinked + add.Unlinked}
-	t.set(diskKey(tabUsage, disk), &sum, encodeUsage(&sum))
+	t.total(diskKey(tabUsage, disk), &sum)
 	t.unlinked += add.Unlinked
 	return nil
 }
@@ -153,8 +153,8 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 
 func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	k := unlinkedKey(disk, p)
-	if c, ok := t.changed(k); ok {
-		return c.value != nil, nil
+	if value, ok := t.changed(k); ok {
+		return value != nil, nil
 	}
 	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 {
 		return false, err

@@ -3,7 +3,7 @@ package namespace
 import "context"
 
 // idRange is how many ids one batch reserves; at most twice as many are lost by a restart.
-const idRange = 50_000
+const idRange = 200_000
 
 // takeID hands out a number that was never used before and will not be again, as an id or a
 // generation. The caller does not hold mu. Numbers are reserved in the background when the range

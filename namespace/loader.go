@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"bytes"
 	"context"
 	"runtime"
 	"slices"
@@ -175,7 +176,7 @@ func (l *loader) count(records int64) {
 // usage of disks, ids and the event log.
 func (l *loader) around(ctx context.Context) error {
 	s, n := l.shape, l.n
-	t := &tx{n: n, ctx: ctx, now: s.now}
+	t := &tx{n: n, ctx: ctx, now: s.now, all: newChanges()}
 	l.tree = s.totals(0)
 	with := l.tree.Add(hemera.TreeTotals{Dirs: 1})
 	if err := t.adjust(l.above, with); err != nil {
@@ -193,16 +194,15 @@ func (l *loader) around(ctx context.Context) error {
 	t.set(metaKey(metaEvents), mark{}, encodePair(n.first, n.next+1))
 	e := hemera.Event{Seq: n.next, Time: s.now, Kind: hemera.EventMkdir, File: s.base, Path: l.path, Who: "load"}
 	t.set(eventKey(n.next), &e, encodeEvent(&e))
-	slices.Sort(t.order)
 	// A run may hold one table's records only: those of the tree lie between.
-	for len(t.order) > 0 {
-		table := t.order[0][:2]
+	for ops := t.all.batch().Ops; len(ops) > 0; {
+		table := ops[0].Key[:2]
 		err := l.run(func(put func(k, v []byte) error) error {
-			for len(t.order) > 0 && t.order[0][:2] == table {
-				if err := put([]byte(t.order[0]), t.changes[t.order[0]].raw); err != nil {
+			for len(ops) > 0 && bytes.HasPrefix(ops[0].Key, table) {
+				if err := put(ops[0].Key, ops[0].Value); err != nil {
 					return err
 				}
-				t.order = t.order[1:]
+				ops = ops[1:]
 			}
 			return nil
 		})

@@ -25,11 +25,12 @@ type Options struct {
 
 // Namespace is the tree over a store, of which it is the one writer.
 //
-// Changes are made one after the other, in memory, by one goroutine (see lead) that puts those that
-// wait at the same time into one batch; everyone then waits for the disk by himself, and batches
-// share fsyncs. A reader takes no lock and sees
-// either all of a change or nothing (see view); before it answers it waits for the newest batch it
-// saw anything of. After a failed wait the namespace is dead, because nobody knows what the store
+// Changes are made one after the other, in memory, by one goroutine at a time: the leader (see lead).
+// It puts those that wait at the same time into a group, which becomes one batch. While the batch is
+// given to the store and becomes visible, under mu, the next leader makes the next group on top of it.
+// Everyone then waits for the disk by himself, and batches share fsyncs. A reader takes no lock and
+// sees either all of a change or nothing (see view); before it answers it waits for the newest batch
+// it saw anything of. After a failed wait the namespace is dead, because nobody knows what the store
 // holds, and only opening it again helps.
 type Namespace struct {
 	store  kv.Store
@@ -38,14 +39,18 @@ type Namespace struct {
 	clock  func() time.Time
 	log    *slog.Logger
 
+	boundaries []Boundary // never changed once open
+
 	booted  time.Time
 	boot    time.Duration
 	durable atomic.Uint64 // sequence number of the store
 	last    atomic.Pointer[sent]
 	failure atomic.Pointer[errs.Error]
 
-	// version is odd while a change is becoming visible.
+	// version is odd while a group is becoming visible; sending is set while the store has, or may
+	// have, a group that is not.
 	version atomic.Uint64
+	sending atomic.Bool
 
 	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and
 	// reserving says that somebody does it before it is needed.
@@ -62,13 +67,17 @@ type Namespace struct {
 	queue   []*request
 	leading bool
 
-	// mu is held while changes are made. Nobody takes idMu while holding it.
+	// The leader's own: the last group that was made, where the records of removed files begin that
+	// may be old, and when one may be.
+	tail        *group
+	removedFrom hemera.FileID
+	exhumeAt    time.Time
+
+	// mu is held while a group is sent and becomes visible. Nobody takes idMu while holding it.
 	mu sync.Mutex
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64
 	unlinked               atomic.Int64
-	// removedFrom is where the records of removed files begin that may be old.
-	removedFrom hemera.FileID
 }
 
 // sent is the newest enqueued batch.
@@ -146,9 +155,12 @@ func (n *Namespace) load(ctx context.Context) error {
 	}
 	n.nextID.Store(ids[0])
 	n.reserved.Store(ids[0])
-	n.first, n.next = events[0], events[1]
+	n.begin(events[0], events[1])
 	if last, err := n.writer.LastSeq(ctx); err == nil {
 		n.durable.Store(last)
+	}
+	if err := n.loadBoundaries(ctx); err != nil {
+		return err
 	}
 	return n.store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
 		u, bad := decodeUsage(k, raw)
@@ -159,6 +171,13 @@ func (n *Namespace) load(ctx context.Context) error {
 		n.unlinked.Add(u.Unlinked)
 		return true
 	})
+}
+
+// begin sets where the event log begins and ends, for the first group.
+func (n *Namespace) begin(first, next uint64) {
+	n.first, n.next = first, next
+	n.tail = &group{first: first, next: next}
+	n.tail.visible.Store(true)
 }
 
 func (n *Namespace) pair(ctx context.Context, which byte) ([2]uint64, error) {
@@ -185,7 +204,7 @@ func (n *Namespace) create(ctx context.Context) error {
 	if found {
 		return errs.New(errs.Corrupt, "namespace.Open", "", "the store has entries but no format version")
 	}
-	n.first, n.next = 1, 1
+	n.begin(1, 1)
 	n.nextID.Store(uint64(hemera.RootID) + 1)
 	n.reserved.Store(n.nextID.Load())
 	return n.update(ctx, func(t *tx) error {
@@ -204,10 +223,10 @@ func (n *Namespace) Stats() hemera.NamespaceStats {
 	store := n.store.Stats()
 	s := hemera.NamespaceStats{
 		CacheBytes: n.cache.bytes(), CacheMax: n.cache.max(),
-		CacheHits: n.cache.hits.Load(), CacheMisses: n.cache.misses.Load(),
 		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.writer.Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
 	}
+	s.CacheHits, s.CacheMisses = n.cache.looks()
 	s.NextID = hemera.FileID(n.nextID.Load())
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -50,8 +50,7 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 		return p, nil
 	}
 	p.ID, p.Gen = hemera.FileID(number), 1
-	// Nothing has this id; Commit need not ask the store.
-	n.cache.put(idKey(tabPlace, p.ID), nil, 0, 0)
+	n.unused(p.ID)
 	return p, nil
 }
 

@@ -160,7 +160,8 @@ func (n *Namespace) removeLimits(ctx context.Context, who hemera.Identity, path 
 				return err
 			}
 			if old == (hemera.QuotaAmount{}) && len(keys) == 1 && key.Path != "" {
-				return refuse(errs.NotFound, "RemoveQuota", path, "%s %d has no limit of its own here", key.Kind, key.ID)
+				return errs.New(errs.NotFound, "namespace.RemoveQuota", path, "there is no such limit").
+					WithRemedy("`hemera quota ls -p " + path + "` shows those there are")
 			}
 			t.putLimit(e.ID, q, key, old, hemera.QuotaAmount{})
 		}
@@ -188,5 +189,5 @@ func unfit(op, path string, e *hemera.Entry) error {
 		return nil
 	}
 	return errs.New(errs.Denied, "namespace."+op, path, "the directory is a quota node").
-		WithRemedy("remove its limits first: `hemera quota rm -p " + path + "`")
+		WithRemedy("remove its limits first: `hemera quota rmnode -p " + path + "`")
 }

@@ -50,8 +50,11 @@ func (t *tx) unlink(op, path string, f found) error {
 			return err
 		}
 		t.remove(idKey(tabState, e.ID))
-	} else if err := errors.Join(t.dropPieces(e, e.Pieces), t.bury(e), t.charge(f.dirs, e, nil)); err != nil {
-		return err
+	} else {
+		if err := errors.Join(t.dropPieces(e, e.Pieces), t.charge(f.dirs, e, nil)); err != nil {
+			return err
+		}
+		t.bury(e)
 	}
 	if short(e) {
 		t.remove(idKey(tabShort, e.ID))

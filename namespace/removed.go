@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"context"
 	"encoding/binary"
 	"time"
 
@@ -12,41 +13,69 @@ const (
 	// resendWindow is how long after a file was made its first commit may come again: a head asks
 	// until it is answered, and a request may be late. Much longer than either takes.
 	resendWindow = time.Hour
-	// forgetAtOnce is how many old records of removed files each new one takes away.
-	forgetAtOnce = 2
+	// exhumeEach is how many old records of removed files each new one takes away, and exhumeMax how
+	// many go in one batch.
+	exhumeEach, exhumeMax = 2, 256
 )
 
 // bury remembers a removed file while its first commit may come again: it would make the file anew,
 // without its pieces. Older files need no record, so their removal costs nothing.
-func (t *tx) bury(e *hemera.Entry) error {
+func (t *tx) bury(e *hemera.Entry) {
 	if t.now.Sub(e.Birth) > resendWindow {
-		return nil
+		return
 	}
 	t.set(idKey(tabRemoved, e.ID), mark{}, binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(resendWindow).Unix())))
-	return t.exhume()
+	t.buried++
 }
 
 // exhume forgets the oldest files that were removed long enough ago. Ids are in the order of births,
-// so that looking ends at the first that is not.
-func (t *tx) exhume() error {
-	left := forgetAtOnce
-	err := t.n.store.Scan(t.ctx, idKey(tabRemoved, t.n.removedFrom), after(key(tabRemoved)), func(k, until []byte) bool {
-		if left == 0 || int64(number(until, 0)) > t.now.Unix() {
+// so that looking ends at the first that is not; it begins again when that one is. A record that
+// cannot be read stays, and its file's commit refused.
+func (n *Namespace) exhume(g *group) {
+	now, left := n.clock(), min(exhumeMax, exhumeEach*g.buried)
+	if now.Before(n.exhumeAt) {
+		return
+	}
+	next := now.Add(resendWindow) // for the first record that is made now
+	err := n.store.Scan(context.Background(), idKey(tabRemoved, n.removedFrom), after(key(tabRemoved)), func(k, until []byte) bool {
+		if next = time.Unix(int64(number(until, 0)), 0); left == 0 || next.After(now) {
 			return false
 		}
 		left--
-		t.remove(append([]byte(nil), k...))
-		t.n.removedFrom = hemera.FileID(number(k, 2)) + 1
+		g.all.set(k, nil, nil, 0)
+		n.removedFrom = hemera.FileID(number(k, 2)) + 1
 		return true
 	})
-	return errs.Wrap(err, "namespace", "")
+	if n.exhumeAt = next; err != nil {
+		n.log.Warn("old records of removed files were not forgotten", "cause", err)
+	}
+}
+
+// unused stands in the cache for the place of an id that was handed out and not yet used: nothing in
+// the store has it, or ever had.
+type unused struct{}
+
+func (n *Namespace) unused(id hemera.FileID) {
+	k := idKey(tabPlace, id)
+	n.cache.put(n.cache.hash(k), string(k), record{value: &unused{}})
+}
+
+// isUnused reports whether the id is surely new, as it nearly always is; if not, the store knows.
+func (t *tx) isUnused(id hemera.FileID) bool {
+	k := idKey(tabPlace, id)
+	if _, ok := t.changed(k); ok {
+		return false
+	}
+	value, _, _ := t.n.cache.again(t.n.cache.hash(k), k)
+	_, ok := value.(*unused)
+	return ok
 }
 
 // wasRemoved reports whether the file was there, and was removed not long after.
 func (t *tx) wasRemoved(id hemera.FileID) (bool, error) {
 	k := idKey(tabRemoved, id)
-	if c, ok := t.changed(k); ok {
-		return c.value != nil, nil
+	if value, ok := t.changed(k); ok {
+		return value != nil, nil
 	}
 	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/kv"
 )
 
 // tx is one operation's picture of the records: what it changed itself, over the cache, over the
@@ -20,33 +19,28 @@ type tx struct {
 	touched uint64
 	locked  bool // mu is held
 
-	under   map[string]change // of the changes before it in its group
-	changes map[string]change
-	bytes   int
-	order   []string // keys of changes as they were first changed
-	events  []hemera.Event
-	// unlinked is how many more pieces wait for their removal.
+	all    *changes // of its group, its own last; nil for a reader
+	before *changes // of the group before, if that is not visible yet
+	rests  bool     // something it saw is of that group
+	events []hemera.Event
+	// unlinked is how many more pieces wait for their removal, buried how many records of removed
+	// files there are more.
 	unlinked int64
-}
-
-type change struct {
-	value any // nil: deleted
-	raw   []byte
+	buried   int
 }
 
 // fetch returns the record at the key, nil when there is none.
 func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, error) {
-	if c, ok := t.changed(k); ok {
-		v, _ := c.value.(*T)
+	if value, ok := t.changed(k); ok {
+		v, _ := value.(*T)
 		return v, nil
 	}
-	for {
-		count := t.n.cache.writes(k)
-		value, seq, ok := t.n.cache.get(k)
-		if ok {
-			t.touched = max(t.touched, seq)
-			v, _ := value.(*T)
-			return v, nil
+	hash := t.n.cache.hash(k)
+	value, seq, ok := t.n.cache.get(hash, k)
+	for !ok {
+		count := t.n.cache.writes(hash)
+		if value, seq, ok = t.n.cache.again(hash, k); ok {
+			break
 		}
 		v, size, err := load(t, k, decode)
 		if err != nil {
@@ -57,7 +51,8 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 		if v != nil {
 			kept = v
 		}
-		if t.n.cache.fill(k, kept, size, seq, count) {
+		// A change needs no cache to be sure: what is being written is in its own picture.
+		if t.n.cache.fill(hash, string(k), record{kept, size, seq}, count) || t.all != nil {
 			t.touched = max(t.touched, seq)
 			return v, nil
 		}
@@ -65,15 +60,20 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 			return nil, err
 		}
 	}
+	t.touched = max(t.touched, seq)
+	v, _ := value.(*T)
+	return v, nil
 }
 
 // changed is what the operation, or one before it in its group, did to the key.
-func (t *tx) changed(k []byte) (change, bool) {
-	c, ok := t.changes[string(k)]
+func (t *tx) changed(k []byte) (any, bool) {
+	value, ok := t.all.get(k)
 	if !ok {
-		c, ok = t.under[string(k)]
+		if value, ok = t.before.get(k); ok {
+			t.rests = true
+		}
 	}
-	return c, ok
+	return value, ok
 }
 
 func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, int, error) {
@@ -152,18 +152,13 @@ func withState(e hemera.Entry, s *state) hemera.Entry {
 	return e
 }
 
-func (t *tx) set(k []byte, value any, raw []byte) {
-	if t.changes == nil {
-		t.changes = make(map[string]change, 16)
-	}
-	name := string(k)
-	if _, ok := t.changes[name]; !ok {
-		t.order = append(t.order, name)
-		t.bytes += len(k)
-	}
-	t.bytes += len(raw) - len(t.changes[name].raw)
-	t.changes[name] = change{value, raw}
-}
+func (t *tx) set(k []byte, value any, raw []byte) { t.all.set(k, value, raw, len(raw)) }
+
+// totalMax bounds the encoded form of a total: a few numbers.
+const totalMax = 64
+
+// total sets a record that many changes of a group set again: it is encoded when the group is sealed.
+func (t *tx) total(k []byte, value any) { t.all.set(k, value, nil, totalMax) }
 
 func (t *tx) mark(k []byte)   { t.set(k, mark{}, nil) }
 func (t *tx) remove(k []byte) { t.set(k, nil, nil) }
@@ -185,7 +180,7 @@ func (t *tx) putPlace(id hemera.FileID, p place) {
 }
 
 func (t *tx) putState(dir hemera.FileID, s state) {
-	t.set(idKey(tabState, dir), &s, encodeState(&s))
+	t.total(idKey(tabState, dir), &s)
 }
 
 // adjust adds to the totals of every directory.
@@ -221,19 +216,6 @@ func (t *tx) event(e hemera.Event) {
 	t.events = append(t.events, e)
 }
 
-// batch is all the changes, as the store takes them.
-func (t *tx) batch() *kv.Batch {
-	b := &kv.Batch{Ops: make([]kv.Op, 0, len(t.order))}
-	for _, name := range t.order {
-		if c := t.changes[name]; c.value == nil {
-			b.Delete([]byte(name))
-		} else {
-			b.Put([]byte(name), c.raw)
-		}
-	}
-	return b
-}
-
 // cached reports whether a key belongs to the tables that are read by key.
 func cached(k string) bool {
 	switch k[1] {
@@ -241,25 +223,4 @@ func cached(k string) bool {
 		return true
 	}
 	return false
-}
-
-// begin tells readers that the changes are about to appear in the store; publish, that the cache
-// has them.
-func (t *tx) begin() {
-	for k := range t.changes {
-		if cached(k) {
-			t.n.cache.wrote(k)
-		}
-	}
-}
-
-func (t *tx) publish(seq uint64) {
-	t.n.version.Add(1)
-	for k, c := range t.changes {
-		if cached(k) {
-			t.n.cache.put([]byte(k), c.value, len(c.raw), seq)
-			t.n.cache.wrote(k)
-		}
-	}
-	t.n.version.Add(1)
 }

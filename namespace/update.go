@@ -60,31 +60,30 @@ func (n *Namespace) barrier(t *tx) error {
 // update runs a change: all that fn did in t becomes one batch, or nothing if fn fails. It returns
 // when the batch and everything fn saw is durable.
 func (n *Namespace) update(ctx context.Context, fn func(t *tx) error) error {
-	ticket, seq, err := n.apply(ctx, fn)
-	waitErr := n.settled(ctx, seq)
-	if ticket != nil && !relaxed(ctx) {
-		waitErr = n.wait(ctx, ticket)
+	r := &request{ctx: ctx, fn: fn}
+	n.apply(r)
+	waitErr := n.settled(ctx, r.touched)
+	if r.ticket != nil && !relaxed(ctx) {
+		waitErr = n.wait(ctx, r.ticket)
 	}
 	if waitErr != nil {
 		return waitErr
 	}
-	return err
+	return r.err
 }
 
-// apply is update up to the wait. Without a ticket nothing was changed and seq is what was seen; with
-// one, err is still fn's own.
-func (n *Namespace) apply(ctx context.Context, fn func(t *tx) error) (kv.Ticket, uint64, error) {
-	r := &request{ctx: ctx, fn: fn, done: make(chan struct{})}
+// apply is update up to the wait.
+func (n *Namespace) apply(r *request) {
+	r.done = make(chan struct{})
 	n.queueMu.Lock()
 	n.queue = append(n.queue, r)
 	lead := !n.leading
 	n.leading = true
 	n.queueMu.Unlock()
-	if lead && n.leadOnce() {
-		go n.lead() // others came meanwhile, and this caller has its answer
+	if lead {
+		n.lead()
 	}
 	<-r.done
-	return r.ticket, r.touched, r.err
 }
 
 func (n *Namespace) alive() error {
@@ -139,8 +138,15 @@ func (n *Namespace) wait(ctx context.Context, ticket kv.Ticket) error {
 	}
 }
 
-// outside waits for all that someone may have seen who read the store itself.
-func (n *Namespace) outside(ctx context.Context) error { return n.settled(ctx, n.lastSeq()) }
+// outside waits for all that someone may have seen who read the store itself: that the cache has it,
+// or readers of the cache who come later would see less than this one, and that it is durable.
+func (n *Namespace) outside(ctx context.Context) error {
+	if n.sending.Load() {
+		n.mu.Lock()
+		n.mu.Unlock() //nolint:staticcheck // it only waits for its turn
+	}
+	return n.settled(ctx, n.lastSeq())
+}
 
 func refuse(kind errs.Kind, op, subject, format string, args ...any) error {
 	return errs.New(kind, "namespace."+op, subject, fmt.Sprintf(format, args...))

@@ -40,7 +40,7 @@ type run struct {
 // counted, and no error of the run; a phase in which none succeeded ends it. When the context ends, what is
 // under way is waited for and then everything removed, unless o.Keep is set. Nothing is retried.
 func Run(ctx context.Context, o Options) (err error) {
-	if err := o.Shape.check(); err != nil {
+	if err := o.Shape.Check(); err != nil {
 		return err
 	}
 	r := &run{Options: o, began: time.Now()}

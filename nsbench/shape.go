@@ -31,7 +31,7 @@ func ShapeOf(r hemera.BenchmarkRequest) (Shape, error) {
 	if s.Base, err = BaseOf(r.Prefix); err != nil {
 		return s, err
 	}
-	return s, s.check()
+	return s, s.Check()
 }
 
 // BaseOf is the directory of a run with the prefix, "" being the root.
@@ -45,7 +45,8 @@ func BaseOf(prefix string) (string, error) {
 	return path.Join(prefix, "benchmark"), nil
 }
 
-func (s Shape) check() error {
+// Check refuses numbers that make no sense. Invalid.
+func (s Shape) Check() error {
 	of := func(n int, what string) string { return strconv.Itoa(n) + " " + what }
 	switch {
 	case s.Threads < 1 || s.Threads > ThreadsMax:

@@ -53,12 +53,13 @@ const sample = 512
 // gives each piece a node of its own; Eligible then counts in that part.
 func Choose(v *hemera.View, r Request) (Choice, error) {
 	if step := len(v.Disks) / sample; step > 1 {
-		found := candidates(v, r, int(mix(r.Seed)%uint64(step)), step)
+		found := candidates(nil, v, r, int(mix(r.Seed)%uint64(step)), step)
 		if picked := spread(v, found, r); len(found) > 2*r.Want && apart(picked) {
 			return choice(v, picked, len(found), r.Client), nil
 		}
 	}
-	found := candidates(v, r, 0, 1)
+	var few [16]candidate // for a small cluster, without allocating
+	found := candidates(few[:0], v, r, 0, 1)
 	if len(found) < max(r.Min, 1) {
 		return Choice{}, noSpace(v, r, len(found))
 	}
@@ -124,9 +125,9 @@ func (c *candidate) joins(d *hemera.Disk) {
 	}
 }
 
-// candidates returns the disks that could be chosen, of each step'th from first on.
-func candidates(v *hemera.View, r Request, first, step int) []candidate {
-	found := make([]candidate, 0, len(v.Disks)/step+1)
+// candidates appends the disks that could be chosen, of each step'th from first on.
+func candidates(found []candidate, v *hemera.View, r Request, first, step int) []candidate {
+	found = slices.Grow(found, len(v.Disks)/step+1)
 	writers := r.Writers
 	if writers == nil {
 		writers = func(hemera.DiskID) int { return 0 }
@@ -141,13 +142,13 @@ func candidates(v *hemera.View, r Request, first, step int) []candidate {
 
 // eachDisk visits the disks of a space with their nodes. Disks of one node tend to be neighbours.
 func eachDisk(v *hemera.View, space string, first, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
-	n := &hemera.NodeInfo{}
+	var n *hemera.NodeInfo
 	for i := first; i < len(v.Disks); i += step {
 		d := &v.Disks[i]
 		if d.Space != space {
 			continue
 		}
-		if n.ID != d.Node {
+		if n == nil || n.ID != d.Node {
 			n = node(v, d.Node)
 		}
 		visit(d, n)

@@ -31,9 +31,10 @@ type Want struct {
 	Open bool
 }
 
-// Decision is the answer; a refusal has its reason and what can be done, in words.
+// Decision is the answer; a refusal says whose limit it is, why, and what can be done, in words.
 type Decision struct {
 	Allowed bool
+	Whose   string
 	Why     string
 	Remedy  string
 }
@@ -48,7 +49,7 @@ func Decide(standings []Standing, want Want) Decision {
 			{"physical bytes", s.Limits.Physical, s.Used.Physical, want.Physical, want.Open},
 		} {
 			if d.exceeded() {
-				return Decision{Why: d.why(s), Remedy: fmt.Sprintf("remove files of %s below %s, or have an admin raise the limit with `hemera quota set`", s.who(), s.Path)}
+				return Decision{Whose: s.who() + " in " + s.Path, Why: d.why(), Remedy: fmt.Sprintf("remove files of %s below %s, or have an admin raise the limit with `hemera quota set`", s.who(), s.Path)}
 			}
 		}
 	}
@@ -72,8 +73,8 @@ func (d dimension) exceeded() bool {
 	return false
 }
 
-func (d dimension) why(s Standing) string {
-	text := fmt.Sprintf("quota of %s in %s: %d of %d %s are used", s.who(), s.Path, d.used, d.limit, d.what)
+func (d dimension) why() string {
+	text := fmt.Sprintf("%d of %d %s are used", d.used, d.limit, d.what)
 	if d.used < d.limit {
 		text += fmt.Sprintf(", %d more are asked for", d.want)
 	}

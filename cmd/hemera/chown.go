@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os/user"
 	"strconv"
 	"strings"
 
@@ -63,23 +62,10 @@ func parseOwner(s string) (uid, gid int64, err error) {
 	if owner == "" && group == "" {
 		return 0, 0, &usageError{errs.New(errs.Invalid, "read owner", s, "want owner, owner:group or :group")}
 	}
-	uid, err = parseID(owner, func(name string) (string, error) {
-		u, err := user.Lookup(name)
-		if err != nil {
-			return "", err
-		}
-		return u.Uid, nil
-	})
-	if err != nil {
+	if uid, err = parseID(owner, lookupUser); err != nil {
 		return 0, 0, err
 	}
-	gid, err = parseID(group, func(name string) (string, error) {
-		g, err := user.LookupGroup(name)
-		if err != nil {
-			return "", err
-		}
-		return g.Gid, nil
-	})
+	gid, err = parseID(group, lookupGroup)
 	return uid, gid, err
 }
 

@@ -20,7 +20,7 @@ type wireOptions struct {
 }
 
 // throughDoor runs the phases by clients of our own, one session a thread.
-func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTeller, o wireOptions) error {
+func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTeller) error {
 	shape, err := nsbench.ShapeOf(t.request)
 	if err != nil {
 		return err
@@ -29,7 +29,8 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 	if err != nil {
 		return err
 	}
-	shape.Depth = o.depth
+	shape.Depth = t.wire.depth
+	defer e.whenInterrupted(ctx, t)()
 	if v, err := m.View(ctx); err == nil { // without an admin's rights the figures stand alone
 		t.setup = *nsbench.Setup(v)
 	}
@@ -39,7 +40,7 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 	return nsbench.Run(ctx, nsbench.Options{
 		Shape: shape, Visit: t.update, Keep: t.request.Keep, Series: t.request.Series,
 		Open: func(ctx context.Context, _ int) (nsbench.Target, error) {
-			w := &wireTarget{client.New(client.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, o.full}
+			w := &wireTarget{client.New(client.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, t.wire.full}
 			return w, w.manager.Ping(ctx, u.Endpoint)
 		},
 	})

@@ -139,7 +139,7 @@ func fileCommands(e *env) []*cobra.Command {
 
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), nsCommand(e), whoCommand(e),
+		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
 		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
 	}
 }

@@ -28,8 +28,11 @@ import (
 type Options struct {
 	CacheBytes    int64 // of uncompressed blocks; 0: 64 MiB
 	MemTableBytes int   // buffered writes before a flush, twice over; 0: 32 MiB
-	FS            vfs.FS
-	Logger        *slog.Logger
+	// Epoch is the least that the next writer's epoch is above: a store that takes the place of a lost
+	// one goes on beyond its epochs.
+	Epoch  uint64
+	FS     vfs.FS
+	Logger *slog.Logger
 }
 
 // Keys of the engine, outside of what users of kv may write.
@@ -38,6 +41,9 @@ const (
 	keySeq   = "\x00s"
 	userLo   = "\x01"
 )
+
+// ended is more reads than can be under way.
+const ended = 1 << 40
 
 // queueMax bounds the batches between Enqueue and fsync; Pebble's own limit is the same.
 const queueMax = 4096
@@ -64,12 +70,10 @@ type Store struct {
 	// loading says that a load is under way.
 	loading bool
 
-	// readMu guards the count of reads under way, which Close waits for: Pebble forbids reads
-	// after its end. quiet is closed by the last of them.
-	readMu  sync.Mutex
-	readers int
-	ended   bool
-	quiet   chan struct{}
+	// reads is the number of reads under way, and more by ended when there may be no more: Pebble
+	// forbids reads after its end, so Close waits. quiet is closed by the last of them.
+	reads atomic.Int64
+	quiet chan struct{}
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -95,11 +99,12 @@ func Open(dir string, o Options) (*Store, error) {
 	options.EnsureDefaults()
 	s := &Store{
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
-		queue: make(chan *ticket, queueMax), done: make(chan struct{}),
+		queue: make(chan *ticket, queueMax), done: make(chan struct{}), quiet: make(chan struct{}),
 	}
 	if s.epoch, err = s.number(keyEpoch); err == nil {
 		s.seq, err = s.number(keySeq)
 	}
+	s.epoch = max(s.epoch, o.Epoch)
 	if err == nil {
 		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
 	}
@@ -119,8 +124,9 @@ func pebbleOptions(o Options) *pebble.Options {
 		o.MemTableBytes = 32 << 20
 	}
 	p := &pebble.Options{
-		FS:                          o.FS,
-		CacheSize:                   o.CacheBytes,
+		FS: o.FS,
+		// Pebble takes its memory tables out of the cache: without room for them there is none.
+		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       2,
@@ -215,31 +221,27 @@ func (s *Store) Close() error {
 	close(s.queue)
 	s.mu.Unlock()
 	<-s.done
-	s.readMu.Lock()
-	s.ended, s.quiet = true, make(chan struct{})
-	if s.readers == 0 {
-		close(s.quiet)
-	}
-	s.readMu.Unlock()
+	s.reads.Add(ended + 1)
+	s.leave()
 	<-s.quiet
 	return errs.Wrap(s.db.Close(), "kv.Close", "")
 }
 
 // enter begins a read; leave ends it.
 func (s *Store) enter(op string) error {
-	s.readMu.Lock()
-	defer s.readMu.Unlock()
-	if s.ended {
-		return errs.New(errs.Unavailable, op, "", "the store is closed")
+	for {
+		now := s.reads.Load()
+		if now >= ended {
+			return errs.New(errs.Unavailable, op, "", "the store is closed")
+		}
+		if s.reads.CompareAndSwap(now, now+1) {
+			return nil
+		}
 	}
-	s.readers++
-	return nil
 }
 
 func (s *Store) leave() {
-	s.readMu.Lock()
-	defer s.readMu.Unlock()
-	if s.readers--; s.readers == 0 && s.ended {
+	if s.reads.Add(-1) == ended {
 		close(s.quiet)
 	}
 }

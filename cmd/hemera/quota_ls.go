@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"os/user"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+)
+
+func quotaLsCommand(e *env) *cobra.Command {
+	var w whose
+	var numeric bool
+	c := &cobra.Command{
+		Use: "ls", Short: "List limits and what is used of them", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Long: `Lists everybody with files or limits at the quota nodes: all of them, or with -p those at
+and above a path, which are the ones whose limits hold there.
+
+  used bytes    with every replica counted         aval bytes    the limit of that
+  logi bytes    what the files hold                aval logib    the limit of that
+  used files    without directories                aval files    the limit of that
+  vol-status    ok, warning (from 90 %), exceeded; ignored without a limit
+  ino-status    the same of files
+
+counting means that files which were there before are still being counted.`,
+		Example: `  hemera quota ls
+  hemera quota ls -p /exp/run3 -u alice
+  hemera quota ls -m`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			key, err := w.key(e)
+			if err != nil {
+				return err
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				rows, err := m.Quotas(ctx, key.Path)
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				for _, r := range rows {
+					if key.Kind == 0 || key.Kind == r.Kind && key.ID == r.ID {
+						records = append(records, quotaRecord(r, numeric))
+					}
+				}
+				return e.printer().List(quotaColumns, records)
+			})
+		},
+	}
+	w.flags(e, c, false)
+	c.Flags().BoolVarP(&numeric, "numeric", "n", false, "numbers instead of names")
+	return c
+}
+
+var quotaColumns = []output.Column{
+	{Title: "quota node", Key: "space"},
+	{Title: "user", Key: "uid"},
+	{Title: "group", Key: "gid"},
+	{Title: "used bytes", Key: "usedbytes", Show: output.Bytes},
+	{Title: "logi bytes", Key: "usedlogicalbytes", Show: output.Bytes},
+	{Title: "used files", Key: "usedfiles"},
+	{Title: "aval bytes", Key: "maxbytes", Show: limited(output.Bytes)},
+	{Title: "aval logib", Key: "maxlogicalbytes", Show: limited(output.Bytes)},
+	{Title: "aval files", Key: "maxfiles", Show: limited(output.Digits(0))},
+	{Title: "filled[%]", Key: "percentageusedbytes", Show: output.Digits(2)},
+	{Title: "vol-status", Key: "statusbytes"},
+	{Title: "ino-status", Key: "statusfiles"},
+}
+
+// limited shows that there is no limit as nothing.
+func limited(show func(any) string) func(any) string {
+	return func(v any) string {
+		if n, _ := v.(int64); n == 0 {
+			return ""
+		}
+		return show(v)
+	}
+}
+
+// quotaRecord has EOS's keys. What is filled is the fuller of both volumes.
+func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
+	logical, physical := percent(r.Used.Bytes, r.Limits.Bytes), percent(r.Used.Physical, r.Limits.Physical)
+	volume, inodes := quotaStatus(max(logical, physical), r.Limits.Bytes+r.Limits.Physical), quotaStatus(percent(r.Used.Files, r.Limits.Files), r.Limits.Files)
+	if r.Counting {
+		volume, inodes = "counting", "counting"
+	}
+	who := output.Field{Key: "gid", Value: "project"}
+	switch r.Kind {
+	case hemera.QuotaUser:
+		who = output.Field{Key: "uid", Value: nameOf(r.ID, numeric, func(id string) (string, error) {
+			u, err := user.LookupId(id)
+			if err != nil {
+				return "", err
+			}
+			return u.Username, nil
+		})}
+	case hemera.QuotaGroup:
+		who.Value = nameOf(r.ID, numeric, func(id string) (string, error) {
+			g, err := user.LookupGroupId(id)
+			if err != nil {
+				return "", err
+			}
+			return g.Name, nil
+		})
+	}
+	return output.Record{
+		{Key: "quota", Value: "node"}, who, {Key: "space", Value: r.Path},
+		{Key: "usedbytes", Value: r.Used.Physical}, {Key: "usedlogicalbytes", Value: r.Used.Bytes}, {Key: "usedfiles", Value: r.Used.Files},
+		{Key: "maxbytes", Value: r.Limits.Physical}, {Key: "maxlogicalbytes", Value: r.Limits.Bytes}, {Key: "maxfiles", Value: r.Limits.Files},
+		{Key: "percentageusedbytes", Value: max(logical, physical)}, {Key: "statusbytes", Value: volume}, {Key: "statusfiles", Value: inodes},
+	}
+}
+
+// warnFrom is how full, in percent, a quota is when its owner should look for files to remove.
+const warnFrom = 90
+
+func quotaStatus(filled float64, limit int64) string {
+	switch {
+	case limit == 0:
+		return "ignored"
+	case filled >= 100:
+		return "exceeded"
+	case filled >= warnFrom:
+		return "warning"
+	}
+	return "ok"
+}
+
+// nameOf is the name this machine knows for an id, or its number.
+func nameOf(id uint32, numeric bool, lookup func(string) (string, error)) string {
+	if id == hemera.QuotaDefault {
+		return "default"
+	}
+	digits := strconv.FormatUint(uint64(id), 10)
+	if !numeric {
+		if name, err := lookup(digits); err == nil {
+			return name
+		}
+	}
+	return digits
+}

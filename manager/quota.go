@@ -1,0 +1,129 @@
+package manager
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/namespace"
+	"hemera/quota"
+)
+
+// SetQuota implements hemera.QuotaAdmin.
+func (m *Manager) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
+	defer m.ops.begin("SetQuota").end(&err)
+	return m.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
+}
+
+// RemoveQuota implements hemera.QuotaAdmin.
+func (m *Manager) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
+	defer m.ops.begin("RemoveQuota").end(&err)
+	return m.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
+}
+
+// Quotas implements hemera.QuotaAdmin.
+func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaRow, err error) {
+	defer m.ops.begin("Quotas").end(&err)
+	return m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
+}
+
+// claim is what a write may come to use beyond what its file uses now, and whose limits that
+// touches. It counts from the open to the commit, so that writes at the same time do not each take
+// the same last bytes; it dies with the process like everything pending.
+type claim struct {
+	standings []quota.Standing
+	want      quota.Want
+}
+
+// claimFor is what a write asks of quotas; nil where no limit holds. Without a size in the request
+// nobody knows what will come: then something must be left, and the rest is settled at the commit.
+func claimFor(prep namespace.Prepared, r hemera.OpenRequest, c hemera.Capability) *claim {
+	if len(prep.Quota) == 0 {
+		return nil
+	}
+	want := quota.Want{Open: r.Size == 0}
+	if !prep.Existing {
+		want.Files = 1
+	}
+	if r.Size > 0 {
+		e := prep.Entry
+		want.Bytes = c.Size - e.Size
+		want.Physical = pieceSize(c.Layout, c.Size)*int64(len(c.Targets)) - pieceSize(e.Layout, e.Size)*int64(len(e.Pieces))
+	}
+	return &claim{prep.Quota, want}
+}
+
+// pieceSize is how many bytes each piece of a content has.
+func pieceSize(l hemera.Layout, size int64) int64 {
+	data := max(1, int64(l.Data))
+	return (size + data - 1) / data
+}
+
+// held is what the claim takes from others meanwhile; a write that gives back does so at its commit.
+func (c *claim) held() hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: c.want.Files, Bytes: max(0, c.want.Bytes), Physical: max(0, c.want.Physical)}
+}
+
+// claimed is the claim of a write that may not be there.
+func (w *write) claimed() *claim {
+	if w == nil {
+		return nil
+	}
+	return w.claim
+}
+
+// claims are what the writes under way come to, by whose quota they touch. Writes without a claim
+// do not meet its lock.
+type claims struct {
+	mu   sync.Mutex
+	held map[quota.Account]hemera.QuotaAmount
+}
+
+// take puts a claim in another's place, unless with those that are there it exceeds a limit: then
+// everything stays as it is. Either may be nil.
+func (c *claims) take(fresh, replaced *claim) error {
+	if fresh == nil && replaced == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(replaced, -1)
+	if fresh == nil {
+		return nil
+	}
+	standings := slices.Clone(fresh.standings)
+	for i, s := range standings {
+		standings[i].Used = s.Used.Add(c.held[s.Account])
+	}
+	if d := quota.Decide(standings, fresh.want); !d.Allowed {
+		c.add(replaced, 1)
+		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
+	}
+	c.add(fresh, 1)
+	return nil
+}
+
+// release gives a claim back.
+func (c *claims) release(old *claim) {
+	if old != nil {
+		_ = c.take(nil, old) // taking nothing is never refused
+	}
+}
+
+func (c *claims) add(one *claim, times int64) {
+	if one == nil {
+		return
+	}
+	if c.held == nil {
+		c.held = make(map[quota.Account]hemera.QuotaAmount)
+	}
+	h := one.held()
+	for _, s := range one.standings {
+		sum := c.held[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
+		if c.held[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
+			delete(c.held, s.Account)
+		}
+	}
+}

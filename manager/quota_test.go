@@ -1,0 +1,117 @@
+package manager
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/namespace"
+)
+
+// limit sets a quota and has it counted.
+func (r *rig) limit(path string, kind hemera.QuotaKind, id uint32, l hemera.QuotaAmount) {
+	r.t.Helper()
+	if err := r.m.SetQuota(r.t.Context(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.m.tree.(*namespace.Namespace).CountQuotas(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func size(n int64) func(*hemera.OpenRequest) {
+	return func(r *hemera.OpenRequest) { r.Size = n }
+}
+
+func TestQuotaIsEnforcedAtOpen(t *testing.T) {
+	r := newRig(t, 3, 1)
+	r.write("/exp/a", 600)
+	r.limit("/exp", hemera.QuotaUser, alice.UID, hemera.QuotaAmount{Bytes: 1000, Files: 3})
+	_, err := r.open("/exp/b", hemera.AccessCreate, size(401))
+	wantKind(t, err, errs.OverQuota)
+	if err != nil && !strings.Contains(err.Error(), "quota of uid 1000 in /exp: 600 of 1000 bytes are used, 401 more") {
+		t.Errorf("does not say why: %v", err)
+	}
+	if errs.RemedyOf(err) == "" {
+		t.Error("no remedy")
+	}
+	if _, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/bob", Access: hemera.AccessCreate, Size: 5000}); err != nil {
+		t.Errorf("another user elsewhere: %v", err)
+	}
+	r.write("/exp/b", 400)
+	_, err = r.open("/exp/c", hemera.AccessCreate)
+	wantKind(t, err, errs.OverQuota) // nobody knows how much comes, and nothing is left
+	_, err = r.open("/exp/a", hemera.AccessUpdate)
+	wantKind(t, err, errs.OverQuota)
+	if g, err := r.open("/exp/a", hemera.AccessCreate, size(100)); err != nil {
+		t.Errorf("a smaller content: %v", err)
+	} else if _, err := r.m.Commit(t.Context(), r.seal(g, 100)); err != nil {
+		t.Error(err)
+	}
+	r.write("/exp/c", 5)
+	_, err = r.open("/exp/d", hemera.AccessCreate, size(5))
+	wantKind(t, err, errs.OverQuota)
+	if err != nil && !strings.Contains(err.Error(), "3 of 3 files are used") {
+		t.Errorf("does not say why: %v", err)
+	}
+	if err := r.m.RemoveQuota(t.Context(), hemera.QuotaKey{Path: "/exp"}); err != nil {
+		t.Fatal(err)
+	}
+	r.write("/exp/d", 5000)
+}
+
+// TestWritesAtTheSameTimeShareAQuota opens without committing: what is under way counts.
+func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
+	r := newRig(t, 3, 1)
+	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		t.Fatal(err)
+	}
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: 2000})
+	first := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
+	_, err := r.open("/exp/b", hemera.AccessCreate, size(500))
+	wantKind(t, err, errs.OverQuota)
+	r.mustOpen("/exp/a", hemera.AccessCreate, size(700)) // the same client comes back: its own claim is no hindrance
+	if err := r.m.Abort(t.Context(), first.Token); err != nil {
+		t.Fatal(err)
+	}
+	r.mustOpen("/exp/b", hemera.AccessCreate, size(300))
+	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(10))
+	// More comes than was said: it is kept, and the next open is told.
+	if e, err := r.m.Commit(t.Context(), r.seal(g, 3000)); err != nil || e.Size != 3000 {
+		t.Errorf("commit above the limit: %+v, %v", e, err)
+	}
+	_, err = r.open("/exp/c", hemera.AccessCreate, size(1))
+	wantKind(t, err, errs.OverQuota)
+	r.m.pending.expire(r.m.now().Add(24 * time.Hour))
+	if len(r.m.pending.claims.held) != 0 {
+		t.Errorf("claims that nobody has: %v", r.m.pending.claims.held)
+	}
+}
+
+// TestQuotaIsCountedInTheBackground leaves the counting to Run.
+func TestQuotaIsCountedInTheBackground(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/a", 600)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.m.Run(ctx) }()
+	defer func() { stop(); <-done }()
+	if err := r.m.SetQuota(t.Context(), hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: alice.UID}, hemera.QuotaAmount{Bytes: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for t.Context().Err() == nil {
+		rows, err := r.m.Quotas(t.Context(), "/exp/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !rows[0].Counting {
+			if len(rows) != 2 || rows[0].Used != (hemera.QuotaAmount{Files: 1, Bytes: 600, Physical: 1200}) {
+				t.Errorf("rows %+v", rows)
+			}
+			return
+		}
+	}
+}
