@@ -74,10 +74,11 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	err = errors.Join(err, show(*format, results))
 	if *chart != "" {
 		err = errors.Join(err, scale.Draw(*chart, results))
 	}
-	return errors.Join(err, show(*format, results))
+	return err
 }
 
 func show(format string, results []scale.Result) error {
