@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -36,11 +37,20 @@ type MaintAdmin interface {
 	FileInfo(ctx context.Context, ref string) (FileReport, error)
 	// CheckFile has every piece of a file read and verified, and bad ones repaired if asked.
 	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
-	// Fsck compares the namespace with what disks hold.
-	Fsck(ctx context.Context) (FsckReport, error)
+	// Fsck compares the namespace with what disks hold. With repair it has put right what can be, as
+	// far as it did not take its time: orphans and copies are the background work's.
+	Fsck(ctx context.Context, repair bool) (FsckReport, error)
 	// CheckNamespace compares the namespace's records with each other, beside all else. progress hears
 	// a few times a second how far it is; its error ends the check.
 	CheckNamespace(ctx context.Context, progress func(NamespaceCheck) error) (NamespaceCheck, error)
+}
+
+// Backups makes copies of what a manager remembers, while it works.
+type Backups interface {
+	// Backup writes an archive of everything the manager has to remember, secrets included, as of one
+	// moment after the call. It holds up nobody and goes as fast as out takes it. An archive whose
+	// writing failed is refused by whoever reads it.
+	Backup(ctx context.Context, out io.Writer) error
 }
 
 // Observer is what the manager measured of itself.

@@ -57,7 +57,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"FileInfo fxid":  func(v verbs) (any, error) { return v.FileInfo(ctx, "fxid:00000010") },
 		"CheckFile":      func(v verbs) (any, error) { return v.CheckFile(ctx, "/exp/data.root", false) },
 		"Repair":         func(v verbs) (any, error) { return v.CheckFile(ctx, "/exp/data.root", true) },
-		"Fsck":           func(v verbs) (any, error) { return v.Fsck(ctx) },
+		"Fsck":           func(v verbs) (any, error) { return v.Fsck(ctx, true) },
 		"Operations":     func(v verbs) (any, error) { return v.Operations(ctx) },
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },

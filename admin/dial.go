@@ -20,8 +20,8 @@ const PortDefault = "1094"
 const answerMax = 64 << 20
 
 // Client speaks to an admin door. It implements hemera.ClusterAdmin, MaintAdmin, QuotaAdmin, Observer,
-// Benchmarker, Names and Attributes; calls may be made concurrently. Identities passed to it are ignored:
-// the server finds out itself who is calling. Errors are *[RemoteError].
+// Benchmarker, Backups, Names and Attributes; calls may be made concurrently. Identities passed to it are
+// ignored: the server finds out itself who is calling. Errors are *[RemoteError].
 type Client struct {
 	base string // http://host:port
 	addr string // for errors
@@ -36,6 +36,7 @@ var _ interface {
 	hemera.Benchmarker
 	hemera.Names
 	hemera.Attributes
+	hemera.Backups
 } = (*Client)(nil)
 
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
@@ -63,7 +64,11 @@ func Dial(rawURL string) (*Client, error) {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 func options() []connect.ClientOption {
-	return []connect.ClientOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax)}
+	return []connect.ClientOption{
+		connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax),
+		// Calls are taken from the manager's own machine: compressing would cost more than sending.
+		connect.WithAcceptCompression("gzip", nil, nil),
+	}
 }
 
 // request puts the context's trace id, or a new one, on a message.

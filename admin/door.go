@@ -33,6 +33,7 @@ type Services struct {
 	Benchmark  hemera.Benchmarker
 	Names      hemera.Names
 	Attributes hemera.Attributes
+	Backups    hemera.Backups
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []Setting
 	// Version describes the running program.
@@ -64,6 +65,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()
+	d.serveBackup()
 	d.serveAbout()
 	d.serveBenchmark()
 	d.serveProfiles()
@@ -114,7 +116,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			return
 		}
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+		next.ServeHTTP(paced{w}, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }
 

@@ -12,6 +12,10 @@ type fileRef struct {
 	Repair bool   `json:",omitempty"` // CheckFile only
 }
 
+type fsck struct {
+	Repair bool `json:",omitempty"`
+}
+
 func (d *door) serveMaint() {
 	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *none) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
@@ -22,8 +26,8 @@ func (d *door) serveMaint() {
 	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) ([]hemera.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
 	})
-	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, _ *none) (hemera.FsckReport, error) {
-		return m.Fsck(ctx)
+	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, r *fsck) (hemera.FsckReport, error) {
+		return m.Fsck(ctx, r.Repair)
 	})
 	stream(d, "CheckNamespace", true, func(ctx context.Context, _ hemera.Identity, _ *none, send func(*hemera.NamespaceCheck) error) error {
 		m, err := part(d.Maint, "maintenance")
@@ -64,8 +68,8 @@ func (c *Client) CheckFile(ctx context.Context, ref string, repair bool) ([]heme
 }
 
 // Fsck implements hemera.MaintAdmin.
-func (c *Client) Fsck(ctx context.Context) (hemera.FsckReport, error) {
-	return call[hemera.FsckReport](ctx, c, "Fsck", none{})
+func (c *Client) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	return call[hemera.FsckReport](ctx, c, "Fsck", fsck{repair})
 }
 
 // CheckNamespace implements hemera.MaintAdmin.

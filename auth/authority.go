@@ -49,6 +49,9 @@ type AuthorityOptions struct {
 	Now     func() time.Time // nil is time.Now
 }
 
+// AuthorityFile is the authority's file in a manager's state directory: secret, and to be kept.
+const AuthorityFile = "authority.pem"
+
 // OpenAuthority loads the authority of a state directory, or makes it at the first start. Corrupt
 // when the file is damaged: it is never replaced, since all nodes would be locked out.
 func OpenAuthority(dir string, o AuthorityOptions) (*Authority, error) {
@@ -56,7 +59,7 @@ func OpenAuthority(dir string, o AuthorityOptions) (*Authority, error) {
 		o.Now = time.Now
 	}
 	a := &Authority{options: o, verified: map[[32]byte]nodeCertificate{}}
-	path := filepath.Join(dir, "authority.pem")
+	path := filepath.Join(dir, AuthorityFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := a.create(path); err != nil {

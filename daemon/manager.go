@@ -69,6 +69,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
 	}
+	if err := finished(o.Dir); err != nil {
+		return nil, err
+	}
 	m := &Manager{options: o}
 	defer func() {
 		if err != nil {
@@ -131,7 +134,8 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Attributes: m.Manager,
-		Config: o.Settings, Log: o.Log,
+		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
+		Config:  o.Settings, Log: o.Log,
 		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
 	}, socketOwner(policy.Owners, policy.Users)))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})

@@ -47,7 +47,7 @@ func (a *auditor) step(ctx context.Context) (time.Duration, error) {
 		return 10 * time.Second, nil
 	}
 	a.suspects.prune(now.Add(-2 * AuditInterval))
-	report, err := a.run(ctx, disks)
+	report, err := a.run(ctx, disks, true)
 	for _, p := range report.Problems {
 		a.engine.Log.Warn("audit found a problem", "tag", p.Tag, "disk", p.Disk, "count", p.Count)
 	}
@@ -76,6 +76,8 @@ func (a *auditor) schedule(d hemera.Disk, now time.Time) bool {
 
 // tally gathers what many disks have.
 type tally struct {
+	repair bool // what was found is to be put right
+
 	mu       sync.Mutex
 	pieces   int64
 	problems map[problemKey]*hemera.FsckProblem
@@ -101,13 +103,14 @@ func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	}
 }
 
-// Fsck compares every disk with the namespace now. Disks that cannot be read count as offline.
-func (e *Engine) Fsck(ctx context.Context) (hemera.FsckReport, error) {
-	return e.auditor.run(ctx, e.Cluster.View().Disks)
+// Fsck compares every disk with the namespace now, and puts right what can be only if it is asked to.
+// Disks that cannot be read count as offline.
+func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	return e.auditor.run(ctx, e.Cluster.View().Disks, repair)
 }
 
-func (a *auditor) run(ctx context.Context, disks []hemera.Disk) (hemera.FsckReport, error) {
-	t := &tally{problems: map[problemKey]*hemera.FsckProblem{}}
+func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (hemera.FsckReport, error) {
+	t := &tally{repair: repair, problems: map[problemKey]*hemera.FsckProblem{}}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(auditsAtOnce)
 	for _, d := range disks {
@@ -127,7 +130,9 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk) (hemera.FsckRepo
 	if err == nil {
 		err = a.short(ctx, t)
 	}
-	a.engine.Wake()
+	if repair {
+		a.engine.Wake()
+	}
 	report := hemera.FsckReport{Taken: a.engine.Now(), Pieces: t.pieces}
 	for _, p := range t.problems {
 		report.Problems = append(report.Problems, *p)
@@ -207,7 +212,7 @@ func (a *auditor) onDisk(ctx context.Context, d hemera.Disk, p hemera.PieceID) (
 	return len(stats) > 0 && stats[0].ID == p, err
 }
 
-// confirm looks again at one finding, and acts when it still holds.
+// confirm looks again at one finding, and counts it, or acts, when it still holds.
 func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	now, _, err := a.engine.Files.Resolve(ctx, f.piece.File)
 	if err != nil && !errors.Is(err, errs.NotFound) {
@@ -225,19 +230,20 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 			return err
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
+		if !t.repair {
+			return nil
+		}
 		return a.giveUp(ctx, d, f, now)
 	}
 	return nil
 }
 
-// orphan removes a piece that no file has, is not about to have, and that is not on its way out. A
-// piece with an id that was never given out is of files that a restored namespace has forgotten: it
-// is kept. It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
+// orphan removes a piece that no file has, is not about to have, and that is not on its way out. One
+// of changes that a restored namespace has forgotten is kept (see forgotten). It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if next := e.Files.Stats().NextID; f.piece.File >= next || uint64(f.piece.Gen) >= uint64(next) {
-		t.add(tagNewer, d.ID, f.piece.File)
-		return nil
+	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
+		return a.forgotten(ctx, d, f, t)
 	}
 	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge || !e.gate.hold(f.piece.File) {
 		return nil
@@ -258,7 +264,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	}
 	t.add(tagOrphan, d.ID, f.piece.File)
 	key := copyKey{d.ID, f.piece}
-	if !a.suspects.proven(key, e.Now()) {
+	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}
 	a.suspects.drop(key)

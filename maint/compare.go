@@ -12,6 +12,7 @@ const (
 	tagMissing  = "missing"
 	tagOrphan   = "orphan"
 	tagNewer    = "newer" // a piece younger than the namespace, which was restored
+	tagMoved    = "moved" // a piece that was moved after the backup that was restored
 	tagSize     = "size_mismatch"
 	tagShort    = "under_replicated"
 	tagOffline  = "offline"

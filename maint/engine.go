@@ -33,7 +33,7 @@ type Files interface {
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
-	Stats() hemera.NamespaceStats
+	Forgotten(p hemera.PieceID, sealed time.Time) bool
 }
 
 // Cluster is what the engine asks of the cluster; cluster.Cluster has it.

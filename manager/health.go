@@ -18,8 +18,8 @@ import (
 func (m *Manager) Jobs(ctx context.Context) ([]hemera.JobStatus, error) { return m.engine.Jobs(ctx) }
 
 // Fsck implements hemera.MaintAdmin.
-func (m *Manager) Fsck(ctx context.Context) (hemera.FsckReport, error) {
-	report, err := m.engine.Fsck(ctx)
+func (m *Manager) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	report, err := m.engine.Fsck(ctx, repair)
 	report.Files = m.tree.Stats().Totals.Files
 	return report, err
 }

@@ -341,7 +341,7 @@ func TestFsck(t *testing.T) {
 		for i := range 10 {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 		}
-		report, err := r.m.Fsck(ctx)
+		report, err := r.m.Fsck(ctx, true)
 		if err != nil || len(report.Problems) != 0 || report.Files != 10 || report.Pieces != 20 {
 			t.Fatalf("a healthy cluster: %+v, %v", report, err)
 		}
@@ -368,7 +368,11 @@ func TestFsck(t *testing.T) {
 		r.nodes[0].put(r.nodes[0].disks[0].ID, old)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, young)
 
-		report, err = r.m.Fsck(ctx)
+		report, err = r.m.Fsck(ctx, false)
+		if err != nil || len(report.Problems) != 4 || !slices.Equal(r.entry("/f0").Pieces, gone.Pieces) {
+			t.Errorf("a report that is to change nothing: %+v, %v", report, err)
+		}
+		report, err = r.m.Fsck(ctx, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
 		r.write("/f", 10)
 		r.nodes[0].stop()
 		time.Sleep(hemera.HeartbeatTimeout + 2*time.Second)
-		report, err := r.m.Fsck(t.Context())
+		report, err := r.m.Fsck(t.Context(), false)
 		if err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "offline" || report.Problems[0].Count != 1 {
 			t.Errorf("%+v, %v", report, err)
 		}

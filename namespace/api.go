@@ -87,6 +87,10 @@ type Holdings interface {
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
+	// namespace does not know of, because it was restored from an older backup: its id or generation
+	// was not given out by this store, or it was made between the backup and the restore.
+	Forgotten(p hemera.PieceID, sealed time.Time) bool
 }
 
 // Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are

@@ -29,6 +29,8 @@ const (
 	metaFormat = 'f'
 	metaIDs    = 'i'
 	metaEvents = 'e'
+	// metaBoundary goes on with the first of the ids that a restored store never gave out.
+	metaBoundary = 'b'
 )
 
 // formatVersion is what metaFormat holds; another number is refused.

@@ -39,6 +39,8 @@ type Namespace struct {
 	clock  func() time.Time
 	log    *slog.Logger
 
+	boundaries []Boundary // never changed once open
+
 	booted  time.Time
 	boot    time.Duration
 	durable atomic.Uint64 // sequence number of the store
@@ -156,6 +158,9 @@ func (n *Namespace) load(ctx context.Context) error {
 	n.begin(events[0], events[1])
 	if last, err := n.writer.LastSeq(ctx); err == nil {
 		n.durable.Store(last)
+	}
+	if err := n.loadBoundaries(ctx); err != nil {
+		return err
 	}
 	return n.store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
 		u, bad := decodeUsage(k, raw)

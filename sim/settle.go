@@ -47,7 +47,7 @@ func (w *world) settle(ctx context.Context) {
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
 // leave behind may be found, and what the tortured drive lost.
 func (w *world) audit(ctx context.Context) {
-	report, err := w.head.Load().Fsck(ctx)
+	report, err := w.head.Load().Fsck(ctx, true)
 	if err != nil {
 		w.fail("fsck: %v", err)
 		return
@@ -98,7 +98,7 @@ func (w *world) mendedIn(ctx context.Context, limit time.Duration) (left string)
 
 func (w *world) unmended(ctx context.Context) string {
 	h := w.head.Load()
-	report, err := h.Fsck(ctx)
+	report, err := h.Fsck(ctx, true)
 	if err != nil {
 		return err.Error()
 	}

@@ -14,35 +14,53 @@ import (
 )
 
 func fsckCommand(e *env) *cobra.Command {
-	return noun("fsck", "Consistency: compare the namespace with the disks", fsckReportCommand(e))
-}
-
-func fsckReportCommand(e *env) *cobra.Command {
-	var perDisk, ids bool
-	var tags []string
-	c := &cobra.Command{
+	report := &cobra.Command{
 		Use: "report", Short: "What does not agree between the namespace and the disks", Args: cobra.NoArgs,
-		Long: `Compares the namespace with what the disks hold and counts what does not agree:
+		Long: `Compares the namespace with what the disks hold and counts what does not agree; it changes
+nothing:
 
   missing            an entry's piece is not on its disk
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
   size_mismatch      a piece's length is not its entry's
   offline            no piece can be read now
+  newer              a piece of a change made after the backup that was restored
+  moved              a piece that was moved after that backup
 
 A healthy cluster prints nothing and says so.`,
 		Example: `  hemera fsck report
   hemera fsck report -a -i                       by disk, with file ids
   hemera fsck report --error missing,orphan -j`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				report, err := m.Fsck(ctx)
-				if err != nil {
-					return err
-				}
-				return e.printFsck(report, fsckOptions{perDisk: perDisk, ids: ids, tags: tags})
-			})
-		},
+	}
+	repair := &cobra.Command{
+		Use: "repair", Short: "Compare, and put right what can be", Args: cobra.NoArgs,
+		Long: `Compares as fsck report does, prints what it found, and puts right what can be, as the
+manager does by itself when it audits a disk, every 7 days:
+
+  missing            given up where the file has other pieces, and made anew
+  orphan             removed, once it is known for some minutes and old enough
+  under_replicated   made whole
+  moved              recorded where it is
+
+Nothing is done about size_mismatch (see hemera file verify), offline and newer.`,
+		Example: `  hemera fsck repair
+  hemera fsck repair -a -i`,
+	}
+	return noun("fsck", "Consistency: compare the namespace with the disks", e.fsckCommand(report, false), e.fsckCommand(repair, true))
+}
+
+// fsckCommand makes the command compare.
+func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
+	var perDisk, ids bool
+	var tags []string
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+			report, err := m.Fsck(ctx, repair)
+			if err != nil {
+				return err
+			}
+			return e.printFsck(report, fsckOptions{perDisk: perDisk, ids: ids, tags: tags})
+		})
 	}
 	c.Flags().BoolVarP(&perDisk, "all", "a", false, "by disk")
 	c.Flags().BoolVarP(&ids, "ids", "i", false, "with the ids of files, as fxid")

@@ -12,7 +12,8 @@ import (
 )
 
 func nsCommand(e *env) *cobra.Command {
-	return noun("ns", "Namespace: counts, rates, latencies, benchmark, check, bulk loading", nsStatCommand(e), nsCheckCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
+	return noun("ns", "Namespace: counts, rates, latencies; check, backup, restore, benchmark, bulk loading",
+		nsStatCommand(e), nsCheckCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
 }
 
 func nsStatCommand(e *env) *cobra.Command {

@@ -182,7 +182,7 @@ func (r *rig) whole(files map[string]int) {
 			r.t.Errorf("%s is %q, %v", path, info.Status, err)
 		}
 	}
-	report, err := r.up.Manager.Fsck(r.t.Context())
+	report, err := r.up.Manager.Fsck(r.t.Context(), false)
 	if err != nil || len(report.Problems) > 0 {
 		r.t.Errorf("the audit says %+v, %v", report, err)
 	}

@@ -28,8 +28,11 @@ import (
 type Options struct {
 	CacheBytes    int64 // of uncompressed blocks; 0: 64 MiB
 	MemTableBytes int   // buffered writes before a flush, twice over; 0: 32 MiB
-	FS            vfs.FS
-	Logger        *slog.Logger
+	// Epoch is the least that the next writer's epoch is above: a store that takes the place of a lost
+	// one goes on beyond its epochs.
+	Epoch  uint64
+	FS     vfs.FS
+	Logger *slog.Logger
 }
 
 // Keys of the engine, outside of what users of kv may write.
@@ -101,6 +104,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if s.epoch, err = s.number(keyEpoch); err == nil {
 		s.seq, err = s.number(keySeq)
 	}
+	s.epoch = max(s.epoch, o.Epoch)
 	if err == nil {
 		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
 	}

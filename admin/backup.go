@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"context"
+	"io"
+
+	"hemera"
+)
+
+// chunk is a run of an archive's bytes.
+type chunk struct{ Data []byte }
+
+func (d *door) serveBackup() {
+	stream(d, "Backup", true, func(ctx context.Context, _ hemera.Identity, _ *none, send func(*chunk) error) error {
+		b, err := part(d.Backups, "backup")
+		if err != nil {
+			return err
+		}
+		return b.Backup(ctx, chunks(send))
+	})
+}
+
+// chunks sends what is written as one message each.
+type chunks func(*chunk) error
+
+// Write implements io.Writer.
+func (c chunks) Write(b []byte) (int, error) {
+	if err := c(&chunk{b}); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Backup implements hemera.Backups. Nil means that everything came, and says nothing of what is in it:
+// that is for its reader to prove.
+func (c *Client) Backup(ctx context.Context, out io.Writer) error {
+	return receive(ctx, c, "Backup", none{}, func(m *chunk) error {
+		_, err := out.Write(m.Data)
+		return err
+	})
+}

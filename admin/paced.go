@@ -1,0 +1,32 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+)
+
+// stallTime is how long a client may take nothing of an answer: what is sent to it keeps memory, and
+// a backup keeps what is overwritten meanwhile.
+const stallTime = 2 * time.Minute
+
+// paced is an answer to a client that goes on taking it; one that does not loses its connection.
+type paced struct{ http.ResponseWriter }
+
+// Unwrap is for http.ResponseController.
+func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// Write implements io.Writer.
+func (p paced) Write(b []byte) (int, error) {
+	p.again()
+	return p.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (p paced) Flush() {
+	p.again()
+	_ = http.NewResponseController(p.ResponseWriter).Flush()
+}
+
+func (p paced) again() {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(stallTime))
+}
