@@ -23,7 +23,7 @@ type Client struct {
 	closed   bool
 }
 
-// sessionKey is a server, and which of several sessions with it.
+// sessionKey is a server, and which of several sessions with it: as dealt, or a peer's disk's.
 type sessionKey struct {
 	endpoint Endpoint
 	lane     int
@@ -101,9 +101,12 @@ func (c *Client) sweep() {
 	}
 }
 
+// deal is the session in turn, of those that a server has for ordinary files.
+func (c *Client) deal() int { return int(c.lanes.Add(1)) % c.opts.Sessions }
+
 // connect returns a live session with the server, dialing if needed.
 func (c *Client) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error) {
-	s, err := c.place(sessionKey{e, lane % c.opts.Sessions})
+	s, err := c.place(sessionKey{e, lane})
 	if err != nil {
 		return nil, err
 	}

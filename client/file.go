@@ -76,13 +76,18 @@ type handle struct {
 
 // Open opens the file, following redirects and going round servers that fail.
 func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) {
+	return c.openOn(ctx, u, o, c.deal())
+}
+
+// openOn is Open on one of the sessions with whatever server the file is at.
+func (c *Client) openOn(ctx context.Context, u URL, o OpenOptions, lane int) (*File, error) {
 	if o.Size > 0 && o.Create {
 		u.Opaque = u.Opaque.With("oss.asize", strconv.FormatInt(o.Size, 10))
 	}
 	if id := hemera.TraceID(ctx); id != "" {
 		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
 	}
-	f := &File{client: c, url: u, opts: o, lane: int(c.lanes.Add(1))}
+	f := &File{client: c, url: u, opts: o, lane: lane}
 	if err := f.open(ctx, newRoute(u), openFirst); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	WaitFor time.Duration
 
 	InFlight int // requests in flight per session; 256
-	Sessions int // sessions per server and user; 1
+	Sessions int // sessions per server and user, per disk for peers; 1
 	PoolMax  int // sessions in all; 1024
 	Chunk    int // bytes per read or write request; 1 MiB
 	Window   int // bytes in flight per sequential stream or peer; 16 MiB

@@ -24,7 +24,7 @@ var _ transfer.Peers = (*Peers)(nil)
 const piecePath = "/piece"
 
 // NewPeers makes the connections' pool. Fields of o that are zero get values for peers: 3 s to
-// connect, 10 s of silence, 32 MiB unanswered for each piece.
+// connect, 10 s of silence, 32 MiB unanswered for each piece, two sessions for each disk, 4096 in all.
 func NewPeers(o Options) *Peers {
 	if o.DialTimeout == 0 {
 		o.DialTimeout = 3 * time.Second
@@ -40,6 +40,9 @@ func NewPeers(o Options) *Peers {
 	}
 	if o.Sessions == 0 {
 		o.Sessions = 2
+	}
+	if o.PoolMax == 0 {
+		o.PoolMax = 4096
 	}
 	o.RetryFor = time.Nanosecond // the caller knows better places
 	return &Peers{client: New(o)}
@@ -59,13 +62,19 @@ func pieceURL(t hemera.Target, token string) (URL, error) {
 	return URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
 }
 
+// lane gives each disk sessions of its own: a peer handles the requests of one session in order, so a
+// disk that hangs stalls what is sent behind it.
+func (p *Peers) lane(t hemera.Target) int {
+	return int(t.Disk)*p.client.opts.Sessions + p.client.deal()
+}
+
 // Create opens the target's piece for writing.
 func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
 	u, err := pieceURL(t, token)
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.client.Open(ctx, u, OpenOptions{Write: true})
+	f, err := p.client.openOn(ctx, u, OpenOptions{Write: true}, p.lane(t))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +87,7 @@ func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transf
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.client.Open(ctx, u, OpenOptions{})
+	f, err := p.client.openOn(ctx, u, OpenOptions{}, p.lane(t))
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,12 @@ type pieceNode struct {
 	mu    sync.Mutex
 	piece []byte
 	hold  chan struct{} // while open, writes are not answered
+	stuck chan struct{} // while open, writes at stuckOffset are not answered; nil for none
 	fail  bool
 }
+
+// stuckOffset is where a write goes to the disk that hangs.
+const stuckOffset = 1 << 30
 
 func newPieceNode(t *testing.T) *pieceNode {
 	n := heldPieceNode(t)
@@ -37,6 +41,13 @@ func heldPieceNode(t *testing.T) *pieceNode {
 }
 
 func (n *pieceNode) reply(r asked) []byte {
+	n.mu.Lock()
+	stuck := n.stuck
+	n.mu.Unlock()
+	if stuck != nil && r.ID == wire.ReqPgwrite && wire.DecodePgwrite(r.Body).Offset == stuckOffset {
+		<-stuck
+		return written(r, nil)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch r.ID {
@@ -80,7 +91,14 @@ func peers(t *testing.T, o client.Options) *client.Peers {
 
 func create(t *testing.T, p *client.Peers, n *pieceNode) transfer.PeerWriter {
 	t.Helper()
-	w, err := p.Create(t.Context(), n.target(), "TOKEN")
+	return createOn(t, p, n, 0)
+}
+
+func createOn(t *testing.T, p *client.Peers, n *pieceNode, disk hemera.DiskID) transfer.PeerWriter {
+	t.Helper()
+	target := n.target()
+	target.Disk = disk
+	w, err := p.Create(t.Context(), target, "TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,5 +234,38 @@ func TestAbortedPieceIsGivenUp(t *testing.T) {
 	w.Abort()
 	if err := w.Seal(t.Context(), hemera.SealInfo{}); !errors.Is(err, errs.Cancelled) {
 		t.Errorf("seal after abort: %v", err)
+	}
+}
+
+// A disk that hangs stalls the pieces on it alone: other disks of the same node have other sessions.
+func TestDiskThatHangsStallsOnlyItself(t *testing.T) {
+	n := newPieceNode(t)
+	never := make(chan struct{})
+	defer close(never)
+	n.mu.Lock()
+	n.stuck = never
+	n.mu.Unlock()
+	p := peers(t, client.Options{Chunk: 64 << 10, Window: 64 << 10, Stall: time.Hour})
+	part := pattern(64 << 10)
+	sums := sumsOf(part, 0)
+	var stuck []transfer.PeerWriter
+	for range 4 {
+		stuck = append(stuck, createOn(t, p, n, 8))
+	}
+	for _, w := range stuck {
+		if err := w.WritePages(part, sums, stuckOffset); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, disk := range []hemera.DiskID{7, 9, 10} {
+		for range 4 {
+			w := createOn(t, p, n, disk)
+			if err := w.WritePages(part, sums, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Seal(t.Context(), hemera.SealInfo{FileSize: int64(len(part))}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

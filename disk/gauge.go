@@ -12,6 +12,8 @@ import (
 const (
 	// lookInterval is how old the picture of a disk's room and label may be when a piece is made.
 	lookInterval = time.Second
+	// lookPatience is how long a look may take before the disk counts as hanging.
+	lookPatience = 2 * time.Second
 	// rateInterval is the shortest time rates are taken over.
 	rateInterval = 500 * time.Millisecond
 	// memorySpeed is how short a call is that needed no device: it does not count as busy.
@@ -24,6 +26,7 @@ type gauge struct {
 	busy                  atomic.Int64 // nanoseconds in calls that waited for the device
 	readOpens, writeOpens atomic.Int64
 	sumErrors, ioErrors   atomic.Int64
+	looking               atomic.Bool
 
 	mu       sync.Mutex
 	headroom int64
@@ -75,6 +78,22 @@ func (g *gauge) note(kind errs.Kind, now time.Time) {
 	}
 }
 
+// Stalled notes that a call to the disk should have returned long ago: until over is called the disk
+// is failing, and no piece is made on it.
+func (d *Disk) Stalled() (over func()) {
+	d.opt.Log.Error("disk does not answer", "disk", d.path)
+	g := &d.gauge
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.health = g.health.stall(d.opt.Now())
+	return sync.OnceFunc(func() {
+		d.opt.Log.Warn("disk answers again", "disk", d.path)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.health = g.health.resume()
+	})
+}
+
 func (g *gauge) setHeadroom(n int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -99,8 +118,33 @@ func (g *gauge) stale(now time.Time) bool {
 	return true
 }
 
-// look looks at the disk's label and room.
+// look looks at the disk's label and room, no longer than the patience: it may hang like any call,
+// and who asks for the disk's condition must learn just that. Who comes while one look runs on has
+// the picture before.
 func (d *Disk) look() {
+	if !d.gauge.looking.CompareAndSwap(false, true) {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.lookNow()
+		d.gauge.looking.Store(false)
+	}()
+	t := time.NewTimer(lookPatience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		over := d.Stalled()
+		go func() {
+			<-done
+			over()
+		}()
+	}
+}
+
+func (d *Disk) lookNow() {
 	var o observation
 	if uuid, err := ReadLabel(d.fs, d.path); err != nil {
 		o.Gone = err.Error()

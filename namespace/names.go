@@ -3,10 +3,12 @@ package namespace
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"hemera"
 	"hemera/access"
 	"hemera/errs"
+	"hemera/kv"
 )
 
 // Stat implements hemera.Names.
@@ -24,8 +26,8 @@ func (n *Namespace) Stat(ctx context.Context, who hemera.Identity, path string) 
 // listPage is how many names List reads at a time, which bounds its memory.
 const listPage = 512
 
-// List implements hemera.Names. Each page is one picture of the store, taken without holding
-// anybody up, and given when it is durable.
+// List implements hemera.Names. The names of each page were there at one time (the totals of a
+// directory among them may be newer); it holds up nobody, and a page is given when it is durable.
 func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
 	var dir hemera.FileID
 	err := n.view(ctx, func(t *tx) error {
@@ -87,13 +89,39 @@ type entryPage struct {
 	last  string // name of the last that was looked at, "" with no next
 }
 
-// page reads up to limit entries of a range of the entry table.
+// page reads up to limit entries of a range of the entry table, as they were at one time.
 func (n *Namespace) page(ctx context.Context, lo, hi []byte, limit int) (entryPage, error) {
-	var p entryPage
+	p, whole, err := readPage(ctx, n.store, lo, hi, limit)
+	if err == nil && !whole {
+		p, err = n.pageOfSnapshot(ctx, lo, hi, limit)
+	}
+	if err != nil {
+		return entryPage{}, errs.Wrap(err, "namespace.List", "")
+	}
+	return p, n.outside(ctx)
+}
+
+// pageOfSnapshot is for the rare page of which a directory was removed while it was read: what was
+// made since is not to be in it either.
+func (n *Namespace) pageOfSnapshot(ctx context.Context, lo, hi []byte, limit int) (entryPage, error) {
+	picture, err := n.store.Snapshot(ctx)
+	if err != nil {
+		return entryPage{}, err
+	}
+	p, whole, err := readPage(ctx, picture, lo, hi, limit)
+	if err == nil && !whole {
+		err = errs.New(errs.Corrupt, "namespace.List", "", "a directory has no totals").WithRemedy("run ns check")
+	}
+	return p, errors.Join(err, picture.Close())
+}
+
+// readPage reads entries, and then the states of the directories among them: whole says that no
+// directory was removed in between.
+func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p entryPage, whole bool, err error) {
 	var entries []*hemera.Entry
 	var states [][]byte
 	var bad error
-	err := n.store.Scan(ctx, lo, hi, func(k, raw []byte) bool {
+	err = from.Scan(ctx, lo, hi, func(k, raw []byte) bool {
 		if len(entries) == limit {
 			p.next, p.last = append([]byte(nil), k...), entries[limit-1].Name
 			return false
@@ -112,20 +140,18 @@ func (n *Namespace) page(ctx context.Context, lo, hi []byte, limit int) (entryPa
 	if err == nil {
 		err = bad
 	}
-	if err == nil {
-		states, err = n.store.GetMany(ctx, states)
+	if err == nil && len(states) > 0 {
+		states, err = from.GetMany(ctx, states)
 	}
 	if err != nil {
-		return p, errs.Wrap(err, "namespace.List", "")
+		return p, false, err
 	}
-	if p.shown, err = withStates(entries, states); err != nil {
-		return p, err
-	}
-	return p, n.outside(ctx)
+	p.shown, err = withStates(entries, states)
+	return p, len(p.shown) == len(entries), err
 }
 
-// withStates gives directories their states, which are in the order of directories. One without
-// was removed between the two reads.
+// withStates gives directories their states, which are in the order of directories; it leaves out
+// those without.
 func withStates(entries []*hemera.Entry, states [][]byte) ([]hemera.Entry, error) {
 	out := make([]hemera.Entry, 0, len(entries))
 	for _, e := range entries {
@@ -152,15 +178,6 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err := checkMode("Mkdir", path, mode); err != nil {
 		return out, err
 	}
-	names, err := split("Mkdir", path)
-	if err != nil {
-		return out, err
-	}
-	if parents && len(names) > 0 {
-		if err := n.makeParents(ctx, who, path, names, mode); err != nil {
-			return out, err
-		}
-	}
 	// What is there already is said without a turn among the changes.
 	done := false
 	seq, err := n.look(ctx, func(t *tx) error {
@@ -170,6 +187,9 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 		}
 		return err
 	})
+	if parents && errors.Is(err, errs.NotFound) {
+		err = n.makeParents(ctx, who, path, mode)
+	}
 	if err != nil || done {
 		return out, cmp.Or(n.settled(ctx, seq), err)
 	}
@@ -199,9 +219,13 @@ func (t *tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
 	return t.full(f.entry)
 }
 
-// makeParents makes what is missing above the last of names, one batch each: a batch has room for
+// makeParents makes what is missing above the path's last name, one batch each: a batch has room for
 // one chain of directories, not for its square.
-func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, names []string, mode uint32) error {
+func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+	names, err := split("Mkdir", path)
+	if err != nil {
+		return err
+	}
 	for {
 		missing := 0
 		err := n.view(ctx, func(t *tx) error {

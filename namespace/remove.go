@@ -174,11 +174,11 @@ func (t *tx) move(f, target found) error {
 // it holds up the other changes. What it finds is the change's own business.
 func (n *Namespace) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
 	for _, path := range paths {
-		_, err := n.look(ctx, func(t *tx) error {
+		_, _ = n.look(ctx, func(t *tx) error {
 			_, err := t.walk("warm", who, path)
 			return err
 		})
-		if ctx.Err() != nil {
+		if err := ctx.Err(); err != nil {
 			return errs.Wrap(err, "namespace", path)
 		}
 	}

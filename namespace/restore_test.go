@@ -62,8 +62,8 @@ func paths(t *testing.T, n *namespace.Namespace) (all []string) {
 	return all
 }
 
-// replay is what there was after an event, by the log of all that was done.
-func replay(events []hemera.Event, last uint64) []string {
+// afterEvent is what there was after an event, by the log of all that was done.
+func afterEvent(events []hemera.Event, last uint64) []string {
 	there := map[string]bool{}
 	for _, e := range events {
 		if e.Seq > last {
@@ -119,7 +119,7 @@ func TestSnapshotUnderWritersIsOneMoment(t *testing.T) {
 	events := must[[]hemera.Event](t)(n.Events(t.Context(), 0, 1_000_000))
 	for i, p := range pictures {
 		r := open(t, p.store, namespace.Options{})
-		if got, want := paths(t, r), replay(events, p.of.Sequence); !slices.Equal(got, want) {
+		if got, want := paths(t, r), afterEvent(events, p.of.Sequence); !slices.Equal(got, want) {
 			t.Fatalf("picture %d after event %d: %d names, want %d", i, p.of.Sequence, len(got), len(want))
 		}
 		if s := r.Stats(); s.Totals != p.of.Totals {

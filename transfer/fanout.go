@@ -62,24 +62,26 @@ func (w *Writer) createPieces(which state) {
 	}
 }
 
-// fanOut does the same to every live piece at once, pieces on other nodes in goroutines of their
-// own, and runs meanwhile beside them. A piece whose call fails is lost; fanOut fails when no live
-// piece is left.
+// fanOut does the same to every live piece at once and runs meanwhile beside them. A piece whose call
+// fails is lost; fanOut fails when no live piece is left.
 func (w *Writer) fanOut(do func(*piece) error, meanwhile func()) error {
 	errsOf := make([]error, len(w.pieces))
 	var wg sync.WaitGroup
+	here := -1 // a local piece that this goroutine sees to
 	for i, pc := range w.pieces {
-		if w.ledger.states[i] == live && pc.local == nil {
+		switch {
+		case w.ledger.states[i] != live:
+		case here < 0 && pc.local != nil:
+			here = i
+		default:
 			wg.Go(func() { errsOf[i] = do(pc) })
 		}
 	}
 	if meanwhile != nil {
 		meanwhile()
 	}
-	for i, pc := range w.pieces {
-		if w.ledger.states[i] == live && pc.local != nil {
-			errsOf[i] = do(pc)
-		}
+	if here >= 0 {
+		errsOf[here] = do(w.pieces[here])
 	}
 	wg.Wait()
 	for i, err := range errsOf {

@@ -66,7 +66,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
 	if err := h.copySealed(ctx, dst, src, &j.Cap); err != nil {
-		if !dst.ended {
+		if !dst.ended.Load() {
 			_ = w.Abort()
 		}
 		return 0, err

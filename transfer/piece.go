@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/disk"
@@ -18,16 +19,16 @@ type source interface {
 type piece struct {
 	target hemera.Target
 	out    PeerWriter
-	local  disk.Writer // nil when the piece is on another node
+	local  *localPiece // out, if the piece is on this node; else nil
 	err    error       // why it failed
 }
 
-// diskPiece is a local piece in the shape of a peer's.
+// diskPiece is a pending piece on a disk in the shape of a peer's.
 type diskPiece struct {
 	disk.Writer
 	store disk.Store
 	id    hemera.PieceID
-	ended bool // sealed or aborted: the Writer must not be used again
+	ended atomic.Bool // sealed or aborted: the Writer must not be used again
 }
 
 // Sync makes the pending piece durable.
@@ -35,7 +36,7 @@ func (p *diskPiece) Sync(context.Context) error { return p.Writer.Sync() }
 
 // Seal seals the piece and compares what the disk kept with what the head counted.
 func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
-	p.ended = true
+	p.ended.Store(true)
 	stat, err := p.Writer.Seal(s)
 	if err != nil {
 		return err
@@ -45,8 +46,7 @@ func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
 
 // Abort removes the piece, sealed or not.
 func (p *diskPiece) Abort() {
-	if !p.ended {
-		p.ended = true
+	if !p.ended.Swap(true) {
 		_ = p.Writer.Abort()
 	}
 	_ = p.store.Remove(p.id)
@@ -71,16 +71,7 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, token string, t
 		}
 		return &piece{target: t, out: out}, nil
 	}
-	store, err := h.store(t)
-	if err != nil {
-		return nil, err
-	}
-	id := pieceID(c, t.Index)
-	w, err := store.Create(id, createOptions(c))
-	if err != nil {
-		return nil, err
-	}
-	return &piece{target: t, local: w, out: &diskPiece{Writer: w, store: store, id: id}}, nil
+	return h.createLocal(c, t)
 }
 
 func createOptions(c *hemera.Capability) disk.CreateOptions {

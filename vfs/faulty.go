@@ -42,6 +42,8 @@ type Fault struct {
 	Skip    int
 	Count   int
 
+	// Wait makes the call hang until the channel is closed; then what else the rule says happens.
+	Wait <-chan struct{}
 	// Err fails the call; nothing is done.
 	Err error
 	// Short makes a write take half of the bytes and fail with Err, or ENOSPC if that is nil.
@@ -91,8 +93,16 @@ func (f *Faulty) Calls(ops ...Op) int {
 	return n
 }
 
-// next counts a call and returns the rule that applies to it, if any.
+// next counts a call and returns the rule that applies to it, if any, when the call may go on.
 func (f *Faulty) next(op Op, name string) (Fault, bool) {
+	rule, ok := f.rule(op, name)
+	if rule.Wait != nil {
+		<-rule.Wait
+	}
+	return rule, ok
+}
+
+func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls[op]++

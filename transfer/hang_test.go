@@ -1,0 +1,133 @@
+package transfer_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/disk"
+	"hemera/errs"
+	"hemera/vfs"
+)
+
+// hangingBench is a bench whose first host's disk goes through faults.
+func hangingBench(t *testing.T, hosts int) (*bench, *vfs.Faulty) {
+	var first *vfs.Faulty
+	b := makeBench(t, hosts, func() (vfs.FS, string) {
+		m := vfs.NewMemory(64<<20, time.Now)
+		if err := m.Mkdir("/disk"); err != nil {
+			t.Fatal(err)
+		}
+		f := vfs.NewFaulty(m)
+		if first == nil {
+			first = f
+		}
+		return f, "/disk"
+	})
+	return b, first
+}
+
+// TestOwnDiskHangs: a disk of the head itself that never answers costs the write one piece, which
+// moves to another disk, whichever call hangs. Meanwhile the disk is failing, and says why; when it
+// answers again nothing of the write is left on it.
+func TestOwnDiskHangs(t *testing.T) {
+	for name, hang := range map[string]vfs.Fault{
+		"begin":           {Ops: []vfs.Op{vfs.OpOpen}, Pattern: "/disk/pending/*", Err: syscall.EIO},
+		"begin, and late": {Ops: []vfs.Op{vfs.OpOpen}, Pattern: "/disk/pending/*"},
+		"write":           {Ops: []vfs.Op{vfs.OpWrite}, Skip: 2, Err: syscall.EIO},
+		"truncate":        {Ops: []vfs.Op{vfs.OpTruncate}, Err: syscall.EIO},
+		"seal":            {Ops: []vfs.Op{vfs.OpSync}, Err: syscall.EIO},
+		"seal, and late":  {Ops: []vfs.Op{vfs.OpSync}},
+		"move":            {Ops: []vfs.Op{vfs.OpRename}, Err: syscall.EIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, faulty := hangingBench(t, 4)
+				b.manager.spare = []int{4}
+				_, c := b.grant(30, 3, 1, 2, 3)
+				c.Sync = true
+				token := b.manager.sign(c)
+				f := b.open(1, token, hemera.NodeOpen{})
+				release := make(chan struct{})
+				hang.Wait = release
+				faulty.Inject(hang)
+				p := content(300_000)
+				if err := writeAll(f, p, 30_011); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Truncate(250_000); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(ctx); err != nil {
+					t.Fatal(err)
+				}
+				checkSums(t, b.manager.commit(t, c), p[:250_000])
+				own := b.hosts[0].disk.Store.(*disk.Disk)
+				if s := own.Status(); s.Health != hemera.HealthFailing || !strings.Contains(s.Why, "not answered since") {
+					t.Errorf("while it hangs the disk is %v: %s", s.Health, s.Why)
+				}
+				if _, err := own.Create(hemera.PieceID{File: 99, Gen: 1}, disk.CreateOptions{}); !isKind(err, errs.Unavailable) {
+					t.Errorf("a piece could be begun on a disk that hangs: %v", err)
+				}
+				faulty.Heal()
+				close(release)
+				synctest.Wait()
+				if s := own.Status(); s.Health != hemera.HealthOK {
+					t.Errorf("when it answers again the disk is %v: %s", s.Health, s.Why)
+				}
+				if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+					t.Errorf("left on the disk: %v, %v", names, err)
+				}
+				b.mustHave(c, 2, 3, 4)
+				b.mustRead(c, p[:250_000])
+			})
+		})
+	}
+}
+
+// TestOnlyDiskHangs: with nowhere else to go, the write fails in bounded time.
+func TestOnlyDiskHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		token, c := b.grant(31, 1, 1)
+		f := b.open(1, token, hemera.NodeOpen{})
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release, Err: syscall.EIO})
+		began := time.Now()
+		if err := f.WriteAt(content(5000), 0); !isKind(err, errs.Timeout) {
+			t.Errorf("write: %v", err)
+		}
+		if err := f.Close(ctx); !isKind(err, errs.Timeout) {
+			t.Errorf("close: %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		close(release)
+		synctest.Wait()
+		b.mustHave(c)
+	})
+}
+
+// A disk whose label and room cannot even be looked at does not hold up its node's report.
+func TestLookThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 1)
+		own := b.hosts[0].disk.Store.(*disk.Disk)
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Wait: release})
+		for range 3 {
+			if s := own.Status(); s.Health != hemera.HealthFailing {
+				t.Errorf("the disk is %v", s.Health)
+			}
+		}
+		close(release)
+		synctest.Wait()
+		if s := own.Status(); s.Health != hemera.HealthOK {
+			t.Errorf("the disk is %v: %s", s.Health, s.Why)
+		}
+	})
+}

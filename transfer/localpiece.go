@@ -1,0 +1,148 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/disk"
+	"hemera/errs"
+)
+
+// diskPatience is how long a write waits for one call to a disk of its own node. Making things
+// durable may take twice as long.
+const diskPatience = 30 * time.Second
+
+// staller is a disk that can be told that it hangs; it is failing until the call returns.
+type staller interface {
+	Stalled() (over func())
+}
+
+// within runs one call to a disk and waits for it no longer than the patience, because a device may
+// never answer. Then hung is true and the error Timeout; the call keeps its goroutine, and late runs
+// behind it. Until then it may still read what the caller gave it: late must remove what became of
+// that.
+func (h *Host) within(patience time.Duration, t hemera.Target, store disk.Store, call func() error, late func()) (hung bool, err error) {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return false, err
+	case <-timer.C:
+	}
+	over := func() {}
+	if s, ok := store.(staller); ok {
+		over = s.Stalled()
+	}
+	go func() {
+		err := <-done
+		h.Log.Info("a call that was given up returned", "disk", t.Disk, "err", err)
+		over()
+		late()
+	}()
+	return true, errs.New(errs.Timeout, "transfer.Disk", t.Disk.String(), "the disk has not answered for "+patience.String()).
+		WithRemedy("`hemera fs ls` shows which disks are ill; the kernel's log may say why")
+}
+
+// localPiece is a piece on a disk of this node as the head of a write sees it. A disk that hangs is
+// given up as a silent peer is: later calls fail at once, and the piece is removed when the call that
+// hangs returns.
+type localPiece struct {
+	*diskPiece
+	host   *Host
+	target hemera.Target
+
+	mu   sync.Mutex
+	hung error // of the first call that did not return in time
+}
+
+var _ PeerWriter = (*localPiece)(nil)
+
+// createLocal begins a piece on a disk of this node.
+func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*piece, error) {
+	store, err := h.store(t)
+	if err != nil {
+		return nil, err
+	}
+	made := &diskPiece{store: store, id: pieceID(c, t.Index)}
+	o := createOptions(c)
+	_, err = h.within(diskPatience, t, store, func() (err error) {
+		made.Writer, err = store.Create(made.id, o)
+		return err
+	}, func() {
+		if made.Writer != nil {
+			made.Abort()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &localPiece{diskPiece: made, host: h, target: t}
+	return &piece{target: t, local: p, out: p}, nil
+}
+
+// failed is why the piece takes no calls any more.
+func (p *localPiece) failed() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hung
+}
+
+func (p *localPiece) within(patience time.Duration, call func() error) error {
+	if err := p.failed(); err != nil {
+		return err
+	}
+	hung, err := p.host.within(patience, p.target, p.store, call, p.diskPiece.Abort)
+	if hung {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.hung == nil {
+			p.hung = err
+		}
+	}
+	return err
+}
+
+// WritePages implements PeerWriter.
+func (p *localPiece) WritePages(b []byte, sums []uint32, off int64) error {
+	return p.within(diskPatience, func() error { return p.diskPiece.WritePages(b, sums, off) })
+}
+
+// ReadPages reads back what was written.
+func (p *localPiece) ReadPages(b []byte, sums []uint32, off int64) (int, error) {
+	var n int
+	err := p.within(diskPatience, func() (err error) {
+		n, err = p.diskPiece.ReadPages(b, sums, off)
+		return err
+	})
+	if p.failed() != nil { // n is not ours to look at
+		return 0, err
+	}
+	return n, err
+}
+
+// Truncate implements PeerWriter.
+func (p *localPiece) Truncate(size int64) error {
+	return p.within(diskPatience, func() error { return p.diskPiece.Truncate(size) })
+}
+
+// Sync implements PeerWriter.
+func (p *localPiece) Sync(ctx context.Context) error {
+	return p.within(2*diskPatience, func() error { return p.diskPiece.Sync(ctx) })
+}
+
+// Seal implements PeerWriter.
+func (p *localPiece) Seal(ctx context.Context, s hemera.SealInfo) error {
+	return p.within(2*diskPatience, func() error { return p.diskPiece.Seal(ctx, s) })
+}
+
+// Abort implements PeerWriter.
+func (p *localPiece) Abort() {
+	_ = p.within(diskPatience, func() error {
+		p.diskPiece.Abort()
+		return nil
+	})
+}
