@@ -83,6 +83,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
+	o.FS = markers{o.FS}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
