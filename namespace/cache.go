@@ -26,8 +26,10 @@ type cache struct {
 }
 
 const (
-	shardCount  = 64
-	stripeCount = 4096
+	shardCount = 64
+	// stripeCount is many times the keys of a group: who reads a key of a stripe that is being written
+	// waits for the group, though it is seldom his key.
+	stripeCount = 1 << 16
 	// itemCost is what an item takes besides its key and what put is told: the map's slot, the
 	// item, the ring's slot and a typical record's fixed part.
 	itemCost = 320
