@@ -181,6 +181,7 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err != nil {
 		return out, err
 	}
+	n.cache.begun(id)
 	err = n.update(ctx, func(t *tx) error {
 		f, err := t.walk("Mkdir", who, path)
 		switch {
@@ -221,6 +222,7 @@ func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path s
 		if err != nil {
 			return err
 		}
+		n.cache.begun(id)
 		err = n.update(ctx, func(t *tx) error {
 			f, err := t.walk("Mkdir", who, next)
 			if err == nil && f.entry == nil {
