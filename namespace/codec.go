@@ -80,7 +80,7 @@ func decodeEntry(k, raw []byte) (*hemera.Entry, error) {
 	e.Mode, e.UID, e.GID = d.uint32(), d.uint32(), d.uint32()
 	e.Mtime, e.Ctime, e.Birth = d.time(), d.time(), d.time()
 	if n := d.count(2); n > 0 {
-		e.Xattrs = make(map[string][]byte, n)
+		e.Xattrs = make(map[string][]byte, min(n, hemera.XattrsMax))
 		for range n {
 			name := d.text()
 			e.Xattrs[name] = []byte(d.text())
