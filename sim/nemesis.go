@@ -41,7 +41,7 @@ func (n *nemesis) run(ctx context.Context) {
 }
 
 func (n *nemesis) centre(ctx context.Context) {
-	switch n.rng.IntN(5) {
+	switch n.rng.IntN(8) {
 	case 0:
 		n.restartManager(ctx)
 	case 1:
@@ -50,6 +50,10 @@ func (n *nemesis) centre(ctx context.Context) {
 		n.drain(ctx)
 	case 3, 4:
 		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
+	case 5, 6:
+		n.quotas(ctx)
+	case 7:
+		n.backup(ctx)
 	}
 }
 
