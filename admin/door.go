@@ -62,6 +62,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveCluster()
 	d.serveMaint()
 	d.serveObserve()
+	d.serveQuota()
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()

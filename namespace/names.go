@@ -156,15 +156,6 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err := checkMode("Mkdir", path, mode); err != nil {
 		return out, err
 	}
-	names, err := split("Mkdir", path)
-	if err != nil {
-		return out, err
-	}
-	if parents && len(names) > 0 {
-		if err := n.makeParents(ctx, who, path, names, mode); err != nil {
-			return out, err
-		}
-	}
 	// What is there already is said without a turn among the changes.
 	done := false
 	seq, err := n.look(ctx, func(t *tx) error {
@@ -174,6 +165,9 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 		}
 		return err
 	})
+	if parents && errors.Is(err, errs.NotFound) {
+		err = n.makeParents(ctx, who, path, mode)
+	}
 	if err != nil || done {
 		return out, cmp.Or(n.settled(ctx, seq), err)
 	}
@@ -203,9 +197,13 @@ func (t *tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
 	return t.full(f.entry)
 }
 
-// makeParents makes what is missing above the last of names, one batch each: a batch has room for
+// makeParents makes what is missing above the path's last name, one batch each: a batch has room for
 // one chain of directories, not for its square.
-func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, names []string, mode uint32) error {
+func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+	names, err := split("Mkdir", path)
+	if err != nil {
+		return err
+	}
 	for {
 		missing := 0
 		err := n.view(ctx, func(t *tx) error {
