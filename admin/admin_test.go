@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Names: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -280,16 +280,16 @@ func TestWalk(t *testing.T) {
 		{admin.WalkRequest{Path: "/exp/notes.txt"}, "/exp/notes.txt"},
 	} {
 		var got []string
-		err := c.Walk(context.Background(), test.r, func(f admin.Found) error { got = append(got, f.Path); return nil })
+		_, err := c.Walk(context.Background(), test.r, func(f admin.Found) error { got = append(got, f.Path); return nil })
 		if s := strings.Join(got, " "); err != nil || s != test.want {
 			t.Errorf("%+v: %s, %v\nwant %s", test.r, s, err, test.want)
 		}
 	}
-	if err := c.Walk(context.Background(), admin.WalkRequest{Path: "/", Name: "[a"}, nil); !errors.Is(err, errs.Invalid) {
+	if _, err := c.Walk(context.Background(), admin.WalkRequest{Path: "/", Name: "[a"}, nil); !errors.Is(err, errs.Invalid) {
 		t.Errorf("a bad pattern: %v", err)
 	}
 	enough := errors.New("enough")
-	if err := c.Walk(context.Background(), admin.WalkRequest{Path: "/"}, func(admin.Found) error { return enough }); err != enough {
+	if _, err := c.Walk(context.Background(), admin.WalkRequest{Path: "/"}, func(admin.Found) error { return enough }); err != enough {
 		t.Errorf("visit's error: %v", err)
 	}
 }
