@@ -56,9 +56,12 @@ type BenchmarkProgress struct {
 // BenchmarkResult is what came of a phase: mkdir, create, exists, read, write, deletion. Main is about
 // files (mkdir: directories); phases that do both have Dirs too, over the same time.
 type BenchmarkResult struct {
-	Phase    string
-	Started  time.Duration // since the run began
-	Time     time.Duration // from the start of all workers to the end of the last
+	Phase   string
+	Started time.Duration // since the run began
+	Time    time.Duration // from the start of all workers to the end of the last
+	// CPU is what the manager's process spent meanwhile, on all its threads, whatever else it did
+	// included; zero when it was measured from outside.
+	CPU      time.Duration `json:",omitempty"`
 	Main     BenchmarkOps
 	Dirs     *BenchmarkOps      `json:",omitempty"`
 	Failures []BenchmarkFailure `json:",omitempty"` // the first distinct ones

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 	"syscall"
 )
 
@@ -103,21 +102,19 @@ func (e *Error) WithRemedy(remedy string) *Error {
 
 // Error prints "op subject: text: cause"; the remedy is left to whoever talks to people.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
+	about := e.Op
 	if e.Subject != "" {
-		b.WriteString(" " + e.Subject)
+		about += " " + e.Subject
 	}
 	switch {
+	case e.Text != "" && e.Cause != nil:
+		return about + ": " + e.Text + ": " + e.Cause.Error()
 	case e.Text != "":
-		b.WriteString(": " + e.Text)
-	case e.Cause == nil:
-		b.WriteString(": " + e.Kind.String())
+		return about + ": " + e.Text
+	case e.Cause != nil:
+		return about + ": " + e.Cause.Error()
 	}
-	if e.Cause != nil {
-		b.WriteString(": " + e.Cause.Error())
-	}
-	return b.String()
+	return about + ": " + e.Kind.String()
 }
 
 // Unwrap returns the cause.
@@ -135,15 +132,10 @@ func (k Kind) Error() string { return k.String() }
 // KindOf classifies any error: the kind of the first Error in the chain, else what the operating
 // system or context said, else Internal. KindOf(nil) is Internal; do not ask.
 func KindOf(err error) Kind {
-	if e, ok := err.(*Error); ok { // as nearly always, and answers like "exists" are to be cheap
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Kind
-	}
-	var k Kind
-	if errors.As(err, &k) {
+	if k, ok := errors.AsType[Kind](err); ok {
 		return k
 	}
 	for _, c := range system {
@@ -180,8 +172,8 @@ var system = []struct {
 // RemedyOf returns the first remedy in the chain, or "".
 func RemedyOf(err error) string {
 	for err != nil {
-		var e *Error
-		if !errors.As(err, &e) {
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
 			return ""
 		}
 		if e.Remedy != "" {

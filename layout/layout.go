@@ -25,8 +25,14 @@ const (
 // DefaultSpace is the space of files for which nothing names another.
 const DefaultSpace = "default"
 
+// Attributes are those that speak for a directory's new files. Neither map is changed.
+type Attributes struct {
+	Sys  map[string][]byte // the sys.* ones in force, inherited ones as well
+	User map[string][]byte // the directory's own; what else is in it does not count
+}
+
 // Space names the space a new file goes to. The name is not checked against the cluster.
-func Space(attrs map[string][]byte, wish hemera.Wish, who hemera.Identity) (string, error) {
+func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (string, error) {
 	wished, err := allowed(attrs, who)
 	if err != nil {
 		return "", err
@@ -40,7 +46,7 @@ func Space(attrs map[string][]byte, wish hemera.Wish, who hemera.Identity) (stri
 
 // Decide returns the policy for a new file in a space. A value that makes no sense is Invalid and
 // the error names the attribute or wish it came from.
-func Decide(attrs map[string][]byte, space hemera.Space, wish hemera.Wish, who hemera.Identity) (hemera.Policy, error) {
+func Decide(attrs Attributes, space hemera.Space, wish hemera.Wish, who hemera.Identity) (hemera.Policy, error) {
 	p := space.Policy
 	p.Space = space.Name
 	wished, err := allowed(attrs, who)
@@ -63,8 +69,8 @@ func Decide(attrs map[string][]byte, space hemera.Space, wish hemera.Wish, who h
 }
 
 // allowed reports whether the client's wishes count. Admins are not bound by nouserlayout.
-func allowed(attrs map[string][]byte, who hemera.Identity) (bool, error) {
-	switch v := string(attrs[AttrNoUserLayout]); v {
+func allowed(attrs Attributes, who hemera.Identity) (bool, error) {
+	switch v := string(attrs.Sys[AttrNoUserLayout]); v {
 	case "", "0":
 		return true, nil
 	case "1":
@@ -82,23 +88,23 @@ func (v value) invalid(err error) error {
 }
 
 type sources struct {
-	attrs  map[string][]byte
+	attrs  Attributes
 	wished bool
 }
 
 // first returns the strongest of the forced attribute, the wish and the directory's default.
 func (s sources) first(attr, wish string) value {
-	if v := string(s.attrs[attr]); v != "" {
+	if v := string(s.attrs.Sys[attr]); v != "" {
 		return value{v, attr}
 	}
 	if wish != "" && s.wished {
 		return value{wish, "wish for " + strings.TrimPrefix(attr, "sys.forced.")}
 	}
-	if len(s.attrs) == 0 {
+	if len(s.attrs.User) == 0 {
 		return value{}
 	}
 	attr = "user" + strings.TrimPrefix(attr, "sys")
-	return value{string(s.attrs[attr]), attr}
+	return value{string(s.attrs.User[attr]), attr}
 }
 
 // layout combines kind and count. A count alone keeps the weaker source's kind, a kind alone its

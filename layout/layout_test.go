@@ -9,12 +9,16 @@ import (
 	"hemera/errs"
 )
 
-func attrs(pairs ...string) map[string][]byte {
-	m := map[string][]byte{}
+func attrs(pairs ...string) Attributes {
+	a := Attributes{Sys: map[string][]byte{}, User: map[string][]byte{}}
 	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = []byte(pairs[i+1])
+		to := a.Sys
+		if strings.HasPrefix(pairs[i], "user.") {
+			to = a.User
+		}
+		to[pairs[i]] = []byte(pairs[i+1])
 	}
-	return m
+	return a
 }
 
 var two = hemera.Space{Name: "default", Policy: hemera.Policy{
@@ -25,20 +29,20 @@ func TestDecide(t *testing.T) {
 	admin := hemera.Identity{Admin: true}
 	for _, c := range []struct {
 		name   string
-		attrs  map[string][]byte
+		attrs  Attributes
 		wish   hemera.Wish
 		who    hemera.Identity
 		layout string
 		sum    hemera.ChecksumKind
 	}{
-		{"space policy", nil, hemera.Wish{}, hemera.Identity{}, "replica:2", hemera.Adler32},
+		{"space policy", attrs(), hemera.Wish{}, hemera.Identity{}, "replica:2", hemera.Adler32},
 		{"forced plain", attrs(AttrLayout, "plain", AttrStripes, "4"), hemera.Wish{}, hemera.Identity{}, "plain", hemera.Adler32},
 		{"forced replica keeps the space's count", attrs(AttrLayout, "replica"), hemera.Wish{}, hemera.Identity{}, "replica:2", hemera.Adler32},
 		{"forced count", attrs(AttrStripes, "3"), hemera.Wish{}, hemera.Identity{}, "replica:3", hemera.Adler32},
 		{"forced beats wish", attrs(AttrStripes, "3", AttrChecksum, "md5"), hemera.Wish{Replicas: 5, Checksum: "crc32c"}, hemera.Identity{}, "replica:3", hemera.MD5},
 		{"wish beats default and policy", attrs("user.forced.nstripes", "3"), hemera.Wish{Replicas: 5, Checksum: "crc32c"}, hemera.Identity{}, "replica:5", hemera.CRC32C},
 		{"default beats policy", attrs("user.forced.nstripes", "3", "user.forced.checksum", "adler"), hemera.Wish{}, hemera.Identity{}, "replica:3", hemera.Adler32},
-		{"wish for plain", nil, hemera.Wish{Layout: "plain"}, hemera.Identity{}, "plain", hemera.Adler32},
+		{"wish for plain", attrs(), hemera.Wish{Layout: "plain"}, hemera.Identity{}, "plain", hemera.Adler32},
 		{"wish forbidden", attrs(AttrNoUserLayout, "1"), hemera.Wish{Layout: "plain", Checksum: "md5"}, hemera.Identity{}, "replica:2", hemera.Adler32},
 		{"admins are not bound", attrs(AttrNoUserLayout, "1"), hemera.Wish{Layout: "plain"}, admin, "plain", hemera.Adler32},
 		{"nor is anyone by 0", attrs(AttrNoUserLayout, "0"), hemera.Wish{Layout: "plain"}, hemera.Identity{}, "plain", hemera.Adler32},
@@ -58,7 +62,7 @@ func TestDecide(t *testing.T) {
 
 func TestErrorsNameTheSource(t *testing.T) {
 	for _, c := range []struct {
-		attrs map[string][]byte
+		attrs Attributes
 		wish  hemera.Wish
 		names string
 	}{
@@ -69,8 +73,8 @@ func TestErrorsNameTheSource(t *testing.T) {
 		{attrs(AttrChecksum, "crc16"), hemera.Wish{}, AttrChecksum},
 		{attrs(AttrNoUserLayout, "yes"), hemera.Wish{}, AttrNoUserLayout},
 		{attrs("user.forced.layout", "x"), hemera.Wish{}, "user.forced.layout"},
-		{nil, hemera.Wish{Replicas: -1}, "wish for nstripes"},
-		{nil, hemera.Wish{Layout: "qrain"}, "wish for layout"},
+		{attrs(), hemera.Wish{Replicas: -1}, "wish for nstripes"},
+		{attrs(), hemera.Wish{Layout: "qrain"}, "wish for layout"},
 	} {
 		_, err := Decide(c.attrs, two, c.wish, hemera.Identity{})
 		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.names) {
@@ -90,12 +94,12 @@ func TestMinimumNeverAboveTheLayout(t *testing.T) {
 
 func TestSpace(t *testing.T) {
 	for _, c := range []struct {
-		attrs map[string][]byte
+		attrs Attributes
 		wish  string
 		want  string
 	}{
-		{nil, "", "default"},
-		{nil, "ssd", "ssd"},
+		{attrs(), "", "default"},
+		{attrs(), "ssd", "ssd"},
 		{attrs(AttrSpace, "tape"), "ssd", "tape"},
 		{attrs("user.forced.space", "home"), "", "home"},
 		{attrs(AttrNoUserLayout, "1"), "ssd", "default"},

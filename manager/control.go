@@ -171,7 +171,7 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 		c.Targets[at] = t
 	}
 	c.Expires = m.now().Add(hemera.CapabilityLifetime)
-	return m.grant(c)
+	return m.grant(&c)
 }
 
 // Resolve implements hemera.Control.

@@ -94,3 +94,27 @@ func TestPendingWritesExpire(t *testing.T) {
 		t.Errorf("a late commit: %v", err)
 	}
 }
+
+// TestEmptyFilesAreReadEverywhere: they have no pieces, so all nodes that can share the opens.
+func TestEmptyFilesAreReadEverywhere(t *testing.T) {
+	v := &hemera.View{Nodes: []hemera.NodeInfo{
+		{ID: 1, Status: hemera.NodeOnline, Enabled: true}, {ID: 2, Status: hemera.NodeOffline, Enabled: true},
+		{ID: 3, Status: hemera.NodeOnline}, {ID: 4, Status: hemera.NodeOnline, Enabled: true},
+	}}
+	chosen := map[hemera.NodeID]int{}
+	for seed := range uint64(100) {
+		chosen[anyNode(v, nil, seed)[0].Node]++
+	}
+	if len(chosen) != 2 || chosen[1] < 20 || chosen[4] < 20 {
+		t.Errorf("chosen %v", chosen)
+	}
+	if to := anyNode(v, []hemera.NodeID{1}, 0); len(to) != 1 || to[0].Node != 4 {
+		t.Errorf("1 was tried: %v", to)
+	}
+	if to := anyNode(v, []hemera.NodeID{1, 4}, 0); to != nil {
+		t.Errorf("all were tried: %v", to)
+	}
+	if to := anyNode(&hemera.View{}, nil, 7); to != nil {
+		t.Errorf("no node: %v", to)
+	}
+}

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"hemera"
@@ -30,9 +29,9 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 		Expires: began.at.Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
-		g, err = m.openRead(c, prep, r)
+		g, err = m.openRead(&c, &prep, r)
 	} else {
-		g, err = m.openWrite(c, prep, r)
+		g, err = m.openWrite(&c, &prep, r)
 	}
 	return g, m.early(err)
 }
@@ -57,11 +56,11 @@ func (m *Manager) early(err error) error {
 	return errs.As(err, errs.Unavailable, "open", "nodes have not come back yet since the manager started")
 }
 
-func (m *Manager) openRead(c hemera.Capability, prep namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
 	if prep.Entry.IsDir() {
 		return hemera.Grant{}, errs.New(errs.IsDirectory, "open", r.Path, "")
 	}
-	describe(&c, prep.Entry)
+	describe(c, &prep.Entry)
 	view := m.cluster.View()
 	seed := m.nonce.Add(1)
 	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
@@ -84,7 +83,7 @@ func (m *Manager) openRead(c hemera.Capability, prep namespace.Prepared, r hemer
 }
 
 // describe fills in what a read capability says of the file.
-func describe(c *hemera.Capability, e hemera.Entry) {
+func describe(c *hemera.Capability, e *hemera.Entry) {
 	c.File, c.Gen, c.Parent, c.Name = e.ID, e.Gen, e.Parent, e.Name
 	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
 }
@@ -106,9 +105,9 @@ func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target
 	return nil
 }
 
-func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
-	e := prep.Entry
+	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, baseName(r.Path), r.Mode
 	c.Size, c.Force, c.Nonce = r.Size, r.Force, m.nonce.Add(1)
 	if prep.Existing {
@@ -124,11 +123,11 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 		c.Checksums = []hemera.ChecksumKind{policy.Checksum, hemera.CRC32C}
 	}
 	if c.Access == hemera.AccessUpdate {
-		if err := base(&c, view, e); err != nil {
+		if err := base(c, view, e); err != nil {
 			return hemera.Grant{}, err
 		}
 	}
-	if err := m.place(&c, view, policy, r.Tried); err != nil {
+	if err := m.place(c, view, policy, r.Tried); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, r, c), expires: c.Expires.Add(hemera.PendingHold)}
@@ -143,13 +142,8 @@ func (m *Manager) openWrite(c hemera.Capability, prep namespace.Prepared, r heme
 }
 
 // decide finds the policy. An update keeps the layout and checksum the file has.
-func decide(view *hemera.View, prep namespace.Prepared, c hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
-	attrs := prep.Parent.Xattrs
-	if len(prep.Attrs) > 0 {
-		attrs = make(map[string][]byte, len(attrs)+len(prep.Attrs))
-		maps.Copy(attrs, prep.Parent.Xattrs)
-		maps.Copy(attrs, prep.Attrs)
-	}
+func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
+	attrs := layout.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
 	spaceName, err := layout.Space(attrs, wish, c.Who)
 	if err != nil {
 		return hemera.Policy{}, err
@@ -176,7 +170,7 @@ func decide(view *hemera.View, prep namespace.Prepared, c hemera.Capability, wis
 }
 
 // base records what an update begins from.
-func base(c *hemera.Capability, view *hemera.View, e hemera.Entry) error {
+func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
 	if e.Size > 0 && len(c.Base.Pieces) == 0 {
 		return noReplicas(view, c.Path, e.Pieces, nil)
@@ -247,10 +241,10 @@ func disks(ts []hemera.Target) []hemera.DiskID {
 }
 
 // grant signs the capability and sends the client to its first target.
-func (m *Manager) grant(c hemera.Capability) (hemera.Grant, error) {
-	token, err := m.cluster.Ring().Mint(c)
+func (m *Manager) grant(c *hemera.Capability) (hemera.Grant, error) {
+	token, err := m.cluster.Ring().Mint(*c)
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", c.Path)
 	}
-	return hemera.Grant{Addr: c.Targets[0].Addr, Token: token, Cap: c}, nil
+	return hemera.Grant{Addr: c.Targets[0].Addr, Token: token, Cap: *c}, nil
 }

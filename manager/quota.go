@@ -39,7 +39,7 @@ type claim struct {
 
 // claimFor is what a write asks of quotas; nil where no limit holds. Without a size in the request
 // nobody knows what will come: then something must be left, and the rest is settled at the commit.
-func claimFor(prep namespace.Prepared, r hemera.OpenRequest, c hemera.Capability) *claim {
+func claimFor(prep *namespace.Prepared, r hemera.OpenRequest, c *hemera.Capability) *claim {
 	if len(prep.Quota) == 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func claimFor(prep namespace.Prepared, r hemera.OpenRequest, c hemera.Capability
 		want.Files = 1
 	}
 	if r.Size > 0 {
-		e := prep.Entry
+		e := &prep.Entry
 		want.Bytes = c.Size - e.Size
 		want.Physical = pieceSize(c.Layout, c.Size)*int64(len(c.Targets)) - pieceSize(e.Layout, e.Size)*int64(len(e.Pieces))
 	}

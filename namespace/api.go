@@ -13,6 +13,7 @@ import (
 // Tree is the namespace as the manager uses it; *Namespace implements it.
 type Tree interface {
 	hemera.Names
+	hemera.Directories
 	hemera.Attributes
 	Contents
 	Holdings
@@ -39,7 +40,7 @@ type Contents interface {
 	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
-// Prepared is what Prepare found. For a read, Entry is the file. For a write, Existing says whether
+// Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
 // Entry is the file now; Parent is its directory with Attrs, the sys.* attributes in force there:
 // its own and those inherited from directories above (the nearest wins).
 type Prepared struct {

@@ -33,6 +33,20 @@ type undone struct {
 
 func newChanges() *changes { return &changes{at: make(map[string]int)} }
 
+// reuseMin is from how many changes on a table is worth being used again: emptying it takes time in
+// proportion to the most it ever held.
+const reuseMin = 256
+
+// reused is an empty table, if possible in the room of c, which nobody looks at any more.
+func (c *changes) reused() *changes {
+	if len(c.list) < reuseMin {
+		return newChanges()
+	}
+	clear(c.at)
+	clear(c.list)
+	return &changes{at: c.at, list: c.list[:0], undo: c.undo[:0]}
+}
+
 func (c *changes) get(k []byte) (any, bool) {
 	if c == nil {
 		return nil, false
@@ -82,14 +96,22 @@ func (c *changes) takeBack() {
 // batch is all the changes, as the store takes them: in the order of keys, which it can insert fastest.
 func (c *changes) batch() *kv.Batch {
 	b := &kv.Batch{Ops: make([]kv.Op, 0, len(c.list))}
+	room := 0
 	for i := range c.list {
-		switch now := &c.list[i]; {
+		room += len(c.list[i].key)
+	}
+	keys := make([]byte, 0, room)
+	for i := range c.list {
+		now := &c.list[i]
+		begin := len(keys)
+		keys = append(keys, now.key...)
+		switch k := keys[begin:len(keys):len(keys)]; {
 		case now.value == nil:
-			b.Delete([]byte(now.key))
+			b.Delete(k)
 		case now.raw == nil:
-			b.Put([]byte(now.key), encodeAny(now.value))
+			b.Put(k, encodeAny(now.value))
 		default:
-			b.Put([]byte(now.key), now.raw)
+			b.Put(k, now.raw)
 		}
 	}
 	slices.SortFunc(b.Ops, func(x, y kv.Op) int { return bytes.Compare(x.Key, y.Key) })

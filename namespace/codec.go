@@ -80,7 +80,7 @@ func decodeEntry(k, raw []byte) (*hemera.Entry, error) {
 	e.Mode, e.UID, e.GID = d.uint32(), d.uint32(), d.uint32()
 	e.Mtime, e.Ctime, e.Birth = d.time(), d.time(), d.time()
 	if n := d.count(2); n > 0 {
-		e.Xattrs = make(map[string][]byte, n)
+		e.Xattrs = make(map[string][]byte, min(n, hemera.XattrsMax))
 		for range n {
 			name := d.text()
 			e.Xattrs[name] = []byte(d.text())
@@ -123,7 +123,7 @@ type place struct {
 }
 
 func encodePlace(p *place) []byte {
-	return append(binary.BigEndian.AppendUint64(nil, uint64(p.Parent)), p.Name...)
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.Name)), uint64(p.Parent)), p.Name...)
 }
 
 func decodePlace(_, raw []byte) (*place, error) {
@@ -141,7 +141,8 @@ type state struct {
 }
 
 func encodeState(s *state) []byte {
-	b := appendTime(appendTime([]byte{recordVersion}, s.Mtime), s.Ctime)
+	b := append(make([]byte, 0, totalMax), recordVersion)
+	b = appendTime(appendTime(b, s.Mtime), s.Ctime)
 	for _, n := range []int64{s.Tree.Files, s.Tree.Dirs, s.Tree.Bytes, s.Tree.Physical} {
 		b = binary.AppendVarint(b, n)
 	}
@@ -160,7 +161,8 @@ func decodeState(_, raw []byte) (*state, error) {
 type usage struct{ Pieces, Bytes, Unlinked int64 }
 
 func encodeUsage(u *usage) []byte {
-	b := binary.AppendVarint([]byte{recordVersion}, u.Pieces)
+	b := append(make([]byte, 0, totalMax/2), recordVersion)
+	b = binary.AppendVarint(b, u.Pieces)
 	return binary.AppendVarint(binary.AppendVarint(b, u.Bytes), u.Unlinked)
 }
 
@@ -172,7 +174,8 @@ func decodeUsage(_, raw []byte) (*usage, error) {
 }
 
 func encodeEvent(e *hemera.Event) []byte {
-	b := appendTime([]byte{recordVersion, byte(e.Kind)}, e.Time)
+	b := append(make([]byte, 0, 40+len(e.Path)+len(e.To)+len(e.Who)), recordVersion, byte(e.Kind))
+	b = appendTime(b, e.Time)
 	b = binary.AppendUvarint(b, uint64(e.File))
 	b = appendText(appendText(appendText(b, e.Path), e.To), e.Who)
 	return binary.AppendVarint(b, e.Bytes)

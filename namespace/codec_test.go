@@ -117,3 +117,36 @@ func FuzzDecode(f *testing.F) {
 		_, _ = decodePlace(k, raw)
 	})
 }
+
+// FuzzDecodeQuota is the same for what quotas and restores keep.
+func FuzzDecodeQuota(f *testing.F) {
+	f.Add(encodeQuotaNode(&quotaNode{State: nodeExact, Set: 1, Limits: 2, Project: hemera.QuotaAmount{Files: 3}}))
+	f.Add(encodeAmount(&hemera.QuotaAmount{Files: 1, Bytes: -2, Physical: math.MaxInt64}))
+	f.Add(encodeBoundary(Boundary{To: 7, Taken: time.Unix(1, 0), Restored: time.Unix(2, 0)}))
+	f.Add(encodePlace(&place{5, "f"}))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if q, err := decodeQuotaNode(nil, raw); err == nil {
+			if again, err := decodeQuotaNode(nil, encodeQuotaNode(q)); err != nil || *again != *q {
+				t.Errorf("quota node %+v: %v", q, err)
+			}
+		}
+		if a, err := decodeAmount(nil, raw); err == nil {
+			if again, err := decodeAmount(nil, encodeAmount(a)); err != nil || *again != *a {
+				t.Errorf("amount %+v: %v", a, err)
+			}
+		}
+		k := boundaryKey(3)
+		if b, err := decodeBoundary(k, raw); err == nil {
+			if again, err := decodeBoundary(k, encodeBoundary(b)); err != nil || again != b {
+				t.Errorf("boundary %+v: %v", b, err)
+			}
+		}
+		if p, err := decodePlace(nil, raw); err == nil && !bytes.Equal(encodePlace(p), raw) {
+			t.Errorf("place %+v of %x", p, raw)
+		}
+		a := accountOf(raw)
+		if len(raw) == 15 && !bytes.Equal(accountKey(raw[1], number(raw, 2), a)[1:], raw[1:]) {
+			t.Errorf("account %+v of %x", a, raw)
+		}
+	})
+}

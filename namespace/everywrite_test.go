@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"hemera"
+	"hemera/kv"
 	"hemera/kv/pebblekv"
 	"hemera/namespace"
 )
@@ -28,7 +29,26 @@ import (
 func TestCrashAtEveryWrite(t *testing.T) {
 	first, count := environment(t, "HEMERA_CRASH_FIRST", 1), environment(t, "HEMERA_CRASH_SEEDS", 1)
 	for seed := first; seed < first+count; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { crashEverywhere(t, seed) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			for _, wrong := range crashEverywhere(t, seed, func(s kv.Store) kv.Store { return s }) {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+// TestCrashesShowFaults has the store lie: the test of every write must notice.
+func TestCrashesShowFaults(t *testing.T) {
+	for name, lying := range map[string]func(kv.Store) kv.Store{
+		"acknowledged before it is durable": func(s kv.Store) kv.Store { return liar{s} },
+		"batches in two parts":              func(s kv.Store) kv.Store { return tearer{s} },
+	} {
+		wrong := crashEverywhere(t, 1, lying)
+		if len(wrong) == 0 {
+			t.Errorf("%s: not noticed", name)
+			continue
+		}
+		t.Logf("%s: %s", name, wrong[0])
 	}
 }
 
@@ -76,7 +96,9 @@ func (c *camera) cut() vfs.FS {
 	return errorfs.Wrap(c.fs, c)
 }
 
-func crashEverywhere(t *testing.T, seed uint64) {
+// crashEverywhere plays a history over a store that is wrapped, and returns what is wrong with the images.
+func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []string {
+	t.Helper()
 	const calls = 120
 	cam := &camera{fs: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 3))}
 	var fs vfs.FS = errorfs.Wrap(cam.fs, cam)
@@ -85,7 +107,8 @@ func crashEverywhere(t *testing.T, seed uint64) {
 	c := &client{h: &h, r: rand.New(rand.NewPCG(seed, 4)), ctx: t.Context(), alone: true}
 	var n *namespace.Namespace
 	start := func() {
-		store, n = mount(t, fs)
+		store = must[*pebblekv.Store](t)(pebblekv.Open("db", engineOptions(fs)))
+		n = open(t, wrap(store), namespace.Options{CacheBytes: 64 << 10})
 		c.n = n
 	}
 	stop := func() {
@@ -117,72 +140,86 @@ func crashEverywhere(t *testing.T, seed uint64) {
 	}
 	h.witness(must[[]hemera.Event](t)(n.Events(t.Context(), 0, 10_000)))
 	stop()
-	states := replay(t, newSeqTree(), &h, ends)
+	states, err := newSeqTree().play(&h, ends)
+	if err != nil {
+		return []string{err.Error()}
+	}
 	t.Logf("%d images", len(cam.images))
+	wrong := make([]error, len(cam.images))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(cam.images); i = int(next.Add(1)) - 1 {
-				develop(t, cam.images[i], states, c.late)
+				wrong[i] = cam.images[i].develop(t.Context(), states, c.late)
 				cam.images[i].fs = nil
 			}
 		})
 	}
 	wg.Wait()
-}
-
-// mount opens the namespace on a filesystem.
-func mount(t *testing.T, fs vfs.FS) (*pebblekv.Store, *namespace.Namespace) {
-	t.Helper()
-	store := must[*pebblekv.Store](t)(pebblekv.Open("db", pebblekv.Options{FS: fs, MemTableBytes: 16 << 10, CacheBytes: 1 << 20}))
-	return store, open(t, store, namespace.Options{CacheBytes: 64 << 10})
-}
-
-// replay has the model take the calls one after the other, and returns its state at each end.
-func replay(t *testing.T, s *seqTree, h *recorder, ends []int) []*seqTree {
-	t.Helper()
-	for _, wrong := range h.wrong {
-		t.Error(wrong)
+	var out []string
+	for i, err := range wrong {
+		if err != nil {
+			out = append(out, fmt.Sprintf("power cut before %s: %v", cam.images[i].at, err))
+		}
 	}
-	states := []*seqTree{}
+	return out
+}
+
+// engineOptions makes an engine that is small, so that it writes files often.
+func engineOptions(fs vfs.FS) pebblekv.Options {
+	return pebblekv.Options{FS: fs, MemTableBytes: 16 << 10, CacheBytes: 1 << 20}
+}
+
+// play has the model take the calls one after the other, and returns its state at each end.
+func (s *seqTree) play(h *recorder, ends []int) (states []*seqTree, err error) {
+	if len(h.wrong) > 0 {
+		return nil, errors.New(h.wrong[0])
+	}
 	for i := 0; ; i++ {
 		for len(states) < len(ends) && ends[len(states)] == i {
 			states = append(states, s)
 		}
 		if i == len(h.calls) {
-			return states
+			return states, nil
 		}
-		var good bool
-		before := s
-		if good, s = s.step(h.calls[i].Input.(seqCall), h.calls[i].Output.(seqReply)); !good {
-			t.Fatalf("%s\nin\n%s", seqModel().DescribeOperation(h.calls[i].Input, h.calls[i].Output), seqModel().DescribeState(before))
+		good, next := s.step(h.calls[i].Input.(seqCall), h.calls[i].Output.(seqReply))
+		if !good {
+			model := seqModel()
+			return nil, fmt.Errorf("%s\nin\n%s", model.DescribeOperation(h.calls[i].Input, h.calls[i].Output), model.DescribeState(s))
 		}
+		s = next
 	}
 }
 
 // develop finds out what is on an image, and goes on from there.
-func develop(t *testing.T, m image, states []*seqTree, late []namespace.Commit) {
+func (m image) develop(ctx context.Context, states []*seqTree, late []namespace.Commit) (err error) {
 	if !m.made { // of a store that never opened, files may be there that name others that are not
-		store, err := pebblekv.Open("db", pebblekv.Options{FS: m.fs})
+		store, err := pebblekv.Open("db", engineOptions(m.fs))
 		if err != nil {
-			return
+			return nil
 		}
 		if err := store.Close(); err != nil {
-			t.Error(err)
+			return err
 		}
 	}
-	store, n := mount(t, m.fs)
-	defer func() {
-		if err := errors.Join(n.Close(), store.Close()); err != nil {
-			t.Errorf("%s: %v", m.at, err)
-		}
-	}()
-	if err := n.CountQuotas(t.Context()); err != nil {
-		t.Errorf("%s: %v", m.at, err)
+	store, err := pebblekv.Open("db", engineOptions(m.fs))
+	if err != nil {
+		return err
 	}
-	checked(t, n)
-	seen := observe(t, n)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	n, err := namespace.Open(ctx, store, namespace.Options{CacheBytes: 64 << 10})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	if err := errors.Join(n.CountQuotas(ctx), flawless(ctx, n)); err != nil {
+		return err
+	}
+	seen, err := observe(ctx, n)
+	if err != nil {
+		return err
+	}
 	var from *seqTree
 	for _, s := range states[m.acked : m.begun+1] {
 		if seen.removed = s.removed; seen.equal(s) {
@@ -190,24 +227,41 @@ func develop(t *testing.T, m image, states []*seqTree, late []namespace.Commit) 
 		}
 	}
 	if from == nil {
-		t.Errorf("power cut before %s: after %d changes, and at most %d, there is\n%s\nnot\n%s", m.at, m.acked, m.begun,
+		return fmt.Errorf("after %d changes, and at most %d, there is\n%s\nnot\n%s", m.acked, m.begun,
 			seqModel().DescribeState(seen), seqModel().DescribeState(states[m.acked]))
-		return
 	}
+	return goOn(ctx, n, from, late)
+}
+
+func flawless(ctx context.Context, n *namespace.Namespace) error {
+	problems, err := n.Check(ctx)
+	if err == nil && len(problems) > 0 {
+		err = errors.New(strings.Join(problems, "; "))
+	}
+	return err
+}
+
+// goOn calls on, and asks again for commits of before: those that were given an id by this store.
+func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []namespace.Commit) error {
 	var h recorder
-	c := &client{h: &h, n: n, r: rand.New(rand.NewPCG(uint64(m.acked), uint64(len(m.at)))), ctx: t.Context(), alone: true}
+	c := &client{h: &h, n: n, r: rand.New(rand.NewPCG(uint64(from.events), 5)), ctx: ctx, alone: true}
 	for _, again := range late {
-		if again.ID < n.Stats().NextID { // given out before, or it may be given to another file now
+		if again.ID < n.Stats().NextID {
 			c.commit(again)
 		}
 	}
 	for range 10 {
 		c.step()
 	}
-	events := must[[]hemera.Event](t)(n.Events(t.Context(), uint64(from.events), 10_000))
+	events, err := n.Events(ctx, uint64(from.events), 10_000)
+	if err != nil {
+		return err
+	}
 	h.witness(events)
-	replay(t, from, &h, nil)
-	checked(t, n)
+	if _, err := from.play(&h, nil); err != nil {
+		return err
+	}
+	return flawless(ctx, n)
 }
 
 // quota makes the root a quota node.
@@ -220,32 +274,34 @@ func (c *client) quota(n *namespace.Namespace) {
 }
 
 // observe reads everything the model knows about.
-func observe(t *testing.T, n *namespace.Namespace) *seqTree {
-	t.Helper()
+func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
 	s := newSeqTree()
-	var walk func(dir hemera.FileID, path string)
-	walk = func(dir hemera.FileID, path string) {
-		var below []hemera.Entry
-		if err := n.List(t.Context(), system(), path, func(e hemera.Entry) error { below = append(below, e); return nil }); err != nil {
-			t.Error(err)
-		}
-		for _, e := range below {
+	var walk func(dir hemera.FileID, path string) error
+	walk = func(dir hemera.FileID, path string) error {
+		return n.List(ctx, system(), path, func(e hemera.Entry) error {
 			node := seqNode{parent: dir, name: e.Name, dir: e.IsDir(), size: e.Size, gen: e.Gen, uid: e.UID, attr: string(e.Xattrs["user.a"])}
 			for _, p := range e.Pieces {
 				node.disks[p.Index] = p.Disk
 			}
 			s.nodes[e.ID] = node
-			if e.IsDir() {
-				walk(e.ID, strings.TrimSuffix(path, "/")+"/"+e.Name)
+			if !e.IsDir() {
+				return nil
 			}
-		}
+			return walk(e.ID, strings.TrimSuffix(path, "/")+"/"+e.Name)
+		})
 	}
-	walk(hemera.RootID, "/")
+	if err := walk(hemera.RootID, "/"); err != nil {
+		return nil, err
+	}
 	for disk := hemera.DiskID(1); disk <= 3; disk++ {
-		for _, p := range must[[]hemera.PieceID](t)(n.Unlinked(t.Context(), disk, 10_000)) {
+		pieces, err := n.Unlinked(ctx, disk, 10_000)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pieces {
 			s.unlinked[seqPiece{disk, p}] = true
 		}
 	}
 	s.events = int(n.Stats().Sequence)
-	return s
+	return s, nil
 }

@@ -36,6 +36,7 @@ const (
 // group is the changes that go into one batch, and who waits for it.
 type group struct {
 	all      *changes
+	tx       tx       // of the change that is running
 	before   *changes // of the group before it, while that is not visible
 	requests []*request
 	batch    *kv.Batch
@@ -69,6 +70,7 @@ func (n *Namespace) lead() {
 // conclude passes the lead on and sends the group. The caller holds mu; conclude unlocks it.
 func (n *Namespace) conclude(g *group) {
 	n.seal(g)
+	n.spare = n.tail.all.reused() // this group was the last to look at it
 	n.tail = g
 	n.queueMu.Lock()
 	n.leading = len(n.queue) > 0
@@ -97,7 +99,7 @@ func dieOfPanic() {
 
 // newGroup is one that continues where the last one ended.
 func (n *Namespace) newGroup() *group {
-	g := &group{all: newChanges(), first: n.tail.first, next: n.tail.next}
+	g := &group{all: n.spare, first: n.tail.first, next: n.tail.next}
 	if !n.tail.visible.Load() {
 		g.before = n.tail.all
 	}
@@ -141,7 +143,8 @@ func (n *Namespace) putBack(requests []*request) {
 // run makes the change. It is false, and nothing was done, when the group has no room for it but
 // another one may have.
 func (n *Namespace) run(g *group, r *request) bool {
-	t := &tx{n: n, ctx: r.ctx, locked: true, now: n.clock().UTC(), all: g.all, before: g.before}
+	t := &g.tx
+	*t = tx{n: n, ctx: r.ctx, locked: true, now: n.clock().UTC(), all: g.all, before: g.before, key: t.key, events: t.events[:0]}
 	r.err = r.fn(t)
 	if r.err == nil && (len(g.all.list) > groupOps || g.all.bytes > groupBytes) {
 		if g.all.kept.count > 0 {

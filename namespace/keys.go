@@ -43,7 +43,11 @@ func key(table byte) []byte {
 func metaKey(which byte) []byte { return append(key(tabMeta), which) }
 
 func entryKey(parent hemera.FileID, name string) []byte {
-	k := append(make([]byte, 0, 10+len(name)), space, tabEntry)
+	return appendEntryKey(make([]byte, 0, 10+len(name)), parent, name)
+}
+
+func appendEntryKey(k []byte, parent hemera.FileID, name string) []byte {
+	k = append(k, space, tabEntry)
 	return append(binary.BigEndian.AppendUint64(k, uint64(parent)), name...)
 }
 

@@ -159,6 +159,23 @@ func TestLoadedTreeIsUsed(t *testing.T) {
 	checked(t, n)
 }
 
+func TestPathsOfALoadedTree(t *testing.T) {
+	for name, shape := range shapes() {
+		s := memkv.New()
+		loadTree(t, s, "/load", shape)
+		n := open(t, s, namespace.Options{})
+		path, err := shape.Paths("/load")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range shape.Files {
+			if e, err := n.Stat(t.Context(), boss(), path(i)); err != nil || e.IsDir() {
+				t.Fatalf("%s: file %d at %s: %v", name, i, path(i), err)
+			}
+		}
+	}
+}
+
 func TestLoadIsRefused(t *testing.T) {
 	s := prepared(t, memkv.New())
 	before := dump(t, s)
@@ -194,5 +211,34 @@ func TestLoadIsRefused(t *testing.T) {
 	}
 	if after := dump(t, s); len(after) != len(before) {
 		t.Errorf("%d records after refusals, %d before", len(after), len(before))
+	}
+}
+
+// meter is a store that knows the longest scan.
+type meter struct {
+	kv.Store
+	longest int
+}
+
+func (m *meter) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byte) bool) error {
+	n := 0
+	err := m.Store.Scan(ctx, lo, hi, func(k, v []byte) bool { n++; return visit(k, v) })
+	m.longest = max(m.longest, n)
+	return err
+}
+
+// TestListOfAWideDirectoryHoldsAPage: what a listing reads at a time does not follow the directory, and a
+// visitor has all names of the page before it reads on.
+func TestListOfAWideDirectoryHoldsAPage(t *testing.T) {
+	m := &meter{Store: memkv.New()}
+	loadTree(t, m, "/wide", namespace.Shape{Files: 50_000, FilesPerDir: 50_000})
+	n := open(t, m, namespace.Options{})
+	m.longest = 0
+	seen := 0
+	if err := n.List(t.Context(), boss(), "/wide", func(hemera.Entry) error { seen++; return nil }); err != nil || seen != 50_000 {
+		t.Errorf("%d names, %v", seen, err)
+	}
+	if m.longest > 1025 {
+		t.Errorf("one step of the listing read %d records", m.longest)
 	}
 }

@@ -62,9 +62,31 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 	}
 }
 
+// Page implements hemera.Directories: one read of the store, without a turn among the changes.
+func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.PageRequest) ([]hemera.Entry, string, error) {
+	if !r.Dir.IsDir() {
+		return nil, "", refuse(errs.NotDirectory, "List", r.Dir.Name, "it is a file")
+	}
+	if r.Above.ID != 0 {
+		if err := permit("List", r.Dir.Name, who, &r.Above, access.Traverse); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := permit("List", r.Dir.Name, who, &r.Dir, access.List); err != nil {
+		return nil, "", err
+	}
+	lo, hi := entryKey(r.Dir.ID, r.After), after(entryKey(r.Dir.ID, ""))
+	if r.After != "" {
+		lo = append(lo, 0)
+	}
+	page, err := n.page(ctx, lo, hi, r.Limit)
+	return page.shown, page.last, err
+}
+
 type entryPage struct {
 	shown []hemera.Entry
 	next  []byte // where the next page begins, nil after the last
+	last  string // name of the last that was looked at, "" with no next
 }
 
 // page reads up to limit entries of a range of the entry table, as they were at one time.
@@ -101,7 +123,7 @@ func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p 
 	var bad error
 	err = from.Scan(ctx, lo, hi, func(k, raw []byte) bool {
 		if len(entries) == limit {
-			p.next = append([]byte(nil), k...)
+			p.next, p.last = append([]byte(nil), k...), entries[limit-1].Name
 			return false
 		}
 		e, err := decodeEntry(k, raw)
@@ -156,15 +178,6 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err := checkMode("Mkdir", path, mode); err != nil {
 		return out, err
 	}
-	names, err := split("Mkdir", path)
-	if err != nil {
-		return out, err
-	}
-	if parents && len(names) > 0 {
-		if err := n.makeParents(ctx, who, path, names, mode); err != nil {
-			return out, err
-		}
-	}
 	// What is there already is said without a turn among the changes.
 	done := false
 	seq, err := n.look(ctx, func(t *tx) error {
@@ -174,6 +187,9 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 		}
 		return err
 	})
+	if parents && errors.Is(err, errs.NotFound) {
+		err = n.makeParents(ctx, who, path, mode)
+	}
 	if err != nil || done {
 		return out, cmp.Or(n.settled(ctx, seq), err)
 	}
@@ -203,9 +219,13 @@ func (t *tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
 	return t.full(f.entry)
 }
 
-// makeParents makes what is missing above the last of names, one batch each: a batch has room for
+// makeParents makes what is missing above the path's last name, one batch each: a batch has room for
 // one chain of directories, not for its square.
-func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, names []string, mode uint32) error {
+func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+	names, err := split("Mkdir", path)
+	if err != nil {
+		return err
+	}
 	for {
 		missing := 0
 		err := n.view(ctx, func(t *tx) error {

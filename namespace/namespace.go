@@ -67,9 +67,10 @@ type Namespace struct {
 	queue   []*request
 	leading bool
 
-	// The leader's own: the last group that was made, where the records of removed files begin that
-	// may be old, and when one may be.
+	// The leader's own: the last group that was made, an empty table for the next, where the records
+	// of removed files begin that may be old, and when one may be.
 	tail        *group
+	spare       *changes
 	removedFrom hemera.FileID
 	exhumeAt    time.Time
 
@@ -176,7 +177,7 @@ func (n *Namespace) load(ctx context.Context) error {
 // begin sets where the event log begins and ends, for the first group.
 func (n *Namespace) begin(first, next uint64) {
 	n.first, n.next = first, next
-	n.tail = &group{first: first, next: next}
+	n.tail, n.spare = &group{all: newChanges(), first: first, next: next}, newChanges()
 	n.tail.visible.Store(true)
 }
 

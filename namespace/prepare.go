@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 
 	"hemera"
 	"hemera/access"
@@ -26,19 +27,19 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 	if err := checkMode("Open", r.Path, r.Mode); err != nil {
 		return p, err
 	}
-	names, err := split("Open", r.Path)
-	if err != nil {
-		return p, err
+	look := func() error {
+		return n.view(ctx, func(t *tx) (err error) {
+			p, err = t.prepareWrite(who, r)
+			return err
+		})
 	}
-	if r.Parents && len(names) > 0 {
-		if err := n.makeParents(ctx, who, r.Path, names, parentsMode); err != nil {
-			return p, err
+	err := look()
+	if r.Parents && errors.Is(err, errs.NotFound) {
+		if err = n.makeParents(ctx, who, r.Path, parentsMode); err == nil {
+			err = look()
 		}
 	}
-	if err := n.view(ctx, func(t *tx) (err error) {
-		p, err = t.prepareWrite(who, r)
-		return err
-	}); err != nil {
+	if err != nil {
 		return Prepared{}, err
 	}
 	number, err := n.takeID(ctx)
@@ -65,7 +66,7 @@ func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
 	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
 		return Prepared{}, err
 	}
-	return t.prepared(f), nil
+	return Prepared{Entry: *f.entry, Existing: true, ID: f.entry.ID, Gen: f.entry.Gen}, nil
 }
 
 func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
@@ -93,7 +94,7 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 	return p, err
 }
 
-// prepared is what a walk found, as the manager wants it. The parent comes without its tree totals:
+// prepared is what a walk found, as the manager wants it for a write. The parent comes without its tree totals:
 // every commit below changes them, so each open would wait for the writes of all others.
 func (t *tx) prepared(f found) Prepared {
 	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}

@@ -169,9 +169,6 @@ func (s *stage) reading() map[string]func(args) error {
 				return err
 			}
 			s.show(p.Entry)
-			for _, name := range slices.Sorted(maps.Keys(p.Attrs)) {
-				s.say("  %s=%s", name, p.Attrs[name])
-			}
 			return nil
 		},
 		"resolve": func(a args) error {
@@ -280,6 +277,9 @@ func (s *stage) prepare(a args) error {
 	}
 	s.commits[a.at(0)] = commitOf(p, a.at(1), a.who)
 	s.say("fid=%s gen=%d existing=%t parent=%s", p.ID, p.Gen, p.Existing, p.Parent.ID)
+	for _, name := range slices.Sorted(maps.Keys(p.Attrs)) {
+		s.say("  %s=%s", name, p.Attrs[name])
+	}
 	return nil
 }
 

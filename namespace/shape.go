@@ -203,6 +203,25 @@ func (s *shaped) totals(i int64) (t hemera.TreeTotals) {
 	return t
 }
 
+// Paths gives the path of each file of the tree that [Load] makes of the shape at the path.
+func (s Shape) Paths(top string) (func(file int64) string, error) {
+	s, err := s.defaults()
+	if err != nil {
+		return nil, err
+	}
+	laid := s.lay(0, 0, "", time.Time{})
+	return func(file int64) string {
+		var e hemera.Entry
+		laid.file(file, &e)
+		path := e.Name
+		for e.Parent != 0 {
+			laid.entry(int64(e.Parent), &e)
+			path = e.Name + "/" + path
+		}
+		return top + "/" + path
+	}, nil
+}
+
 // mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbours become unlike.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15

@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -18,6 +19,9 @@ type tx struct {
 	now     time.Time
 	touched uint64
 	locked  bool // mu is held
+
+	key     []byte // where the keys of lookups are made
+	keyRoom [64]byte
 
 	all    *changes // of its group, its own last; nil for a reader
 	before *changes // of the group before, if that is not visible yet
@@ -97,7 +101,14 @@ func damaged(k []byte, err error) error {
 }
 
 func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
-	return fetch(t, entryKey(parent, name), decodeEntry)
+	t.key = appendEntryKey(t.key[:0], parent, name)
+	return fetch(t, t.key, decodeEntry)
+}
+
+// idKey is a key that is good until the next lookup.
+func (t *tx) idKey(table byte, id hemera.FileID) []byte {
+	t.key = binary.BigEndian.AppendUint64(append(t.key[:0], space, table), uint64(id))
+	return t.key
 }
 
 func (t *tx) root() (*hemera.Entry, error) {
@@ -113,7 +124,7 @@ func (t *tx) byID(id hemera.FileID) (*hemera.Entry, error) {
 	if id == hemera.RootID {
 		return t.root()
 	}
-	p, err := fetch(t, idKey(tabPlace, id), decodePlace)
+	p, err := fetch(t, t.idKey(tabPlace, id), decodePlace)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -125,7 +136,7 @@ func (t *tx) byID(id hemera.FileID) (*hemera.Entry, error) {
 }
 
 func (t *tx) state(dir hemera.FileID) (*state, error) {
-	s, err := fetch(t, idKey(tabState, dir), decodeState)
+	s, err := fetch(t, t.idKey(tabState, dir), decodeState)
 	if err == nil && s == nil {
 		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+dir.String(), "the directory has no totals")
 	}
@@ -172,15 +183,16 @@ func (t *tx) putEntry(e *hemera.Entry) {
 		t.set(entryKey(0, ""), e, encodeEntry(e))
 		return
 	}
-	t.set(entryKey(e.Parent, e.Name), e, encodeEntry(e))
+	t.key = appendEntryKey(t.key[:0], e.Parent, e.Name)
+	t.set(t.key, e, encodeEntry(e))
 }
 
 func (t *tx) putPlace(id hemera.FileID, p place) {
-	t.set(idKey(tabPlace, id), &p, encodePlace(&p))
+	t.set(t.idKey(tabPlace, id), &p, encodePlace(&p))
 }
 
 func (t *tx) putState(dir hemera.FileID, s state) {
-	t.total(idKey(tabState, dir), &s)
+	t.total(t.idKey(tabState, dir), &s)
 }
 
 // adjust adds to the totals of every directory.

@@ -36,6 +36,7 @@ func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, err
 			continue
 		}
 		t := &tx{n: n, ctx: ctx}
+		t.key = t.keyRoom[:0]
 		err := fn(t)
 		if n.version.Load() == was {
 			return t.touched, err

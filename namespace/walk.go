@@ -103,6 +103,7 @@ func (t *tx) existing(op string, who hemera.Identity, path string) (found, error
 // whatever was renamed. TooLarge when the path has become longer than paths may be.
 func (t *tx) above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err error) {
 	length := 0
+	dirs = make([]*hemera.Entry, 0, 8)
 	for e := dir; ; {
 		dirs = append(dirs, e)
 		if e.ID == hemera.RootID {
@@ -121,8 +122,10 @@ func (t *tx) above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 		e = up
 	}
 	var b strings.Builder
+	b.Grow(length)
 	for i := len(dirs) - 2; i >= 0; i-- {
-		b.WriteString("/" + dirs[i].Name)
+		b.WriteByte('/')
+		b.WriteString(dirs[i].Name)
 	}
 	for i, j := 0, len(dirs)-1; i < j; i, j = i+1, j-1 {
 		dirs[i], dirs[j] = dirs[j], dirs[i]

@@ -3,6 +3,7 @@ package nsbench
 import (
 	"context"
 	"errors"
+	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ type Options struct {
 	Open func(ctx context.Context, worker int) (Target, error)
 	// Visit is told how it goes, by one goroutine; its error ends the run.
 	Visit func(hemera.BenchmarkUpdate) error
+	// CPU is the processor time the measured process has spent so far; nil if nobody knows.
+	CPU func() time.Duration
 	// Keep leaves the tree of a run that did not come to its end.
 	Keep bool
 	// Series asks for latencies over time.
@@ -51,6 +54,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	switch err := r.targets[0].Mkdir(ctx, o.Shape.Base); {
 	case errors.Is(err, errs.Exists):
 		return taken(o.Shape.Base, nil)
+	case errors.Is(err, errs.NotFound):
+		return errs.New(errs.NotFound, "benchmark", path.Dir(o.Shape.Base), "the prefix is not there").
+			WithRemedy("make it with `hemera mkdir -p " + path.Dir(o.Shape.Base) + "`, or leave the prefix out")
 	case err != nil:
 		return errs.Wrap(err, "benchmark", o.Shape.Base)
 	}
@@ -129,6 +135,7 @@ func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error
 			r.work(ops, w, p, began)
 		})
 	}
+	spent := r.cpu()
 	began = time.Now()
 	close(start)
 	go func() {
@@ -139,13 +146,21 @@ func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error
 		ended <- time.Now()
 	}()
 	end, err := r.follow(ctx, p, ended)
+	spent = r.cpu() - spent
 	sum := newRecord(r.Series)
 	for _, rec := range r.records {
 		sum.merge(rec)
 	}
 	res := sum.result(p)
-	res.Started, res.Time = began.Sub(r.began), end.Sub(began)
+	res.Started, res.Time, res.CPU = began.Sub(r.began), end.Sub(began), spent
 	return res, err
+}
+
+func (r *run) cpu() time.Duration {
+	if r.CPU == nil {
+		return 0
+	}
+	return r.CPU()
 }
 
 // removeBase is the last operation of a run.

@@ -261,7 +261,7 @@ func TestRunSaysWhatItCouldNotRemove(t *testing.T) {
 		return nil
 	}
 	err := Run(t.Context(), tr.options(Shape{Threads: 1, Subdirs: 1, Files: 2, Base: "/scratch/benchmark", Depth: 1}, got))
-	if !errors.Is(err, errs.NotFound) {
+	if !errors.Is(err, errs.NotFound) || !strings.Contains(errs.RemedyOf(err), "mkdir -p /scratch`") {
 		t.Errorf("without the prefix: %v", err)
 	}
 	tr.entries["/scratch"] = true

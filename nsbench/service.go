@@ -6,6 +6,8 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"syscall"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -57,9 +59,18 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.B
 	}
 	t := &inside{s.ServiceOptions, who}
 	return Run(ctx, Options{
-		Shape: shape, Visit: visit, Keep: q.Keep, Series: q.Series,
+		Shape: shape, Visit: visit, Keep: q.Keep, Series: q.Series, CPU: processorTime,
 		Open: func(context.Context, int) (Target, error) { return t, nil },
 	})
+}
+
+// processorTime is what this process has spent on all its threads.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Setup is what a cluster is like that is measured from a process of its manager's machine.

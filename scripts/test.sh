@@ -43,7 +43,12 @@ fuzz() {
 	done
 }
 
-sim() { HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./sim/; }
+# sim is the search for rare orders of events: the simulator, and the concurrent and cut-off histories of the namespace.
+sim() {
+	HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./sim/ &&
+		HEMERA_LINEAR_SEEDS=${SEEDS:-2000} HEMERA_CRASH_SEEDS=20 \
+			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrashAtEveryWrite' ./namespace/
+}
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, and stops that.
 with_up() {

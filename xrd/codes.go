@@ -74,12 +74,10 @@ func KindOf(c wire.Code) errs.Kind {
 
 // codeOfError is the number for any error: the kind's, or the one a decoder chose.
 func codeOfError(err error) wire.Code {
-	var classified *errs.Error
-	if errors.As(err, &classified) {
+	if classified, ok := errors.AsType[*errs.Error](err); ok {
 		return CodeOf(classified.Kind)
 	}
-	var malformed *wire.Error
-	if errors.As(err, &malformed) {
+	if malformed, ok := errors.AsType[*wire.Error](err); ok {
 		return malformed.Code
 	}
 	return CodeOf(errs.KindOf(err))
@@ -87,10 +85,11 @@ func codeOfError(err error) wire.Code {
 
 // answerOf is the body of the kXR_error that reports err.
 func answerOf(err error, trace string) wire.Error {
-	text := err.Error()
-	var malformed *wire.Error
-	if errors.As(err, &malformed) && malformed == err {
+	text := ""
+	if malformed, ok := err.(*wire.Error); ok {
 		text = malformed.Text
+	} else {
+		text = err.Error()
 	}
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		text += "; " + remedy

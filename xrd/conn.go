@@ -173,8 +173,8 @@ func (c *conn) next() error {
 	if err == nil {
 		return nil
 	}
-	var last closing
-	if errors.As(err, &last) {
+	last, ends := errors.AsType[closing](err)
+	if ends {
 		err = last.error
 	}
 	if e := c.answerError(r, err); e != nil {
@@ -185,8 +185,7 @@ func (c *conn) next() error {
 
 // outcome is what counts as failure for who counts operations.
 func outcome(err error) error {
-	var elsewhere *redirect
-	if errors.As(err, &elsewhere) {
+	if _, ok := errors.AsType[*redirect](err); ok {
 		return nil
 	}
 	return err
@@ -288,8 +287,7 @@ func (c *conn) okText(r *request, text string) error {
 // answerError answers a request with what an operation returned; nothing for failures of the
 // connection itself.
 func (c *conn) answerError(r *request, err error) error {
-	var gone broken
-	if errors.As(err, &gone) {
+	if _, gone := errors.AsType[broken](err); gone {
 		return err
 	}
 	status, body := c.failure(r, err)
@@ -298,12 +296,10 @@ func (c *conn) answerError(r *request, err error) error {
 
 // failure is the answer that reports err.
 func (c *conn) failure(r *request, err error) (wire.Status, []byte) {
-	var elsewhere *redirect
-	if errors.As(err, &elsewhere) {
-		return wire.StatusRedirect, elsewhere.Append(nil)
+	if elsewhere, ok := errors.AsType[*redirect](err); ok {
+		return wire.StatusRedirect, elsewhere.Append(make([]byte, 0, 8+len(elsewhere.Host)+len(elsewhere.Opaque)))
 	}
-	var later *waitFor
-	if errors.As(err, &later) {
+	if later, ok := errors.AsType[*waitFor](err); ok {
 		return wire.StatusWait, wire.Wait(*later).Append(nil)
 	}
 	trace := r.traceID()
@@ -312,7 +308,9 @@ func (c *conn) failure(r *request, err error) (wire.Status, []byte) {
 	if answer.Code == wire.ServerError {
 		level = slog.LevelWarn
 	}
-	c.srv.o.Log.Log(c.ctx, level, "request failed", "op", r.ID.String(), "code", int(answer.Code), "err", err, "peer", c.peer.Remote, "trace", trace)
+	if c.srv.o.Log.Enabled(c.ctx, level) {
+		c.srv.o.Log.Log(c.ctx, level, "request failed", "op", r.ID.String(), "code", int(answer.Code), "err", err, "peer", c.peer.Remote, "trace", trace)
+	}
 	return wire.StatusError, wire.AppendError(nil, answer)
 }
 

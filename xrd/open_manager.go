@@ -33,20 +33,19 @@ func (v *visits) of(path string, again bool) *visit {
 	if *v == nil {
 		*v = visits{}
 	}
-	known := (*v)[path]
-	if known != nil && again {
+	if known := (*v)[path]; known != nil {
+		if !again {
+			known.nodes = known.nodes[:0]
+		}
 		return known
 	}
-	if known == nil && len(*v) >= visitsMax {
+	if len(*v) >= visitsMax {
 		for p := range *v {
 			delete(*v, p)
 			break
 		}
 	}
 	fresh := &visit{}
-	if known != nil {
-		fresh.waits = known.waits
-	}
 	(*v)[path] = fresh
 	return fresh
 }

@@ -161,12 +161,12 @@ func (e *env) insideManager(ctx context.Context, m *admin.Client, t *benchmarkTe
 	if ctx.Err() == nil || r.Keep {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
 	defer cancel()
-	if cleanErr := m.CleanBenchmark(ctx, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
+	if cleanErr := m.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
 		return cleanErr
 	}
-	return err
+	return errs.Wrap(ctx.Err(), "benchmark", "")
 }
 
 // whenInterrupted says why the command does not end at once, and gives the interrupt key back its

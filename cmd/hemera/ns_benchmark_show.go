@@ -36,6 +36,15 @@ type benchmarkRow struct {
 	relaxed bool
 }
 
+// cpuPerOp is the processor time of one operation, of whatever kind; zero if it is not known.
+func (r benchmarkRow) cpuPerOp() time.Duration {
+	ops := r.Main.Ops
+	if r.Dirs != nil {
+		ops += r.Dirs.Ops
+	}
+	return r.CPU / time.Duration(max(ops, 1))
+}
+
 func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 	switch {
 	case u.Setup != nil:
@@ -195,6 +204,9 @@ func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 		{Key: "depth", Value: max(t.wire.depth, 1)}, {Key: "seconds", Value: r.Time.Seconds()},
 	}
 	rec = append(rec, opsFields("", r.Main, r.Time)...)
+	if cpu := r.cpuPerOp(); cpu > 0 {
+		rec = append(rec, output.Field{Key: "cpu_us", Value: float64(cpu) / float64(time.Microsecond)})
+	}
 	if r.Dirs != nil {
 		rec = append(rec, opsFields("dirs.", *r.Dirs, r.Time)...)
 	}
@@ -267,9 +279,15 @@ func (t *benchmarkTeller) tables() error {
 
 func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 	columns := benchmarkColumns()
+	if !t.wire.on {
+		columns = append(columns, output.Column{Title: "CPU/op", Key: "cpu", Show: span})
+	}
 	var records []output.Record
 	for _, r := range rows {
 		rec := benchmarkLineOf(onOff(r.Phase == "mkdir", "mkdir (dirs)", r.Phase), r.Main, r.Time)
+		if cpu := r.cpuPerOp(); cpu > 0 {
+			rec = append(rec, output.Field{Key: "cpu", Value: cpu.Seconds()})
+		}
 		if eos := t.eosRate(r.Phase); eos > 0 {
 			rec = append(rec, output.Field{Key: "eos", Value: eos}, output.Field{Key: "ratio", Value: perSecond(r.Main.Ops, r.Time) / eos})
 		}

@@ -75,7 +75,7 @@ func (b *benchmarked) tree() (all []admin.Found) {
 	m, err := admin.Dial(b.url)
 	if err == nil {
 		defer m.Close()
-		err = m.Walk(b.t.Context(), admin.WalkRequest{Path: "/"}, func(f admin.Found) error {
+		_, err = m.Walk(b.t.Context(), admin.WalkRequest{Path: "/"}, func(f admin.Found) error {
 			if f.Path == "/" {
 				f.Entry.Mtime, f.Entry.Ctime = time.Time{}, time.Time{}
 			}

@@ -83,6 +83,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
+	o.FS = markers{o.FS}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -144,6 +145,8 @@ func pebbleOptions(o Options) *pebble.Options {
 		p.Levels[i].IndexBlockSize = 64 << 10
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
+	// Of the last level Pebble does not read filters: nearly all lookups that come so far find something.
+	p.Levels[len(p.Levels)-1].FilterPolicy = pebble.NoFilterPolicy
 	// Zstandard where nearly all data is, the cheap codec above.
 	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
 	return p

@@ -1,0 +1,88 @@
+package scale
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera"
+)
+
+// latenciesMax bounds the latencies that one client remembers.
+const latenciesMax = 100_000
+
+// rate has clients do something for a while. n counts a client's calls.
+func (c *child) rate(clients int, length time.Duration, do func(client, n int) error) Rate {
+	var mu sync.Mutex
+	var all []time.Duration
+	var count, failed int64
+	var wg sync.WaitGroup
+	started := time.Now()
+	for client := range clients {
+		wg.Go(func() {
+			var took []time.Duration
+			var errs int64
+			n := 0
+			for last := started; last.Sub(started) < length; n++ {
+				if err := do(client, n); err != nil {
+					if err == errEnd {
+						break
+					}
+					errs++
+				}
+				now := time.Now()
+				if len(took) < latenciesMax {
+					took = append(took, now.Sub(last))
+				}
+				last = now
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all, count, failed = append(all, took...), count+int64(n), failed+errs
+		})
+	}
+	wg.Wait()
+	r := Rate{PerSecond: float64(count) / time.Since(started).Seconds(), Failed: failed}
+	if slices.Sort(all); len(all) > 0 {
+		r.P50, r.P99 = all[len(all)/2], all[len(all)*99/100]
+	}
+	return r
+}
+
+// errEnd ends a client before its time.
+var errEnd = fmt.Errorf("there is nothing left to do")
+
+// made is the name of a client's n-th new file, in a directory of its own of the last tree.
+func (c *child) made(prefix string, client, n int) string {
+	last := c.Trees[len(c.Trees)-1].Path
+	return fmt.Sprintf("%s/%s-%d/file%06d", last, prefix, client, n)
+}
+
+// creator makes files of two pieces.
+func (c *child) creator(prefix string) func(client, n int) error {
+	return func(client, n int) error {
+		g, err := c.m.Open(c.ctx, boss(), hemera.OpenRequest{Path: c.made(prefix, client, n), Access: hemera.AccessCreate, Parents: true, Mode: 0o644, Size: 1000})
+		if err != nil {
+			return err
+		}
+		sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 0, 0, byte(n)})
+		request := hemera.CommitRequest{Token: g.Token, Size: 1000, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
+		for _, t := range g.Cap.Targets {
+			request.Pieces = append(request.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
+		}
+		_, err = c.m.Commit(c.ctx, request)
+		return err
+	}
+}
+
+// remover removes what creator made, until it comes to the end.
+func (c *child) remover(prefix string) func(client, n int) error {
+	return func(client, n int) error {
+		err := c.m.Remove(c.ctx, boss(), c.made(prefix, client, n), hemera.KindFile)
+		if err != nil {
+			return errEnd
+		}
+		return nil
+	}
+}

@@ -1,0 +1,147 @@
+package scale
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// Rate is how often something was done.
+type Rate struct {
+	PerSecond float64
+	P50, P99  time.Duration
+	Failed    int64
+}
+
+// Result is what was measured at one size. Times are in nanoseconds in JSON, sizes in bytes.
+type Result struct {
+	Files       int64 // in the namespace
+	LoadFiles   int64 // in the load that led to it
+	LoadTime    time.Duration
+	StoreBytes  int64
+	BootClean   time.Duration // with nothing of the store in the page cache
+	BootKilled  time.Duration // the same after kill -9 while 64 clients created files
+	IdleRSS     int64
+	LoadRSS     int64 // the most while the loads below ran
+	CheckRSS    int64
+	StatCold    [2]Rate // 1 and 64 clients, random files, the page cache empty at first
+	StatHot     [2]Rate // 1 and 64 clients, 20,000 files again and again
+	OpenCold    [2]Rate // for reading: access, placement, capability
+	OpenHot     [2]Rate
+	Create      [2]Rate // open and commit, durable, in directories of the loaded trees
+	Remove      [2]Rate
+	List        time.Duration // of the widest directory
+	Listed      int64
+	ListGrowth  int64         // of the process's memory meanwhile
+	Rename      time.Duration // of a tree of RenamedFiles, durable; median of 21
+	Renamed     int64
+	TreeSize    time.Duration // totals of the top of a tree; median of 21
+	Check       time.Duration
+	CheckedOK   bool
+	Problems    []string
+	Load1Before string // load averages of the machine
+	Load1After  string
+}
+
+// row is one line of the table: what it is, and its value at a result.
+type row struct {
+	name  string
+	value func(r *Result) string
+}
+
+func rows() []row {
+	rate := func(of func(r *Result) Rate) func(r *Result) string {
+		return func(r *Result) string {
+			v := of(r)
+			text := fmt.Sprintf("%.0f/s", v.PerSecond)
+			if v.Failed > 0 {
+				text += fmt.Sprintf(" (%d failed)", v.Failed)
+			}
+			return text
+		}
+	}
+	out := []row{
+		{"load", func(r *Result) string {
+			return fmt.Sprintf("%.0f files/s", float64(r.LoadFiles)/r.LoadTime.Seconds())
+		}},
+		{"store", func(r *Result) string { return fmt.Sprintf("%.2f GB", float64(r.StoreBytes)/1e9) }},
+		{"store per file", func(r *Result) string { return fmt.Sprintf("%.1f B", float64(r.StoreBytes)/float64(r.Files)) }},
+		{"start", func(r *Result) string { return millis(r.BootClean) }},
+		{"start after kill -9", func(r *Result) string { return millis(r.BootKilled) }},
+		{"memory, idle", func(r *Result) string { return mebi(r.IdleRSS) }},
+		{"memory, most under load", func(r *Result) string { return mebi(r.LoadRSS) }},
+		{"memory, most in a check", func(r *Result) string { return mebi(r.CheckRSS) }},
+	}
+	for i, clients := range []string{"1 client", "64 clients"} {
+		out = append(out,
+			row{"stat, any file, " + clients, rate(func(r *Result) Rate { return r.StatCold[i] })},
+			row{"stat, 20,000 files, " + clients, rate(func(r *Result) Rate { return r.StatHot[i] })},
+			row{"open, any file, " + clients, rate(func(r *Result) Rate { return r.OpenCold[i] })},
+			row{"open, 20,000 files, " + clients, rate(func(r *Result) Rate { return r.OpenHot[i] })},
+			row{"create, " + clients, rate(func(r *Result) Rate { return r.Create[i] })},
+			row{"remove, " + clients, rate(func(r *Result) Rate { return r.Remove[i] })},
+		)
+	}
+	return append(out,
+		row{"ls of 1 M names", func(r *Result) string {
+			return fmt.Sprintf("%.2f s, +%s", r.List.Seconds(), mebi(r.ListGrowth))
+		}},
+		row{"mv of a tree", func(r *Result) string {
+			return fmt.Sprintf("%d µs (%.0f M files)", r.Rename.Microseconds(), float64(r.Renamed)/1e6)
+		}},
+		row{"du of a tree", func(r *Result) string { return fmt.Sprintf("%d µs", r.TreeSize.Microseconds()) }},
+		row{"check", func(r *Result) string {
+			return fmt.Sprintf("%.1f s%s", r.Check.Seconds(), map[bool]string{true: "", false: " NOT HEALTHY"}[r.CheckedOK])
+		}},
+	)
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+func mebi(n int64) string           { return fmt.Sprintf("%d MiB", n>>20) }
+
+// Text writes the results as a table, a column a size.
+func Text(w io.Writer, results []Result) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	write(t, results)
+	return t.Flush()
+}
+
+// Markdown writes the same for a page.
+func Markdown(w io.Writer, results []Result) error {
+	fmt.Fprint(w, "| files |")
+	for _, r := range results {
+		fmt.Fprintf(w, " %.0f M |", float64(r.Files)/1e6)
+	}
+	fmt.Fprint(w, "\n|---|")
+	for range results {
+		fmt.Fprint(w, "---|")
+	}
+	fmt.Fprintln(w)
+	for _, x := range rows() {
+		fmt.Fprintf(w, "| %s |", x.name)
+		for i := range results {
+			fmt.Fprintf(w, " %s |", x.value(&results[i]))
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(w io.Writer, results []Result) {
+	const begin, between, end = "", "\t", "\t\n"
+	fmt.Fprint(w, begin, "files")
+	for _, r := range results {
+		fmt.Fprintf(w, "%s%.0f M", between, float64(r.Files)/1e6)
+	}
+	fmt.Fprint(w, end)
+	for _, x := range rows() {
+		fmt.Fprint(w, begin, x.name)
+		for i := range results {
+			fmt.Fprint(w, between, x.value(&results[i]))
+		}
+		fmt.Fprint(w, end)
+	}
+}
