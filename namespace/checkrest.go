@@ -11,8 +11,11 @@ import (
 func (c *checker) unlinked() error {
 	var count int64
 	var record glance
-	err := c.keyed(key(tabUnlinked), 23, func(k, _ []byte) error {
+	err := c.keyed(key(tabUnlinked), 23, func(k, raw []byte) error {
 		disk := diskOf(k)
+		if len(raw) > 0 {
+			c.problem("piece to remove %x: %v", k, errRecord)
+		}
 		u := c.disks[disk]
 		u.Unlinked++
 		c.disks[disk] = u

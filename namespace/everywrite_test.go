@@ -39,6 +39,9 @@ func TestCrashAtEveryWrite(t *testing.T) {
 
 // TestCrashesShowFaults has the store lie: the test of every write must notice.
 func TestCrashesShowFaults(t *testing.T) {
+	if racing {
+		t.Skip("it proves the test, and takes long")
+	}
 	for name, lying := range map[string]func(kv.Store) kv.Store{
 		"acknowledged before it is durable": func(s kv.Store) kv.Store { return liar{s} },
 		"batches in two parts":              func(s kv.Store) kv.Store { return tearer{s} },
@@ -99,7 +102,10 @@ func (c *camera) cut() vfs.FS {
 // crashEverywhere plays a history over a store that is wrapped, and returns what is wrong with the images.
 func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []string {
 	t.Helper()
-	const calls = 120
+	calls := 120
+	if racing {
+		calls = 40
+	}
 	cam := &camera{fs: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 3))}
 	var fs vfs.FS = errorfs.Wrap(cam.fs, cam)
 	var h recorder

@@ -325,7 +325,11 @@ func runRace(t *testing.T, seed uint64, f fault) string {
 // over power cuts, broken disks and restarts, must be that of one order of all calls that keeps
 // who came after whom. HEMERA_LINEAR_SEEDS histories are tried, from HEMERA_LINEAR_FIRST on.
 func TestLinearizable(t *testing.T) {
-	first, count := environment(t, "HEMERA_LINEAR_FIRST", 1), environment(t, "HEMERA_LINEAR_SEEDS", 40)
+	usual := uint64(40)
+	if racing {
+		usual = 10
+	}
+	first, count := environment(t, "HEMERA_LINEAR_FIRST", 1), environment(t, "HEMERA_LINEAR_SEEDS", usual)
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
