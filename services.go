@@ -28,6 +28,25 @@ type Names interface {
 	Remove(ctx context.Context, who Identity, path string, kind EntryKind) error
 }
 
+// Directories lists directories page by page, by what they are rather than where: for long walks of
+// large trees, which hold nothing between two pages and do not lose their way when a tree is moved.
+type Directories interface {
+	// Page returns the next entries of a directory in byte order of names, and the name that the page
+	// after it follows, "" when there is none. A directory that was removed is empty. Denied.
+	Page(ctx context.Context, who Identity, p PageRequest) (entries []Entry, next string, err error)
+}
+
+// PageRequest asks for one page.
+type PageRequest struct {
+	// Dir is the directory as another page, List or Stat gave it, to whoever asks now.
+	Dir Entry
+	// Above is the directory that Dir was found in, which has to be traversed; a zero Entry for one
+	// that Stat gave.
+	Above Entry
+	After string // the page begins with the first name after this one
+	Limit int    // of names to look at; above 0
+}
+
 // Attributes changes what is known of an entry besides its content.
 type Attributes interface {
 	SetMode(ctx context.Context, who Identity, path string, mode uint32) error

@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Names: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -48,6 +48,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		hemera.TokenAdmin
 		hemera.MaintAdmin
 		hemera.Observer
+		hemera.QuotaAdmin
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
@@ -61,6 +62,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Operations":     func(v verbs) (any, error) { return v.Operations(ctx) },
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
+		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}
 	for name, ask := range questions {
@@ -93,6 +95,8 @@ func TestChangesArrive(t *testing.T) {
 		remote.SetNode(ctx, 2, "status", "off"),
 		remote.RemoveNode(ctx, 3),
 		remote.SetSpace(ctx, "default", "policy.sync", "off"),
+		remote.SetQuota(ctx, hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaGroup, ID: 7}, hemera.QuotaAmount{Files: 3, Bytes: hemera.QuotaKeep}),
+		remote.RemoveQuota(ctx, hemera.QuotaKey{Path: "/exp"}),
 		remote.Rename(ctx, root, "/a/b", "/a/c"),
 		remote.SetMode(ctx, root, "/a/c", 0o700),
 		remote.SetOwner(ctx, root, "/a/c", 5, -1),
@@ -108,6 +112,9 @@ func TestChangesArrive(t *testing.T) {
 	v, _ := local.View(ctx)
 	if len(v.Disks) != 6 || v.Disks[5].ID != 7 || v.Disks[0].Config != hemera.ConfigRO || v.Nodes[1].Enabled || v.Spaces[0].Policy.Sync {
 		t.Errorf("the cluster is %+v", v)
+	}
+	if q, _ := local.Quotas(ctx, ""); len(q) != 1 || q[0].Path != "/a" || q[0].ID != 7 || q[0].Limits != (hemera.QuotaAmount{Files: 3}) {
+		t.Errorf("the quotas are %+v", q)
 	}
 	e, err := local.Tree.Stat(ctx, root, "/a/c")
 	if err != nil || e.Mode != 0o700 || e.UID != 5 || string(e.Xattrs["user.bin"]) != "\x00\xff\n" || !e.Mtime.Equal(old) {
@@ -273,16 +280,16 @@ func TestWalk(t *testing.T) {
 		{admin.WalkRequest{Path: "/exp/notes.txt"}, "/exp/notes.txt"},
 	} {
 		var got []string
-		err := c.Walk(context.Background(), test.r, func(f admin.Found) error { got = append(got, f.Path); return nil })
+		_, err := c.Walk(context.Background(), test.r, func(f admin.Found) error { got = append(got, f.Path); return nil })
 		if s := strings.Join(got, " "); err != nil || s != test.want {
 			t.Errorf("%+v: %s, %v\nwant %s", test.r, s, err, test.want)
 		}
 	}
-	if err := c.Walk(context.Background(), admin.WalkRequest{Path: "/", Name: "[a"}, nil); !errors.Is(err, errs.Invalid) {
+	if _, err := c.Walk(context.Background(), admin.WalkRequest{Path: "/", Name: "[a"}, nil); !errors.Is(err, errs.Invalid) {
 		t.Errorf("a bad pattern: %v", err)
 	}
 	enough := errors.New("enough")
-	if err := c.Walk(context.Background(), admin.WalkRequest{Path: "/"}, func(admin.Found) error { return enough }); err != enough {
+	if _, err := c.Walk(context.Background(), admin.WalkRequest{Path: "/"}, func(admin.Found) error { return enough }); err != enough {
 		t.Errorf("visit's error: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"io"
+	"net/http"
 
 	"hemera"
 )
@@ -11,13 +12,14 @@ import (
 type chunk struct{ Data []byte }
 
 func (d *door) serveBackup() {
-	stream(d, "Backup", true, func(ctx context.Context, _ hemera.Identity, _ *none, send func(*chunk) error) error {
+	h := streamed(d, "Backup", func(ctx context.Context, _ hemera.Identity, _ *none, send func(*chunk) error) error {
 		b, err := part(d.Backups, "backup")
 		if err != nil {
 			return err
 		}
 		return b.Backup(ctx, chunks(send))
 	})
+	d.serve("Backup", true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(paced{w}, r) }))
 }
 
 // chunks sends what is written as one message each.

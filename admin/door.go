@@ -25,15 +25,17 @@ const (
 
 // Services is what the door asks. Verbs of a part that is nil answer Unsupported.
 type Services struct {
-	Cluster    hemera.ClusterAdmin
-	Tokens     hemera.TokenAdmin
-	Maint      hemera.MaintAdmin
-	Observe    hemera.Observer
-	Quota      hemera.QuotaAdmin
-	Benchmark  hemera.Benchmarker
-	Names      hemera.Names
-	Attributes hemera.Attributes
-	Backups    hemera.Backups
+	Cluster   hemera.ClusterAdmin
+	Tokens    hemera.TokenAdmin
+	Maint     hemera.MaintAdmin
+	Observe   hemera.Observer
+	Quota     hemera.QuotaAdmin
+	Benchmark hemera.Benchmarker
+	Names     hemera.Names
+	// Directories is what trees are walked with.
+	Directories hemera.Directories
+	Attributes  hemera.Attributes
+	Backups     hemera.Backups
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []Setting
 	// Version describes the running program.
@@ -62,6 +64,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveCluster()
 	d.serveMaint()
 	d.serveObserve()
+	d.serveQuota()
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()
@@ -116,7 +119,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			return
 		}
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		next.ServeHTTP(paced{w}, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }
 
@@ -165,14 +168,17 @@ func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Contex
 
 // stream serves one verb with many answers.
 func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) {
-	h := connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[Req], s *connect.ServerStream[Res]) error {
+	d.serve(verb, admin, streamed(d, verb, f))
+}
+
+func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) http.Handler {
+	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[Req], s *connect.ServerStream[Res]) error {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
 		if err := f(ctx, who, r.Msg, s.Send); err != nil {
 			return toConnect(ctx, err)
 		}
 		return nil
 	}, d.options()...)
-	d.serve(verb, admin, h)
 }
 
 func (d *door) serve(verb string, admin bool, h http.Handler) {

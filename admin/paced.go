@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// stallTime is how long a client may take nothing of an answer: what is sent to it keeps memory, and
-// a backup keeps what is overwritten meanwhile.
+// stallTime is how long a client may take nothing of a backup, which keeps what is overwritten
+// meanwhile.
 const stallTime = 2 * time.Minute
 
 // paced is an answer to a client that goes on taking it; one that does not loses its connection.

@@ -22,22 +22,61 @@ type WalkRequest struct {
 	SizeMax *int64     `json:",omitempty"`
 	Newer   *time.Time `json:",omitempty"` // modified after
 	Older   *time.Time `json:",omitempty"` // modified before
-	UID     *uint32    `json:",omitempty"`
-	GID     *uint32    `json:",omitempty"`
+	// ChangedAfter and ChangedBefore are of the record: mode, owner, attributes, or content.
+	ChangedAfter  *time.Time `json:",omitempty"`
+	ChangedBefore *time.Time `json:",omitempty"`
+	UID           *uint32    `json:",omitempty"`
+	GID           *uint32    `json:",omitempty"`
+	NotUID        *uint32    `json:",omitempty"`
+	NotGID        *uint32    `json:",omitempty"`
+	// Layout, Pieces and Incomplete apply to files, and leave directories out.
+	Layout     string `json:",omitempty"` // its kind, or all of it: replica, replica:2
+	Pieces     int    `json:",omitempty"` // the layout has so many
+	Incomplete bool   `json:",omitempty"` // fewer pieces than the layout has
+	// Brief answers with paths alone, Count with nothing but the sum: a fraction of the work.
+	Brief, Count bool `json:",omitempty"`
 }
 
 // Found is one entry of a walk. Err is set when a directory could not be listed: the walk goes on.
 type Found struct {
 	Path  string
-	Entry hemera.Entry
-	Err   string `json:",omitempty"`
+	Entry hemera.Entry // zero in a brief walk
+	Err   string       `json:",omitempty"`
 }
 
-type found struct{ Found []Found }
+// Sum is how much a walk found.
+type Sum struct{ Files, Dirs, Bytes, Physical int64 }
+
+func (s *Sum) add(e hemera.Entry) {
+	if e.IsDir() {
+		s.Dirs++
+		return
+	}
+	s.Files++
+	s.Bytes += e.Size
+	s.Physical += physical(e)
+}
+
+// physical is the bytes of all the file's pieces.
+func physical(e hemera.Entry) int64 {
+	data := max(1, int64(e.Layout.Data))
+	return (e.Size + data - 1) / data * int64(len(e.Pieces))
+}
+
+// found is one message: entries, paths alone, or in the end the sum.
+type found struct {
+	Found []Found  `json:",omitempty"`
+	Paths []string `json:",omitempty"`
+	Sum   *Sum     `json:",omitempty"`
+}
 
 func (d *door) serveWalk() {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *WalkRequest, send func(*found) error) error {
-		n, err := part(d.Names, "namespace")
+		names, err := part(d.Names, "namespace")
+		if err != nil {
+			return err
+		}
+		dirs, err := part(d.Directories, "namespace")
 		if err != nil {
 			return err
 		}
@@ -45,54 +84,67 @@ func (d *door) serveWalk() {
 			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is no pattern").
 				WithRemedy("patterns take *, ? and [a-z], as in a shell")
 		}
-		w := walk{request: r, names: n, who: who, out: batch[Found]{send: func(f []Found) error { return send(&found{f}) }}}
-		if err := w.run(ctx); err != nil {
+		top := gopath.Clean(r.Path)
+		e, err := names.Stat(ctx, who, top)
+		if err != nil {
 			return err
 		}
-		return w.out.flush()
+		out := &finder{request: r,
+			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
+			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}
+		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, visit: out.visit})
+		defer w.close()
+		if err := w.run(top, e); err != nil {
+			return err
+		}
+		return out.end(send)
 	})
 }
 
-type walk struct {
+// finder sends what a walk meets and the request asks for.
+type finder struct {
 	request *WalkRequest
-	names   hemera.Names
-	who     hemera.Identity
-	out     batch[Found]
+	found   batch[Found]
+	paths   batch[string]
+	sum     Sum
 }
 
-func (w *walk) run(ctx context.Context) error {
-	top := gopath.Clean(w.request.Path)
-	e, err := w.names.Stat(ctx, w.who, top)
-	if err != nil {
-		return err
-	}
-	return w.visit(ctx, top, e, 0)
-}
-
-// visit reports one entry and goes below it. It lists children while the parent's listing is under
-// way, so its memory is bounded by the depth of the tree and not by the width of a directory.
-func (w *walk) visit(ctx context.Context, at string, e hemera.Entry, depth int) error {
-	if w.request.matches(e) {
-		if err := w.out.add(Found{Path: at, Entry: e}); err != nil {
+// visit takes one entry, or a directory that could not be listed.
+func (f *finder) visit(path string, e hemera.Entry, failure error) error {
+	if failure != nil {
+		if err := f.paths.flush(); err != nil {
 			return err
 		}
+		return f.found.add(Found{Path: path, Entry: hemera.Entry{Kind: e.Kind}, Err: failure.Error()})
 	}
-	if err := w.out.touch(); err != nil {
+	if f.request.matches(e) {
+		f.sum.add(e)
+		switch {
+		case f.request.Count:
+		case f.request.Brief:
+			if err := f.paths.add(path); err != nil {
+				return err
+			}
+		default:
+			if err := f.found.add(Found{Path: path, Entry: e}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.found.touch(); err != nil {
 		return err
 	}
-	if !e.IsDir() || w.request.Depth != 0 && depth >= max(w.request.Depth, 0) {
-		return nil
-	}
-	var stop error
-	err := w.names.List(ctx, w.who, at, func(child hemera.Entry) error {
-		stop = w.visit(ctx, gopath.Join(at, child.Name), child, depth+1)
-		return stop
-	})
-	if err == nil || stop != nil || ctx.Err() != nil {
+	return f.paths.touch()
+}
+
+func (f *finder) end(send func(*found) error) error {
+	if err := f.found.flush(); err != nil {
 		return err
 	}
-	// The directory went away or is not ours to read: say so and go on with the next.
-	return w.out.add(Found{Path: at, Entry: e, Err: err.Error()})
+	if err := f.paths.flush(); err != nil {
+		return err
+	}
+	return send(&found{Sum: &f.sum})
 }
 
 func (r *WalkRequest) matches(e hemera.Entry) bool {
@@ -101,28 +153,47 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 			return false
 		}
 	}
+	if e.IsDir() && (r.Layout != "" || r.Pieces != 0 || r.Incomplete) {
+		return false
+	}
 	switch {
 	case r.Kind != 0 && e.Kind != r.Kind,
 		!e.IsDir() && e.Size < r.SizeMin,
 		!e.IsDir() && r.SizeMax != nil && e.Size > *r.SizeMax,
 		r.Newer != nil && !e.Mtime.After(*r.Newer),
 		r.Older != nil && !e.Mtime.Before(*r.Older),
+		r.ChangedAfter != nil && !e.Ctime.After(*r.ChangedAfter),
+		r.ChangedBefore != nil && !e.Ctime.Before(*r.ChangedBefore),
 		r.UID != nil && e.UID != *r.UID,
-		r.GID != nil && e.GID != *r.GID:
+		r.GID != nil && e.GID != *r.GID,
+		r.NotUID != nil && e.UID == *r.NotUID,
+		r.NotGID != nil && e.GID == *r.NotGID,
+		r.Layout != "" && e.Layout.Kind.String() != r.Layout && e.Layout.String() != r.Layout,
+		r.Pieces != 0 && int(e.Layout.Pieces) != r.Pieces,
+		r.Incomplete && (e.Size == 0 || len(e.Pieces) >= int(e.Layout.Pieces)):
 		return false
 	}
 	return true
 }
 
-// Walk calls visit for every entry found, while the server still searches. It ends with visit's
-// error, if any.
-func (c *Client) Walk(ctx context.Context, r WalkRequest, visit func(Found) error) error {
-	return receive(ctx, c, "Walk", r, func(m *found) error {
+// Walk calls visit for every entry found, while the server still searches, and returns how much was
+// found. It ends with visit's error, if any.
+func (c *Client) Walk(ctx context.Context, r WalkRequest, visit func(Found) error) (sum Sum, err error) {
+	err = receive(ctx, c, "Walk", r, func(m *found) error {
 		for _, f := range m.Found {
 			if err := visit(f); err != nil {
 				return err
 			}
 		}
+		for _, p := range m.Paths {
+			if err := visit(Found{Path: p}); err != nil {
+				return err
+			}
+		}
+		if m.Sum != nil {
+			sum = *m.Sum
+		}
 		return nil
 	})
+	return sum, err
 }

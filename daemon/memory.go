@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"hemera/config"
 	"hemera/disk"
 	"hemera/errs"
@@ -18,11 +20,17 @@ const (
 	// verifiedMost bounds it on large machines: each MiB is a mapping of its own, of which a process
 	// can have 65,530 by default, and without any left the Go runtime gives up.
 	verifiedMost = 32 << 30
+	// idleShare is the part of the files this process may have open that are pieces nobody reads now;
+	// idleMost bounds them for each disk.
+	idleShare = 4
+	idleMost  = 1024
 )
 
-// Memory is what the disks of a process share: they get equal parts of the memory for verified data.
+// Memory is what the disks of a process share: they get equal parts of the memory for verified data,
+// and of the files that may stay open.
 type Memory struct {
 	total int64
+	files int
 
 	mu    sync.Mutex
 	disks []*disk.Disk
@@ -30,7 +38,12 @@ type Memory struct {
 
 // NewMemory takes its share of what this process may use.
 func NewMemory() *Memory {
-	return &Memory{total: min(config.MachineMemory()/verifiedShare, verifiedMost)}
+	m := &Memory{total: min(config.MachineMemory()/verifiedShare, verifiedMost), files: idleMost}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil { // the Go runtime has raised it as far as it may
+		m.files = int(min(limit.Cur/idleShare, 1<<20))
+	}
+	return m
 }
 
 // openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
@@ -66,5 +79,6 @@ func (m *Memory) share(d *disk.Disk) {
 	m.disks = append(kept, d)
 	for _, each := range m.disks {
 		each.SetVerified(m.total / int64(len(m.disks)))
+		each.SetIdlePieces(min(m.files/len(m.disks), idleMost))
 	}
 }

@@ -120,6 +120,9 @@ func (d *Disk) SetHeadroom(n int64) {
 	d.look()
 }
 
+// SetIdlePieces changes how many pieces that nobody reads stay open.
+func (d *Disk) SetIdlePieces(n int) { d.open.resize(n) }
+
 // SetVerified changes how much verified data may stay mapped, in bytes.
 func (d *Disk) SetVerified(bytes int64) { d.windows.resize(bytes) }
 

@@ -21,6 +21,11 @@ const (
 	footerMax     = headSize + hemera.PathMax + sumsMax*(1+32) + trailerSize
 )
 
+// footerRoom is at least the length of the piece's footer.
+func footerRoom(s hemera.PieceStat) int64 {
+	return int64(headSize + len(s.Path) + len(s.Checksums)*(1+32) + trailerSize)
+}
+
 // appendFooter writes the footer of the piece. It refuses what parseFooter would.
 func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 	if len(s.Path) > hemera.PathMax || len(s.Checksums) > sumsMax {

@@ -113,6 +113,7 @@ type openPieces struct {
 	byID    map[hemera.PieceID]*piece
 	idle    list.List // of *piece, the longest unused first
 	idleMax int
+	ended   bool   // nothing is kept any more
 	forgets uint64 // how often a piece was forgotten
 }
 
@@ -224,21 +225,32 @@ func (o *openPieces) forget(id hemera.PieceID) {
 	}
 }
 
-// closeIdle closes what nobody reads and keeps nothing from now on.
-func (o *openPieces) closeIdle() {
+// resize changes how many are kept, unless nothing is kept any more.
+func (o *openPieces) resize(idleMax int) {
 	o.mu.Lock()
+	if o.ended {
+		idleMax = 0
+	}
+	o.idleMax = idleMax
 	var out []*piece
-	for e := o.idle.Front(); e != nil; e = o.idle.Front() {
-		p := e.Value.(*piece)
+	for o.idle.Len() > max(idleMax, 0) {
+		p := o.idle.Front().Value.(*piece)
 		o.drop(p)
 		out = append(out, p)
 	}
-	for _, p := range o.byID {
-		p.gone = true
-	}
-	o.idleMax = 0
 	o.mu.Unlock()
 	for _, p := range out {
 		p.close()
 	}
+}
+
+// closeIdle closes what nobody reads and keeps nothing from now on.
+func (o *openPieces) closeIdle() {
+	o.mu.Lock()
+	o.ended = true
+	for _, p := range o.byID {
+		p.gone = true
+	}
+	o.mu.Unlock()
+	o.resize(0)
 }

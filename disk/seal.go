@@ -62,7 +62,7 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(),
 	}
 	off := tableOff(size)
-	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerMax)
+	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
 	src := (*pendingSource)(w)
 	for i := range blocks(size) {
 		var sums [blockSums]uint32

@@ -189,6 +189,12 @@ func TestScanPagesInOrder(t *testing.T) {
 	if n := d.open.idle.Len(); n > 2 {
 		t.Errorf("%d pieces stay open", n)
 	}
+	for kept := 1; kept >= 0; kept-- {
+		d.SetIdlePieces(kept)
+		if n := d.open.idle.Len(); n > kept || len(d.open.byID) != n {
+			t.Errorf("%d pieces stay open and %d are known, %d may", n, len(d.open.byID), kept)
+		}
+	}
 	again, err := Open(d.faulty, "/d", Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -61,6 +61,7 @@ type Manager struct {
 
 var (
 	_ hemera.Names        = (*Manager)(nil)
+	_ hemera.Directories  = (*Manager)(nil)
 	_ hemera.Attributes   = (*Manager)(nil)
 	_ hemera.Files        = (*Manager)(nil)
 	_ hemera.Control      = (*Manager)(nil)

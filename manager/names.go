@@ -19,6 +19,12 @@ func (m *Manager) List(ctx context.Context, who hemera.Identity, path string, vi
 	return m.tree.List(ctx, who, path, visit)
 }
 
+// Page implements hemera.Directories.
+func (m *Manager) Page(ctx context.Context, who hemera.Identity, p hemera.PageRequest) (entries []hemera.Entry, next string, err error) {
+	defer m.ops.begin("Page").end(&err)
+	return m.tree.Page(ctx, who, p)
+}
+
 // Mkdir implements hemera.Names.
 func (m *Manager) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (e hemera.Entry, err error) {
 	defer m.ops.begin("Mkdir").end(&err)

@@ -13,6 +13,7 @@ import (
 // Tree is the namespace as the manager uses it; *Namespace implements it.
 type Tree interface {
 	hemera.Names
+	hemera.Directories
 	hemera.Attributes
 	Contents
 	Holdings

@@ -44,6 +44,11 @@ func (t *tx) realm(dirs []*hemera.Entry) (uint64, error) {
 	return q.Set, nil
 }
 
+// marked says that one of the directories has limits.
+func marked(dirs []*hemera.Entry) bool {
+	return slices.ContainsFunc(dirs, func(dir *hemera.Entry) bool { return dir.Quota })
+}
+
 // nearest is the last active quota node of dirs and its index; nil if there is none.
 func (t *tx) nearest(dirs []*hemera.Entry) (int, *quotaNode, error) {
 	for i, dir := range slices.Backward(dirs) {
@@ -177,7 +182,7 @@ func pathTo(dirs []*hemera.Entry, last int) string {
 // standing is what an open for writing has to hold itself to; nil where no directory has limits.
 // What it reads may not be durable yet, and the open does not wait for it: a limit is no promise.
 func (t *tx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
-	if !slices.ContainsFunc(f.dirs, func(dir *hemera.Entry) bool { return dir.Quota }) {
+	if !marked(f.dirs) {
 		return nil, nil
 	}
 	uid, gid := who.UID, who.GID
@@ -192,6 +197,9 @@ func (t *tx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
 // node its realm. Any other tree must stay within its realm: what each user and group has in it is
 // not known without counting. same is how many directories are above both.
 func (t *tx) rehome(f, target found, same int) error {
+	if !marked(f.dirs) && !marked(target.dirs) {
+		return nil
+	}
 	from, err := t.realm(f.dirs)
 	if err != nil {
 		return err
@@ -280,4 +288,14 @@ func within(op, subject string, limits []quota.Standing, want quota.Want) error 
 		return nil
 	}
 	return errs.Wrap(errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
+}
+
+// unmetered refuses to make files in the last of dirs past what keeps accounts.
+func (t *tx) unmetered(dirs []*hemera.Entry, path string) error {
+	set, err := t.realm(dirs)
+	if err != nil || set == 0 {
+		return err
+	}
+	return errs.New(errs.Unsupported, "namespace.Load", path, "it would be below a quota node, whose usage a load does not keep").
+		WithRemedy("load the tree elsewhere, or set the quota afterwards: it counts what is there")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"runtime"
-	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -85,9 +84,8 @@ func (l *loader) find(ctx context.Context, s Shape) error {
 		if f.entry != nil {
 			return refuse(errs.Exists, "Load", l.path, "the name is taken")
 		}
-		if slices.ContainsFunc(f.dirs, func(d *hemera.Entry) bool { return d.Quota }) {
-			return errs.New(errs.Unsupported, "namespace.Load", l.path, "it is below a quota node, whose accounts a load would go past").
-				WithRemedy("load elsewhere, and move the tree with `hemera mv`")
+		if err := t.unmetered(f.dirs, l.path); err != nil {
+			return err
 		}
 		l.above = f.dirs
 		l.shape = s.lay(hemera.FileID(l.n.nextID.Load()), f.parent().ID, f.name, l.n.clock().UTC())

@@ -62,9 +62,31 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 	}
 }
 
+// Page implements hemera.Directories: one read of the store, without a turn among the changes.
+func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.PageRequest) ([]hemera.Entry, string, error) {
+	if !r.Dir.IsDir() {
+		return nil, "", refuse(errs.NotDirectory, "List", r.Dir.Name, "it is a file")
+	}
+	if r.Above.ID != 0 {
+		if err := permit("List", r.Dir.Name, who, &r.Above, access.Traverse); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := permit("List", r.Dir.Name, who, &r.Dir, access.List); err != nil {
+		return nil, "", err
+	}
+	lo, hi := entryKey(r.Dir.ID, r.After), after(entryKey(r.Dir.ID, ""))
+	if r.After != "" {
+		lo = append(lo, 0)
+	}
+	page, err := n.page(ctx, lo, hi, r.Limit)
+	return page.shown, page.last, err
+}
+
 type entryPage struct {
 	shown []hemera.Entry
 	next  []byte // where the next page begins, nil after the last
+	last  string // name of the last that was looked at, "" with no next
 }
 
 // page reads up to limit entries of a range of the entry table, as they were at one time.
@@ -101,7 +123,7 @@ func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p 
 	var bad error
 	err = from.Scan(ctx, lo, hi, func(k, raw []byte) bool {
 		if len(entries) == limit {
-			p.next = append([]byte(nil), k...)
+			p.next, p.last = append([]byte(nil), k...), entries[limit-1].Name
 			return false
 		}
 		e, err := decodeEntry(k, raw)
@@ -175,6 +197,7 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err != nil {
 		return out, err
 	}
+	n.cache.begun(id)
 	err = n.update(ctx, func(t *tx) error {
 		f, err := t.walk("Mkdir", who, path)
 		switch {
@@ -219,6 +242,7 @@ func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path s
 		if err != nil {
 			return err
 		}
+		n.cache.begun(id)
 		err = n.update(ctx, func(t *tx) error {
 			f, err := t.walk("Mkdir", who, next)
 			if err == nil && f.entry == nil {

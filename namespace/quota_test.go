@@ -422,3 +422,27 @@ func TestManyAccounts(t *testing.T) {
 	}
 	checked(t, n)
 }
+
+// TestLoadKeepsAwayFromQuotas: a load writes no accounts, so it may not be below a node; what it made is
+// counted when a quota is set on it.
+func TestLoadKeepsAwayFromQuotas(t *testing.T) {
+	s := memkv.New()
+	n := open(t, s, namespace.Options{})
+	people(t, n, "/a", "/b")
+	limit(t, n, "/a", hemera.QuotaUser, 7, ample)
+	counted(t, n)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shape := namespace.Shape{Files: 5000, FilesPerDir: 30, DirsPerDir: 4, Size: 10, Disks: []hemera.DiskID{1, 2}, Replicas: 2, UID: 7, GID: 8}
+	_, err := namespace.Load(t.Context(), s, namespace.LoadOptions{Path: "/a/load", Shape: shape})
+	wantKind(t, "a load below a node", err, errs.Unsupported)
+	loadTree(t, s, "/b/load", shape)
+	n = open(t, s, namespace.Options{})
+	limit(t, n, "/b", hemera.QuotaUser, 7, ample)
+	counted(t, n)
+	wantUsed(t, n, recounted(t, n)...)
+	if got := used(t, n, "/b"); len(got) != 2 || got[0][:16] != "/b user 7: 5000 " {
+		t.Errorf("used %q", got)
+	}
+}

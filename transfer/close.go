@@ -150,7 +150,7 @@ func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
 	for {
 		switch w.ledger.next() {
 		case stepSeal:
-			if err := w.fanOut(func(pc *piece) error { return pc.out.Seal(ctx, info) }, nil); err != nil {
+			if err := w.fanOut(2*diskPatience, func(out PeerWriter) error { return out.Seal(ctx, info) }, nil); err != nil {
 				return err
 			}
 			for i, s := range w.ledger.states {

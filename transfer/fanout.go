@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -62,29 +63,44 @@ func (w *Writer) createPieces(which state) {
 	}
 }
 
-// fanOut does the same to every live piece at once and runs meanwhile beside them. A piece whose call
-// fails is lost; fanOut fails when no live piece is left.
-func (w *Writer) fanOut(do func(*piece) error, meanwhile func()) error {
-	errsOf := make([]error, len(w.pieces))
+// fanOut does the same to every live piece at once and runs meanwhile beside them. Disks of this node
+// get the patience; with none, they are waited for. A piece whose call fails is lost; fanOut fails
+// when no live piece is left.
+func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanwhile func()) error {
+	failures := make([]error, len(w.pieces))
+	calls := make([]*diskCall, len(w.pieces))
 	var wg sync.WaitGroup
-	here := -1 // a local piece that this goroutine sees to
+	here := -1 // the piece this goroutine sees to
 	for i, pc := range w.pieces {
 		switch {
 		case w.ledger.states[i] != live:
-		case here < 0 && pc.local != nil:
+		case pc.local != nil && patience > 0:
+			out := pc.local.diskPiece // pc may be given up before the call looks at it
+			calls[i] = pc.local.start(func() error { return do(out) })
+		case here < 0:
 			here = i
 		default:
-			wg.Go(func() { errsOf[i] = do(pc) })
+			wg.Go(func() { failures[i] = do(pc.out) })
 		}
 	}
 	if meanwhile != nil {
 		meanwhile()
 	}
 	if here >= 0 {
-		errsOf[here] = do(w.pieces[here])
+		pc := w.pieces[here]
+		if pc.local != nil {
+			failures[here] = do(pc.local.diskPiece)
+		} else {
+			failures[here] = do(pc.out)
+		}
 	}
 	wg.Wait()
-	for i, err := range errsOf {
+	for i, c := range calls {
+		if c != nil {
+			failures[i] = w.pieces[i].local.finish(c, patience)
+		}
+	}
+	for i, err := range failures {
 		if err != nil {
 			w.lose(i, err)
 		}

@@ -88,18 +88,19 @@ func TestOwnDiskHangs(t *testing.T) {
 	}
 }
 
-// TestOnlyDiskHangs: with nowhere else to go, the write fails in bounded time.
+// TestOnlyDiskHangs: with nowhere else to go, the close fails in bounded time.
 func TestOnlyDiskHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, faulty := hangingBench(t, 2)
-		token, c := b.grant(31, 1, 1)
-		f := b.open(1, token, hemera.NodeOpen{})
+		_, c := b.grant(31, 1, 1)
+		c.Sync = true
+		f := b.open(1, b.manager.sign(c), hemera.NodeOpen{})
 		release := make(chan struct{})
-		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release, Err: syscall.EIO})
-		began := time.Now()
-		if err := f.WriteAt(content(5000), 0); !isKind(err, errs.Timeout) {
-			t.Errorf("write: %v", err)
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSync}, Wait: release, Err: syscall.EIO})
+		if err := f.WriteAt(content(5000), 0); err != nil {
+			t.Fatal(err)
 		}
+		began := time.Now()
 		if err := f.Close(ctx); !isKind(err, errs.Timeout) {
 			t.Errorf("close: %v", err)
 		}

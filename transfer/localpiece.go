@@ -19,31 +19,44 @@ type staller interface {
 	Stalled() (over func())
 }
 
-// within runs one call to a disk and waits for it no longer than the patience, because a device may
-// never answer. Then hung is true and the error Timeout; the call keeps its goroutine, and late runs
-// behind it. Until then it may still read what the caller gave it: late must remove what became of
-// that.
-func (h *Host) within(patience time.Duration, t hemera.Target, store disk.Store, call func() error, late func()) (hung bool, err error) {
-	done := make(chan error, 1)
-	go func() { done <- call() }()
+// diskCall is one call to a disk, in a goroutine of its own, because a device may never answer.
+type diskCall struct {
+	store disk.Store
+	disk  hemera.DiskID
+	done  chan struct{}
+	err   error // once done
+}
+
+func startCall(t hemera.Target, store disk.Store, call func() error) *diskCall {
+	c := &diskCall{store: store, disk: t.Disk, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		c.err = call()
+	}()
+	return c
+}
+
+// wait returns what the call returned, or after the patience that it hangs, and Timeout. Then it
+// keeps its goroutine, and late runs behind it. Until then it may still read what it was given: late
+// must remove what becomes of that.
+func (c *diskCall) wait(patience time.Duration, late func()) (hung bool, err error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case err := <-done:
-		return false, err
+	case <-c.done:
+		return false, c.err
 	case <-timer.C:
 	}
 	over := func() {}
-	if s, ok := store.(staller); ok {
+	if s, ok := c.store.(staller); ok {
 		over = s.Stalled()
 	}
 	go func() {
-		err := <-done
-		h.Log.Info("a call that was given up returned", "disk", t.Disk, "err", err)
-		over()
+		<-c.done
 		late()
+		over()
 	}()
-	return true, errs.New(errs.Timeout, "transfer.Disk", t.Disk.String(), "the disk has not answered for "+patience.String()).
+	return true, errs.New(errs.Timeout, "transfer.Disk", c.disk.String(), "the disk has not answered for "+patience.String()).
 		WithRemedy("`hemera fs ls` shows which disks are ill; the kernel's log may say why")
 }
 
@@ -69,10 +82,10 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*piece, error
 	}
 	made := &diskPiece{store: store, id: pieceID(c, t.Index)}
 	o := createOptions(c)
-	_, err = h.within(diskPatience, t, store, func() (err error) {
+	_, err = startCall(t, store, func() (err error) {
 		made.Writer, err = store.Create(made.id, o)
 		return err
-	}, func() {
+	}).wait(diskPatience, func() {
 		if made.Writer != nil {
 			made.Abort()
 		}
@@ -91,11 +104,11 @@ func (p *localPiece) failed() error {
 	return p.hung
 }
 
-func (p *localPiece) within(patience time.Duration, call func() error) error {
-	if err := p.failed(); err != nil {
-		return err
-	}
-	hung, err := p.host.within(patience, p.target, p.store, call, p.diskPiece.Abort)
+// start begins a call to the piece's disk, to be waited for with finish.
+func (p *localPiece) start(call func() error) *diskCall { return startCall(p.target, p.store, call) }
+
+func (p *localPiece) finish(c *diskCall, patience time.Duration) error {
+	hung, err := c.wait(patience, p.diskPiece.Abort)
 	if hung {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -104,6 +117,13 @@ func (p *localPiece) within(patience time.Duration, call func() error) error {
 		}
 	}
 	return err
+}
+
+func (p *localPiece) within(patience time.Duration, call func() error) error {
+	if err := p.failed(); err != nil {
+		return err
+	}
+	return p.finish(p.start(call), patience)
 }
 
 // WritePages implements PeerWriter.

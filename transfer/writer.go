@@ -115,7 +115,11 @@ func (w *Writer) write(p []byte, sums []uint32, off int64) error {
 		sums = w.scratch[:n]
 		checksum.PageSums(p, off, sums)
 	}
-	err := w.fanOut(func(pc *piece) error { return pc.out.WritePages(p, sums, off) },
+	patience := diskPatience
+	if w.ledger.count(live) == 1 {
+		patience = 0 // with no other piece to go on with, giving up gains nothing, and a goroutine costs
+	}
+	err := w.fanOut(patience, func(out PeerWriter) error { return out.WritePages(p, sums, off) },
 		func() { w.sums.wrote(p, sums, off) })
 	if err != nil {
 		return err
@@ -147,7 +151,7 @@ func (w *Writer) Truncate(size int64) error {
 		return err
 	}
 	w.sums.truncated(size)
-	if err := w.fanOut(func(pc *piece) error { return pc.out.Truncate(size) }, nil); err != nil {
+	if err := w.fanOut(diskPatience, func(out PeerWriter) error { return out.Truncate(size) }, nil); err != nil {
 		return err
 	}
 	w.size = size
@@ -188,7 +192,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 	if w.pieces == nil {
 		return nil
 	}
-	return w.fanOut(func(pc *piece) error { return pc.out.Sync(ctx) }, nil)
+	return w.fanOut(2*diskPatience, func(out PeerWriter) error { return out.Sync(ctx) }, nil)
 }
 
 // SetXattr keeps an attribute for the commit.

@@ -11,13 +11,19 @@ import (
 // OS is the FS of the operating system.
 type OS struct{}
 
-// Open opens a file; new files are readable by their owner and group alone.
+// Open opens a file; new files are readable by their owner and group alone. It does not go through
+// os.OpenFile, which takes five more system calls to find that regular files cannot be polled.
 func (OS) Open(name string, flag int) (File, error) {
-	f, err := os.OpenFile(name, flag, 0o640)
-	if err != nil {
-		return nil, err
+	for {
+		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, 0o640)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		return &osFile{os.NewFile(uintptr(fd), name)}, nil
 	}
-	return &osFile{f}, nil
 }
 
 // Stat describes what name leads to.
@@ -86,11 +92,11 @@ type osFile struct{ *os.File }
 func (f *osFile) OSFile() *os.File { return f.File }
 
 func (f *osFile) Size() (int64, error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return 0, err
+	var s unix.Stat_t
+	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {
+		return 0, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
 	}
-	return fi.Size(), nil
+	return s.Size, nil
 }
 
 func (f *osFile) Sync() error {

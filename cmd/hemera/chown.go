@@ -48,12 +48,13 @@ func (e *env) tree(ctx context.Context, m *admin.Client, arg string, recursive b
 		}
 		return err
 	}
-	return m.Walk(ctx, admin.WalkRequest{Path: path}, func(found admin.Found) error {
+	_, err = m.Walk(ctx, admin.WalkRequest{Path: path}, func(found admin.Found) error {
 		if found.Err != "" {
 			return errs.New(errs.Internal, "walk", found.Path, found.Err)
 		}
 		return f(found.Path)
 	})
+	return err
 }
 
 // parseOwner reads owner[:group] or :group; -1 stands for what is to be left.

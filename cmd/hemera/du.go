@@ -66,7 +66,7 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 	if r.Path = path; r.Depth == -1 {
 		r.Kind = 0 // a file may be named too
 	}
-	return m.Walk(ctx, r, func(f admin.Found) error {
+	_, err = m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
 			fmt.Fprintf(e.Err, "hemera: %s: %s\n", f.Path, f.Err)
 			return nil
@@ -80,4 +80,5 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 			{Key: "files", Value: t.Files}, {Key: "directories", Value: t.Dirs},
 		})
 	})
+	return err
 }

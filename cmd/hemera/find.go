@@ -17,9 +17,12 @@ import (
 
 type findOptions struct {
 	files, dirs, count bool
-	name, size, mtime  string
-	depth              int
+	name, layout       string
+	size, mtime, ctime string
+	depth, stripes     int
+	incomplete         bool
 	uid, gid           int64
+	nuid, ngid         int64
 }
 
 func findCommand(e *env) *cobra.Command {
@@ -27,11 +30,14 @@ func findCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
 		Long: `Searches a tree at the manager and prints paths as they are found. All conditions given
-must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less than.`,
+must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less than.
+Nobody waits for a search: neither those who write nor other searches.`,
 		Example: `  hemera find /exp -f --name '*.root' --size +1G
   hemera find /exp -f --mtime +30         older than 30 days
   hemera find /exp -d --maxdepth 2
-  hemera find /exp --count`,
+  hemera find /exp --count
+  hemera find /exp --layoutstripes 1      files with a layout of one piece
+  hemera find / --stripediff              files with fewer pieces than their layout has`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.onManager(args[0])
 			if err != nil {
@@ -41,7 +47,7 @@ must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less
 			if err != nil {
 				return &usageError{err}
 			}
-			return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.find(ctx, m, r, o.count) })
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.find(ctx, m, r) })
 		},
 	}
 	f := c.Flags()
@@ -51,6 +57,12 @@ must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less
 	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])")
 	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this")
 	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) than so many days ago")
+	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes")
+	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
+	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has so many pieces")
+	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
+	f.Int64Var(&o.nuid, "nuid", -1, "not of this owner")
+	f.Int64Var(&o.ngid, "ngid", -1, "not of this group")
 	f.IntVar(&o.depth, "maxdepth", -1, "go down at most so far; 0 is the path itself")
 	f.Int64Var(&o.uid, "uid", -1, "of this owner")
 	f.Int64Var(&o.gid, "gid", -1, "of this group")
@@ -60,7 +72,7 @@ must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less
 
 // request is what the manager is asked for.
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
-	r := admin.WalkRequest{Path: path, Name: o.name}
+	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete}
 	switch {
 	case o.files:
 		r.Kind = hemera.KindFile
@@ -85,21 +97,27 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 			r.SizeMax = &limit
 		}
 	}
-	if o.mtime != "" {
-		more, days, err := parseBound(o.mtime)
+	for _, t := range []struct {
+		days         string
+		older, newer **time.Time
+	}{{o.mtime, &r.Older, &r.Newer}, {o.ctime, &r.ChangedBefore, &r.ChangedAfter}} {
+		if t.days == "" {
+			continue
+		}
+		more, days, err := parseBound(t.days)
 		if err != nil {
 			return r, err
 		}
 		if at := now.Add(-time.Duration(days) * 24 * time.Hour); more {
-			r.Older = &at
+			*t.older = &at
 		} else {
-			r.Newer = &at
+			*t.newer = &at
 		}
 	}
 	for _, id := range []struct {
 		value int64
 		into  **uint32
-	}{{o.uid, &r.UID}, {o.gid, &r.GID}} {
+	}{{o.uid, &r.UID}, {o.gid, &r.GID}, {o.nuid, &r.NotUID}, {o.ngid, &r.NotGID}} {
 		if id.value >= 0 {
 			v := uint32(id.value)
 			*id.into = &v
@@ -128,34 +146,30 @@ func parseBound(s string) (more bool, n int64, err error) {
 	return s[0] == '+', n * unit, nil
 }
 
-func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest, count bool) error {
+func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest) error {
+	r.Brief = !e.json && !e.monitor
 	s := e.stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
-	var files, dirs, bytes, failed int64
-	err := m.Walk(ctx, r, func(f admin.Found) error {
-		switch {
-		case f.Err != "":
+	var failed int64
+	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
+		if f.Err != "" {
 			failed++
 			fmt.Fprintf(e.Err, "hemera: %s: %s\n", f.Path, f.Err)
 			return nil
-		case f.Entry.IsDir():
-			dirs++
-		default:
-			files++
-			bytes += f.Entry.Size
 		}
-		if count {
-			return nil
+		if r.Brief {
+			return s.Add(output.Record{{Key: "path", Value: f.Path}})
 		}
 		return s.Add(foundRecord(f))
 	})
 	if err != nil {
 		return err
 	}
-	if count {
+	if r.Count {
 		s = e.stream(func(output.Record) string {
-			return fmt.Sprintf("%d files, %d directories, %s", files, dirs, output.Bytes(bytes))
+			return fmt.Sprintf("%d files, %d directories, %s", sum.Files, sum.Dirs, output.Bytes(sum.Bytes))
 		})
-		err = s.Add(output.Record{{Key: "nfiles", Value: files}, {Key: "ndirectories", Value: dirs}, {Key: "bytes", Value: bytes}})
+		err = s.Add(output.Record{{Key: "nfiles", Value: sum.Files}, {Key: "ndirectories", Value: sum.Dirs}, {Key: "bytes", Value: sum.Bytes},
+			{Key: "physical", Value: sum.Physical}})
 	}
 	if err == nil && failed > 0 {
 		err = errs.New(errs.Internal, "find", r.Path, fmt.Sprintf("%d directories could not be listed", failed))
@@ -171,7 +185,8 @@ func foundRecord(f admin.Found) output.Record {
 	return output.Record{
 		{Key: "path", Value: f.Path}, {Key: "type", Value: onOff(en.IsDir(), "directory", "file")}, {Key: "size", Value: onOffSize(en)},
 		{Key: "mode", Value: fmt.Sprintf("%04o", en.Mode)}, {Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID},
-		{Key: "mtime", Value: stamp(en.Mtime)}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "layout", Value: layoutName(en)},
+		{Key: "mtime", Value: stamp(en.Mtime)}, {Key: "ctime", Value: stamp(en.Ctime)}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "layout", Value: layoutName(en)},
+		{Key: "nrep", Value: len(en.Pieces)}, {Key: "checksum", Value: firstSum(en)},
 	}
 }
 
@@ -180,4 +195,11 @@ func layoutName(e hemera.Entry) string {
 		return ""
 	}
 	return e.Layout.String()
+}
+
+func firstSum(e hemera.Entry) string {
+	if len(e.Checksums) == 0 {
+		return ""
+	}
+	return e.Checksums[0].String()
 }
