@@ -5,8 +5,9 @@ const (
 	// all of their objects in each cycle, 0.2 s a million on four busy cores; blocks have no pointers, so
 	// they get what is beyond.
 	recordsMost = 1 << 30
-	// tableLeast and tableMost bound a memory table of the store.
-	tableLeast, tableMost = 1 << 20, 64 << 20
+	// tableLeast and tableMost bound a memory table of the store. After a crash up to four of them are
+	// made again from the log before the manager answers.
+	tableLeast, tableMost = 1 << 20, 32 << 20
 	// besides is what a manager takes apart from its caches: connections, requests, the store's own.
 	besides = 1 << 30
 )

@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -18,16 +19,23 @@ import (
 // keeps nothing if the count was odd or moved on while the store was read.
 //
 // A key is hashed once for all that is done with it; its hash says shard and stripe.
+//
+// Of a directory that was made since the start the cache may know all names (see whole): then one that
+// it does not have is not in the store either.
 type cache struct {
 	seed    maphash.Seed
 	shards  [shardCount]shard
 	floor   atomic.Uint64
 	stripes [stripeCount]atomic.Uint64
+	lost    [lostCount]atomic.Uint64 // how many names were evicted, by directory
 }
 
 const (
-	shardCount  = 64
-	stripeCount = 4096
+	shardCount = 64
+	// stripeCount is many times the keys of a group: who reads a key of a stripe that is being written
+	// waits for the group, though it is seldom his key.
+	stripeCount = 1 << 16
+	lostCount   = 1 << 14
 	// itemCost is what an item takes besides its key and what put is told: the map's slot, the
 	// item, the ring's slot and a typical record's fixed part.
 	itemCost = 320
@@ -100,6 +108,38 @@ func (c *cache) again(hash uint64, k []byte) (value any, seq uint64, ok bool) {
 
 func (c *cache) stripe(hash uint64) *atomic.Uint64 { return &c.stripes[hash/shardCount%stripeCount] }
 
+// whole stands under wholeKey while the cache has all names of a directory: it is put when nothing can
+// be in the directory yet, and is good while none of its names was evicted.
+type whole struct{ lost uint64 }
+
+// wholeKey is a key of no table.
+func wholeKey(dir uint64) (k [10]byte) {
+	k[0], k[1] = space, '*'
+	binary.BigEndian.PutUint64(k[2:], dir)
+	return k
+}
+
+func (c *cache) lostOf(hash uint64) *atomic.Uint64 { return &c.lost[hash%lostCount] }
+
+// begun says that nothing is in the directory so far.
+func (c *cache) begun(dir uint64) {
+	k := wholeKey(dir)
+	hash := c.hash(k[:])
+	c.put(hash, string(k[:]), record{value: &whole{c.lostOf(hash).Load()}})
+}
+
+// without reports whether the store surely has no record at the key, which the cache has not.
+func (c *cache) without(k []byte) bool {
+	if k[1] != tabEntry {
+		return false
+	}
+	of := wholeKey(number(k, 2))
+	hash := c.hash(of[:])
+	value, _, _ := c.again(hash, of[:])
+	w, ok := value.(*whole)
+	return ok && w.lost == c.lostOf(hash).Load()
+}
+
 // writes is how often the key's stripe was written; odd while it is being written.
 func (c *cache) writes(hash uint64) uint64 { return c.stripe(hash).Load() }
 
@@ -164,6 +204,10 @@ func (c *cache) evict(s *shard) {
 	if it.used.Swap(false) {
 		s.hand++
 		return
+	}
+	if it.key[1] == tabEntry { // before it is gone
+		of := wholeKey(number([]byte(it.key[:10]), 2))
+		c.lostOf(c.hash(of[:])).Add(1)
 	}
 	last := len(s.ring) - 1
 	s.ring[s.hand] = s.ring[last]

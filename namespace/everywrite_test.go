@@ -122,8 +122,10 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 	for i := range calls {
 		cam.begun.Store(int64(i + 1))
 		switch i {
-		case calls / 4:
-			c.quota(n)
+		case calls / 8, calls / 4, calls * 3 / 8, calls * 5 / 8:
+			if err := n.CountQuotas(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		case calls / 2:
 			stop()
 			start()
@@ -222,7 +224,7 @@ func (m image) develop(ctx context.Context, states []*seqTree, late []namespace.
 	}
 	var from *seqTree
 	for _, s := range states[m.acked : m.begun+1] {
-		if seen.removed = s.removed; seen.equal(s) {
+		if seen.sameAs(s) {
 			from = s
 		}
 	}
@@ -231,6 +233,16 @@ func (m image) develop(ctx context.Context, states []*seqTree, late []namespace.
 			seqModel().DescribeState(seen), seqModel().DescribeState(states[m.acked]))
 	}
 	return goOn(ctx, n, from, late)
+}
+
+// sameAs leaves out what nobody can see, and takes it from s.
+func (s *seqTree) sameAs(o *seqTree) bool {
+	s.removed = o.removed
+	for id, n := range s.nodes {
+		n.limit = o.nodes[id].limit
+		s.nodes[id] = n
+	}
+	return s.equal(o)
 }
 
 func flawless(ctx context.Context, n *namespace.Namespace) error {
@@ -262,15 +274,6 @@ func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []nam
 		return err
 	}
 	return flawless(ctx, n)
-}
-
-// quota makes the root a quota node.
-func (c *client) quota(n *namespace.Namespace) {
-	call := seqCall{verb: "quota", path: "/", who: c.name()}
-	c.ask(call, func(ctx context.Context, _ *seqReply) error {
-		key := hemera.QuotaKey{Path: "/", Kind: hemera.QuotaUser, ID: 1}
-		return errors.Join(n.SetQuota(ctx, named(call.who), key, hemera.QuotaAmount{Files: 1000}), n.CountQuotas(ctx))
-	})
 }
 
 // observe reads everything the model knows about.

@@ -241,10 +241,17 @@ func (n *Namespace) enqueue(g *group) (kv.Ticket, error) {
 		return nil, n.fail(err)
 	}
 	n.last.Store(&sent{ticket}) // who sees any of it waits for this ticket, or a later one
-	n.version.Add(1)
-	n.cache.publish(g.all, ticket.Seq())
-	n.version.Add(1)
+	n.show(g, ticket.Seq())
 	n.first, n.next = g.first, g.next
 	n.unlinked.Add(g.unlinked)
 	return ticket, nil
+}
+
+// show makes the group visible to readers.
+func (n *Namespace) show(g *group, seq uint64) {
+	n.showing.Lock()
+	defer n.showing.Unlock()
+	n.version.Add(1)
+	n.cache.publish(g.all, seq)
+	n.version.Add(1)
 }

@@ -247,7 +247,7 @@ func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, 
 // Unlinked implements Holdings.
 func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	var count int64
-	if _, err := n.look(ctx, func(t *tx) error { // nearly always there is nothing, and the cache says so
+	if err := n.view(ctx, func(t *tx) error { // nearly always there is nothing, and the cache says so
 		u, err := t.usage(disk)
 		count = u.Unlinked
 		return err

@@ -22,7 +22,14 @@ type recorder struct {
 	clock atomic.Int64
 	mu    sync.Mutex
 	calls []porcupine.Operation
-	wrong []string // what needs no order to be wrong
+	wrong []string
+}
+
+// mistake records what needs no order to be wrong.
+func (h *recorder) mistake(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wrong = append(h.wrong, fmt.Sprintf(format, args...))
 }
 
 func (h *recorder) add(client int, from int64, c seqCall, r seqReply) {
@@ -135,7 +142,7 @@ func (c *client) ask(call seqCall, do func(ctx context.Context, r *seqReply) err
 }
 
 func (c *client) step() {
-	switch c.r.IntN(26) {
+	switch c.r.IntN(28) {
 	case 0, 1, 2, 3:
 		c.stat()
 	case 4, 5, 6:
@@ -180,12 +187,32 @@ func (c *client) step() {
 	case 24:
 		c.unlinked()
 	case 25:
+		c.quota()
+	default:
 		c.ask(seqCall{verb: "events"}, func(ctx context.Context, r *seqReply) error {
 			all, err := c.n.Events(ctx, 0, 10_000)
 			r.numbers[0] = int64(len(all))
 			return err
 		})
 	}
+}
+
+// quota sets or removes one limit, which is too high to be in anybody's way: what is counted for it is
+// what matters.
+func (c *client) quota() {
+	key := hemera.QuotaKey{Path: c.path(), Kind: hemera.QuotaUser, ID: 1}
+	if c.r.IntN(2) == 0 {
+		key.Path = "/"
+	}
+	if c.r.IntN(3) == 0 {
+		call := seqCall{verb: "rmquota", who: c.name(), path: key.Path}
+		c.ask(call, func(ctx context.Context, _ *seqReply) error { return c.n.RemoveQuota(ctx, named(call.who), key) })
+		return
+	}
+	call := seqCall{verb: "setquota", who: c.name(), path: key.Path}
+	c.ask(call, func(ctx context.Context, _ *seqReply) error {
+		return c.n.SetQuota(ctx, named(call.who), key, hemera.QuotaAmount{Files: 1_000_000})
+	})
 }
 
 func (c *client) stat() {

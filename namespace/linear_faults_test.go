@@ -22,7 +22,7 @@ func TestPlantedFaultsAreNoticed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const enough = 300
+			const enough = 1000
 			for seed := range uint64(enough) {
 				if wrong := runRace(t, seed+1, f); wrong != "" {
 					t.Logf("noticed with seed %d", seed+1)

@@ -30,6 +30,7 @@ type seqNode struct {
 	gen    hemera.Generation
 	uid    uint32
 	attr   string
+	limit  bool             // user 1 has a quota on it
 	disks  [2]hemera.DiskID // of a file: one replica each
 }
 

@@ -71,7 +71,11 @@ func (r seqReply) String() string {
 // step says whether the reply is right in this state, and what the state is afterwards.
 func (s *seqTree) step(c seqCall, r seqReply) (bool, *seqTree) {
 	switch c.verb {
-	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "quota":
+	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota":
+		// What is a quota node stays one until the counter is done with it, and does not move or go.
+		if c.verb == "rename" && r.kind == errs.Unsupported || c.verb == "remove" && r.kind == errs.Denied {
+			return true, s
+		}
 		next := s.clone()
 		k := next.change(c, r)
 		switch {
@@ -193,6 +197,14 @@ func (s *seqTree) change(c seqCall, r seqReply) errs.Kind {
 		n.uid = c.uid
 	case "setattr":
 		n.attr = c.value
+	case "setquota", "rmquota":
+		switch {
+		case !n.dir:
+			return errs.NotDirectory
+		case c.verb == "rmquota" && !n.limit:
+			return errs.NotFound
+		}
+		n.limit = c.verb == "setquota"
 	}
 	s.nodes[f.id] = n
 	return ok
@@ -275,7 +287,7 @@ func (s *seqTree) commit(c namespace.Commit) errs.Kind {
 
 // seqChanges reports whether a call may leave something behind.
 func seqChanges(verb string) bool {
-	return slices.Contains([]string{"mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "quota"}, verb)
+	return slices.Contains([]string{"mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota"}, verb)
 }
 
 func entryIDs(entries []hemera.Entry) map[string]hemera.FileID {

@@ -21,6 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/kvtest"
 	"hemera/kv/memkv"
@@ -145,7 +146,7 @@ func (h *race) start() {
 	h.gate = kvtest.NewGate(unsteady{s})
 	n, err := namespace.Open(h.t.Context(), h.gate, namespace.Options{CacheBytes: h.cache})
 	if err != nil {
-		h.wrong = append(h.wrong, fmt.Sprintf("open after phase %d: %v", h.phases, err))
+		h.mistake("open after phase %d: %v", h.phases, err)
 		return
 	}
 	h.n = n
@@ -190,6 +191,15 @@ func (h *race) phase(clients, calls int) {
 			}
 		})
 	}
+	wg.Go(func() {
+		for !over.Load() { // as the manager does for as long as it runs
+			err := h.n.CountQuotas(h.t.Context())
+			if k := errs.KindOf(err); err != nil && k != errs.Unavailable {
+				h.mistake("count quotas: %v", err)
+			}
+			yield()
+		}
+	})
 	wg.Wait()
 	settle()
 }
@@ -301,6 +311,9 @@ func runRace(t *testing.T, seed uint64, f fault) string {
 		return h.verdict()
 	}
 	if f.store == nil && f.tree == nil {
+		if err := h.n.CountQuotas(t.Context()); err != nil {
+			t.Error(err)
+		}
 		checked(t, h.n)
 	}
 	h.witness(must[[]hemera.Event](t)(h.n.Events(t.Context(), 0, 1_000_000)))

@@ -197,6 +197,7 @@ func (n *Namespace) Mkdir(ctx context.Context, who hemera.Identity, path string,
 	if err != nil {
 		return out, err
 	}
+	n.cache.begun(id)
 	err = n.update(ctx, func(t *tx) error {
 		f, err := t.walk("Mkdir", who, path)
 		switch {
@@ -241,6 +242,7 @@ func (n *Namespace) makeParents(ctx context.Context, who hemera.Identity, path s
 		if err != nil {
 			return err
 		}
+		n.cache.begun(id)
 		err = n.update(ctx, func(t *tx) error {
 			f, err := t.walk("Mkdir", who, next)
 			if err == nil && f.entry == nil {

@@ -47,9 +47,10 @@ type Namespace struct {
 	last    atomic.Pointer[sent]
 	failure atomic.Pointer[errs.Error]
 
-	// version is odd while a group is becoming visible; sending is set while the store has, or may
-	// have, a group that is not.
+	// version is odd while a group is becoming visible, and showing is held; sending is set while the
+	// store has, or may have, a group that is not.
 	version atomic.Uint64
+	showing sync.RWMutex
 	sending atomic.Bool
 
 	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and

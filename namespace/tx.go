@@ -41,6 +41,9 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 	}
 	hash := t.n.cache.hash(k)
 	value, seq, ok := t.n.cache.get(hash, k)
+	if !ok && t.n.cache.without(k) {
+		return nil, nil
+	}
 	for !ok {
 		count := t.n.cache.writes(hash)
 		if value, seq, ok = t.n.cache.again(hash, k); ok {

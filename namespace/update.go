@@ -3,7 +3,6 @@ package namespace
 import (
 	"context"
 	"fmt"
-	"runtime"
 
 	"hemera"
 	"hemera/errs"
@@ -31,9 +30,10 @@ func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, err
 	}
 	for range viewTries {
 		was := n.version.Load()
-		if was%2 != 0 {
-			runtime.Gosched()
-			continue
+		if was%2 != 0 { // wait for the end of it, which is near
+			n.showing.RLock()
+			was = n.version.Load()
+			n.showing.RUnlock()
 		}
 		t := &tx{n: n, ctx: ctx}
 		t.key = t.keyRoom[:0]

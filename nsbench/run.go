@@ -13,7 +13,7 @@ import (
 )
 
 // progressEvery is how often progress is told.
-const progressEvery = 200 * time.Millisecond
+const progressEvery = 100 * time.Millisecond
 
 // Options of a run.
 type Options struct {
@@ -206,6 +206,7 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	var before int64
+	var rate float64
 	last := time.Now()
 	for {
 		select {
@@ -219,9 +220,8 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 			for _, rec := range r.records {
 				done += rec.done.Load()
 			}
-			u := hemera.BenchmarkProgress{
-				Phase: p.name, Done: done, Total: p.total(r.Shape.Threads), Rate: float64(done-before) / now.Sub(last).Seconds(),
-			}
+			rate = smooth(rate, float64(done-before)/now.Sub(last).Seconds())
+			u := hemera.BenchmarkProgress{Phase: p.name, Done: done, Total: p.total(r.Shape.Threads), Rate: rate}
 			before, last = done, now
 			if err := r.Visit(hemera.BenchmarkUpdate{Progress: &u}); err != nil {
 				r.stop.Store(true)
@@ -229,6 +229,14 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 			}
 		}
 	}
+}
+
+// smooth is a rate that a person can read while it changes: about the mean of the last second.
+func smooth(before, now float64) float64 {
+	if before == 0 {
+		return now
+	}
+	return before + (now-before)/5
 }
 
 // sweep removes what the run has made and not removed itself.

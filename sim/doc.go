@@ -2,12 +2,13 @@
 // store that loses what was not durable, real nodes and disks over memory that knows what was synced,
 // and clients that create, update, rename, read and remove files at the same time, while a nemesis
 // loses, delays and doubles messages, partitions the network, kills processes, cuts the power of
-// machines, and has disks fill up, refuse writes, forget, flip bits or vanish.
+// machines, and has disks fill up, refuse writes, forget, flip bits or vanish. An admin sets quotas, drains
+// disks and takes backups meanwhile.
 //
 // What it holds the system to: no acknowledged content is lost or changed while at most as many disks
 // are gone as the layout has redundancy; nothing is ever visible that was not written as a whole, and
 // nothing that was refused; when faults stop, every file is whole on healthy disks, disks hold nothing
-// else, totals and lists are exact, and fsck finds nothing.
+// else, totals, lists and what quotas count are exact, and fsck finds nothing; every backup can be restored.
 //
 // Every choice comes from the seed. Time is that of a testing/synctest bubble, so a simulated minute
 // takes milliseconds. How goroutines interleave at one instant is the scheduler's choice: a seed

@@ -22,13 +22,15 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
 
-// run does harm until the context ends: at the manager and the network, and beside it at one machine
-// after the other.
+// run does harm until the context ends: at the manager and the network, beside it at one machine after
+// the other, and an admin is at work.
 func (n *nemesis) run(ctx context.Context) {
-	var both sync.WaitGroup
-	for actor, strike := range map[string]func(*nemesis, context.Context){"centre": (*nemesis).centre, "edge": (*nemesis).edge} {
+	var all sync.WaitGroup
+	for actor, strike := range map[string]func(*nemesis, context.Context){
+		"centre": (*nemesis).centre, "edge": (*nemesis).edge, "admin": (*nemesis).admin,
+	} {
 		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
-		both.Go(func() {
+		all.Go(func() {
 			for ctx.Err() == nil {
 				one.pause(ctx, 8*time.Second)
 				if ctx.Err() == nil {
@@ -37,7 +39,7 @@ func (n *nemesis) run(ctx context.Context) {
 			}
 		})
 	}
-	both.Wait()
+	all.Wait()
 }
 
 func (n *nemesis) centre(ctx context.Context) {
@@ -51,6 +53,15 @@ func (n *nemesis) centre(ctx context.Context) {
 	case 3, 4:
 		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
 	}
+}
+
+// admin does what an admin may do at any time, which harms nobody.
+func (n *nemesis) admin(ctx context.Context) {
+	if n.rng.IntN(4) == 0 {
+		n.backup(ctx)
+		return
+	}
+	n.quotas(ctx)
 }
 
 func (n *nemesis) edge(ctx context.Context) {

@@ -39,6 +39,7 @@ func (w *world) settle(ctx context.Context) {
 	w.audit(ctx)
 	w.mended(ctx)
 	w.checkTree(ctx)
+	w.checkQuotas(ctx)
 	w.checkReads(ctx)
 	w.checkPieces(ctx)
 	w.checkDrives(ctx)

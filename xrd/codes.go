@@ -85,11 +85,9 @@ func codeOfError(err error) wire.Code {
 
 // answerOf is the body of the kXR_error that reports err.
 func answerOf(err error, trace string) wire.Error {
-	text := ""
-	if malformed, ok := err.(*wire.Error); ok {
+	text := err.Error()
+	if malformed, ok := errors.AsType[*wire.Error](err); ok && error(malformed) == err {
 		text = malformed.Text
-	} else {
-		text = err.Error()
 	}
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		text += "; " + remedy

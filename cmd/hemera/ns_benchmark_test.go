@@ -202,7 +202,7 @@ func TestInterruptedBenchmarkLeavesNothing(t *testing.T) {
 	b := newBenchmarked(t)
 	for _, flags := range [][]string{nil, {"--wire"}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		code, out, complaints := b.run(ctx, &interrupter{cancel: cancel}, append(flags, "64", "5", "100")...)
+		code, out, complaints := b.run(ctx, &interrupter{cancel: cancel}, append(flags, "16", "5", "100")...)
 		cancel()
 		if code != exitFailed || strings.Contains(out, "deletion") || !strings.Contains(complaints, "interrupted: ") {
 			t.Errorf("%v: exit code %d, %s%s", flags, code, out, complaints)
@@ -215,7 +215,7 @@ func TestBenchmarkCleansWhatWasKept(t *testing.T) {
 	b := newBenchmarked(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if code, _, complaints := b.run(ctx, &interrupter{cancel: cancel}, "64", "5", "100", "/kept", "--keep"); code != exitFailed {
+	if code, _, complaints := b.run(ctx, &interrupter{cancel: cancel}, "16", "5", "100", "/kept", "--keep"); code != exitFailed {
 		t.Fatalf("exit code %d, %s", code, complaints)
 	}
 	who := hemera.SystemIdentity()

@@ -34,7 +34,7 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 	if v, err := m.View(ctx); err == nil { // without an admin's rights the figures stand alone
 		t.setup = *nsbench.Setup(v)
 	}
-	nodes := client.New(client.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax)})
+	nodes := client.New(client.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
 	defer nodes.Close()
 	ctx = hemera.WithTrace(ctx, "") // one id for all would say nothing
 	return nsbench.Run(ctx, nsbench.Options{
