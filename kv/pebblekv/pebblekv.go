@@ -88,7 +88,11 @@ func Open(dir string, o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	options := pebbleOptions(o)
+	options.EnsureDefaults()
+	compactions := newPatience()
+	options.Experimental.CompactionScheduler = compactions
 	db, err := pebble.Open(dir, options)
+	compactions.begin()
 	if err != nil {
 		kind := errs.KindOf(err)
 		if kind == errs.Internal {
@@ -97,7 +101,6 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errs.New(kind, "kv.Open", dir, err.Error()).
 			WithRemedy("check that no other process uses the directory and that its filesystem is healthy")
 	}
-	options.EnsureDefaults()
 	s := &Store{
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
 		queue: make(chan *ticket, queueMax), done: make(chan struct{}), quiet: make(chan struct{}),
