@@ -14,6 +14,8 @@ const (
 	lookInterval = time.Second
 	// lookPatience is how long a look may take before the disk counts as hanging.
 	lookPatience = 2 * time.Second
+	// silence is how long calls may wait without one returning before the disk counts as hanging.
+	silence = 30 * time.Second
 	// rateInterval is the shortest time rates are taken over.
 	rateInterval = 500 * time.Millisecond
 	// memorySpeed is how short a call is that needed no device: it does not count as busy.
@@ -27,22 +29,30 @@ type gauge struct {
 	readOpens, writeOpens atomic.Int64
 	sumErrors, ioErrors   atomic.Int64
 	looking               atomic.Bool
+	calls, moved          atomic.Int64 // in progress now; when the last one returned, or the first began
 
 	mu       sync.Mutex
 	headroom int64
 	health   health
 	looked   time.Time
+	shown    hemera.DiskHealth // in the log, last
 	rates    hemera.DiskLoad
 	rated    time.Time
 	previous [3]int64 // readBytes, writeBytes and busy when rated
 }
 
 func (g *gauge) init(headroom int64, now time.Time) {
-	g.headroom, g.rated = headroom, now
+	g.headroom, g.rated, g.shown = headroom, now, hemera.HealthOK
 }
 
 // start begins timing an I/O call. The wall clock of [Options] is not used: it may be a test's.
-func (g *gauge) start() time.Time { return time.Now() }
+func (g *gauge) start() time.Time {
+	now := time.Now()
+	if g.calls.Add(1) == 1 {
+		g.moved.Store(now.UnixNano())
+	}
+	return now
+}
 
 func (g *gauge) read(start time.Time, n int) {
 	g.readBytes.Add(int64(n))
@@ -55,9 +65,31 @@ func (g *gauge) wrote(start time.Time, n int) {
 }
 
 func (g *gauge) waited(start time.Time) {
-	if t := time.Since(start); t > memorySpeed {
+	t := time.Since(start)
+	g.moved.Store(start.Add(t).UnixNano())
+	g.calls.Add(-1)
+	if t > memorySpeed {
 		g.busy.Add(int64(t))
 	}
+}
+
+// silentSince is when the device last answered, if calls wait for it and have for longer than
+// silence; else zero.
+func (g *gauge) silentSince() time.Time {
+	last := time.Unix(0, g.moved.Load())
+	if g.calls.Load() == 0 || time.Since(last) < silence {
+		return time.Time{}
+	}
+	return last
+}
+
+// verdict is the disk's health and why. It is called with mu held.
+func (g *gauge) verdict(now time.Time) (hemera.DiskHealth, string) {
+	health, why := g.health.verdict(g.headroom, now)
+	if last := g.silentSince(); !last.IsZero() && health != hemera.HealthGone {
+		return hemera.HealthFailing, notAnswered(last)
+	}
+	return health, why
 }
 
 func (g *gauge) opened(count *atomic.Int64, by int64) { count.Add(by) }
@@ -159,14 +191,11 @@ func (d *Disk) lookNow() {
 	g := &d.gauge
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	was := hemera.HealthOK
-	if !g.looked.IsZero() {
-		was, _ = g.health.verdict(g.headroom, g.looked)
-	}
 	g.looked = now
 	g.health = g.health.look(o, now)
-	if is, why := g.health.verdict(g.headroom, now); is != was {
-		d.opt.Log.Warn("disk health changed", "disk", d.path, "from", was, "to", is, "why", why)
+	if is, why := g.verdict(now); is != g.shown {
+		d.opt.Log.Warn("disk health changed", "disk", d.path, "from", g.shown, "to", is, "why", why)
+		g.shown = is
 	}
 }
 
@@ -178,7 +207,7 @@ func (d *Disk) writable(op string, size int64) error {
 	}
 	d.gauge.mu.Lock()
 	defer d.gauge.mu.Unlock()
-	health, why := d.gauge.health.verdict(d.gauge.headroom, now)
+	health, why := d.gauge.verdict(now)
 	switch {
 	case health == hemera.HealthReadOnly:
 		return errs.New(errs.ReadOnly, op, d.path, why)
@@ -200,7 +229,7 @@ func (d *Disk) Status() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.rate(now)
-	health, why := g.health.verdict(g.headroom, now)
+	health, why := g.verdict(now)
 	seen := g.health.seen
 	return Status{
 		UUID: d.uuid, Path: d.path, Health: health, Why: why,

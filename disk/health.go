@@ -94,7 +94,7 @@ func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, strin
 	case h.seen.Gone != "":
 		return hemera.HealthGone, h.seen.Gone
 	case h.hanging > 0:
-		return hemera.HealthFailing, "the device has not answered since " + h.hung.UTC().Format(time.RFC3339)
+		return hemera.HealthFailing, notAnswered(h.hung)
 	case h.failing:
 		return hemera.HealthFailing, fmt.Sprintf("%.0f recent I/O or checksum errors", h.faults)
 	case h.seen.ReadOnly:
@@ -105,4 +105,8 @@ func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, strin
 		return hemera.HealthFull, fmt.Sprintf("%d bytes free, %d are kept", h.seen.Free, headroom)
 	}
 	return hemera.HealthOK, ""
+}
+
+func notAnswered(since time.Time) string {
+	return "the device has not answered since " + since.UTC().Format(time.RFC3339)
 }

@@ -85,6 +85,7 @@ func (n *Namespace) conclude(g *group) {
 	for _, r := range g.requests {
 		close(r.done)
 	}
+	g.requests, g.batch = nil, nil // the group stays the last for a while
 }
 
 // dieOfPanic ends the process when a change panicked: it may be half done, so nobody further up, who

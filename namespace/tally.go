@@ -14,22 +14,17 @@ func tally(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[account]hem
 	c := &census{ctx: ctx, r: r, sums: make(map[account]hemera.QuotaAmount)}
 	stack := [][]byte{entryKey(dir, "")} // where to go on in each directory that is open
 	for len(stack) > 0 {
-		at := stack[len(stack)-1]
-		below, err := c.files(at)
+		below, next, err := c.files(stack[len(stack)-1])
 		if err != nil {
 			return nil, err
 		}
-		if below == nil {
+		if next == nil {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		stack[len(stack)-1] = append(entryKey(below.Parent, below.Name), 0)
-		inside, err := c.inside(below)
-		if err != nil {
-			return nil, err
-		}
-		if inside {
-			stack = append(stack, entryKey(below.ID, ""))
+		stack[len(stack)-1] = next
+		if below != 0 {
+			stack = append(stack, entryKey(below, ""))
 		}
 	}
 	return c.sums, nil
@@ -39,43 +34,47 @@ type census struct {
 	ctx  context.Context
 	r    kv.Reader
 	sums map[account]hemera.QuotaAmount
+	at   glance
 }
 
-// files counts the files of one directory from a key on, up to the next directory, which it returns.
-func (c *census) files(from []byte) (below *hemera.Entry, err error) {
+// files counts the files of one directory from a key on, up to the next directory. It returns that,
+// or zero if it is of another realm, and the key to go on from, nil at the end.
+func (c *census) files(from []byte) (below hemera.FileID, next []byte, err error) {
 	var bad error
 	err = c.r.Scan(c.ctx, from, after(from[:10]), func(k, raw []byte) bool {
-		e, err := decodeEntry(k, raw)
-		if err != nil {
+		if err := c.at.read(k, raw); err != nil {
 			bad = damaged(k, err)
 			return false
 		}
-		if e.IsDir() {
-			below = e
+		if c.at.kind == hemera.KindDirectory {
+			next = append(append(make([]byte, 0, len(k)+1), k...), 0)
 			return false
 		}
-		used := weigh(e)
-		for _, a := range [...]account{{hemera.QuotaUser, e.UID}, {hemera.QuotaGroup, e.GID}} {
-			c.sums[a] = c.sums[a].Add(used)
-		}
+		c.file()
 		return true
 	})
 	if err == nil {
 		err = bad
 	}
-	return below, errs.Wrap(err, "namespace.CountQuotas", "")
+	if err != nil || next == nil {
+		return 0, nil, errs.Wrap(err, "namespace.CountQuotas", "")
+	}
+	if c.at.quota {
+		q, err := nodeIn(c.ctx, c.r, c.at.id)
+		if err != nil || q.active() {
+			return 0, next, err
+		}
+	}
+	return c.at.id, next, nil
 }
 
-// inside reports whether the directory belongs to the realm.
-func (c *census) inside(dir *hemera.Entry) (bool, error) {
-	if !dir.Quota {
-		return true, nil
+// file counts the file that was read last.
+func (c *census) file() {
+	e := hemera.Entry{Size: c.at.size, Layout: c.at.layout, Pieces: c.at.pieces}
+	used := weigh(&e)
+	for _, a := range [...]account{{hemera.QuotaUser, c.at.uid}, {hemera.QuotaGroup, c.at.gid}} {
+		c.sums[a] = c.sums[a].Add(used)
 	}
-	q, err := nodeIn(c.ctx, c.r, dir.ID)
-	if err != nil {
-		return false, err
-	}
-	return !q.active(), nil
 }
 
 func nodeIn(ctx context.Context, r kv.Reader, dir hemera.FileID) (*quotaNode, error) {

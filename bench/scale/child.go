@@ -53,7 +53,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	c.r = c.Result
 	debug.SetMemoryLimit(daemon.MemoryLimit(c.CacheBytes))
-	started := time.Now()
+	started, cpu := time.Now(), processCPU()
 	var err error
 	c.m, err = daemon.OpenManager(ctx, daemon.ManagerOptions{
 		Dir: c.Dir, Listen: "127.0.0.1:0", CacheBytes: c.CacheBytes, RepairGrace: time.Hour, TokenLifetime: time.Hour,
@@ -62,7 +62,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c.r.BootClean = time.Since(started)
+	c.r.BootClean, c.r.BootCPU = time.Since(started), processCPU()-cpu
 	if c.nodes, err = joinNodes(ctx, c.m); err != nil {
 		return err
 	}
@@ -195,8 +195,10 @@ func (c *child) treeSize() error {
 
 func (c *child) check() error {
 	resetPeak()
+	cpu := processCPU()
 	report, err := c.m.CheckNamespace(c.ctx, func(hemera.NamespaceCheck) error { return nil })
 	c.r.Check, c.r.CheckedOK, c.r.CheckRSS = report.Took, report.Healthy(), resident("VmHWM")
+	c.r.CheckCPU = processCPU() - cpu
 	c.r.Problems = report.Problems[:min(len(report.Problems), 20)]
 	return err
 }

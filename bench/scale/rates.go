@@ -18,7 +18,7 @@ func (c *child) rate(clients int, length time.Duration, do func(client, n int) e
 	var all []time.Duration
 	var count, failed int64
 	var wg sync.WaitGroup
-	started := time.Now()
+	started, cpu := time.Now(), processCPU()
 	for client := range clients {
 		wg.Go(func() {
 			var took []time.Duration
@@ -43,7 +43,7 @@ func (c *child) rate(clients int, length time.Duration, do func(client, n int) e
 		})
 	}
 	wg.Wait()
-	r := Rate{PerSecond: float64(count) / time.Since(started).Seconds(), Failed: failed}
+	r := Rate{PerSecond: float64(count) / time.Since(started).Seconds(), CPU: (processCPU() - cpu) / time.Duration(max(count, 1)), Failed: failed}
 	if slices.Sort(all); len(all) > 0 {
 		r.P50, r.P99 = all[len(all)/2], all[len(all)*99/100]
 	}

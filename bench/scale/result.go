@@ -10,6 +10,7 @@ import (
 // Rate is how often something was done.
 type Rate struct {
 	PerSecond float64
+	CPU       time.Duration // of the process, for one
 	P50, P99  time.Duration
 	Failed    int64
 }
@@ -19,9 +20,12 @@ type Result struct {
 	Files       int64 // in the namespace
 	LoadFiles   int64 // in the load that led to it
 	LoadTime    time.Duration
+	LoadCPU     time.Duration
 	StoreBytes  int64
 	BootClean   time.Duration // with nothing of the store in the page cache
+	BootCPU     time.Duration
 	BootKilled  time.Duration // the same after kill -9 while 64 clients created files
+	KilledCPU   time.Duration
 	IdleRSS     int64
 	LoadRSS     int64 // the most while the loads below ran
 	CheckRSS    int64
@@ -38,6 +42,7 @@ type Result struct {
 	Renamed     int64
 	TreeSize    time.Duration // totals of the top of a tree; median of 21
 	Check       time.Duration
+	CheckCPU    time.Duration
 	CheckedOK   bool
 	Problems    []string
 	Load1Before string // load averages of the machine
@@ -54,7 +59,7 @@ func rows() []row {
 	rate := func(of func(r *Result) Rate) func(r *Result) string {
 		return func(r *Result) string {
 			v := of(r)
-			text := fmt.Sprintf("%.0f/s", v.PerSecond)
+			text := fmt.Sprintf("%.0f/s, %s", v.PerSecond, micros(v.CPU))
 			if v.Failed > 0 {
 				text += fmt.Sprintf(" (%d failed)", v.Failed)
 			}
@@ -63,12 +68,12 @@ func rows() []row {
 	}
 	out := []row{
 		{"load", func(r *Result) string {
-			return fmt.Sprintf("%.0f files/s", float64(r.LoadFiles)/r.LoadTime.Seconds())
+			return fmt.Sprintf("%.0f files/s, %s", float64(r.LoadFiles)/r.LoadTime.Seconds(), micros(r.LoadCPU/time.Duration(max(1, r.LoadFiles))))
 		}},
 		{"store", func(r *Result) string { return fmt.Sprintf("%.2f GB", float64(r.StoreBytes)/1e9) }},
 		{"store per file", func(r *Result) string { return fmt.Sprintf("%.1f B", float64(r.StoreBytes)/float64(r.Files)) }},
-		{"start", func(r *Result) string { return millis(r.BootClean) }},
-		{"start after kill -9", func(r *Result) string { return millis(r.BootKilled) }},
+		{"start", func(r *Result) string { return millis(r.BootClean) + ", CPU " + millis(r.BootCPU) }},
+		{"start after kill -9", func(r *Result) string { return millis(r.BootKilled) + ", CPU " + millis(r.KilledCPU) }},
 		{"memory, idle", func(r *Result) string { return mebi(r.IdleRSS) }},
 		{"memory, most under load", func(r *Result) string { return mebi(r.LoadRSS) }},
 		{"memory, most in a check", func(r *Result) string { return mebi(r.CheckRSS) }},
@@ -92,12 +97,15 @@ func rows() []row {
 		}},
 		row{"du of a tree", func(r *Result) string { return fmt.Sprintf("%d µs", r.TreeSize.Microseconds()) }},
 		row{"check", func(r *Result) string {
-			return fmt.Sprintf("%.1f s%s", r.Check.Seconds(), map[bool]string{true: "", false: " NOT HEALTHY"}[r.CheckedOK])
+			return fmt.Sprintf("%.1f s, CPU %.1f s%s", r.Check.Seconds(), r.CheckCPU.Seconds(), map[bool]string{true: "", false: " NOT HEALTHY"}[r.CheckedOK])
 		}},
 	)
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
+// micros is CPU time of one operation.
+func micros(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1e3) }
 func mebi(n int64) string           { return fmt.Sprintf("%d MiB", n>>20) }
 
 // Text writes the results as a table, a column a size.

@@ -44,11 +44,11 @@ func Run(ctx context.Context, o Options, visit func(Result) error) error {
 	files := int64(0)
 	for i, size := range o.Sizes {
 		tree := treeOf(i, size-files)
-		started := time.Now()
+		started, cpu := time.Now(), processCPU()
 		if err := load(ctx, o.Dir, tree); err != nil {
 			return err
 		}
-		r := Result{Files: size, LoadFiles: size - files, LoadTime: time.Since(started), Load1Before: loadAverage()}
+		r := Result{Files: size, LoadFiles: size - files, LoadTime: time.Since(started), LoadCPU: processCPU() - cpu, Load1Before: loadAverage()}
 		fmt.Fprintf(o.Progress, "%d files, the last %d loaded in %s\n", size, size-files, r.LoadTime)
 		files = size
 		trees = append(trees, tree)
@@ -97,6 +97,7 @@ func (o Options) measure(ctx context.Context, trees []Tree, r *Result) error {
 		return err
 	}
 	r.BootKilled, r.BootClean = r.BootClean, killed.BootClean
+	r.KilledCPU, r.BootCPU = r.BootCPU, killed.BootCPU
 	return nil
 }
 
@@ -145,6 +146,15 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// processCPU is what this process has used, all threads.
+func processCPU() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // loadAverage is what else the machine does, over one minute.

@@ -23,7 +23,7 @@ func TestOutputOfResults(t *testing.T) {
 	if err := Markdown(&page, results); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1000000 files/s", "43.0 B", "7/s (3 failed)", "1.0 s NOT HEALTHY"} {
+	for _, want := range []string{"1000000 files/s, 0.0 µs", "43.0 B", "7/s, 0.0 µs (3 failed)", "1.0 s, CPU 0.0 s NOT HEALTHY"} {
 		if !strings.Contains(text.String(), want) || !strings.Contains(page.String(), want) {
 			t.Errorf("%q is missing in\n%s\n%s", want, &text, &page)
 		}
