@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,18 +130,11 @@ func parseBound(s string) (more bool, n int64, err error) {
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
 		return false, 0, bad
 	}
-	digits, unit := s[1:], int64(1)
-	if i := strings.IndexByte("kMGTP", digits[len(digits)-1]); i >= 0 {
-		digits = digits[:len(digits)-1]
-		for range i + 1 {
-			unit *= 1000
-		}
-	}
-	n, err = strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > hemera.FileSizeMax/unit {
+	n, ok := parseCount(s[1:], hemera.FileSizeMax)
+	if !ok {
 		return false, 0, bad
 	}
-	return s[0] == '+', n * unit, nil
+	return s[0] == '+', n, nil
 }
 
 func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest) error {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,18 +26,11 @@ func (v *countValue) String() string { return strconv.FormatInt(int64(*v), 10) }
 func (v *countValue) Type() string   { return "count" }
 
 func (v *countValue) Set(text string) error {
-	unit := int64(1)
-	for suffix, size := range map[string]int64{"k": 1e3, "M": 1e6, "G": 1e9} {
-		if rest, ok := strings.CutSuffix(text, suffix); ok {
-			text, unit = rest, size
-			break
-		}
-	}
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil {
+	n, ok := parseCount(text, 1<<40)
+	if !ok {
 		return fmt.Errorf("%q is no count; write it like 1500, 20k or 100M", text)
 	}
-	*v = countValue(int64(n) * unit)
+	*v = countValue(n)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/user"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -149,18 +148,11 @@ func parseLimit(s string) (int64, error) {
 	if s == "" {
 		return hemera.QuotaKeep, nil
 	}
-	digits, unit := s, int64(1)
-	if i := strings.IndexByte("kMGTP", s[len(s)-1]); i >= 0 {
-		digits = s[:len(s)-1]
-		for range i + 1 {
-			unit *= 1000
-		}
+	n, ok := parseCount(s, 1<<60)
+	if !ok {
+		return 0, &usageError{errs.New(errs.Invalid, "read limit", s, "want a whole number, with k, M, G, T or P").WithRemedy("for example 10T or 1.5T; 0 for no limit")}
 	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > (1<<60)/unit {
-		return 0, &usageError{errs.New(errs.Invalid, "read limit", s, "want a number, with k, M, G, T or P").WithRemedy("for example 10T; 0 for no limit")}
-	}
-	return n * unit, nil
+	return n, nil
 }
 
 func quotaRmCommand(e *env) *cobra.Command {
