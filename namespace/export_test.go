@@ -13,7 +13,7 @@ func (n *Namespace) Glimpse(ctx context.Context, who hemera.Identity, path strin
 	t := &tx{n: n, ctx: ctx}
 	f, err := t.existing("Stat", who, path)
 	was := n.version.Load()
-	for i := 0; i < 2000 && n.version.Load() == was; i++ {
+	for i := 0; i < 300 && n.version.Load() == was; i++ {
 		runtime.Gosched()
 	}
 	if err == nil {
