@@ -15,13 +15,20 @@ type Target interface {
 	Mkdir(ctx context.Context, path string) error
 	// Create makes an empty file that was not there. Exists.
 	Create(ctx context.Context, path string) error
-	// Read opens a file to read, and Write to change it; neither leaves anything open or locked.
+	// Read opens a file to read, and Write to change it; neither leaves anything open. A lock is left
+	// by the Write of a [Releaser] only.
 	Read(ctx context.Context, path string) error
 	Write(ctx context.Context, path string) error
 	// Remove removes a file, Rmdir an empty directory.
 	Remove(ctx context.Context, path string) error
 	Rmdir(ctx context.Context, path string) error
 	Close() error
+}
+
+// Releaser is a target whose Write leaves the file locked. Release, which is called for each file when
+// the phase has been measured, gives the lock back; it is no error when there is none.
+type Releaser interface {
+	Release(ctx context.Context, path string) error
 }
 
 // phase is what all workers do between two looks at the clock.
@@ -48,6 +55,9 @@ const (
 	counts
 )
 
+// writePhase is the one after which locks may be given back.
+const writePhase = "write"
+
 // phases are CERN's, in their order. The base directory is made before and removed after the workers.
 func (s Shape) phases() []phase {
 	files := s.Subdirs * s.Files
@@ -56,7 +66,7 @@ func (s Shape) phases() []phase {
 		{"create", []step{{files, s.file, Target.Create, asMain}}},
 		{"exists", []step{{s.Subdirs, s.dir, refused(Target.Mkdir), asDirs}, {files, s.file, refused(Target.Create), asMain}}},
 		{"read", []step{{files, s.file, Target.Read, asMain}}},
-		{"write", []step{{files, s.file, Target.Write, asMain}}},
+		{writePhase, []step{{files, s.file, Target.Write, asMain}}},
 		{"deletion", []step{{files, s.file, Target.Remove, asMain}, {s.Subdirs, s.dir, Target.Rmdir, asDirs}, {1, s.worker, Target.Rmdir, asDirs}}},
 	}
 }

@@ -105,6 +105,9 @@ func (r *run) close() {
 func (r *run) phases(ctx context.Context) (gone bool, err error) {
 	for _, p := range r.Shape.phases() {
 		res, err := r.phase(ctx, p)
+		if p.name == writePhase {
+			err = errors.Join(err, r.release(context.WithoutCancel(ctx)))
+		}
 		if err != nil {
 			return false, err
 		}
@@ -237,6 +240,31 @@ func smooth(before, now float64) float64 {
 		return now
 	}
 	return before + (now-before)/5
+}
+
+// release gives the locks of the write phase back. A file that was not there to be written has none.
+func (r *run) release(ctx context.Context) error {
+	if _, ok := r.targets[0].(Releaser); !ok {
+		return nil
+	}
+	failed := make([]error, r.Shape.Threads)
+	var workers sync.WaitGroup
+	for w := range r.Shape.Threads {
+		workers.Go(func() {
+			for i := range r.Shape.Subdirs * r.Shape.Files {
+				if err := r.targets[w].(Releaser).Release(ctx, r.Shape.file(w, i)); err != nil && !errors.Is(err, errs.NotFound) {
+					failed[w] = err
+				}
+			}
+		})
+	}
+	workers.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return errs.Wrap(err, "benchmark", "give locks back")
+		}
+	}
+	return nil
 }
 
 // sweep removes what the run has made and not removed itself.

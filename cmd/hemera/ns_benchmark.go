@@ -66,7 +66,7 @@ Nobody else should use the cluster meanwhile. An interrupted run removes what it
 	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own")
 	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")
 	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: requests in flight a session")
-	f.BoolVar(&o.wire.full, "full", false, "with --wire: read goes on to the node, too")
+	f.BoolVar(&o.wire.full, "full", false, "with --wire: read and write go on to the node, too")
 	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails")
 	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")
 	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this file, as SVG")

@@ -268,8 +268,10 @@ func (t *benchmarkTeller) tables() error {
 		}
 	}
 	if t.wire.on {
-		fmt.Fprintf(w, "\nread: the manager's answer%s; create and write: at the manager, then opened and closed at the node\n",
-			onOff(t.wire.full, ", then opened and closed at the node", ", which is the node to go to"))
+		const toNode = "at the manager, then opened and closed at the node"
+		const atManager = "the manager's answer, which is the node to go to"
+		fmt.Fprintf(w, "\ncreate: %s\nread: %s\nwrite: %s\n", toNode, onOff(t.wire.full, toNode, atManager),
+			onOff(t.wire.locks, atManager+"; locks are given back after the phase, unmeasured", toNode))
 	}
 	if t.eosRate("create") > 0 {
 		fmt.Fprint(w, "\nEOS/s: what CERN published in 2024 for this shape, on another machine, with answers that do not wait for the disk\n")

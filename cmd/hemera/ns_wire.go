@@ -17,7 +17,11 @@ const nodeSessionsMax = 64
 type wireOptions struct {
 	on, full bool
 	depth    int
+	locks    bool // writing ends at the manager and leaves a lock, which is given back later
 }
+
+// locksMax is for how many files writing may end at the manager, which holds a bounded number of locks.
+const locksMax = 500_000
 
 // throughDoor runs the phases by clients of our own, one session a thread.
 func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTeller) error {
@@ -30,6 +34,7 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 		return err
 	}
 	shape.Depth = t.wire.depth
+	t.wire.locks = !t.wire.full && shape.Threads*shape.Subdirs*shape.Files <= locksMax
 	defer e.whenInterrupted(ctx, t)()
 	if v, err := m.View(ctx); err == nil { // without an admin's rights the figures stand alone
 		t.setup = *nsbench.Setup(v)
@@ -40,7 +45,7 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 	return nsbench.Run(ctx, nsbench.Options{
 		Shape: shape, Visit: t.update, Keep: t.request.Keep, Series: t.request.Series,
 		Open: func(ctx context.Context, _ int) (nsbench.Target, error) {
-			w := &wireTarget{client.New(client.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, t.wire.full}
+			w := &wireTarget{client.New(client.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, t.wire}
 			return w, w.manager.Ping(ctx, u.Endpoint)
 		},
 	})
@@ -50,7 +55,7 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 type wireTarget struct {
 	manager, nodes *client.Client
 	at             client.Endpoint
-	full           bool // reading goes on to the node
+	options        wireOptions
 }
 
 func (w *wireTarget) url(path string) client.URL { return client.URL{Endpoint: w.at, Path: path} }
@@ -68,12 +73,20 @@ func (w *wireTarget) Create(ctx context.Context, path string) error {
 
 // Read implements nsbench.Target: an open at the manager, which answers with the node to go to.
 func (w *wireTarget) Read(ctx context.Context, path string) error {
-	return w.open(ctx, path, client.OpenOptions{}, w.full)
+	return w.open(ctx, path, client.OpenOptions{}, w.options.full)
 }
 
-// Write implements nsbench.Target. The close at the node, of an update that changed nothing, frees the
-// lock.
+// Write implements nsbench.Target: as Read, but that the manager also chooses disks and takes the lock.
 func (w *wireTarget) Write(ctx context.Context, path string) error {
+	return w.open(ctx, path, client.OpenOptions{Write: true}, !w.options.locks)
+}
+
+// Release implements nsbench.Releaser. The same client gets through its own lock; the close at the node,
+// of an update that changed nothing, frees it.
+func (w *wireTarget) Release(ctx context.Context, path string) error {
+	if !w.options.locks {
+		return nil
+	}
 	return w.open(ctx, path, client.OpenOptions{Write: true}, true)
 }
 
