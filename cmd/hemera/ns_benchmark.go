@@ -172,7 +172,9 @@ func (e *env) insideManager(ctx context.Context, m *admin.Client, t *benchmarkTe
 // whenInterrupted says why the command does not end at once, and gives the interrupt key back its
 // power to end it. What it returns ends the watch.
 func (e *env) whenInterrupted(ctx context.Context, t *benchmarkTeller) func() {
+	said := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(said)
 		signal.Reset(os.Interrupt)
 		if t.request.Keep {
 			t.say("interrupted: what the run made is left where it is")
@@ -180,5 +182,9 @@ func (e *env) whenInterrupted(ctx context.Context, t *benchmarkTeller) func() {
 		}
 		t.say("interrupted: what the run made is being removed; interrupt again to leave it there")
 	})
-	return func() { stop() }
+	return func() {
+		if !stop() {
+			<-said
+		}
+	}
 }

@@ -21,9 +21,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx)
+	var err error
 	if len(os.Args) == 2 && os.Args[1] == "child" {
 		err = scale.Child(ctx, os.Stdin, os.Stdout)
+	} else {
+		err = run(ctx)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
@@ -33,9 +35,6 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
-	if len(os.Args) == 2 && os.Args[1] == "child" {
-		return nil
-	}
 	o := scale.Options{Progress: os.Stderr, CacheBytes: config.CacheLeast}
 	flag.DurationVar(&o.Time, "time", 2*time.Second, "length of each load")
 	flag.Int64Var(&o.CacheBytes, "cache", o.CacheBytes, "the manager's cache.namespace, in bytes")
