@@ -39,7 +39,6 @@ type group struct {
 	tx       tx       // of the change that is running
 	before   *changes // of the group before it, while that is not visible
 	requests []*request
-	batch    *kv.Batch
 
 	first, next uint64 // of the event log, with the group's events
 	unlinked    int64
@@ -85,7 +84,7 @@ func (n *Namespace) conclude(g *group) {
 	for _, r := range g.requests {
 		close(r.done)
 	}
-	g.requests, g.batch = nil, nil // the group stays the last for a while
+	g.requests = nil // the group stays the last for a while
 }
 
 // dieOfPanic ends the process when a change panicked: it may be half done, so nobody further up, who
@@ -184,7 +183,7 @@ func (g *group) log(n *Namespace, t *tx) {
 	}
 }
 
-// seal makes the batch of the group.
+// seal adds what follows from the group as a whole. From then on it is only read.
 func (n *Namespace) seal(g *group) {
 	if g.buried > 0 {
 		n.exhume(g)
@@ -193,16 +192,6 @@ func (n *Namespace) seal(g *group) {
 		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next), 16)
 	}
 	g.all.keep()
-	g.batch = g.all.batch()
-	err := kv.Check(g.batch)
-	if err == nil {
-		return
-	}
-	// A defect, and no reason to stop for good.
-	for _, r := range g.requests {
-		r.err = errs.Wrap(err, "namespace", "")
-	}
-	g.all, g.batch, g.first, g.next, g.unlinked = newChanges(), &kv.Batch{}, n.tail.first, n.tail.next, 0
 }
 
 // send gives the group to the store, makes it visible and says for what its requests have to wait.
@@ -231,13 +220,14 @@ func (n *Namespace) enqueue(g *group) (kv.Ticket, error) {
 	if err := n.alive(); err != nil {
 		return nil, err
 	}
-	if len(g.batch.Ops) == 0 {
+	if len(g.all.list) == 0 {
 		return nil, nil
 	}
+	batch := g.all.batch()
 	n.cache.begin(g.all)
 	n.sending.Store(true)
 	defer n.sending.Store(false)
-	ticket, err := n.writer.Enqueue(g.batch)
+	ticket, err := n.writer.Enqueue(batch)
 	if err != nil {
 		return nil, n.fail(err)
 	}
