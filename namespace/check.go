@@ -136,7 +136,7 @@ func (c *checker) report() hemera.NamespaceCheck {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.seen
-	out.Files, out.Dirs, out.Pieces = c.found.files, c.found.dirs, c.found.pieces
+	out.Files, out.Dirs, out.Pieces = c.found.files, max(0, c.found.dirs-1), c.found.pieces // totals leave the root out
 	out.RecordsTotal, out.Took, out.Done = max(c.total, out.Records), time.Since(c.started), c.done
 	out.Problems = c.listing[:len(c.listing):len(c.listing)]
 	return out
