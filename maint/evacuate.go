@@ -220,7 +220,9 @@ func (v *evacuator) pass(ctx context.Context, j *evacuation) (int, error) {
 	for ctx.Err() == nil && !p.hopeless() {
 		entries, err := v.engine.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
 		if err != nil {
-			p.fail(err)
+			if ctx.Err() == nil {
+				p.fail(err)
+			}
 			break
 		}
 		if len(entries) == 0 {

@@ -68,10 +68,14 @@ func (j *job) moved(bytes int64) {
 	j.seconds[j.advance()%rateWindow] += bytes
 }
 
-// failed counts one piece that could not be made.
+// failed counts one piece that could not be made. What fails when the job has ended fails because of
+// that.
 func (j *job) failed(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if !j.ended.IsZero() {
+		return
+	}
 	j.status.Failed++
 	j.status.Why = err.Error()
 }
