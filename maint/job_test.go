@@ -1,8 +1,8 @@
 package maint
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"testing"
 	"time"
 )
