@@ -46,17 +46,24 @@ func asked(ctx context.Context, n *Namespace, fn func(t *tx) error) (r *request,
 	return r, ran, answered
 }
 
-// TestAGroupIsMadeWhileTheLastIsSent: a change sees what is on its way to the store, a refusal that
-// rests on it waits for it, and what rests on nothing of it does not.
-func TestAGroupIsMadeWhileTheLastIsSent(t *testing.T) {
-	ctx := t.Context()
+// openHeld is a namespace whose store is held from the next batch on.
+func openHeld(t *testing.T) (*held, *Namespace) {
+	t.Helper()
 	h := &held{memkv.New(), make(chan struct{}, 8), make(chan struct{}, 8)}
 	h.resume <- struct{}{}
-	n, err := Open(ctx, h, Options{})
+	n, err := Open(t.Context(), h, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-h.entered
+	return h, n
+}
+
+// TestAGroupIsMadeWhileTheLastIsSent: a change sees what is on its way to the store, a refusal that
+// rests on it waits for it, and what rests on nothing of it does not.
+func TestAGroupIsMadeWhileTheLastIsSent(t *testing.T) {
+	ctx := t.Context()
+	h, n := openHeld(t)
 	who := hemera.Identity{Admin: true}
 	mkdir := func(path string, id uint64) func(t *tx) error {
 		return func(t *tx) error {
@@ -107,13 +114,7 @@ func TestAGroupIsMadeWhileTheLastIsSent(t *testing.T) {
 // as the change left it, whatever waits behind it.
 func TestNothingIsInABatchAfterWhatAsksForItsInstant(t *testing.T) {
 	ctx := t.Context()
-	h := &held{memkv.New(), make(chan struct{}, 8), make(chan struct{}, 8)}
-	h.resume <- struct{}{}
-	n, err := Open(ctx, h, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-h.entered
+	h, n := openHeld(t)
 	put := func(name string) func(t *tx) error {
 		return func(t *tx) error {
 			t.mark([]byte("nz" + name))

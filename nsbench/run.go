@@ -242,56 +242,69 @@ func smooth(before, now float64) float64 {
 	return before + (now-before)/5
 }
 
-// release gives the locks of the write phase back. A file that was not there to be written has none.
-func (r *run) release(ctx context.Context) error {
-	if _, ok := r.targets[0].(Releaser); !ok {
-		return nil
-	}
+// each has every worker do something with its own files and returns the first error, of perhaps a
+// thousand alike. What is not there is no error.
+func (r *run) each(do func(worker int, t Target) error) error {
 	failed := make([]error, r.Shape.Threads)
 	var workers sync.WaitGroup
-	for w := range r.Shape.Threads {
-		workers.Go(func() {
-			for i := range r.Shape.Subdirs * r.Shape.Files {
-				if err := r.targets[w].(Releaser).Release(ctx, r.Shape.file(w, i)); err != nil && !errors.Is(err, errs.NotFound) {
-					failed[w] = err
-				}
-			}
-		})
+	for w, t := range r.targets {
+		workers.Go(func() { failed[w] = do(w, t) })
 	}
 	workers.Wait()
 	for _, err := range failed {
 		if err != nil {
-			return errs.Wrap(err, "benchmark", "give locks back")
+			return err
 		}
 	}
 	return nil
+}
+
+// present is err unless it says that something is not there.
+func present(err error) error {
+	if errors.Is(err, errs.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// release gives the locks of the write phase back. A file that was not there to be written has none.
+func (r *run) release(ctx context.Context) error {
+	err := r.each(func(w int, t Target) error {
+		locks, ok := t.(Releaser)
+		if !ok {
+			return nil
+		}
+		var last error
+		for i := range r.Shape.Subdirs * r.Shape.Files {
+			if err := present(locks.Release(ctx, r.Shape.file(w, i))); err != nil {
+				last = err
+			}
+		}
+		return last
+	})
+	return errs.Wrap(err, "benchmark", "give locks back")
 }
 
 // sweep removes what the run has made and not removed itself.
 func (r *run) sweep(ctx context.Context) error {
 	phases := r.Shape.phases()
 	last := phases[len(phases)-1]
-	failed := make([]error, r.Shape.Threads+1)
-	var workers sync.WaitGroup
-	for w := range r.Shape.Threads {
-		workers.Go(func() {
-			for _, st := range last.steps {
-				for i := range st.items {
-					if err := st.do(r.targets[w], ctx, st.path(w, i)); err != nil && !errors.Is(err, errs.NotFound) {
-						failed[w] = err
-						return
-					}
+	err := r.each(func(w int, t Target) error {
+		for _, st := range last.steps {
+			for i := range st.items {
+				if err := present(st.do(t, ctx, st.path(w, i))); err != nil {
+					return err
 				}
 			}
-		})
-	}
-	workers.Wait()
-	failed[r.Shape.Threads] = r.targets[0].Rmdir(ctx, r.Shape.Base)
-	for _, err := range failed {
-		if err != nil && !errors.Is(err, errs.NotFound) { // the first of perhaps a thousand alike
-			return &errs.Error{Kind: errs.KindOf(err), Op: "benchmark", Subject: r.Shape.Base, Cause: err,
-				Text: "could not be removed", Remedy: "remove it with `" + cleanCommand(r.Shape.Base) + "`"}
 		}
+		return nil
+	})
+	if baseErr := present(r.targets[0].Rmdir(ctx, r.Shape.Base)); err == nil {
+		err = baseErr
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	return &errs.Error{Kind: errs.KindOf(err), Op: "benchmark", Subject: r.Shape.Base, Cause: err,
+		Text: "could not be removed", Remedy: "remove it with `" + cleanCommand(r.Shape.Base) + "`"}
 }
