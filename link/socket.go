@@ -27,7 +27,7 @@ type Socket struct {
 	users   atomic.Int64 // of fd; below zero once closed
 	vec     []unix.Iovec // scratch of Writev
 
-	poller  atomic.Pointer[poller] // whose goroutine serves the connection; nil for any other
+	poller atomic.Pointer[poller] // whose goroutine serves the connection; nil for any other
 
 	// The reader's.
 	drained bool   // the last read emptied the socket

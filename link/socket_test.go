@@ -99,7 +99,9 @@ func echo(s *Socket, before func(m []byte), ended func(error)) {
 	serve()
 }
 
-func message(p []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...) }
+func message(p []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...)
+}
 
 // exchange sends a message in pieces and reads its echo.
 func exchange(t testing.TB, c net.Conn, p []byte, pieces int) {

@@ -135,15 +135,14 @@ func (c *conn) expired(now time.Time) bool {
 
 // serve runs the connection until it ends, or until it is parked; the loop then calls serve again.
 func (c *conn) serve() {
-	if c.advance() {
+	if parked := c.advance(); !parked {
 		c.end()
 		c.srv.remove(c)
 	}
 }
 
-// advance runs requests. It returns false when the connection is parked: it is the loop's then.
-func (c *conn) advance() (ended bool) {
-	ended = true
+// advance runs requests until the connection ends or is parked: then it is the loop's.
+func (c *conn) advance() (parked bool) {
 	defer c.contain()
 	var err error
 	if !c.greeted {
@@ -152,7 +151,7 @@ func (c *conn) advance() (ended bool) {
 	for err == nil {
 		if err = c.next(); err == errIdle {
 			if c.sock.Park(c.serve) {
-				return false
+				return true
 			}
 			err = nil
 		}
@@ -161,7 +160,7 @@ func (c *conn) advance() (ended bool) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "err", err)
 	}
-	return true
+	return false
 }
 
 // contain keeps a defect in serving one client from ending the others: that client's connection is
