@@ -1,9 +1,12 @@
 package link
 
 import (
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // gate is one direction of a socket: whether it may have become ready since somebody last tried, and
@@ -12,7 +15,8 @@ type gate struct {
 	state    atomic.Uint32
 	deadline atomic.Int64 // in Unix nanoseconds; 0 for none
 	wake     chan struct{}
-	timer    *time.Timer // the waiter's; made once
+	timer    *time.Timer    // the waiter's; made once
+	poll     [1]unix.PollFd // the waiter's
 }
 
 // States of a gate.
@@ -36,14 +40,26 @@ func (g *gate) signal() uint32 {
 // take clears ready, and reports whether it was set.
 func (g *gate) take() bool { return g.state.CompareAndSwap(ready, quiet) }
 
+const forever = time.Duration(math.MaxInt64)
+
+// left is the time until the deadline, and whether it is still to come.
+func (g *gate) left() (time.Duration, bool) {
+	at := g.deadline.Load()
+	if at == 0 {
+		return forever, true
+	}
+	left := time.Until(time.Unix(0, at))
+	return left, left > 0
+}
+
 // wait returns when the gate was signalled, or the deadline passed.
 func (g *gate) wait() error {
 	var late <-chan time.Time
-	if at := g.deadline.Load(); at != 0 {
-		left := time.Until(time.Unix(0, at))
-		if left <= 0 {
-			return os.ErrDeadlineExceeded
-		}
+	left, ok := g.left()
+	if !ok {
+		return os.ErrDeadlineExceeded
+	}
+	if left < forever {
 		if g.timer == nil {
 			g.timer = time.NewTimer(left)
 		} else {

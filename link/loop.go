@@ -33,6 +33,9 @@ type Loop struct {
 	watched atomic.Bool  // the watch is set
 	watch   *time.Timer
 
+	lingering atomic.Int32 // transfers that wait on a thread
+	lingerers int32        // how many may
+
 	running sync.WaitGroup
 	sockets table
 
@@ -65,7 +68,8 @@ func NewLoop() (*Loop, error) {
 		_ = unix.Close(epoll)
 		return nil, errs.Wrap(err, "link.NewLoop", "eventfd")
 	}
-	l := &Loop{epoll: epoll, stop: stop, want: int32(runtime.GOMAXPROCS(0)), pollers: map[*poller]struct{}{}}
+	n := int32(runtime.GOMAXPROCS(0))
+	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}}
 	l.watch = time.AfterFunc(time.Hour, l.lookAfter)
 	l.watch.Stop()
 	l.fillUp()
@@ -104,15 +108,27 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 	return s, nil
 }
 
-// watchFor registers a socket; events come as edges.
+// watchFor registers a socket.
 func (l *Loop) watchFor(s *Socket) error {
 	l.sockets.set(s.fd, s)
-	const edges = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
-	err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, &unix.EpollEvent{Events: edges & 0xffffffff, Fd: int32(s.fd)})
+	err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, interest(s.fd, s.interest))
 	if err != nil {
 		l.sockets.set(s.fd, nil)
 	}
 	return err
+}
+
+// change has another set of events told from now on, and at once what of it is so already.
+func (l *Loop) change(fd int, events uint32) error {
+	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_MOD, fd, interest(fd, events))
+}
+
+// interest asks for edges. The end of the stream belongs to reading.
+func interest(fd int, events uint32) *unix.EpollEvent {
+	if events&unix.EPOLLIN != 0 {
+		events |= unix.EPOLLRDHUP
+	}
+	return &unix.EpollEvent{Events: events | 1<<31, Fd: int32(fd)} // EPOLLET
 }
 
 // fillUp starts pollers until enough are on duty.

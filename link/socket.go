@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +27,11 @@ type Socket struct {
 	in, out gate
 	hungUp  atomic.Bool  // the peer ended its side, or the connection failed: read until the end
 	users   atomic.Int64 // of fd; below zero once closed
-	vec     []unix.Iovec // scratch of Writev
+
+	mu       sync.Mutex // held while interest changes
+	interest uint32     // the events the loop is told of
+
+	vec []unix.Iovec // scratch of Writev
 
 	poller atomic.Pointer[poller] // whose goroutine serves the connection; nil for any other
 
@@ -39,7 +45,7 @@ func newSocket(l *Loop, tcp *net.TCPConn) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{loop: l, local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
+	s := &Socket{loop: l, interest: unix.EPOLLIN, local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
 	s.in.wake, s.out.wake = make(chan struct{}, 1), make(chan struct{}, 1)
 	var failed error
 	err = raw.Control(func(fd uintptr) { s.fd, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3) })
@@ -92,6 +98,7 @@ func (s *Socket) Park(goOn func()) bool {
 	s.goOn = goOn
 	p := s.poller.Swap(nil)
 	if s.in.state.CompareAndSwap(quiet, parked) {
+		s.setInterest(unix.EPOLLIN, true)
 		return true
 	}
 	s.in.take()
@@ -149,13 +156,70 @@ func (s *Socket) Read(p []byte) (int, error) {
 
 // WaitRead waits until TryRead may find something, up to the deadline.
 func (s *Socket) WaitRead() error {
-	s.Lend()
-	err := s.in.wait()
+	err := s.wait(&s.in, unix.EPOLLIN)
 	s.drained = false
 	if err != nil {
 		return s.failed("read", err)
 	}
 	return nil
+}
+
+// wait waits for one direction. Transfers wait often and shortly, and are woken with less effort on
+// a thread of their own; the loop watches the connections of those that wait longer, or are too many.
+func (s *Socket) wait(g *gate, event uint32) error {
+	s.Lend()
+	s.setInterest(event, false)
+	if s.loop.lingering.Add(1) <= s.loop.lingerers {
+		ready, err := s.linger(g, event)
+		s.loop.lingering.Add(-1)
+		if ready || err != nil {
+			return err
+		}
+	} else {
+		s.loop.lingering.Add(-1)
+	}
+	s.setInterest(event, true)
+	err := g.wait()
+	s.setInterest(event, false)
+	return err
+}
+
+// lingerTime is how long a transfer keeps a thread while it waits for its client.
+const lingerTime = 10 * time.Millisecond
+
+// linger waits a little, in the kernel.
+func (s *Socket) linger(g *gate, event uint32) (ready bool, err error) {
+	left, ok := g.left()
+	if !ok {
+		return false, os.ErrDeadlineExceeded
+	}
+	if !s.use() {
+		return false, net.ErrClosed
+	}
+	defer s.done()
+	g.poll[0] = unix.PollFd{Fd: int32(s.fd), Events: int16(event)}
+	n, err := unix.Poll(g.poll[:], int(min(left, lingerTime).Milliseconds()))
+	if err == unix.EINTR {
+		return true, nil
+	}
+	return n > 0, err
+}
+
+// setInterest has the loop told of an event, or not.
+func (s *Socket) setInterest(event uint32, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := s.interest &^ event
+	if on {
+		want |= event
+	}
+	if want == s.interest || !s.use() {
+		return
+	}
+	defer s.done()
+	if s.loop.change(s.fd, want) == nil {
+		s.interest = want
+	}
 }
 
 // Write implements net.Conn.
@@ -185,8 +249,7 @@ func (s *Socket) write(op string, step func() (done bool, err error)) error {
 		case err != unix.EAGAIN:
 			return s.failed(op, err)
 		}
-		s.Lend()
-		if err := s.out.wait(); err != nil {
+		if err := s.wait(&s.out, unix.EPOLLOUT); err != nil {
 			return s.failed(op, err)
 		}
 	}
