@@ -44,9 +44,11 @@ type ManagerOptions struct {
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
-	Role          string // for `hemera version` and the like: manager, up
-	Version       string
-	Log           *slog.Logger
+	// Local finds a node of the same process; nil when there is none.
+	Local   func(id hemera.NodeID) hemera.Node
+	Role    string // for `hemera version` and the like: manager, up
+	Version string
+	Log     *slog.Logger
 }
 
 // storeDir is where the store is below a manager's state directory.
@@ -121,8 +123,8 @@ func (m *Manager) open() (err error) {
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Policy: policy,
-		Space: m.space, Host: host, Version: o.Version, Log: o.Log,
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
+		Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,9 @@ import (
 	"hemera/wire"
 )
 
+// triedKey names, in the opaque part, the hosts at which a client failed.
+const triedKey = "tried"
+
 // visitsMax bounds how many paths of one session are remembered.
 const visitsMax = 1024
 
@@ -54,7 +57,7 @@ func (v *visits) of(path string, again bool) *visit {
 // whose id comes back in the opaque part.
 func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
 	hosts := map[string]bool{}
-	for h := range strings.SplitSeq(opaque.Value("tried"), ",") {
+	for h := range strings.SplitSeq(opaque.Value(triedKey), ",") {
 		hosts[strings.Trim(h, "[]+")] = true
 	}
 	var ids []hemera.NodeID
@@ -79,13 +82,32 @@ func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
 	return ids
 }
 
-// openAtManager answers kXR_open with the node to go to and the permission to open there.
+// openAtManager answers kXR_open with the node to go to and the permission to open there, or opens the
+// file itself at a node of this process.
 func (c *conn) openAtManager(r *request) error {
 	path, opaque, err := r.pathOf()
 	if err != nil {
 		return err
 	}
-	return c.grant(r, openRequest(path, opaque, wire.DecodeOpen(r.Body)), opaque)
+	o := wire.DecodeOpen(r.Body)
+	want := openRequest(path, opaque, o)
+	if t, lost, err := c.session.resumes(path, o, want.Access); err != nil {
+		return err
+	} else if lost {
+		return c.resume(r, t, path, o)
+	}
+	c.takeTrace(r, opaque)
+	g, err := c.grant(r, want, opaque)
+	if err != nil {
+		return err
+	}
+	if n := c.localNode(&g, want.Access, opaque); n != nil {
+		if h, err := c.openLocal(r, n, ticketOf(&g), path, o); err == nil {
+			return c.okOpen(r, h, o)
+		}
+		// The client shall see what it would have seen at the node, and may be sent to another then.
+	}
+	return c.sendTo(&g, want, opaque)
 }
 
 // truncateAtManager sends a truncation to a node: an update of one step.
@@ -100,7 +122,12 @@ func (c *conn) truncateAtManager(r *request) error {
 	if t := wire.DecodeTruncate(r.Body); t.Size < 0 || t.Size > hemera.FileSizeMax {
 		return refuse(wire.ArgInvalid, "no file can have this size")
 	}
-	return c.grant(r, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}, opaque)
+	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}
+	g, err := c.grant(r, want, opaque)
+	if err != nil {
+		return err
+	}
+	return c.sendTo(&g, want, opaque)
 }
 
 const (
@@ -109,37 +136,60 @@ const (
 	grantWaitSeconds = 5
 )
 
-// grant asks for the open and redirects the client.
-func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) error {
-	again := opaque.Has("tried")
-	v := c.session.visits.of(o.Path, again)
-	if again {
-		o.Tried = v.tried(opaque)
+// grant asks for the open.
+func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
+	if opaque.Has(triedKey) {
+		o.Tried = c.session.visits.of(o.Path, true).tried(opaque)
 	}
 	g, err := c.srv.o.Files.Open(c.traced(r), c.who(), o)
-	if err != nil {
-		if k := errs.KindOf(err); (k == errs.Unavailable || k == errs.Overloaded) && v.waits < grantWaits {
-			v.waits++
-			return &waitFor{Seconds: grantWaitSeconds, Text: err.Error()}
+	v := c.session.visits[o.Path]
+	if err == nil {
+		if v != nil {
+			v.waits = 0
 		}
-		return err
+		return g, nil
 	}
-	v.waits = 0
-	var node hemera.NodeID
-	for _, t := range g.Cap.Targets {
-		if t.Addr == g.Addr {
-			node = t.Node
+	if k := errs.KindOf(err); k == errs.Unavailable || k == errs.Overloaded {
+		if v = c.session.visits.of(o.Path, true); v.waits < grantWaits {
+			v.waits++
+			return g, &waitFor{Seconds: grantWaitSeconds, Text: err.Error()}
+		}
+	}
+	return g, err
+}
+
+// sendTo redirects the client to the head of its grant, and remembers that it was sent there.
+func (c *conn) sendTo(g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque) error {
+	t := ticketOf(g)
+	v := c.session.visits.of(o.Path, opaque.Has(triedKey))
+	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
+		v.nodes = append(v.nodes, visited{t.node, host})
+	}
+	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
+		return recoverableTo(t.addr, t.opaque())
+	}
+	return redirectTo(t.addr, t.opaque())
+}
+
+// ticket is what brings a client to the file it was granted.
+type ticket struct {
+	node        hemera.NodeID
+	addr, token string
+}
+
+func ticketOf(g *hemera.Grant) ticket {
+	t := ticket{addr: g.Addr, token: g.Token}
+	for _, at := range g.Cap.Targets {
+		if at.Addr == g.Addr {
+			t.node = at.Node
 			break
 		}
 	}
-	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
-		v.nodes = append(v.nodes, visited{node, host})
-	}
-	cgi := hemera.OpaqueCapability + "=" + g.Token + "&" + hemera.OpaqueNode + "=" + node.String()
-	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
-		return recoverableTo(g.Addr, wire.Opaque(cgi))
-	}
-	return redirectTo(g.Addr, wire.Opaque(cgi))
+	return t
+}
+
+func (t ticket) opaque() wire.Opaque {
+	return wire.Opaque(hemera.OpaqueCapability + "=" + t.token + "&" + hemera.OpaqueNode + "=" + t.node.String())
 }
 
 // recoverableTo sends a client to the head of a new file, and tells it to come back and write the

@@ -43,10 +43,7 @@ func (c *conn) openAtNode(r *request) error {
 }
 
 func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
-	if len(c.session.handles) >= c.limits.Handles {
-		return nil, c.tooMany()
-	}
-	open := hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
+	open := nodeOpen(o)
 	if index, ok := opaque.Get(hemera.OpaquePiece); ok {
 		n, err := strconv.ParseUint(index, 10, 8)
 		if err != nil {
@@ -54,14 +51,37 @@ func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open
 		}
 		open.Piece, open.Index = true, uint8(n)
 	}
+	c.takeTrace(r, opaque)
+	h, err := c.openGranted(r, c.srv.o.Node, opaque.Value(hemera.OpaqueCapability), open)
+	if err != nil {
+		return nil, err
+	}
+	h.path, h.posc = path, o.Options&wire.OpenPosc != 0
+	return h, nil
+}
+
+// nodeOpen is how a node opens what a client's open asks for.
+func nodeOpen(o wire.Open) hemera.NodeOpen {
+	return hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
+}
+
+// takeTrace goes on with the client's trace id.
+func (c *conn) takeTrace(r *request, opaque wire.Opaque) {
 	if trace := opaque.Value(hemera.OpaqueTrace); trace != "" && len(trace) <= 64 {
 		r.trace = printable(trace)
 	}
-	f, err := c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+}
+
+// openGranted opens at the node what the token permits.
+func (c *conn) openGranted(r *request, n hemera.Node, token string, o hemera.NodeOpen) (*handle, error) {
+	if len(c.session.handles) >= c.limits.Handles {
+		return nil, c.tooMany()
+	}
+	f, err := n.Open(c.traced(r), token, o)
 	if err != nil {
 		return nil, openFailure(err)
 	}
-	return &handle{file: f, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
+	return &handle{file: f, writable: f.Info().Writable}, nil
 }
 
 // okOpen answers an open with the handle it makes.
