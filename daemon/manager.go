@@ -45,7 +45,7 @@ type ManagerOptions struct {
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
 	// Local finds a node of the same process; nil when there is none.
-	Local   func(id hemera.NodeID) hemera.Node
+	Local   func(id hemera.NodeID) hemera.LocalNode
 	Role    string // for `hemera version` and the like: manager, up
 	Version string
 	Log     *slog.Logger

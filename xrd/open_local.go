@@ -20,7 +20,7 @@ const localMax = 16 << 20
 // Writes are opened here only when they make a file. A client that loses its connection opens again
 // without its capability, for an update; should the door have forgotten the write by then, there is
 // nothing at the name that could be mistaken for its content.
-func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaque) hemera.Node {
+func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaque) hemera.LocalNode {
 	replaces := access == hemera.AccessCreate && g.Cap.BaseGen != 0
 	switch {
 	case c.srv.o.Local == nil, g.Cap.Size > localMax, access == hemera.AccessUpdate, replaces:
@@ -32,16 +32,12 @@ func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaq
 }
 
 // openLocal opens a granted file at a node of this process.
-func (c *conn) openLocal(r *request, n hemera.Node, t ticket, path string, o wire.Open) (*handle, error) {
-	h, err := c.openGranted(r, n, t.token, nodeOpen(o))
-	if err != nil {
-		return nil, err
-	}
-	h.path, h.posc = path, o.Options&wire.OpenPosc != 0
-	if h.writable {
+func (c *conn) openLocal(r *request, n hemera.LocalNode, t ticket, path string, o wire.Open) (*handle, error) {
+	h, err := c.newHandle(path, o, func() (hemera.File, error) { return n.OpenPermit(c.traced(r), t.permit, nodeOpen(o)) })
+	if err == nil && h.writable {
 		h.ticket = &t
 	}
-	return h, nil
+	return h, err
 }
 
 // resume opens a write again whose connection was lost, or sends the client to where it can.
@@ -51,7 +47,7 @@ func (c *conn) resume(r *request, t ticket, path string, o wire.Open) error {
 			return c.okOpen(r, h, o)
 		}
 	}
-	return redirectTo(t.addr, t.opaque())
+	return t.redirect(0)
 }
 
 // resumes says whether an open goes on with a write that this session's client had under way on the
@@ -67,7 +63,7 @@ func (ss *session) resumes(path string, o wire.Open, access hemera.Access) (tick
 	t, known := ss.lost[path]
 	delete(ss.lost, path)
 	forgotten := !known && access == hemera.AccessUpdate && o.Options&wire.OpenRetStat == 0
-	if forgotten || known && t == (ticket{}) {
+	if forgotten || known && t.permit == nil {
 		return t, false, errs.New(errs.Conflict, "xrd.Open", path, "the write was given up when its connection was lost, its content is lost").
 			WithRemedy("write the file again from its beginning")
 	}

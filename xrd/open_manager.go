@@ -91,6 +91,7 @@ func (c *conn) openAtManager(r *request) error {
 	}
 	o := wire.DecodeOpen(r.Body)
 	want := openRequest(path, opaque, o)
+	want.Unsigned = c.srv.o.Local != nil
 	if t, lost, err := c.session.resumes(path, o, want.Access); err != nil {
 		return err
 	} else if lost {
@@ -166,19 +167,23 @@ func (c *conn) sendTo(g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque)
 		v.nodes = append(v.nodes, visited{t.node, host})
 	}
 	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
-		return recoverableTo(t.addr, t.opaque())
+		return t.redirect(wire.FlagRecoverWrts)
 	}
-	return redirectTo(t.addr, t.opaque())
+	return t.redirect(0)
 }
 
 // ticket is what brings a client to the file it was granted.
 type ticket struct {
-	node        hemera.NodeID
-	addr, token string
+	node   hemera.NodeID
+	addr   string
+	permit *hemera.Permit
 }
 
 func ticketOf(g *hemera.Grant) ticket {
-	t := ticket{addr: g.Addr, token: g.Token}
+	t := ticket{addr: g.Addr, permit: g.Permit}
+	if t.permit == nil {
+		t.permit = hemera.SignedPermit(g.Cap, g.Token)
+	}
 	for _, at := range g.Cap.Targets {
 		if at.Addr == g.Addr {
 			t.node = at.Node
@@ -188,17 +193,22 @@ func ticketOf(g *hemera.Grant) ticket {
 	return t
 }
 
-func (t ticket) opaque() wire.Opaque {
-	return wire.Opaque(hemera.OpaqueCapability + "=" + t.token + "&" + hemera.OpaqueNode + "=" + t.node.String())
-}
-
-// recoverableTo sends a client to the head of a new file, and tells it to come back and write the
-// file anew elsewhere when that head is lost (§5 recoverWrts): copies do.
-func recoverableTo(addr string, opaque wire.Opaque) error {
-	if _, _, err := splitAddr(addr); err != nil {
+// redirect sends the client to the node. With wire.FlagRecoverWrts, which is for the head of a new file,
+// it tells the client to come back and write the file anew elsewhere when that head is lost (§5): copies do.
+func (t ticket) redirect(flags uint32) error {
+	host, port, err := splitAddr(t.addr)
+	if err != nil {
 		return err
 	}
-	return &redirect{wire.Redirect{Port: ^int32(wire.FlagRecoverWrts), Host: "root://" + addr + "/", Opaque: opaque}}
+	token, err := t.permit.Token()
+	if err != nil {
+		return err
+	}
+	opaque := wire.Opaque(hemera.OpaqueCapability + "=" + token + "&" + hemera.OpaqueNode + "=" + t.node.String())
+	if flags != 0 {
+		host, port = "root://"+t.addr+"/", ^int32(flags)
+	}
+	return &redirect{wire.Redirect{Port: port, Host: host, Opaque: opaque}}
 }
 
 // openRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.

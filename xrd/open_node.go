@@ -52,12 +52,9 @@ func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open
 		open.Piece, open.Index = true, uint8(n)
 	}
 	c.takeTrace(r, opaque)
-	h, err := c.openGranted(r, c.srv.o.Node, opaque.Value(hemera.OpaqueCapability), open)
-	if err != nil {
-		return nil, err
-	}
-	h.path, h.posc = path, o.Options&wire.OpenPosc != 0
-	return h, nil
+	return c.newHandle(path, o, func() (hemera.File, error) {
+		return c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+	})
 }
 
 // nodeOpen is how a node opens what a client's open asks for.
@@ -72,16 +69,16 @@ func (c *conn) takeTrace(r *request, opaque wire.Opaque) {
 	}
 }
 
-// openGranted opens at the node what the token permits.
-func (c *conn) openGranted(r *request, n hemera.Node, token string, o hemera.NodeOpen) (*handle, error) {
+// newHandle opens a file for one more handle.
+func (c *conn) newHandle(path string, o wire.Open, open func() (hemera.File, error)) (*handle, error) {
 	if len(c.session.handles) >= c.limits.Handles {
 		return nil, c.tooMany()
 	}
-	f, err := n.Open(c.traced(r), token, o)
+	f, err := open()
 	if err != nil {
 		return nil, openFailure(err)
 	}
-	return &handle{file: f, writable: f.Info().Writable}, nil
+	return &handle{file: f, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
 }
 
 // okOpen answers an open with the handle it makes.

@@ -80,7 +80,7 @@ func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	return newPair(tb, func(o *Options) {
 		if o.Role == RoleManager {
 			here := countingNode{o.Node, opened}
-			o.Local = func(id hemera.NodeID) hemera.Node {
+			o.Local = func(id hemera.NodeID) hemera.LocalNode {
 				if id != 7 {
 					return nil
 				}
@@ -99,9 +99,13 @@ type countingNode struct {
 	opened *atomic.Int64
 }
 
-func (n countingNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+func (n countingNode) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	n.opened.Add(1)
-	return n.Node.Open(ctx, token, o)
+	token, err := p.Token()
+	if err != nil {
+		return nil, err
+	}
+	return n.Open(ctx, token, o)
 }
 
 func background(f func() error) <-chan error {
