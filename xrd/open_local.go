@@ -53,7 +53,7 @@ func (c *conn) resume(r *request, t ticket, path string, o wire.Open) error {
 // resumes says whether an open goes on with a write that this session's client had under way on the
 // connection it lost. Stock clients open again without the options that make or empty a file, and
 // without those that they always set the first time; ours ask for a stat.
-func (ss *session) resumes(path string, o wire.Open, access hemera.Access) (ticket, bool, error) {
+func (ss *session) resumes(path string, o wire.Open) (ticket, bool, error) {
 	const first = wire.OpenNew | wire.OpenDelete | wire.OpenAsync
 	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
 	reads := o.Options&wire.OpenRead != 0 && o.Options&changes == 0
@@ -62,7 +62,7 @@ func (ss *session) resumes(path string, o wire.Open, access hemera.Access) (tick
 	}
 	t, known := ss.lost[path]
 	delete(ss.lost, path)
-	forgotten := !known && access == hemera.AccessUpdate && o.Options&wire.OpenRetStat == 0
+	forgotten := !known && o.Options&(wire.OpenRead|wire.OpenRetStat) == 0
 	if forgotten || known && t.permit == nil {
 		return t, false, errs.New(errs.Conflict, "xrd.Open", path, "the write was given up when its connection was lost, its content is lost").
 			WithRemedy("write the file again from its beginning")

@@ -195,7 +195,10 @@ func TestLocalWriteIsNotMistaken(t *testing.T) {
 	}
 	next.must(t, wire.Endsess{Session: c.id}, "")
 	next.refused(t, wire.Open{Options: again}, "/twice", wire.Conflict)
-	next.refused(t, wire.Open{Options: again}, "/forgotten", wire.Conflict)
+	for _, options := range []uint16{again, 0} {
+		next.refused(t, wire.Open{Options: options}, "/forgotten", wire.Conflict)
+	}
+	open(t, next, "/forgotten", wire.OpenRead)
 	if got := next.must(t, wire.Read{Handle: open(t, next, "/mine", again), Length: 10}, ""); len(got) != 0 {
 		t.Errorf("its own write holds %q", got)
 	}
@@ -234,7 +237,7 @@ func TestUnfinishedIsBounded(t *testing.T) {
 	if u.take(session(1).id, heir) {
 		t.Error("a session's writes were given twice")
 	}
-	if _, lost, err := heir.resumes("/f", wire.Open{Options: again}, hemera.AccessUpdate); lost || !errors.Is(err, errs.Conflict) && err != nil {
+	if _, lost, err := heir.resumes("/f", wire.Open{Options: again}); lost || !errors.Is(err, errs.Conflict) && err != nil {
 		t.Error(lost, err)
 	}
 }

@@ -92,7 +92,7 @@ func (c *conn) openAtManager(r *request) error {
 	o := wire.DecodeOpen(r.Body)
 	want := openRequest(path, opaque, o)
 	want.Unsigned = c.srv.o.Local != nil
-	if t, lost, err := c.session.resumes(path, o, want.Access); err != nil {
+	if t, lost, err := c.session.resumes(path, o); err != nil {
 		return err
 	} else if lost {
 		return c.resume(r, t, path, o)
