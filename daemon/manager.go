@@ -45,7 +45,9 @@ type ManagerOptions struct {
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop    *link.Loop
+	Loop *link.Loop
+	// Local finds a node of the same process; nil when there is none.
+	Local   func(id hemera.NodeID) hemera.LocalNode
 	Role    string // for `hemera version` and the like: manager, up
 	Version string
 	Log     *slog.Logger
@@ -121,8 +123,8 @@ func (m *Manager) open() (err error) {
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Policy: policy,
-		Loop: m.port.loop, Space: m.space, Host: host, Version: o.Version, Log: o.Log,
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
+		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
 	})
 	if err != nil {
 		return err

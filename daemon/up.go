@@ -34,6 +34,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, "manager")
 	u := &Up{}
+	o.Manager.Local = u.node
 	defer func() {
 		if err != nil {
 			u.close()
@@ -69,6 +70,16 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		u.Nodes = append(u.Nodes, n)
 	}
 	return u, nil
+}
+
+// node finds a node of this process.
+func (u *Up) node(id hemera.NodeID) hemera.LocalNode {
+	for _, n := range u.Nodes {
+		if id != 0 && n.ID() == id {
+			return n
+		}
+	}
+	return nil
 }
 
 // dealt is node i's share of the disks; both count from 1.

@@ -45,7 +45,7 @@ func (c *conn) doBind(r *request) error {
 	}
 	ss := c.srv.session(wire.DecodeBind(r.Body).Session)
 	switch {
-	case c.srv.o.Role == RoleManager:
+	case c.srv.o.Role == RoleManager && c.srv.o.Local == nil:
 		return refuse(wire.Unsupported, "a manager has one stream")
 	case ss == nil || ss.identity() == nil:
 		return refuse(wire.NotFound, "no such session")

@@ -36,6 +36,9 @@ type Options struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
+	// Local finds a node of this process, nil for others. Small files whose head is such a node are
+	// opened there by the manager's door itself, and served on the client's connection. May be nil.
+	Local func(id hemera.NodeID) hemera.LocalNode
 	// A node's service, and where clients that ask for names are sent: host:port, or "" while no
 	// manager is known.
 	Node        hemera.Node

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +77,41 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 	p.memory.addr = p.nodeAddr
 	p.memory.mu.Unlock()
 	return p
+}
+
+// newLocalPair is a pair whose manager's door opens files itself, at the same memory. It counts how often.
+func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
+	tb.Helper()
+	opened := new(atomic.Int64)
+	return newPair(tb, func(o *Options) {
+		if o.Role == RoleManager {
+			here := countingNode{o.Node, opened}
+			o.Local = func(id hemera.NodeID) hemera.LocalNode {
+				if id != 7 {
+					return nil
+				}
+				return here
+			}
+			o.Node = nil
+		}
+		if change != nil {
+			change(o)
+		}
+	}), opened
+}
+
+type countingNode struct {
+	hemera.Node
+	opened *atomic.Int64
+}
+
+func (n countingNode) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	n.opened.Add(1)
+	token, err := p.Token()
+	if err != nil {
+		return nil, err
+	}
+	return n.Open(ctx, token, o)
 }
 
 func background(f func() error) <-chan error {

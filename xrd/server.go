@@ -21,6 +21,7 @@ type Server struct {
 	pool       pool
 	rendezvous rendezvous
 	prepares   prepares
+	unfinished unfinished
 
 	mu       sync.Mutex
 	down     bool
@@ -39,7 +40,7 @@ func New(o Options) (*Server, error) {
 		o: o, started: time.Now(),
 		conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{}),
 	}
-	s.ops = operations(o.Role)
+	s.ops = operations(o.Role, o.Local != nil)
 	return s, nil
 }
 
