@@ -52,6 +52,7 @@ type Node struct {
 	Addr string
 
 	options     NodeOptions
+	held        *os.File // the state directory
 	peers       *client.Peers
 	pulls       *client.Client
 	credentials *auth.Credentials
@@ -61,13 +62,14 @@ type Node struct {
 
 // OpenNode joins the cluster if needed, and opens disks and port.
 func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, errs.Wrap(err, "daemon.OpenNode", o.Dir)
+	held, err := hold(o.Dir)
+	if err != nil {
+		return nil, err
 	}
 	if o.Memory == nil {
 		o.Memory = NewMemory()
 	}
-	n := &Node{options: o}
+	n := &Node{options: o, held: held}
 	defer func() {
 		if err != nil {
 			n.close()
@@ -78,16 +80,19 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		return nil, err
 	}
 	n.port = &port{listener: listener, log: o.Log}
-	n.Addr = advertised(o.Advertise, listener)
-	o.Log = o.Log.With("at", n.Addr)
-	n.options.Log, n.port.log = o.Log, o.Log
-	control, id := o.Control, hemera.NodeID(0)
+	control, id, managerAddr := o.Control, hemera.NodeID(0), ""
 	if control == nil {
 		if err := n.join(ctx); err != nil {
 			return nil, err
 		}
-		control, id = n.remote, n.credentials.Node()
+		control, id, managerAddr = n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
+	n.Addr = advertised(ctx, o.Advertise, listener, managerAddr)
+	if err := checkReach(n.Addr, managerAddr); err != nil {
+		return nil, err
+	}
+	o.Log = o.Log.With("at", n.Addr)
+	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewKeyring()
 	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
@@ -168,4 +173,5 @@ func (n *Node) close() {
 	if n.remote != nil {
 		_ = n.remote.Close()
 	}
+	_ = n.held.Close()
 }
