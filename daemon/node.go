@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,6 +31,8 @@ type NodeOptions struct {
 	Advertise string
 	Zone      string
 	Disks     []hemera.AttachDisk
+	// MakeDisks makes directories of Disks that are missing and were never a disk.
+	MakeDisks bool
 	// Join is a join token; it is needed once, until Dir holds the node's certificate.
 	Join string
 	// Control is the manager when it is in the same process; then nothing is joined.
@@ -100,7 +103,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
-		OpenDisk: func(path string, fresh bool) (disk.Store, error) { return o.Memory.openDisk(path, fresh, o.Log) },
+		OpenDisk: n.openDisk,
 	})
 	if err != nil {
 		return nil, err
@@ -112,6 +115,18 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
 	return n, err
+}
+
+// openDisk opens a disk of this node; node.Options says when.
+func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
+	o := n.options
+	given := func(d hemera.AttachDisk) bool { return d.Path == path }
+	if fresh && o.MakeDisks && slices.ContainsFunc(o.Disks, given) {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, errs.Wrap(err, "make disk", path)
+		}
+	}
+	return o.Memory.openDisk(path, fresh, o.Log)
 }
 
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.

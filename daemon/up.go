@@ -54,7 +54,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory, Metrics: o.Manager.Metrics,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {

@@ -202,9 +202,6 @@ func (e *env) runsNode(c *cobra.Command) {
 			}
 			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
 		}
-		if err := os.MkdirAll(l.Data, 0o700); err != nil {
-			return err
-		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
 			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Log: log,
