@@ -1,0 +1,10 @@
+//go:build !amd64
+
+package checksum
+
+// crcFolds is false: the standard library's is the best there is for this architecture.
+func crcFolds() bool { return false }
+
+func crcFold(state uint32, p *byte, n int, k *crcFoldConstants) uint32 {
+	panic("checksum: no folding on this architecture")
+}
