@@ -1,15 +1,6 @@
 package checksum
 
-import (
-	"hash/crc32"
-
-	"hemera"
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// CRC32C is the CRC32C (Castagnoli) of p.
-func CRC32C(p []byte) uint32 { return crc32.Update(0, castagnoli, p) }
+import "hemera"
 
 // Fragments counts the page fragments of n bytes at file offset off: pages are aligned to the
 // file's start, so the first and the last may be short.
