@@ -3,6 +3,8 @@ package checksum
 import (
 	"hash/crc32"
 	"testing"
+
+	"hemera"
 )
 
 // Every length around the borders of what is folded at a time, and any alignment.
@@ -44,21 +46,63 @@ func FuzzCRC32C(f *testing.F) {
 }
 
 func BenchmarkCRC32C(b *testing.B) {
-	page := randomBytes(1, 256<<10)
-	for name, sum := range map[string]func(p []byte) uint32{
-		"own": CRC32C, "standard": func(p []byte) uint32 { return crc32.Checksum(p, castagnoli) },
-	} {
-		for _, n := range []int{300, 1024, 4096} {
-			b.Run(name+"/"+[]string{300: "300", 1024: "1KiB", 4096: "4KiB"}[n], func(b *testing.B) {
-				b.SetBytes(int64(n))
-				off := 0
-				for b.Loop() {
-					sum(page[off : off+n])
-					if off += n; off+n > len(page) {
-						off = 0
-					}
+	page := randomBytes(1, hemera.PageSize)
+	b.Run("own", func(b *testing.B) {
+		b.SetBytes(hemera.PageSize)
+		for b.Loop() {
+			CRC32C(page)
+		}
+	})
+	b.Run("standard", func(b *testing.B) {
+		b.SetBytes(hemera.PageSize)
+		for b.Loop() {
+			crc32.Checksum(page, castagnoli)
+		}
+	})
+}
+
+// Whole pages are summed in groups; whatever comes before, between and after them is not.
+func TestPageSumsEqualStandardLibrary(t *testing.T) {
+	data := randomBytes(6, 70*hemera.PageSize)
+	for n := 0; n < len(data); n += 1111 {
+		for _, off := range []int64{0, 1, hemera.PageSize, 5000, 3*hemera.PageSize - 1} {
+			p, sums := data[:n], make([]uint32, 72)
+			if got, want := PageSums(p, off, sums), Fragments(off, n); got != want {
+				t.Fatalf("%d bytes at %d: %d sums, want %d", n, off, got, want)
+			}
+			for i, at := 0, off; len(p) > 0; i++ {
+				f := fragment(p, at)
+				if want := crc32.Checksum(p[:f], castagnoli); sums[i] != want {
+					t.Fatalf("%d bytes at %d: sum %d is %08x, want %08x", n, off, i, sums[i], want)
 				}
-			})
+				p, at = p[f:], at+int64(f)
+			}
+		}
+	}
+}
+
+// Any one bad fragment is found, by its index.
+func TestVerifyPagesFindsEveryBadPage(t *testing.T) {
+	const pages = 133
+	for _, off := range []int64{0, 100} {
+		data := randomBytes(7, pages*hemera.PageSize)
+		sums := make([]uint32, pages+1)
+		n := PageSums(data, off, sums)
+		sums = sums[:n]
+		for _, verify := range []func([]byte, int64, []uint32) int{VerifyPages, VerifyDistantPages} {
+			if bad := verify(data, off, sums); bad != -1 {
+				t.Fatalf("good pages: %d", bad)
+			}
+			for i := range sums {
+				sums[i] ^= 1
+				if bad := verify(data, off, sums); bad != i {
+					t.Fatalf("bad fragment %d: %d", i, bad)
+				}
+				sums[i] ^= 1
+			}
+			if bad := verify(data, off, sums[:n-1]); bad != n-1 {
+				t.Fatalf("missing sum: %d", bad)
+			}
 		}
 	}
 }
