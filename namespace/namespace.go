@@ -68,10 +68,9 @@ type Namespace struct {
 	queue   []*request
 	leading bool
 
-	// The leader's own: the last group that was made, an empty table for the next, where the records
-	// of removed files begin that may be old, and when one may be.
-	tail        *group
-	spare       *changes
+	// The leader's own: the last group that was made and the one before, where the records of removed
+	// files begin that may be old, and when one may be.
+	tail, spare *group
 	removedFrom hemera.FileID
 	exhumeAt    time.Time
 
@@ -178,7 +177,7 @@ func (n *Namespace) load(ctx context.Context) error {
 // begin sets where the event log begins and ends, for the first group.
 func (n *Namespace) begin(first, next uint64) {
 	n.first, n.next = first, next
-	n.tail, n.spare = &group{all: newChanges(n.cache.seed), first: first, next: next}, newChanges(n.cache.seed)
+	n.tail, n.spare = &group{all: newChanges(n.cache.seed), first: first, next: next}, &group{all: newChanges(n.cache.seed)}
 	n.tail.visible.Store(true)
 }
 

@@ -75,7 +75,7 @@ func (n *Namespace) update(ctx context.Context, fn func(t *tx) error) error {
 
 // apply is update up to the wait.
 func (n *Namespace) apply(r *request) {
-	r.done = make(chan struct{})
+	r.done.Add(1)
 	n.queueMu.Lock()
 	n.queue = append(n.queue, r)
 	lead := !n.leading
@@ -84,7 +84,7 @@ func (n *Namespace) apply(r *request) {
 	if lead {
 		n.lead()
 	}
-	<-r.done
+	r.done.Wait()
 }
 
 func (n *Namespace) alive() error {
