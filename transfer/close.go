@@ -236,13 +236,23 @@ func (w *Writer) sealedPieces() []hemera.Piece {
 	return list
 }
 
+// ask is one attempt to commit. A manager in another process may not answer; in this one nothing is
+// lost on the way, and asking again would wait for the same.
+func (w *Writer) ask(ctx context.Context) error {
+	if w.request.Permit == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	_, err := w.host.Control.Commit(ctx, *w.request)
+	return err
+}
+
 // commit asks the manager until it answers or patience ends.
 func (w *Writer) commit(ctx context.Context) error {
 	deadline := time.Now().Add(w.host.patience())
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		_, err := w.host.Control.Commit(call, *w.request)
-		cancel()
+		err := w.ask(ctx)
 		if err == nil {
 			w.host.Counters.Commits.Add(1)
 			return nil
