@@ -52,6 +52,7 @@ type Namespace struct {
 	version atomic.Uint64
 	showing sync.RWMutex
 	sending atomic.Bool
+	readers sync.Pool // of *tx
 
 	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and
 	// reserving says that somebody does it before it is needed.
@@ -104,7 +105,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
-		uncounted: make(chan struct{}, 1)}
+		uncounted: make(chan struct{}, 1), readers: sync.Pool{New: func() any { return new(tx) }}}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")

@@ -35,11 +35,14 @@ func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, err
 			was = n.version.Load()
 			n.showing.RUnlock()
 		}
-		t := &tx{n: n, ctx: ctx}
-		t.key = t.keyRoom[:0]
+		t := n.readers.Get().(*tx)
+		*t = tx{n: n, ctx: ctx, key: t.key}
 		err := fn(t)
+		seq := t.touched
+		*t = tx{key: t.key}
+		n.readers.Put(t)
 		if n.version.Load() == was {
-			return t.touched, err
+			return seq, err
 		}
 	}
 	n.mu.Lock()
