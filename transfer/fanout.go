@@ -38,18 +38,25 @@ func (w *Writer) begin(keep int64) error {
 // createPieces creates every piece in the state, all at once.
 func (w *Writer) createPieces(which state) {
 	var wg sync.WaitGroup
+	var mine func() // the last, for which this goroutine will do
 	for i, pc := range w.pieces {
 		if w.ledger.states[i] != which {
 			continue
 		}
-		wg.Go(func() {
-			made, err := w.host.create(w.ctx, &w.cap, w.permit, pc.target)
+		if mine != nil {
+			wg.Go(mine)
+		}
+		mine = func() {
+			made, err := w.host.create(w.ctx, w.cap, w.permit, pc.target)
 			if err != nil {
 				pc.err = err
 				return
 			}
 			*pc = *made
-		})
+		}
+	}
+	if mine != nil {
+		mine()
 	}
 	wg.Wait()
 	for i, pc := range w.pieces {
@@ -137,7 +144,7 @@ func (w *Writer) fail(op string) error {
 	if cause != nil {
 		kind = errs.KindOf(cause)
 	}
-	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(&w.cap), Text: "every piece of the write failed", Cause: cause}).
+	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(w.cap), Text: "every piece of the write failed", Cause: cause}).
 		WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
 	return w.broken
 }

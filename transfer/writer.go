@@ -21,8 +21,8 @@ import (
 // reach every piece in the same order.
 type Writer struct {
 	host   *Host
-	cap    hemera.Capability
-	ctx    context.Context // ends with Abort
+	cap    *hemera.Capability // of the first permit
+	ctx    context.Context    // ends with Abort
 	cancel context.CancelFunc
 
 	mu      sync.Mutex     // guards all below
@@ -57,7 +57,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: *c, permit: permit, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w := &Writer{host: h, cap: c, permit: permit, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
 		w.base = h.baseReader(permit)
@@ -80,9 +80,14 @@ func (h *Host) baseReader(c *hemera.Permit) *Reader {
 func (w *Writer) Info() hemera.FileInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return written(w.cap, w.size, time.Now())
+}
+
+// written describes a content that a capability permitted to write.
+func written(c *hemera.Capability, size int64, mtime time.Time) hemera.FileInfo {
 	return hemera.FileInfo{
-		ID: w.cap.File, Gen: w.cap.Gen, Path: w.cap.Path, Size: w.size, Mtime: time.Now(),
-		Mode: w.cap.Mode, UID: w.cap.Who.UID, GID: w.cap.Who.GID, Writable: true,
+		ID: c.File, Gen: c.Gen, Path: c.Path, Size: size, Mtime: mtime,
+		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Writable: true,
 	}
 }
 
@@ -94,7 +99,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Write", subject(&w.cap), off, len(p)); err != nil {
+	if err := checkRange("transfer.Write", subject(w.cap), off, len(p)); err != nil {
 		return err
 	}
 	if len(p) == 0 {
@@ -137,7 +142,7 @@ func (w *Writer) Truncate(size int64) error {
 	if err := w.usable("transfer.Truncate"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Truncate", subject(&w.cap), size, 0); err != nil {
+	if err := checkRange("transfer.Truncate", subject(w.cap), size, 0); err != nil {
 		return err
 	}
 	if size == w.size {
@@ -166,7 +171,7 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := w.usable("transfer.Read"); err != nil {
 		return 0, err
 	}
-	if err := checkRange("transfer.Read", subject(&w.cap), off, 0); err != nil {
+	if err := checkRange("transfer.Read", subject(w.cap), off, 0); err != nil {
 		return 0, err
 	}
 	if off >= w.size {
@@ -219,7 +224,7 @@ func (w *Writer) usable(op string) error {
 	case w.broken != nil:
 		return w.broken
 	case w.done, w.request != nil:
-		return badHandle(op, subject(&w.cap))
+		return badHandle(op, subject(w.cap))
 	}
 	return nil
 }
