@@ -73,6 +73,16 @@ func (e *env) printer() output.Printer {
 	return p
 }
 
+// list prints a table, or for eyes a word where there is nothing to put into it.
+func (e *env) list(columns []output.Column, records []output.Record, none string) error {
+	p := e.printer()
+	if p.Format == output.Table && len(records) == 0 {
+		e.say("%s", none)
+		return nil
+	}
+	return p.List(columns, records)
+}
+
 // stream begins a stream of records. A command that fails before it closes the stream need not end
 // it: the error does.
 func (e *env) stream(line func(output.Record) string) *output.Stream {

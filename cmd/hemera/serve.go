@@ -58,7 +58,7 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
 		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
-		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Log: log,
+		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
 			for _, v := range l.Values() {
@@ -227,7 +227,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Log: log,
+			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Commit: buildVersion().Commit, Log: log,
 		})
 		if err != nil {
 			return err
