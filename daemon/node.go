@@ -39,6 +39,8 @@ type NodeOptions struct {
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *Memory
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	Version string
@@ -79,11 +81,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 			n.close()
 		}
 	}()
-	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
-	if err != nil {
+	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
-	n.port = &port{listener: listener, log: o.Log}
 	control, id, managerAddr := o.Control, hemera.NodeID(0), ""
 	if control == nil {
 		if err := n.join(ctx); err != nil {
@@ -91,7 +91,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		}
 		control, id, managerAddr = n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
-	n.Addr = advertised(ctx, o.Advertise, listener, managerAddr)
+	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
 	if err := checkReach(n.Addr, managerAddr); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
+		Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
