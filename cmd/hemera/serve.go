@@ -35,11 +35,11 @@ func (e *env) settings(c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}
-	return loaded, e.logger(loaded.Log), nil
+	return loaded, e.logger(loaded.Log, loaded.Log.Level), nil
 }
 
 // logger writes to standard error: coloured text for eyes, JSON for machines.
-func (e *env) logger(o config.Log) *slog.Logger {
+func (e *env) logger(o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
 	if format == "auto" {
 		format = "json"
@@ -48,9 +48,9 @@ func (e *env) logger(o config.Log) *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
+		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !e.colour()}))
 	}
-	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: o.Level}))
+	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level}))
 }
 
 func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
@@ -109,6 +109,11 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
+		var level slog.LevelVar
+		if level.Set(l.Log.Level); e.Terminal > 0 && l.Log.Level == slog.LevelInfo {
+			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
+			log = e.logger(l.Log, &level)
+		}
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
@@ -122,7 +127,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
 		limitMemory(l)
-		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
+		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); e.welcome(up) }) })
 	}
 	return c
 }
