@@ -40,7 +40,8 @@ type env struct {
 func processEnv() *env {
 	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
-		e.Terminal, _, _ = term.GetSize(fd)
+		width, _, _ := term.GetSize(fd)
+		e.Terminal = cmp.Or(width, 80) // some do not know
 	}
 	e.Live = term.IsTerminal(int(os.Stderr.Fd()))
 	return e
@@ -98,7 +99,8 @@ func (e *env) width() int {
 	return 79
 }
 
-// colour follows no-color.org: never when NO_COLOR is set, whatever its value.
-func (e *env) colour() bool {
-	return e.Terminal > 0 && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
-}
+// colour reports whether Out takes colours.
+func (e *env) colour() bool { return e.Terminal > 0 && e.mayColour() }
+
+// mayColour follows no-color.org: never when NO_COLOR is set, whatever its value.
+func (e *env) mayColour() bool { return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" }

@@ -43,12 +43,12 @@ func (e *env) logger(o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
 	if format == "auto" {
 		format = "json"
-		if e.Terminal > 0 {
+		if e.Live {
 			format = "text"
 		}
 	}
 	if format == "text" {
-		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !e.colour()}))
+		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.mayColour())}))
 	}
 	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level}))
 }
@@ -110,7 +110,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		var level slog.LevelVar
-		if level.Set(l.Log.Level); e.Terminal > 0 && l.Log.Level == slog.LevelInfo {
+		if level.Set(l.Log.Level); e.Live && l.Log.Level == slog.LevelInfo {
 			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
 			log = e.logger(l.Log, &level)
 		}
