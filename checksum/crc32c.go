@@ -21,6 +21,20 @@ func UpdateCRC32C(sum uint32, p []byte) uint32 {
 	return crc32.Update(sum, castagnoli, p)
 }
 
+// crcGroup is how many pages are summed side by side.
+const crcGroup = 4
+
+// crcPages sums whole pages into sums, as many as come in groups; it returns how many that were.
+func crcPages(p []byte, sums []uint32) int {
+	groups := len(p) / (crcGroup * hemera.PageSize)
+	if groups == 0 || !crcFolds() {
+		return 0
+	}
+	_ = sums[crcGroup*groups-1]
+	crcFoldPages(&p[0], groups, &crcConstants, &sums[0])
+	return crcGroup * groups
+}
+
 // crcBlock is the step of crcFold, which takes whole blocks, at least one.
 //
 // It folds (V. Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, Intel 2009):

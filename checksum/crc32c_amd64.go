@@ -12,3 +12,9 @@ func crcFolds() bool {
 //
 //go:noescape
 func crcFold(state uint32, p *byte, n int, k *crcFoldConstants) uint32
+
+// crcFoldPages puts the CRC32Cs of groups of four pages into sums; there is at least one group. Memory
+// that is in no cache gives more to four readers at a time than to one.
+//
+//go:noescape
+func crcFoldPages(p *byte, groups int, k *crcFoldConstants, sums *uint32)

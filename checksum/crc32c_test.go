@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"testing"
+
+	"hemera"
 )
 
 // TestCRC32CIsTheStandardLibrarys compares with the standard library for every length up to some
@@ -71,6 +73,52 @@ func BenchmarkCRC32C(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// Whole pages are summed in groups; whatever comes before, between and after them is not.
+func TestPageSumsEqualStandardLibrary(t *testing.T) {
+	data := randomBytes(6, 70*hemera.PageSize)
+	for n := 0; n < len(data); n += 1111 {
+		for _, off := range []int64{0, 1, hemera.PageSize, 5000, 3*hemera.PageSize - 1} {
+			p, sums := data[:n], make([]uint32, 72)
+			if got, want := PageSums(p, off, sums), Fragments(off, n); got != want {
+				t.Fatalf("%d bytes at %d: %d sums, want %d", n, off, got, want)
+			}
+			for i, at := 0, off; len(p) > 0; i++ {
+				f := fragment(p, at)
+				if want := crc32.Checksum(p[:f], castagnoli); sums[i] != want {
+					t.Fatalf("%d bytes at %d: sum %d is %08x, want %08x", n, off, i, sums[i], want)
+				}
+				p, at = p[f:], at+int64(f)
+			}
+		}
+	}
+}
+
+// Any one bad fragment is found, by its index.
+func TestVerifyPagesFindsEveryBadPage(t *testing.T) {
+	const pages = 133
+	for _, off := range []int64{0, 100} {
+		data := randomBytes(7, pages*hemera.PageSize)
+		sums := make([]uint32, pages+1)
+		n := PageSums(data, off, sums)
+		sums = sums[:n]
+		for _, verify := range []func([]byte, int64, []uint32) int{VerifyPages, VerifyDistantPages} {
+			if bad := verify(data, off, sums); bad != -1 {
+				t.Fatalf("good pages: %d", bad)
+			}
+			for i := range sums {
+				sums[i] ^= 1
+				if bad := verify(data, off, sums); bad != i {
+					t.Fatalf("bad fragment %d: %d", i, bad)
+				}
+				sums[i] ^= 1
+			}
+			if bad := verify(data, off, sums[:n-1]); bad != n-1 {
+				t.Fatalf("missing sum: %d", bad)
+			}
 		}
 	}
 }
