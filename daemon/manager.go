@@ -44,6 +44,8 @@ type ManagerOptions struct {
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
 	// Local finds a node of the same process; nil when there is none.
 	Local   func(id hemera.NodeID) hemera.LocalNode
 	Role    string // for `hemera version` and the like: manager, up
@@ -80,17 +82,15 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 			m.close()
 		}
 	}()
-	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
-	if err != nil {
+	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
-	m.port = &port{listener: listener, log: o.Log}
 	if o.HTTPListen != "" {
 		if m.port.extra, err = link.Listen(ctx, o.HTTPListen, link.DefaultOptions()); err != nil {
 			return nil, err
 		}
 	}
-	m.Addr = advertised(o.Advertise, listener)
+	m.Addr = advertised(o.Advertise, m.port.listener)
 	share := deal(o.CacheBytes)
 	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *Manager) open() (err error) {
 	host, _, _ := net.SplitHostPort(m.Addr)
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
-		Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
+		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
 	})
 	if err != nil {
 		return err

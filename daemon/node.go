@@ -36,6 +36,8 @@ type NodeOptions struct {
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *Memory
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	Version string
@@ -73,12 +75,10 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 			n.close()
 		}
 	}()
-	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
-	if err != nil {
+	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
-	n.port = &port{listener: listener, log: o.Log}
-	n.Addr = advertised(o.Advertise, listener)
+	n.Addr = advertised(o.Advertise, n.port.listener)
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
 	control, id := o.Control, hemera.NodeID(0)
@@ -102,7 +102,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
+		Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/link"
 )
 
 // UpOptions is what a cluster in one process is told.
@@ -25,6 +26,7 @@ type UpOptions struct {
 type Up struct {
 	Manager *Manager
 	Nodes   []*Node
+	loop    *link.Loop
 }
 
 // OpenUp opens the manager and the nodes below its directory.
@@ -38,6 +40,10 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			u.close()
 		}
 	}()
+	if u.loop, err = link.NewLoop(); err != nil {
+		return nil, err
+	}
+	o.Manager.Loop = u.loop
 	if u.Manager, err = OpenManager(ctx, o.Manager); err != nil {
 		return nil, err
 	}
@@ -55,7 +61,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory, Metrics: o.Manager.Metrics,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {
@@ -106,6 +112,7 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	if managerErr := manager.Wait(); err == nil {
 		err = managerErr
 	}
+	u.loop.Close()
 	return err
 }
 
@@ -126,6 +133,9 @@ func (u *Up) close() {
 	}
 	if u.Manager != nil {
 		u.Manager.close()
+	}
+	if u.loop != nil {
+		u.loop.Close()
 	}
 }
 

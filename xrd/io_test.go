@@ -449,21 +449,21 @@ func TestCheckpoint(t *testing.T) {
 type onDisk struct {
 	hemera.File
 	f    *os.File
-	used *int
+	used *atomic.Int64
 }
 
 func (o onDisk) Verified(off, n int64) (*os.File, bool) {
 	if off < o.Info().Size/2 {
 		return nil, false
 	}
-	*o.used++
+	o.used.Add(1)
 	return o.f, true
 }
 
 type diskNode struct {
 	*memory
 	f    *os.File
-	used *int
+	used *atomic.Int64
 }
 
 func (n diskNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
@@ -482,7 +482,7 @@ func TestSendFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	used := 0
+	var used atomic.Int64
 	p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), f, &used} })
 	p.put("/f", string(data))
 	c := dial(t, p.nodeAddr)
@@ -496,7 +496,7 @@ func TestSendFile(t *testing.T) {
 			t.Errorf("read %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
 		}
 	}
-	if used == 0 {
+	if used.Load() == 0 {
 		t.Error("sendfile was never used")
 	}
 }

@@ -22,6 +22,7 @@ func (c *conn) handshake() error {
 		return refuse(wire.InvalidRequest, "not an XRootD client")
 	}
 	c.in.skip(wire.HandshakeSize)
+	c.greeted = true
 	kind := wire.HandshakeServer
 	if c.srv.o.Role == RoleManager {
 		kind = wire.HandshakeManager

@@ -8,6 +8,7 @@ import (
 	"hemera"
 	"hemera/auth"
 	"hemera/errs"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -46,6 +47,10 @@ type Options struct {
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Puller runs third-party copies into this node; nil refuses them.
 	Puller Puller
+
+	// Loop takes over the TCP connections that are served; with nil, or for any other kind of
+	// connection, each has a goroutine of its own.
+	Loop *link.Loop
 
 	Policy auth.Policy
 	Log    *slog.Logger

@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/auth"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -34,10 +35,15 @@ type pair struct {
 func newPair(tb testing.TB, change func(*Options)) *pair {
 	tb.Helper()
 	p := &pair{memory: newMemory()}
+	loop, err := link.NewLoop()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(loop.Close) // after the servers' cleanups
 	logs := slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	build := func(role Role) (*Server, string) {
 		o := Options{
-			Role: role, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
+			Role: role, Loop: loop, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
 			ManagerAddr: func() string { return p.managerAddr },
 			Resolve:     p.memory.Resolve, Policy: everybody{}, Log: logs, Puller: directPuller{p},
 		}

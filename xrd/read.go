@@ -49,7 +49,7 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 		return o.answer(stream, wire.StatusOK, nil)
 	}
 	direct, _ := f.(verified)
-	if !canSendFile(o.tcp) {
+	if o.sock == nil {
 		direct = nil
 	}
 	if n < sendFileMin || direct == nil && n <= smallRead {

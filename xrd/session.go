@@ -25,8 +25,8 @@ type session struct {
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
-	mu    sync.Mutex          // guards links, which come and go by themselves
-	links [maxLinks + 1]*link // by path id; 0 is the session's own connection
+	mu    sync.Mutex               // guards links, which come and go by themselves
+	links [maxLinks + 1]*substream // by path id; 0 is the session's own connection
 
 	handles map[wire.Handle]*handle
 	next    uint32
