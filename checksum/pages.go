@@ -1,15 +1,6 @@
 package checksum
 
-import (
-	"hash/crc32"
-
-	"hemera"
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// CRC32C is the CRC32C (Castagnoli) of p.
-func CRC32C(p []byte) uint32 { return crc32.Update(0, castagnoli, p) }
+import "hemera"
 
 // Fragments counts the page fragments of n bytes at file offset off: pages are aligned to the
 // file's start, so the first and the last may be short.
@@ -25,33 +16,46 @@ func Fragments(off int64, n int) int {
 func PageSums(p []byte, off int64, sums []uint32) int {
 	i := 0
 	for len(p) > 0 {
-		n := fragment(p, off)
-		sums[i] = CRC32C(p[:n])
-		p, off = p[n:], off+int64(n)
-		i++
+		if off%hemera.PageSize == 0 {
+			k := crcPages(p, sums[i:])
+			p, off, i = p[k*hemera.PageSize:], off+int64(k)*hemera.PageSize, i+k
+		}
+		if len(p) > 0 {
+			n := fragment(p, off)
+			sums[i] = CRC32C(p[:n])
+			p, off, i = p[n:], off+int64(n), i+1
+		}
 	}
 	return i
 }
 
+// verifyStep is how many fragments VerifyPages sums before it compares.
+const verifyStep = 64
+
 // VerifyPages compares the page fragments of p with their CRC32Cs. It returns the index of the first
 // that differs, or -1. Missing sums count as different.
 func VerifyPages(p []byte, off int64, sums []uint32) int {
-	i := 0
-	for len(p) > 0 {
-		n := fragment(p, off)
-		if i >= len(sums) || sums[i] != CRC32C(p[:n]) {
-			return i
+	var buf [verifyStep]uint32
+	for i := 0; len(p) > 0; {
+		step := p[:min(len(p), verifyStep*hemera.PageSize-int(off%hemera.PageSize))]
+		got := buf[:PageSums(step, off, buf[:])]
+		for k, sum := range got {
+			if i+k >= len(sums) || sums[i+k] != sum {
+				return i + k
+			}
 		}
-		p, off = p[n:], off+int64(n)
-		i++
+		p, off, i = p[len(step):], off+int64(len(step)), i+len(got)
 	}
 	return -1
 }
 
 // VerifyDistantPages is VerifyPages for bytes that are in no cache of this core, such as a mapped
-// file: it asks for each page while the one before is summed. The CRC reads three places at once,
-// which the processor's own prefetching does not follow; from memory this is 1.6 times as fast.
+// file. Where the CRC is made by instructions that read three places of a page at once, which the
+// processor's own prefetching does not follow, each page is asked for while the one before is summed.
 func VerifyDistantPages(p []byte, off int64, sums []uint32) int {
+	if crcFolds() {
+		return VerifyPages(p, off, sums)
+	}
 	i := 0
 	for len(p) > 0 {
 		n := fragment(p, off)

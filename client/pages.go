@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/checksum"
 	"hemera/wire"
 )
 
@@ -57,7 +58,7 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 			return err
 		}
 		want := binary.BigEndian.Uint32(sum[:])
-		if wire.CRC32C(page) != want {
+		if checksum.CRC32C(page) != want {
 			s.bad = append(s.bad, span{s.got, n})
 		}
 		if s.sums != nil {

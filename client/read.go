@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"hemera/checksum"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -61,7 +62,7 @@ func (r *readPiece) wait(ctx context.Context, subject string, patience policy) (
 	}
 	if r.data != nil {
 		if r.sums != nil {
-			wire.SumPages(r.sums, r.p[:r.data.got], r.off)
+			checksum.PageSums(r.p[:r.data.got], r.off, r.sums)
 		}
 		return r.data.got, nil
 	}

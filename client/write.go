@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hemera"
+	"hemera/checksum"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -53,7 +54,7 @@ func (c *Client) newWrite(p []byte, sums []uint32, off int64, paged bool) *write
 	}
 	for at := off; len(p) > 0; {
 		n := wire.FragmentLen(at, len(p))
-		b = binary.BigEndian.AppendUint32(b, wire.CRC32C(p[:n]))
+		b = binary.BigEndian.AppendUint32(b, checksum.CRC32C(p[:n]))
 		b = append(b, p[:n]...)
 		p, at = p[n:], at+int64(n)
 	}

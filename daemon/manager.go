@@ -15,7 +15,6 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/auth"
-	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/pebblekv"
 	"hemera/link"
@@ -62,6 +61,7 @@ type Manager struct {
 	Addr string // as clients and nodes reach it
 
 	options   ManagerOptions
+	held      *os.File // the state directory
 	store     kv.Store
 	tree      *namespace.Namespace
 	authority *auth.Authority
@@ -70,18 +70,19 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
-	}
-	if err := finished(o.Dir); err != nil {
+	held, err := hold(o.Dir)
+	if err != nil {
 		return nil, err
 	}
-	m := &Manager{options: o}
+	m := &Manager{options: o, held: held}
 	defer func() {
 		if err != nil {
 			m.close()
 		}
 	}()
+	if err := finished(o.Dir); err != nil {
+		return nil, err
+	}
 	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 			return nil, err
 		}
 	}
-	m.Addr = advertised(o.Advertise, m.port.listener)
+	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
 	share := deal(o.CacheBytes)
 	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
@@ -165,6 +166,7 @@ func (m *Manager) close() {
 	if m.store != nil {
 		_ = m.store.Close()
 	}
+	_ = m.held.Close()
 }
 
 // space is the room of all disks, as `statvfs` and `spaceinfo` show it.
@@ -202,17 +204,4 @@ func (t tokens) CreateToken(ctx context.Context, lifetime time.Duration) (string
 		lifetime = t.lifetime
 	}
 	return t.authority.CreateToken(ctx, auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: lifetime})
-}
-
-// advertised is the address others use: the one wished, or the listener's own.
-func advertised(wish string, l net.Listener) string {
-	own := l.Addr().String()
-	if wish == "" {
-		return own
-	}
-	if _, _, err := net.SplitHostPort(wish); err == nil {
-		return wish
-	}
-	_, portText, _ := net.SplitHostPort(own)
-	return net.JoinHostPort(wish, portText)
 }

@@ -60,8 +60,8 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		name := fmt.Sprintf("node%d", i)
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
-			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
+			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/checksum"
 	"hemera/wire"
 )
 
@@ -85,7 +86,7 @@ func (h *handle) writePages(p []byte, sums []uint32, off int64, bad []badPage) (
 	at := 0
 	for i, sum := range sums {
 		f := wire.FragmentLen(off+int64(at), len(p)-at)
-		if wire.CRC32C(p[at:at+f]) == sum {
+		if checksum.CRC32C(p[at:at+f]) == sum {
 			delete(h.bad, off+int64(at))
 			at += f
 			continue
