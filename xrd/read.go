@@ -6,12 +6,15 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 	"hemera/wire"
 )
 
 // verified is a File whose pages may be known to be good and in memory; then they are sent without
-// passing through this process. ok is false when the range has to be read.
+// passing through this process. Splice puts as many into the empty pipe as fit. Verified is for when there
+// is no pipe; ok is false when the range has to be read.
 type verified interface {
+	Splice(pipe *vfs.Pipe, off, n int64) int64
 	Verified(off, n int64) (f *os.File, ok bool)
 }
 
@@ -57,41 +60,45 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	n = max(0, min(n, f.Info().Size-off))
-	k := o.pool.chunk()
-	defer o.pool.chunks.Put(k)
 	for {
-		piece := min(n, readPiece)
-		status := wire.StatusOKSoFar
-		if piece == n {
-			status = wire.StatusOK
+		sent, last, err := sendSome(o, stream, f, direct, off, n)
+		if err != nil || last {
+			return err
 		}
-		if file, ok := verifiedRange(direct, off, piece); ok {
-			head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}.Append(k.crc[:0])
-			if err := o.sendFile(head, file, off, piece); err != nil {
-				return err
-			}
-		} else {
-			var err error
-			if piece, status, err = k.read(f, off, n); err != nil {
-				return err
-			}
-			head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}.Append(k.crc[:0])
-			if err := o.send(append(k.vec[:0], nil, head, k.buf[:piece])); err != nil {
-				return err
-			}
-		}
-		off, n = off+piece, n-piece
-		if status == wire.StatusOK {
-			return nil
-		}
+		off, n = off+sent, n-sent
 	}
 }
 
-func verifiedRange(direct verified, off, n int64) (*os.File, bool) {
-	if direct == nil || n < sendFileMin {
-		return nil, false
+// sendSome sends one frame with the next of n bytes of the file at off, and says how many and whether they
+// were the last. direct is the file if its pages may be sent from memory.
+func sendSome(o *sink, stream wire.StreamID, f hemera.File, direct verified, off, n int64) (sent int64, last bool, err error) {
+	if piece := min(n, readPiece); direct != nil && piece >= sendFileMin {
+		if pipe := o.pool.pipes.take(); pipe != nil {
+			defer o.pool.pipes.giveBack(pipe)
+			if sent = direct.Splice(pipe, off, piece); sent > 0 {
+				return sent, sent == n, o.sendPipe(frameOf(stream, sent, n), pipe)
+			}
+		} else if file, ok := direct.Verified(off, piece); ok {
+			return piece, piece == n, o.sendFile(frameOf(stream, piece, n), file, off, piece)
+		}
 	}
-	return direct.Verified(off, n)
+	k := o.pool.chunk()
+	defer o.pool.chunks.Put(k)
+	sent, status, err := k.read(f, off, n)
+	if err != nil {
+		return 0, false, err
+	}
+	head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(sent)}
+	return sent, status == wire.StatusOK, o.send(append(k.vec[:0], nil, head.Append(k.crc[:0]), k.buf[:sent]))
+}
+
+// frameOf begins the frame with the next piece of n bytes.
+func frameOf(stream wire.StreamID, piece, n int64) wire.ResponseHeader {
+	status := wire.StatusOKSoFar
+	if piece == n {
+		status = wire.StatusOK
+	}
+	return wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}
 }
 
 // read fills the chunk with the next of n bytes. It says how many it got, and the status of a frame
