@@ -63,8 +63,10 @@ type Capability struct {
 // Grant is the manager's answer to an open: go to Addr and show Token there.
 type Grant struct {
 	Addr  string
-	Token string // the signed capability, safe in a URL
+	Token string // the signed capability, safe in a URL; "" if the request was Unsigned
 	Cap   Capability
+	// Permit is the capability where it was decided on, unsigned; nil elsewhere. It never travels.
+	Permit *Permit `cbor:"-" json:"-"`
 }
 
 // OpenRequest asks for an existing file, or a new one, or new content of an existing one.
@@ -81,6 +83,8 @@ type OpenRequest struct {
 	Force bool
 	// Layout and checksum the client asks for; honoured where the directory does not force others.
 	Wish Wish
+	// Unsigned asks for a Grant with a Permit instead of a Token.
+	Unsigned bool
 	// Tried are the nodes the client already failed at.
 	Tried []NodeID
 }

@@ -13,6 +13,8 @@ const (
 	OpaquePiece      = "hem.piece" // piece index: the handle is this piece, not the file
 	OpaqueNode       = "hem.node"  // the node the redirect went to; comes back when a client retries
 	OpaqueTrace      = "hem.trace"
+	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
+	OpaqueWhere = "hem.where"
 	// OpaqueSeal and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
 	// handle: seal it with the values that follow, or give it up.
 	OpaqueSeal  = "hem.seal"

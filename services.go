@@ -158,7 +158,9 @@ type AttachDisk struct {
 
 // CommitRequest is what the head node knows when all pieces are sealed.
 type CommitRequest struct {
-	Token     string
+	Token string
+	// Permit is in place of the Token when node and manager are one process. It never travels.
+	Permit    *Permit `cbor:"-" json:"-"`
 	Size      int64
 	Checksums []Checksum
 	Pieces    []Piece // sealed ones; at least the layout's minimum

@@ -1,14 +1,87 @@
 package checksum
 
-import "hash/crc32"
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"hemera"
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // CRC32C is the CRC32C (Castagnoli) of p.
-func CRC32C(p []byte) uint32 {
-	sum, done := crcFold(p)
-	if done == len(p) {
-		return sum
+func CRC32C(p []byte) uint32 { return UpdateCRC32C(0, p) }
+
+// UpdateCRC32C continues the CRC32C over p. The CRC32C of nothing is 0.
+func UpdateCRC32C(sum uint32, p []byte) uint32 {
+	if n := len(p) &^ (crcBlock - 1); n > 0 && crcFolds() {
+		sum = ^crcFold(^sum, &p[0], n, &crcConstants)
+		p = p[n:]
 	}
-	return crc32.Update(sum, castagnoli, p[done:])
+	return crc32.Update(sum, castagnoli, p)
 }
+
+// crcGroup is how many pages are summed side by side.
+const crcGroup = 4
+
+// crcPages sums whole pages into sums, as many as come in groups; it returns how many that were.
+func crcPages(p []byte, sums []uint32) int {
+	groups := len(p) / (crcGroup * hemera.PageSize)
+	if groups == 0 || !crcFolds() {
+		return 0
+	}
+	_ = sums[crcGroup*groups-1]
+	crcFoldPages(&p[0], groups, &crcConstants, &sums[0])
+	return crcGroup * groups
+}
+
+// crcBlock is the step of crcFold, which takes whole blocks, at least one.
+//
+// It folds (V. Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, Intel 2009):
+// 128 bits of the message, seen as a polynomial, may be replaced by anything that leaves the same
+// remainder, such as the sum of its two halves multiplied by powers of x modulo the CRC's polynomial,
+// which is added to the 128 bits that come so many bits later. Sixteen such pieces are carried along,
+// brought together at the end, and what is left is summed by the processor's CRC instruction.
+const crcBlock = 256
+
+// foldBy moves 128 bits by a number of bytes: what the low and the high half are multiplied by.
+type foldBy struct{ low, high uint64 }
+
+// crcFoldConstants is what crcFold multiplies by. Its assembly knows the order.
+type crcFoldConstants struct {
+	block foldBy    // by 256 bytes
+	parts [3]foldBy // by 192, 128 and 64
+	lanes [4]foldBy // by 48, 32 and 16, and nothing of the last, which stays
+}
+
+var crcConstants = crcFoldConstants{
+	block: newFoldBy(256),
+	parts: [3]foldBy{newFoldBy(192), newFoldBy(128), newFoldBy(64)},
+	lanes: [4]foldBy{newFoldBy(48), newFoldBy(32), newFoldBy(16), {}},
+}
+
+// newFoldBy computes the constants of a move by n bytes. The first bytes of a message are its highest
+// powers, so that the low half goes 64 bits further. With bits in reflected order a product comes out
+// multiplied by x: the constants are one power lower.
+func newFoldBy(n int64) foldBy {
+	power := func(bytes int64) uint64 {
+		const x7 = 1 << (31 - 7)
+		return uint64(crcTimes(crcShift(bytes-1), x7)) << 32
+	}
+	return foldBy{low: power(n + 8), high: power(n)}
+}
+
+type crcHasher struct{ sum uint32 }
+
+func (h *crcHasher) Write(p []byte) (int, error) {
+	h.sum = UpdateCRC32C(h.sum, p)
+	return len(p), nil
+}
+
+func (h *crcHasher) Sum() hemera.Checksum {
+	c := hemera.Checksum{Kind: hemera.CRC32C}
+	binary.BigEndian.PutUint32(c.Value[:], h.sum)
+	return c
+}
+
+func (h *crcHasher) Reset() { h.sum = 0 }

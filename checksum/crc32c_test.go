@@ -1,64 +1,80 @@
 package checksum
 
 import (
+	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"testing"
 
 	"hemera"
 )
 
-// Every length around the borders of what is folded at a time, and any alignment.
-func TestCRC32CEqualsStandardLibrary(t *testing.T) {
-	data := randomBytes(5, 20000)
-	for n := range 2100 {
-		if got, want := CRC32C(data[n%67:n%67+n]), crc32.Checksum(data[n%67:n%67+n], castagnoli); got != want {
-			t.Fatalf("%d bytes: %08x, want %08x", n, got, want)
-		}
+// TestCRC32CIsTheStandardLibrarys compares with the standard library for every length up to some
+// blocks, at addresses of any alignment, continued from any sum.
+func TestCRC32CIsTheStandardLibrarys(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, 5*crcBlock+64)
+	for i := range b {
+		b[i] = byte(r.Uint32())
 	}
-	for _, n := range []int{4095, 4096, 4097, 8192, 16384, 19999, 20000} {
-		if got, want := CRC32C(data[:n]), crc32.Checksum(data[:n], castagnoli); got != want {
-			t.Fatalf("%d bytes: %08x, want %08x", n, got, want)
+	for n := range 5 * crcBlock {
+		p := b[n%64:][:n]
+		for _, sum := range []uint32{0, 1, 0xffffffff, r.Uint32()} {
+			if got, want := UpdateCRC32C(sum, p), crc32.Update(sum, castagnoli, p); got != want {
+				t.Fatalf("%d bytes continued from %08x: %08x, want %08x", n, sum, got, want)
+			}
 		}
 	}
 }
 
-// One bit anywhere in a page changes its sum as the standard library says.
-func TestCRC32COfOneBit(t *testing.T) {
+// TestCRC32CSeesEveryBit flips each bit of a page in turn.
+func TestCRC32CSeesEveryBit(t *testing.T) {
 	page := make([]byte, 4096)
+	seen := map[uint32]bool{CRC32C(page): true}
 	for i := range page {
-		page[i] = 1 << (i % 8)
-		if got, want := CRC32C(page), crc32.Checksum(page, castagnoli); got != want {
-			t.Fatalf("byte %d: %08x, want %08x", i, got, want)
+		for bit := range 8 {
+			page[i] ^= 1 << bit
+			sum := CRC32C(page)
+			if seen[sum] {
+				t.Fatalf("bit %d of byte %d makes a sum that was there before", bit, i)
+			}
+			seen[sum] = true
+			page[i] ^= 1 << bit
 		}
-		page[i] = 0
 	}
 }
 
 func FuzzCRC32C(f *testing.F) {
-	f.Add([]byte("hemera"), 3)
-	f.Add(randomBytes(1, 5000), 17)
-	f.Fuzz(func(t *testing.T, p []byte, from int) {
-		p = p[min(max(from, 0), len(p)):]
-		if got, want := CRC32C(p), crc32.Checksum(p, castagnoli); got != want {
-			t.Fatalf("%d bytes: %08x, want %08x", len(p), got, want)
+	f.Add(uint32(0), []byte("123456789"), 3)
+	f.Add(uint32(7), make([]byte, 1000), 300)
+	f.Fuzz(func(t *testing.T, sum uint32, p []byte, cut int) {
+		cut = min(max(cut, 0), len(p))
+		want := crc32.Update(sum, castagnoli, p)
+		if got := UpdateCRC32C(UpdateCRC32C(sum, p[:cut]), p[cut:]); got != want {
+			t.Errorf("in two parts %08x, want %08x", got, want)
 		}
 	})
 }
 
+// BenchmarkCRC32C sums pages of 256 KiB, which stay in a core's second-level cache, here and by the
+// standard library.
 func BenchmarkCRC32C(b *testing.B) {
-	page := randomBytes(1, hemera.PageSize)
-	b.Run("own", func(b *testing.B) {
-		b.SetBytes(hemera.PageSize)
-		for b.Loop() {
-			CRC32C(page)
+	p := make([]byte, 256<<10)
+	for _, c := range []struct {
+		name string
+		sum  func([]byte) uint32
+	}{{"own", CRC32C}, {"standard", func(p []byte) uint32 { return crc32.Update(0, castagnoli, p) }}} {
+		for _, n := range []int{512, 4096} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
+				b.SetBytes(int64(len(p)))
+				for b.Loop() {
+					for at := 0; at < len(p); at += n {
+						_ = c.sum(p[at : at+n])
+					}
+				}
+			})
 		}
-	})
-	b.Run("standard", func(b *testing.B) {
-		b.SetBytes(hemera.PageSize)
-		for b.Loop() {
-			crc32.Checksum(page, castagnoli)
-		}
-	})
+	}
 }
 
 // Whole pages are summed in groups; whatever comes before, between and after them is not.

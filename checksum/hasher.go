@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
-	"hash/crc32"
 
 	"hemera"
 
@@ -30,7 +29,7 @@ func New(kind hemera.ChecksumKind) (Hasher, error) {
 	case hemera.Adler32:
 		return &adlerHasher{state: adlerInit}, nil
 	case hemera.CRC32C:
-		h = crc32.New(castagnoli)
+		return &crcHasher{}, nil
 	case hemera.CRC64NVME:
 		h = crc64nvme.New()
 	case hemera.MD5:

@@ -53,7 +53,7 @@ func VerifyPages(p []byte, off int64, sums []uint32) int {
 // file. Where the CRC is made by instructions that read three places of a page at once, which the
 // processor's own prefetching does not follow, each page is asked for while the one before is summed.
 func VerifyDistantPages(p []byte, off int64, sums []uint32) int {
-	if crcReadsAhead() {
+	if crcFolds() {
 		return VerifyPages(p, off, sums)
 	}
 	i := 0

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -12,6 +13,7 @@ import (
 // permission ends. Unsupported when the server opens the file itself, as one without a manager does.
 func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	const op = "ask where to open"
+	u.Opaque = u.Opaque.With(hemera.OpaqueWhere, "1")
 	r := newRoute(u)
 	a, err := c.do(ctx, r, request{
 		op: op, build: onPath(wire.Open{Mode: uint16(o.Mode), Options: o.flags(false)}), again: !o.Exclusive, stays: true,
@@ -30,5 +32,6 @@ func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	if err == nil {
 		r, err = a.route.redirected(to)
 	}
+	r.url.Opaque = r.url.Opaque.Without(hemera.OpaqueWhere)
 	return r.url, errs.Wrap(err, op, u.Redacted())
 }

@@ -15,7 +15,6 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/auth"
-	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/pebblekv"
 	"hemera/link"
@@ -44,9 +43,13 @@ type ManagerOptions struct {
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
-	Role          string // for `hemera version` and the like: manager, up
-	Version       string
-	Log           *slog.Logger
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
+	// Local finds a node of the same process; nil when there is none.
+	Local   func(id hemera.NodeID) hemera.LocalNode
+	Role    string // for `hemera version` and the like: manager, up
+	Version string
+	Log     *slog.Logger
 }
 
 // storeDir is where the store is below a manager's state directory.
@@ -58,6 +61,7 @@ type Manager struct {
 	Addr string // as clients and nodes reach it
 
 	options   ManagerOptions
+	held      *os.File // the state directory
 	store     kv.Store
 	tree      *namespace.Namespace
 	authority *auth.Authority
@@ -66,29 +70,28 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, errs.Wrap(err, "daemon.OpenManager", o.Dir)
-	}
-	if err := finished(o.Dir); err != nil {
+	held, err := hold(o.Dir)
+	if err != nil {
 		return nil, err
 	}
-	m := &Manager{options: o}
+	m := &Manager{options: o, held: held}
 	defer func() {
 		if err != nil {
 			m.close()
 		}
 	}()
-	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
-	if err != nil {
+	if err := finished(o.Dir); err != nil {
 		return nil, err
 	}
-	m.port = &port{listener: listener, log: o.Log}
+	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
+		return nil, err
+	}
 	if o.HTTPListen != "" {
 		if m.port.extra, err = link.Listen(ctx, o.HTTPListen, link.DefaultOptions()); err != nil {
 			return nil, err
 		}
 	}
-	m.Addr = advertised(o.Advertise, listener)
+	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
 	share := deal(o.CacheBytes)
 	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
@@ -121,8 +124,8 @@ func (m *Manager) open() (err error) {
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Policy: policy,
-		Space: m.space, Host: host, Version: o.Version, Log: o.Log,
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
+		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
 	})
 	if err != nil {
 		return err
@@ -163,6 +166,7 @@ func (m *Manager) close() {
 	if m.store != nil {
 		_ = m.store.Close()
 	}
+	_ = m.held.Close()
 }
 
 // space is the room of all disks, as `statvfs` and `spaceinfo` show it.
@@ -200,17 +204,4 @@ func (t tokens) CreateToken(ctx context.Context, lifetime time.Duration) (string
 		lifetime = t.lifetime
 	}
 	return t.authority.CreateToken(ctx, auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: lifetime})
-}
-
-// advertised is the address others use: the one wished, or the listener's own.
-func advertised(wish string, l net.Listener) string {
-	own := l.Addr().String()
-	if wish == "" {
-		return own
-	}
-	if _, _, err := net.SplitHostPort(wish); err == nil {
-		return wish
-	}
-	_, portText, _ := net.SplitHostPort(own)
-	return net.JoinHostPort(wish, portText)
 }

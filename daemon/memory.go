@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -46,12 +47,14 @@ func NewMemory() *Memory {
 	return m
 }
 
-// openDisk opens the disk at a path; a fresh path is made and labelled if it is no disk yet.
+// openDisk opens the disk at a path. A fresh directory is labelled if it is no disk yet; it must be
+// there, so that a misspelt mount point does not become a folder that fills the system's own disk.
 func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {
 	fsys := vfs.OS{}
 	if _, err := disk.ReadLabel(fsys, path); fresh && errors.Is(err, errs.NotFound) {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, errs.Wrap(err, "daemon.openDisk", path)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, errs.New(errs.NotFound, "open disk", path, "there is no such directory on the node's machine").
+				WithRemedy("mount the disk there, or make the directory")
 		}
 		if _, err := disk.Format(fsys, path); err != nil {
 			return nil, err

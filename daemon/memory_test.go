@@ -1,12 +1,16 @@
 package daemon
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"hemera/config"
 	"hemera/disk"
+	"hemera/errs"
 )
 
 func TestDisksShareMemory(t *testing.T) {
@@ -17,7 +21,11 @@ func TestDisksShareMemory(t *testing.T) {
 	dir := t.TempDir()
 	var last disk.Store
 	for i := range 3 {
-		d, err := m.openDisk(filepath.Join(dir, string(rune('a'+i))), true, slog.New(slog.DiscardHandler))
+		path := filepath.Join(dir, string(rune('a'+i)))
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d, err := m.openDisk(path, true, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,4 +48,24 @@ func TestDisksShareMemory(t *testing.T) {
 	if _, err := m.openDisk(filepath.Join(dir, "not mounted"), false, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a known disk that is not there was made anew")
 	}
+}
+
+// A misspelt mount point must not become a folder that fills the system's own disk.
+func TestADiskThatIsNotThereIsNotMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "disk1")
+	m, log := NewMemory(), slog.New(slog.DiscardHandler)
+	if _, err := m.openDisk(path, true, log); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory was made: %v", err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d, err := m.openDisk(path, true, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,12 +31,16 @@ type NodeOptions struct {
 	Advertise string
 	Zone      string
 	Disks     []hemera.AttachDisk
+	// MakeDisks makes directories of Disks that are missing and were never a disk.
+	MakeDisks bool
 	// Join is a join token; it is needed once, until Dir holds the node's certificate.
 	Join string
 	// Control is the manager when it is in the same process; then nothing is joined.
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *Memory
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	Version string
@@ -52,6 +57,7 @@ type Node struct {
 	Addr string
 
 	options     NodeOptions
+	held        *os.File // the state directory
 	peers       *client.Peers
 	pulls       *client.Client
 	credentials *auth.Credentials
@@ -61,33 +67,35 @@ type Node struct {
 
 // OpenNode joins the cluster if needed, and opens disks and port.
 func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, errs.Wrap(err, "daemon.OpenNode", o.Dir)
+	held, err := hold(o.Dir)
+	if err != nil {
+		return nil, err
 	}
 	if o.Memory == nil {
 		o.Memory = NewMemory()
 	}
-	n := &Node{options: o}
+	n := &Node{options: o, held: held}
 	defer func() {
 		if err != nil {
 			n.close()
 		}
 	}()
-	listener, err := link.Listen(ctx, o.Listen, link.DefaultOptions())
-	if err != nil {
+	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
-	n.port = &port{listener: listener, log: o.Log}
-	n.Addr = advertised(o.Advertise, listener)
-	o.Log = o.Log.With("at", n.Addr)
-	n.options.Log, n.port.log = o.Log, o.Log
-	control, id := o.Control, hemera.NodeID(0)
+	control, id, managerAddr := o.Control, hemera.NodeID(0), ""
 	if control == nil {
 		if err := n.join(ctx); err != nil {
 			return nil, err
 		}
-		control, id = n.remote, n.credentials.Node()
+		control, id, managerAddr = n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
+	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
+	if err := checkReach(n.Addr, managerAddr); err != nil {
+		return nil, err
+	}
+	o.Log = o.Log.With("at", n.Addr)
+	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewKeyring()
 	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
@@ -95,18 +103,30 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
-		OpenDisk: func(path string, fresh bool) (disk.Store, error) { return o.Memory.openDisk(path, fresh, o.Log) },
+		OpenDisk: n.openDisk,
 	})
 	if err != nil {
 		return nil, err
 	}
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleNode, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
+		Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
 	return n, err
+}
+
+// openDisk opens a disk of this node; node.Options says when.
+func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
+	o := n.options
+	given := func(d hemera.AttachDisk) bool { return d.Path == path }
+	if fresh && o.MakeDisks && slices.ContainsFunc(o.Disks, given) {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, errs.Wrap(err, "make disk", path)
+		}
+	}
+	return o.Memory.openDisk(path, fresh, o.Log)
 }
 
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
@@ -168,4 +188,5 @@ func (n *Node) close() {
 	if n.remote != nil {
 		_ = n.remote.Close()
 	}
+	_ = n.held.Close()
 }

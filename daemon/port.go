@@ -23,11 +23,30 @@ const shutdownTime = 5 * time.Second
 type port struct {
 	listener net.Listener
 	extra    net.Listener // HTTP only; nil for none
+	loop     *link.Loop   // of the XRootD connections
+	shared   bool         // the loop is somebody else's
 	xrd      *xrd.Server
 	web      http.Handler
 	control  http.Handler
 	tls      *tls.Config
 	log      *slog.Logger
+}
+
+// openPort takes the address. Without a loop it makes one of its own.
+func openPort(ctx context.Context, addr string, loop *link.Loop, log *slog.Logger) (*port, error) {
+	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
+	if err != nil {
+		return nil, err
+	}
+	p := &port{listener: listener, loop: loop, shared: loop != nil, log: log}
+	if loop == nil {
+		p.loop, err = link.NewLoop()
+	}
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // serve answers until the context ends, then lets requests under way finish.
@@ -68,9 +87,12 @@ func (p *port) serve(ctx context.Context) error {
 	return group.Wait()
 }
 
-// close frees the addresses of a port that does not serve, or not any more.
+// close frees what a port has that does not serve, or not any more.
 func (p *port) close() {
 	_ = p.listener.Close()
+	if !p.shared {
+		p.loop.Close()
+	}
 	if p.extra != nil {
 		_ = p.extra.Close()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/link"
 )
 
 // UpOptions is what a cluster in one process is told.
@@ -25,6 +26,7 @@ type UpOptions struct {
 type Up struct {
 	Manager *Manager
 	Nodes   []*Node
+	loop    *link.Loop
 }
 
 // OpenUp opens the manager and the nodes below its directory.
@@ -32,11 +34,16 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, "manager")
 	u := &Up{}
+	o.Manager.Local = u.node
 	defer func() {
 		if err != nil {
 			u.close()
 		}
 	}()
+	if u.loop, err = link.NewLoop(); err != nil {
+		return nil, err
+	}
+	o.Manager.Loop = u.loop
 	if u.Manager, err = OpenManager(ctx, o.Manager); err != nil {
 		return nil, err
 	}
@@ -53,8 +60,8 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		name := fmt.Sprintf("node%d", i)
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
-			Advertise: hostOf(o.Manager.Advertise), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Memory: memory, Metrics: o.Manager.Metrics,
+			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Log: o.Manager.Log,
 		})
 		if err != nil {
@@ -63,6 +70,16 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		u.Nodes = append(u.Nodes, n)
 	}
 	return u, nil
+}
+
+// node finds a node of this process.
+func (u *Up) node(id hemera.NodeID) hemera.LocalNode {
+	for _, n := range u.Nodes {
+		if id != 0 && n.ID() == id {
+			return n
+		}
+	}
+	return nil
 }
 
 // dealt is node i's share of the disks; both count from 1.
@@ -95,6 +112,7 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	if managerErr := manager.Wait(); err == nil {
 		err = managerErr
 	}
+	u.loop.Close()
 	return err
 }
 
@@ -115,6 +133,9 @@ func (u *Up) close() {
 	}
 	if u.Manager != nil {
 		u.Manager.close()
+	}
+	if u.loop != nil {
+		u.loop.Close()
 	}
 }
 

@@ -46,7 +46,7 @@ type Snapshot interface {
 type Writer interface {
 	Epoch() uint64
 	// Enqueue orders the batch after all batches enqueued before and makes it readable at once;
-	// it does not wait. The batch must not be used again. Fenced.
+	// it does not wait. The batch and its slices are the caller's again when it returns. Fenced.
 	Enqueue(b *Batch) (Ticket, error)
 	// LastSeq is the sequence number of the last durable batch, from the engine.
 	LastSeq(ctx context.Context) (uint64, error)
@@ -69,7 +69,7 @@ type Op struct {
 	Delete     bool
 }
 
-// Put appends a put. The slices belong to the batch from then on.
+// Put appends a put. The slices must not be changed before the batch was enqueued.
 func (b *Batch) Put(key, value []byte) { b.Ops = append(b.Ops, Op{Key: key, Value: value}) }
 
 // Delete appends a deletion; deleting a missing key is no error.

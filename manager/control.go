@@ -44,8 +44,10 @@ func (m *Manager) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 // lock may be gone: what decides is the generation it replaces.
 func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.Entry, err error) {
 	defer m.ops.begin("Commit").end(&err)
-	c, err := m.writeCapability("commit", r.Token)
-	if err != nil {
+	var c hemera.Capability
+	if r.Permit != nil && r.Permit.Decided() {
+		c = r.Permit.Capability
+	} else if c, err = m.writeCapability("commit", r.Token); err != nil {
 		return hemera.Entry{}, err
 	}
 	if err := checkPieces(c, r); err != nil {
@@ -171,7 +173,7 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 		c.Targets[at] = t
 	}
 	c.Expires = m.now().Add(hemera.CapabilityLifetime)
-	return m.grant(&c)
+	return m.grant(&c, false)
 }
 
 // Resolve implements hemera.Control.

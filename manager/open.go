@@ -79,7 +79,7 @@ func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hem
 			}
 		}
 	}
-	return m.grant(c)
+	return m.grant(c, r.Unsigned)
 }
 
 // describe fills in what a read capability says of the file.
@@ -134,7 +134,7 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, r he
 	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
-	g, err := m.grant(c)
+	g, err := m.grant(c, r.Unsigned)
 	if err != nil {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
@@ -240,9 +240,13 @@ func disks(ts []hemera.Target) []hemera.DiskID {
 	return ids
 }
 
-// grant signs the capability and sends the client to its first target.
-func (m *Manager) grant(c *hemera.Capability) (hemera.Grant, error) {
-	token, err := m.cluster.Ring().Mint(*c)
+// grant signs the capability, unless that can wait, and sends the client to its first target.
+func (m *Manager) grant(c *hemera.Capability, unsigned bool) (hemera.Grant, error) {
+	ring := m.cluster.Ring()
+	if unsigned {
+		return hemera.Grant{Addr: c.Targets[0].Addr, Cap: *c, Permit: hemera.NewPermit(*c, ring.Mint)}, nil
+	}
+	token, err := ring.Mint(*c)
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", c.Path)
 	}

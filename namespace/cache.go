@@ -125,7 +125,7 @@ func (c *cache) lostOf(hash uint64) *atomic.Uint64 { return &c.lost[hash%lostCou
 func (c *cache) begun(dir uint64) {
 	k := wholeKey(dir)
 	hash := c.hash(k[:])
-	c.put(hash, string(k[:]), record{value: &whole{c.lostOf(hash).Load()}})
+	c.put(hash, k[:], record{value: &whole{c.lostOf(hash).Load()}})
 }
 
 // without reports whether the store surely has no record at the key, which the cache has not.
@@ -148,7 +148,6 @@ func (c *cache) writes(hash uint64) uint64 { return c.stripe(hash).Load() }
 func (c *cache) begin(all *changes) {
 	for i := range all.list {
 		if now := &all.list[i]; cached(now.key) {
-			now.hash = maphash.String(c.seed, now.key)
 			c.stripe(now.hash).Add(1)
 		}
 	}
@@ -163,7 +162,7 @@ func (c *cache) publish(all *changes, seq uint64) {
 	}
 }
 
-func (c *cache) put(hash uint64, k string, r record) {
+func (c *cache) put(hash uint64, k []byte, r record) {
 	s := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +170,7 @@ func (c *cache) put(hash uint64, k string, r record) {
 }
 
 // fill keeps a record read from the store unless the stripe was written since writes was count.
-func (c *cache) fill(hash uint64, k string, r record, count uint64) bool {
+func (c *cache) fill(hash uint64, k []byte, r record, count uint64) bool {
 	s := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,10 +181,10 @@ func (c *cache) fill(hash uint64, k string, r record, count uint64) bool {
 	return true
 }
 
-func (c *cache) keep(s *shard, k string, r record) {
-	it := s.items[k]
+func (c *cache) keep(s *shard, k []byte, r record) {
+	it := s.items[string(k)]
 	if it == nil {
-		it = &item{key: k}
+		it = &item{key: string(k)}
 		s.items[it.key] = it
 		s.ring = append(s.ring, it)
 	} else {

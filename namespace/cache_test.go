@@ -31,10 +31,10 @@ func TestACacheThatKnowsAllNames(t *testing.T) {
 			}
 			if r.IntN(2) == 0 {
 				stored[string(k)] = true
-				c.put(hash, string(k), record{value: &hemera.Entry{}, seq: seq})
+				c.put(hash, k, record{value: &hemera.Entry{}, seq: seq})
 			} else if known {
 				delete(stored, string(k))
-				c.put(hash, string(k), record{seq: seq})
+				c.put(hash, k, record{seq: seq})
 			}
 		}
 		if size == 64<<20 && said < 1000 || size == 64<<10 && said > 1000 {

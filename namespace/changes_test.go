@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"math/rand/v2"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func TestChangesAreTakenBack(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		c := newChanges()
+		c := newChanges(maphash.MakeSeed())
 		now, kept := map[string]string{}, map[string]string{}
 		for step := range 1000 {
 			k := fmt.Sprintf("nz%d", r.IntN(40))
@@ -33,7 +34,8 @@ func TestChangesAreTakenBack(t *testing.T) {
 				now[k] = v
 			}
 			if r.IntN(500) == 0 {
-				c, now, kept = c.reused(), map[string]string{}, map[string]string{}
+				c.reset()
+				now, kept = map[string]string{}, map[string]string{}
 			}
 			compare(t, c, now)
 			if t.Failed() {
@@ -47,7 +49,7 @@ func compare(t *testing.T, c *changes, want map[string]string) {
 	size := 0
 	for k, v := range want {
 		size += len(k) + len(v)
-		if got, ok := c.get([]byte(k)); !ok || (got == nil) != (v == "") {
+		if got, ok := c.get([]byte(k), maphash.String(c.seed, k)); !ok || (got == nil) != (v == "") {
 			t.Errorf("%s: %v %t, want %q", k, got, ok, v)
 		}
 	}

@@ -130,23 +130,24 @@ func (c *checker) cachedRight(s *shard, k string) (bool, error) {
 		return true, nil
 	}
 	raw, err := c.n.store.GetMany(c.ctx, [][]byte{[]byte(k)})
-	return err == nil && bytes.Equal(raw[0], encodeAny(value)), err
+	return err == nil && bytes.Equal(raw[0], appendAny(nil, value)), err
 }
 
-func encodeAny(value any) []byte {
+// appendAny writes a record; nothing for a key that only exists.
+func appendAny(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case *hemera.Entry:
-		return encodeEntry(v)
+		return appendEntry(b, v)
 	case *place:
-		return encodePlace(v)
+		return appendPlace(b, v)
 	case *state:
-		return encodeState(v)
+		return appendState(b, v)
 	case *usage:
-		return encodeUsage(v)
+		return appendUsage(b, v)
 	case *quotaNode:
-		return encodeQuotaNode(v)
+		return appendQuotaNode(b, v)
 	case *hemera.QuotaAmount:
-		return encodeAmount(v)
+		return appendAmount(append(b, recordVersion), *v)
 	}
-	return nil
+	return b
 }

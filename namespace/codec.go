@@ -31,17 +31,24 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// encodeEntry writes what the key does not say. Attributes are sorted so that equal entries have
+// entryRoom is what most entries need.
+const entryRoom = 128
+
+func encodeEntry(e *hemera.Entry) []byte { return appendEntry(make([]byte, 0, entryRoom), e) }
+
+// appendEntry writes what the key does not say. Attributes are sorted so that equal entries have
 // equal bytes.
-func encodeEntry(e *hemera.Entry) []byte {
-	b := append(make([]byte, 0, 128), entryVersion(e), byte(e.Kind))
-	for _, n := range []uint64{uint64(e.ID), uint64(e.Mode), uint64(e.UID), uint64(e.GID)} {
+func appendEntry(b []byte, e *hemera.Entry) []byte {
+	b = append(b, entryVersion(e), byte(e.Kind))
+	for _, n := range [...]uint64{uint64(e.ID), uint64(e.Mode), uint64(e.UID), uint64(e.GID)} {
 		b = binary.AppendUvarint(b, n)
 	}
 	b = appendTime(appendTime(appendTime(b, e.Mtime), e.Ctime), e.Birth)
 	b = binary.AppendUvarint(b, uint64(len(e.Xattrs)))
-	for _, name := range slices.Sorted(maps.Keys(e.Xattrs)) {
-		b = appendText(appendText(b, name), string(e.Xattrs[name]))
+	if len(e.Xattrs) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(e.Xattrs)) {
+			b = appendText(appendText(b, name), string(e.Xattrs[name]))
+		}
 	}
 	if e.Kind != hemera.KindFile {
 		return b
@@ -122,8 +129,10 @@ type place struct {
 	Name   string
 }
 
-func encodePlace(p *place) []byte {
-	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.Name)), uint64(p.Parent)), p.Name...)
+func encodePlace(p *place) []byte { return appendPlace(make([]byte, 0, 8+len(p.Name)), p) }
+
+func appendPlace(b []byte, p *place) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(p.Parent)), p.Name...)
 }
 
 func decodePlace(_, raw []byte) (*place, error) {
@@ -140,10 +149,12 @@ type state struct {
 	Tree         hemera.TreeTotals
 }
 
-func encodeState(s *state) []byte {
-	b := append(make([]byte, 0, totalMax), recordVersion)
+func encodeState(s *state) []byte { return appendState(make([]byte, 0, totalMax), s) }
+
+func appendState(b []byte, s *state) []byte {
+	b = append(b, recordVersion)
 	b = appendTime(appendTime(b, s.Mtime), s.Ctime)
-	for _, n := range []int64{s.Tree.Files, s.Tree.Dirs, s.Tree.Bytes, s.Tree.Physical} {
+	for _, n := range [...]int64{s.Tree.Files, s.Tree.Dirs, s.Tree.Bytes, s.Tree.Physical} {
 		b = binary.AppendVarint(b, n)
 	}
 	return b
@@ -160,8 +171,10 @@ func decodeState(_, raw []byte) (*state, error) {
 // usage counts a disk's pieces.
 type usage struct{ Pieces, Bytes, Unlinked int64 }
 
-func encodeUsage(u *usage) []byte {
-	b := append(make([]byte, 0, totalMax/2), recordVersion)
+func encodeUsage(u *usage) []byte { return appendUsage(make([]byte, 0, totalMax/2), u) }
+
+func appendUsage(b []byte, u *usage) []byte {
+	b = append(b, recordVersion)
 	b = binary.AppendVarint(b, u.Pieces)
 	return binary.AppendVarint(binary.AppendVarint(b, u.Bytes), u.Unlinked)
 }
@@ -173,8 +186,13 @@ func decodeUsage(_, raw []byte) (*usage, error) {
 	return u, d.end()
 }
 
-func encodeEvent(e *hemera.Event) []byte {
-	b := append(make([]byte, 0, 40+len(e.Path)+len(e.To)+len(e.Who)), recordVersion, byte(e.Kind))
+func encodeEvent(e *hemera.Event) []byte { return appendEvent(make([]byte, 0, eventRoom(e)), e) }
+
+// eventRoom is about what the event needs.
+func eventRoom(e *hemera.Event) int { return 40 + len(e.Path) + len(e.To) + len(e.Who) }
+
+func appendEvent(b []byte, e *hemera.Event) []byte {
+	b = append(b, recordVersion, byte(e.Kind))
 	b = appendTime(b, e.Time)
 	b = binary.AppendUvarint(b, uint64(e.File))
 	b = appendText(appendText(appendText(b, e.Path), e.To), e.Who)
@@ -192,8 +210,10 @@ func decodeEvent(k, raw []byte) (*hemera.Event, error) {
 }
 
 // encodePair is two numbers: a variable of the namespace.
-func encodePair(a, b uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a), b)
+func encodePair(a, b uint64) []byte { return appendPair(nil, a, b) }
+
+func appendPair(raw []byte, a, b uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(raw, a), b)
 }
 
 // decoder reads a record and remembers that something was wrong, so that the reading code has one

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/kv"
 )
@@ -69,7 +70,8 @@ func (n *Namespace) lead() {
 // conclude passes the lead on and sends the group. The caller holds mu; conclude unlocks it.
 func (n *Namespace) conclude(g *group) {
 	n.seal(g)
-	n.spare = n.tail.all.reused() // this group was the last to look at it
+	n.spare = n.tail.all // this group was the last to look at it
+	n.spare.reset()
 	n.tail = g
 	n.queueMu.Lock()
 	n.leading = len(n.queue) > 0
@@ -171,8 +173,9 @@ func (g *group) log(n *Namespace, t *tx) {
 	for i := range t.events {
 		e := &t.events[i]
 		e.Seq, e.Time = g.next, t.now
-		raw := encodeEvent(e)
-		g.all.set(eventKey(g.next), mark{}, raw, len(raw))
+		raw := g.all.record(appendEvent(g.all.room(eventRoom(e)), e))
+		t.key = appendIDKey(t.key[:0], tabEvent, hemera.FileID(g.next))
+		g.all.set(t.key, mark{}, raw, len(raw))
 		g.next++
 		for range 2 {
 			if g.next-g.first > n.eventsMax {
@@ -189,7 +192,7 @@ func (n *Namespace) seal(g *group) {
 		n.exhume(g)
 	}
 	if g.next != n.tail.next {
-		g.all.set(metaKey(metaEvents), mark{}, encodePair(g.first, g.next), 16)
+		g.all.set(metaKey(metaEvents), mark{}, g.all.record(appendPair(g.all.room(16), g.first, g.next)), 16)
 	}
 	g.all.keep()
 }

@@ -35,7 +35,8 @@ func (t *tx) indexShort(old, e *hemera.Entry) {
 // addPieces counts the pieces of e to their disks.
 func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
-		t.mark(pieceKey(p.Disk, e.ID, p.Index))
+		t.key = appendPieceKey(t.key[:0], p.Disk, e.ID, p.Index)
+		t.mark(t.key)
 		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e)}); err != nil {
 			return err
 		}
@@ -61,13 +62,15 @@ func (t *tx) use(disk hemera.DiskID, add usage) error {
 		return err
 	}
 	sum := usage{u.Pieces + add.Pieces, u.Bytes + add.Bytes, u.Unlinked + add.Unlinked}
-	t.total(diskKey(tabUsage, disk), &sum)
+	t.key = appendDiskKey(t.key[:0], tabUsage, disk)
+	t.total(t.key, &sum)
 	t.unlinked += add.Unlinked
 	return nil
 }
 
 func (t *tx) usage(disk hemera.DiskID) (usage, error) {
-	u, err := fetch(t, diskKey(tabUsage, disk), decodeUsage)
+	t.key = appendDiskKey(t.key[:0], tabUsage, disk)
+	u, err := fetch(t, t.key, decodeUsage)
 	if err != nil || u == nil {
 		return usage{}, err
 	}
@@ -153,7 +156,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 
 func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	k := unlinkedKey(disk, p)
-	if value, ok := t.changed(k); ok {
+	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
 		return value != nil, nil
 	}
 	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 {

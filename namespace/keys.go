@@ -40,7 +40,9 @@ func key(table byte) []byte {
 	return append(make([]byte, 0, 32), space, table)
 }
 
-func metaKey(which byte) []byte { return append(key(tabMeta), which) }
+func metaKey(which byte) []byte { return appendMetaKey(make([]byte, 0, 32), which) }
+
+func appendMetaKey(k []byte, which byte) []byte { return append(k, space, tabMeta, which) }
 
 func entryKey(parent hemera.FileID, name string) []byte {
 	return appendEntryKey(make([]byte, 0, 10+len(name)), parent, name)
@@ -51,16 +53,26 @@ func appendEntryKey(k []byte, parent hemera.FileID, name string) []byte {
 	return append(binary.BigEndian.AppendUint64(k, uint64(parent)), name...)
 }
 
-func idKey(table byte, id hemera.FileID) []byte {
-	return binary.BigEndian.AppendUint64(key(table), uint64(id))
+func idKey(table byte, id hemera.FileID) []byte { return appendIDKey(make([]byte, 0, 32), table, id) }
+
+func appendIDKey(k []byte, table byte, id hemera.FileID) []byte {
+	return binary.BigEndian.AppendUint64(append(k, space, table), uint64(id))
 }
 
 func diskKey(table byte, disk hemera.DiskID) []byte {
-	return binary.BigEndian.AppendUint32(key(table), uint32(disk))
+	return appendDiskKey(make([]byte, 0, 32), table, disk)
+}
+
+func appendDiskKey(k []byte, table byte, disk hemera.DiskID) []byte {
+	return binary.BigEndian.AppendUint32(append(k, space, table), uint32(disk))
 }
 
 func pieceKey(disk hemera.DiskID, file hemera.FileID, index uint8) []byte {
-	return append(binary.BigEndian.AppendUint64(diskKey(tabDisk, disk), uint64(file)), index)
+	return appendPieceKey(make([]byte, 0, 32), disk, file, index)
+}
+
+func appendPieceKey(k []byte, disk hemera.DiskID, file hemera.FileID, index uint8) []byte {
+	return append(binary.BigEndian.AppendUint64(appendDiskKey(k, tabDisk, disk), uint64(file)), index)
 }
 
 func unlinkedKey(disk hemera.DiskID, p hemera.PieceID) []byte {

@@ -13,9 +13,6 @@ import (
 // TestPlantedFaultsAreNoticed breaks what the namespace rests on, or the namespace: a check of
 // histories that finds nothing then would find nothing ever.
 func TestPlantedFaultsAreNoticed(t *testing.T) {
-	if racing {
-		t.Skip("it proves the test, and takes long")
-	}
 	for name, f := range map[string]fault{
 		"acknowledged before it is durable": {store: func(s kv.Store) kv.Store { return liar{s} }},
 		"batches in two parts":              {store: func(s kv.Store) kv.Store { return tearer{s} }},

@@ -175,11 +175,14 @@ func (h *race) phase(clients, calls int) {
 		interrupt = []func() func(){h.nothing, h.brokenDisk}[h.r.IntN(2)]
 	}
 	settle := func() {}
+	all := make([]*client, clients) // before any of them calls: the one that interrupts draws from h.r too
+	for id := range all {
+		all[id] = &client{h: &h.recorder, n: tree, r: rand.New(rand.NewPCG(h.r.Uint64(), 0)), id: id, ctx: h.t.Context()}
+	}
 	var made atomic.Int64
 	var over atomic.Bool
 	var wg sync.WaitGroup
-	for id := range clients {
-		c := &client{h: &h.recorder, n: tree, r: rand.New(rand.NewPCG(h.r.Uint64(), 0)), id: id, ctx: h.t.Context()}
+	for _, c := range all {
 		wg.Go(func() {
 			for !over.Load() {
 				if made.Add(1) == int64(calls) {
@@ -337,6 +340,19 @@ func TestLinearizable(t *testing.T) {
 				t.Error(wrong)
 			}
 		})
+	}
+}
+
+// TestInterruptedAtOnce breaks the store at the very first call, while other clients may not even have
+// begun: the least that a phase can be.
+func TestInterruptedAtOnce(t *testing.T) {
+	for seed := range uint64(8) {
+		h := newRace(t, seed+1, fault{})
+		h.phase(6, 1)
+		h.stop()
+		if len(h.wrong) > 0 {
+			t.Errorf("seed %d: %s", seed+1, h.verdict())
+		}
 	}
 }
 

@@ -174,7 +174,7 @@ func (l *loader) count(records int64) {
 // usage of disks, ids and the event log.
 func (l *loader) around(ctx context.Context) error {
 	s, n := l.shape, l.n
-	t := &tx{n: n, ctx: ctx, now: s.now, all: newChanges()}
+	t := &tx{n: n, ctx: ctx, now: s.now, all: newChanges(n.cache.seed)}
 	l.tree = s.totals(0)
 	with := l.tree.Add(hemera.TreeTotals{Dirs: 1})
 	if err := t.adjust(l.above, with); err != nil {

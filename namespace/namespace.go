@@ -178,7 +178,7 @@ func (n *Namespace) load(ctx context.Context) error {
 // begin sets where the event log begins and ends, for the first group.
 func (n *Namespace) begin(first, next uint64) {
 	n.first, n.next = first, next
-	n.tail, n.spare = &group{all: newChanges(), first: first, next: next}, newChanges()
+	n.tail, n.spare = &group{all: newChanges(n.cache.seed), first: first, next: next}, newChanges(n.cache.seed)
 	n.tail.visible.Store(true)
 }
 

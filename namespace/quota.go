@@ -59,8 +59,10 @@ func entryVersion(e *hemera.Entry) byte {
 	return recordVersion
 }
 
-func encodeQuotaNode(q *quotaNode) []byte {
-	b := []byte{recordVersion, byte(q.State)}
+func encodeQuotaNode(q *quotaNode) []byte { return appendQuotaNode(nil, q) }
+
+func appendQuotaNode(b []byte, q *quotaNode) []byte {
+	b = append(b, recordVersion, byte(q.State))
 	for _, n := range []uint64{q.Set, q.Side, q.From, q.Limits} {
 		b = binary.AppendUvarint(b, n)
 	}

@@ -57,16 +57,17 @@ type unused struct{}
 
 func (n *Namespace) unused(id hemera.FileID) {
 	k := idKey(tabPlace, id)
-	n.cache.put(n.cache.hash(k), string(k), record{value: &unused{}})
+	n.cache.put(n.cache.hash(k), k, record{value: &unused{}})
 }
 
 // isUnused reports whether the id is surely new, as it nearly always is; if not, the store knows.
 func (t *tx) isUnused(id hemera.FileID) bool {
-	k := idKey(tabPlace, id)
-	if _, ok := t.changed(k); ok {
+	k := t.idKey(tabPlace, id)
+	hash := t.n.cache.hash(k)
+	if _, ok := t.changed(k, hash); ok {
 		return false
 	}
-	value, _, _ := t.n.cache.again(t.n.cache.hash(k), k)
+	value, _, _ := t.n.cache.again(hash, k)
 	_, ok := value.(*unused)
 	return ok
 }
@@ -74,7 +75,7 @@ func (t *tx) isUnused(id hemera.FileID) bool {
 // wasRemoved reports whether the file was there, and was removed not long after.
 func (t *tx) wasRemoved(id hemera.FileID) (bool, error) {
 	k := idKey(tabRemoved, id)
-	if value, ok := t.changed(k); ok {
+	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
 		return value != nil, nil
 	}
 	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})

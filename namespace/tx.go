@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"time"
 
@@ -35,11 +34,11 @@ type tx struct {
 
 // fetch returns the record at the key, nil when there is none.
 func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, error) {
-	if value, ok := t.changed(k); ok {
+	hash := t.n.cache.hash(k)
+	if value, ok := t.changed(k, hash); ok {
 		v, _ := value.(*T)
 		return v, nil
 	}
-	hash := t.n.cache.hash(k)
 	value, seq, ok := t.n.cache.get(hash, k)
 	if !ok && t.n.cache.without(k) {
 		return nil, nil
@@ -59,7 +58,7 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 			kept = v
 		}
 		// A change needs no cache to be sure: what is being written is in its own picture.
-		if t.n.cache.fill(hash, string(k), record{kept, size, seq}, count) || t.all != nil {
+		if t.n.cache.fill(hash, k, record{kept, size, seq}, count) || t.all != nil {
 			t.touched = max(t.touched, seq)
 			return v, nil
 		}
@@ -73,10 +72,10 @@ func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, 
 }
 
 // changed is what the operation, or one before it in its group, did to the key.
-func (t *tx) changed(k []byte) (any, bool) {
-	value, ok := t.all.get(k)
+func (t *tx) changed(k []byte, hash uint64) (any, bool) {
+	value, ok := t.all.get(k, hash)
 	if !ok {
-		if value, ok = t.before.get(k); ok {
+		if value, ok = t.before.get(k, hash); ok {
 			t.rests = true
 		}
 	}
@@ -110,7 +109,7 @@ func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
 
 // idKey is a key that is good until the next lookup.
 func (t *tx) idKey(table byte, id hemera.FileID) []byte {
-	t.key = binary.BigEndian.AppendUint64(append(t.key[:0], space, table), uint64(id))
+	t.key = appendIDKey(t.key[:0], table, id)
 	return t.key
 }
 
@@ -183,15 +182,15 @@ type mark struct{}
 // putEntry stores the entry under its parent and name.
 func (t *tx) putEntry(e *hemera.Entry) {
 	if e.ID == hemera.RootID {
-		t.set(entryKey(0, ""), e, encodeEntry(e))
-		return
+		t.key = appendEntryKey(t.key[:0], 0, "")
+	} else {
+		t.key = appendEntryKey(t.key[:0], e.Parent, e.Name)
 	}
-	t.key = appendEntryKey(t.key[:0], e.Parent, e.Name)
-	t.set(t.key, e, encodeEntry(e))
+	t.set(t.key, e, t.all.record(appendEntry(t.all.room(entryRoom), e)))
 }
 
 func (t *tx) putPlace(id hemera.FileID, p place) {
-	t.set(t.idKey(tabPlace, id), &p, encodePlace(&p))
+	t.set(t.idKey(tabPlace, id), &p, t.all.record(appendPlace(t.all.room(8+len(p.Name)), &p)))
 }
 
 func (t *tx) putState(dir hemera.FileID, s state) {
@@ -232,7 +231,7 @@ func (t *tx) event(e hemera.Event) {
 }
 
 // cached reports whether a key belongs to the tables that are read by key.
-func cached(k string) bool {
+func cached(k []byte) bool {
 	switch k[1] {
 	case tabEntry, tabPlace, tabState, tabUsage, tabNode, tabLimit, tabAccount:
 		return true

@@ -120,10 +120,26 @@ func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 	if o.Piece {
 		return n.pending.OpenPiece(c, o)
 	}
-	if c.Access != hemera.AccessRead && (len(c.Targets) == 0 || c.Targets[0].Node != n.ID()) {
-		return nil, errs.New(errs.Denied, "node.Open", c.Path, "another node is the head of this write")
+	return n.open(ctx, hemera.SignedPermit(c, token), o)
+}
+
+// OpenPermit implements hemera.LocalNode.
+func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return nil, err
 	}
-	return n.pending.Open(ctx, c, token, o)
+	if time.Now().After(p.Expires) {
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
+	}
+	return n.open(ctx, p, o)
+}
+
+// open opens a whole file.
+func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.Targets[0].Node != n.ID()) {
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
+	}
+	return n.pending.Open(ctx, p, o)
 }
 
 // awaitJoin waits for the first lease, which brings the keys: a client may come back to a node that was
@@ -170,4 +186,7 @@ func (n *Node) Status() Status {
 // Counters are the node's transfer counters.
 func (n *Node) Counters() *transfer.Counters { return &n.host.Counters }
 
-var _ hemera.Node = (*Node)(nil)
+var (
+	_ hemera.Node      = (*Node)(nil)
+	_ hemera.LocalNode = (*Node)(nil)
+)

@@ -96,7 +96,11 @@ func (w *Writer) discard(ctx context.Context) {
 	w.host.Counters.Aborts.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := w.host.Control.Abort(ctx, w.token); err != nil {
+	token, err := w.permit.Token()
+	if err == nil {
+		err = w.host.Control.Abort(ctx, token)
+	}
+	if err != nil {
 		w.host.Log.Info("the manager was not told of an abort", "path", w.cap.Path, "trace", w.cap.Trace, "err", err)
 	}
 }
@@ -130,9 +134,14 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 		}
 	}
 	w.request = &hemera.CommitRequest{
-		Token: w.token, Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now(), Xattrs: w.xattrs,
+		Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now(), Xattrs: w.xattrs,
 	}
-	return false, nil
+	if w.permit.Decided() {
+		w.request.Permit = w.permit
+		return false, nil
+	}
+	w.request.Token, err = w.permit.Token()
+	return false, err
 }
 
 // dropPieces removes the pieces of a file that turned out empty.
@@ -204,9 +213,9 @@ func (w *Writer) restoreOne(ctx context.Context, pc *piece, info hemera.SealInfo
 			c.Targets = append(c.Targets, other.target)
 		}
 	}
-	src := w.host.newReader(c, w.token)
+	src := w.host.newReader(&c, w.permit)
 	defer src.Close()
-	made, err := w.host.create(ctx, &w.cap, w.token, pc.target)
+	made, err := w.host.create(ctx, &w.cap, w.permit, pc.target)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (w *Writer) createPieces(which state) {
 			continue
 		}
 		wg.Go(func() {
-			made, err := w.host.create(w.ctx, &w.cap, w.token, pc.target)
+			made, err := w.host.create(w.ctx, &w.cap, w.permit, pc.target)
 			if err != nil {
 				pc.err = err
 				return
@@ -154,13 +154,17 @@ func (w *Writer) replace(ctx context.Context) bool {
 			lost = append(lost, pc.target.Disk)
 		}
 	}
-	grant, err := w.host.Control.Replace(ctx, w.token, lost)
+	var grant hemera.Grant
+	token, err := w.permit.Token()
+	if err == nil {
+		grant, err = w.host.Control.Replace(ctx, token, lost)
+	}
 	if err != nil {
 		w.ledger.denied = true
 		w.host.Log.Warn("no other disk for lost pieces", "path", w.cap.Path, "trace", w.cap.Trace, "disks", lost, "err", err)
 		return false
 	}
-	w.token = grant.Token
+	w.permit = hemera.SignedPermit(grant.Cap, grant.Token)
 	found := false
 	for i, pc := range w.pieces {
 		if w.ledger.states[i] != failed {

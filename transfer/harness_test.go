@@ -109,7 +109,7 @@ func (h *host) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 	if o.Piece {
 		return h.pending.OpenPiece(c, o)
 	}
-	return h.pending.Open(ctx, c, token, o)
+	return h.pending.Open(ctx, hemera.SignedPermit(c, token), o)
 }
 
 // grant signs a capability to write a file on the hosts with the numbers.

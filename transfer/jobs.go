@@ -30,7 +30,7 @@ func (j *Job) check() error {
 func (h *Host) source(j *Job) (*Reader, error) {
 	c := j.Cap
 	c.Targets = j.Sources
-	return h.OpenReader(c, j.Token)
+	return h.OpenReader(hemera.SignedPermit(c, j.Token))
 }
 
 // Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same

@@ -8,10 +8,10 @@ import (
 	"hemera/errs"
 )
 
-// Open opens the whole file that a verified capability permits, at its head or where it is read.
-func (t *Pending) Open(ctx context.Context, c hemera.Capability, token string, o hemera.NodeOpen) (hemera.File, error) {
+// Open opens the whole file that is permitted, at its head or where it is read.
+func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	if c.Access == hemera.AccessRead {
-		r, err := t.host.OpenReader(c, token)
+		r, err := t.host.OpenReader(c)
 		if err != nil {
 			return nil, err
 		}
@@ -22,12 +22,12 @@ func (t *Pending) Open(ctx context.Context, c hemera.Capability, token string, o
 		if past.committed {
 			return &committedHandle{info: past.info}, nil
 		}
-		return nil, lostWrite(&c)
+		return nil, lostWrite(&c.Capability)
 	}
 	if c.Epoch != 0 && c.Epoch < t.host.Born() && !o.Truncate && !t.known(key) {
-		return nil, lostWrite(&c)
+		return nil, lostWrite(&c.Capability)
 	}
-	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c, token) })
+	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c) })
 	if err != nil {
 		return nil, err
 	}

@@ -61,10 +61,14 @@ func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
 }
 
 // create begins one piece where its target says.
-func (h *Host) create(ctx context.Context, c *hemera.Capability, token string, t hemera.Target) (*piece, error) {
+func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.Permit, t hemera.Target) (*piece, error) {
 	if !h.local(t) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
+		token, err := permit.Token()
+		if err != nil {
+			return nil, err
+		}
 		out, err := h.Peers.Create(ctx, t, token)
 		if err != nil {
 			return nil, errs.Wrap(err, "transfer.Create piece at", t.Addr)
@@ -75,5 +79,5 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, token string, t
 }
 
 func createOptions(c *hemera.Capability) disk.CreateOptions {
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size}
+	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size, Durable: c.Sync}
 }

@@ -52,7 +52,7 @@ func (w *Writer) pending() (source, int, func(), error) {
 			w.lose(i, err)
 			continue
 		}
-		r, err := w.host.Peers.Open(ctx, pc.target, w.token)
+		r, err := w.host.openPeer(ctx, w.permit, pc.target)
 		if err != nil {
 			w.lose(i, err)
 			continue

@@ -19,10 +19,10 @@ import (
 //
 // Methods may be called concurrently.
 type Reader struct {
-	host  *Host
-	cap   hemera.Capability
-	token string
-	mark  uint8 // added to the index that peers are asked for
+	host   *Host
+	cap    hemera.Capability
+	permit *hemera.Permit // for peers
+	mark   uint8          // added to the index that peers are asked for
 
 	use    sync.RWMutex // held shared by reads, exclusively by Close
 	closed bool
@@ -46,8 +46,8 @@ const badPagesMax = 64
 
 // OpenReader opens the file that the capability permits to read. NoReplicas when no piece can be
 // opened. An empty file has no piece and always opens.
-func (h *Host) OpenReader(c hemera.Capability, token string) (*Reader, error) {
-	r := h.newReader(c, token)
+func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
+	r := h.newReader(&c.Capability, c)
 	if c.Size == 0 {
 		return r, nil
 	}
@@ -57,8 +57,9 @@ func (h *Host) OpenReader(c hemera.Capability, token string) (*Reader, error) {
 	return r, nil
 }
 
-func (h *Host) newReader(c hemera.Capability, token string) *Reader {
-	r := &Reader{host: h, cap: c, token: token}
+// newReader reads what the capability says of the file, which is the permit's own or rests on it.
+func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
+	r := &Reader{host: h, cap: *c, permit: permit}
 	for _, mine := range []bool{true, false} {
 		for _, t := range c.Targets {
 			if h.local(t) == mine {
@@ -222,6 +223,14 @@ func (r *Reader) rule(o *origin, why error) {
 	}
 }
 
+func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, t hemera.Target) (PeerReader, error) {
+	token, err := permit.Token()
+	if err != nil {
+		return nil, err
+	}
+	return h.Peers.Open(ctx, t, token)
+}
+
 // open opens an origin's piece and refuses one of another size, generation or content.
 func (r *Reader) open(o *origin) error {
 	if !r.host.local(o.target) {
@@ -229,7 +238,7 @@ func (r *Reader) open(o *origin) error {
 		defer cancel()
 		t := o.target
 		t.Index |= r.mark
-		remote, err := r.host.Peers.Open(ctx, t, r.token)
+		remote, err := r.host.openPeer(ctx, r.permit, t)
 		if err != nil {
 			return err
 		}

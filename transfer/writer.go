@@ -25,9 +25,9 @@ type Writer struct {
 	ctx    context.Context // ends with Abort
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // guards all below
-	token   string     // the capability as signed last: Replace renews it
-	pieces  []*piece   // nil until the first byte
+	mu      sync.Mutex     // guards all below
+	permit  *hemera.Permit // as granted last: Replace renews it
+	pieces  []*piece       // nil until the first byte
 	ledger  ledger
 	sums    *streamSums
 	size    int64
@@ -45,32 +45,33 @@ type Writer struct {
 
 // OpenWriter begins the write that the capability permits. It touches no disk but to open the base
 // of an update.
-func (h *Host) OpenWriter(ctx context.Context, c hemera.Capability, token string) (*Writer, error) {
+func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, error) {
+	c := &permit.Capability
 	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
-		return nil, errs.New(errs.Denied, "transfer.OpenWriter", subject(&c), "the capability is for reading")
+		return nil, errs.New(errs.Denied, "transfer.OpenWriter", subject(c), "the capability is for reading")
 	}
 	if len(c.Targets) == 0 || len(c.Targets) > hemera.PiecesMax {
-		return nil, errs.New(errs.Invalid, "transfer.OpenWriter", subject(&c), "the capability names no usable targets")
+		return nil, errs.New(errs.Invalid, "transfer.OpenWriter", subject(c), "the capability names no usable targets")
 	}
 	sums, err := newStreamSums(c.Checksums)
 	if err != nil {
-		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(&c))
+		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: c, token: token, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w := &Writer{host: h, cap: *c, permit: permit, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
-		w.base = h.baseReader(c, token)
+		w.base = h.baseReader(permit)
 		w.size = c.Base.Size
 	}
 	return w, nil
 }
 
 // baseReader reads the content an update begins from. It opens nothing before the first read.
-func (h *Host) baseReader(c hemera.Capability, token string) *Reader {
-	base := c
+func (h *Host) baseReader(c *hemera.Permit) *Reader {
+	base := c.Capability
 	base.Gen, base.Size, base.Sums = c.Base.Gen, c.Base.Size, nil
 	base.Targets = c.Base.Pieces
-	r := h.newReader(base, token)
+	r := h.newReader(&base, c)
 	r.mark = hemera.BasePiece
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"hemera"
@@ -31,6 +32,18 @@ func TestClientSuite(t *testing.T) {
 	p := newPair(t, func(o *Options) { o.Puller = enginePuller{c} })
 	conform.Client(t, "root://"+p.managerAddr+"//suite")
 	conform.ClientTPC(t, "root://"+p.managerAddr+"//", "root://"+p.managerAddr+"//")
+}
+
+// TestClientSuiteLocally is the same where the manager's door opens files itself.
+func TestClientSuiteLocally(t *testing.T) {
+	c := client.New(client.Options{})
+	defer c.Close()
+	p, opened := newLocalPair(t, func(o *Options) { o.Puller = enginePuller{c} })
+	conform.Client(t, "root://"+p.managerAddr+"//suite")
+	conform.ClientTPC(t, "root://"+p.managerAddr+"//", "root://"+p.managerAddr+"//")
+	if opened.Load() == 0 {
+		t.Error("the manager's door opened nothing itself")
+	}
 }
 
 func TestClientPeers(t *testing.T) {
@@ -80,43 +93,61 @@ func TestClientPeers(t *testing.T) {
 	}
 }
 
-// A client whose connection to the node breaks again and again, at any byte, loses nothing.
+// A client whose connection breaks again and again, at any byte, loses nothing.
 func TestClientSurvivesCuts(t *testing.T) {
 	data := make([]byte, 500_003)
 	for i := range data {
 		data[i] = byte(i*i>>9 ^ i)
 	}
+	cuts := func(t *testing.T, addr string, at int64) *conform.Cutter {
+		return conform.NewCutter(t, addr, conform.Cut{ToServer: at}, conform.Cut{ToClient: at/2 + 100}, conform.Cut{ToServer: at * 2}, conform.Cut{ToClient: at})
+	}
 	for at := int64(100); at < 600_000; at = at*2 + 7 {
-		p := newPair(t, nil)
-		cutter := conform.NewCutter(t, p.nodeAddr, conform.Cut{ToServer: at}, conform.Cut{ToClient: at/2 + 100}, conform.Cut{ToServer: at * 2}, conform.Cut{ToClient: at})
-		p.memory.mu.Lock()
-		p.memory.addr = cutter.Addr()
-		p.memory.mu.Unlock()
-		c := client.New(client.Options{Chunk: 64 << 10, Window: 256 << 10})
-		u, err := client.ParseURL("root://" + p.managerAddr + "//f")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := c.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
-		if err != nil {
-			t.Fatal(at, err)
-		}
-		if err := f.WriteAt(t.Context(), data, 0); err != nil {
-			t.Error(at, err)
-		}
-		if err := f.Close(t.Context()); err != nil {
-			t.Error(at, err)
-		}
-		if f, err = c.Open(t.Context(), u, client.OpenOptions{}); err != nil {
-			t.Fatal(at, err)
-		}
-		got := make([]byte, len(data))
-		if n, err := f.ReadAt(t.Context(), got, 0); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("cut at %d: read %d bytes, %v", at, n, err)
-		}
-		if cutter.Connections() < 2 {
-			t.Errorf("cut at %d: nothing was cut", at)
-		}
-		c.Close()
+		t.Run(fmt.Sprintf("node/%d", at), func(t *testing.T) {
+			p := newPair(t, nil)
+			cutter := cuts(t, p.nodeAddr, at)
+			p.memory.mu.Lock()
+			p.memory.addr = cutter.Addr()
+			p.memory.mu.Unlock()
+			survive(t, p.managerAddr, data)
+			if cutter.Connections() < 2 {
+				t.Error("nothing was cut")
+			}
+		})
+		t.Run(fmt.Sprintf("local/%d", at), func(t *testing.T) {
+			p, opened := newLocalPair(t, nil)
+			cutter := cuts(t, p.managerAddr, at)
+			survive(t, cutter.Addr(), data)
+			if cutter.Connections() < 2 || opened.Load() < 2 {
+				t.Errorf("%d connections, %d opens at the manager's door", cutter.Connections(), opened.Load())
+			}
+		})
+	}
+}
+
+// survive makes the file and reads it back.
+func survive(t *testing.T, manager string, data []byte) {
+	c := client.New(client.Options{Chunk: 64 << 10, Window: 256 << 10})
+	defer c.Close()
+	u, err := client.ParseURL("root://" + manager + "//f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := c.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteAt(t.Context(), data, 0); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if f, err = c.Open(t.Context(), u, client.OpenOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(data))
+	if n, err := f.ReadAt(t.Context(), got, 0); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("read %d bytes, %v", n, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"hemera"
 	"hemera/auth"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -24,12 +25,17 @@ const (
 	drainMax   = 16 << 20
 	// slowJobs is how much slow work one connection may have under way.
 	slowJobs = 64
+	// slowRequest is how long a request takes that waited for something: the next of its kind on
+	// the connection is expected to wait too.
+	slowRequest = 50 * time.Microsecond
 )
 
-// conn is one connection. All fields belong to its goroutine but those marked.
+// conn is one connection. All fields belong to the goroutine that serves it but those marked. While it waits for
+// a request at the server's loop it has none.
 type conn struct {
 	srv    *Server
 	nc     net.Conn
+	sock   *link.Socket    // nc, if it can be parked
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	in     *source
@@ -41,14 +47,18 @@ type conn struct {
 	armed  time.Time // when the read deadline was last set
 	limits Limits
 
+	greeted  bool   // the handshake is done
+	slow     uint64 // the kinds of request that took long when they last came, by operation
 	version  uint32 // of the client's protocol; 0 until it said so
 	session  *session
-	exchange *exchange // authentication under way
-	bound    *link     // this connection carries answers of another's session
+	exchange *exchange  // authentication under way
+	bound    *substream // this connection carries answers of another's session
 	current  request
 
-	// What Shutdown looks at: whether a request is under way, and session again.
+	// What Shutdown and the search for idle connections look at: whether a request is under way,
+	// when the client was last waited for (roughly, in Unix nanoseconds), and session again.
 	busy   atomic.Bool
+	seen   atomic.Int64
 	shared atomic.Pointer[session]
 }
 
@@ -65,6 +75,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 		out: newSink(nc, &s.pool, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.sock, _ = nc.(*link.Socket)
 	c.in = newSource(nc, &s.pool, c.beforeWait)
 	c.peer = auth.Peer{Remote: addrOf(nc.RemoteAddr()), Local: addrOf(nc.LocalAddr())}
 	return c
@@ -95,6 +106,7 @@ func (c *conn) beforeWait() error {
 		}
 	case now.Sub(c.armed) > c.limits.IdleTimeout/16:
 		c.armed = now
+		c.seen.Store(now.UnixNano())
 		return c.nc.SetReadDeadline(now.Add(c.limits.IdleTimeout))
 	}
 	return nil
@@ -114,18 +126,41 @@ func (c *conn) unused() bool {
 	return !c.busy.Load() && (ss == nil || ss.open.Load() == 0)
 }
 
-// serve runs the connection to its end.
+// expired reports whether the client of a parked connection, which has no deadline, has been silent
+// for too long.
+func (c *conn) expired(now time.Time) bool {
+	seen := c.seen.Load()
+	return !c.busy.Load() && seen != 0 && now.Sub(time.Unix(0, seen)) > c.limits.IdleTimeout
+}
+
+// serve runs the connection until it ends, or until it is parked; the loop then calls serve again.
 func (c *conn) serve() {
-	defer c.end()
+	if parked := c.advance(); !parked {
+		c.end()
+		c.srv.remove(c)
+	}
+}
+
+// advance runs requests until the connection ends or is parked: then it is the loop's.
+func (c *conn) advance() (parked bool) {
 	defer c.contain()
-	err := c.handshake()
+	var err error
+	if !c.greeted {
+		err = c.handshake()
+	}
 	for err == nil {
-		err = c.next()
+		if err = c.next(); err == errIdle {
+			if c.sock.Park(c.serve) {
+				return true
+			}
+			err = nil
+		}
 	}
 	_ = c.out.flush()
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "err", err)
 	}
+	return false
 }
 
 // contain keeps a defect in serving one client from ending the others: that client's connection is
@@ -151,9 +186,9 @@ func (c *conn) end() {
 	c.in.release()
 }
 
-// next reads and runs one request. An error ends the connection.
+// next reads and runs one request. An error ends the connection, but for errIdle: there is none.
 func (c *conn) next() error {
-	b, err := c.in.peek(wire.RequestHeaderSize)
+	b, err := c.in.next(wire.RequestHeaderSize, !c.ready())
 	if err != nil {
 		return err
 	}
@@ -166,10 +201,7 @@ func (c *conn) next() error {
 	if c.session != nil {
 		c.session.last.Store(began.UnixNano())
 	}
-	err = c.run(r)
-	if c.srv.o.Recorder != nil {
-		c.srv.o.Recorder.Record(r.ID.String(), time.Since(began), outcome(err))
-	}
+	err = c.timed(r, began)
 	if err == nil {
 		return nil
 	}
@@ -181,6 +213,24 @@ func (c *conn) next() error {
 		return e
 	}
 	return last.error
+}
+
+// timed runs a request and takes its time: for the records, and to tell the loop beforehand of
+// requests that will keep this goroutine.
+func (c *conn) timed(r *request, began time.Time) error {
+	kind := uint64(1) << ((r.ID - wire.ReqAuth) % 64)
+	if c.sock != nil && c.slow&kind != 0 {
+		c.sock.Lend()
+	}
+	err := c.run(r)
+	took := time.Since(began)
+	if c.slow &^= kind; took > slowRequest {
+		c.slow |= kind
+	}
+	if c.srv.o.Recorder != nil {
+		c.srv.o.Recorder.Record(r.ID.String(), took, outcome(err))
+	}
+	return err
 }
 
 // outcome is what counts as failure for who counts operations.

@@ -22,6 +22,7 @@ type handle struct {
 	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
 	undo     *undo         // checkpoint under way
 	pull     *pull         // third-party copy into this file
+	ticket   *ticket       // of a write that a manager's door opened itself
 	// attributes were set through this handle, under their stored names.
 	attributes map[string][]byte
 	// inflight counts work that uses the file beside the session's goroutine, which alone adds.
@@ -176,7 +177,13 @@ func (c *conn) closeHandle(r *request) error {
 		}
 		return c.ok(r, nil)
 	}
-	return c.promised(r, func() ([]byte, error) { return nil, h.closeFor(context.WithoutCancel(c.traced(r))) })
+	return c.promised(r, func() ([]byte, error) {
+		err := h.closeFor(context.WithoutCancel(c.traced(r)))
+		if err != nil && h.ticket != nil {
+			c.session.refuse(h.path, *h.ticket)
+		}
+		return nil, err
+	})
 }
 
 // sync answers kXR_sync; for a third-party copy it begins the copy (see tpc.go).

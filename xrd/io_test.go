@@ -453,14 +453,14 @@ type onDisk struct {
 	hemera.File
 	f               *os.File
 	mapped          []byte
-	piped, sendfile *int
+	piped, sendfile *atomic.Int64
 }
 
 func (o onDisk) Verified(off, n int64) (*os.File, bool) {
 	if off < o.Info().Size/2 {
 		return nil, false
 	}
-	*o.sendfile++
+	o.sendfile.Add(1)
 	return o.f, true
 }
 
@@ -468,7 +468,7 @@ func (o onDisk) Splice(pipe *vfs.Pipe, off, n int64) int64 {
 	if off < o.Info().Size/2 {
 		return 0
 	}
-	*o.piped++
+	o.piped.Add(1)
 	put, _ := pipe.Put(o.mapped[off : off+n])
 	return int64(put)
 }
@@ -501,7 +501,7 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 	}
 	defer func() { _ = unix.Munmap(mapped) }()
 	for _, pipes := range []bool{true, false} {
-		var piped, sendfile int
+		var piped, sendfile atomic.Int64
 		p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} })
 		if !pipes {
 			p.node.pool.pipes.made = pipesMax
@@ -518,8 +518,8 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 				t.Errorf("read %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
 			}
 		}
-		if pipes != (piped > 0) || pipes != (sendfile == 0) {
-			t.Errorf("with pipes %v: %d frames by pipe, %d by sendfile", pipes, piped, sendfile)
+		if pipes != (piped.Load() > 0) || pipes != (sendfile.Load() == 0) {
+			t.Errorf("with pipes %v: %d frames by pipe, %d by sendfile", pipes, piped.Load(), sendfile.Load())
 		}
 	}
 }

@@ -14,9 +14,9 @@ const (
 	linkQueue = 32
 )
 
-// link is a bound connection as its session sees it: reads are queued for it, and a worker runs
+// substream is a bound connection as its session sees it: reads are queued for it, and a worker runs
 // them and writes the answers there (§2.4).
-type link struct {
+type substream struct {
 	session *session
 	id      uint8
 	conn    *conn
@@ -45,14 +45,14 @@ func (c *conn) doBind(r *request) error {
 	}
 	ss := c.srv.session(wire.DecodeBind(r.Body).Session)
 	switch {
-	case c.srv.o.Role == RoleManager:
+	case c.srv.o.Role == RoleManager && c.srv.o.Local == nil:
 		return refuse(wire.Unsupported, "a manager has one stream")
 	case ss == nil || ss.identity() == nil:
 		return refuse(wire.NotFound, "no such session")
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
 		return refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
-	l := &link{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan linkRead, linkQueue)}
+	l := &substream{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan linkRead, linkQueue)}
 	if !ss.addLink(l) {
 		return refuse(wire.NoMemory, "the session has all the parallel connections it can")
 	}
@@ -62,7 +62,7 @@ func (c *conn) doBind(r *request) error {
 	return c.ok(r, []byte{l.id})
 }
 
-func (ss *session) addLink(l *link) bool {
+func (ss *session) addLink(l *substream) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for id := 1; id <= maxLinks; id++ {
@@ -75,7 +75,7 @@ func (ss *session) addLink(l *link) bool {
 	return false
 }
 
-func (ss *session) link(id uint8) *link {
+func (ss *session) link(id uint8) *substream {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if int(id) >= len(ss.links) {
@@ -106,7 +106,7 @@ func (c *conn) onLink(id uint8, r linkRead) error {
 	return nil
 }
 
-func (l *link) submit(r linkRead, beforeWait func() error) bool {
+func (l *substream) submit(r linkRead, beforeWait func() error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -128,10 +128,10 @@ func (l *link) submit(r linkRead, beforeWait func() error) bool {
 	}
 }
 
-func (l *link) stop() { l.once.Do(func() { close(l.quit) }) }
+func (l *substream) stop() { l.once.Do(func() { close(l.quit) }) }
 
 // close ends the link; its connection's goroutine calls it.
-func (l *link) close() {
+func (l *substream) close() {
 	l.stop()
 	<-l.done
 	l.session.mu.Lock()
@@ -139,7 +139,7 @@ func (l *link) close() {
 	l.session.links[l.id] = nil
 }
 
-func (l *link) run() {
+func (l *substream) run() {
 	defer close(l.done)
 	for {
 		select {
@@ -152,14 +152,14 @@ func (l *link) run() {
 	}
 }
 
-func (l *link) serve(r linkRead) {
+func (l *substream) serve(r linkRead) {
 	defer r.done.Done()
 	defer l.conn.contain()
 	l.answer(r)
 }
 
 // drop forgets what is queued: the client asks again elsewhere.
-func (l *link) drop() {
+func (l *substream) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -173,7 +173,7 @@ func (l *link) drop() {
 	}
 }
 
-func (l *link) answer(r linkRead) {
+func (l *substream) answer(r linkRead) {
 	send := sendRead
 	if r.pages {
 		send = sendPages

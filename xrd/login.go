@@ -22,6 +22,7 @@ func (c *conn) handshake() error {
 		return refuse(wire.InvalidRequest, "not an XRootD client")
 	}
 	c.in.skip(wire.HandshakeSize)
+	c.greeted = true
 	kind := wire.HandshakeServer
 	if c.srv.o.Role == RoleManager {
 		kind = wire.HandshakeManager
@@ -155,7 +156,11 @@ func (c *conn) endsess(r *request) error {
 		_ = c.out.flush()
 		return broken{net.ErrClosed}
 	}
+	c.session.replaces = true
 	old := c.srv.session(id)
+	if old == nil && c.srv.unfinished.take(id, c.session) {
+		return c.ok(r, nil)
+	}
 	if old == nil || !old.samePrincipal(c.session) {
 		return refuse(wire.NotFound, "no such session")
 	}
@@ -164,6 +169,7 @@ func (c *conn) endsess(r *request) error {
 	defer t.Stop()
 	select {
 	case <-old.ended:
+		c.srv.unfinished.take(id, c.session)
 		return c.ok(r, nil)
 	case <-t.C:
 		return &waitFor{Seconds: 2, Text: "the old session is closing its files"}

@@ -255,7 +255,13 @@ func (m *memory) grantOpen(r hemera.OpenRequest) (hemera.Grant, error) {
 		m.next++
 	}
 	m.grants[token] = g
-	cap := hemera.Capability{File: g.id, Targets: []hemera.Target{{Node: 7, Addr: m.addr}}}
+	cap := hemera.Capability{File: g.id, Size: r.Size, Targets: []hemera.Target{{Node: 7, Addr: m.addr}}}
+	if e != nil {
+		cap.BaseGen = 1
+	}
+	if e != nil && r.Access == hemera.AccessRead {
+		cap.Size = int64(len(e.data))
+	}
 	return hemera.Grant{Addr: m.addr, Token: token, Cap: cap}, nil
 }
 

@@ -10,6 +10,9 @@ import (
 	"hemera/wire"
 )
 
+// triedKey names, in the opaque part, the hosts at which a client failed.
+const triedKey = "tried"
+
 // visitsMax bounds how many paths of one session are remembered.
 const visitsMax = 1024
 
@@ -54,7 +57,7 @@ func (v *visits) of(path string, again bool) *visit {
 // whose id comes back in the opaque part.
 func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
 	hosts := map[string]bool{}
-	for h := range strings.SplitSeq(opaque.Value("tried"), ",") {
+	for h := range strings.SplitSeq(opaque.Value(triedKey), ",") {
 		hosts[strings.Trim(h, "[]+")] = true
 	}
 	var ids []hemera.NodeID
@@ -79,13 +82,33 @@ func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
 	return ids
 }
 
-// openAtManager answers kXR_open with the node to go to and the permission to open there.
+// openAtManager answers kXR_open with the node to go to and the permission to open there, or opens the
+// file itself at a node of this process.
 func (c *conn) openAtManager(r *request) error {
 	path, opaque, err := r.pathOf()
 	if err != nil {
 		return err
 	}
-	return c.grant(r, openRequest(path, opaque, wire.DecodeOpen(r.Body)), opaque)
+	o := wire.DecodeOpen(r.Body)
+	want := openRequest(path, opaque, o)
+	want.Unsigned = c.srv.o.Local != nil
+	if t, lost, err := c.session.resumes(path, o); err != nil {
+		return err
+	} else if lost {
+		return c.resume(r, t, path, o)
+	}
+	c.takeTrace(r, opaque)
+	g, err := c.grant(r, want, opaque)
+	if err != nil {
+		return err
+	}
+	if n := c.localNode(&g, want.Access, opaque); n != nil {
+		if h, err := c.openLocal(r, n, ticketOf(&g), path, o); err == nil {
+			return c.okOpen(r, h, o)
+		}
+		// The client shall see what it would have seen at the node, and may be sent to another then.
+	}
+	return c.sendTo(&g, want, opaque)
 }
 
 // truncateAtManager sends a truncation to a node: an update of one step.
@@ -100,7 +123,12 @@ func (c *conn) truncateAtManager(r *request) error {
 	if t := wire.DecodeTruncate(r.Body); t.Size < 0 || t.Size > hemera.FileSizeMax {
 		return refuse(wire.ArgInvalid, "no file can have this size")
 	}
-	return c.grant(r, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}, opaque)
+	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}
+	g, err := c.grant(r, want, opaque)
+	if err != nil {
+		return err
+	}
+	return c.sendTo(&g, want, opaque)
 }
 
 const (
@@ -109,46 +137,78 @@ const (
 	grantWaitSeconds = 5
 )
 
-// grant asks for the open and redirects the client.
-func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) error {
-	again := opaque.Has("tried")
-	v := c.session.visits.of(o.Path, again)
-	if again {
-		o.Tried = v.tried(opaque)
+// grant asks for the open.
+func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
+	if opaque.Has(triedKey) {
+		o.Tried = c.session.visits.of(o.Path, true).tried(opaque)
 	}
 	g, err := c.srv.o.Files.Open(c.traced(r), c.who(), o)
-	if err != nil {
-		if k := errs.KindOf(err); (k == errs.Unavailable || k == errs.Overloaded) && v.waits < grantWaits {
-			v.waits++
-			return &waitFor{Seconds: grantWaitSeconds, Text: err.Error()}
+	v := c.session.visits[o.Path]
+	if err == nil {
+		if v != nil {
+			v.waits = 0
 		}
-		return err
+		return g, nil
 	}
-	v.waits = 0
-	var node hemera.NodeID
-	for _, t := range g.Cap.Targets {
-		if t.Addr == g.Addr {
-			node = t.Node
+	if k := errs.KindOf(err); k == errs.Unavailable || k == errs.Overloaded {
+		if v = c.session.visits.of(o.Path, true); v.waits < grantWaits {
+			v.waits++
+			return g, &waitFor{Seconds: grantWaitSeconds, Text: err.Error()}
+		}
+	}
+	return g, err
+}
+
+// sendTo redirects the client to the head of its grant, and remembers that it was sent there.
+func (c *conn) sendTo(g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque) error {
+	t := ticketOf(g)
+	v := c.session.visits.of(o.Path, opaque.Has(triedKey))
+	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
+		v.nodes = append(v.nodes, visited{t.node, host})
+	}
+	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
+		return t.redirect(wire.FlagRecoverWrts)
+	}
+	return t.redirect(0)
+}
+
+// ticket is what brings a client to the file it was granted.
+type ticket struct {
+	node   hemera.NodeID
+	addr   string
+	permit *hemera.Permit
+}
+
+func ticketOf(g *hemera.Grant) ticket {
+	t := ticket{addr: g.Addr, permit: g.Permit}
+	if t.permit == nil {
+		t.permit = hemera.SignedPermit(g.Cap, g.Token)
+	}
+	for _, at := range g.Cap.Targets {
+		if at.Addr == g.Addr {
+			t.node = at.Node
 			break
 		}
 	}
-	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
-		v.nodes = append(v.nodes, visited{node, host})
-	}
-	cgi := hemera.OpaqueCapability + "=" + g.Token + "&" + hemera.OpaqueNode + "=" + node.String()
-	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
-		return recoverableTo(g.Addr, wire.Opaque(cgi))
-	}
-	return redirectTo(g.Addr, wire.Opaque(cgi))
+	return t
 }
 
-// recoverableTo sends a client to the head of a new file, and tells it to come back and write the
-// file anew elsewhere when that head is lost (§5 recoverWrts): copies do.
-func recoverableTo(addr string, opaque wire.Opaque) error {
-	if _, _, err := splitAddr(addr); err != nil {
+// redirect sends the client to the node. With wire.FlagRecoverWrts, which is for the head of a new file,
+// it tells the client to come back and write the file anew elsewhere when that head is lost (§5): copies do.
+func (t ticket) redirect(flags uint32) error {
+	host, port, err := splitAddr(t.addr)
+	if err != nil {
 		return err
 	}
-	return &redirect{wire.Redirect{Port: ^int32(wire.FlagRecoverWrts), Host: "root://" + addr + "/", Opaque: opaque}}
+	token, err := t.permit.Token()
+	if err != nil {
+		return err
+	}
+	opaque := wire.Opaque(hemera.OpaqueCapability + "=" + token + "&" + hemera.OpaqueNode + "=" + t.node.String())
+	if flags != 0 {
+		host, port = "root://"+t.addr+"/", ^int32(flags)
+	}
+	return &redirect{wire.Redirect{Port: port, Host: host, Opaque: opaque}}
 }
 
 // openRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.

@@ -43,10 +43,7 @@ func (c *conn) openAtNode(r *request) error {
 }
 
 func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
-	if len(c.session.handles) >= c.limits.Handles {
-		return nil, c.tooMany()
-	}
-	open := hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
+	open := nodeOpen(o)
 	if index, ok := opaque.Get(hemera.OpaquePiece); ok {
 		n, err := strconv.ParseUint(index, 10, 8)
 		if err != nil {
@@ -54,10 +51,30 @@ func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open
 		}
 		open.Piece, open.Index = true, uint8(n)
 	}
+	c.takeTrace(r, opaque)
+	return c.newHandle(path, o, func() (hemera.File, error) {
+		return c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+	})
+}
+
+// nodeOpen is how a node opens what a client's open asks for.
+func nodeOpen(o wire.Open) hemera.NodeOpen {
+	return hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
+}
+
+// takeTrace goes on with the client's trace id.
+func (c *conn) takeTrace(r *request, opaque wire.Opaque) {
 	if trace := opaque.Value(hemera.OpaqueTrace); trace != "" && len(trace) <= 64 {
 		r.trace = printable(trace)
 	}
-	f, err := c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+}
+
+// newHandle opens a file for one more handle.
+func (c *conn) newHandle(path string, o wire.Open, open func() (hemera.File, error)) (*handle, error) {
+	if len(c.session.handles) >= c.limits.Handles {
+		return nil, c.tooMany()
+	}
+	f, err := open()
 	if err != nil {
 		return nil, openFailure(err)
 	}

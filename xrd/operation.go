@@ -14,8 +14,9 @@ type operation struct {
 	payload int  // longest payload, if above the usual
 }
 
-// operations lists what a role serves; the rest is Unsupported.
-func operations(role Role) (ops [wire.ReqClone - wire.ReqAuth + 1]operation) {
+// operations lists what a role serves; the rest is Unsupported. A manager is local when it opens files
+// at nodes of its own process.
+func operations(role Role, local bool) (ops [wire.ReqClone - wire.ReqAuth + 1]operation) {
 	set := func(id wire.RequestID, op operation) { ops[id-wire.ReqAuth] = op }
 	set(wire.ReqProtocol, operation{run: (*conn).protocol, always: true})
 	set(wire.ReqLogin, operation{run: (*conn).doLogin, always: true})
@@ -26,10 +27,17 @@ func operations(role Role) (ops [wire.ReqClone - wire.ReqAuth + 1]operation) {
 	set(wire.ReqEndsess, operation{run: (*conn).endsess})
 	set(wire.ReqSet, operation{run: (*conn).set})
 	set(wire.ReqQuery, operation{run: (*conn).query})
-	if role == RoleManager {
-		managerOperations(set)
-	} else {
+	switch {
+	case role == RoleNode:
 		nodeOperations(set)
+	case local:
+		managerOperations(set)
+		handleOperations(set)
+		set(wire.ReqStat, operation{run: byPath((*conn).statPath, (*conn).statHandle)})
+		set(wire.ReqTruncate, operation{run: byPath((*conn).truncateAtManager, (*conn).truncate)})
+		set(wire.ReqFattr, operation{run: byPath((*conn).fattrPath, (*conn).fattrHandle), payload: attributesMax})
+	default:
+		managerOperations(set)
 	}
 	return ops
 }
@@ -65,8 +73,15 @@ func nodeOperations(set func(wire.RequestID, operation)) {
 	for _, id := range []wire.RequestID{wire.ReqStatx, wire.ReqDirlist, wire.ReqMkdir, wire.ReqRm, wire.ReqRmdir, wire.ReqMv, wire.ReqChmod, wire.ReqLocate, wire.ReqPrepare} {
 		set(id, operation{run: (*conn).toManager, payload: pathsMax})
 	}
+	handleOperations(set)
 	set(wire.ReqStat, operation{run: (*conn).statHandle})
 	set(wire.ReqOpen, operation{run: (*conn).openAtNode})
+	set(wire.ReqTruncate, operation{run: (*conn).truncate})
+	set(wire.ReqFattr, operation{run: (*conn).fattrHandle, payload: attributesMax})
+}
+
+// handleOperations are those on open files alone.
+func handleOperations(set func(wire.RequestID, operation)) {
 	set(wire.ReqClose, operation{run: (*conn).closeHandle})
 	set(wire.ReqRead, operation{run: (*conn).read})
 	set(wire.ReqReadv, operation{run: (*conn).readv})
@@ -75,9 +90,17 @@ func nodeOperations(set func(wire.RequestID, operation)) {
 	set(wire.ReqWritev, operation{run: (*conn).writev})
 	set(wire.ReqPgwrite, operation{run: (*conn).pgwrite, streams: true})
 	set(wire.ReqSync, operation{run: (*conn).sync})
-	set(wire.ReqTruncate, operation{run: (*conn).truncate})
-	set(wire.ReqFattr, operation{run: (*conn).fattrHandle, payload: attributesMax})
 	set(wire.ReqChkpoint, operation{run: (*conn).chkpoint})
+}
+
+// byPath tells requests about a name from those about an open file, where a door answers both.
+func byPath(path, handle func(*conn, *request) error) func(*conn, *request) error {
+	return func(c *conn, r *request) error {
+		if len(r.payload) > 0 && r.payload[0] != 0 {
+			return path(c, r)
+		}
+		return handle(c, r)
+	}
 }
 
 // noHandles answers requests about handles at a manager, which has none.

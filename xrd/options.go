@@ -8,6 +8,7 @@ import (
 	"hemera"
 	"hemera/auth"
 	"hemera/errs"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -35,6 +36,9 @@ type Options struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
+	// Local finds a node of this process, nil for others. Small files whose head is such a node are
+	// opened there by the manager's door itself, and served on the client's connection. May be nil.
+	Local func(id hemera.NodeID) hemera.LocalNode
 	// A node's service, and where clients that ask for names are sent: host:port, or "" while no
 	// manager is known.
 	Node        hemera.Node
@@ -43,6 +47,10 @@ type Options struct {
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Puller runs third-party copies into this node; nil refuses them.
 	Puller Puller
+
+	// Loop takes over the TCP connections that are served; with nil, or for any other kind of
+	// connection, each has a goroutine of its own.
+	Loop *link.Loop
 
 	Policy auth.Policy
 	Log    *slog.Logger

@@ -6,11 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"hemera"
 	"hemera/auth"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -33,10 +35,15 @@ type pair struct {
 func newPair(tb testing.TB, change func(*Options)) *pair {
 	tb.Helper()
 	p := &pair{memory: newMemory()}
+	loop, err := link.NewLoop()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(loop.Close) // after the servers' cleanups
 	logs := slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	build := func(role Role) (*Server, string) {
 		o := Options{
-			Role: role, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
+			Role: role, Loop: loop, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
 			ManagerAddr: func() string { return p.managerAddr },
 			Resolve:     p.memory.Resolve, Policy: everybody{}, Log: logs, Puller: directPuller{p},
 		}
@@ -70,6 +77,41 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 	p.memory.addr = p.nodeAddr
 	p.memory.mu.Unlock()
 	return p
+}
+
+// newLocalPair is a pair whose manager's door opens files itself, at the same memory. It counts how often.
+func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
+	tb.Helper()
+	opened := new(atomic.Int64)
+	return newPair(tb, func(o *Options) {
+		if o.Role == RoleManager {
+			here := countingNode{o.Node, opened}
+			o.Local = func(id hemera.NodeID) hemera.LocalNode {
+				if id != 7 {
+					return nil
+				}
+				return here
+			}
+			o.Node = nil
+		}
+		if change != nil {
+			change(o)
+		}
+	}), opened
+}
+
+type countingNode struct {
+	hemera.Node
+	opened *atomic.Int64
+}
+
+func (n countingNode) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	n.opened.Add(1)
+	token, err := p.Token()
+	if err != nil {
+		return nil, err
+	}
+	return n.Open(ctx, token, o)
 }
 
 func background(f func() error) <-chan error {

@@ -1,9 +1,7 @@
 package xrd
 
 import (
-	"os"
 	"sync"
-	"syscall"
 
 	"hemera/vfs"
 	"hemera/wire"
@@ -76,43 +74,7 @@ func (o *sink) sendPipe(head wire.ResponseHeader, p *vfs.Pipe) error {
 		return o.err
 	}
 	o.arm()
-	o.fail(o.splice(o.buf, p))
+	o.fail(o.sock.SendPages(o.buf, p))
 	o.release()
 	return o.err
-}
-
-// splice writes head and what is in the pipe, in one packet if it fits: MSG_MORE.
-func (o *sink) splice(head []byte, p *vfs.Pipe) error {
-	raw, err := o.tcp.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Write(func(fd uintptr) bool {
-		for {
-			switch failed = spliceStep(int(fd), &head, p); {
-			case failed == syscall.EAGAIN:
-				return false
-			case failed == syscall.EINTR:
-			case failed != nil || p.Len() == 0:
-				return true
-			}
-		}
-	})
-	if err == nil && failed != nil {
-		err = os.NewSyscallError("splice", failed)
-	}
-	return err
-}
-
-// spliceStep sends some of head, or when that is sent of what is in the pipe.
-func spliceStep(fd int, head *[]byte, p *vfs.Pipe) error {
-	if len(*head) > 0 {
-		n, err := syscall.SendmsgN(fd, *head, nil, nil, syscall.MSG_MORE|syscall.MSG_NOSIGNAL)
-		if err == nil {
-			*head = (*head)[n:]
-		}
-		return err
-	}
-	return p.Send(fd)
 }

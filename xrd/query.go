@@ -33,7 +33,7 @@ func (c *conn) query(r *request) error {
 		}
 		return c.queryFile(r, q.Kind)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
-		if !manager && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
+		if (!manager || c.srv.o.Local != nil) && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
 			return c.finishPiece(r, q.Handle, arg)
 		}
 		return refuse(wire.Unsupported, "no plugin answers this query")

@@ -52,7 +52,7 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 		return o.answer(stream, wire.StatusOK, nil)
 	}
 	direct, _ := f.(verified)
-	if !canSendFile(o.tcp) {
+	if o.sock == nil {
 		direct = nil
 	}
 	if n < sendFileMin || direct == nil && n <= smallRead {
@@ -60,59 +60,66 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	n = max(0, min(n, f.Info().Size-off))
+	a := reading{out: o, stream: stream, file: f, direct: direct}
 	for {
-		sent, last, err := sendSome(o, stream, f, direct, off, n)
-		if err != nil || last {
+		sent, err := a.frame(off, n)
+		if err != nil || a.last {
 			return err
 		}
 		off, n = off+sent, n-sent
 	}
 }
 
-// sendSome sends one frame with the next of n bytes of the file at off, and says how many and whether they
-// were the last. direct is the file if its pages may be sent from memory.
-func sendSome(o *sink, stream wire.StreamID, f hemera.File, direct verified, off, n int64) (sent int64, last bool, err error) {
-	if piece := min(n, readPiece); direct != nil && piece >= sendFileMin {
-		if pipe := o.pool.pipes.take(); pipe != nil {
-			defer o.pool.pipes.giveBack(pipe)
-			if sent = direct.Splice(pipe, off, piece); sent > 0 {
-				return sent, sent == n, o.sendPipe(frameOf(stream, sent, n), pipe)
+// reading is the answer to one read.
+type reading struct {
+	out    *sink
+	stream wire.StreamID
+	file   hemera.File
+	direct verified // the file, if its pages may be sent from memory
+	last   bool     // the final frame was sent
+}
+
+// frame sends one frame with the next of n bytes at off, and says how many.
+func (a *reading) frame(off, n int64) (sent int64, err error) {
+	pool := a.out.pool
+	if piece := min(n, readPiece); a.direct != nil && piece >= sendFileMin {
+		if pipe := pool.pipes.take(); pipe != nil {
+			defer pool.pipes.giveBack(pipe)
+			if sent = a.direct.Splice(pipe, off, piece); sent > 0 {
+				return sent, a.out.sendPipe(a.head(sent, sent == n), pipe)
 			}
-		} else if file, ok := direct.Verified(off, piece); ok {
-			return piece, piece == n, o.sendFile(frameOf(stream, piece, n), file, off, piece)
+		} else if file, ok := a.direct.Verified(off, piece); ok {
+			return piece, a.out.sendFile(a.head(piece, piece == n), file, off, piece)
 		}
 	}
-	k := o.pool.chunk()
-	defer o.pool.chunks.Put(k)
-	sent, status, err := k.read(f, off, n)
+	k := pool.chunk()
+	defer pool.chunks.Put(k)
+	sent, last, err := k.read(a.file, off, n)
 	if err != nil {
-		return 0, false, err
+		return 0, err
 	}
-	head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(sent)}
-	return sent, status == wire.StatusOK, o.send(append(k.vec[:0], nil, head.Append(k.crc[:0]), k.buf[:sent]))
+	return sent, a.out.send(append(k.vec[:0], nil, a.head(sent, last).Append(k.crc[:0]), k.buf[:sent]))
 }
 
-// frameOf begins the frame with the next piece of n bytes.
-func frameOf(stream wire.StreamID, piece, n int64) wire.ResponseHeader {
+// head begins a frame of n bytes.
+func (a *reading) head(n int64, last bool) wire.ResponseHeader {
+	a.last = last
 	status := wire.StatusOKSoFar
-	if piece == n {
+	if last {
 		status = wire.StatusOK
 	}
-	return wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}
+	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}
 }
 
-// read fills the chunk with the next of n bytes. It says how many it got, and the status of a frame
-// that carries them.
-func (k *chunk) read(f hemera.File, off, n int64) (int64, wire.Status, error) {
+// read fills the chunk with the next of n bytes. It says how many it got, and whether there are no more.
+func (k *chunk) read(f hemera.File, off, n int64) (got int64, last bool, err error) {
 	want := chunkLen(off, n)
-	got, err := f.ReadAt(k.buf[:want], off)
+	i, err := f.ReadAt(k.buf[:want], off)
 	if err != nil && err != io.EOF {
-		return 0, 0, err
+		return 0, false, err
 	}
-	if int64(got) == n || int64(got) < want {
-		return int64(got), wire.StatusOK, nil
-	}
-	return int64(got), wire.StatusOKSoFar, nil
+	got = int64(i)
+	return got, got == n || got < want, nil
 }
 
 // readv answers kXR_readv: every element whole, or an error for all.

@@ -21,6 +21,7 @@ type Server struct {
 	pool       pool
 	rendezvous rendezvous
 	prepares   prepares
+	unfinished unfinished
 
 	mu       sync.Mutex
 	down     bool
@@ -39,7 +40,7 @@ func New(o Options) (*Server, error) {
 		o: o, started: time.Now(),
 		conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{}),
 	}
-	s.ops = operations(o.Role)
+	s.ops = operations(o.Role, o.Local != nil)
 	return s, nil
 }
 
@@ -48,6 +49,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+	go s.closeSilent(ctx)
 	for {
 		c, err := l.Accept()
 		switch {
@@ -84,15 +86,31 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ServeConn serves one connection and closes it. The connection may be one whose first bytes were
-// looked at, as long as its Read still returns them.
+// closeSilent ends parked connections whose clients have been silent for too long.
+func (s *Server) closeSilent(ctx context.Context) {
+	for pause(ctx, s.o.Limits.IdleTimeout/16) {
+		now := time.Now()
+		s.closeConns(func(c *conn) bool { return c.expired(now) })
+	}
+}
+
+// ServeConn serves one connection and closes it. It returns when the connection has ended, or when it is
+// the loop's. The connection may be one whose first bytes were looked at, as long as its Read still
+// returns them.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
+	if s.o.Loop != nil {
+		adopted, err := s.o.Loop.Adopt(nc)
+		if err != nil {
+			s.o.Log.Warn("cannot serve a connection", "err", err)
+			return
+		}
+		nc = adopted
+	}
 	c := newConn(ctx, s, nc)
 	if !s.add(c) {
 		c.end()
 		return
 	}
-	defer s.remove(c)
 	c.serve()
 }
 

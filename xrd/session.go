@@ -25,12 +25,17 @@ type session struct {
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
-	mu    sync.Mutex          // guards links, which come and go by themselves
-	links [maxLinks + 1]*link // by path id; 0 is the session's own connection
+	mu    sync.Mutex               // guards links, which come and go by themselves
+	links [maxLinks + 1]*substream // by path id; 0 is the session's own connection
 
 	handles map[wire.Handle]*handle
 	next    uint32
 	visits  visits
+
+	// Of a manager that opens files itself: whether the client has named a session before this one, the
+	// writes it had there, and those of this one that were refused at their close.
+	replaces      bool
+	lost, refused map[string]ticket
 }
 
 func newSession(c *conn, login wire.Login) *session {
@@ -50,7 +55,10 @@ func (ss *session) setIdentity(who hemera.Identity) { ss.who.Store(&who) }
 
 // samePrincipal reports whether both sessions are of one authenticated client.
 func (ss *session) samePrincipal(other *session) bool {
-	a, b := ss.identity(), other.identity()
+	return samePrincipal(ss.identity(), other.identity())
+}
+
+func samePrincipal(a, b *hemera.Identity) bool {
 	return a != nil && b != nil && a.Name == b.Name && a.UID == b.UID && a.Protocol == b.Protocol
 }
 
@@ -98,6 +106,7 @@ func (s *Server) addSession(ss *session) {
 // endSession releases what the session holds. Only its connection's goroutine calls it.
 func (s *Server) endSession(ss *session) {
 	ss.closeLinks()
+	s.unfinished.keep(ss)
 	for id, h := range ss.handles {
 		h.abandon(s.o.Log)
 		ss.dropHandle(id)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/link"
 	"hemera/wire"
 )
 
@@ -17,7 +18,7 @@ import (
 // is never torn. After an error every call returns it.
 type sink struct {
 	conn  net.Conn
-	tcp   *net.TCPConn // conn, if it is one
+	sock  *link.Socket // conn, if it is one
 	stall time.Duration
 	pool  *pool
 
@@ -29,8 +30,8 @@ type sink struct {
 }
 
 func newSink(conn net.Conn, pool *pool, stall time.Duration) *sink {
-	tcp, _ := conn.(*net.TCPConn)
-	return &sink{conn: conn, tcp: tcp, stall: stall, pool: pool}
+	sock, _ := conn.(*link.Socket)
+	return &sink{conn: conn, sock: sock, stall: stall, pool: pool}
 }
 
 // answer collects one response.
@@ -117,7 +118,7 @@ func (o *sink) sendFile(head wire.ResponseHeader, f *os.File, off, n int64) erro
 		return o.err
 	}
 	o.arm()
-	o.fail(sendFile(o.tcp, o.buf, f, off, n))
+	o.fail(o.sock.SendFile(o.buf, f, off, n))
 	o.release()
 	return o.err
 }
@@ -158,10 +159,8 @@ func (o *sink) writeAll(vec [][]byte) error {
 		return err
 	}
 	vec[0] = o.buf
-	if o.tcp != nil {
-		bufs := net.Buffers(vec)
-		_, err := bufs.WriteTo(o.tcp)
-		return err
+	if o.sock != nil {
+		return o.sock.Writev(vec)
 	}
 	// Anything but a socket would make a message of every slice.
 	_, err := o.conn.Write(slices.Concat(vec...))

@@ -1,9 +1,11 @@
 package xrd
 
 import (
+	"errors"
 	"io"
 	"net"
-	"syscall"
+
+	"hemera/link"
 )
 
 // source reads requests from a connection. It holds a buffer only while there is something in it:
@@ -11,7 +13,7 @@ import (
 // written exactly when no further request is at hand.
 type source struct {
 	conn net.Conn
-	raw  syscall.RawConn // nil when the connection is not a socket
+	sock *link.Socket // conn, if it is one
 	idle func() error
 	pool *pool
 
@@ -19,29 +21,32 @@ type source struct {
 	data  []byte            // read, not consumed; within whole
 
 	requests int // begun since the last fill
-
-	attempt func(fd uintptr) bool // made once: one step of fill
-	n       int                   // its results
-	err     error
-	waited  bool
 }
 
+// errIdle is what [source.next] returns instead of waiting.
+var errIdle = errors.New("the connection waits for its client")
+
 func newSource(conn net.Conn, pool *pool, idle func() error) *source {
-	s := &source{conn: conn, pool: pool, idle: idle}
-	if sc, ok := conn.(syscall.Conn); ok {
-		if raw, err := sc.SyscallConn(); err == nil {
-			s.raw = raw
+	sock, _ := conn.(*link.Socket)
+	return &source{conn: conn, sock: sock, idle: idle, pool: pool}
+}
+
+// next is peek for the beginning of a request: unless told to wait, it returns errIdle where peek would
+// wait, if the connection can be parked.
+func (s *source) next(n int, wait bool) ([]byte, error) {
+	for len(s.data) < n {
+		if err := s.fill(wait); err != nil {
+			return nil, err
 		}
 	}
-	s.attempt = s.tryRead
-	return s
+	return s.data[:n], nil
 }
 
 // peek returns the next n bytes, which stay unread and valid until the next call; n is at most
 // bufferSize.
 func (s *source) peek(n int) ([]byte, error) {
 	for len(s.data) < n {
-		if err := s.fill(); err != nil {
+		if err := s.fill(true); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +62,7 @@ func (s *source) skip(n int) {
 func (s *source) drain(n int64) error {
 	for n > 0 {
 		if len(s.data) == 0 {
-			if err := s.fill(); err != nil {
+			if err := s.fill(true); err != nil {
 				return err
 			}
 		}
@@ -85,74 +90,58 @@ func (s *source) readFull(p []byte) error {
 	return nil
 }
 
-// fill reads more, behind what is there.
-func (s *source) fill() error {
+// fill reads more, behind what is there. If there is nothing it waits, or returns errIdle.
+func (s *source) fill(wait bool) error {
 	s.makeRoom()
-	if s.raw == nil {
-		return s.fillPlain()
+	if s.sock == nil {
+		if err := s.idle(); err != nil {
+			return err
+		}
+		return s.took(s.conn.Read(s.whole[len(s.data):]))
 	}
-	s.n, s.err, s.waited = 0, nil, false
-	if s.requests == 1 {
-		// A client that sends one request at a time waits for its answer: looking for more first
-		// would only delay it. When several came together, more may have come meanwhile.
-		s.waited = true
+	// A client that sends one request at a time waits for its answer: looking for more first would
+	// only delay it. When several came together, more may have come meanwhile.
+	flushed := s.requests == 1
+	s.requests = 0
+	if flushed {
 		if err := s.idle(); err != nil {
 			return err
 		}
 	}
-	s.requests = 0
-	if err := s.raw.Read(s.attempt); err != nil {
-		return broken{err}
+	for {
+		n, err := s.sock.TryRead(s.whole[len(s.data):])
+		if err != link.ErrAgain {
+			return s.took(n, err)
+		}
+		if !flushed {
+			flushed = true
+			if err := s.idle(); err != nil {
+				return err
+			}
+		}
+		if len(s.data) == 0 {
+			s.release()
+		}
+		if !wait {
+			return errIdle
+		}
+		if err := s.sock.WaitRead(); err != nil {
+			return broken{err}
+		}
+		s.makeRoom()
 	}
-	return s.took(s.n, s.err)
-}
-
-func (s *source) fillPlain() error {
-	if err := s.idle(); err != nil {
-		return err
-	}
-	n, err := s.conn.Read(s.whole[len(s.data):])
-	if n > 0 {
-		err = nil
-	}
-	return s.took(n, err)
 }
 
 // took accounts for the outcome of one read.
 func (s *source) took(n int, err error) error {
-	if err == nil && n == 0 {
+	if n > 0 {
+		s.data = s.whole[:len(s.data)+n]
+		return nil
+	}
+	if err == nil {
 		err = io.EOF
 	}
-	if err != nil {
-		return broken{err}
-	}
-	s.data = s.whole[:len(s.data)+n]
-	return nil
-}
-
-// tryRead is called by the runtime until it returns true, each time the socket may be readable.
-func (s *source) tryRead(fd uintptr) bool {
-	s.makeRoom()
-	for {
-		s.n, s.err = syscall.Read(int(fd), s.whole[len(s.data):])
-		if s.err != syscall.EINTR {
-			break
-		}
-	}
-	if s.err != syscall.EAGAIN {
-		return true
-	}
-	s.n, s.err = 0, nil
-	if !s.waited {
-		s.waited = true
-		if s.err = s.idle(); s.err != nil {
-			return true
-		}
-	}
-	if len(s.data) == 0 {
-		s.release()
-	}
-	return false
+	return broken{err}
 }
 
 // makeRoom moves what is unread to the front of a buffer.

@@ -18,6 +18,7 @@ import (
 // with the source's address, then the source with the destination's; the destination then opens
 // the source by the key that only the three know.
 const (
+	tpcPrefix  = "tpc."
 	tpcKey     = "tpc.key"
 	tpcSource  = "tpc.src" // at the destination: where the source is
 	tpcDest    = "tpc.dst" // at the source, from the client: who will come

@@ -14,11 +14,11 @@ func chmodCommand(e *env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
 		Use: "chmod <mode> <path>…", Short: "Change permission bits", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
-		Long: "Sets permission bits, given in octal as for chmod(1).\n" + pathHelp,
+		Long: "Sets permission bits, given in octal or as changes, both as for chmod(1).\n" + pathHelp,
 		Example: `  hemera chmod 0750 /exp/run1
-  hemera chmod -r 0755 /exp`,
+  hemera chmod -r u+rwX,go-w /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			mode, err := parseMode(args[0])
+			mode, err := parseModeChange(args[0])
 			if err != nil {
 				return err
 			}
@@ -33,25 +33,26 @@ func chmodCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below directories too")
+	recursiveFlag(c, &recursive, "everything below directories too")
 	return c
 }
 
 // chmod changes children before their directory, which may become unreadable.
-func chmod(ctx context.Context, cl *client.Client, u client.URL, mode uint32, recursive bool) error {
-	if recursive {
-		i, err := cl.Stat(ctx, u)
-		if err != nil {
-			return err
-		}
-		if i.IsDir() {
-			err = cl.List(ctx, u, func(i client.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
-		}
+func chmod(ctx context.Context, cl *client.Client, u client.URL, mode modeChange, recursive bool) error {
+	i, err := cl.Stat(ctx, u)
+	if err != nil {
+		return err
+	}
+	if recursive && i.IsDir() {
+		err = cl.List(ctx, u, func(i client.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
 		if err != nil {
 			return err
 		}
 	}
-	return cl.Chmod(ctx, u, mode)
+	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
+		return errs.New(errs.Unsupported, "change mode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
+	}
+	return cl.Chmod(ctx, u, mode(i.Mode, i.IsDir()))
 }
 
 func parseMode(s string) (uint32, error) {

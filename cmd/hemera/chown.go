@@ -35,7 +35,7 @@ XRootD clients are told by name, so prefer numbers where machines disagree.`,
 			})
 		},
 	}
-	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below directories too")
+	recursiveFlag(c, &recursive, "everything below directories too")
 	return c
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -50,7 +49,7 @@ that are there already. Copies between two servers go directly from one to the o
 		},
 	}
 	f := c.Flags()
-	f.BoolVarP(&o.recursive, "recursive", "r", false, "directories, with all that is in them")
+	recursiveFlag(c, &o.recursive, "directories, with all that is in them")
 	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
 	f.BoolVarP(&o.resume, "continue", "c", false, "go on with what is there in part, pass over what is whole")
 	f.IntVarP(&o.parallel, "parallel", "P", 4, "so many files at a time")
@@ -247,9 +246,9 @@ func (t *teller) end(err error) error {
 	case t.failed == 0:
 		return err
 	case t.failed == 1:
-		return t.last
+		return advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are whole and go on with those that are not")
 	}
 	t.tellLast()
-	return errs.New(errs.KindOf(err), "copy", "", fmt.Sprintf("%d files failed", t.failed)).
+	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed").
 		WithRemedy("repeat the command with --continue: what is there already is passed over")
 }

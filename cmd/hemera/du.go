@@ -36,10 +36,12 @@ are kept by the namespace and exact, so that even du -s / answers at once.`,
 			line := func(r output.Record) string {
 				return fmt.Sprintf("%14s  %14s  %10d  %s", show(r.Get("bytes")), show(r.Get("physical")), r.Get("files"), r.Get("path"))
 			}
-			s := e.stream(line)
-			if !e.json && !e.monitor {
-				fmt.Fprintf(e.Out, "%14s  %14s  %10s  %s\n", "bytes", "physical", "files", "path")
-			}
+			heading := fmt.Sprintf("%14s  %14s  %10s  %s\n", "bytes", "physical", "files", "path")
+			s := e.stream(func(r output.Record) string {
+				first := heading
+				heading = ""
+				return first + line(r)
+			})
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				err := e.each(args, func(arg string) error { return e.du(ctx, m, r, arg, s) })
 				if err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,14 +46,17 @@ func processEnv() *env {
 	return e
 }
 
-// clusterURL is --url, else HEMERA_URL, else the default.
+// clusterURL is --url, else HEMERA_URL, else the default. A host or host:port alone and the URL of the
+// metrics mean the same cluster: all of it answers at one port.
 func (e *env) clusterURL() string {
-	for _, u := range []string{e.url, e.Getenv("HEMERA_URL")} {
-		if u != "" {
-			return u
-		}
+	u := cmp.Or(e.url, e.Getenv("HEMERA_URL"), urlDefault)
+	if rest, ok := strings.CutPrefix(u, "http://"); ok {
+		u = rest
 	}
-	return urlDefault
+	if !strings.Contains(u, "://") {
+		u = "root://" + u
+	}
+	return u
 }
 
 // manager is a client of the cluster's admin API.

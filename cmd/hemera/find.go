@@ -157,13 +157,13 @@ func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest) er
 	}
 	if r.Count {
 		s = e.stream(func(output.Record) string {
-			return fmt.Sprintf("%d files, %d directories, %s", sum.Files, sum.Dirs, output.Bytes(sum.Bytes))
+			return fmt.Sprintf("%s, %s, %s", output.Count(sum.Files, "file"), output.Count(sum.Dirs, "directory"), output.Bytes(sum.Bytes))
 		})
 		err = s.Add(output.Record{{Key: "nfiles", Value: sum.Files}, {Key: "ndirectories", Value: sum.Dirs}, {Key: "bytes", Value: sum.Bytes},
 			{Key: "physical", Value: sum.Physical}})
 	}
 	if err == nil && failed > 0 {
-		err = errs.New(errs.Internal, "find", r.Path, fmt.Sprintf("%d directories could not be listed", failed))
+		err = errs.New(errs.Internal, "find", r.Path, output.Count(failed, "directory")+" could not be listed")
 	}
 	if err != nil {
 		return err

@@ -19,9 +19,9 @@ func fsAddCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
 		Long: `Tells a node to use a directory, normally the mount point of an empty filesystem, as a
-disk, and waits a moment for it. The node is named by its id, host or host:port. A
-directory that does not exist is made. If the node is offline, it takes the disk when
-it is back.`,
+disk, and waits a moment for it. The node is named by its id, host or host:port. The
+directory must exist on the node's machine: a misspelt mount point is an error. If the
+node is offline, it takes the disk when it is back.`,
 		Example: `  hemera fs add node1.example.org /data07
   hemera fs add 2 /data07 --space fast`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -2,25 +2,35 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
 )
 
 func fsLsCommand(e *env) *cobra.Command {
 	var long, drain, failed, io bool
 	c := &cobra.Command{
-		Use: "ls", Short: "List disks", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Use: "ls [match…]", Short: "List disks", Aliases: []string{"list"}, ValidArgsFunction: e.completeMatches,
+		Long: `Lists disks: all of them, or those that match one of the words: a disk's id or path, a
+node's host or host:port, a space or a group.`,
 		Example: `  hemera fs ls              every disk, what is wanted of it and how it is
+  hemera fs ls fast         those of a space; or of a node, a group
   hemera fs ls -d           only disks that are being emptied, with progress
   hemera fs ls -e           only disks with something wrong, and what it is
   hemera fs ls --io         rates and loads
   hemera fs ls -m | grep stat.health=failing`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				disks, err := loadDisks(ctx, m)
+				if err == nil {
+					disks, err = matching(disks, args)
+				}
 				if err != nil {
 					return err
 				}
@@ -45,6 +55,46 @@ func fsLsCommand(e *env) *cobra.Command {
 	c.Flags().BoolVar(&io, "io", false, "rates and loads")
 	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io")
 	return c
+}
+
+// matchKeys are what a word of `fs ls` may name.
+var matchKeys = []string{"id", "path", "host", "hostport", "space", "schedgroup"}
+
+// matching is the disks that any of the words names; without words, all. A word that names none is an
+// error: it is one that was misspelt.
+func matching(disks []output.Record, words []string) ([]output.Record, error) {
+	if len(words) == 0 {
+		return disks, nil
+	}
+	named := map[string]bool{}
+	found := keep(disks, func(r output.Record) (any bool) {
+		for _, key := range matchKeys {
+			if value := fmt.Sprint(r.Get(key)); slices.Contains(words, value) {
+				named[value], any = true, true
+			}
+		}
+		return any
+	})
+	for _, w := range words {
+		if !named[w] {
+			return nil, errs.New(errs.NotFound, "fs ls", w, "no disk has this id, path, host, space or group").
+				WithRemedy("hemera fs ls shows all disks")
+		}
+	}
+	return found, nil
+}
+
+// completeMatches offers nodes and spaces; ids and paths are too many to be a help.
+func (e *env) completeMatches(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return e.completeView(c.Context(), func(v *hemera.View) (out []cobra.Completion) {
+		for _, n := range v.Nodes {
+			out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()))
+		}
+		for _, s := range v.Spaces {
+			out = append(out, cobra.CompletionWithDesc(s.Name, "space"))
+		}
+		return out
+	})
 }
 
 func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {

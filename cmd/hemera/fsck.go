@@ -11,6 +11,7 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
 )
 
 func fsckCommand(e *env) *cobra.Command {
@@ -54,6 +55,11 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 	var perDisk, ids bool
 	var tags []string
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		for _, tag := range tags {
+			if !slices.Contains(fsckTags, tag) {
+				return &usageError{errs.New(errs.Invalid, "fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", "))}
+			}
+		}
 		return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 			report, err := m.Fsck(ctx, repair)
 			if err != nil {
@@ -65,8 +71,12 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 	c.Flags().BoolVarP(&perDisk, "all", "a", false, "by disk")
 	c.Flags().BoolVarP(&ids, "ids", "i", false, "with the ids of files, as fxid")
 	c.Flags().StringSliceVar(&tags, "error", nil, "only these tags")
+	_ = c.RegisterFlagCompletionFunc("error", cobra.FixedCompletions(fsckTags, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
+
+// fsckTags are what a comparison may find.
+var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "newer", "moved"}
 
 type fsckOptions struct {
 	perDisk, ids bool
@@ -85,7 +95,11 @@ func (e *env) printFsck(report hemera.FsckReport, o fsckOptions) error {
 	records := fsckRecords(report, o)
 	p := e.printer()
 	if p.Format == output.Table && len(records) == 0 {
-		_, err := fmt.Fprintf(e.Out, "%d files, %d pieces: everything agrees\n", report.Files, report.Pieces)
+		verdict := "everything agrees"
+		if len(o.tags) > 0 {
+			verdict = "no " + strings.Join(o.tags, ", no ")
+		}
+		_, err := fmt.Fprintf(e.Out, "%s, %s: %s\n", output.Count(report.Files, "file"), output.Count(report.Pieces, "piece"), verdict)
 		return err
 	}
 	return p.List(columns, records)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,12 +19,13 @@ func lsCommand(e *env) *cobra.Command {
 		Long: "Lists what is in directories, or files themselves. Entries are shown as they come.\n" + pathHelp,
 		Example: `  hemera ls /exp
   hemera ls -l /exp/run1 /exp/run2
+  hemera ls -lhR /exp
   hemera ls -l root://eospublic.cern.ch//eos/opendata`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"/"}
 			}
-			o.headings = len(args) > 1
+			o.headings = (len(args) > 1 || o.recursive) && !e.json && !e.monitor
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
 				s := e.stream(o.line)
 				err := e.each(args, func(arg string) error { return e.ls(ctx, cl, s, arg, o) })
@@ -36,12 +38,16 @@ func lsCommand(e *env) *cobra.Command {
 	}
 	c.Flags().BoolVarP(&o.long, "long", "l", false, "with mode, owner, size and time")
 	c.Flags().BoolVarP(&o.self, "directory", "d", false, "directories themselves, not what is in them")
+	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "what is below directories too")
+	c.Flags().BoolP("all", "a", false, "")
+	_ = c.Flags().MarkHidden("all") // typed by habit: names that begin with a dot are always shown
+	c.MarkFlagsMutuallyExclusive("directory", "recursive")
 	humanFlag(c, &o.human, false)
 	return c
 }
 
 type lsOptions struct {
-	long, self, human, headings bool
+	long, self, human, recursive, headings bool
 }
 
 func (e *env) ls(ctx context.Context, cl *client.Client, s *output.Stream, arg string, o lsOptions) error {
@@ -57,10 +63,41 @@ func (e *env) ls(ctx context.Context, cl *client.Client, s *output.Stream, arg s
 		i.Name = arg
 		return s.Add(entryRecord(u.Path, i))
 	}
-	if o.headings && !e.json && !e.monitor {
-		fmt.Fprintf(e.Out, "%s:\n", arg)
+	return e.lsDirectory(ctx, cl, s, listed{u, arg}, o)
+}
+
+// listed is a directory and how the user would name it.
+type listed struct {
+	client.URL
+	name string
+}
+
+func (l listed) below(name string) listed {
+	return listed{l.Join(name), strings.TrimSuffix(l.name, "/") + "/" + name}
+}
+
+// lsDirectory lists a directory, and then those in it. It remembers the names of one directory's
+// directories for each level it is in.
+func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stream, dir listed, o lsOptions) error {
+	if o.headings {
+		fmt.Fprintf(e.Out, "%s:\n", dir.name)
 	}
-	return cl.List(ctx, u, func(i client.Info) error { return s.Add(entryRecord(u.Join(i.Name).Path, i)) })
+	var below []string
+	err := cl.List(ctx, dir.URL, func(i client.Info) error {
+		if o.recursive && i.IsDir() {
+			below = append(below, i.Name)
+		}
+		return s.Add(entryRecord(dir.Join(i.Name).Path, i))
+	})
+	if err != nil {
+		return err
+	}
+	return e.each(below, func(name string) error {
+		if o.headings {
+			fmt.Fprintln(e.Out)
+		}
+		return e.lsDirectory(ctx, cl, s, dir.below(name), o)
+	})
 }
 
 func entryRecord(path string, i client.Info) output.Record {

@@ -11,6 +11,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a program that does not stop by itself
 	code := execute(ctx, processEnv(), os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera/client"
+	"hemera/errs"
 )
 
 func mkdirCommand(e *env) *cobra.Command {
@@ -27,7 +28,9 @@ func mkdirCommand(e *env) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return cl.Mkdir(ctx, u, bits, parents)
+					err = cl.Mkdir(ctx, u, bits, parents)
+					err = advise(err, errs.Exists, "with -p a directory that exists is no error")
+					return advise(err, errs.NotFound, "add -p to make the directories above it too")
 				})
 			})
 		},

@@ -13,7 +13,7 @@ import (
 )
 
 func nodeCommand(e *env) *cobra.Command {
-	c := noun("node", "Storage nodes: list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeRmCommand(e))
+	c := noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
 	e.runsNode(c)

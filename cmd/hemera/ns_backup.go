@@ -142,7 +142,7 @@ func (e *env) printArchive(path string, w *archiveWatch, t archive.Totals) error
 	h := w.head
 	s := e.stream(func(output.Record) string {
 		return fmt.Sprintf("%s: %s, %s, %s, whole, as of %s\n%s in %s, sha256 %s", path, output.Bytes(w.bytes),
-			output.Count(h.Files, "file"), dirCount(h.Directories), h.Taken.UTC().Format(time.RFC3339),
+			output.Count(h.Files, "file"), output.Count(h.Directories, "directory"), h.Taken.UTC().Format(time.RFC3339),
 			fmt.Sprintf("%d records", t.Pairs), output.Seconds(w.took().Seconds()), t.SHA256)
 	})
 	if err := s.Add(output.Record{

@@ -114,19 +114,12 @@ func (e *env) printCheck(c hemera.NamespaceCheck) error {
 	for _, p := range c.Problems {
 		fmt.Fprintln(e.Out, p)
 	}
-	fmt.Fprintf(e.Out, "%s, %s, %s: %s  (%s)\n", output.Count(c.Files, "file"), dirCount(c.Dirs),
+	fmt.Fprintf(e.Out, "%s, %s, %s: %s  (%s)\n", output.Count(c.Files, "file"), output.Count(c.Dirs, "directory"),
 		output.Count(c.Pieces, "piece"), verdict, output.Seconds(c.Took.Seconds()))
 	if c.Healthy() {
 		return nil
 	}
 	return e.unhealthy(c)
-}
-
-func dirCount(n int64) string {
-	if n == 1 {
-		return "1 directory"
-	}
-	return fmt.Sprintf("%d directories", n)
 }
 
 func (e *env) unhealthy(c hemera.NamespaceCheck) error {

@@ -33,7 +33,7 @@ func rmCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "directories too, with all that is in them")
+	recursiveFlag(c, &recursive, "directories too, with all that is in them")
 	c.Flags().BoolVarP(&force, "force", "f", false, "what is not there is no error")
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +74,10 @@ func (e *env) complain(err error) {
 
 func remedyOf(err error) string {
 	remedy := errs.RemedyOf(err)
+	var only *advised
+	if remedy == "" && errors.As(err, &only) {
+		return only.remedy
+	}
 	var usage *usageError
 	if remedy == "" && errors.As(err, &usage) {
 		return "add --help to see how the command is used"
@@ -97,9 +100,17 @@ The cluster is found by --url, else by the environment variable HEMERA_URL, else
 ` + urlDefault + `. Commands that list things print a table; -m prints one line of
 key=value pairs an item, -j one JSON object with a result list.`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(c, args[0])
+			}
+			return c.Help()
+		},
+		Version: version,
 	}
+	root.SetVersionTemplate("Hemera {{.Version}}\n")
+	root.SetFlagErrorFunc(wrongFlag)
 	flags := root.PersistentFlags()
 	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port (default $HEMERA_URL or "+urlDefault+")")
 	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs an item")
@@ -126,6 +137,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.AddCommand(versionCommand(e))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
+	teach(root)
 	e.markBegun(root)
 	return root
 }
@@ -147,16 +159,12 @@ func clusterCommands(e *env) []*cobra.Command {
 // noun makes a command that only has sub-commands. Without one it prints its help; with an unknown
 // one it says so instead of printing pages.
 func noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return c.Help()
+		if len(args) > 0 {
+			return unknownCommand(c, args[0])
 		}
-		var names []string
-		for _, v := range verbs {
-			names = append(names, v.Name())
-		}
-		return &usageError{fmt.Errorf("%s has no command %q; it has %s", c.CommandPath(), args[0], strings.Join(names, ", "))}
+		return c.Help()
 	}
 	c.AddCommand(verbs...)
 	return c

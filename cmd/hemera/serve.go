@@ -18,8 +18,10 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/cluster"
+	"hemera/cmd/hemera/internal/output"
 	"hemera/config"
 	"hemera/daemon"
+	"hemera/errs"
 )
 
 // serverCommands are those that serve until they are told to stop.
@@ -31,7 +33,7 @@ func serverCommands(e *env) []*cobra.Command {
 func (e *env) settings(c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	loaded, err := config.Load(config.FromProcess(c.Flags()))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &usageError{err}
 	}
 	return loaded, e.logger(loaded.Log), nil
 }
@@ -96,15 +98,12 @@ It listens on this machine only unless --listen says otherwise.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "up", "repair", "cache", "log")
+	data := c.Flags().Lookup("data")
+	data.DefValue = upData
+	data.Usage += "; the same as DIR"
 	c.RunE = func(c *cobra.Command, args []string) error {
-		dir := "hemera-data"
-		if len(args) == 1 {
-			dir = args[0]
-		}
-		if !c.Flags().Changed("data") {
-			if err := c.Flags().Set("data", dir); err != nil {
-				return err
-			}
+		if err := chooseData(c, args); err != nil {
+			return err
 		}
 		l, log, err := e.settings(c)
 		if err != nil {
@@ -123,17 +122,41 @@ It listens on this machine only unless --listen says otherwise.`,
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
 		limitMemory(l)
-		return withHeapFloor(func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
+		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
 	}
 	return c
 }
 
+// upData is where `hemera up` keeps everything when nothing says otherwise.
+const upData = "./hemera-data"
+
+// chooseData settles the directory of `hemera up`: DIR or --data, else what environment or file say,
+// else one of its own rather than that of a manager.
+func chooseData(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 1 && c.Flags().Changed("data"):
+		return &usageError{errs.New(errs.Invalid, "up", args[0], "--data names a directory too").WithRemedy("name one of them")}
+	case len(args) == 1:
+		return c.Flags().Set("data", args[0])
+	}
+	l, err := config.Load(config.FromProcess(c.Flags()))
+	if err != nil {
+		return &usageError{err}
+	}
+	for _, v := range l.Values() {
+		if v.Key == "data" && v.Source == "default" {
+			return c.Flags().Set("data", upData)
+		}
+	}
+	return nil
+}
+
 // welcome says where the cluster is and what to try.
 func (e *env) welcome(up *daemon.Up) {
-	url := "root://" + friendly(up.Manager.Addr)
-	fmt.Fprintf(e.Out, "Hemera %s is up: %d nodes, data in %s\n\n", version, len(up.Nodes), filepath.Dir(up.Manager.Dir()))
-	fmt.Fprintf(e.Out, "  %s        files, for any XRootD client\n", url)
-	fmt.Fprintf(e.Out, "  http://%s/metrics  measurements, for Prometheus\n\nTry, in another terminal:\n\n", friendly(up.Manager.Addr))
+	url, metrics := "root://"+friendly(up.Manager.Addr), "http://"+friendly(up.Manager.Addr)+"/metrics"
+	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
+	fmt.Fprintf(e.Out, "  %-*s  files, for any XRootD client\n", len(metrics), url)
+	fmt.Fprintf(e.Out, "  %s  measurements, for Prometheus\n\nTry, in another terminal:\n\n", metrics)
 	if url != urlDefault {
 		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
 	}
@@ -176,7 +199,7 @@ func managerCommand(e *env) *cobra.Command {
 		warnOfSpace(c.Context(), l, m, log)
 		log.Info("manager is serving", "addr", m.Addr)
 		limitMemory(l)
-		return withHeapFloor(func() error { return m.Run(c.Context()) })
+		return serve(c.Context(), log, func() error { return m.Run(c.Context()) })
 	}
 	return c
 }
@@ -188,7 +211,7 @@ func (e *env) runsNode(c *cobra.Command) {
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return &usageError{fmt.Errorf("node has no command %q; it has ls, status, set, rm, and runs a node without one", args[0])}
+			return unknownCommand(c, args[0])
 		}
 		l, log, err := e.settings(c)
 		if err != nil {
@@ -201,9 +224,6 @@ func (e *env) runsNode(c *cobra.Command) {
 				path, space = d[:i], d[i+1:]
 			}
 			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
-		}
-		if err := os.MkdirAll(l.Data, 0o700); err != nil {
-			return err
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
@@ -219,7 +239,7 @@ func (e *env) runsNode(c *cobra.Command) {
 			case <-c.Context().Done():
 			}
 		}()
-		return withHeapFloor(func() error { return n.Run(c.Context()) })
+		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
 	}
 }
 
@@ -244,8 +264,12 @@ func limitMemory(l *config.Loaded) {
 	}
 }
 
-func withHeapFloor(run func() error) error {
+// serve runs a server until it ends, and leaves in the log why it did.
+func serve(ctx context.Context, log *slog.Logger, run func() error) error {
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)
-	return run()
+	defer context.AfterFunc(ctx, func() { log.Info("stopping", "why", context.Cause(ctx)) })()
+	err := run()
+	log.Info("stopped")
+	return err
 }

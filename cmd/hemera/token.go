@@ -3,13 +3,28 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hemera/admin"
+	"hemera/auth"
 	"hemera/cmd/hemera/internal/output"
 )
+
+// warnOfToken says so when only the manager's own machine can use a token.
+func (e *env) warnOfToken(text string) {
+	t, err := auth.ParseToken(text)
+	if err != nil || len(t.Addrs) == 0 {
+		return
+	}
+	host, _, _ := net.SplitHostPort(t.Addrs[0])
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+		fmt.Fprintf(e.Err, "hemera: this token leads to %s, which other machines cannot reach: nodes there need a manager started with --listen\n", t.Addrs[0])
+	}
+}
 
 func tokenCommand(e *env) *cobra.Command {
 	var lifetime time.Duration
@@ -25,6 +40,7 @@ so treat it as a password. The token is printed alone on one line.`,
 				if err != nil {
 					return err
 				}
+				e.warnOfToken(t)
 				p := e.printer()
 				if p.Format == output.Table {
 					_, err = fmt.Fprintln(e.Out, t)

@@ -129,6 +129,9 @@ func TestAddedDiskIsUsedAndAnImpossibleOneExplained(t *testing.T) {
 		return len(u) == 1 && u[0].Path == bad && u[0].Why != ""
 	})
 	until(t, "the wish is withdrawn", func() bool { return len(r.view().Nodes[0].Stats.Unusable) == 0 })
+	if err := os.Mkdir(good, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.up.Manager.AddDisk(ctx, node, good, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (j *joined) token(lifetime time.Duration) string {
 func (j *joined) open(dir, token string) (*daemon.Node, error) {
 	return daemon.OpenNode(j.t.Context(), daemon.NodeOptions{
 		Dir: dir, Listen: "127.0.0.1:0", Join: token, Log: slog.New(slog.DiscardHandler),
-		Disks: []hemera.AttachDisk{{Path: filepath.Join(dir, "disk")}},
+		Disks: []hemera.AttachDisk{{Path: filepath.Join(dir, "disk")}}, MakeDisks: true,
 	})
 }
 

@@ -58,6 +58,9 @@ func newCluster(t *testing.T) *cluster {
 	}
 	for i := range nodes {
 		name := fmt.Sprintf("node%d", i)
+		if err := os.MkdirAll(c.disk(i), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		n := c.server(name, "node", "--data", filepath.Join(c.dir, name), "--port", fmt.Sprint(freePort(t)),
 			"--join", strings.TrimSpace(token), "--disk", c.disk(i))
 		c.nodes = append(c.nodes, n)

@@ -128,7 +128,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		o.MemTableBytes = 32 << 20
 	}
 	p := &pebble.Options{
-		FS: o.FS,
+		FS: newLogsAhead(o.FS, int64(o.MemTableBytes)),
 		// Pebble takes its memory tables out of the cache: without room for them there is none.
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),

@@ -80,7 +80,7 @@ func (p Printer) One(columns []Column, r Record) error {
 	}
 	var b strings.Builder
 	for _, c := range columns {
-		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Title, p.paint(c.show(r)))
+		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Title, p.paint(dash(c.show(r))))
 	}
 	_, err := io.WriteString(p.W, b.String())
 	return err

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hemera/errs"
+)
+
+// Errors about the command line name what was probably meant: who mistypes sees it corrected.
+
+// teach gives a command, and all below it, errors that show how it is written.
+func teach(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if check(c, args) == nil {
+				return nil
+			}
+			return wrongArguments(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		teach(sub)
+	}
+}
+
+func wrongArguments(c *cobra.Command, args []string) error {
+	text := fmt.Sprintf("does not take %d arguments", len(args))
+	switch len(args) {
+	case 0:
+		text = "needs arguments"
+	case 1:
+		text = fmt.Sprintf("does not take %q alone", args[0])
+		if strings.HasSuffix(c.Use, c.Name()) {
+			text = fmt.Sprintf("takes no arguments, not %q", args[0])
+		}
+	}
+	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", text).
+		WithRemedy("write " + c.UseLine() + "; --help has examples")
+}
+
+// unknownCommand says which commands there are, and which are like the one that is not.
+func unknownCommand(c *cobra.Command, name string) error {
+	remedy := "hemera --help lists the commands"
+	if c.HasParent() {
+		var names []string
+		for _, v := range c.Commands() {
+			names = append(names, v.Name())
+		}
+		slices.Sort(names)
+		remedy = "it has " + strings.Join(names, ", ")
+	}
+	if like := c.SuggestionsFor(name); len(like) > 0 {
+		remedy = "did you mean " + c.CommandPath() + " " + strings.Join(like, " or ") + "? " + remedy
+	}
+	what := fmt.Sprintf("there is no command %q", name)
+	if c.HasParent() {
+		what = fmt.Sprintf("%s has no command %q", c.Name(), name)
+	}
+	return &usageError{&advised{errors.New(what), remedy}}
+}
+
+// wrongFlag explains a flag that does not exist: -name where --name was meant, or a typing error.
+func wrongFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if group := unknown.GetSpecifiedShortnames(); group != "" {
+		name = group // -name is read as -n -a -m -e
+	}
+	remedy := "hemera " + strings.TrimPrefix(c.CommandPath(), "hemera ") + " --help lists the flags"
+	if like := likeFlag(c, name); like != "" {
+		remedy = "did you mean --" + like + "? " + remedy
+	}
+	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), "hemera "), "", err.Error()).WithRemedy(remedy)
+}
+
+// likeFlag is the flag a name may stand for: it itself, or one with a letter more, less or different.
+func likeFlag(c *cobra.Command, name string) (like string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && len(name) > 1 && (f.Name == name || like == "" && nearlySame(f.Name, name)) {
+			like = f.Name
+		}
+	})
+	return like
+}
+
+// nearlySame reports whether one letter makes the difference: put in, left out, changed, or swapped
+// with its neighbour.
+func nearlySame(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	switch {
+	case a == "" || b == "":
+		return len(a)+len(b) <= 1
+	case a[1:] == b || a == b[1:] || a[1:] == b[1:]:
+		return true
+	}
+	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+}
+
+// advised is an error with a remedy that only the command knows.
+type advised struct {
+	err    error
+	remedy string
+}
+
+func (a *advised) Error() string { return a.err.Error() }
+func (a *advised) Unwrap() error { return a.err }
+
+// advise adds a remedy to errors of a kind that have none.
+func advise(err error, kind errs.Kind, remedy string) error {
+	if !errors.Is(err, kind) || errs.RemedyOf(err) != "" {
+		return err
+	}
+	return &advised{err, remedy}
+}
+
+// recursiveFlag gives a command -r, as EOS's commands have it, and quietly -R, as the system's have.
+func recursiveFlag(c *cobra.Command, recursive *bool, usage string) {
+	c.Flags().BoolVarP(recursive, "recursive", "r", false, usage)
+	c.Flags().BoolVarP(recursive, "recurse", "R", false, usage)
+	_ = c.Flags().MarkHidden("recurse")
+}

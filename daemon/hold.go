@@ -1,0 +1,31 @@
+package daemon
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+)
+
+// hold makes a directory and takes it for this process until the file is closed or the process ends,
+// however it ends. Two processes that are the same node would take each other's lease for ever.
+// Unavailable while another has the directory.
+func hold(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, errs.As(err, errs.KindOf(err), "make the state directory", dir).(*errs.Error).
+			WithRemedy("name a directory that this user can make and write: --data, or the argument of hemera up")
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, errs.Wrap(err, "open the state directory", dir)
+	}
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+	case nil, unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS: // a filesystem that cannot lock keeps nobody from starting
+		return f, nil
+	default:
+		_ = f.Close()
+		return nil, errs.New(errs.Unavailable, "open the state directory", dir, "another process of Hemera has it").
+			WithRemedy("stop that process, or name another directory: --data, or the argument of hemera up")
+	}
+}

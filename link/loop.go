@@ -1,0 +1,277 @@
+package link
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+)
+
+// Loop waits for the input of many connections with as few threads as there are processors, and
+// runs what a connection does with its input on the thread that noticed it.
+//
+// Go's own poller has one thread wait at a time and hands what came to others, which costs a request
+// that takes ten microseconds five more and leaves processors unused (docs/PERFORMANCE.md). Here
+// every processor has a goroutine in epoll_wait, a poller; the kernel wakes one for each event. A poller that is
+// about to wait for something else says so ([Socket.Lend]) and another takes its place; one that
+// waits without having said so is noticed a few milliseconds later.
+//
+// A Loop is safe for concurrent use. It has no limit of its own: a connection costs it its file
+// descriptor and some hundred bytes, and there are as many pollers as connections that are served slowly, and
+// one for each processor.
+type Loop struct {
+	epoll, stop int   // descriptors; stop is an eventfd that is never read once it is written
+	want        int32 // how many pollers should be on duty
+
+	waiting atomic.Int32 // pollers in epoll_wait
+	onDuty  atomic.Int32 // pollers that wait, or are expected back soon
+	watched atomic.Bool  // the watch is set
+	watch   *time.Timer
+
+	lingering atomic.Int32 // transfers that wait on a thread
+	lingerers int32        // how many may
+
+	running sync.WaitGroup
+	sockets table
+
+	mu      sync.Mutex // guards pollers and closed
+	pollers map[*poller]struct{}
+	closed  bool
+}
+
+// poller is one goroutine that waits for events.
+type poller struct {
+	turns   atomic.Uint64 // odd while it serves a connection
+	away    atomic.Bool   // not on duty: it told, or the watch found out
+	watched uint64        // turns when the watch last looked; the watch's
+}
+
+// watchEvery is how often pollers are looked after while none of them waits.
+const watchEvery = time.Millisecond
+
+// NewLoop starts a loop with one poller for each processor Go uses.
+func NewLoop() (*Loop, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, errs.Wrap(err, "link.NewLoop", "epoll")
+	}
+	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err == nil {
+		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, stop, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(stop)})
+	}
+	if err != nil {
+		_ = unix.Close(epoll)
+		return nil, errs.Wrap(err, "link.NewLoop", "eventfd")
+	}
+	n := int32(runtime.GOMAXPROCS(0))
+	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}}
+	l.watch = time.AfterFunc(time.Hour, l.lookAfter)
+	l.watch.Stop()
+	l.fillUp()
+	return l, nil
+}
+
+// Close ends the pollers, once they have served what they are serving. Connections that were adopted
+// must have been closed.
+func (l *Loop) Close() {
+	l.mu.Lock()
+	first := !l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if !first {
+		return
+	}
+	l.watch.Stop()
+	_, _ = unix.Write(l.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	l.running.Wait()
+	_ = unix.Close(l.epoll)
+	_ = unix.Close(l.stop)
+}
+
+// Adopt takes a TCP connection out of Go's poller into this loop. The connection given must not be
+// used any more. What is no TCP connection is returned as it is.
+func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return conn, nil
+	}
+	s, err := newSocket(l, tcp)
+	_ = tcp.Close()
+	if err != nil {
+		return nil, errs.Wrap(err, "link.Adopt", tcp.RemoteAddr().String())
+	}
+	return s, nil
+}
+
+// watchFor registers a socket.
+func (l *Loop) watchFor(s *Socket) error {
+	l.sockets.set(s.fd, s)
+	err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, interest(s.fd, s.interest))
+	if err != nil {
+		l.sockets.set(s.fd, nil)
+	}
+	return err
+}
+
+// change has another set of events told from now on, and at once what of it is so already.
+func (l *Loop) change(fd int, events uint32) error {
+	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_MOD, fd, interest(fd, events))
+}
+
+// interest asks for edges. The end of the stream belongs to reading.
+func interest(fd int, events uint32) *unix.EpollEvent {
+	if events&unix.EPOLLIN != 0 {
+		events |= unix.EPOLLRDHUP
+	}
+	return &unix.EpollEvent{Events: events | 1<<31, Fd: int32(fd)} // EPOLLET
+}
+
+// fillUp starts pollers until enough are on duty.
+func (l *Loop) fillUp() {
+	for n := l.onDuty.Load(); n < l.want; n = l.onDuty.Load() {
+		if l.onDuty.CompareAndSwap(n, n+1) {
+			l.start()
+		}
+	}
+}
+
+func (l *Loop) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	p := &poller{}
+	l.pollers[p] = struct{}{}
+	l.running.Go(func() { l.run(p) })
+}
+
+// run waits for events and serves them until the loop is closed or has pollers enough.
+func (l *Loop) run(p *poller) {
+	defer l.dismiss(p)
+	var events [1]unix.EpollEvent
+	for {
+		l.waiting.Add(1)
+		n, err := unix.EpollWait(l.epoll, events[:], -1)
+		if l.waiting.Add(-1) == 0 {
+			l.nobodyWaits()
+		}
+		if err != nil || n == 0 {
+			continue // interrupted
+		}
+		if int(events[0].Fd) == l.stop {
+			return
+		}
+		s := l.sockets.get(int(events[0].Fd))
+		if s == nil {
+			continue // closed since
+		}
+		p.turns.Add(1)
+		woke := s.event(events[0].Events, p)
+		p.turns.Add(1)
+		if !l.stay(p) {
+			return
+		}
+		if woke {
+			// Who was woken is next on this processor: let it run.
+			runtime.Gosched()
+		}
+	}
+}
+
+// stay reports whether a poller that has served its event is still wanted.
+func (l *Loop) stay(p *poller) bool {
+	if !p.away.Load() {
+		return true
+	}
+	for n := l.onDuty.Load(); n < l.want; n = l.onDuty.Load() {
+		if l.onDuty.CompareAndSwap(n, n+1) {
+			p.away.Store(false)
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Loop) dismiss(p *poller) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.pollers, p)
+}
+
+// lend takes a poller off duty that is about to wait for something else.
+func (l *Loop) lend(p *poller) {
+	if p.away.CompareAndSwap(false, true) {
+		l.onDuty.Add(-1)
+		if l.waiting.Load() == 0 {
+			l.fillUp()
+		}
+	}
+}
+
+// nobodyWaits replaces pollers that are off duty, and has the others looked after.
+func (l *Loop) nobodyWaits() {
+	if l.onDuty.Load() < l.want {
+		l.fillUp()
+	}
+	if !l.watched.Load() && l.watched.CompareAndSwap(false, true) {
+		l.watch.Reset(watchEvery)
+	}
+}
+
+// lookAfter takes pollers off duty that have been serving the same event since it last looked.
+func (l *Loop) lookAfter() {
+	if l.waiting.Load() > 0 {
+		l.watched.Store(false)
+		return
+	}
+	l.mu.Lock()
+	for p := range l.pollers {
+		turns := p.turns.Load()
+		if turns%2 == 1 && turns == p.watched && p.away.CompareAndSwap(false, true) {
+			l.onDuty.Add(-1)
+		}
+		p.watched = turns
+	}
+	closed := l.closed
+	l.mu.Unlock()
+	l.fillUp()
+	if !closed {
+		l.watch.Reset(watchEvery)
+	}
+}
+
+// table finds the socket of a file descriptor.
+type table struct {
+	mu   sync.Mutex // held while it changes
+	list atomic.Pointer[[]atomic.Pointer[Socket]]
+}
+
+func (t *table) get(fd int) *Socket {
+	if list := t.list.Load(); list != nil && fd < len(*list) {
+		return (*list)[fd].Load()
+	}
+	return nil
+}
+
+func (t *table) set(fd int, s *Socket) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.list.Load()
+	if list == nil || fd >= len(*list) {
+		longer := make([]atomic.Pointer[Socket], 2*fd+64)
+		if list != nil {
+			for i := range *list {
+				longer[i].Store((*list)[i].Load())
+			}
+		}
+		list = &longer
+		t.list.Store(list)
+	}
+	(*list)[fd].Store(s)
+}
