@@ -46,7 +46,7 @@ const (
 	// sendfileMin is the shortest read for which sendfile is cheaper than a copy.
 	sendfileMin = 16 << 10
 	// markEvery is how often the kernel is told that pages are in use.
-	markEvery = time.Second
+	markEvery = 10 * time.Second
 )
 
 // windowCache bounds the windows of one disk; those not used for longest go first.
