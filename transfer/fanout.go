@@ -71,8 +71,7 @@ func (w *Writer) createPieces(which state) {
 }
 
 // fanOut does the same to every live piece at once and runs meanwhile beside them. Disks of this node
-// get the patience; with none, they are waited for. A piece whose call fails is lost; fanOut fails
-// when no live piece is left.
+// get the patience. A piece whose call fails is lost; fanOut fails when no live piece is left.
 func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanwhile func()) error {
 	failures := make([]error, len(w.pieces))
 	calls := make([]*diskCall, len(w.pieces))
@@ -81,7 +80,7 @@ func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanw
 	for i, pc := range w.pieces {
 		switch {
 		case w.ledger.states[i] != live:
-		case pc.local != nil && patience > 0:
+		case pc.local != nil:
 			out := pc.local.diskPiece // pc may be given up before the call looks at it
 			calls[i] = pc.local.start(func() error { return do(out) })
 		case here < 0:
@@ -94,12 +93,7 @@ func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanw
 		meanwhile()
 	}
 	if here >= 0 {
-		pc := w.pieces[here]
-		if pc.local != nil {
-			failures[here] = do(pc.local.diskPiece)
-		} else {
-			failures[here] = do(pc.out)
-		}
+		failures[here] = do(w.pieces[here].out)
 	}
 	wg.Wait()
 	for i, c := range calls {

@@ -93,16 +93,16 @@ func (h *readHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPag
 
 // WriteAt is refused, as are the other changes.
 func (h *readHandle) WriteAt([]byte, int64) error {
-	return readOnly("transfer.Write", subject(&h.cap))
+	return readOnly("transfer.Write", subject(h.cap))
 }
 
 // WritePages is refused.
 func (h *readHandle) WritePages([]byte, []uint32, int64) error {
-	return readOnly("transfer.Write", subject(&h.cap))
+	return readOnly("transfer.Write", subject(h.cap))
 }
 
 // Truncate is refused.
-func (h *readHandle) Truncate(int64) error { return readOnly("transfer.Truncate", subject(&h.cap)) }
+func (h *readHandle) Truncate(int64) error { return readOnly("transfer.Truncate", subject(h.cap)) }
 
 // Sync has nothing to do.
 func (h *readHandle) Sync(context.Context) error { return nil }

@@ -121,17 +121,34 @@ func (w *Writer) write(p []byte, sums []uint32, off int64) error {
 		sums = w.scratch[:n]
 		checksum.PageSums(p, off, sums)
 	}
-	patience := diskPatience
-	if w.ledger.count(live) == 1 {
-		patience = 0 // with no other piece to go on with, giving up gains nothing, and a goroutine costs
+	var err error
+	if i := w.ledger.only(); i >= 0 {
+		err = w.writeOne(i, p, sums, off)
+	} else {
+		err = w.fanOut(diskPatience, func(out PeerWriter) error { return out.WritePages(p, sums, off) },
+			func() { w.sums.wrote(p, sums, off) })
 	}
-	err := w.fanOut(patience, func(out PeerWriter) error { return out.WritePages(p, sums, off) },
-		func() { w.sums.wrote(p, sums, off) })
 	if err != nil {
 		return err
 	}
 	w.size = max(w.size, off+int64(len(p)))
 	w.host.Counters.WriteBytes.Add(int64(len(p)))
+	return nil
+}
+
+// writeOne sends pages to the only live piece. A disk is waited for: with no other piece to go on with,
+// giving up gains nothing, and a goroutine costs.
+func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
+	w.sums.wrote(p, sums, off)
+	pc := w.pieces[i]
+	out := pc.out
+	if pc.local != nil {
+		out = pc.local.diskPiece
+	}
+	if err := out.WritePages(p, sums, off); err != nil {
+		w.lose(i, err)
+		return w.fail("transfer.Write")
+	}
 	return nil
 }
 

@@ -90,7 +90,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // closeSilent ends parked connections whose clients have been silent for too long.
 func (s *Server) closeSilent(ctx context.Context) {
-	for pause(ctx, s.o.Limits.IdleTimeout/16) {
+	for pause(ctx, min(s.o.Limits.IdleTimeout/16, s.o.Limits.LoginTimeout/2)) {
 		now := time.Now()
 		s.closeConns(func(c *conn) bool { return c.expired(now) })
 	}
