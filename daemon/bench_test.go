@@ -24,17 +24,19 @@ func BenchmarkPair(b *testing.B) {
 			op   func(ctx context.Context, path string) error
 			fill int64 // bytes of the files that are there before; -1: none
 		}{
-			{"create/empty", r.create(nil), -1},
-			{"create/4KiB", r.create(make([]byte, 4096)), -1},
-			{"open/empty", r.open, 0},
-			{"open/4KiB", r.open, 4096},
+			{"create/empty", create(r.local, nil), -1},
+			{"create/4KiB", create(r.local, make([]byte, 4096)), -1},
+			{"create/4KiB/redirected", create(r.node, make([]byte, 4096)), -1},
+			{"open/empty", read(r.local), 0},
+			{"open/4KiB", read(r.local), 4096},
+			{"open/4KiB/redirected", read(r.node), 4096},
 		} {
 			b.Run(fmt.Sprintf("%s/x%d", c.name, clients), func(b *testing.B) {
 				r.round++
 				dir := fmt.Sprintf("/bench/r%d", r.round)
 				if c.fill >= 0 {
 					for i := range clients {
-						if err := r.create(make([]byte, c.fill))(b.Context(), fmt.Sprintf("%s/c%d/f", dir, i)); err != nil {
+						if err := create(r.local, make([]byte, c.fill))(b.Context(), fmt.Sprintf("%s/c%d/f", dir, i)); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -83,18 +85,32 @@ func newBenchCluster(b *testing.B) *benchCluster {
 
 var benchUser = hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "unix", Host: "127.0.0.1"}
 
-// node opens what the manager granted, as the door of the node does.
-func (c *benchCluster) node(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
-	g, err := c.Manager.Open(hemera.WithTrace(ctx, hemera.NewTraceID()), benchUser, o)
+// local opens a file as the manager's door does.
+func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
+	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
+	o.Unsigned = true
+	g, err := c.Manager.Open(ctx, benchUser, o)
 	if err != nil {
 		return nil, err
 	}
-	return c.Nodes[0].Open(hemera.WithTrace(ctx, hemera.NewTraceID()), g.Token, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
+	return c.Nodes[0].OpenPermit(ctx, g.Permit, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
 }
 
-func (c *benchCluster) create(content []byte) func(ctx context.Context, path string) error {
+// node opens what the manager granted, as the door of the node does after a redirect.
+func (c *benchCluster) node(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
+	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
+	g, err := c.Manager.Open(ctx, benchUser, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.Nodes[0].Open(ctx, g.Token, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
+}
+
+type opener func(ctx context.Context, o hemera.OpenRequest) (hemera.File, error)
+
+func create(open opener, content []byte) func(ctx context.Context, path string) error {
 	return func(ctx context.Context, path string) error {
-		f, err := c.node(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Parents: true, Mode: 0o644})
+		f, err := open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Parents: true, Mode: 0o644})
 		if err != nil {
 			return err
 		}
@@ -107,12 +123,14 @@ func (c *benchCluster) create(content []byte) func(ctx context.Context, path str
 	}
 }
 
-func (c *benchCluster) open(ctx context.Context, path string) error {
-	f, err := c.node(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
-	if err != nil {
-		return err
+func read(open opener) func(ctx context.Context, path string) error {
+	return func(ctx context.Context, path string) error {
+		f, err := open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+		if err != nil {
+			return err
+		}
+		return f.Close(ctx)
 	}
-	return f.Close(ctx)
 }
 
 // share runs op as often as the benchmark wants, dealt among the clients; n counts the calls of one.

@@ -11,6 +11,7 @@ import (
 	"hemera/checksum"
 	"hemera/disk"
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // Reader is one committed file, open at a node. It reads the local piece while that is good, and
@@ -19,9 +20,9 @@ import (
 // Methods may be called concurrently.
 type Reader struct {
 	host   *Host
-	cap    hemera.Capability
-	permit *hemera.Permit // for peers
-	mark   uint8          // added to the index that peers are asked for
+	cap    *hemera.Capability // not to be changed
+	permit *hemera.Permit     // for peers
+	mark   uint8              // added to the index that peers are asked for
 
 	use    sync.RWMutex // held shared by reads, exclusively by Close
 	closed bool
@@ -58,7 +59,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 
 // newReader reads what the capability says of the file, which is the permit's own or rests on it.
 func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
-	r := &Reader{host: h, cap: *c, permit: permit}
+	r := &Reader{host: h, cap: c, permit: permit}
 	for _, mine := range []bool{true, false} {
 		for _, t := range c.Targets {
 			if h.local(t) == mine {
@@ -82,9 +83,9 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	r.use.RLock()
 	defer r.use.RUnlock()
 	if r.closed {
-		return 0, badHandle("transfer.Read", subject(&r.cap))
+		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	if err := checkRange("transfer.Read", subject(&r.cap), off, 0); err != nil {
+	if err := checkRange("transfer.Read", subject(r.cap), off, 0); err != nil {
 		return 0, err
 	}
 	if off >= r.cap.Size {
@@ -119,7 +120,7 @@ func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
 	n = wholePages(off, n)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
-		r.rule(o, sizeMismatch("transfer.Read", subject(&r.cap), off+int64(n), r.cap.Size))
+		r.rule(o, sizeMismatch("transfer.Read", subject(r.cap), off+int64(n), r.cap.Size))
 	case errs.KindOf(err) == errs.Corrupt:
 		k, err := r.patch(o, p[n:], after(sums, off, n), off+int64(n), err)
 		return n + k, err
@@ -141,7 +142,7 @@ func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause erro
 	start := off / hemera.PageSize * hemera.PageSize
 	page := make([]byte, min(hemera.PageSize, r.cap.Size-start))
 	if err := r.readElsewhere(o, page, start); err != nil {
-		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(&r.cap),
+		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap),
 			Text: "no other piece has the bad page", Cause: cause, Remedy: "`hemera file check` lists the pieces and their state"}
 	}
 	n := copy(p, page[off-start:])
@@ -151,7 +152,7 @@ func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause erro
 	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
 		"disk", o.target.Disk, "offset", start, "err", cause)
 	if o.local != nil {
-		r.host.repairPage(o.target, pieceID(&r.cap, o.target.Index), page, start)
+		r.host.repairPage(o.target, pieceID(r.cap, o.target.Index), page, start)
 	}
 	r.mu.Lock()
 	o.badPages++
@@ -206,7 +207,7 @@ func (r *Reader) pick(not map[*origin]bool) (*origin, error) {
 		}
 		return o, nil
 	}
-	return nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(&r.cap),
+	return nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap),
 		Text: "no piece can be read", Cause: last, Remedy: "`hemera file check` lists the pieces and their state"}
 }
 
@@ -243,12 +244,12 @@ func (r *Reader) open(o *origin) error {
 		}
 		if remote.Size() != r.cap.Size {
 			_ = remote.Close()
-			return sizeMismatch("transfer.Read", subject(&r.cap), remote.Size(), r.cap.Size)
+			return sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), r.cap.Size)
 		}
 		o.src, o.close = remote, remote.Close
 		return nil
 	}
-	local, err := r.host.openPiece(&r.cap, o.target)
+	local, err := r.host.openPiece(r.cap, o.target)
 	if err != nil {
 		return err
 	}
@@ -258,17 +259,32 @@ func (r *Reader) open(o *origin) error {
 
 // Verified offers a file for sendfile, as [disk.Reader] does, when the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
+	if local := r.inUse(); local != nil {
+		return local.Verified(off, n)
+	}
+	return nil, false
+}
+
+// Splice puts verified pages into a pipe, as [disk.Reader] does, when the piece in use is local.
+func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+	r.use.RLock()
+	defer r.use.RUnlock()
+	if local := r.inUse(); local != nil && !r.closed {
+		return local.Splice(pipe, off, n)
+	}
+	return 0
+}
+
+// inUse is the piece that is read, if it is local.
+func (r *Reader) inUse() disk.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.origins {
 		if o.bad == nil && o.src != nil {
-			if o.local == nil {
-				return nil, false
-			}
-			return o.local.Verified(off, n)
+			return o.local
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // Close ends all use; it waits for reads in progress and never fails.

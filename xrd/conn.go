@@ -124,7 +124,7 @@ func (c *conn) becameReady() { c.armed = time.Time{} }
 // unused reports whether nothing is lost when the connection is closed.
 func (c *conn) unused() bool {
 	ss := c.shared.Load()
-	return !c.busy.Load() && (ss == nil || ss.open.Load() == 0)
+	return !c.busy.Load() && len(c.slots) == 0 && (ss == nil || ss.open.Load() == 0)
 }
 
 // expired reports whether a client has been silent for too long while its connection was parked, where

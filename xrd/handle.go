@@ -177,13 +177,18 @@ func (c *conn) closeHandle(r *request) error {
 		}
 		return c.ok(r, nil)
 	}
-	return c.promised(r, func() ([]byte, error) {
-		err := h.closeFor(context.WithoutCancel(c.traced(r)))
+	ctx := context.WithoutCancel(c.traced(r))
+	work := func() ([]byte, error) {
+		err := h.closeFor(ctx)
 		if err != nil && h.ticket != nil {
 			c.session.refuse(h.path, *h.ticket)
 		}
 		return nil, err
-	})
+	}
+	if len(c.session.handles) > 0 || len(c.in.data) > 0 {
+		return c.beside(r, work) // the client has more to do than to wait for this file's disks
+	}
+	return c.promised(r, work)
 }
 
 // sync answers kXR_sync; for a third-party copy it begins the copy (see tpc.go).

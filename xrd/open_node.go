@@ -108,7 +108,11 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 			return errs.New(errs.Unsupported, "xrd.Abort", h.path, "the handle cannot be given up")
 		}
 		h.sealed = true
-		return c.beside(r, h, func() ([]byte, error) { return nil, a.Abort(ctx) })
+		h.inflight.Add(1)
+		return c.beside(r, func() ([]byte, error) {
+			defer h.inflight.Done()
+			return nil, a.Abort(ctx)
+		})
 	}
 	seal, err := hemera.ParseSealInfo(arg)
 	if err != nil {
@@ -122,7 +126,9 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
 	}
 	h.sealed = true
-	return c.beside(r, h, func() ([]byte, error) {
+	h.inflight.Add(1)
+	return c.beside(r, func() ([]byte, error) {
+		defer h.inflight.Done()
 		stat, err := s.Seal(ctx, seal)
 		if err != nil {
 			return nil, err

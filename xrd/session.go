@@ -25,17 +25,18 @@ type session struct {
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
-	mu    sync.Mutex               // guards links, which come and go by themselves
-	links [maxLinks + 1]*substream // by path id; 0 is the session's own connection
+	mu      sync.Mutex               // guards these two, which come from other goroutines too
+	links   [maxLinks + 1]*substream // by path id; 0 is the session's own connection
+	refused map[string]ticket        // of writes that a manager's door opened, those whose close failed
 
 	handles map[wire.Handle]*handle
 	next    uint32
 	visits  visits
 
-	// Of a manager that opens files itself: whether the client has named a session before this one, the
-	// writes it had there, and those of this one that were refused at their close.
-	replaces      bool
-	lost, refused map[string]ticket
+	// Of a manager that opens files itself: whether the client has named a session before this one, and
+	// the writes it had there.
+	replaces bool
+	lost     map[string]ticket
 }
 
 func newSession(c *conn, login wire.Login) *session {

@@ -35,24 +35,20 @@ func (c *conn) promised(r *request, work func() ([]byte, error)) error {
 	return c.ok(r, body)
 }
 
-// beside runs work that ends a piece, and answers when it is done, while the connection goes on:
-// head nodes send the pieces of many files over one connection, and those must not wait for
-// each other's disks.
-func (c *conn) beside(r *request, h *handle, work func() ([]byte, error)) error {
+// beside runs work that ends a write, and answers when it is done, while the connection goes on:
+// head nodes send the pieces of many files over one connection, and clients with many threads files,
+// and those must not wait for each other's disks.
+func (c *conn) beside(r *request, work func() ([]byte, error)) error {
 	select {
 	case c.slots <- struct{}{}:
 	default:
 		return c.promised(r, work)
 	}
 	own := &request{RequestHeader: r.RequestHeader, trace: r.traceID()}
-	h.inflight.Add(1)
 	c.jobs.Go(func() {
 		defer func() { <-c.slots }()
 		defer c.contain()
-		err := c.promised(own, func() ([]byte, error) {
-			defer h.inflight.Done()
-			return work()
-		})
+		err := c.promised(own, work)
 		if err != nil {
 			err = c.answerError(own, err)
 		}

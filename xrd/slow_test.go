@@ -2,7 +2,9 @@ package xrd
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,5 +201,48 @@ func TestFailedCopyLeavesNothing(t *testing.T) {
 	c.must(t, wire.Close{Handle: fh}, "")
 	if _, err := p.Stat(t.Context(), hemera.Identity{}, "/dst"); err == nil {
 		t.Error("a failed copy became visible")
+	}
+}
+
+// TestClosesDoNotWaitForEachOther: what several threads of one client close on one connection.
+func TestClosesDoNotWaitForEachOther(t *testing.T) {
+	p, _ := newLocalPair(t, nil)
+	c := dial(t, p.managerAddr)
+	const files = 5
+	var meet sync.WaitGroup
+	meet.Add(files)
+	p.mu.Lock()
+	p.fail = func(op string) error {
+		if op == "close" {
+			meet.Done()
+			meet.Wait()
+		}
+		return nil
+	}
+	p.mu.Unlock()
+	handles := map[wire.StreamID]bool{}
+	var all []wire.Handle
+	for i := range files {
+		all = append(all, open(t, c, fmt.Sprintf("/f%d", i), wire.OpenNew))
+	}
+	for _, fh := range all[1:] {
+		id, err := c.send(wire.Close{Handle: fh}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles[id] = true
+	}
+	c.must(t, wire.Stat{Handle: all[0]}, "") // answered before them
+	id, err := c.send(wire.Close{Handle: all[0]}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handles[id] = true
+	for range files {
+		h, _, err := c.frame()
+		if err != nil || h.Status != wire.StatusOK || !handles[h.Stream] {
+			t.Fatalf("close: %+v, %v", h, err)
+		}
+		delete(handles, h.Stream)
 	}
 }

@@ -74,6 +74,8 @@ func (u *unfinished) keep(ss *session) {
 // refuse remembers a write that failed at its close, for a client that loses the answer and asks again:
 // it must not take what someone else may have put at the name for its own.
 func (ss *session) refuse(path string, t ticket) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	if ss.refused == nil || len(ss.refused) >= refusedMax {
 		ss.refused = map[string]ticket{}
 	}
