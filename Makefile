@@ -5,7 +5,8 @@ export PATH := $(CURDIR)/build/bin:$(PATH)
 export CGO_ENABLED := 0
 GO := build/bin/go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 

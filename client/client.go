@@ -191,6 +191,9 @@ type result struct {
 
 // do sends the request until it is answered, by the server it leads to.
 func (c *Client) do(ctx context.Context, r route, q request) (result, error) {
+	if err := r.url.sayable(q.op); err != nil {
+		return result{}, err
+	}
 	p := policy{op: q.op, again: q.again, failover: q.failover, retryFor: c.opts.RetryFor, waitFor: c.opts.WaitFor}
 	e := effort{lost: q.recovers}
 	var failing time.Time

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,6 +105,40 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 	}
 	if len(s.got(wire.ReqRm)) != 0 {
 		t.Error("a file that was given up was also removed: it may be the one of before")
+	}
+}
+
+// The ? of a name would cut it off: the copy would have another name, or replace another file.
+func TestANameThatCannotBeSaidIsNotCopied(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return bad(r, wire.NotFound, "no such file")
+		case wire.ReqOpen:
+			return opened(r, 0)
+		}
+		return good(r, nil)
+	})
+	dir := filepath.Join(t.TempDir(), "tree")
+	if err := os.MkdirAll(filepath.Join(dir, "b?c"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a?size=1", "b?c/d", "good"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := quick(t)
+	p, err := c.Copy(t.Context(), []string{dir}, s.url("/").String(), client.CopyOptions{Recursive: true})
+	if !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, id := range []wire.RequestID{wire.ReqOpen, wire.ReqMkdir} {
+		for _, r := range s.got(id) {
+			if path, _, _ := strings.Cut(r.payload, "?"); path == "/a" || strings.HasPrefix(path, "/b") {
+				t.Errorf("the server was asked for %s", r.payload)
+			}
+		}
 	}
 }
 

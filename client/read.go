@@ -37,13 +37,13 @@ func (r *readPiece) send(ctx context.Context, h *handle) {
 }
 
 // wait returns how many bytes came, all of them verified.
-func (r *readPiece) wait(ctx context.Context, subject string, patience policy) (int, error) {
+func (r *readPiece) wait(ctx context.Context, u URL, patience policy) (int, error) {
 	for e := (effort{}); ; {
 		if r.err != nil {
 			return 0, r.err
 		}
 		a := r.h.conn.wait(ctx, r.call)
-		v := patience.judge(route{url: URL{Path: subject}}, a, e)
+		v := patience.judge(newRoute(u), a, e)
 		if v.stop && v.err != nil {
 			return 0, v.err
 		}
@@ -51,7 +51,7 @@ func (r *readPiece) wait(ctx context.Context, subject string, patience policy) (
 			break
 		}
 		if !v.wait {
-			return 0, errs.New(errs.IO, "read", subject, "the server sends the reader elsewhere")
+			return 0, errs.New(errs.IO, "read", u.Redacted(), "the server sends the reader elsewhere")
 		}
 		e.waited += v.delay
 		if err := pause(ctx, v.delay); err != nil {
@@ -66,14 +66,14 @@ func (r *readPiece) wait(ctx context.Context, subject string, patience policy) (
 		}
 		return r.data.got, nil
 	}
-	return r.pages.got, r.readAgain(ctx, subject)
+	return r.pages.got, r.readAgain(ctx, u)
 }
 
 // pageRetries is how often one bad page is asked for again before its server is given up.
 const pageRetries = 3
 
 // readAgain asks anew for pages that did not match their checksums.
-func (r *readPiece) readAgain(ctx context.Context, subject string) error {
+func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 	for _, b := range r.pages.bad {
 		off := r.off + int64(b.at)
 		good := false
@@ -85,7 +85,7 @@ func (r *readPiece) readAgain(ctx context.Context, subject string) error {
 			}
 			w := wire.Pgread{Handle: r.h.fh, Offset: off, Length: int32(b.n)}
 			a := r.h.conn.roundTrip(ctx, s, w, []byte{0, wire.PageRetry})
-			if err := a.failure("read", subject); err != nil {
+			if err := a.failure("read", u.Redacted()); err != nil {
 				return err
 			}
 			if good = len(s.bad) == 0 && s.got == b.n; good {
@@ -93,7 +93,7 @@ func (r *readPiece) readAgain(ctx context.Context, subject string) error {
 			}
 		}
 		if !good {
-			return errs.New(errs.Corrupt, "read", subject, "a page does not match its checksum, also when asked for again")
+			return errs.New(errs.Corrupt, "read", u.Redacted(), "a page does not match its checksum, also when asked for again")
 		}
 	}
 	return nil
@@ -122,12 +122,12 @@ func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 		}
 		first = false
 		var err error
-		n, err = r.wait(ctx, f.url.Redacted(), p)
+		n, err = r.wait(ctx, f.url, p)
 		if err != nil && r.h != h {
 			// The piece was sent on an older handle than the current: not the current one's fault.
 			r.send(ctx, h)
 			h.conn.flush()
-			n, err = r.wait(ctx, f.url.Redacted(), p)
+			n, err = r.wait(ctx, f.url, p)
 		}
 		return err
 	})

@@ -108,5 +108,15 @@ func (u URL) Join(rel string) URL {
 	return u
 }
 
+// sayable refuses a path that requests cannot carry: what follows a ? would be taken for options, and
+// the request be about another file. Only joined names, such as those of local files, can have one.
+func (u URL) sayable(op string) error {
+	if !strings.Contains(u.Path, "?") {
+		return nil
+	}
+	return errs.New(errs.Invalid, op, u.Redacted(), "the XRootD protocol cannot name a file with a ? in its path").
+		WithRemedy("rename it")
+}
+
 // payload is the form requests carry: path?opaque.
 func (u URL) payload() []byte { return []byte(u.Opaque.Join(u.Path)) }

@@ -73,21 +73,21 @@ func (w *writePiece) send(ctx context.Context, h *handle, finish func(*call)) {
 }
 
 // wait returns when the server has accepted every byte.
-func (w *writePiece) wait(ctx context.Context, subject string, patience policy) error {
+func (w *writePiece) wait(ctx context.Context, u URL, patience policy) error {
 	for e := (effort{}); ; {
 		if w.err != nil {
 			return w.err
 		}
 		a := w.h.conn.wait(ctx, w.call)
-		v := patience.judge(route{url: URL{Path: subject}}, a, e)
+		v := patience.judge(newRoute(u), a, e)
 		if v.stop && v.err != nil {
 			return v.err
 		}
 		if v.stop {
-			return w.sendBad(ctx, subject, a.body)
+			return w.sendBad(ctx, u.Redacted(), a.body)
 		}
 		if !v.wait {
-			return errs.New(errs.IO, "write", subject, "the server sends the writer elsewhere")
+			return errs.New(errs.IO, "write", u.Redacted(), "the server sends the writer elsewhere")
 		}
 		e.waited += v.delay
 		if err := pause(ctx, v.delay); err != nil {
@@ -151,7 +151,7 @@ func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
 			h.conn.flush()
 		}
 		first = false
-		return w.wait(ctx, f.url.Redacted(), p)
+		return w.wait(ctx, f.url, p)
 	})
 }
 

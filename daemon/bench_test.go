@@ -98,11 +98,12 @@ func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.
 
 // node opens what the manager granted, as the door of the node does after a redirect.
 func (c *benchCluster) node(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
-	g, err := c.Manager.Open(hemera.WithTrace(ctx, hemera.NewTraceID()), benchUser, o)
+	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
+	g, err := c.Manager.Open(ctx, benchUser, o)
 	if err != nil {
 		return nil, err
 	}
-	return c.Nodes[0].Open(hemera.WithTrace(ctx, hemera.NewTraceID()), g.Token, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
+	return c.Nodes[0].Open(ctx, g.Token, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
 }
 
 type opener func(ctx context.Context, o hemera.OpenRequest) (hemera.File, error)

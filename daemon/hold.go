@@ -13,8 +13,8 @@ import (
 // Unavailable while another has the directory.
 func hold(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errs.As(err, errs.KindOf(err), "make the state directory", dir).(*errs.Error).
-			WithRemedy("name a directory that this user can make and write: --data, or the argument of hemera up")
+		return nil, &errs.Error{Kind: errs.KindOf(err), Op: "make the state directory", Subject: dir, Cause: err,
+			Remedy: "name a directory that this user can make and write: --data, or the argument of hemera up"}
 	}
 	f, err := os.Open(dir)
 	if err != nil {

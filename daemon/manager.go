@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,6 +48,7 @@ type ManagerOptions struct {
 	Local   func(id hemera.NodeID) hemera.LocalNode
 	Role    string // for `hemera version` and the like: manager, up
 	Version string
+	Commit  string // what it was built of; may be empty
 	Log     *slog.Logger
 }
 
@@ -139,7 +139,7 @@ func (m *Manager) open() (err error) {
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
 		Config:  o.Settings, Log: o.Log,
-		Version: admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: o.Role, Started: time.Now()},
+		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()

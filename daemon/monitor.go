@@ -13,7 +13,7 @@ import (
 // metrics, which have all of them.
 func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	return admin.NewMonitor(admin.MonitorOptions{
-		Version:  admin.VersionInfo{Version: o.Version, Go: runtime.Version(), Arch: runtime.GOARCH, Role: "node", Started: time.Now()},
+		Version:  versionInfo(o.Version, o.Commit, "node"),
 		Counters: func() []admin.Counter { return countersOf(n) }, Log: o.Log,
 	})
 }
@@ -32,4 +32,9 @@ func countersOf(n *node.Node) []admin.Counter {
 		{Name: "commits_total", Help: "Files committed.", Value: c.Commits.Load()},
 		{Name: "aborts_total", Help: "Writes given up.", Value: c.Aborts.Load()},
 	}
+}
+
+// versionInfo describes this process to those who ask for its version.
+func versionInfo(version, commit, role string) admin.VersionInfo {
+	return admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Role: role, Started: time.Now()}
 }

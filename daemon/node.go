@@ -44,6 +44,7 @@ type NodeOptions struct {
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	Version string
+	Commit  string // what it was built of; may be empty
 	Log     *slog.Logger
 }
 

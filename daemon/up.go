@@ -62,7 +62,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
 			Disks: dealt(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
-			Version: o.Manager.Version, Log: o.Manager.Log,
+			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if err != nil {
 			return nil, err

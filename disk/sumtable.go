@@ -94,16 +94,36 @@ func (t *sumTable) write(off int64, n int, sums []uint32) error {
 			return err
 		}
 	}
-	for i := 0; n > 0; i++ {
+	for n > 0 {
 		page, in := off/hemera.PageSize, int(off%hemera.PageSize)
-		length := min(n, hemera.PageSize-in)
-		if err := t.fragment(page, in, length, sums[i]); err != nil {
+		length, count := min(n, hemera.PageSize-in), 1
+		var err error
+		if length == hemera.PageSize {
+			count, err = t.wholePages(page, sums[:n/hemera.PageSize])
+			length *= count
+		} else {
+			err = t.fragment(page, in, length, sums[0])
+		}
+		if err != nil {
 			return err
 		}
-		off, n = off+int64(length), n-length
+		off, n, sums = off+int64(length), n-length, sums[count:]
 		t.size = max(t.size, off)
 	}
 	return nil
+}
+
+// wholePages notes the CRCs of pages that were written whole, as far as they are in one block, and
+// returns how many that are.
+func (t *sumTable) wholePages(page int64, sums []uint32) (int, error) {
+	b, err := t.block(page / blockSums)
+	if err != nil {
+		return 0, err
+	}
+	from := int(page % blockSums)
+	n := copy(b.sums[from:], sums)
+	b.setClean(from, from+n)
+	return n, nil
 }
 
 // fragment notes length bytes written at offset in of the page.
@@ -185,12 +205,15 @@ func (t *sumTable) clean(index int64, from, to int, read func(p []byte, off int6
 	if err != nil {
 		return err
 	}
-	var buf [hemera.PageSize]byte
+	var buf []byte // made when a page is dirty, as seldom one is
 	for word, set := range b.dirty {
 		for ; set != 0; set &= set - 1 {
 			i := word*64 + bits.TrailingZeros64(set)
 			if i < from || i >= to {
 				continue
+			}
+			if buf == nil {
+				buf = make([]byte, hemera.PageSize)
 			}
 			page := index*blockSums + int64(i)
 			p := buf[:pageLen(t.size, page)]
@@ -205,6 +228,14 @@ func (t *sumTable) clean(index int64, from, to int, read func(p []byte, off int6
 }
 
 func (b *sumBlock) isDirty(i int) bool { return b.dirty[i/64]>>(i%64)&1 != 0 }
+
+func (b *sumBlock) setClean(from, to int) {
+	for from < to {
+		n := min(to-from, 64-from%64)
+		b.dirty[from/64] &^= (1<<n - 1) << (from % 64)
+		from += n
+	}
+}
 
 func (b *sumBlock) setDirty(i int, dirty bool) {
 	if dirty {

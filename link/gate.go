@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // gate is one direction of a socket: whether it may have become ready since somebody last tried, and
@@ -15,8 +13,7 @@ type gate struct {
 	state    atomic.Uint32
 	deadline atomic.Int64 // in Unix nanoseconds; 0 for none
 	wake     chan struct{}
-	timer    *time.Timer    // the waiter's; made once
-	poll     [1]unix.PollFd // the waiter's
+	timer    *time.Timer // the waiter's; made once
 }
 
 // States of a gate.

@@ -2,6 +2,11 @@
 
 package link
 
-// raced has every transfer go through package syscall: there the race detector learns that what was
-// received happened after it was sent, as it does for package net.
-const raced = true
+import "syscall"
+
+// The race detector learns from package syscall that what was received happened after it was sent;
+// package net goes that way. Reading and writing nothing has no other effect.
+
+func sent(fd int) { _, _ = syscall.Write(fd, nil) }
+
+func received(fd int) { _, _ = syscall.Read(fd, nil) }

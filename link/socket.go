@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +27,9 @@ type Socket struct {
 	hungUp  atomic.Bool  // the peer ended its side, or the connection failed: read until the end
 	users   atomic.Int64 // of fd; below zero once closed
 
-	mu       sync.Mutex // held while interest changes
-	interest uint32     // the events the loop is told of
+	blocking atomic.Bool // the descriptor's mode
+	mu       sync.Mutex  // held while interest changes
+	interest uint32      // the events the loop is told of
 
 	vec []unix.Iovec // scratch of Writev
 
@@ -55,11 +55,22 @@ func newSocket(l *Loop, tcp *net.TCPConn) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.watchFor(s); err != nil {
+	if err := s.setUp(); err != nil {
 		_ = unix.Close(s.fd)
 		return nil, err
 	}
 	return s, nil
+}
+
+// setUp bounds what one call waits, and registers the socket.
+func (s *Socket) setUp() error {
+	linger := unix.NsecToTimeval(lingerTime.Nanoseconds())
+	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
+		if err := unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, option, &linger); err != nil {
+			return err
+		}
+	}
+	return s.loop.watchFor(s)
 }
 
 // event is called by a poller with what happened. It reports whether it woke a goroutine.
@@ -126,83 +137,138 @@ func (s *Socket) TryRead(p []byte) (int, error) {
 	if !s.use() {
 		return 0, net.ErrClosed
 	}
-	n, err := receive(s.fd, p)
+	n, err := receive(s.fd, p, unix.MSG_DONTWAIT)
 	s.done()
-	switch {
-	case err == unix.EAGAIN:
+	if err == unix.EAGAIN {
 		s.drained = true
 		return 0, ErrAgain
+	}
+	if err == nil {
+		s.drained = n < len(p) && !s.hungUp.Load()
+	}
+	return s.took(n, len(p), err)
+}
+
+// took is the outcome of a read.
+func (s *Socket) took(n, wanted int, err error) (int, error) {
+	switch {
 	case err != nil:
 		return 0, s.failed("read", err)
-	case n == 0 && len(p) > 0:
+	case n == 0 && wanted > 0:
 		return 0, io.EOF
 	}
-	s.drained = n < len(p) && !s.hungUp.Load()
 	return n, nil
 }
 
-// Read implements net.Conn.
-func (s *Socket) Read(p []byte) (int, error) {
-	for {
-		n, err := s.TryRead(p)
-		if err != ErrAgain {
-			return n, err
+// Read implements net.Conn. It waits for some bytes.
+func (s *Socket) Read(p []byte) (int, error) { return s.read(p, 0) }
+
+// ReadFull waits for all bytes of p, as [io.ReadFull] does, with fewer calls.
+func (s *Socket) ReadFull(p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		n, err := s.read(p[done:], unix.MSG_WAITALL)
+		done += n
+		if err == io.EOF && done > 0 {
+			err = io.ErrUnexpectedEOF
 		}
-		if err := s.WaitRead(); err != nil {
-			return 0, err
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func (s *Socket) read(p []byte, flags int) (int, error) {
+	if n, err := s.TryRead(p); err != ErrAgain {
+		return n, err
+	}
+	s.Lend()
+	for {
+		var n int
+		err := s.transfer(&s.in, unix.EPOLLIN, func() (err error) {
+			n, err = receive(s.fd, p, flags)
+			return err
+		})
+		s.drained = false
+		if err != unix.EAGAIN {
+			return s.took(n, len(p), err)
 		}
 	}
 }
 
-// WaitRead waits until TryRead may find something, up to the deadline.
-func (s *Socket) WaitRead() error {
-	err := s.wait(&s.in, unix.EPOLLIN)
-	s.drained = false
-	if err != nil {
-		return s.failed("read", err)
+// Write implements net.Conn.
+func (s *Socket) Write(p []byte) (int, error) {
+	done := 0
+	if len(p) <= quickBytes {
+		if !s.use() {
+			return 0, net.ErrClosed
+		}
+		n, err := sendNow(s.fd, p)
+		s.done()
+		if err != nil && err != unix.EAGAIN && err != unix.EINTR {
+			return 0, s.failed("write", err)
+		}
+		done = n
+	}
+	err := s.write("write", int64(len(p)), func() bool { return done == len(p) }, func() error {
+		n, err := send(s.fd, p[done:])
+		done += n
+		return err
+	})
+	return done, err
+}
+
+// write calls step until it has done everything or fails. size is how much that is at first.
+func (s *Socket) write(op string, size int64, complete func() bool, step func() error) error {
+	for first := true; !complete(); first = false {
+		if !first || size > quickBytes {
+			s.Lend()
+		}
+		err := s.transfer(&s.out, unix.EPOLLOUT, step)
+		if err != nil && err != unix.EAGAIN && err != unix.EINTR {
+			return s.failed(op, err)
+		}
 	}
 	return nil
 }
 
-// wait waits for one direction. Transfers wait often and shortly, and are woken with less effort on
-// a thread of their own; the loop watches the connections of those that wait longer, or are too many.
-func (s *Socket) wait(g *gate, event uint32) error {
-	s.Lend()
-	s.setInterest(event, false)
-	if s.loop.lingering.Add(1) <= s.loop.lingerers {
-		ready, err := s.linger(g, event)
-		s.loop.lingering.Add(-1)
-		if ready || err != nil {
-			return err
-		}
-	} else {
-		s.loop.lingering.Add(-1)
-	}
-	s.setInterest(event, true)
-	err := g.wait()
-	s.setInterest(event, false)
-	return err
-}
-
-// lingerTime is how long a transfer keeps a thread while it waits for its client.
+// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most
+// wait often and shortly, and are woken there with the least effort.
 const lingerTime = 10 * time.Millisecond
 
-// linger waits a little, in the kernel.
-func (s *Socket) linger(g *gate, event uint32) (ready bool, err error) {
-	left, ok := g.left()
-	if !ok {
-		return false, os.ErrDeadlineExceeded
-	}
+// transfer calls step, which sends or receives and may wait for lingerTime. If it then returns
+// EAGAIN transfer waits without a thread, for the loop's word.
+func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
+	s.setInterest(event, false)
 	if !s.use() {
-		return false, net.ErrClosed
+		return net.ErrClosed
 	}
-	defer s.done()
-	g.poll[0] = unix.PollFd{Fd: int32(s.fd), Events: int16(event)}
-	n, err := unix.Poll(g.poll[:], int(min(left, lingerTime).Milliseconds()))
-	if err == unix.EINTR {
-		return true, nil
+	lingers := s.loop.lingering.Add(1) <= s.loop.lingerers
+	err := s.setBlocking(lingers)
+	if err == nil {
+		err = step()
 	}
-	return n > 0, err
+	s.loop.lingering.Add(-1)
+	s.done()
+	if err != unix.EAGAIN {
+		return err
+	}
+	s.setInterest(event, true)
+	if err := g.wait(); err != nil {
+		return err
+	}
+	s.setInterest(event, false)
+	return unix.EAGAIN
+}
+
+// setBlocking says whether calls that send and receive may wait.
+func (s *Socket) setBlocking(on bool) error {
+	if s.blocking.Load() == on {
+		return nil
+	}
+	s.blocking.Store(on)
+	return unix.SetNonblock(s.fd, !on)
 }
 
 // setInterest has the loop told of an event, or not.
@@ -219,39 +285,6 @@ func (s *Socket) setInterest(event uint32, on bool) {
 	defer s.done()
 	if s.loop.change(s.fd, want) == nil {
 		s.interest = want
-	}
-}
-
-// Write implements net.Conn.
-func (s *Socket) Write(p []byte) (int, error) {
-	done := 0
-	err := s.write("write", func() (bool, error) {
-		n, err := send(s.fd, p[done:])
-		done += max(n, 0)
-		return done == len(p), err
-	})
-	return done, err
-}
-
-// write calls step until it is done or fails, waiting while the socket is full.
-func (s *Socket) write(op string, step func() (done bool, err error)) error {
-	for {
-		if !s.use() {
-			return net.ErrClosed
-		}
-		done, err := step()
-		s.done()
-		switch {
-		case err == nil && done:
-			return nil
-		case err == nil, err == unix.EINTR:
-			continue
-		case err != unix.EAGAIN:
-			return s.failed(op, err)
-		}
-		if err := s.wait(&s.out, unix.EPOLLOUT); err != nil {
-			return s.failed(op, err)
-		}
 	}
 }
 
@@ -309,7 +342,8 @@ func (s *Socket) LocalAddr() net.Addr { return s.local }
 // RemoteAddr implements net.Conn.
 func (s *Socket) RemoteAddr() net.Addr { return s.remote }
 
-// SetReadDeadline bounds waiting in Read and WaitRead; a parked connection has no deadline.
+// SetReadDeadline bounds waiting in Read and ReadFull, to within lingerTime; a parked connection has no
+// deadline.
 func (s *Socket) SetReadDeadline(t time.Time) error {
 	s.in.setDeadline(t)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,26 +13,45 @@ import (
 // it takes a few microseconds, and telling costs a twentieth of them.
 const quickBytes = 64 << 10
 
-// receive reads from a socket without waiting.
-func receive(fd int, p []byte) (n int, err error) {
+// receive reads from a socket.
+func receive(fd int, p []byte, flags int) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	for {
-		if len(p) > quickBytes || len(p) == 0 || raced {
-			n, err = syscall.Read(fd, p)
+		if flags&unix.MSG_DONTWAIT != 0 && len(p) <= quickBytes {
+			n, err = quick(unix.SYS_RECVFROM, fd, p, uintptr(flags))
 		} else {
-			n, err = quick(unix.SYS_RECVFROM, fd, p, unix.MSG_DONTWAIT)
+			n, err = scheduled(unix.SYS_RECVFROM, fd, p, uintptr(flags))
 		}
 		if err != unix.EINTR {
+			received(fd)
 			return n, err
 		}
 	}
 }
 
-// send writes to a socket without waiting.
+// send writes to a socket. It may wait.
 func send(fd int, p []byte) (int, error) {
-	if len(p) > quickBytes || len(p) == 0 || raced {
-		return syscall.Write(fd, p)
+	sent(fd)
+	return scheduled(unix.SYS_SENDTO, fd, p, unix.MSG_NOSIGNAL)
+}
+
+// sendNow writes what a socket takes at once, at most quickBytes.
+func sendNow(fd int, p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
 	}
+	sent(fd)
 	return quick(unix.SYS_SENDTO, fd, p, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+}
+
+func scheduled(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
+	n, _, e := unix.Syscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), flags, 0, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return int(n), nil
 }
 
 func quick(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
@@ -50,7 +68,9 @@ const vectorMax = 1024
 // Writev writes the slices one after the other. It does not change them.
 func (s *Socket) Writev(slices [][]byte) error {
 	s.vec = s.vec[:0]
+	size := 0
 	for _, p := range slices {
+		size += len(p)
 		if len(p) > 0 {
 			v := unix.Iovec{Base: &p[0]}
 			v.SetLen(len(p))
@@ -58,13 +78,10 @@ func (s *Socket) Writev(slices [][]byte) error {
 		}
 	}
 	vec := s.vec
-	err := s.write("writev", func() (bool, error) {
-		if len(vec) == 0 {
-			return true, nil
-		}
+	err := s.write("writev", int64(size), func() bool { return len(vec) == 0 }, func() error {
 		n, err := sendVector(s.fd, vec[:min(len(vec), vectorMax)])
 		vec = advance(vec, n)
-		return len(vec) == 0, err
+		return err
 	})
 	clear(s.vec)
 	return err
@@ -86,9 +103,7 @@ func advance(vec []unix.Iovec, n int) []unix.Iovec {
 }
 
 func sendVector(fd int, vec []unix.Iovec) (int, error) {
-	if raced {
-		return send(fd, unsafe.Slice(vec[0].Base, vec[0].Len))
-	}
+	sent(fd)
 	message := unix.Msghdr{Iov: &vec[0]}
 	message.SetIovlen(len(vec))
 	n, _, e := unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
@@ -103,23 +118,23 @@ func sendVector(fd int, vec []unix.Iovec) (int, error) {
 // quarter less than corking.
 func (s *Socket) SendFile(head []byte, f *os.File, off, n int64) error {
 	src := int(f.Fd())
-	err := s.write("sendfile", func() (bool, error) {
-		for len(head) > 0 {
+	err := s.write("sendfile", n, func() bool { return len(head) == 0 && n == 0 }, func() error {
+		sent(s.fd)
+		if len(head) > 0 {
 			k, err := unix.SendmsgN(s.fd, head, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
 			if err != nil {
-				return false, err
+				return err
 			}
-			head = head[k:]
+			if head = head[k:]; len(head) > 0 || n == 0 {
+				return nil
+			}
 		}
-		if n == 0 {
-			return true, nil
-		}
-		k, err := syscall.Sendfile(s.fd, src, &off, int(min(n, 1<<30)))
+		k, err := unix.Sendfile(s.fd, src, &off, int(min(n, 1<<30)))
 		if err == nil && k == 0 {
 			err = io.ErrUnexpectedEOF
 		}
 		n -= int64(max(k, 0))
-		return n == 0, err
+		return err
 	})
 	runtime.KeepAlive(f)
 	return err

@@ -305,10 +305,12 @@ func TestForcedAttributesDecide(t *testing.T) {
 	if g.Cap.Layout != hemera.Plain() || g.Cap.Checksums[0] != hemera.MD5 || len(g.Cap.Targets) != 1 {
 		t.Errorf("%+v", g.Cap)
 	}
-	if err := r.m.SetXattr(ctx, admin, "/d", "sys.forced.space", []byte("nowhere"), false); err != nil {
-		t.Fatal(err)
-	}
-	_, err := r.open("/d/f", hemera.AccessCreate)
+	// What would make every later write fail is refused when it is set.
+	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.space", []byte("nowhere"), false), errs.NotFound)
+	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "user.forced.space", []byte("nowhere"), false), errs.NotFound)
+	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.nstripes", []byte("17"), false), errs.Invalid)
+	r.mustOpen("/d/g", hemera.AccessCreate)
+	_, err := r.m.Open(ctx, admin, hemera.OpenRequest{Path: "/d/h", Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "nowhere"}})
 	wantKind(t, err, errs.NotFound)
 }
 

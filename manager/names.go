@@ -2,6 +2,8 @@ package manager
 
 import (
 	"context"
+	"hemera/errs"
+	"hemera/layout"
 	"time"
 
 	"hemera"
@@ -66,7 +68,26 @@ func (m *Manager) SetTimes(ctx context.Context, who hemera.Identity, path string
 // SetXattr implements hemera.Attributes.
 func (m *Manager) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) (err error) {
 	defer m.ops.begin("SetXattr").end(&err)
+	if err := m.checkAttribute(path, name, string(value)); err != nil {
+		return err
+	}
 	return m.tree.SetXattr(ctx, who, path, name, value, createOnly)
+}
+
+// checkAttribute refuses a setting of new files that would make every later write fail: the one who
+// sets it can mend it, the ones who write cannot.
+func (m *Manager) checkAttribute(path, name, value string) error {
+	if err := layout.CheckAttribute(name, value); err != nil {
+		return errs.Wrap(err, "set attribute", path)
+	}
+	if !layout.IsSpaceAttribute(name) || value == "" {
+		return nil
+	}
+	if _, ok := m.cluster.View().Space(value); !ok {
+		return errs.New(errs.NotFound, "set attribute", path, name+"="+value+": there is no such space").
+			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + value + " define=24`")
+	}
+	return nil
 }
 
 // RemoveXattr implements hemera.Attributes.

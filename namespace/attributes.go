@@ -65,10 +65,13 @@ func (n *Namespace) SetTimes(ctx context.Context, who hemera.Identity, path stri
 	})
 }
 
+// timeMin is the beginning of the year 1700 and timeMax the end of 2200, in seconds since 1970.
+const timeMin, timeMax = -8_520_336_000, 7_289_654_400
+
 // checkTime refuses what does not fit the record's nanoseconds.
 func checkTime(op, path string, at time.Time) error {
-	if y := at.Year(); y < 1700 || y > 2200 {
-		return refuse(errs.Invalid, op, path, "the year %d is outside of 1700 to 2200", y)
+	if s := at.Unix(); s < timeMin || s >= timeMax {
+		return refuse(errs.Invalid, op, path, "the year %d is outside of 1700 to 2200", at.UTC().Year())
 	}
 	return nil
 }

@@ -13,74 +13,79 @@ import (
 // even then, so that generations only grow and an old request that comes again can never bring
 // back pieces that are being removed.
 func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
-	if err := checkCommit(c); err != nil {
+	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
-	err = n.update(ctx, func(t *tx) error {
-		now, err := t.byID(c.ID)
-		if err != nil {
-			return err
-		}
-		if now != nil && now.Gen == c.Gen {
-			out = *now
-			return nil
-		}
-		if now == nil && t.isUnused(c.ID) {
-			out, err = t.commitFile(c)
-			return err
-		}
-		if err := t.notUnlinked(c); err != nil {
-			return err
-		}
-		if now != nil {
-			out, err = t.commitContent(now, c)
-			return err
-		}
-		if err := t.notRemoved(c); err != nil {
-			return err
-		}
-		out, err = t.commitFile(c)
+	var e *hemera.Entry
+	if err := n.update(ctx, func(t *tx) (err error) {
+		e, err = t.commit(&c)
 		return err
-	})
-	return out, err
+	}); err != nil {
+		return out, err
+	}
+	return *e, nil
 }
 
-func checkCommit(c Commit) error {
-	subject := "fid:" + c.ID.String()
+// commit returns the record of the file with the content.
+func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
+	now, err := t.byID(c.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case now != nil && now.Gen == c.Gen:
+		return now, nil
+	case now == nil && t.isUnused(c.ID):
+		return t.commitFile(c)
+	}
+	if err := t.notUnlinked(c); err != nil {
+		return nil, err
+	}
+	if now != nil {
+		return t.commitContent(now, c)
+	}
+	if err := t.notRemoved(c); err != nil {
+		return nil, err
+	}
+	return t.commitFile(c)
+}
+
+func checkCommit(c *Commit) error {
 	if c.ID == 0 || c.Gen == 0 || c.Parent == 0 || c.Size < 0 || c.Size > hemera.FileSizeMax {
-		return refuse(errs.Invalid, "Commit", subject, "id %d, generation %d, parent %d, size %d do not make a file", c.ID, c.Gen, c.Parent, c.Size)
+		return refuse(errs.Invalid, "Commit", c.Name, "id %d, generation %d, parent %d, size %d do not make a file", c.ID, c.Gen, c.Parent, c.Size)
 	}
 	if err := c.Layout.Validate(); err != nil {
-		return errs.As(err, errs.Invalid, "namespace.Commit", subject)
+		return errs.As(err, errs.Invalid, "namespace.Commit", c.Name)
 	}
 	if len(c.Pieces) > int(c.Layout.Pieces) {
-		return refuse(errs.Invalid, "Commit", subject, "%d pieces for layout %s", len(c.Pieces), c.Layout)
+		return refuse(errs.Invalid, "Commit", c.Name, "%d pieces for layout %s", len(c.Pieces), c.Layout)
 	}
 	seen := make(map[uint8]bool)
 	for _, p := range c.Pieces {
 		if p.Disk == 0 || p.Index >= c.Layout.Pieces || seen[p.Index] {
-			return refuse(errs.Invalid, "Commit", subject, "piece %d on disk %d does not fit layout %s", p.Index, p.Disk, c.Layout)
+			return refuse(errs.Invalid, "Commit", c.Name, "piece %d on disk %d does not fit layout %s", p.Index, p.Disk, c.Layout)
 		}
 		seen[p.Index] = true
 	}
-	if err := checkSums(subject, c); err != nil {
+	if err := checkSums(c); err != nil {
 		return err
 	}
-	if err := checkMode("Commit", subject, c.Mode); err != nil {
+	if err := checkMode("Commit", c.Name, c.Mode); err != nil {
 		return err
 	}
-	if err := checkTime("Commit", subject, c.Mtime); err != nil && !c.Mtime.IsZero() {
-		return err
+	if !c.Mtime.IsZero() {
+		if err := checkTime("Commit", c.Name, c.Mtime); err != nil {
+			return err
+		}
 	}
-	return checkName("Commit", subject, c.Name)
+	return checkName("Commit", c.Name, c.Name)
 }
 
 // checkSums refuses what could be stored and not be read again.
-func checkSums(subject string, c Commit) error {
+func checkSums(c *Commit) error {
 	seen := make(map[hemera.ChecksumKind]bool)
 	for _, sum := range c.Sums {
 		if !sum.Kind.Valid() || seen[sum.Kind] {
-			return refuse(errs.Invalid, "Commit", subject, "checksum kind %d is not known, or there twice", sum.Kind)
+			return refuse(errs.Invalid, "Commit", c.Name, "checksum kind %d is not known, or there twice", sum.Kind)
 		}
 		seen[sum.Kind] = true
 	}
@@ -89,7 +94,7 @@ func checkSums(subject string, c Commit) error {
 
 // notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
 // replaced after it was committed, and the request came again.
-func (t *tx) notUnlinked(c Commit) error {
+func (t *tx) notUnlinked(c *Commit) error {
 	for _, p := range c.Pieces {
 		gone, err := t.isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
 		if err != nil {
@@ -103,7 +108,7 @@ func (t *tx) notUnlinked(c Commit) error {
 }
 
 // notRemoved refuses a file that was there.
-func (t *tx) notRemoved(c Commit) error {
+func (t *tx) notRemoved(c *Commit) error {
 	if c.BaseGen != 0 {
 		return nil // refused all the same, and better explained
 	}
@@ -114,53 +119,53 @@ func (t *tx) notRemoved(c Commit) error {
 	return err
 }
 
-func conflict(c Commit, why string) error {
+func conflict(c *Commit, why string) error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 
 // commitContent gives a file that is there a new content, wherever it has been moved meanwhile.
-func (t *tx) commitContent(now *hemera.Entry, c Commit) (hemera.Entry, error) {
+func (t *tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	switch {
 	case now.IsDir():
-		return hemera.Entry{}, refuse(errs.Invalid, "Commit", "fid:"+c.ID.String(), "it is a directory")
+		return nil, refuse(errs.Invalid, "Commit", "fid:"+c.ID.String(), "it is a directory")
 	case c.Gen < now.Gen:
-		return hemera.Entry{}, conflict(c, "a write that was opened later has been committed")
+		return nil, conflict(c, "a write that was opened later has been committed")
 	case now.Gen != c.BaseGen && !c.Force:
-		return hemera.Entry{}, conflict(c, "the file was rewritten meanwhile")
+		return nil, conflict(c, "the file was rewritten meanwhile")
 	}
 	parent, err := t.byID(now.Parent)
 	if err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	e := *now
 	fill(&e, c)
 	e.Ctime = t.now
 	e.Xattrs = mergeXattrs(now.Xattrs, c.Xattrs)
 	if err := t.dropPieces(now, now.Pieces); err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	return t.commitTo(parent, now, &e, c)
 }
 
 // commitFile makes a new file at its parent and name.
-func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
+func (t *tx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if c.BaseGen != 0 {
-		return hemera.Entry{}, conflict(c, "the file was removed meanwhile")
+		return nil, conflict(c, "the file was removed meanwhile")
 	}
 	parent, err := t.byID(c.Parent)
 	if err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	if parent == nil || !parent.IsDir() {
-		return hemera.Entry{}, conflict(c, "its directory was removed meanwhile")
+		return nil, conflict(c, "its directory was removed meanwhile")
 	}
 	other, err := t.entry(parent.ID, c.Name)
 	if err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	if other != nil {
 		if err := t.giveWay(parent, other, c); err != nil {
-			return hemera.Entry{}, err
+			return nil, err
 		}
 	}
 	e := &hemera.Entry{ID: c.ID, Parent: parent.ID, Name: c.Name, Kind: hemera.KindFile,
@@ -168,13 +173,13 @@ func (t *tx) commitFile(c Commit) (hemera.Entry, error) {
 	fill(e, c)
 	t.putPlace(e.ID, place{e.Parent, e.Name})
 	if err := t.listed(parent.ID); err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	return t.commitTo(parent, nil, e, c)
 }
 
 // giveWay removes another file from the name the commit is for, if that is what was asked.
-func (t *tx) giveWay(parent, other *hemera.Entry, c Commit) error {
+func (t *tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 	if !c.Force || other.IsDir() || other.ID > c.ID {
 		return conflict(c, "the name was taken meanwhile")
 	}
@@ -186,23 +191,23 @@ func (t *tx) giveWay(parent, other *hemera.Entry, c Commit) error {
 	return t.unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
 }
 
-func fill(e *hemera.Entry, c Commit) {
+func fill(e *hemera.Entry, c *Commit) {
 	e.Mtime, e.Size, e.Gen, e.Layout, e.Space = c.Mtime.UTC().Round(0), c.Size, c.Gen, c.Layout, c.Space
 	e.Checksums, e.Pieces = slices.Clone(c.Sums), slices.Clone(c.Pieces)
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 }
 
 // commitTo stores the entry and all that follows from it. old is what it replaces, if anything.
-func (t *tx) commitTo(parent, old, e *hemera.Entry, c Commit) (hemera.Entry, error) {
+func (t *tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	if e.Mtime.IsZero() {
 		e.Mtime = t.now
 	}
 	dirs, path, err := t.above(parent)
 	if err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	delta, _ := t.weight(e) // of a file: no error
 	if old != nil {
@@ -210,18 +215,18 @@ func (t *tx) commitTo(parent, old, e *hemera.Entry, c Commit) (hemera.Entry, err
 		delta = delta.Add(before.Negate())
 	}
 	if err := t.adjust(dirs, delta); err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	if err := t.charge(dirs, old, e); err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	if err := t.addPieces(e, e.Pieces); err != nil {
-		return hemera.Entry{}, err
+		return nil, err
 	}
 	t.putEntry(e)
 	t.indexShort(old, e)
 	t.event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
-	return *e, nil
+	return e, nil
 }
 
 // Resolve implements Contents.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 
 	"hemera"
@@ -11,12 +12,12 @@ import (
 	"hemera/kv"
 )
 
-// request is one change on its way into a group. The fields below done are set before it is closed.
+// request is one change on its way into a group. The fields below done are set before it is.
 type request struct {
 	ctx  context.Context
 	fn   func(t *tx) error
 	then func() // if not nil: run when the change is visible and none after it is in the store
-	done chan struct{}
+	done sync.WaitGroup
 
 	ticket  kv.Ticket // nil: nothing was changed, and touched is what was seen
 	touched uint64
@@ -70,9 +71,7 @@ func (n *Namespace) lead() {
 // conclude passes the lead on and sends the group. The caller holds mu; conclude unlocks it.
 func (n *Namespace) conclude(g *group) {
 	n.seal(g)
-	n.spare = n.tail.all // this group was the last to look at it
-	n.spare.reset()
-	n.tail = g
+	n.tail, n.spare = g, n.tail // this group was the last to look at the one before
 	n.queueMu.Lock()
 	n.leading = len(n.queue) > 0
 	if n.leading {
@@ -82,11 +81,12 @@ func (n *Namespace) conclude(g *group) {
 	}
 	n.queueMu.Unlock()
 	n.send(g)
-	n.mu.Unlock()
-	for _, r := range g.requests {
-		close(r.done)
-	}
+	done := g.requests
 	g.requests = nil // the group stays the last for a while
+	n.mu.Unlock()
+	for _, r := range done {
+		r.done.Done()
+	}
 }
 
 // dieOfPanic ends the process when a change panicked: it may be half done, so nobody further up, who
@@ -99,9 +99,11 @@ func dieOfPanic() {
 	}
 }
 
-// newGroup is one that continues where the last one ended.
+// newGroup is one that continues where the last one ended, in the memory of the one before that.
 func (n *Namespace) newGroup() *group {
-	g := &group{all: n.spare, first: n.tail.first, next: n.tail.next}
+	g := n.spare
+	g.all.reset()
+	*g = group{all: g.all, tx: tx{key: g.tx.key, events: g.tx.events}, first: n.tail.first, next: n.tail.next}
 	if !n.tail.visible.Load() {
 		g.before = n.tail.all
 	}

@@ -129,7 +129,9 @@ func TestNothingIsInABatchAfterWhatAsksForItsInstant(t *testing.T) {
 	}
 	var requests []*request
 	for _, name := range []string{"1", "2", "3"} {
-		requests = append(requests, &request{ctx: ctx, fn: put(name), done: make(chan struct{})})
+		r := &request{ctx: ctx, fn: put(name)}
+		r.done.Add(1)
+		requests = append(requests, r)
 	}
 	requests[1].then = func() {
 		if !there("1") || !there("2") || there("3") {
@@ -147,7 +149,7 @@ func TestNothingIsInABatchAfterWhatAsksForItsInstant(t *testing.T) {
 	close(h.resume)
 	<-done
 	for _, r := range requests {
-		if <-r.done; r.err != nil {
+		if r.done.Wait(); r.err != nil {
 			t.Error(r.err)
 		}
 	}

@@ -52,6 +52,7 @@ type Namespace struct {
 	version atomic.Uint64
 	showing sync.RWMutex
 	sending atomic.Bool
+	readers sync.Pool // of *tx
 
 	// Ids below reserved are durably the namespace's; idMu is held while more are made so, and
 	// reserving says that somebody does it before it is needed.
@@ -68,10 +69,9 @@ type Namespace struct {
 	queue   []*request
 	leading bool
 
-	// The leader's own: the last group that was made, an empty table for the next, where the records
-	// of removed files begin that may be old, and when one may be.
-	tail        *group
-	spare       *changes
+	// The leader's own: the last group that was made and the one before, where the records of removed
+	// files begin that may be old, and when one may be.
+	tail, spare *group
 	removedFrom hemera.FileID
 	exhumeAt    time.Time
 
@@ -105,7 +105,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
-		uncounted: make(chan struct{}, 1)}
+		uncounted: make(chan struct{}, 1), readers: sync.Pool{New: func() any { return new(tx) }}}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
@@ -178,7 +178,7 @@ func (n *Namespace) load(ctx context.Context) error {
 // begin sets where the event log begins and ends, for the first group.
 func (n *Namespace) begin(first, next uint64) {
 	n.first, n.next = first, next
-	n.tail, n.spare = &group{all: newChanges(n.cache.seed), first: first, next: next}, newChanges(n.cache.seed)
+	n.tail, n.spare = &group{all: newChanges(n.cache.seed), first: first, next: next}, &group{all: newChanges(n.cache.seed)}
 	n.tail.visible.Store(true)
 }
 

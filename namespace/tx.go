@@ -19,8 +19,7 @@ type tx struct {
 	touched uint64
 	locked  bool // mu is held
 
-	key     []byte // where the keys of lookups are made
-	keyRoom [64]byte
+	key []byte // where the keys of lookups are made
 
 	all    *changes // of its group, its own last; nil for a reader
 	before *changes // of the group before, if that is not visible yet

@@ -35,11 +35,14 @@ func (n *Namespace) look(ctx context.Context, fn func(t *tx) error) (uint64, err
 			was = n.version.Load()
 			n.showing.RUnlock()
 		}
-		t := &tx{n: n, ctx: ctx}
-		t.key = t.keyRoom[:0]
+		t := n.readers.Get().(*tx)
+		*t = tx{n: n, ctx: ctx, key: t.key}
 		err := fn(t)
+		seq := t.touched
+		*t = tx{key: t.key}
+		n.readers.Put(t)
 		if n.version.Load() == was {
-			return t.touched, err
+			return seq, err
 		}
 	}
 	n.mu.Lock()
@@ -75,7 +78,7 @@ func (n *Namespace) update(ctx context.Context, fn func(t *tx) error) error {
 
 // apply is update up to the wait.
 func (n *Namespace) apply(r *request) {
-	r.done = make(chan struct{})
+	r.done.Add(1)
 	n.queueMu.Lock()
 	n.queue = append(n.queue, r)
 	lead := !n.leading
@@ -84,7 +87,7 @@ func (n *Namespace) apply(r *request) {
 	if lead {
 		n.lead()
 	}
-	<-r.done
+	r.done.Wait()
 }
 
 func (n *Namespace) alive() error {

@@ -163,7 +163,7 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 	case slices.Contains(r.ExcludeDisks, d.ID):
 		return "failed for this file"
 	case slices.Contains(r.ExcludeNodes, d.Node):
-		return "are on nodes the client could not reach"
+		return "are on nodes that the client has tried in vain"
 	case n.Status != hemera.NodeOnline:
 		return "are on offline nodes"
 	case !n.Enabled:

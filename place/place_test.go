@@ -54,7 +54,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 	for _, why := range []string{
 		"0 of its 9 disks", "1 have configstatus ro", "1 are full", "1 have too little free space", "1 are not active",
-		"1 are on offline nodes", "1 are on nodes that are switched off", "1 already hold", "1 failed for this file", "could not reach",
+		"1 are on offline nodes", "1 are on nodes that are switched off", "1 already hold", "1 failed for this file", "tried in vain",
 	} {
 		if !strings.Contains(err.Error(), why) {
 			t.Errorf("no %q in %v", why, err)

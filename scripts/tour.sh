@@ -11,7 +11,7 @@ export HEMERA_URL=root://localhost:$port
 export XRD_CONNECTIONWINDOW=5
 
 step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-run() { printf '$ %s\n' "$*"; "$@"; }
+run() { printf '$ %s\n' "${*//$hemera/hemera}"; "$@"; }
 # wait_for DESCRIPTION COMMAND...: until the command succeeds, at most two minutes.
 wait_for() {
 	local what=$1 deadline=$((SECONDS + 120))

@@ -22,7 +22,9 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.done {
 		return w.result
 	}
-	ctx = context.WithoutCancel(ctx)
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if w.request == nil {
 		if done, err := w.seal(ctx); done || err != nil {
 			return w.end(ctx, err)
@@ -60,7 +62,7 @@ func (w *Writer) Abort(ctx context.Context) error {
 	if w.done || w.request != nil {
 		return nil
 	}
-	w.broken = badHandle("transfer.Write", subject(&w.cap))
+	w.broken = badHandle("transfer.Write", subject(w.cap))
 	_ = w.end(ctx, w.broken)
 	return nil
 }
@@ -125,7 +127,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	}
 	sums, err := w.sums.finish(w.size, pendingSource{w})
 	if err != nil {
-		return false, errs.Wrap(err, "transfer.Close: read back", subject(&w.cap))
+		return false, errs.Wrap(err, "transfer.Close: read back", subject(w.cap))
 	}
 	info := hemera.SealInfo{FileSize: w.size, Checksums: sums, Sync: w.cap.Sync}
 	if w.pieces != nil {
@@ -185,7 +187,7 @@ func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
 // short is the error of a close that cannot reach the layout's minimum.
 func (w *Writer) short() error {
 	_ = w.fail("transfer.Close")
-	e := errs.New(errs.KindOf(w.broken), "transfer.Close", subject(&w.cap), "too few pieces could be sealed")
+	e := errs.New(errs.KindOf(w.broken), "transfer.Close", subject(w.cap), "too few pieces could be sealed")
 	e.Cause = w.broken
 	w.broken = e.WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
 	return w.broken
@@ -206,7 +208,7 @@ func (w *Writer) restore(ctx context.Context, info hemera.SealInfo) {
 }
 
 func (w *Writer) restoreOne(ctx context.Context, pc *piece, info hemera.SealInfo) error {
-	c := w.cap
+	c := *w.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, other := range w.pieces {
 		if w.ledger.states[i] == sealed {
@@ -215,7 +217,7 @@ func (w *Writer) restoreOne(ctx context.Context, pc *piece, info hemera.SealInfo
 	}
 	src := w.host.newReader(&c, w.permit)
 	defer src.Close()
-	made, err := w.host.create(ctx, &w.cap, w.permit, pc.target)
+	made, err := w.host.create(ctx, w.cap, w.permit, pc.target)
 	if err != nil {
 		return err
 	}
@@ -236,20 +238,30 @@ func (w *Writer) sealedPieces() []hemera.Piece {
 	return list
 }
 
+// ask is one attempt to commit. A manager in another process may not answer; in this one nothing is
+// lost on the way, and asking again would wait for the same.
+func (w *Writer) ask(ctx context.Context) error {
+	if w.request.Permit == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	_, err := w.host.Control.Commit(ctx, *w.request)
+	return err
+}
+
 // commit asks the manager until it answers or patience ends.
 func (w *Writer) commit(ctx context.Context) error {
 	deadline := time.Now().Add(w.host.patience())
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		_, err := w.host.Control.Commit(call, *w.request)
-		cancel()
+		err := w.ask(ctx)
 		if err == nil {
 			w.host.Counters.Commits.Add(1)
 			return nil
 		}
 		w.unsure = w.unsure || retriable(err)
 		if !retriable(err) || time.Now().Add(pause).After(deadline) {
-			return errs.Wrap(err, "transfer.Commit", subject(&w.cap))
+			return errs.Wrap(err, "transfer.Commit", subject(w.cap))
 		}
 		w.host.Log.Info("commit waits for the manager", "path", w.cap.Path, "trace", w.cap.Trace, "err", err)
 		time.Sleep(pause)

@@ -38,18 +38,25 @@ func (w *Writer) begin(keep int64) error {
 // createPieces creates every piece in the state, all at once.
 func (w *Writer) createPieces(which state) {
 	var wg sync.WaitGroup
+	var mine func() // the last, for which this goroutine will do
 	for i, pc := range w.pieces {
 		if w.ledger.states[i] != which {
 			continue
 		}
-		wg.Go(func() {
-			made, err := w.host.create(w.ctx, &w.cap, w.permit, pc.target)
+		if mine != nil {
+			wg.Go(mine)
+		}
+		mine = func() {
+			made, err := w.host.create(w.ctx, w.cap, w.permit, pc.target)
 			if err != nil {
 				pc.err = err
 				return
 			}
 			*pc = *made
-		})
+		}
+	}
+	if mine != nil {
+		mine()
 	}
 	wg.Wait()
 	for i, pc := range w.pieces {
@@ -64,8 +71,7 @@ func (w *Writer) createPieces(which state) {
 }
 
 // fanOut does the same to every live piece at once and runs meanwhile beside them. Disks of this node
-// get the patience; with none, they are waited for. A piece whose call fails is lost; fanOut fails
-// when no live piece is left.
+// get the patience. A piece whose call fails is lost; fanOut fails when no live piece is left.
 func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanwhile func()) error {
 	failures := make([]error, len(w.pieces))
 	calls := make([]*diskCall, len(w.pieces))
@@ -74,7 +80,7 @@ func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanw
 	for i, pc := range w.pieces {
 		switch {
 		case w.ledger.states[i] != live:
-		case pc.local != nil && patience > 0:
+		case pc.local != nil:
 			out := pc.local.diskPiece // pc may be given up before the call looks at it
 			calls[i] = pc.local.start(func() error { return do(out) })
 		case here < 0:
@@ -87,12 +93,7 @@ func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanw
 		meanwhile()
 	}
 	if here >= 0 {
-		pc := w.pieces[here]
-		if pc.local != nil {
-			failures[here] = do(pc.local.diskPiece)
-		} else {
-			failures[here] = do(pc.out)
-		}
+		failures[here] = do(w.pieces[here].out)
 	}
 	wg.Wait()
 	for i, c := range calls {
@@ -137,7 +138,7 @@ func (w *Writer) fail(op string) error {
 	if cause != nil {
 		kind = errs.KindOf(cause)
 	}
-	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(&w.cap), Text: "every piece of the write failed", Cause: cause}).
+	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(w.cap), Text: "every piece of the write failed", Cause: cause}).
 		WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
 	return w.broken
 }

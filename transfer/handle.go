@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // writeHandle is one client's hold on a pending write.
@@ -34,7 +35,7 @@ func (h *writeHandle) WriteAt(p []byte, off int64) error { return h.WritePages(p
 // WritePages writes through this handle while it is open.
 func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	if !h.open.Load() {
-		return badHandle("transfer.Write", subject(&h.cap))
+		return badHandle("transfer.Write", subject(h.cap))
 	}
 	return h.Writer.WritePages(p, sums, off)
 }
@@ -42,7 +43,7 @@ func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 // Truncate sets the size through this handle while it is open.
 func (h *writeHandle) Truncate(size int64) error {
 	if !h.open.Load() {
-		return badHandle("transfer.Truncate", subject(&h.cap))
+		return badHandle("transfer.Truncate", subject(h.cap))
 	}
 	return h.Writer.Truncate(size)
 }
@@ -58,7 +59,7 @@ func (h *writeHandle) Detach() {
 // was detached.
 func (h *writeHandle) Close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.Close", subject(&h.cap))
+		return badHandle("transfer.Close", subject(h.cap))
 	}
 	err := h.Writer.Close(ctx)
 	switch {
@@ -75,7 +76,7 @@ func (h *writeHandle) Close(ctx context.Context) error {
 // Abort gives the write up.
 func (h *writeHandle) Abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.Abort", subject(&h.cap))
+		return badHandle("transfer.Abort", subject(h.cap))
 	}
 	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.undecided() {
@@ -114,9 +115,11 @@ func (h *readHandle) Close(context.Context) error {
 }
 
 // Sendfiler is a File that can offer its bytes for sendfile: ok only when every page of the range
-// was verified a moment ago and is still in memory.
+// was verified a moment ago and is still in memory. Splice puts such pages into a pipe, with no moment
+// between; it returns how many bytes, 0 if not even the first page is known to be good.
 type Sendfiler interface {
 	Verified(off, n int64) (f *os.File, ok bool)
+	Splice(pipe *vfs.Pipe, off, n int64) int64
 }
 
 var _ Sendfiler = (*readHandle)(nil)

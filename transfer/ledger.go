@@ -43,6 +43,21 @@ func (l *ledger) count(s state) int {
 	return n
 }
 
+// only is the place of the live piece if there is one alone, else -1.
+func (l *ledger) only() int {
+	found := -1
+	for i, s := range l.states {
+		switch {
+		case s != live:
+		case found >= 0:
+			return -1
+		default:
+			found = i
+		}
+	}
+	return found
+}
+
 // writable reports whether writing can go on: any live piece will do, as the others can be copied
 // from it.
 func (l *ledger) writable() bool { return l.count(live) > 0 }

@@ -17,6 +17,9 @@ func TestLedgerNeverCommitsBelowTheMinimum(t *testing.T) {
 					for i, rest := 0, code; i < pieces; i, rest = i+1, rest/3 {
 						l.states[i] = state(rest % 3)
 					}
+					if i := l.only(); (i >= 0) != (l.count(live) == 1) || i >= 0 && l.states[i] != live {
+						t.Fatalf("states %v: only %d", l.states, i)
+					}
 					if got, want := l.next(), obvious(l); got != want {
 						t.Fatalf("states %v, minimum %d, asked %d times: step %d, want %d", l.states, minimum, asked, got, want)
 					}

@@ -20,7 +20,7 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
 	if past, ok := t.past(key); ok && (past.committed || !o.Truncate) {
 		if past.committed {
-			return &committedHandle{info: past.info}, nil
+			return &committedHandle{info: past.info(&c.Capability)}, nil
 		}
 		return nil, lostWrite(&c.Capability)
 	}

@@ -31,7 +31,8 @@ type Pending struct {
 	mu      sync.Mutex // guards all below and the marked fields of entries
 	entries map[pendingKey]*entry
 	ended   map[pendingKey]ended
-	order   []pendingKey // of ended, oldest first
+	order   []pendingKey // of ended: a ring once it has endedMax, in which oldest is the first
+	oldest  int
 }
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
@@ -44,10 +45,15 @@ type pendingKey struct {
 	nonce uint64
 }
 
-// ended is what is remembered of a write.
+// ended is what is remembered of a write; the rest its client's capability says again.
 type ended struct {
-	committed bool
-	info      hemera.FileInfo
+	committed   bool
+	size, mtime int64 // mtime in nanoseconds since 1970
+}
+
+// info describes what was committed with the capability.
+func (e ended) info(c *hemera.Capability) hemera.FileInfo {
+	return written(c, e.size, time.Unix(0, e.mtime))
 }
 
 // work is what is pending: a [Writer] or a piece.
@@ -146,7 +152,7 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 		return // it never began
 	}
 	if info != nil {
-		t.remember(e.key, ended{committed: true, info: *info})
+		t.remember(e.key, ended{true, info.Size, info.Mtime.UnixNano()})
 	} else {
 		t.remember(e.key, ended{})
 	}
@@ -163,13 +169,16 @@ func (t *Pending) remember(key pendingKey, what ended) {
 	if !key.whole {
 		return // a head never comes back to a piece it ended
 	}
-	if _, known := t.ended[key]; !known {
-		t.order = append(t.order, key)
-	}
+	_, known := t.ended[key]
 	t.ended[key] = what
-	if len(t.order) > endedMax {
-		delete(t.ended, t.order[0])
-		t.order = t.order[1:]
+	switch {
+	case known:
+	case len(t.order) < endedMax:
+		t.order = append(t.order, key)
+	default:
+		delete(t.ended, t.order[t.oldest])
+		t.order[t.oldest] = key
+		t.oldest = (t.oldest + 1) % endedMax
 	}
 }
 

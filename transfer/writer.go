@@ -21,8 +21,8 @@ import (
 // reach every piece in the same order.
 type Writer struct {
 	host   *Host
-	cap    hemera.Capability
-	ctx    context.Context // ends with Abort
+	cap    *hemera.Capability // of the first permit
+	ctx    context.Context    // ends with Abort
 	cancel context.CancelFunc
 
 	mu      sync.Mutex     // guards all below
@@ -57,7 +57,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: *c, permit: permit, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w := &Writer{host: h, cap: c, permit: permit, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
 		w.base = h.baseReader(permit)
@@ -80,9 +80,14 @@ func (h *Host) baseReader(c *hemera.Permit) *Reader {
 func (w *Writer) Info() hemera.FileInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return written(w.cap, w.size, time.Now())
+}
+
+// written describes a content that a capability permitted to write.
+func written(c *hemera.Capability, size int64, mtime time.Time) hemera.FileInfo {
 	return hemera.FileInfo{
-		ID: w.cap.File, Gen: w.cap.Gen, Path: w.cap.Path, Size: w.size, Mtime: time.Now(),
-		Mode: w.cap.Mode, UID: w.cap.Who.UID, GID: w.cap.Who.GID, Writable: true,
+		ID: c.File, Gen: c.Gen, Path: c.Path, Size: size, Mtime: mtime,
+		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Writable: true,
 	}
 }
 
@@ -94,7 +99,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Write", subject(&w.cap), off, len(p)); err != nil {
+	if err := checkRange("transfer.Write", subject(w.cap), off, len(p)); err != nil {
 		return err
 	}
 	if len(p) == 0 {
@@ -116,17 +121,34 @@ func (w *Writer) write(p []byte, sums []uint32, off int64) error {
 		sums = w.scratch[:n]
 		checksum.PageSums(p, off, sums)
 	}
-	patience := diskPatience
-	if w.ledger.count(live) == 1 {
-		patience = 0 // with no other piece to go on with, giving up gains nothing, and a goroutine costs
+	var err error
+	if i := w.ledger.only(); i >= 0 {
+		err = w.writeOne(i, p, sums, off)
+	} else {
+		err = w.fanOut(diskPatience, func(out PeerWriter) error { return out.WritePages(p, sums, off) },
+			func() { w.sums.wrote(p, sums, off) })
 	}
-	err := w.fanOut(patience, func(out PeerWriter) error { return out.WritePages(p, sums, off) },
-		func() { w.sums.wrote(p, sums, off) })
 	if err != nil {
 		return err
 	}
 	w.size = max(w.size, off+int64(len(p)))
 	w.host.Counters.WriteBytes.Add(int64(len(p)))
+	return nil
+}
+
+// writeOne sends pages to the only live piece. A disk is waited for: with no other piece to go on with,
+// giving up gains nothing, and a goroutine costs.
+func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
+	w.sums.wrote(p, sums, off)
+	pc := w.pieces[i]
+	out := pc.out
+	if pc.local != nil {
+		out = pc.local.diskPiece
+	}
+	if err := out.WritePages(p, sums, off); err != nil {
+		w.lose(i, err)
+		return w.fail("transfer.Write")
+	}
 	return nil
 }
 
@@ -137,7 +159,7 @@ func (w *Writer) Truncate(size int64) error {
 	if err := w.usable("transfer.Truncate"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Truncate", subject(&w.cap), size, 0); err != nil {
+	if err := checkRange("transfer.Truncate", subject(w.cap), size, 0); err != nil {
 		return err
 	}
 	if size == w.size {
@@ -166,7 +188,7 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := w.usable("transfer.Read"); err != nil {
 		return 0, err
 	}
-	if err := checkRange("transfer.Read", subject(&w.cap), off, 0); err != nil {
+	if err := checkRange("transfer.Read", subject(w.cap), off, 0); err != nil {
 		return 0, err
 	}
 	if off >= w.size {
@@ -219,7 +241,7 @@ func (w *Writer) usable(op string) error {
 	case w.broken != nil:
 		return w.broken
 	case w.done, w.request != nil:
-		return badHandle(op, subject(&w.cap))
+		return badHandle(op, subject(w.cap))
 	}
 	return nil
 }

@@ -56,7 +56,8 @@ type conn struct {
 	current  request
 
 	// What Shutdown and the search for idle connections look at: whether a request is under way,
-	// when the client was last waited for (roughly, in Unix nanoseconds), and session again.
+	// when the client was last waited for after its login (roughly, in Unix nanoseconds), and session
+	// again.
 	busy   atomic.Bool
 	seen   atomic.Int64
 	shared atomic.Pointer[session]
@@ -126,11 +127,14 @@ func (c *conn) unused() bool {
 	return !c.busy.Load() && len(c.slots) == 0 && (ss == nil || ss.open.Load() == 0)
 }
 
-// expired reports whether the client of a parked connection, which has no deadline, has been silent
-// for too long.
+// expired reports whether a client has been silent for too long while its connection was parked, where
+// it has no deadline.
 func (c *conn) expired(now time.Time) bool {
 	seen := c.seen.Load()
-	return !c.busy.Load() && seen != 0 && now.Sub(time.Unix(0, seen)) > c.limits.IdleTimeout
+	if seen == 0 {
+		return now.Sub(c.began) > c.limits.LoginTimeout
+	}
+	return !c.busy.Load() && now.Sub(time.Unix(0, seen)) > c.limits.IdleTimeout
 }
 
 // serve runs the connection until it ends, or until it is parked; the loop then calls serve again.
@@ -188,7 +192,7 @@ func (c *conn) end() {
 
 // next reads and runs one request. An error ends the connection, but for errIdle: there is none.
 func (c *conn) next() error {
-	b, err := c.in.next(wire.RequestHeaderSize, !c.ready())
+	b, err := c.in.next(wire.RequestHeaderSize)
 	if err != nil {
 		return err
 	}

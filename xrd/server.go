@@ -19,6 +19,7 @@ type Server struct {
 	started time.Time
 
 	pool       pool
+	waits      sync.Pool // of *wait
 	rendezvous rendezvous
 	prepares   prepares
 	unfinished unfinished
@@ -39,6 +40,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		o: o, started: time.Now(),
 		conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{}),
+		waits: sync.Pool{New: func() any { return new(wait) }},
 	}
 	s.ops = operations(o.Role, o.Local != nil)
 	return s, nil
@@ -88,7 +90,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // closeSilent ends parked connections whose clients have been silent for too long.
 func (s *Server) closeSilent(ctx context.Context) {
-	for pause(ctx, s.o.Limits.IdleTimeout/16) {
+	for pause(ctx, min(s.o.Limits.IdleTimeout/16, s.o.Limits.LoginTimeout/2)) {
 		now := time.Now()
 		s.closeConns(func(c *conn) bool { return c.expired(now) })
 	}
@@ -137,6 +139,7 @@ func (s *Server) remove(c *conn) {
 // others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
 // if some had to be cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
+	defer s.pool.pipes.close()
 	s.mu.Lock()
 	if !s.down {
 		s.down = true

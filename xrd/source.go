@@ -31,11 +31,11 @@ func newSource(conn net.Conn, pool *pool, idle func() error) *source {
 	return &source{conn: conn, sock: sock, idle: idle, pool: pool}
 }
 
-// next is peek for the beginning of a request: unless told to wait, it returns errIdle where peek would
-// wait, if the connection can be parked.
-func (s *source) next(n int, wait bool) ([]byte, error) {
+// next is peek for the beginning of a request: it returns errIdle where peek would wait, if the
+// connection can be parked.
+func (s *source) next(n int) ([]byte, error) {
 	for len(s.data) < n {
-		if err := s.fill(wait); err != nil {
+		if err := s.fill(false); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +84,13 @@ func (s *source) readFull(p []byte) error {
 	if err := s.idle(); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(s.conn, p[k:]); err != nil {
+	var err error
+	if s.sock != nil {
+		_, err = s.sock.ReadFull(p[k:])
+	} else {
+		_, err = io.ReadFull(s.conn, p[k:])
+	}
+	if err != nil {
 		return broken{err}
 	}
 	return nil
@@ -108,28 +114,22 @@ func (s *source) fill(wait bool) error {
 			return err
 		}
 	}
-	for {
-		n, err := s.sock.TryRead(s.whole[len(s.data):])
-		if err != link.ErrAgain {
-			return s.took(n, err)
+	n, err := s.sock.TryRead(s.whole[len(s.data):])
+	if err != link.ErrAgain {
+		return s.took(n, err)
+	}
+	if !flushed {
+		if err := s.idle(); err != nil {
+			return err
 		}
-		if !flushed {
-			flushed = true
-			if err := s.idle(); err != nil {
-				return err
-			}
-		}
+	}
+	if !wait {
 		if len(s.data) == 0 {
 			s.release()
 		}
-		if !wait {
-			return errIdle
-		}
-		if err := s.sock.WaitRead(); err != nil {
-			return broken{err}
-		}
-		s.makeRoom()
+		return errIdle
 	}
+	return s.took(s.sock.Read(s.whole[len(s.data):]))
 }
 
 // took accounts for the outcome of one read.

@@ -25,6 +25,7 @@ func attrCommand(e *env) *cobra.Command {
   sys.forced.layout      plain or replica
   sys.forced.nstripes    how many replicas
   sys.forced.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3
+  sys.forced.nouserlayout  1: clients may not choose these in URLs
 
 Those that begin with user. are yours.`
 	return c
@@ -32,7 +33,7 @@ Those that begin with user. are yours.`
 
 // knownAttributes are offered by completion.
 var knownAttributes = []cobra.Completion{
-	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.nstripes=", "sys.forced.checksum=", "user.",
+	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.nstripes=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
 }
 
 func attrLsCommand(e *env) *cobra.Command {
@@ -105,6 +106,7 @@ func attrSetCommand(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			e.warnOfAttribute(name)
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				return e.tree(ctx, m, args[1], recursive, func(path string) error {
 					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create)
@@ -123,10 +125,22 @@ func attrSetCommand(e *env) *cobra.Command {
 	return c
 }
 
+// warnOfAttribute says so when a name looks as if it steered something and does not.
+func (e *env) warnOfAttribute(name string) {
+	known := func(c cobra.Completion) bool { return strings.HasPrefix(c, name+"=") }
+	if strings.HasPrefix(name, "sys.forced.") && !slices.ContainsFunc(knownAttributes, known) {
+		fmt.Fprintf(e.Err, "hemera: nothing reads %s; hemera attr --help lists the attributes that steer\n", name)
+	}
+}
+
 func parseAttribute(s string) (string, []byte, error) {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
 		return "", nil, &usageError{errs.New(errs.Invalid, "read attribute", s, "want name=value")}
+	}
+	if !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys.") {
+		return "", nil, &usageError{errs.New(errs.Invalid, "read attribute", s, "a name begins with user. or sys.").
+			WithRemedy("write user." + s + "; other XRootD clients see it as " + name)}
 	}
 	if len(value) > 1 && value[0] == '"' {
 		unquoted, err := strconv.Unquote(value)

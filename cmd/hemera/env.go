@@ -40,7 +40,8 @@ type env struct {
 func processEnv() *env {
 	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
-		e.Terminal, _, _ = term.GetSize(fd)
+		width, _, _ := term.GetSize(fd)
+		e.Terminal = cmp.Or(width, 80) // some do not know
 	}
 	e.Live = term.IsTerminal(int(os.Stderr.Fd()))
 	return e
@@ -73,6 +74,16 @@ func (e *env) printer() output.Printer {
 	return p
 }
 
+// list prints a table, or for eyes a word where there is nothing to put into it.
+func (e *env) list(columns []output.Column, records []output.Record, none string) error {
+	p := e.printer()
+	if p.Format == output.Table && len(records) == 0 {
+		e.say("%s", none)
+		return nil
+	}
+	return p.List(columns, records)
+}
+
 // stream begins a stream of records. A command that fails before it closes the stream need not end
 // it: the error does.
 func (e *env) stream(line func(output.Record) string) *output.Stream {
@@ -88,7 +99,8 @@ func (e *env) width() int {
 	return 79
 }
 
-// colour follows no-color.org: never when NO_COLOR is set, whatever its value.
-func (e *env) colour() bool {
-	return e.Terminal > 0 && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
-}
+// colour reports whether Out takes colours.
+func (e *env) colour() bool { return e.Terminal > 0 && e.mayColour() }
+
+// mayColour follows no-color.org: never when NO_COLOR is set, whatever its value.
+func (e *env) mayColour() bool { return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" }

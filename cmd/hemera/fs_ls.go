@@ -34,18 +34,20 @@ node's host or host:port, a space or a group.`,
 				if err != nil {
 					return err
 				}
-				columns := fsColumns
+				columns, none := fsColumns, "there are no disks yet: hemera fs add"
 				switch {
 				case drain:
+					none = "no disk is being emptied or repaired"
 					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool { return r.Get("local.drain") != "nodrain" })
 				case failed:
+					none = "nothing is wrong with any disk"
 					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
 				case io:
 					columns = fsIOColumns
 				case long:
 					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
 				}
-				return e.printer().List(columns, disks)
+				return e.list(columns, disks, none)
 			})
 		},
 	}

@@ -22,7 +22,7 @@ func groupCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return e.printer().List(groupColumns, groupRecords(v))
+				return e.list(groupColumns, groupRecords(v), "there are no disks yet: hemera fs add")
 			})
 		},
 	})

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a program that does not stop by itself
+	// A second Ctrl-C ends a program that does not stop by itself; not one at once: timeout(1) sends two.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	code := execute(ctx, processEnv(), os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -56,7 +56,7 @@ func nodeLsCommand(e *env) *cobra.Command {
 				} else if io {
 					columns = nodeIOColumns
 				}
-				return e.printer().List(columns, nodes)
+				return e.list(columns, nodes, "no node has joined yet: hemera token create makes what one needs")
 			})
 		},
 	}

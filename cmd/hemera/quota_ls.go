@@ -46,7 +46,7 @@ counting means that files which were there before are still being counted.`,
 						records = append(records, quotaRecord(r, numeric))
 					}
 				}
-				return e.printer().List(quotaColumns, records)
+				return e.list(quotaColumns, records, "no limits: hemera quota set")
 			})
 		},
 	}

@@ -100,7 +100,7 @@ The cluster is found by --url, else by the environment variable HEMERA_URL, else
 ` + urlDefault + `. Commands that list things print a table; -m prints one line of
 key=value pairs an item, -j one JSON object with a result list.`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
+		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(c, args[0])
@@ -159,7 +159,7 @@ func clusterCommands(e *env) []*cobra.Command {
 // noun makes a command that only has sub-commands. Without one it prints its help; with an unknown
 // one it says so instead of printing pages.
 func noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2}
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(c, args[0])

@@ -35,22 +35,22 @@ func (e *env) settings(c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}
-	return loaded, e.logger(loaded.Log), nil
+	return loaded, e.logger(loaded.Log, loaded.Log.Level), nil
 }
 
 // logger writes to standard error: coloured text for eyes, JSON for machines.
-func (e *env) logger(o config.Log) *slog.Logger {
+func (e *env) logger(o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
 	if format == "auto" {
 		format = "json"
-		if e.Terminal > 0 {
+		if e.Live {
 			format = "text"
 		}
 	}
 	if format == "text" {
-		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: o.Level, NoColor: !e.colour()}))
+		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.mayColour())}))
 	}
-	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: o.Level}))
+	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level}))
 }
 
 func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
@@ -58,7 +58,7 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
 		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
-		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Log: log,
+		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
 			for _, v := range l.Values() {
@@ -109,6 +109,11 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
+		var level slog.LevelVar
+		if level.Set(l.Log.Level); e.Live && l.Log.Level == slog.LevelInfo {
+			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
+			log = e.logger(l.Log, &level)
+		}
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
@@ -122,7 +127,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
 		limitMemory(l)
-		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { e.welcome(up) }) })
+		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); e.welcome(up) }) })
 	}
 	return c
 }
@@ -227,7 +232,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Log: log,
+			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Commit: buildVersion().Commit, Log: log,
 		})
 		if err != nil {
 			return err

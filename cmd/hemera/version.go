@@ -11,8 +11,11 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// version is set by the linker (-X main.version=…); a build by hand has none.
-var version = "devel"
+// version and commit are set by the linker (-X main.version=…); a build by hand has neither.
+var (
+	version = "devel"
+	commit  = ""
+)
 
 func versionCommand(e *env) *cobra.Command {
 	var server bool
@@ -38,10 +41,10 @@ func versionCommand(e *env) *cobra.Command {
 
 // buildVersion describes this program.
 func buildVersion() admin.VersionInfo {
-	v := admin.VersionInfo{Version: version, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
+	v := admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
+			if s.Key == "vcs.revision" && commit == "" {
 				v.Commit = s.Value[:min(12, len(s.Value))]
 			}
 		}

@@ -12,6 +12,9 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
+// nobody stands for an empty table.
+const nobody = "nobody is connected"
+
 func whoCommand(e *env) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
@@ -25,9 +28,9 @@ func whoCommand(e *env) *cobra.Command {
 					return err
 				}
 				if all {
-					return e.printer().List(sessionColumns, e.sessionRecords(sessions))
+					return e.list(sessionColumns, e.sessionRecords(sessions), nobody)
 				}
-				return e.printer().List(whoColumns, whoRecords(sessions))
+				return e.list(whoColumns, whoRecords(sessions), nobody)
 			})
 		},
 	}

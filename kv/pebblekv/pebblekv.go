@@ -45,9 +45,6 @@ const (
 // ended is more reads than can be under way.
 const ended = 1 << 40
 
-// queueMax bounds the batches between Enqueue and fsync; Pebble's own limit is the same.
-const queueMax = 4096
-
 // Store is the engine over one open directory, which it holds locked.
 type Store struct {
 	db  *pebble.DB
@@ -56,16 +53,15 @@ type Store struct {
 	// cacheMax is the memory for blocks and memory tables.
 	cacheMax int64
 	table    sstable.WriterOptions // of the tables of loads: those of the last level
-	queue    chan *ticket          // applied batches on their way to stable storage, in order
-	done     chan struct{}
 
 	durable atomic.Uint64 // sequence number
 	dead    atomic.Pointer[errs.Error]
 
-	// mu orders batches: a sequence number, its place in the log and in queue are one step.
+	// mu orders batches: a sequence number and its place in the log are one step.
 	mu     sync.Mutex
 	epoch  uint64
 	seq    uint64
+	newest *ticket // nil before the first
 	closed bool
 	// loading says that a load is under way.
 	loading bool
@@ -103,7 +99,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
-		queue: make(chan *ticket, queueMax), done: make(chan struct{}), quiet: make(chan struct{}),
+		quiet: make(chan struct{}),
 	}
 	if s.epoch, err = s.number(keyEpoch); err == nil {
 		s.seq, err = s.number(keySeq)
@@ -116,7 +112,6 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(errs.Wrap(err, "kv.Open", dir), db.Close())
 	}
 	s.durable.Store(s.seq)
-	go s.settle()
 	return s, nil
 }
 
@@ -224,9 +219,9 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	close(s.queue)
+	newest := s.newest
 	s.mu.Unlock()
-	<-s.done
+	newest.settle()
 	s.reads.Add(ended + 1)
 	s.leave()
 	<-s.quiet

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,7 +23,7 @@ type writer struct {
 
 func (w *writer) Epoch() uint64 { return w.epoch }
 
-// Enqueue puts the batch into the log's buffer and the memory table; settle waits for the disk.
+// Enqueue puts the batch into the log's buffer and the memory table; who waits for the ticket settles it.
 func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, err
@@ -37,8 +38,8 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := s.apply(func() error { return t.fill(b) }); err != nil {
 		return nil, s.kill(err)
 	}
-	s.seq = t.seq
-	s.queue <- t
+	t.follow(s.newest)
+	s.seq, s.newest = t.seq, t
 	return t, nil
 }
 
@@ -54,36 +55,70 @@ func (w *writer) current(op string) error {
 	return nil
 }
 
-// LastSeq implements kv.Writer.
+// LastSeq implements kv.Writer: of the batches of this process, the last that somebody waited for.
 func (w *writer) LastSeq(context.Context) (uint64, error) { return w.s.durable.Load(), nil }
 
-// settle waits for each batch in order and tells its waiters. After the first failure every later
-// batch has failed as well, whatever Pebble says of it.
-func (s *Store) settle() {
-	defer close(s.done)
-	for t := range s.queue {
-		err := t.batch.SyncWait()
-		switch {
-		case err != nil:
-			t.err = s.kill(err)
-		case s.dead.Load() != nil:
-			t.err = s.dead.Load()
-		default:
-			s.durable.Store(t.seq)
-			_ = t.batch.Close() // gives the buffer back; a batch has nothing to fail at
-		}
-		t.batch = nil
-		close(t.done)
+// ticket is one batch. Nobody of the store's own waits for the disk: whoever needs the batch to be
+// durable settles it in place, so that an answer is two changes of goroutine away from its batch, to
+// the log's writer and back.
+type ticket struct {
+	s       *Store
+	seq     uint64
+	done    chan struct{} // closed when it is settled
+	err     error         // set before
+	claimed atomic.Bool   // by who settles it; the rest is his
+
+	batch  *pebble.Batch
+	before *ticket // nil if that was settled already
+	behind int     // how many before it may not be
+}
+
+// unsettledMax is how many batches that nobody waits for may keep their memory.
+const unsettledMax = 256
+
+// follow puts the ticket behind another, or none. The caller holds the store's mu.
+func (t *ticket) follow(before *ticket) {
+	if before == nil || before.settled() {
+		return
+	}
+	t.before, t.behind = before, before.behind+1
+	if t.behind%unsettledMax == 0 {
+		go t.settle()
 	}
 }
 
-// ticket is one batch. batch belongs to settle once queued; err is set before done is closed.
-type ticket struct {
-	s     *Store
-	seq   uint64
-	batch *pebble.Batch
-	done  chan struct{}
-	err   error
+func (t *ticket) settled() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle returns when the batch and all before it are durable, or failed. After the first failure
+// every later batch has failed as well, whatever Pebble says of it. Nil is settled.
+func (t *ticket) settle() {
+	if t == nil {
+		return
+	}
+	if !t.claimed.CompareAndSwap(false, true) {
+		<-t.done
+		return
+	}
+	err := t.batch.SyncWait()
+	t.before.settle()
+	switch {
+	case err != nil:
+		t.err = t.s.kill(err)
+	case t.s.dead.Load() != nil:
+		t.err = t.s.dead.Load()
+	default:
+		t.s.durable.Store(t.seq)
+		_ = t.batch.Close() // gives the buffer back; a batch has nothing to fail at
+	}
+	t.batch, t.before = nil, nil
+	close(t.done)
 }
 
 func (t *ticket) fill(b *kv.Batch) error {
@@ -106,11 +141,14 @@ func (t *ticket) fill(b *kv.Batch) error {
 
 func (t *ticket) Seq() uint64 { return t.seq }
 
+// Wait settles the batch itself if ctx cannot end, and has it settled otherwise.
 func (t *ticket) Wait(ctx context.Context) error {
-	select {
-	case <-t.done:
+	if ctx.Done() == nil {
+		t.settle()
 		return t.err
-	default:
+	}
+	if !t.claimed.Load() {
+		go t.settle()
 	}
 	select {
 	case <-t.done:

@@ -1,0 +1,29 @@
+package link
+
+import "golang.org/x/sys/unix"
+
+// Pages are bytes that wait in the kernel, as in a pipe of package vfs.
+type Pages interface {
+	// Len is how many are left.
+	Len() int
+	// Send moves some to a socket; EAGAIN if it takes none now.
+	Send(socket int) error
+}
+
+// SendPages writes head and then all of the pages, in one packet if they fit: MSG_MORE.
+func (s *Socket) SendPages(head []byte, pages Pages) error {
+	return s.write("splice", func() (bool, error) {
+		for len(head) > 0 {
+			k, err := unix.SendmsgN(s.fd, head, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
+			if err != nil {
+				return false, err
+			}
+			head = head[k:]
+		}
+		if pages.Len() == 0 {
+			return true, nil
+		}
+		err := pages.Send(s.fd)
+		return pages.Len() == 0, err
+	})
+}
