@@ -18,7 +18,7 @@ import (
 const (
 	// verifiedShare is the part of the machine's memory in which verified data may stay mapped.
 	verifiedShare = 8
-	// verifiedMost bounds it on large machines: each MiB is a mapping of its own, of which a process
+	// verifiedMost bounds it on large machines: every 2 MiB are a mapping of their own, of which a process
 	// can have 65,530 by default, and without any left the Go runtime gives up.
 	verifiedMost = 32 << 30
 	// idleShare is the part of the files this process may have open that are pieces nobody reads now;

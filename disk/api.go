@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/vfs"
 )
 
 // Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
@@ -84,6 +85,9 @@ type Reader interface {
 	// Verified offers the open file for sendfile when every page of the range was verified a moment
 	// ago and is still in memory; ok is false otherwise, and then the range must be read with ReadPages.
 	Verified(off, n int64) (f *os.File, ok bool)
+	// Splice puts pages of the range, which were verified and have been in memory since, into the empty
+	// pipe, as many as it takes, and returns how many bytes that is; after 0 the range must be sent otherwise.
+	Splice(pipe *vfs.Pipe, off, n int64) int64
 	// Verify reads all pages; it returns the offsets of bad ones (at most 1,000).
 	Verify() (bad []int64, err error)
 	Close() error

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // badPagesMax is how many bad pages Verify names.
@@ -44,6 +45,15 @@ func (r *reader) Verified(off, n int64) (*os.File, bool) {
 	}
 	r.ahead.reading(r.piece, off, n)
 	return r.piece.windows.verified(off, n, r.ahead.sequential())
+}
+
+// Splice puts verified pages into a pipe; see pieceWindows for what makes that safe.
+func (r *reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+	if r.closed.Load() || off < 0 || n <= 0 || n > r.piece.stat.Size-off {
+		return 0
+	}
+	r.ahead.reading(r.piece, off, n)
+	return r.piece.windows.splice(pipe, off, n, r.ahead.sequential())
 }
 
 // Verify reads every page and returns the offsets of bad ones. Its error is of the device; bad

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ import (
 )
 
 // Verified reads without a copy. A window is windowSize of a piece, mapped; its pages were compared
-// with their CRCs in the page cache, where sendfile will take them from. What makes this safe:
+// with their CRCs in the page cache, from where they are sent. What makes this safe:
 //
 //   - A page that leaves the page cache is unmapped first, and stays unmapped until the process
 //     touches that window again, which it does only to verify all of it in a new mapping. So a page
@@ -29,16 +30,23 @@ import (
 //   - A device error while a mapping is read raises SIGBUS; debug.SetPanicOnFault makes it a panic
 //     of the one goroutine, which is caught, and the range is left to ReadPages, which gets EIO.
 //
-// What remains is the time between the look at pagemap and sendfile's: a page just seen mapped
-// would have to be reclaimed and read again, wrongly, in these microseconds.
+// Mapped pages are put into a pipe (splice), which keeps them from leaving; putting one there that was not
+// mapped any more costs a fault, and then the pipe is emptied and the window verified again. Where there is no
+// pipe to be had, sendfile takes them from the page cache after a look at pagemap (verified). What remains
+// then is the time between the two: a page just seen mapped would have to be reclaimed and read again,
+// wrongly, in these microseconds.
 const (
-	windowSize  = 1 << 20
+	// windowSize is what one entry of a directory of page tables maps: with large folios in the page
+	// cache a window needs no page table.
+	windowSize  = 2 << 20
 	windowPages = windowSize / hemera.PageSize
 	// windowWorth is how many bytes must be asked of a window before all of it is verified: a few
 	// small reads are cheaper by ReadPages.
 	windowWorth = windowSize / 4
 	// sendfileMin is the shortest read for which sendfile is cheaper than a copy.
 	sendfileMin = 16 << 10
+	// markEvery is how often the kernel is told that pages are in use.
+	markEvery = 10 * time.Second
 )
 
 // windowCache bounds the windows of one disk; those not used for longest go first.
@@ -54,10 +62,11 @@ type windowCache struct {
 type window struct {
 	index int64
 
-	mu   sync.Mutex
-	data []byte        // nil: not mapped
-	bits []byte        // pagemap's answer
-	elem *list.Element // guarded by windowCache.mu
+	mu     sync.Mutex
+	data   []byte        // nil: not mapped
+	bits   []byte        // pagemap's answer
+	marked time.Time     // when the kernel was last told that the pages are in use
+	elem   *list.Element // guarded by windowCache.mu
 }
 
 // pieceWindows are the windows of one piece.
@@ -152,17 +161,89 @@ func (w *pieceWindows) check(index, from, to int64, eager bool) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	start := index * windowSize
-	if v.data != nil && mapped(c.pagemap, v.data[from-start:to-start], v.bits) {
+	if v.bits == nil {
+		v.bits = make([]byte, 8*(windowSize/os.Getpagesize()+1))
+	}
+	if v.data != nil && !mapped(c.pagemap, v.data[from-start:to-start], v.bits) {
+		c.unmap(v)
+	}
+	return w.ready(v)
+}
+
+// ready makes sure that a window is mapped, and verified since it was. It is called with v.mu held.
+func (w *pieceWindows) ready(v *window) bool {
+	c := &w.piece.disk.windows
+	now := time.Now()
+	if v.data != nil && now.Sub(v.marked) > markEvery {
+		v.marked = now
+		if !mark(v.data[:w.length(v)]) {
+			c.unmap(v)
+		}
+	}
+	if v.data != nil {
 		c.touch(v)
 		return true
 	}
-	c.unmap(v)
+	v.marked = now
 	if !w.verify(v) {
 		c.unmap(v)
 		return false
 	}
 	c.add(w, v)
 	return true
+}
+
+// mark tells the kernel that pages are in use, which sendfile does and a pipe does not. It reports
+// false when one of them had to be mapped for that.
+func mark(pages []byte) bool {
+	return vfs.Faultless(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_READ) })
+}
+
+// length is how much of a window the piece has.
+func (w *pieceWindows) length(v *window) int {
+	return int(min(windowSize, w.piece.stat.Size-v.index*windowSize))
+}
+
+// splice puts verified pages of the range into the empty pipe, as many as it takes, and returns how
+// many bytes that is; eager as for verified.
+func (w *pieceWindows) splice(pipe *vfs.Pipe, off, n int64, eager bool) int64 {
+	if w.file == nil || n < sendfileMin {
+		return 0
+	}
+	for at := off; at < off+n; {
+		index := at / windowSize
+		end := min((index+1)*windowSize, off+n)
+		put, ok := w.put(pipe, index, at, end, eager)
+		at += put
+		if !ok {
+			pipe.Drop()
+			return 0
+		}
+		if at < end {
+			return at - off
+		}
+	}
+	return n
+}
+
+// put puts [from, to) of one window into the pipe, as much as it takes. Unless ok, what is in the pipe
+// must not be sent.
+func (w *pieceWindows) put(pipe *vfs.Pipe, index, from, to int64, eager bool) (n int64, ok bool) {
+	v := w.window(index, to-from, eager)
+	if v == nil {
+		return 0, pipe.Len() > 0
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !w.ready(v) {
+		return 0, pipe.Len() > 0
+	}
+	start := index * windowSize
+	put, steady := pipe.Put(v.data[from-start : to-start])
+	if !steady {
+		w.piece.disk.windows.unmap(v)
+	}
+	return int64(put), steady
 }
 
 // window finds the window, or makes one if it is worth it.
@@ -189,7 +270,7 @@ func (w *pieceWindows) window(index, n int64, eager bool) *window {
 // verify maps the window and compares its pages with their CRCs. It is called with v.mu held.
 func (w *pieceWindows) verify(v *window) (ok bool) {
 	start := v.index * windowSize
-	length := int(min(windowSize, w.piece.stat.Size-start))
+	length := w.length(v)
 	var sums [windowPages]uint32
 	want := sums[:checksum.Fragments(start, length)]
 	if w.piece.pageSums(start/hemera.PageSize, want) != nil {
@@ -200,14 +281,13 @@ func (w *pieceWindows) verify(v *window) (ok bool) {
 		return false
 	}
 	v.data = data
-	if v.bits == nil {
-		v.bits = make([]byte, 8*(windowSize/os.Getpagesize()+1))
-	}
 	g := &w.piece.disk.gauge
 	began := g.start()
 	defer g.read(began, length)
-	// One call instead of a fault for every few pages; where it is not known, faults do.
-	_ = unix.Madvise(data[:length], unix.MADV_POPULATE_READ)
+	if !w.inMemory(start, length) {
+		// Waiting for a device in a fault would keep a processor from running other goroutines.
+		_ = unix.Madvise(data[:length], unix.MADV_POPULATE_READ)
+	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil {
@@ -215,6 +295,14 @@ func (w *pieceWindows) verify(v *window) (ok bool) {
 		}
 	}()
 	return checksum.VerifyDistantPages(data[:length], start, want) < 0
+}
+
+// inMemory reports whether the page cache has all of the range, if the kernel tells.
+func (w *pieceWindows) inMemory(start int64, length int) bool {
+	var have unix.Cachestat_t
+	all := unix.CachestatRange{Off: uint64(start), Len: uint64(length)}
+	err := unix.Cachestat(uint(w.file.Fd()), &all, &have, 0)
+	return err == nil && have.Cache >= uint64(length/os.Getpagesize())
 }
 
 // unmap is called with v.mu held. The window stays in its piece's map, empty: a map entry for each

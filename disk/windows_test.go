@@ -79,12 +79,12 @@ func TestVerifiedNeedsWorth(t *testing.T) {
 	r := openPiece(t, d, pieceID(1))
 	for i := range int64(3) {
 		for _, index := range []int64{50, 5, 30} { // not in order
-			if _, ok := r.Verified(index*windowSize+i*64<<10, 64<<10); ok {
+			if _, ok := r.Verified(index*windowSize+i*windowWorth/4, windowWorth/4); ok {
 				t.Errorf("read %d of window %d was worth it", i, index)
 			}
 		}
 	}
-	if _, ok := r.Verified(30*windowSize, 64<<10); !ok {
+	if _, ok := r.Verified(30*windowSize, windowWorth/4); !ok {
 		t.Error("the fourth read was not worth it")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // writeHandle is one client's hold on a pending write.
@@ -114,9 +115,11 @@ func (h *readHandle) Close(context.Context) error {
 }
 
 // Sendfiler is a File that can offer its bytes for sendfile: ok only when every page of the range
-// was verified a moment ago and is still in memory.
+// was verified a moment ago and is still in memory. Splice puts such pages into a pipe, with no moment
+// between; it returns how many bytes, 0 if not even the first page is known to be good.
 type Sendfiler interface {
 	Verified(off, n int64) (f *os.File, ok bool)
+	Splice(pipe *vfs.Pipe, off, n int64) int64
 }
 
 var _ Sendfiler = (*readHandle)(nil)

@@ -11,6 +11,7 @@ import (
 	"hemera/checksum"
 	"hemera/disk"
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // Reader is one committed file, open at a node. It reads the local piece while that is good, and
@@ -258,17 +259,32 @@ func (r *Reader) open(o *origin) error {
 
 // Verified offers a file for sendfile, as [disk.Reader] does, when the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
+	if local := r.inUse(); local != nil {
+		return local.Verified(off, n)
+	}
+	return nil, false
+}
+
+// Splice puts verified pages into a pipe, as [disk.Reader] does, when the piece in use is local.
+func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+	r.use.RLock()
+	defer r.use.RUnlock()
+	if local := r.inUse(); local != nil && !r.closed {
+		return local.Splice(pipe, off, n)
+	}
+	return 0
+}
+
+// inUse is the piece that is read, if it is local.
+func (r *Reader) inUse() disk.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.origins {
 		if o.bad == nil && o.src != nil {
-			if o.local == nil {
-				return nil, false
-			}
-			return o.local.Verified(off, n)
+			return o.local
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // Close ends all use; it waits for reads in progress and never fails.

@@ -29,6 +29,7 @@ type chunk struct {
 // pool is the memory that is not in use now, shared by all connections of a server.
 type pool struct {
 	chunks, buffers sync.Pool
+	pipes           pipes
 }
 
 func (p *pool) chunk() *chunk {

@@ -11,8 +11,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 	"hemera/wire"
 )
 
@@ -445,33 +448,43 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// onDisk is a file that offers itself for sendfile, but only its upper half.
+// onDisk is a file that offers itself for pipes and for sendfile, but only its upper half.
 type onDisk struct {
 	hemera.File
-	f    *os.File
-	used *atomic.Int64
+	f               *os.File
+	mapped          []byte
+	piped, sendfile *atomic.Int64
 }
 
 func (o onDisk) Verified(off, n int64) (*os.File, bool) {
 	if off < o.Info().Size/2 {
 		return nil, false
 	}
-	o.used.Add(1)
+	o.sendfile.Add(1)
 	return o.f, true
+}
+
+func (o onDisk) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+	if off < o.Info().Size/2 {
+		return 0
+	}
+	o.piped.Add(1)
+	put, _ := pipe.Put(o.mapped[off : off+n])
+	return int64(put)
 }
 
 type diskNode struct {
 	*memory
-	f    *os.File
-	used *atomic.Int64
+	onDisk
 }
 
 func (n diskNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
 	f, err := n.memory.Open(ctx, token, o)
-	return onDisk{f, n.f, n.used}, err
+	n.onDisk.File = f
+	return n.onDisk, err
 }
 
-func TestSendFile(t *testing.T) {
+func TestReadsThatAreNotCopied(t *testing.T) {
 	data := random(6 << 20)
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -481,22 +494,57 @@ func TestSendFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var used atomic.Int64
-	p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), f, &used} })
-	p.put("/f", string(data))
-	c := dial(t, p.nodeAddr)
-	fh := p.openOld(t, c, "/f", hemera.AccessRead)
-	for _, r := range []struct {
-		off int64
-		n   int32
-	}{{0, 8 << 20}, {3<<20 + 5, 20000}, {3 << 20, 8 << 20}, {2<<20 + 9, 2 << 20}, {6<<20 - 1, 1 << 20}} {
-		want := data[r.off:min(r.off+int64(r.n), int64(len(data)))]
-		if got := c.must(t, wire.Read{Handle: fh, Offset: r.off, Length: r.n}, ""); !bytes.Equal(got, want) {
-			t.Errorf("read %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
+	defer func() { _ = f.Close() }()
+	mapped, err := unix.Mmap(int(f.Fd()), 0, len(data), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mapped) }()
+	for _, pipes := range []bool{true, false} {
+		var piped, sendfile atomic.Int64
+		p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} })
+		if !pipes {
+			p.node.pool.pipes.made = pipesMax
+		}
+		p.put("/f", string(data))
+		c := dial(t, p.nodeAddr)
+		fh := p.openOld(t, c, "/f", hemera.AccessRead)
+		for _, r := range []struct {
+			off int64
+			n   int32
+		}{{0, 8 << 20}, {3<<20 + 5, 20000}, {3 << 20, 8 << 20}, {2<<20 + 9, 2 << 20}, {4<<20 + 1, 1 << 20}, {6<<20 - 1, 1 << 20}} {
+			want := data[r.off:min(r.off+int64(r.n), int64(len(data)))]
+			if got := c.must(t, wire.Read{Handle: fh, Offset: r.off, Length: r.n}, ""); !bytes.Equal(got, want) {
+				t.Errorf("read %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
+			}
+		}
+		if pipes != (piped.Load() > 0) || pipes != (sendfile.Load() == 0) {
+			t.Errorf("with pipes %v: %d frames by pipe, %d by sendfile", pipes, piped.Load(), sendfile.Load())
 		}
 	}
-	if used.Load() == 0 {
-		t.Error("sendfile was never used")
+}
+
+// A client that goes away in the middle of a frame leaves no pipe behind that another could get.
+func TestPipesOfBrokenConnectionsAreNotUsedAgain(t *testing.T) {
+	var s pipes
+	p := s.take()
+	if p == nil {
+		t.Skip("no pipes")
+	}
+	data := make([]byte, 1000)
+	p.Put(data)
+	s.giveBack(p)
+	if len(s.unused) != 0 || s.made != 0 {
+		t.Errorf("%d pipes wait, %d made", len(s.unused), s.made)
+	}
+	a := s.take()
+	s.giveBack(a)
+	if b := s.take(); b != a || s.made != 1 {
+		t.Error("an empty pipe is not used again")
+	}
+	s.close()
+	s.giveBack(a)
+	if s.made != 0 || s.take() != nil {
+		t.Error("pipes after the end")
 	}
 }

@@ -6,12 +6,15 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 	"hemera/wire"
 )
 
 // verified is a File whose pages may be known to be good and in memory; then they are sent without
-// passing through this process. ok is false when the range has to be read.
+// passing through this process. Splice puts as many into the empty pipe as fit. Verified is for when there
+// is no pipe; ok is false when the range has to be read.
 type verified interface {
+	Splice(pipe *vfs.Pipe, off, n int64) int64
 	Verified(off, n int64) (f *os.File, ok bool)
 }
 
@@ -57,55 +60,66 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	n = max(0, min(n, f.Info().Size-off))
-	k := o.pool.chunk()
-	defer o.pool.chunks.Put(k)
+	a := reading{out: o, stream: stream, file: f, direct: direct}
 	for {
-		piece := min(n, readPiece)
-		status := wire.StatusOKSoFar
-		if piece == n {
-			status = wire.StatusOK
+		sent, err := a.frame(off, n)
+		if err != nil || a.last {
+			return err
 		}
-		if file, ok := verifiedRange(direct, off, piece); ok {
-			head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}.Append(k.crc[:0])
-			if err := o.sendFile(head, file, off, piece); err != nil {
-				return err
-			}
-		} else {
-			var err error
-			if piece, status, err = k.read(f, off, n); err != nil {
-				return err
-			}
-			head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(piece)}.Append(k.crc[:0])
-			if err := o.send(append(k.vec[:0], nil, head, k.buf[:piece])); err != nil {
-				return err
-			}
-		}
-		off, n = off+piece, n-piece
-		if status == wire.StatusOK {
-			return nil
-		}
+		off, n = off+sent, n-sent
 	}
 }
 
-func verifiedRange(direct verified, off, n int64) (*os.File, bool) {
-	if direct == nil || n < sendFileMin {
-		return nil, false
-	}
-	return direct.Verified(off, n)
+// reading is the answer to one read.
+type reading struct {
+	out    *sink
+	stream wire.StreamID
+	file   hemera.File
+	direct verified // the file, if its pages may be sent from memory
+	last   bool     // the final frame was sent
 }
 
-// read fills the chunk with the next of n bytes. It says how many it got, and the status of a frame
-// that carries them.
-func (k *chunk) read(f hemera.File, off, n int64) (int64, wire.Status, error) {
+// frame sends one frame with the next of n bytes at off, and says how many.
+func (a *reading) frame(off, n int64) (sent int64, err error) {
+	pool := a.out.pool
+	if piece := min(n, readPiece); a.direct != nil && piece >= sendFileMin {
+		if pipe := pool.pipes.take(); pipe != nil {
+			defer pool.pipes.giveBack(pipe)
+			if sent = a.direct.Splice(pipe, off, piece); sent > 0 {
+				return sent, a.out.sendPipe(a.head(sent, sent == n), pipe)
+			}
+		} else if file, ok := a.direct.Verified(off, piece); ok {
+			return piece, a.out.sendFile(a.head(piece, piece == n), file, off, piece)
+		}
+	}
+	k := pool.chunk()
+	defer pool.chunks.Put(k)
+	sent, last, err := k.read(a.file, off, n)
+	if err != nil {
+		return 0, err
+	}
+	return sent, a.out.send(append(k.vec[:0], nil, a.head(sent, last).Append(k.crc[:0]), k.buf[:sent]))
+}
+
+// head begins a frame of n bytes.
+func (a *reading) head(n int64, last bool) wire.ResponseHeader {
+	a.last = last
+	status := wire.StatusOKSoFar
+	if last {
+		status = wire.StatusOK
+	}
+	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}
+}
+
+// read fills the chunk with the next of n bytes. It says how many it got, and whether there are no more.
+func (k *chunk) read(f hemera.File, off, n int64) (got int64, last bool, err error) {
 	want := chunkLen(off, n)
-	got, err := f.ReadAt(k.buf[:want], off)
+	i, err := f.ReadAt(k.buf[:want], off)
 	if err != nil && err != io.EOF {
-		return 0, 0, err
+		return 0, false, err
 	}
-	if int64(got) == n || int64(got) < want {
-		return int64(got), wire.StatusOK, nil
-	}
-	return int64(got), wire.StatusOKSoFar, nil
+	got = int64(i)
+	return got, got == n || got < want, nil
 }
 
 // readv answers kXR_readv: every element whole, or an error for all.

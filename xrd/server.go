@@ -139,6 +139,7 @@ func (s *Server) remove(c *conn) {
 // others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
 // if some had to be cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
+	defer s.pool.pipes.close()
 	s.mu.Lock()
 	if !s.down {
 		s.down = true

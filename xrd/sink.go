@@ -107,13 +107,13 @@ func (o *sink) send(vec [][]byte) error {
 }
 
 // sendFile writes head and n bytes of the file at off, without copying them through memory.
-func (o *sink) sendFile(head []byte, f *os.File, off, n int64) error {
+func (o *sink) sendFile(head wire.ResponseHeader, f *os.File, off, n int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.room(len(head)); err != nil {
+	if err := o.room(wire.ResponseHeaderSize); err != nil {
 		return err
 	}
-	o.buf = append(o.buf, head...)
+	o.buf = head.Append(o.buf)
 	if o.err != nil {
 		return o.err
 	}

@@ -1,0 +1,105 @@
+package vfs
+
+import (
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// PipeBytes is how much one Pipe takes. All pipes of a user who is not root may have 64 MiB together,
+// unless the system's fs.pipe-user-pages-soft says otherwise.
+const PipeBytes = 1 << 20
+
+// Pipe carries pages of mapped files to a socket without a copy. It holds on to the pages that are in
+// it: they can neither leave memory nor be replaced by what is read from the device again. A Pipe
+// belongs to one goroutine at a time.
+type Pipe struct {
+	in, out int
+	held    int // bytes in it
+}
+
+// NewPipe makes an empty Pipe. It fails when this user, or this process, has as many as may be.
+func NewPipe() (*Pipe, error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return nil, os.NewSyscallError("pipe2", err)
+	}
+	p := &Pipe{out: ends[0], in: ends[1]}
+	if _, err := unix.FcntlInt(uintptr(p.in), unix.F_SETPIPE_SZ, PipeBytes); err != nil {
+		p.Close()
+		return nil, os.NewSyscallError("fcntl(F_SETPIPE_SZ)", err)
+	}
+	return p, nil
+}
+
+// Close gives the descriptors and the pages back.
+func (p *Pipe) Close() {
+	_ = unix.Close(p.in)
+	_ = unix.Close(p.out)
+	p.held = 0
+}
+
+// Len is how many bytes are in the pipe.
+func (p *Pipe) Len() int { return p.held }
+
+// Put puts the pages of b, part of a mapped file, into the pipe, as many as it takes, and returns how
+// many bytes that is. steady says that each of these pages was mapped, and was not brought in for this call:
+// otherwise what the pipe holds now may be other bytes than those the caller has seen in b.
+func (p *Pipe) Put(b []byte) (n int, steady bool) {
+	if len(b) == 0 {
+		return 0, true
+	}
+	v := unix.Iovec{Base: &b[0]}
+	v.SetLen(len(b))
+	steady = Faultless(func() {
+		var err error
+		if n, err = unix.Vmsplice(p.in, []unix.Iovec{v}, unix.SPLICE_F_NONBLOCK); err != nil {
+			n = 0
+		}
+	})
+	p.held += n
+	return n, steady
+}
+
+// Faultless reports whether no page of this process's memory had to be mapped while do ran: then what do
+// found in a mapping had been there before. It may report false for a page that has nothing to do with it.
+func Faultless(do func()) bool {
+	// The kernel counts faults for each thread, also those of system calls.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, ok := threadFaults()
+	do()
+	after, still := threadFaults()
+	return ok && still && before == after
+}
+
+func threadFaults() (n int64, ok bool) {
+	var u unix.Rusage
+	err := unix.Getrusage(unix.RUSAGE_THREAD, &u)
+	return u.Minflt + u.Majflt, err == nil
+}
+
+// Send moves what the pipe holds to the socket, as much as that takes now; EAGAIN if nothing.
+func (p *Pipe) Send(socket int) error {
+	n, err := unix.Splice(p.out, nil, socket, nil, p.held, unix.SPLICE_F_NONBLOCK)
+	if err == nil {
+		p.held -= int(n)
+	}
+	return err
+}
+
+// Drop empties the pipe.
+func (p *Pipe) Drop() {
+	var buf [16 << 10]byte
+	for p.held > 0 {
+		n, err := unix.Read(p.out, buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return
+		}
+		p.held -= n
+	}
+}
