@@ -12,15 +12,13 @@ type Pages interface {
 
 // SendPages writes head and then all of the pages, in one packet if they fit: MSG_MORE.
 func (s *Socket) SendPages(head []byte, pages Pages) error {
-	return s.write("splice", int64(pages.Len()), func() bool { return len(head) == 0 && pages.Len() == 0 }, func() error {
+	done := func() bool { return len(head) == 0 && pages.Len() == 0 }
+	return s.write("splice", int64(pages.Len()), done, func() error {
 		sent(s.fd)
 		if len(head) > 0 {
 			k, err := unix.SendmsgN(s.fd, head, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
-			if err != nil {
+			if head = head[max(k, 0):]; err != nil || len(head) > 0 || pages.Len() == 0 {
 				return err
-			}
-			if head = head[k:]; len(head) > 0 || pages.Len() == 0 {
-				return nil
 			}
 		}
 		return pages.Send(s.fd)
