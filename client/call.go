@@ -43,7 +43,9 @@ func (a answer) failure(op, subject string) error {
 		return nil
 	case a.status == wire.StatusError:
 		e := wire.ParseError(a.body)
-		return errs.As(e, kindOf(e), op, subject)
+		kind := kindOf(e)
+		e.Text = brief(e.Text, subject)
+		return errs.As(e, kind, op, subject)
 	}
 	return errs.New(errs.Unavailable, op, subject, fmt.Sprintf("the server answered with status %d", a.status))
 }

@@ -40,6 +40,17 @@ var kinds = map[wire.Code]errs.Kind{
 	wire.TooManyErrs: errs.Corrupt, wire.ReqTimedOut: errs.Timeout, wire.TimerExpired: errs.Timeout,
 }
 
+// brief leaves out of a server's text what the error around it says anyway: Hemera's texts begin with
+// the operation and the path.
+func brief(text, subject string) string {
+	about, rest, ok := strings.Cut(text, ": ")
+	_, path, two := strings.Cut(about, " ")
+	if ok && two && strings.HasPrefix(path, "/") && strings.HasSuffix(subject, "/"+path) {
+		return rest
+	}
+	return text
+}
+
 // lossError is the cause of errors that mean the session is gone. Sent is false when the server
 // cannot have seen the request: repeating it is then always right.
 type lossError struct {

@@ -11,6 +11,23 @@ import (
 	"hemera/wire"
 )
 
+func TestBrief(t *testing.T) {
+	const subject = "root://host:1094//exp/f"
+	for _, c := range []struct{ text, want string }{
+		{"namespace.Stat /exp/f: no such file or directory [trace 1]", "no such file or directory [trace 1]"},
+		{"open /exp/f: layout.Decide sys.forced.nstripes=17: it takes a number", "layout.Decide sys.forced.nstripes=17: it takes a number"},
+		{"namespace.Rename /exp/other: the name is taken", "namespace.Rename /exp/other: the name is taken"},
+		{"namespace.Stat f: it is elsewhere", "namespace.Stat f: it is elsewhere"},
+		{"Unable to open /exp/f; no such file or directory", "Unable to open /exp/f; no such file or directory"},
+		{"no more: really", "no more: really"},
+		{"", ""},
+	} {
+		if got := brief(c.text, subject); got != c.want {
+			t.Errorf("%q became %q", c.text, got)
+		}
+	}
+}
+
 func TestParseURL(t *testing.T) {
 	for _, c := range []struct{ in, user, addr, path, opaque string }{
 		{"root://host//a/b", "", "host:1094", "/a/b", ""},

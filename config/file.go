@@ -26,7 +26,8 @@ const fileMax = 1 << 20
 func readFile(path string, known []setting) (map[string]entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, errs.Wrap(err, "config.Load", path)
+		return nil, &errs.Error{Kind: errs.KindOf(err), Op: "config.Load", Subject: path, Cause: err,
+			Remedy: "name a file that this user can read, with --config or " + FileVariable}
 	}
 	if len(data) > fileMax {
 		return nil, errs.New(errs.TooLarge, "config.Load", path, fmt.Sprintf("a configuration file has at most %d bytes", fileMax))

@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	"fmt"
+	"hemera/errs"
 	"log/slog"
 	"net"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -27,4 +31,28 @@ func TestATakenPortIsAnError(t *testing.T) {
 	if err == nil || u != nil {
 		t.Errorf("up %v, error %v", u, err)
 	}
+}
+
+// The ports of nodes follow the manager's: who chose one that is free must be told of the others.
+func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
+	for range 50 {
+		taken, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := splitPort(taken.Addr().String())
+		first := net.JoinHostPort("127.0.0.1", strconv.Itoa(port-1))
+		u, err := OpenUp(t.Context(), UpOptions{
+			Manager: ManagerOptions{Dir: t.TempDir(), Listen: first, Log: slog.New(slog.DiscardHandler)}, Nodes: 3, Disks: 3,
+		})
+		_ = taken.Close()
+		if err != nil && strings.Contains(err.Error(), first) {
+			continue // somebody has the port before as well
+		}
+		if want := fmt.Sprintf("ports %d to %d", port-1, port+2); err == nil || u != nil || !strings.Contains(errs.RemedyOf(err), want) {
+			t.Errorf("up %v, error %v, remedy %q", u, err, errs.RemedyOf(err))
+		}
+		return
+	}
+	t.Skip("no two neighbouring ports are free")
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -64,6 +65,10 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			Disks: dealt(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
+		if errors.Is(err, errs.Exists) && first != 0 {
+			return nil, &errs.Error{Kind: errs.Exists, Op: "start", Subject: name, Cause: err,
+				Remedy: fmt.Sprintf("this cluster takes the ports %d to %d: stop the other process, or choose another --port", first, first+o.Nodes)}
+		}
 		if err != nil {
 			return nil, err
 		}

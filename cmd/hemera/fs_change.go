@@ -153,7 +153,7 @@ func parseDiskProperty(s string) (key, value string, err error) {
 	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
 		return key, value, nil
 	}
-	return "", "", &usageError{errs.New(errs.Invalid, "read configstatus", value, "is none").
+	return "", "", &usageError{errs.New(errs.Invalid, "read configstatus", value, "there is no such status").
 		WithRemedy("it is one of rw, ro, drain, off")}
 }
 

@@ -142,7 +142,11 @@ func chooseData(c *cobra.Command, args []string) error {
 	case len(args) == 1 && c.Flags().Changed("data"):
 		return &usageError{errs.New(errs.Invalid, "up", args[0], "--data names a directory too").WithRemedy("name one of them")}
 	case len(args) == 1:
-		return c.Flags().Set("data", args[0])
+		dir, err := filepath.Abs(args[0])
+		if err != nil {
+			return err
+		}
+		return c.Flags().Set("data", dir)
 	}
 	l, err := config.Load(config.FromProcess(c.Flags()))
 	if err != nil {
@@ -150,7 +154,11 @@ func chooseData(c *cobra.Command, args []string) error {
 	}
 	for _, v := range l.Values() {
 		if v.Key == "data" && v.Source == "default" {
-			return c.Flags().Set("data", upData)
+			dir, err := filepath.Abs(upData)
+			if err != nil {
+				return err
+			}
+			return c.Flags().Set("data", dir)
 		}
 	}
 	return nil
