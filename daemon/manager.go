@@ -169,8 +169,9 @@ func (m *Manager) close() {
 	_ = m.held.Close()
 }
 
-// space is the room of all disks, as `statvfs` and `spaceinfo` show it.
-func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
+// space is the room of all disks, as `statvfs` and `spaceinfo` show it, or what a quota leaves of it: the
+// limit is the total then.
+func (m *Manager) space(ctx context.Context, who hemera.Identity, path string) (xrd.Space, error) {
 	view, err := m.View(ctx)
 	if err != nil {
 		return xrd.Space{}, err
@@ -187,8 +188,21 @@ func (m *Manager) space(ctx context.Context, _ string) (xrd.Space, error) {
 		}
 	}
 	all := view.Room(active)
-	return xrd.Space{Name: "default", Total: all.Capacity, Used: all.Used,
-		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}, nil
+	s := xrd.Space{Name: "default", Total: all.Capacity, Used: all.Used,
+		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}
+	if path == "" {
+		return s, nil
+	}
+	limit, used, err := m.Allowance(ctx, who, path)
+	if err != nil {
+		return xrd.Space{}, err
+	}
+	if limit > 0 {
+		left := max(0, limit-used)
+		s.Quota, s.Total, s.Used = limit, limit, used
+		s.Free, s.LargestFree = min(s.Free, left), min(s.LargestFree, left)
+	}
+	return s, nil
 }
 
 // tokens makes join tokens that lead to this manager.

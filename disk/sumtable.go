@@ -205,12 +205,15 @@ func (t *sumTable) clean(index int64, from, to int, read func(p []byte, off int6
 	if err != nil {
 		return err
 	}
-	var buf [hemera.PageSize]byte
+	var buf []byte // made when a page is dirty, as seldom one is
 	for word, set := range b.dirty {
 		for ; set != 0; set &= set - 1 {
 			i := word*64 + bits.TrailingZeros64(set)
 			if i < from || i >= to {
 				continue
+			}
+			if buf == nil {
+				buf = make([]byte, hemera.PageSize)
 			}
 			page := index*blockSums + int64(i)
 			p := buf[:pageLen(t.size, page)]

@@ -122,11 +122,8 @@ func (s *Socket) SendFile(head []byte, f *os.File, off, n int64) error {
 		sent(s.fd)
 		if len(head) > 0 {
 			k, err := unix.SendmsgN(s.fd, head, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
-			if err != nil {
+			if head = head[max(k, 0):]; err != nil || len(head) > 0 || n == 0 {
 				return err
-			}
-			if head = head[k:]; len(head) > 0 || n == 0 {
-				return nil
 			}
 		}
 		k, err := unix.Sendfile(s.fd, src, &off, int(min(n, 1<<30)))

@@ -12,18 +12,15 @@ type Pages interface {
 
 // SendPages writes head and then all of the pages, in one packet if they fit: MSG_MORE.
 func (s *Socket) SendPages(head []byte, pages Pages) error {
-	return s.write("splice", func() (bool, error) {
-		for len(head) > 0 {
+	done := func() bool { return len(head) == 0 && pages.Len() == 0 }
+	return s.write("splice", int64(pages.Len()), done, func() error {
+		sent(s.fd)
+		if len(head) > 0 {
 			k, err := unix.SendmsgN(s.fd, head, nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
-			if err != nil {
-				return false, err
+			if head = head[max(k, 0):]; err != nil || len(head) > 0 || pages.Len() == 0 {
+				return err
 			}
-			head = head[k:]
 		}
-		if pages.Len() == 0 {
-			return true, nil
-		}
-		err := pages.Send(s.fd)
-		return pages.Len() == 0, err
+		return pages.Send(s.fd)
 	})
 }

@@ -29,6 +29,23 @@ func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaR
 	return m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 }
 
+// Allowance is the limit that leaves who the fewest bytes for new files below the path, and what is used
+// of it, writes under way included, in bytes of content. The limit is 0 where there is none.
+func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
+	defer m.ops.begin("Allowance").end(&err)
+	prep, err := m.tree.Prospect(ctx, who, path)
+	if err != nil || len(prep.Quota) == 0 {
+		return 0, 0, err
+	}
+	policy, err := decide(m.cluster.View(), &prep, &hemera.Capability{Who: who}, hemera.Wish{})
+	if err != nil {
+		return 0, 0, errs.Wrap(err, "quota", path)
+	}
+	copies := int64(policy.Layout.Pieces) / max(1, int64(policy.Layout.Data))
+	limit, used = quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	return limit, used, nil
+}
+
 // claim is what a write may come to use beyond what its file uses now, and whose limits that
 // touches. It counts from the open to the commit, so that writes at the same time do not each take
 // the same last bytes; it dies with the process like everything pending.
@@ -93,16 +110,28 @@ func (c *claims) take(fresh, replaced *claim) error {
 	if fresh == nil {
 		return nil
 	}
-	standings := slices.Clone(fresh.standings)
-	for i, s := range standings {
-		standings[i].Used = s.Used.Add(c.held[s.Account])
-	}
-	if d := quota.Decide(standings, fresh.want); !d.Allowed {
+	if d := quota.Decide(c.counted(fresh.standings), fresh.want); !d.Allowed {
 		c.add(replaced, 1)
 		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
 	}
 	c.add(fresh, 1)
 	return nil
+}
+
+// with is what is used when the writes under way count.
+func (c *claims) with(standings []quota.Standing) []quota.Standing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counted(standings)
+}
+
+// counted is with for who holds the lock.
+func (c *claims) counted(standings []quota.Standing) []quota.Standing {
+	standings = slices.Clone(standings)
+	for i, s := range standings {
+		standings[i].Used = s.Used.Add(c.held[s.Account])
+	}
+	return standings
 }
 
 // release gives a claim back.

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,47 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	r.m.pending.expire(r.m.now().Add(24 * time.Hour))
 	if len(r.m.pending.claims.held) != 0 {
 		t.Errorf("claims that nobody has: %v", r.m.pending.claims.held)
+	}
+}
+
+// TestAllowance asks for the limit that is in the way first, for others, elsewhere, of what is not there
+// yet, and while writes are under way.
+func TestAllowance(t *testing.T) {
+	r := newRig(t, 3, 1)
+	r.write("/exp/a", 600) // two replicas
+	ask := func(who hemera.Identity, path string, wantLimit, wantUsed int64) {
+		t.Helper()
+		limit, used, err := r.m.Allowance(t.Context(), who, path)
+		if err != nil || limit != wantLimit || used != wantUsed {
+			t.Errorf("%s in %s: %d of %d, %v; want %d of %d", who.Name, path, used, limit, err, wantUsed, wantLimit)
+		}
+	}
+	ask(alice, "/exp", 0, 0)
+	r.limit("/exp", hemera.QuotaUser, alice.UID, hemera.QuotaAmount{Bytes: 1000, Files: 30})
+	ask(alice, "/exp", 1000, 600)
+	ask(alice, "/exp/a", 1000, 600)
+	ask(alice, "/exp/new/deep", 1000, 600)
+	ask(alice, "/", 0, 0)
+	ask(bob, "/exp", 0, 0)
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: 1500})
+	ask(alice, "/exp", 750, 600)
+	ask(bob, "/exp", 750, 600)
+	r.limit("/", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 610})
+	ask(bob, "/exp/a", 610, 600)
+	g := r.mustOpen("/exp/b", hemera.AccessCreate, size(7))
+	ask(bob, "/", 610, 607)
+	if err := r.m.Abort(t.Context(), g.Token); err != nil {
+		t.Fatal(err)
+	}
+	ask(bob, "/", 610, 600)
+	if _, _, err := r.m.Allowance(t.Context(), alice, "/exp/a/b"); !errors.Is(err, errs.NotDirectory) {
+		t.Errorf("below a file: %v", err)
+	}
+	if err := r.m.SetMode(t.Context(), alice, "/exp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.m.Allowance(t.Context(), bob, "/exp/a"); !errors.Is(err, errs.Denied) {
+		t.Errorf("behind a closed door: %v", err)
 	}
 }
 

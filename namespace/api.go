@@ -101,6 +101,10 @@ type Quotas interface {
 	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
 	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
+	// Prospect is what Prepare would find for a new file of who's below the path: the directory, or the
+	// nearest above that is there, with its attributes and limits. It reserves nothing, and asks for no
+	// more rights than to get there. NotDirectory, Denied.
+	Prospect(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. To be called once.
 	RunQuotas(ctx context.Context) error
 }

@@ -39,6 +39,27 @@ type Decision struct {
 	Remedy  string
 }
 
+// Tightest is the limit that leaves the fewest bytes, in bytes of content: physical ones are divided by
+// copies, how many of them a byte of content takes. Used may be above the limit, which is 0 when nothing
+// limits bytes.
+func Tightest(standings []Standing, copies int64) (limit, used int64) {
+	for _, s := range standings {
+		for _, d := range [...]struct{ limit, used, by int64 }{
+			{s.Limits.Bytes, s.Used.Bytes, 1},
+			{s.Limits.Physical, s.Used.Physical, max(1, copies)},
+		} {
+			if d.limit == 0 {
+				continue
+			}
+			l, u := max(1, d.limit/d.by), (d.used+d.by-1)/d.by
+			if limit == 0 || l-u < limit-used {
+				limit, used = l, u
+			}
+		}
+	}
+	return limit, used
+}
+
 // Decide refuses what would exceed a limit of any standing, and names the first. What takes nothing
 // more is allowed even above a limit: it may be what brings the usage down.
 func Decide(standings []Standing, want Want) Decision {

@@ -42,6 +42,32 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestTightest(t *testing.T) {
+	standing := func(limitBytes, usedBytes, limitPhysical, usedPhysical int64) quota.Standing {
+		return quota.Standing{Limits: hemera.QuotaAmount{Files: 1, Bytes: limitBytes, Physical: limitPhysical},
+			Used: hemera.QuotaAmount{Files: 9, Bytes: usedBytes, Physical: usedPhysical}}
+	}
+	for name, c := range map[string]struct {
+		standings   []quota.Standing
+		copies      int64
+		limit, used int64
+	}{
+		"none":                      {nil, 2, 0, 0},
+		"files only":                {[]quota.Standing{standing(0, 5, 0, 10)}, 2, 0, 0},
+		"bytes":                     {[]quota.Standing{standing(100, 60, 0, 120)}, 2, 100, 60},
+		"physical":                  {[]quota.Standing{standing(0, 30, 101, 61)}, 2, 50, 31},
+		"physical is tighter":       {[]quota.Standing{standing(100, 30, 100, 90)}, 2, 50, 45},
+		"bytes are tighter":         {[]quota.Standing{standing(40, 35, 200, 70)}, 2, 40, 35},
+		"the second":                {[]quota.Standing{standing(1000, 0, 0, 0), standing(5000, 4500, 0, 0)}, 1, 5000, 4500},
+		"above":                     {[]quota.Standing{standing(100, 150, 0, 0), standing(10, 9, 0, 0)}, 1, 100, 150},
+		"a limit is never no limit": {[]quota.Standing{standing(0, 0, 1, 0)}, 3, 1, 0},
+	} {
+		if limit, used := quota.Tightest(c.standings, c.copies); limit != c.limit || used != c.used {
+			t.Errorf("%s: %d of %d, want %d of %d", name, used, limit, c.used, c.limit)
+		}
+	}
+}
+
 // TestDecideIsNoMoreThanASum compares with the obvious rule where sizes are known and usage is sane.
 func TestDecideIsNoMoreThanASum(t *testing.T) {
 	same := func(limit, used, want uint16) bool {

@@ -22,7 +22,9 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.done {
 		return w.result
 	}
-	ctx = context.WithoutCancel(ctx)
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if w.request == nil {
 		if done, err := w.seal(ctx); done || err != nil {
 			return w.end(ctx, err)

@@ -177,7 +177,7 @@ func (c *conn) closeHandle(r *request) error {
 		}
 		return c.ok(r, nil)
 	}
-	ctx := context.WithoutCancel(c.traced(r))
+	ctx := hemera.WithTrace(context.Background(), r.traceID()) // the client finds the answer when it comes back
 	work := func() ([]byte, error) {
 		err := h.closeFor(ctx)
 		if err != nil && h.ticket != nil {

@@ -56,8 +56,8 @@ type Options struct {
 	Log    *slog.Logger
 	// Recorder counts operations; nil counts nothing.
 	Recorder Recorder
-	// Space answers questions about room; nil answers zeros.
-	Space func(ctx context.Context, path string) (Space, error)
+	// Space answers somebody's questions about room below a path, "" for all room; nil answers zeros.
+	Space func(ctx context.Context, who hemera.Identity, path string) (Space, error)
 	// Host is the name clients reach this server by, given to those that ask for a name; without
 	// one they get the address they connected to.
 	Host    string
@@ -72,12 +72,14 @@ type Recorder interface {
 	Record(op string, d time.Duration, err error)
 }
 
-// Space is the room behind a path, in bytes.
+// Space is the room behind a path, in bytes. Where a quota holds for who asks, Quota is its limit, or
+// else 0, and Total, Used and the rest are of what it leaves him.
 type Space struct {
 	Name              string
 	Total, Free, Used int64
 	LargestFree       int64 // on one disk
 	Disks             int64 // writable ones
+	Quota             int64
 }
 
 // Puller copies a remote file into an open one.

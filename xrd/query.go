@@ -24,6 +24,9 @@ func (c *conn) query(r *request) error {
 	case wire.QueryStats:
 		return c.okText(r, c.srv.statistics())
 	case wire.QuerySpace:
+		if !manager {
+			return c.toManager(r)
+		}
 		return c.querySpace(r, arg)
 	case wire.QueryCksCancel:
 		return c.ok(r, nil)
@@ -122,18 +125,27 @@ func (c *conn) space(path string) (Space, error) {
 	if c.srv.o.Space == nil {
 		return Space{Name: "default"}, nil
 	}
-	return c.srv.o.Space(c.ctx, path)
+	return c.srv.o.Space(c.ctx, c.who(), path)
 }
 
-// querySpace answers with the keys that `xrdfs spaceinfo` adds up.
+// querySpace answers with the keys that `xrdfs spaceinfo` adds up. What is no path is the name of a
+// space for some servers; here it asks for all room.
 func (c *conn) querySpace(r *request, arg string) error {
-	path, _, _ := strings.Cut(arg, "?")
+	raw, _ := wire.SplitPath([]byte(arg))
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		path = ""
+	}
 	s, err := c.space(path)
 	if err != nil {
 		return err
 	}
-	return c.okText(r, fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=-1",
-		s.Name, s.Total, s.Free, s.LargestFree, s.Used))
+	quota := s.Quota
+	if quota == 0 {
+		quota = -1
+	}
+	return c.okText(r, fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",
+		s.Name, s.Total, s.Free, s.LargestFree, s.Used, quota))
 }
 
 // statSpace answers kXR_stat with the vfs option.

@@ -19,6 +19,7 @@ type Server struct {
 	started time.Time
 
 	pool       pool
+	waits      sync.Pool // of *wait
 	rendezvous rendezvous
 	prepares   prepares
 	unfinished unfinished
@@ -39,6 +40,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		o: o, started: time.Now(),
 		conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{}),
+		waits: sync.Pool{New: func() any { return new(wait) }},
 	}
 	s.ops = operations(o.Role, o.Local != nil)
 	return s, nil

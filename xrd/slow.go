@@ -14,25 +14,57 @@ const promiseSeconds = 1800
 // promised runs work in place. If it takes longer than SlowAnswer the client is told that the
 // answer comes later, so that it does not take the connection for dead (§5 STREAMTIMEOUT).
 func (c *conn) promised(r *request, work func() ([]byte, error)) error {
-	var mu sync.Mutex
-	late, stream := false, r.Stream
-	timer := time.AfterFunc(c.limits.SlowAnswer, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		late = true
-		c.promise(stream)
-	})
+	w := c.srv.waits.Get().(*wait)
+	w.begin(c, r.Stream)
 	body, err := work()
-	timer.Stop()
-	mu.Lock()
-	defer mu.Unlock()
-	switch {
-	case late:
+	if w.timer.Stop() { // else it may still run: then it is not used again
+		w.conn = nil
+		c.srv.waits.Put(w)
+	} else if w.wasTold() {
 		return c.deliver(r, body, err)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	return c.ok(r, body)
+}
+
+// wait is work that a client waits for.
+type wait struct {
+	timer  *time.Timer // runs tell; made with the first work
+	conn   *conn
+	stream wire.StreamID
+
+	mu   sync.Mutex
+	over bool // the work ended; the client will not be told any more
+	told bool // the client was told that the answer comes later
+}
+
+// begin has the client told when the work is slow.
+func (w *wait) begin(c *conn, stream wire.StreamID) {
+	w.conn, w.stream = c, stream
+	if w.timer == nil {
+		w.timer = time.AfterFunc(c.limits.SlowAnswer, w.tell)
+		return
+	}
+	w.timer.Reset(c.limits.SlowAnswer)
+}
+
+func (w *wait) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.told = true
+		w.conn.promise(w.stream)
+	}
+}
+
+// wasTold ends the work and reports whether the client was told; it will not be afterwards.
+func (w *wait) wasTold() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	return w.told
 }
 
 // beside runs work that ends a write, and answers when it is done, while the connection goes on:
