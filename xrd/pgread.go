@@ -23,7 +23,7 @@ func (c *conn) pgread(r *request) error {
 	case q.Offset < 0 || q.Length <= 0:
 		return refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
 	case path != 0:
-		return c.onLink(path, linkRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length), pages: true})
+		return c.onSubstream(path, substreamRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length), pages: true})
 	}
 	return sendPages(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
 }

@@ -73,7 +73,7 @@ func (c *conn) queryConfig(r *request, arg string) error {
 func (s *Server) config(key string) string {
 	switch key {
 	case "bind_max":
-		return strconv.Itoa(maxLinks)
+		return strconv.Itoa(maxSubstreams)
 	case "chksum":
 		var list []string
 		for i, k := range hemera.ChecksumKinds() {

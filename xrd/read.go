@@ -41,7 +41,7 @@ func (c *conn) read(r *request) error {
 	case q.Offset < 0 || q.Length < 0:
 		return refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
 	case path != 0:
-		return c.onLink(path, linkRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length)})
+		return c.onSubstream(path, substreamRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length)})
 	}
 	return sendRead(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
 }

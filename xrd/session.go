@@ -25,9 +25,9 @@ type session struct {
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
-	mu      sync.Mutex               // guards these two, which come from other goroutines too
-	links   [maxLinks + 1]*substream // by path id; 0 is the session's own connection
-	refused map[string]ticket        // of writes that a manager's door opened, those whose close failed
+	mu         sync.Mutex                    // guards these two, which come from other goroutines too
+	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
+	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
 
 	handles map[wire.Handle]*handle
 	next    uint32
@@ -106,7 +106,7 @@ func (s *Server) addSession(ss *session) {
 
 // endSession releases what the session holds. Only its connection's goroutine calls it.
 func (s *Server) endSession(ss *session) {
-	ss.closeLinks()
+	ss.closeSubstreams()
 	s.unfinished.keep(ss)
 	for id, h := range ss.handles {
 		h.abandon(s.o.Log)

@@ -93,7 +93,7 @@ func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
 		s.Size = n
 	}
 	if n, err := strconv.Atoi(opaque.Value(tpcStreams)); err == nil {
-		s.Streams = max(1, min(n, maxLinks))
+		s.Streams = max(1, min(n, maxSubstreams))
 	}
 	s.Key = opaque.Value(tpcKey)
 	// Clients write tabs for the ampersands of what they hand through.

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// maxLinks is how many connections may be bound to one session, the reference's number.
-	maxLinks = 15
-	// linkQueue is how many reads may wait for one bound connection.
-	linkQueue = 32
+	// maxSubstreams is how many connections may be bound to one session, the reference's number.
+	maxSubstreams = 15
+	// substreamQueue is how many reads may wait for one bound connection.
+	substreamQueue = 32
 )
 
 // substream is a bound connection as its session sees it: reads are queued for it, and a worker runs
@@ -26,11 +26,11 @@ type substream struct {
 
 	mu     sync.Mutex // held while something is put into work
 	closed bool
-	work   chan linkRead
+	work   chan substreamRead
 }
 
-// linkRead is one read whose answer goes out on a bound connection.
-type linkRead struct {
+// substreamRead is one read whose answer goes out on a bound connection.
+type substreamRead struct {
 	request request
 	file    hemera.File
 	done    *sync.WaitGroup
@@ -52,8 +52,8 @@ func (c *conn) doBind(r *request) error {
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
 		return refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
-	l := &substream{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan linkRead, linkQueue)}
-	if !ss.addLink(l) {
+	l := &substream{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan substreamRead, substreamQueue)}
+	if !ss.addSubstream(l) {
 		return refuse(wire.NoMemory, "the session has all the parallel connections it can")
 	}
 	c.bound = l
@@ -62,33 +62,33 @@ func (c *conn) doBind(r *request) error {
 	return c.ok(r, []byte{l.id})
 }
 
-func (ss *session) addLink(l *substream) bool {
+func (ss *session) addSubstream(l *substream) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	for id := 1; id <= maxLinks; id++ {
-		if ss.links[id] == nil {
+	for id := 1; id <= maxSubstreams; id++ {
+		if ss.substreams[id] == nil {
 			l.id = uint8(id)
-			ss.links[id] = l
+			ss.substreams[id] = l
 			return true
 		}
 	}
 	return false
 }
 
-func (ss *session) link(id uint8) *substream {
+func (ss *session) substream(id uint8) *substream {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	if int(id) >= len(ss.links) {
+	if int(id) >= len(ss.substreams) {
 		return nil
 	}
-	return ss.links[id]
+	return ss.substreams[id]
 }
 
-// closeLinks cuts off the bound connections; their own goroutines clean up.
-func (ss *session) closeLinks() {
+// closeSubstreams cuts off the bound connections; their own goroutines clean up.
+func (ss *session) closeSubstreams() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	for _, l := range ss.links {
+	for _, l := range ss.substreams {
 		if l != nil {
 			_ = l.conn.nc.Close()
 			l.stop()
@@ -96,9 +96,9 @@ func (ss *session) closeLinks() {
 	}
 }
 
-// onLink queues a read for a bound connection. It waits while the queue is full.
-func (c *conn) onLink(id uint8, r linkRead) error {
-	l := c.session.link(id)
+// onSubstream queues a read for a bound connection. It waits while the queue is full.
+func (c *conn) onSubstream(id uint8, r substreamRead) error {
+	l := c.session.substream(id)
 	r.request.payload = nil
 	if l == nil || !l.submit(r, c.out.flush) {
 		return refuse(wire.ArgInvalid, "no such path")
@@ -106,7 +106,7 @@ func (c *conn) onLink(id uint8, r linkRead) error {
 	return nil
 }
 
-func (l *substream) submit(r linkRead, beforeWait func() error) bool {
+func (l *substream) submit(r substreamRead, beforeWait func() error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -136,7 +136,7 @@ func (l *substream) close() {
 	<-l.done
 	l.session.mu.Lock()
 	defer l.session.mu.Unlock()
-	l.session.links[l.id] = nil
+	l.session.substreams[l.id] = nil
 }
 
 func (l *substream) run() {
@@ -152,7 +152,7 @@ func (l *substream) run() {
 	}
 }
 
-func (l *substream) serve(r linkRead) {
+func (l *substream) serve(r substreamRead) {
 	defer r.done.Done()
 	defer l.conn.contain()
 	l.answer(r)
@@ -173,7 +173,7 @@ func (l *substream) drop() {
 	}
 }
 
-func (l *substream) answer(r linkRead) {
+func (l *substream) answer(r substreamRead) {
 	send := sendRead
 	if r.pages {
 		send = sendPages

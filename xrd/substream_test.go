@@ -92,7 +92,7 @@ func TestBindRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger.refused(t, wire.Bind{Session: wire.SessionID{1, 2, 3}}, "", wire.NotFound)
-	for range maxLinks {
+	for range maxSubstreams {
 		bind(t, p.nodeAddr, c.id)
 	}
 	stranger.refused(t, wire.Bind{Session: c.id}, "", wire.NoMemory)
