@@ -16,16 +16,20 @@ func hold(dir string) (*os.File, error) {
 		return nil, &errs.Error{Kind: errs.KindOf(err), Op: "make the state directory", Subject: dir, Cause: err,
 			Remedy: "name a directory that this user can make and write: --data, or the argument of hemera up"}
 	}
+	return lock(dir, "open the state directory", "stop that process, or name another directory: --data, or the argument of hemera up")
+}
+
+// lock takes a directory as hold does; remedy is for who finds it taken.
+func lock(dir, op, remedy string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil, errs.Wrap(err, "open the state directory", dir)
+		return nil, errs.Wrap(err, op, dir)
 	}
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
 	case nil, unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS: // a filesystem that cannot lock keeps nobody from starting
 		return f, nil
 	default:
 		_ = f.Close()
-		return nil, errs.New(errs.Unavailable, "open the state directory", dir, "another process of Hemera has it").
-			WithRemedy("stop that process, or name another directory: --data, or the argument of hemera up")
+		return nil, errs.New(errs.Unavailable, op, dir, "another process of Hemera has it").WithRemedy(remedy)
 	}
 }

@@ -47,15 +47,40 @@ func NewMemory() *Memory {
 	return m
 }
 
+// heldDisk is a disk whose directory no other process can open as one: each would take the other's
+// writes for what a crash left.
+type heldDisk struct {
+	*disk.Disk
+	held *os.File
+}
+
+func (d heldDisk) Close() error { return errors.Join(d.Disk.Close(), d.held.Close()) }
+
 // openDisk opens the disk at a path. A fresh directory is labelled if it is no disk yet; it must be
 // there, so that a misspelt mount point does not become a folder that fills the system's own disk.
-func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (disk.Store, error) {
+// Unavailable while another process has it.
+func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (_ disk.Store, err error) {
+	const op = "open disk"
 	fsys := vfs.OS{}
-	if _, err := disk.ReadLabel(fsys, path); fresh && errors.Is(err, errs.NotFound) {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, errs.New(errs.NotFound, "open disk", path, "there is no such directory on the node's machine").
-				WithRemedy("mount the disk there, or make the directory")
+	_, err = disk.ReadLabel(fsys, path)
+	unlabelled := fresh && errors.Is(err, errs.NotFound)
+	if err != nil && !unlabelled {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, errs.New(errs.NotFound, op, path, "there is no such directory on the node's machine").
+			WithRemedy("mount the disk there, or make the directory")
+	}
+	held, err := lock(path, op, "a disk has one node: stop the other, or take the path from its --disk")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = held.Close()
 		}
+	}()
+	if unlabelled {
 		if _, err := disk.Format(fsys, path); err != nil {
 			return nil, err
 		}
@@ -65,7 +90,7 @@ func (m *Memory) openDisk(path string, fresh bool, log *slog.Logger) (disk.Store
 		return nil, err
 	}
 	m.share(d)
-	return d, nil
+	return heldDisk{d, held}, nil
 }
 
 // share deals the memory anew among the disks, with one more. One that was opened at the path before

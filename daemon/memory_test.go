@@ -67,5 +67,14 @@ func TestADiskThatIsNotThereIsNotMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Who opens a disk removes what writes left unfinished: two that have it would remove each other's.
+	if _, err := m.openDisk(path, false, log); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
+		t.Errorf("a second one has the disk: %v", err)
+	}
 	_ = d.Close()
+	again, err := m.openDisk(path, false, log)
+	if err != nil {
+		t.Fatalf("after the first was closed: %v", err)
+	}
+	_ = again.Close()
 }
