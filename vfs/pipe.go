@@ -19,7 +19,8 @@ type Pipe struct {
 	held    int // bytes in it
 }
 
-// NewPipe makes an empty Pipe. It fails when this user, or this process, has as many as may be.
+// NewPipe makes an empty Pipe. It fails when this user, or this process, has as many as may be, and where
+// the system does not tell what Put must know.
 func NewPipe() (*Pipe, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -30,7 +31,32 @@ func NewPipe() (*Pipe, error) {
 		p.Close()
 		return nil, os.NewSyscallError("fcntl(F_SETPIPE_SZ)", err)
 	}
+	if !p.tells() {
+		p.Close()
+		return nil, os.NewSyscallError("vmsplice", unix.ENOSYS)
+	}
 	return p, nil
+}
+
+// tells tries the pipe with a page that is not mapped and with one that is: emulators may lie.
+func (p *Pipe) tells() bool {
+	size := os.Getpagesize()
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Munmap(b) }()
+	defer p.Drop()
+	if _, steady := p.Put(b); steady {
+		return false
+	}
+	for range 10 { // the thread may have had another fault
+		p.Drop()
+		if n, steady := p.Put(b); steady {
+			return n == size
+		}
+	}
+	return false
 }
 
 // Close gives the descriptors and the pages back.
