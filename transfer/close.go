@@ -41,6 +41,9 @@ func (w *Writer) Close(ctx context.Context) error {
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	w.dropBase()
+	if err != nil && w.unsure {
+		err = maybe(err, subject(w.cap))
+	}
 	w.done, w.result = true, err
 	switch {
 	case err != nil && w.unsure:
@@ -51,6 +54,15 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	}
 	w.cancel()
 	return err
+}
+
+// maybe says of a refused commit that one asked for before may have happened, or happen yet: what the
+// manager was sent when its answer was lost may be anywhere on its way. The client must not take the
+// refusal for a no.
+func maybe(err error, subject string) error {
+	e := &errs.Error{Kind: errs.Unavailable, Op: "transfer.Close", Subject: subject,
+		Text: "the commit was refused, but the answer to one before was lost, which may have happened", Cause: err}
+	return e.WithRemedy("look whether the file has the content that was written, and write it again if not")
 }
 
 // Abort gives the write up: its pieces are removed and its lock at the manager is freed. A write
