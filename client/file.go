@@ -130,6 +130,9 @@ func (f *File) open(ctx context.Context, r route, why openWhy) error {
 		f.handle.leave()
 	}
 	a.conn.users.Add(1)
+	if f.opts.Write {
+		a.conn.mayBeReluctant()
+	}
 	f.handle = &handle{a.conn, reply.Handle, a.conn.HasPages(), gen}
 	f.route = a.route
 	if reply.Stat != nil && !again {

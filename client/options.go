@@ -17,7 +17,8 @@ type Options struct {
 	// Stall is the silence after which a session with requests in flight is given up; 60 s. Stock
 	// servers promise to answer, or to say that it takes longer, within this time.
 	Stall time.Duration
-	// UserTimeout is how long sent bytes may stay unacknowledged by the other kernel; 10 s.
+	// UserTimeout is how long sent bytes may stay unacknowledged by the other kernel; 10 s, and 45 s for
+	// a session that writes: a server may wait for a disk before it takes more.
 	UserTimeout time.Duration
 	Ping        time.Duration // idle sessions are asked this often whether they live; 30 s
 	Idle        time.Duration // sessions without files and requests are closed after; 2 min

@@ -59,7 +59,7 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody(t)}
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skip("the stock xrootd does not start: ", err)
+		t.Fatal("the stock xrootd does not start: ", err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
