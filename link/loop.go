@@ -54,7 +54,9 @@ type poller struct {
 // watchEvery is how often pollers are looked after while none of them waits.
 const watchEvery = time.Millisecond
 
-// NewLoop starts a loop with one poller for each processor Go uses.
+// NewLoop starts a loop with a poller for every second of the processors Go's scheduler counts with. A poller
+// keeps one while it waits in the kernel, and the others are for everybody else: a server counts with
+// twice as many as there are.
 func NewLoop() (*Loop, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -68,7 +70,7 @@ func NewLoop() (*Loop, error) {
 		_ = unix.Close(epoll)
 		return nil, errs.Wrap(err, "link.NewLoop", "eventfd")
 	}
-	n := int32(runtime.GOMAXPROCS(0))
+	n := max(1, int32(runtime.GOMAXPROCS(0)/2))
 	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}}
 	l.watch = time.AfterFunc(time.Hour, l.lookAfter)
 	l.watch.Stop()

@@ -38,7 +38,7 @@ func (n *Namespace) Check(ctx context.Context) (problems []string, err error) {
 // looked up but pieces to remove and cached records. Memory is 52 bytes a directory and a few MiB.
 func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error) {
 	if o.Workers <= 0 {
-		o.Workers = max(1, runtime.GOMAXPROCS(0)/2)
+		o.Workers = max(1, runtime.NumCPU()/2)
 	}
 	c := &checker{n: n, ctx: ctx, options: o, started: time.Now(), disks: make(map[hemera.DiskID]usage)}
 	if err := c.begin(); err != nil {

@@ -75,7 +75,7 @@ func processorTime() time.Duration {
 
 // Setup is what a cluster is like that is measured from a process of its manager's machine.
 func Setup(v *hemera.View) *hemera.BenchmarkSetup {
-	setup := &hemera.BenchmarkSetup{Cores: runtime.GOMAXPROCS(0)}
+	setup := &hemera.BenchmarkSetup{Cores: runtime.NumCPU()}
 	for _, d := range v.Disks {
 		if d.Writable() {
 			setup.Disks++

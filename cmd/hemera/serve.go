@@ -105,6 +105,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err := chooseData(c, args); err != nil {
 			return err
 		}
+		addProcessors()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -197,6 +198,7 @@ func managerCommand(e *env) *cobra.Command {
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "repair", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		addProcessors()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -226,6 +228,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		if len(args) > 0 {
 			return unknownCommand(c, args[0])
 		}
+		addProcessors()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -274,6 +277,15 @@ const heapFloor = 64 << 20
 func limitMemory(l *config.Loaded) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(daemon.MemoryLimit(int64(l.Cache.Namespace)))
+	}
+}
+
+// addProcessors doubles what Go's scheduler takes for processors, unless the environment says how many
+// there are. Half of them stay with pollers, also while these wait in the kernel (package link); with
+// none besides, who waits for a disk has to wait for one of these too.
+func addProcessors() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }
 

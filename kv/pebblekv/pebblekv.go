@@ -135,7 +135,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		WALBytesPerSync:             512 << 10,
 		BytesPerSync:                1 << 20,
 		FormatMajorVersion:          pebble.FormatNewest,
-		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.NumCPU()/2) },
 		Logger:                      logger{o.Logger},
 	}
 	for i := range p.Levels {
