@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"hemera/vfs"
-	"hemera/wire"
 )
 
 // pipesMax is how many pipes a server makes: as many as a user may have who is not root. A connection has
@@ -60,21 +59,4 @@ func (s *pipes) close() {
 		p.Close()
 	}
 	s.unused = nil
-}
-
-// sendPipe writes the header of a frame and what is in the pipe.
-func (o *sink) sendPipe(head wire.ResponseHeader, p *vfs.Pipe) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.room(wire.ResponseHeaderSize); err != nil {
-		return err
-	}
-	o.buf = head.Append(o.buf)
-	if o.err != nil {
-		return o.err
-	}
-	o.arm()
-	o.fail(o.sock.SendPages(o.buf, p))
-	o.release()
-	return o.err
 }

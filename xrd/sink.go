@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/link"
+	"hemera/vfs"
 	"hemera/wire"
 )
 
@@ -108,6 +109,16 @@ func (o *sink) send(vec [][]byte) error {
 
 // sendFile writes head and n bytes of the file at off, without copying them through memory.
 func (o *sink) sendFile(head wire.ResponseHeader, f *os.File, off, n int64) error {
+	return o.sendBehind(head, func(collected []byte) error { return o.sock.SendFile(collected, f, off, n) })
+}
+
+// sendPipe writes head and what is in the pipe.
+func (o *sink) sendPipe(head wire.ResponseHeader, p *vfs.Pipe) error {
+	return o.sendBehind(head, func(collected []byte) error { return o.sock.SendPages(collected, p) })
+}
+
+// sendBehind has send write what was collected, which ends with head, and what belongs behind it.
+func (o *sink) sendBehind(head wire.ResponseHeader, send func(collected []byte) error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.room(wire.ResponseHeaderSize); err != nil {
@@ -118,7 +129,7 @@ func (o *sink) sendFile(head wire.ResponseHeader, f *os.File, off, n int64) erro
 		return o.err
 	}
 	o.arm()
-	o.fail(o.sock.SendFile(o.buf, f, off, n))
+	o.fail(send(o.buf))
 	o.release()
 	return o.err
 }
