@@ -53,7 +53,6 @@ type CreateOptions struct {
 	Path     string // of the file, as it is now
 	Layout   hemera.Layout
 	SizeHint int64 // preallocate, if above 0
-	Durable  bool  // the seal will sync: a long piece may be written past the page cache
 	// Replace allows a sealed piece of the same id; it stays until the new one is sealed in its place.
 	Replace bool
 }

@@ -24,9 +24,6 @@ type Options struct {
 	TableBlocks int
 	// PendingBlocks is the same for each piece being written; 256 if 0.
 	PendingBlocks int
-	// DirectFrom is how much of a durable piece goes through the page cache before the rest goes past it;
-	// 16 MiB if 0, all if negative.
-	DirectFrom int64
 	// VerifiedBytes is how much verified data may stay mapped for sendfile; 2 GiB if 0, none if negative.
 	VerifiedBytes int64
 }
@@ -43,9 +40,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.TableBlocks == 0 {
 		o.TableBlocks = 4096
-	}
-	if o.DirectFrom == 0 {
-		o.DirectFrom = directFrom
 	}
 	if o.PendingBlocks == 0 {
 		o.PendingBlocks = 256
@@ -70,8 +64,6 @@ type Disk struct {
 	opt  Options
 	// ahead is set if sequential readers keep a window of their own in flight.
 	ahead bool
-	// directs has an element for each piece that is written past the page cache.
-	directs chan struct{}
 
 	pending dirSync
 	open    openPieces
@@ -104,7 +96,7 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Disk{fs: fsys, path: path, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}, directs: make(chan struct{}, directPieces)}
+	d := &Disk{fs: fsys, path: path, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
 	d.ahead = kernelAhead(fsys, path+"/"+labelName) < aheadKernel
 	d.pending.init(fsys, d.pendingDir())
 	d.open.init(d.opt.IdlePieces)

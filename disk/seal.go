@@ -17,7 +17,7 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	w.io.Lock()
 	defer w.io.Unlock()
 	var stat hemera.PieceStat
-	err := w.settled(op)
+	err := w.usable(op)
 	if err == nil {
 		stat, err = w.writeTail(s)
 	}

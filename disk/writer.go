@@ -39,11 +39,8 @@ type writer struct {
 	table   *sumTable
 	failure error // the first failed write or sync: the piece cannot be sealed any more
 	done    bool
-	written int64   // since the last writeback
-	begun   int64   // offset where the next writeback begins
-	run     int64   // how far the piece was written in order, without a break; -1 once there was one
-	behind  *behind // the way past the page cache, since it was taken
-	tried   bool    // it was asked for
+	written int64 // since the last writeback
+	begun   int64 // offset where the next writeback begins
 }
 
 // newWriter makes the pending file, over one that may be there. The caller holds the stripe.
@@ -94,7 +91,9 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.usable(op); err != nil {
 		return err
 	}
-	cached, err := w.put(p, off)
+	start := w.disk.gauge.start()
+	_, err := w.file.WriteAt(p, off)
+	w.disk.gauge.wrote(start, len(p))
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,14 +103,7 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err != nil {
 		return w.fail(err, op)
 	}
-	if off == w.run {
-		w.run += int64(len(p))
-	} else {
-		w.run = -1
-	}
-	if cached {
-		w.startWriteback(off, int64(len(p)))
-	}
+	w.startWriteback(off, int64(len(p)))
 	return nil
 }
 
@@ -131,7 +123,7 @@ func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	const op = "disk.Read"
 	w.io.Lock()
 	defer w.io.Unlock()
-	if err := w.settled(op); err != nil {
+	if err := w.usable(op); err != nil {
 		return 0, err
 	}
 	n, err := readPages((*pendingSource)(w), p, sums, off)
@@ -187,7 +179,7 @@ func (w *writer) Truncate(size int64) error {
 	}
 	w.io.Lock()
 	defer w.io.Unlock()
-	if err := w.settled(op); err != nil {
+	if err := w.usable(op); err != nil {
 		return err
 	}
 	if table := footerOff(size) - tableOff(size); table > w.disk.gauge.free() {
@@ -217,7 +209,7 @@ func (w *writer) Sync() error {
 	const op = "disk.Sync"
 	w.io.RLock()
 	defer w.io.RUnlock()
-	if err := w.settled(op); err != nil {
+	if err := w.usable(op); err != nil {
 		return err
 	}
 	if err := w.sync(); err != nil {
@@ -243,7 +235,7 @@ func (w *writer) CRC32C() (hemera.Checksum, error) {
 	const op = "disk.CRC32C"
 	w.io.Lock()
 	defer w.io.Unlock()
-	if err := w.settled(op); err != nil {
+	if err := w.usable(op); err != nil {
 		return hemera.Checksum{}, err
 	}
 	sum, err := wholeCRC((*pendingSource)(w))
@@ -276,9 +268,6 @@ func (w *writer) end(op string, last func() error) error {
 // close is called with io held alone.
 func (w *writer) close(last func() error) error {
 	w.done = true
-	if w.behind != nil {
-		w.behind.abandon()
-	}
 	d := w.disk
 	stripe := d.stripe(w.id)
 	stripe.Lock()

@@ -79,5 +79,5 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.
 }
 
 func createOptions(c *hemera.Capability) disk.CreateOptions {
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size, Durable: c.Sync}
+	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size}
 }

@@ -260,22 +260,6 @@ func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
-// OpenDirect opens the file once more; rules for opening and writing hold for it too.
-func (f *faultyFile) OpenDirect() (File, error) {
-	if err := f.fs.err(OpOpen, f.name); err != nil {
-		return nil, err
-	}
-	d, ok := f.File.(Directable)
-	if !ok {
-		return nil, pathError("open", f.name, syscall.ENOTSUP)
-	}
-	inner, err := d.OpenDirect()
-	if err != nil {
-		return nil, err
-	}
-	return &faultyFile{File: inner, fs: f.fs, name: f.name}, nil
-}
-
 func (f *faultyFile) Truncate(size int64) error {
 	if err := f.fs.err(OpTruncate, f.name); err != nil {
 		return err

@@ -79,25 +79,6 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	return copy(f.node.data[off:], p), nil
 }
 
-// directFile is a file that takes whole pages only.
-type directFile struct{ *memoryFile }
-
-func (f *memoryFile) OpenDirect() (File, error) {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	if err := f.changeable("open"); err != nil {
-		return nil, err
-	}
-	return directFile{&memoryFile{fs: f.fs, node: f.node, name: f.name, epoch: f.epoch, writable: true}}, nil
-}
-
-func (f directFile) WriteAt(p []byte, off int64) (int, error) {
-	if off%memoryBlock != 0 || len(p)%memoryBlock != 0 {
-		return 0, pathError("write", f.name, syscall.EINVAL)
-	}
-	return f.memoryFile.WriteAt(p, off)
-}
-
 func (f *memoryFile) Truncate(size int64) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

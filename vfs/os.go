@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -124,15 +123,6 @@ func (f *osFile) Preallocate(n int64) error {
 
 func (f *osFile) StartWriteback(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE) })
-}
-
-func (f *osFile) OpenDirect() (again File, err error) {
-	err = f.control(func(fd int) error {
-		// By its name another file may be found by now.
-		again, err = OS{}.Open("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDWR|unix.O_DIRECT)
-		return err
-	})
-	return again, err
 }
 
 func (f *osFile) ReadAhead(off, n int64) {

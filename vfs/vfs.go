@@ -60,14 +60,6 @@ type Hinter interface {
 	Forget(off, n int64)
 }
 
-// Directable is a File that can be written past the page cache.
-type Directable interface {
-	// OpenDirect opens the file once more for writes that go to the device from the caller's memory:
-	// of whole pages, at page borders in the file and in memory; EINVAL for others. What such a write
-	// returned from is durable after Sync of either file, not before.
-	OpenDirect() (File, error)
-}
-
 // Backed is a File that is a file of the operating system: for sendfile and mmap.
 type Backed interface {
 	OSFile() *os.File

@@ -22,7 +22,6 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	}{
 		{"open", testOpen}, {"content", testContent}, {"truncate", testTruncate},
 		{"names", testNames}, {"directories", testDirectories}, {"removed", testRemoved}, {"space", testSpace},
-		{"direct", testDirect},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			fsys, dir := newFS(t)
@@ -214,41 +213,4 @@ func testSpace(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	_, err = fsys.Space(dir + "/none")
 	is(t, "space of nothing", err, fs.ErrNotExist)
-}
-
-// testDirect writes pages past the page cache between others, if the filesystem can.
-func testDirect(t *testing.T, fsys vfs.FS, dir string) {
-	const page = 4096
-	f, err := fsys.Open(dir+"/a", create)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	d, ok := f.(vfs.Directable)
-	if !ok {
-		t.Skip("not directable")
-	}
-	direct, err := d.OpenDirect()
-	if err != nil {
-		t.Skip(err)
-	}
-	// Memory of this size begins at a page border.
-	want := bytes.Repeat([]byte("0123456789abcdef"), 1<<20/16)
-	if _, err := f.WriteAt(want[:page], 0); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := direct.WriteAt(want[:2*page], page); n != 2*page || err != nil {
-		t.Fatalf("direct write: %d, %v", n, err)
-	}
-	if _, err := f.WriteAt(want[:100], 3*page); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(direct.Close(), f.Sync()); err != nil {
-		t.Fatal(err)
-	}
-	got := make([]byte, 4*page)
-	n, err := f.ReadAt(got, 0)
-	if n != 3*page+100 || err != io.EOF || !bytes.Equal(got[:n], want[:n]) {
-		t.Errorf("read %d bytes, %v, as written: %v", n, err, bytes.Equal(got[:n], want[:n]))
-	}
 }
