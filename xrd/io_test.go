@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -518,7 +522,7 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 				t.Errorf("read %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
 			}
 		}
-		if pipes != (piped.Load() > 0) || pipes != (sendfile.Load() == 0) {
+		if used := piped.Load() > 0; used != pipes || !pipes && sendfile.Load() == 0 {
 			t.Errorf("with pipes %v: %d frames by pipe, %d by sendfile", pipes, piped.Load(), sendfile.Load())
 		}
 	}
@@ -547,4 +551,77 @@ func TestPipesOfBrokenConnectionsAreNotUsedAgain(t *testing.T) {
 	if s.made != 0 || s.take() != nil {
 		t.Error("pipes after the end")
 	}
+}
+
+// An answer that is ready while a frame is written in parts waits for the end of the frame.
+func TestNoAnswerComesIntoAFrame(t *testing.T) {
+	here, there := net.Pipe()
+	o := newSink(here, new(pool), time.Minute)
+	whole := make(chan []byte, 1)
+	go func() {
+		b, _ := io.ReadAll(there)
+		whole <- b
+	}()
+	other := make(chan error, 1)
+	err := o.together(func() error {
+		if err := o.sendPart([][]byte{nil, []byte("first ")}); err != nil {
+			return err
+		}
+		started := make(chan struct{})
+		go func() {
+			close(started)
+			other <- o.collect([]byte("other"))
+		}()
+		<-started
+		return o.sendPart([][]byte{nil, []byte("second ")})
+	})
+	if err := errors.Join(err, <-other, o.flush(), here.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(<-whole); got != "first second other" {
+		t.Errorf("the connection carried %q", got)
+	}
+}
+
+// fading is verified, and cannot be read any more behind some offset.
+type fading struct {
+	hemera.File
+	f    *os.File
+	good int64
+}
+
+func (f fading) Verified(int64, int64) (*os.File, bool) { return f.f, true }
+
+func (f fading) Splice(*vfs.Pipe, int64, int64) int64 { return 0 }
+
+func (f fading) ReadAt(p []byte, off int64) (int, error) {
+	if off >= f.good {
+		return 0, errs.New(errs.Corrupt, "disk.Read", "", "gone")
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// A long frame that cannot be finished ends the connection: its client takes what follows for data.
+func TestAFrameThatCannotBeFinishedEndsTheConnection(t *testing.T) {
+	for good, frames := range map[int64]bool{0: false, 2 << 20: true} {
+		p := newPair(t, func(o *Options) { o.Node = fadingNode{o.Node.(*memory), good} })
+		p.put("/f", string(random(6<<20)))
+		c := dial(t, p.nodeAddr)
+		fh := p.openOld(t, c, "/f", hemera.AccessRead)
+		_, _, err := c.call(wire.Read{Handle: fh, Length: 6 << 20}, nil)
+		_, _, after := c.call(wire.Ping{}, nil)
+		if frames != (after != nil) {
+			t.Errorf("bad from %d: read answers %v, then ping %v", good, err, after)
+		}
+	}
+}
+
+type fadingNode struct {
+	*memory
+	good int64
+}
+
+func (n fadingNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, token, o)
+	return fading{File: f, good: n.good}, err
 }

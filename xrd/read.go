@@ -21,8 +21,10 @@ type verified interface {
 const (
 	// sendFileMin is the shortest read for which sendfile is cheaper than a copy (measured).
 	sendFileMin = 16 << 10
-	// readPiece is the longest piece of an answer sent with sendfile.
+	// readPiece is how much of an answer is sent at a time without copying it.
 	readPiece = 1 << 20
+	// frameMax is the longest frame: stock clients ask for 8 MiB.
+	frameMax = 16 << 20
 )
 
 // read answers kXR_read.
@@ -77,38 +79,78 @@ type reading struct {
 	file   hemera.File
 	direct verified // the file, if its pages may be sent from memory
 	last   bool     // the final frame was sent
+	begins [wire.ResponseHeaderSize]byte
 }
 
 // frame sends one frame with the next of n bytes at off, and says how many.
 func (a *reading) frame(off, n int64) (sent int64, err error) {
+	if a.direct != nil && n > readPiece {
+		whole := min(n, frameMax)
+		if _, ok := a.direct.Verified(off, whole); ok {
+			return whole, a.long(off, whole, whole == n)
+		}
+	}
+	err = a.out.together(func() (err error) {
+		sent, err = a.part(off, min(n, readPiece), func(sent int64, ends bool) []byte { return a.head(sent, ends || sent == n) })
+		return err
+	})
+	return sent, err
+}
+
+// long sends one frame of n bytes that are verified: clients take more time over many frames than over
+// one. What has left memory meanwhile is read like anything else; should that fail, the frame has begun, and
+// only closing the connection tells the client.
+func (a *reading) long(off, n int64, last bool) error {
+	head := a.head(n, last)
+	return a.out.together(func() error {
+		for n > 0 {
+			sent, err := a.part(off, min(n, readPiece), func(int64, bool) []byte { return head })
+			if err == nil && sent == 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			switch {
+			case err != nil && head == nil:
+				return broken{err}
+			case err != nil:
+				return err
+			}
+			head, off, n = nil, off+sent, n-sent
+		}
+		return nil
+	})
+}
+
+// part sends the next of n bytes at off, behind what head makes of how many these are and whether the file
+// ends with them. It is called within together.
+func (a *reading) part(off, n int64, head func(sent int64, ends bool) []byte) (sent int64, err error) {
 	pool := a.out.pool
-	if piece := min(n, readPiece); a.direct != nil && piece >= sendFileMin {
+	if a.direct != nil && n >= sendFileMin {
 		if pipe := pool.pipes.take(); pipe != nil {
 			defer pool.pipes.giveBack(pipe)
-			if sent = a.direct.Splice(pipe, off, piece); sent > 0 {
-				return sent, a.out.sendPipe(a.head(sent, sent == n), pipe)
+			if sent = a.direct.Splice(pipe, off, n); sent > 0 {
+				return sent, a.out.pipePart(head(sent, false), pipe)
 			}
-		} else if file, ok := a.direct.Verified(off, piece); ok {
-			return piece, a.out.sendFile(a.head(piece, piece == n), file, off, piece)
+		} else if file, ok := a.direct.Verified(off, n); ok {
+			return n, a.out.filePart(head(n, false), file, off, n)
 		}
 	}
 	k := pool.chunk()
 	defer pool.chunks.Put(k)
-	sent, last, err := k.read(a.file, off, n)
+	sent, ends, err := k.read(a.file, off, n)
 	if err != nil {
 		return 0, err
 	}
-	return sent, a.out.send(append(k.vec[:0], nil, a.head(sent, last).Append(k.crc[:0]), k.buf[:sent]))
+	return sent, a.out.sendPart(append(k.vec[:0], nil, head(sent, ends), k.buf[:sent]))
 }
 
 // head begins a frame of n bytes.
-func (a *reading) head(n int64, last bool) wire.ResponseHeader {
+func (a *reading) head(n int64, last bool) []byte {
 	a.last = last
 	status := wire.StatusOKSoFar
 	if last {
 		status = wire.StatusOK
 	}
-	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}
+	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}.Append(a.begins[:0])
 }
 
 // read fills the chunk with the next of n bytes. It says how many it got, and whether there are no more.
@@ -200,20 +242,22 @@ func (c *conn) sendElement(stream wire.StreamID, k *chunk, s wire.Segment, last 
 	head := wire.ResponseHeader{Stream: stream, Status: status, Length: wire.SegmentSize + s.Length}.Append(k.crc[:0])
 	head = s.Append(head)
 	f, off, n := c.session.handles[s.Handle].file, s.Offset, int64(s.Length)
-	for begun := false; n > 0; begun = true {
-		p := k.buf[:chunkLen(off, n)]
-		if err := readWhole(f, p, off); err != nil {
-			if begun {
-				return broken{err}
+	return c.out.together(func() error {
+		for begun := false; n > 0; begun = true {
+			p := k.buf[:chunkLen(off, n)]
+			if err := readWhole(f, p, off); err != nil {
+				if begun {
+					return broken{err}
+				}
+				return err
 			}
-			return err
+			if err := c.out.sendPart(append(k.vec[:0], nil, head, p)); err != nil {
+				return err
+			}
+			head, off, n = nil, off+int64(len(p)), n-int64(len(p))
 		}
-		if err := c.out.send(append(k.vec[:0], nil, head, p)); err != nil {
-			return err
-		}
-		head, off, n = nil, off+int64(len(p)), n-int64(len(p))
-	}
-	return nil
+		return nil
+	})
 }
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.

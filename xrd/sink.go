@@ -89,8 +89,18 @@ func (o *sink) read(stream wire.StreamID, f hemera.File, off int64, n int) error
 // send writes what was collected and then the slices of vec, whose first must be nil: it is the
 // place for what was collected. It uses up vec. What is small is only collected.
 func (o *sink) send(vec [][]byte) error {
+	return o.together(func() error { return o.sendPart(vec) })
+}
+
+// together calls send, which writes one frame in several parts: no other answer comes between them.
+func (o *sink) together(send func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return send()
+}
+
+// sendPart is send within together.
+func (o *sink) sendPart(vec [][]byte) error {
 	total := 0
 	for _, p := range vec {
 		total += len(p)
@@ -107,24 +117,23 @@ func (o *sink) send(vec [][]byte) error {
 	return nil
 }
 
-// sendFile writes head and n bytes of the file at off, without copying them through memory.
-func (o *sink) sendFile(head wire.ResponseHeader, f *os.File, off, n int64) error {
-	return o.sendBehind(head, func(collected []byte) error { return o.sock.SendFile(collected, f, off, n) })
+// filePart writes head and n bytes of the file at off, without copying them through memory, within
+// together.
+func (o *sink) filePart(head []byte, f *os.File, off, n int64) error {
+	return o.partBehind(head, func(collected []byte) error { return o.sock.SendFile(collected, f, off, n) })
 }
 
-// sendPipe writes head and what is in the pipe.
-func (o *sink) sendPipe(head wire.ResponseHeader, p *vfs.Pipe) error {
-	return o.sendBehind(head, func(collected []byte) error { return o.sock.SendPages(collected, p) })
+// pipePart writes head and what is in the pipe, within together.
+func (o *sink) pipePart(head []byte, p *vfs.Pipe) error {
+	return o.partBehind(head, func(collected []byte) error { return o.sock.SendPages(collected, p) })
 }
 
-// sendBehind has send write what was collected, which ends with head, and what belongs behind it.
-func (o *sink) sendBehind(head wire.ResponseHeader, send func(collected []byte) error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.room(wire.ResponseHeaderSize); err != nil {
+// partBehind has send write what was collected, which ends with head, and what belongs behind it.
+func (o *sink) partBehind(head []byte, send func(collected []byte) error) error {
+	if err := o.room(len(head)); err != nil {
 		return err
 	}
-	o.buf = head.Append(o.buf)
+	o.buf = append(o.buf, head...)
 	if o.err != nil {
 		return o.err
 	}
