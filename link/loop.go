@@ -19,7 +19,7 @@ import (
 // that takes ten microseconds five more and leaves processors unused (docs/PERFORMANCE.md). Here
 // every processor has a goroutine in epoll_wait, a poller; the kernel wakes one for each event. A poller that is
 // about to wait for something else says so ([Socket.Lend]) and another takes its place; one that
-// waits without having said so is noticed a few milliseconds later.
+// waits without having said so is noticed within two looks of the watch.
 //
 // A Loop is safe for concurrent use. It has no limit of its own: a connection costs it its file
 // descriptor and some hundred bytes, and there are as many pollers as connections that are served slowly, and
