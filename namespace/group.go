@@ -44,7 +44,7 @@ type group struct {
 
 	first, next uint64 // of the event log, with the group's events
 	unlinked    int64
-	buried      int // how many records of removed files it makes
+	buried      int // how many records of ended writes it makes
 
 	visible atomic.Bool // or failed for good
 }
