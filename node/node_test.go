@@ -434,7 +434,7 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 		t.Errorf("another head's write: %v", err)
 	}
 	c.Targets[0].Node = 5
-	f, err := n.Open(t.Context(), "", hemera.NodeOpen{})
+	f, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
