@@ -273,7 +273,7 @@ func TestAnotherDiskAtThePathIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	uuid := n.Status().Disks[0].UUID
-	n.disks.close()
+	n.disks.close(t.Context())
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
