@@ -170,6 +170,9 @@ func (c *conn) closeHandle(r *request) error {
 		return err
 	}
 	c.session.dropHandle(id)
+	if h.ticket != nil {
+		c.session.settled(h.path, *h.ticket)
+	}
 	if !h.writable && h.pull == nil {
 		// Nothing is waited for but reads under way.
 		if err := h.closeFor(c.ctx); err != nil {

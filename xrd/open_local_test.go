@@ -174,6 +174,41 @@ func TestLocalWriteGoesOn(t *testing.T) {
 	}
 }
 
+// TestLocalWriteIsOpenedTwice: stock clients open again once for each request that was cut off. Every open is
+// the same write, also after the connection was lost once more, until the client closes it.
+func TestLocalWriteIsOpenedTwice(t *testing.T) {
+	p, _ := newLocalPair(t, nil)
+	c := dial(t, p.managerAddr)
+	fh := open(t, c, "/f", wire.OpenNew)
+	c.must(t, wire.Write{Handle: fh}, "abc")
+	for range 3 {
+		_ = c.Close()
+		next := dial(t, p.managerAddr)
+		next.must(t, wire.Endsess{Session: c.id}, "")
+		c = next
+		first := open(t, c, "/f", again)
+		c.must(t, wire.Write{Handle: first, Offset: 3}, "def")
+		fh = open(t, c, "/f", again)
+		if got := c.must(t, wire.Read{Handle: fh, Length: 10}, ""); string(got) != "abcdef" {
+			t.Errorf("opened again the file holds %q", got)
+		}
+	}
+	c.must(t, wire.Close{Handle: fh}, "")
+	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 6 {
+		t.Errorf("it holds %+v, %v", e, err)
+	}
+	c.refused(t, wire.Open{Options: again}, "/f", wire.Conflict) // it is lost no more
+
+	_ = c.Close() // with the other handle open
+	next := dial(t, p.managerAddr)
+	if _, _, err := next.call(wire.Endsess{Session: c.id}, nil); err != nil { // nothing is left to hand over
+		t.Fatal(err)
+	}
+	if status, _, err := next.call(wire.Open{Options: again | wire.OpenRetStat}, []byte("/f")); err != nil || status != wire.StatusRedirect {
+		t.Errorf("an update of what is closed: status %d, %v", status, err)
+	}
+}
+
 // TestLocalWriteIsNotMistaken: who goes on with a write that is not there must not get another content.
 func TestLocalWriteIsNotMistaken(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
