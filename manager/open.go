@@ -33,27 +33,7 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 	} else {
 		g, err = m.openWrite(&c, &prep, r)
 	}
-	return g, m.early(err)
-}
-
-// returnTime is how long after the manager's start nodes may take to register again.
-const returnTime = 2 * hemera.HeartbeatTimeout
-
-// early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
-// has just started: clients wait then, and do not fail.
-func (m *Manager) early(err error) error {
-	if err == nil {
-		return nil
-	}
-	kind := errs.KindOf(err)
-	if kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
-		return err
-	}
-	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })
-	if !absent {
-		return err
-	}
-	return errs.As(err, errs.Unavailable, "open", "nodes have not come back yet since the manager started")
+	return g, m.early(err, r.Tried)
 }
 
 func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
