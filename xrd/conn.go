@@ -251,6 +251,13 @@ func (c *conn) timed(r *request, began time.Time) error {
 	return err
 }
 
+// lend tells the loop that this goroutine is about to wait for something other than the client.
+func (c *conn) lend() {
+	if c.sock != nil {
+		c.sock.Lend()
+	}
+}
+
 // outcome is what counts as failure for who counts operations.
 func outcome(err error) error {
 	if _, ok := errors.AsType[*redirect](err); ok {
@@ -270,6 +277,9 @@ func (c *conn) run(r *request) error {
 	op := &c.srv.ops[r.ID-wire.ReqAuth]
 	if err := c.admit(r, op); err != nil {
 		return c.skipRequest(r, err)
+	}
+	if op.changes {
+		c.lend()
 	}
 	if op.streams {
 		return op.run(c, r)

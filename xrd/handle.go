@@ -191,6 +191,7 @@ func (c *conn) closeHandle(r *request) error {
 	if len(c.session.handles) > 0 || len(c.in.data) > 0 {
 		return c.beside(r, work) // the client has more to do than to wait for this file's disks
 	}
+	c.lend()
 	return c.promised(r, work)
 }
 
