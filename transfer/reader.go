@@ -259,6 +259,8 @@ func (r *Reader) open(o *origin) error {
 
 // Verified offers a file for sendfile, as [disk.Reader] does, when the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
+	r.use.RLock()
+	defer r.use.RUnlock()
 	if local := r.inUse(); local != nil {
 		return local.Verified(off, n)
 	}
@@ -269,14 +271,17 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
 	r.use.RLock()
 	defer r.use.RUnlock()
-	if local := r.inUse(); local != nil && !r.closed {
+	if local := r.inUse(); local != nil {
 		return local.Splice(pipe, off, n)
 	}
 	return 0
 }
 
-// inUse is the piece that is read, if it is local.
+// inUse is the piece that is read, if it is local and the file open. It is called with use held.
 func (r *Reader) inUse() disk.Reader {
+	if r.closed {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.origins {
