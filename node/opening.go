@@ -47,10 +47,8 @@ func await[T any](deadline <-chan T, done func()) {
 // try makes one attempt to open a disk.
 func (d *disks) try(path string, fresh bool) {
 	store, err := d.open(path, fresh)
-	uuid := ""
 	if err == nil {
-		uuid = store.Status().UUID
-		err = d.opened(path, uuid, store)
+		err = d.opened(path, store.Status().UUID, store)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
