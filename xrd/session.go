@@ -94,6 +94,15 @@ func (ss *session) handle(id wire.Handle) (*handle, error) {
 	return nil, errBadHandle
 }
 
+// usable is the handle, unless it is of a piece that was ended: then only close is left.
+func (ss *session) usable(id wire.Handle) (*handle, error) {
+	h, err := ss.handle(id)
+	if err == nil && h.sealed {
+		return nil, errBadHandle
+	}
+	return h, err
+}
+
 func (ss *session) dropHandle(id wire.Handle) {
 	delete(ss.handles, id)
 	ss.open.Add(-1)
