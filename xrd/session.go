@@ -20,8 +20,9 @@ type session struct {
 	login wire.Login
 	ended chan struct{} // closed when the session's handles are released
 
-	open atomic.Int32 // len(handles), for who asks from outside
-	last atomic.Int64
+	open  atomic.Int32 // len(handles), for who asks from outside
+	last  atomic.Int64
+	asked atomic.Int64 // when its client first asked to have it ended, in Unix nanoseconds
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
@@ -75,6 +76,13 @@ func (ss *session) info() hemera.SessionInfo {
 		s.Who = hemera.Identity{Name: ss.login.User, UID: hemera.NobodyID, GID: hemera.NobodyID}
 	}
 	return s
+}
+
+// endingFor is for how long the session's client has been asking to have it ended.
+func (ss *session) endingFor() time.Duration {
+	now := time.Now()
+	ss.asked.CompareAndSwap(0, now.UnixNano())
+	return now.Sub(time.Unix(0, ss.asked.Load()))
 }
 
 // addHandle gives the file its handle.
