@@ -76,11 +76,15 @@ func (h *Host) baseReader(c *hemera.Permit) *Reader {
 	return r
 }
 
-// Info describes the pending content.
+// Info describes the pending content, or what was committed.
 func (w *Writer) Info() hemera.FileInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return written(w.cap, w.size, time.Now())
+	mtime := time.Now()
+	if w.request != nil {
+		mtime = w.request.Mtime
+	}
+	return written(w.cap, w.size, mtime)
 }
 
 // written describes a content that a capability permitted to write.

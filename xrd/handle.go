@@ -152,12 +152,9 @@ func (c *conn) statHandle(r *request) error {
 	if r.byPath() {
 		return c.toManager(r)
 	}
-	h, err := c.session.handle(wire.DecodeStat(r.Body).Handle)
+	h, err := c.session.usable(wire.DecodeStat(r.Body).Handle)
 	if err != nil {
 		return err
-	}
-	if h.sealed {
-		return errBadHandle
 	}
 	return c.ok(r, append(statOf(h.file.Info()).Append(nil), 0))
 }
@@ -197,12 +194,10 @@ func (c *conn) closeHandle(r *request) error {
 
 // sync answers kXR_sync; for a third-party copy it begins the copy (see tpc.go).
 func (c *conn) sync(r *request) error {
-	h, err := c.session.handle(wire.DecodeSync(r.Body).Handle)
+	h, err := c.session.usable(wire.DecodeSync(r.Body).Handle)
 	switch {
 	case err != nil:
 		return err
-	case h.sealed:
-		return errBadHandle
 	case h.pull != nil:
 		return c.syncPull(r, h)
 	case !h.writable:
