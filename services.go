@@ -43,6 +43,7 @@ type PageRequest struct {
 	// Above is the directory that Dir was found in, which has to be traversed; a zero Entry for one
 	// that Stat gave.
 	Above Entry
+	Path  string // of Dir, for errors to name it
 	After string // the page begins with the first name after this one
 	Limit int    // of names to look at; above 0
 }
