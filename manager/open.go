@@ -27,7 +27,7 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 			break
 		}
 	}
-	return g, m.early(err)
+	return g, m.early(err, r.Tried)
 }
 
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
@@ -47,26 +47,6 @@ func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identit
 		return m.openRead(&c, &prep, r)
 	}
 	return m.openWrite(&c, &prep, since, r)
-}
-
-// returnTime is how long after the manager's start nodes may take to register again.
-const returnTime = 2 * hemera.HeartbeatTimeout
-
-// early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
-// has just started: clients wait then, and do not fail.
-func (m *Manager) early(err error) error {
-	if err == nil {
-		return nil
-	}
-	kind := errs.KindOf(err)
-	if kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
-		return err
-	}
-	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })
-	if !absent {
-		return err
-	}
-	return errs.As(err, errs.Unavailable, "open", "nodes have not come back yet since the manager started")
 }
 
 func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {

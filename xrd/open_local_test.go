@@ -72,6 +72,20 @@ func TestLocalOpenThatFails(t *testing.T) {
 	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?tried=127.0.0.1&triedrc=ioerr", wire.NoReplicas)
 }
 
+// TestLocalPathThatIsNone: what looks like no path and no handle is refused.
+func TestLocalPathThatIsNone(t *testing.T) {
+	p, _ := newLocalPair(t, nil)
+	c := dial(t, p.managerAddr)
+	for _, path := range []string{"\x00", "\x00/f", "\x00?hem.cap=x"} {
+		for _, r := range []wire.Request{wire.Stat{}, wire.Truncate{Size: 1}, wire.Fattr{Subcode: wire.FattrList}} {
+			if status, body, err := c.call(r, []byte(path)); err != nil || status != wire.StatusError {
+				t.Fatalf("%s %q: status %d, %q, %v", r.ID(), path, status, body, err)
+			}
+		}
+	}
+	c.must(t, wire.Ping{}, "")
+}
+
 // TestLocalFile: names and an open file on one connection.
 func TestLocalFile(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
