@@ -278,6 +278,11 @@ type FileInfo struct {
 // and ends use of this handle; its lock is free for the same token at once.
 type Detacher interface{ Detach() }
 
+// Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
+// that has taken too long; from then on the write cannot succeed any more, and every call but the one
+// that hangs fails with it at once.
+type Staller interface{ Stalled() error }
+
 // Aborter is a File whose pending write can be given up at once.
 type Aborter interface {
 	Abort(ctx context.Context) error
