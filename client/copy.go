@@ -204,7 +204,7 @@ func (x *copier) file(ctx context.Context, j job) error {
 	}
 	switch act {
 	case actSkip:
-		x.track.bytes(j.size)
+		x.track.add(func(p *Progress) { p.Bytes += j.size; p.Skipped++; p.SkippedBytes += j.size })
 		return nil
 	case actCopy:
 		there.size = 0

@@ -147,9 +147,18 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 		return err
 	}
 	if !o.quiet && !e.Live && !e.json && !e.monitor { // eyes that had no bar to look at
-		e.say("%s, %s copied", output.Count(p.Files, "file"), output.Bytes(p.Bytes))
+		e.say("%s", copied(p))
 	}
 	return s.Close()
+}
+
+// copied says what a copy did.
+func copied(p client.Progress) string {
+	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
+	if p.Skipped > 0 {
+		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
+	}
+	return s
 }
 
 // makeTarget makes the directory that a target ending in / asks for.
@@ -265,6 +274,6 @@ func (t *teller) end(p client.Progress, err error) error {
 		return advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are whole and go on with those that are not")
 	}
 	t.tellLast()
-	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed, "+output.Count(p.Files, "file")+" copied").
+	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
 		WithRemedy(t.again)
 }
