@@ -39,13 +39,19 @@ type Loop struct {
 	running sync.WaitGroup
 	sockets table
 
-	mu      sync.Mutex // guards pollers and closed
+	mu      sync.Mutex // guards pollers, idle and closed
 	pollers map[*poller]struct{}
+	idle    []*poller // those that are not wanted, the last to rest last
 	closed  bool
 }
 
+// idleMax is how many pollers that are not wanted are kept for the next time: a goroutine that is new grows
+// its stack while it serves its first request, which costs as much as a quarter of that.
+const idleMax = 64
+
 // poller is one goroutine that waits for events.
 type poller struct {
+	again   chan struct{} // told when it is wanted again, closed with the loop
 	turns   atomic.Uint64 // odd while it serves a connection
 	away    atomic.Bool   // not on duty: it told, or the watch found out
 	watched uint64        // turns when the watch last looked; the watch's
@@ -84,6 +90,10 @@ func (l *Loop) Close() {
 	l.mu.Lock()
 	first := !l.closed
 	l.closed = true
+	for _, p := range l.idle {
+		close(p.again)
+	}
+	l.idle = nil
 	l.mu.Unlock()
 	if !first {
 		return
@@ -148,7 +158,12 @@ func (l *Loop) start() {
 	if l.closed {
 		return
 	}
-	p := &poller{}
+	if last := len(l.idle) - 1; last >= 0 {
+		l.idle[last].again <- struct{}{}
+		l.idle = l.idle[:last]
+		return
+	}
+	p := &poller{again: make(chan struct{}, 1)}
 	l.pollers[p] = struct{}{}
 	l.running.Go(func() { l.run(p) })
 }
@@ -176,7 +191,7 @@ func (l *Loop) run(p *poller) {
 		p.turns.Add(1)
 		woke := s.event(events[0].Events, p)
 		p.turns.Add(1)
-		if !l.stay(p) {
+		if !l.stay(p) && !l.rest(p) {
 			return
 		}
 		if woke {
@@ -198,6 +213,22 @@ func (l *Loop) stay(p *poller) bool {
 		}
 	}
 	return false
+}
+
+// rest waits until the poller is wanted again. It is false when it will not be.
+func (l *Loop) rest(p *poller) bool {
+	l.mu.Lock()
+	room := len(l.idle) < idleMax && !l.closed
+	if room {
+		p.away.Store(false)
+		l.idle = append(l.idle, p)
+	}
+	l.mu.Unlock()
+	if !room {
+		return false
+	}
+	_, wanted := <-p.again
+	return wanted
 }
 
 func (l *Loop) dismiss(p *poller) {

@@ -45,7 +45,7 @@ func TestWriteThenRead(t *testing.T) {
 		for _, replicas := range []int{1, 2, 3} {
 			b := newMemoryBench(t, 3)
 			token, c := b.grant(10, replicas, []int{1, 2, 3}[:replicas]...)
-			f := b.open(1, token, hemera.NodeOpen{})
+			f := b.begin(1, token)
 			p := content(size)
 			if err := writeAll(f, p, 70_001); err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestFailures(t *testing.T) {
 				b.peers.fail(id, f)
 			}
 			token, capability := b.grant(20, c.min, 1, 2, 3)
-			f := b.open(1, token, hemera.NodeOpen{})
+			f := b.begin(1, token)
 			p := content(size)
 			err := writeAll(f, p, 30_011)
 			if closing := f.Close(ctx); err == nil {
@@ -149,7 +149,7 @@ func TestFailures(t *testing.T) {
 func TestOwnDiskDiesAfterRandomWrites(t *testing.T) {
 	b := newMemoryBench(t, 3)
 	token, c := b.grant(21, 2, 1, 2, 3)
-	f := b.open(1, token, hemera.NodeOpen{})
+	f := b.begin(1, token)
 	p := content(200_000)
 	for _, off := range []int{100_000, 0} {
 		if err := f.WriteAt(p[off:off+100_000], int64(off)); err != nil {

@@ -12,6 +12,7 @@ type operation struct {
 	always  bool // also before authentication, and on bound connections
 	streams bool // reads its payload itself
 	payload int  // longest payload, if above the usual
+	changes bool // waits for a disk before it answers
 }
 
 // operations lists what a role serves; the rest is Unsupported. A manager is local when it opens files
@@ -52,11 +53,11 @@ func managerOperations(set func(wire.RequestID, operation)) {
 	set(wire.ReqStat, operation{run: (*conn).statPath})
 	set(wire.ReqStatx, operation{run: (*conn).statx, payload: pathsMax})
 	set(wire.ReqDirlist, operation{run: (*conn).dirlist})
-	set(wire.ReqMkdir, operation{run: (*conn).mkdir})
-	set(wire.ReqRm, operation{run: (*conn).rm})
-	set(wire.ReqRmdir, operation{run: (*conn).rmdir})
-	set(wire.ReqMv, operation{run: (*conn).mv})
-	set(wire.ReqChmod, operation{run: (*conn).chmod})
+	set(wire.ReqMkdir, operation{run: (*conn).mkdir, changes: true})
+	set(wire.ReqRm, operation{run: (*conn).rm, changes: true})
+	set(wire.ReqRmdir, operation{run: (*conn).rmdir, changes: true})
+	set(wire.ReqMv, operation{run: (*conn).mv, changes: true})
+	set(wire.ReqChmod, operation{run: (*conn).chmod, changes: true})
 	set(wire.ReqLocate, operation{run: (*conn).locate})
 	set(wire.ReqOpen, operation{run: (*conn).openAtManager})
 	set(wire.ReqTruncate, operation{run: (*conn).truncateAtManager})
@@ -96,11 +97,17 @@ func handleOperations(set func(wire.RequestID, operation)) {
 // byPath tells requests about a name from those about an open file, where a door answers both.
 func byPath(path, handle func(*conn, *request) error) func(*conn, *request) error {
 	return func(c *conn, r *request) error {
-		if len(r.payload) > 0 && r.payload[0] != 0 {
+		if r.byPath() {
 			return path(c, r)
 		}
 		return handle(c, r)
 	}
+}
+
+// byPath reports whether a request that may go by handle goes by path. The path with which a kXR_fattr
+// begins may be empty.
+func (r *request) byPath() bool {
+	return len(r.payload) > 0 && (r.ID != wire.ReqFattr || r.payload[0] != 0)
 }
 
 // noHandles answers requests about handles at a manager, which has none.
