@@ -41,11 +41,13 @@ type Loop struct {
 
 	mu      sync.Mutex // guards pollers and closed
 	pollers map[*poller]struct{}
+	idle    []*poller // want nothing to do; the last one rested last
 	closed  bool
 }
 
 // poller is one goroutine that waits for events.
 type poller struct {
+	wake    chan struct{} // ends its rest
 	turns   atomic.Uint64 // odd while it serves a connection
 	away    atomic.Bool   // not on duty: it told, or the watch found out
 	watched uint64        // turns when the watch last looked; the watch's
@@ -84,6 +86,10 @@ func (l *Loop) Close() {
 	l.mu.Lock()
 	first := !l.closed
 	l.closed = true
+	for _, p := range l.idle {
+		close(p.wake)
+	}
+	l.idle = nil
 	l.mu.Unlock()
 	if !first {
 		return
@@ -148,7 +154,15 @@ func (l *Loop) start() {
 	if l.closed {
 		return
 	}
-	p := &poller{}
+	if n := len(l.idle); n > 0 {
+		p := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		l.pollers[p] = struct{}{}
+		p.away.Store(false)
+		p.wake <- struct{}{}
+		return
+	}
+	p := &poller{wake: make(chan struct{}, 1)}
 	l.pollers[p] = struct{}{}
 	l.running.Go(func() { l.run(p) })
 }
@@ -176,7 +190,7 @@ func (l *Loop) run(p *poller) {
 		p.turns.Add(1)
 		woke := s.event(events[0].Events, p)
 		p.turns.Add(1)
-		if !l.stay(p) {
+		if !l.stay(p) && !l.rest(p) {
 			return
 		}
 		if woke {
@@ -198,6 +212,19 @@ func (l *Loop) stay(p *poller) bool {
 		}
 	}
 	return false
+}
+
+func (l *Loop) rest(p *poller) bool {
+	l.mu.Lock()
+	if l.closed || len(l.idle) >= 1024 {
+		l.mu.Unlock()
+		return false
+	}
+	delete(l.pollers, p)
+	l.idle = append(l.idle, p)
+	l.mu.Unlock()
+	_, ok := <-p.wake
+	return ok
 }
 
 func (l *Loop) dismiss(p *poller) {
