@@ -220,7 +220,8 @@ type PieceStat struct {
 // Node opens files at a storage node.
 type Node interface {
 	// Open opens what the token permits. A write that is pending here under the same token is
-	// opened again, with everything written so far. Denied for bad or expired tokens.
+	// opened again, with everything written so far. Denied for bad or expired tokens; Conflict for
+	// who would go on with a write that is not here any more.
 	Open(ctx context.Context, token string, o NodeOpen) (File, error)
 }
 
@@ -229,7 +230,7 @@ type Node interface {
 type NodeOpen struct {
 	Piece    bool
 	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
-	Truncate bool  // start a pending write over
+	Truncate bool  // begin a new file, or start a pending write over
 }
 
 // BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the

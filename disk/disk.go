@@ -117,7 +117,6 @@ func (d *Disk) UUID() string { return d.uuid }
 // SetHeadroom changes how many bytes are kept free.
 func (d *Disk) SetHeadroom(n int64) {
 	d.gauge.setHeadroom(n)
-	d.look()
 }
 
 // SetIdlePieces changes how many pieces that nobody reads stay open.

@@ -39,15 +39,22 @@ type Loop struct {
 	running sync.WaitGroup
 	sockets table
 
-	mu      sync.Mutex // guards pollers and closed
+	mu      sync.Mutex // guards pollers, idle and closed
 	pollers map[*poller]struct{}
-	idle    []*poller // want nothing to do; the last one rested last
+	idle    []*poller // those that are not wanted, the last to rest last; not in pollers
+	idleMax int
 	closed  bool
 }
 
+// idleMax is how many pollers that are not wanted are kept for the next time: a goroutine that is new grows
+// its stack while it serves its first request, which costs as much as a quarter of that. All who waited for
+// the same commit, and those are hundreds, come back together. One that rests costs 2 to 16 KiB; the
+// collector takes back what it does not use.
+const idleMax = 1024
+
 // poller is one goroutine that waits for events.
 type poller struct {
-	wake    chan struct{} // ends its rest
+	again   chan struct{} // told when it is wanted again, closed with the loop
 	turns   atomic.Uint64 // odd while it serves a connection
 	away    atomic.Bool   // not on duty: it told, or the watch found out
 	watched uint64        // turns when the watch last looked; the watch's
@@ -73,7 +80,7 @@ func NewLoop() (*Loop, error) {
 		return nil, errs.Wrap(err, "link.NewLoop", "eventfd")
 	}
 	n := max(1, int32(runtime.GOMAXPROCS(0)/2))
-	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}}
+	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}, idleMax: idleMax}
 	l.watch = time.AfterFunc(time.Hour, l.lookAfter)
 	l.watch.Stop()
 	l.fillUp()
@@ -87,7 +94,7 @@ func (l *Loop) Close() {
 	first := !l.closed
 	l.closed = true
 	for _, p := range l.idle {
-		close(p.wake)
+		close(p.again)
 	}
 	l.idle = nil
 	l.mu.Unlock()
@@ -154,15 +161,14 @@ func (l *Loop) start() {
 	if l.closed {
 		return
 	}
-	if n := len(l.idle); n > 0 {
-		p := l.idle[n-1]
-		l.idle = l.idle[:n-1]
+	if last := len(l.idle) - 1; last >= 0 {
+		p := l.idle[last]
+		l.idle = l.idle[:last]
 		l.pollers[p] = struct{}{}
-		p.away.Store(false)
-		p.wake <- struct{}{}
+		p.again <- struct{}{}
 		return
 	}
-	p := &poller{wake: make(chan struct{}, 1)}
+	p := &poller{again: make(chan struct{}, 1)}
 	l.pollers[p] = struct{}{}
 	l.running.Go(func() { l.run(p) })
 }
@@ -214,17 +220,21 @@ func (l *Loop) stay(p *poller) bool {
 	return false
 }
 
+// rest waits until the poller is wanted again. It is false when it will not be.
 func (l *Loop) rest(p *poller) bool {
 	l.mu.Lock()
-	if l.closed || len(l.idle) >= 1024 {
-		l.mu.Unlock()
+	room := len(l.idle) < l.idleMax && !l.closed
+	if room {
+		p.away.Store(false)
+		delete(l.pollers, p)
+		l.idle = append(l.idle, p)
+	}
+	l.mu.Unlock()
+	if !room {
 		return false
 	}
-	delete(l.pollers, p)
-	l.idle = append(l.idle, p)
-	l.mu.Unlock()
-	_, ok := <-p.wake
-	return ok
+	_, wanted := <-p.again
+	return wanted
 }
 
 func (l *Loop) dismiss(p *poller) {

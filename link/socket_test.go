@@ -220,11 +220,12 @@ func TestLoopServesOthersWhileSomeWait(t *testing.T) {
 	}
 }
 
-// Pollers that were added while others waited leave again.
+// Pollers that were added while others waited rest afterwards, so many, and the others leave.
 func TestLoopKeepsNoMorePollersThanWanted(t *testing.T) {
 	r := newRig(t)
+	r.loop.idleMax = 8
 	var all sync.WaitGroup
-	for range 32 {
+	for range 64 {
 		c, s := r.pair()
 		go echo(s, func([]byte) { s.Lend() }, func(error) {})
 		all.Go(func() {
@@ -239,8 +240,12 @@ func TestLoopKeepsNoMorePollersThanWanted(t *testing.T) {
 	for n := -1; n != int(r.loop.want); {
 		exchange(t, c, []byte("quick"), 1)
 		r.loop.mu.Lock()
+		idle := len(r.loop.idle)
 		n = len(r.loop.pollers)
 		r.loop.mu.Unlock()
+		if idle > 8 {
+			t.Fatalf("%d pollers rest", idle)
+		}
 	}
 }
 

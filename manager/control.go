@@ -164,7 +164,7 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 		Have: kept, ExcludeDisks: bad, Writers: m.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {
-		return hemera.Grant{}, m.early(errs.Wrap(err, "replace", c.Path))
+		return hemera.Grant{}, m.early(errs.Wrap(err, "replace", c.Path), nil)
 	}
 	c.Targets = slices.Clone(c.Targets)
 	for i, at := range lost {

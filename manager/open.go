@@ -2,7 +2,9 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -20,40 +22,31 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 	}
 	began := m.ops.begin(op)
 	defer began.end(&err)
+	for range claimTries {
+		if g, err = m.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
+			break
+		}
+	}
+	return g, m.early(err, r.Tried)
+}
+
+// claimTries is how often an open looks at quotas that change meanwhile, near their limit.
+const claimTries = 16
+
+func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
+	since := m.pending.claims.returned.load()
 	prep, err := m.tree.Prepare(ctx, who, r)
 	if err != nil {
 		return hemera.Grant{}, err
 	}
 	c := hemera.Capability{
 		Path: r.Path, Access: r.Access, Who: who, Trace: hemera.TraceID(ctx),
-		Expires: began.at.Add(hemera.CapabilityLifetime),
+		Expires: now.Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
-		g, err = m.openRead(&c, &prep, r)
-	} else {
-		g, err = m.openWrite(&c, &prep, r)
+		return m.openRead(&c, &prep, r)
 	}
-	return g, m.early(err)
-}
-
-// returnTime is how long after the manager's start nodes may take to register again.
-const returnTime = 2 * hemera.HeartbeatTimeout
-
-// early turns the want of a disk into Unavailable while nodes are still coming back to a manager that
-// has just started: clients wait then, and do not fail.
-func (m *Manager) early(err error) error {
-	if err == nil {
-		return nil
-	}
-	kind := errs.KindOf(err)
-	if kind != errs.NoReplicas && kind != errs.NoSpace || m.now().Sub(m.started) > returnTime {
-		return err
-	}
-	absent := slices.ContainsFunc(m.cluster.View().Nodes, func(n hemera.NodeInfo) bool { return n.Enabled && n.Heartbeat.IsZero() })
-	if !absent {
-		return err
-	}
-	return errs.As(err, errs.Unavailable, "open", "nodes have not come back yet since the manager started")
+	return m.openWrite(&c, &prep, since, r)
 }
 
 func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
@@ -105,7 +98,7 @@ func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target
 	return nil
 }
 
-func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, baseName(r.Path), r.Mode
@@ -130,7 +123,7 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, r he
 	if err := m.place(c, view, policy, r.Tried); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
-	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, r, c), expires: c.Expires.Add(hemera.PendingHold)}
+	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, since, r, c), expires: c.Expires.Add(hemera.PendingHold)}
 	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}

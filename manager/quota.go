@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/errs"
@@ -52,11 +53,12 @@ func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path strin
 type claim struct {
 	standings []quota.Standing
 	want      quota.Want
+	since     hemera.QuotaAmount // what claims.returned was before the standings were read
 }
 
 // claimFor is what a write asks of quotas; nil where no limit holds. Without a size in the request
 // nobody knows what will come: then something must be left, and the rest is settled at the commit.
-func claimFor(prep *namespace.Prepared, r hemera.OpenRequest, c *hemera.Capability) *claim {
+func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenRequest, c *hemera.Capability) *claim {
 	if len(prep.Quota) == 0 {
 		return nil
 	}
@@ -69,7 +71,7 @@ func claimFor(prep *namespace.Prepared, r hemera.OpenRequest, c *hemera.Capabili
 		want.Bytes = c.Size - e.Size
 		want.Physical = pieceSize(c.Layout, c.Size)*int64(len(c.Targets)) - pieceSize(e.Layout, e.Size)*int64(len(e.Pieces))
 	}
-	return &claim{prep.Quota, want}
+	return &claim{prep.Quota, want, since}
 }
 
 // pieceSize is how many bytes each piece of a content has.
@@ -94,12 +96,26 @@ func (w *write) claimed() *claim {
 // claims are what the writes under way come to, by whose quota they touch. Writes without a claim
 // do not meet its lock.
 type claims struct {
-	mu   sync.Mutex
-	held map[quota.Account]hemera.QuotaAmount
+	mu       sync.Mutex
+	held     map[quota.Account]hemera.QuotaAmount
+	returned returned
 }
 
+// returned is what the claims that were given back came to, of all accounts since the start. It only
+// grows, if it does not wrap.
+type returned struct{ files, bytes, physical atomic.Int64 }
+
+func (r *returned) load() hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: r.files.Load(), Bytes: r.bytes.Load(), Physical: r.physical.Load()}
+}
+
+// errOutdated is for a claim that may or may not fit: others committed and gave their claims back
+// after its standings were read, which so show neither. They are to be read again.
+var errOutdated = errs.New(errs.Overloaded, "open", "", "usage of the quota changes faster than it can be read").
+	WithRemedy("try again")
+
 // take puts a claim in another's place, unless with those that are there it exceeds a limit: then
-// everything stays as it is. Either may be nil.
+// everything stays as it is. Either may be nil. OverQuota, or errOutdated.
 func (c *claims) take(fresh, replaced *claim) error {
 	if fresh == nil && replaced == nil {
 		return nil
@@ -107,14 +123,29 @@ func (c *claims) take(fresh, replaced *claim) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(replaced, -1)
+	if err := c.fits(fresh); err != nil {
+		c.add(replaced, 1)
+		return err
+	}
+	c.add(fresh, 1)
+	return nil
+}
+
+func (c *claims) fits(fresh *claim) error {
 	if fresh == nil {
 		return nil
 	}
-	if d := quota.Decide(c.counted(fresh.standings), fresh.want); !d.Allowed {
-		c.add(replaced, 1)
+	standings := c.counted(fresh.standings)
+	if d := quota.Decide(standings, fresh.want); !d.Allowed {
 		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
 	}
-	c.add(fresh, 1)
+	unseen := c.returned.load().Add(fresh.since.Negate())
+	for i := range standings {
+		standings[i].Used = standings[i].Used.Add(unseen)
+	}
+	if !quota.Decide(standings, fresh.want).Allowed {
+		return errOutdated
+	}
 	return nil
 }
 
@@ -134,11 +165,18 @@ func (c *claims) counted(standings []quota.Standing) []quota.Standing {
 	return standings
 }
 
-// release gives a claim back.
+// release gives a claim back. If its write was committed that shows in standings read from now on.
 func (c *claims) release(old *claim) {
-	if old != nil {
-		_ = c.take(nil, old) // taking nothing is never refused
+	if old == nil {
+		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(old, -1)
+	h := old.held()
+	c.returned.files.Add(h.Files)
+	c.returned.bytes.Add(h.Bytes)
+	c.returned.physical.Add(h.Physical)
 }
 
 func (c *claims) add(one *claim, times int64) {

@@ -92,6 +92,76 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	}
 }
 
+// meddling is a tree in which something happens as soon as a write is prepared.
+type meddling struct {
+	namespace.Tree
+	then []func()
+}
+
+func (m *meddling) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (namespace.Prepared, error) {
+	p, err := m.Tree.Prepare(ctx, who, r)
+	if len(m.then) > 0 {
+		next := m.then[0]
+		m.then = m.then[1:]
+		next()
+	}
+	return p, err
+}
+
+// TestCommitBetweenPrepareAndClaim: what another writer committed since a writer's standings were read, and
+// so neither they nor the claims show, does not let it pass the limit; nor does it stop one that fits.
+func TestCommitBetweenPrepareAndClaim(t *testing.T) {
+	for _, c := range []struct {
+		size int64
+		fits bool
+	}{{400, true}, {401, false}, {0, true}} {
+		r := newRig(t, 2, 1)
+		tree := &meddling{Tree: r.m.tree}
+		if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+			t.Fatal(err)
+		}
+		r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
+		r.m.tree = tree
+		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
+		tree.then = []func(){func() {
+			if _, err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
+				t.Error(err)
+			}
+		}}
+		_, err := r.open("/exp/b", hemera.AccessCreate, size(c.size))
+		if c.fits && err != nil {
+			t.Errorf("%d bytes: %v", c.size, err)
+		}
+		if !c.fits {
+			wantKind(t, err, errs.OverQuota)
+		}
+	}
+}
+
+// TestQuotaThatNeverStandsStill: others commit each time a writer has looked. It is told to try again.
+func TestQuotaThatNeverStandsStill(t *testing.T) {
+	r := newRig(t, 2, 1)
+	tree := &meddling{Tree: r.m.tree}
+	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		t.Fatal(err)
+	}
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
+	r.m.tree = tree
+	var busy func()
+	busy = func() {
+		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
+		if err := r.m.Abort(t.Context(), other.Token); err != nil {
+			t.Error(err)
+		}
+		tree.then = append(tree.then, busy)
+	}
+	tree.then = []func(){busy}
+	_, err := r.open("/exp/b", hemera.AccessCreate, size(600))
+	wantKind(t, err, errs.Overloaded)
+	tree.then = nil
+	r.mustOpen("/exp/b", hemera.AccessCreate, size(600))
+}
+
 // TestAllowance asks for the limit that is in the way first, for others, elsewhere, of what is not there
 // yet, and while writes are under way.
 func TestAllowance(t *testing.T) {

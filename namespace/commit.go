@@ -11,19 +11,33 @@ import (
 // Commit implements Contents. With Force a later opened write replaces an earlier one whatever
 // became of it in between; an earlier opened write that commits after a later one is a Conflict
 // even then, so that generations only grow and an old request that comes again can never bring
-// back pieces that are being removed.
+// back pieces that are being removed. What is refused stays refused, whatever happens to its name, for
+// as long as the request may come again.
 func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
 	var e *hemera.Entry
-	if err := n.update(ctx, func(t *tx) (err error) {
+	err = n.update(ctx, func(t *tx) (err error) {
 		e, err = t.commit(&c)
 		return err
-	}); err != nil {
+	})
+	if err != nil && !undecided(err) {
+		e, err = n.refuse(ctx, &c, err)
+	}
+	if err != nil {
 		return out, err
 	}
 	return *e, nil
+}
+
+// undecided errors say nothing of whether the commit is, or may yet be, durable.
+func undecided(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled:
+		return true
+	}
+	return false
 }
 
 // commit returns the record of the file with the content.
@@ -40,11 +54,11 @@ func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
 	if err := t.notUnlinked(c); err != nil {
 		return nil, err
 	}
+	if err := t.notEnded(c); err != nil {
+		return nil, err
+	}
 	if now != nil {
 		return t.commitContent(now, c)
-	}
-	if err := t.notRemoved(c); err != nil {
-		return nil, err
 	}
 	return t.commitFile(c)
 }
@@ -107,14 +121,14 @@ func (t *tx) notUnlinked(c *Commit) error {
 	return nil
 }
 
-// notRemoved refuses a file that was there.
-func (t *tx) notRemoved(c *Commit) error {
-	if c.BaseGen != 0 {
-		return nil // refused all the same, and better explained
+// notEnded refuses what was refused before, and a file that was there.
+func (t *tx) notEnded(c *Commit) error {
+	if t.isUnused(c.number()) {
+		return nil
 	}
-	gone, err := t.wasRemoved(c.ID)
-	if err == nil && gone {
-		err = conflict(c, "the file was committed and removed since")
+	over, err := t.wasEnded(c.number())
+	if err == nil && over {
+		err = conflict(c, "it was refused before, or its file was removed since")
 	}
 	return err
 }

@@ -18,6 +18,7 @@ type request struct {
 	fn   func(t *tx) error
 	then func() // if not nil: run when the change is visible and none after it is in the store
 	done sync.WaitGroup
+	lead bool // the changes that wait have no leader: whoever waits for this one is it
 
 	ticket  kv.Ticket // nil: nothing was changed, and touched is what was seen
 	touched uint64
@@ -44,7 +45,7 @@ type group struct {
 
 	first, next uint64 // of the event log, with the group's events
 	unlinked    int64
-	buried      int // how many records of removed files it makes
+	buried      int // how many records of ended writes it makes
 
 	visible atomic.Bool // or failed for good
 }
@@ -53,7 +54,8 @@ type group struct {
 // is visible: from then on the next leader makes the next group while this one sends its own. So two
 // groups are under way at most, one being made and one being sent, and each sees all of those before.
 //
-// Whoever finds nobody leading does it himself, which spares him who is alone all hand-overs.
+// Whoever finds nobody leading does it himself, which spares him who is alone all hand-overs; his successor
+// is who brought the first of the changes that he leaves.
 func (n *Namespace) lead() {
 	defer dieOfPanic()
 	g := n.newGroup()
@@ -75,7 +77,8 @@ func (n *Namespace) conclude(g *group) {
 	n.queueMu.Lock()
 	n.leading = len(n.queue) > 0
 	if n.leading {
-		go n.lead()
+		n.queue[0].lead = true
+		n.queue[0].done.Done()
 	} else {
 		n.queue = nil
 	}

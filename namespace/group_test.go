@@ -149,7 +149,7 @@ func TestNothingIsInABatchAfterWhatAsksForItsInstant(t *testing.T) {
 	close(h.resume)
 	<-done
 	for _, r := range requests {
-		if r.done.Wait(); r.err != nil {
+		if n.await(r); r.err != nil {
 			t.Error(r.err)
 		}
 	}

@@ -220,8 +220,10 @@ func (h *history) write(p string) {
 		_, err = h.m.n.Commit(ctx, c)
 		h.expect("commit "+p, err, ok)
 	}
+	later, err := h.m.n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessUpdate})
+	h.expect("prepare "+p, err, ok)
 	stale := c
-	stale.Gen, stale.BaseGen = c.Gen+1, c.Gen+7
+	stale.Gen, stale.BaseGen = later.Gen, later.Gen+7
 	_, err = h.m.n.Commit(ctx, stale)
 	h.expect("a commit on another base of "+p, err, errs.Conflict)
 }

@@ -18,7 +18,7 @@ const (
 	tabUsage    = 'g' // disk → counts of its pieces
 	tabUnlinked = 'u' // disk, file, generation, index → nothing: a piece to remove
 	tabShort    = 'x' // file → nothing: it has fewer pieces than its layout
-	tabRemoved  = 'r' // file → until when: it was removed soon after it was made
+	tabRemoved  = 'r' // write's number → until when: it was refused, or its file removed soon after it was made
 	tabEvent    = 'l' // sequence → event
 	tabNode     = 'q' // directory → quota node
 	tabLimit    = 'b' // directory, kind, id → limits of a user or group

@@ -21,11 +21,56 @@ const (
 // bury remembers a removed file while its first commit may come again: it would make the file anew,
 // without its pieces. Older files need no record, so their removal costs nothing.
 func (t *tx) bury(e *hemera.Entry) {
-	if t.now.Sub(e.Birth) > resendWindow {
-		return
+	if t.now.Sub(e.Birth) <= resendWindow {
+		t.ended(e.ID)
 	}
-	t.set(idKey(tabRemoved, e.ID), mark{}, binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(resendWindow).Unix())))
+}
+
+// ended remembers that the write with the number is over.
+func (t *tx) ended(number hemera.FileID) {
+	t.set(idKey(tabRemoved, number), mark{}, binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(resendWindow).Unix())))
 	t.buried++
+}
+
+// number is what the commit's write was given when it was prepared, and no other ever: the new file's
+// id, or the new content's generation.
+func (c *Commit) number() hemera.FileID {
+	if c.BaseGen != 0 {
+		return hemera.FileID(c.Gen)
+	}
+	return c.ID
+}
+
+// refuse makes a refusal final: the head removes the pieces when it hears of it, and the same request,
+// which may be on its way a second time, must not find a free name or room under a quota later. It
+// returns why, or the file if the other request was faster. While that cannot be made durable, the
+// commit is undecided: Unavailable.
+func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *hemera.Entry, err error) {
+	err = n.update(ctx, func(t *tx) error {
+		now, err := t.byID(c.ID)
+		if err != nil {
+			return err
+		}
+		if now != nil && now.Gen == c.Gen {
+			out = now
+			return nil
+		}
+		if known, err := t.wasEnded(c.number()); err != nil || known {
+			return err
+		}
+		if t.isUnused(c.number()) {
+			t.remove(idKey(tabPlace, c.number())) // so that it no longer is
+		}
+		t.ended(c.number())
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, errs.As(err, errs.Unavailable, "namespace.Commit", c.Name)
+	case out != nil:
+		return out, nil
+	}
+	return nil, why
 }
 
 // exhume forgets the oldest files that were removed long enough ago. Ids are in the order of births,
@@ -51,7 +96,7 @@ func (n *Namespace) exhume(g *group) {
 	}
 }
 
-// unused stands in the cache for the place of an id that was handed out and not yet used: nothing in
+// unused stands in the cache for the place of a number that was handed out and not yet used: nothing in
 // the store has it, or ever had.
 type unused struct{}
 
@@ -60,7 +105,7 @@ func (n *Namespace) unused(id hemera.FileID) {
 	n.cache.put(n.cache.hash(k), k, record{value: &unused{}})
 }
 
-// isUnused reports whether the id is surely new, as it nearly always is; if not, the store knows.
+// isUnused reports whether the number is surely new, as it nearly always is; if not, the store knows.
 func (t *tx) isUnused(id hemera.FileID) bool {
 	k := t.idKey(tabPlace, id)
 	hash := t.n.cache.hash(k)
@@ -72,9 +117,9 @@ func (t *tx) isUnused(id hemera.FileID) bool {
 	return ok
 }
 
-// wasRemoved reports whether the file was there, and was removed not long after.
-func (t *tx) wasRemoved(id hemera.FileID) (bool, error) {
-	k := idKey(tabRemoved, id)
+// wasEnded reports whether the write with the number was refused, or its file removed not long after.
+func (t *tx) wasEnded(number hemera.FileID) (bool, error) {
+	k := idKey(tabRemoved, number)
 	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
 		return value != nil, nil
 	}

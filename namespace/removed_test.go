@@ -2,6 +2,7 @@ package namespace_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -70,4 +71,51 @@ func TestCommitComesAgainAfterRemoval(t *testing.T) {
 			t.Errorf("check: %v %v", problems, err)
 		}
 	}
+}
+
+// TestARefusedCommitStaysRefused: the request of a commit is on its way twice. The first is refused, and
+// the head removes the pieces; the second finds what was in the way gone.
+func TestARefusedCommitStaysRefused(t *testing.T) {
+	for what, one := range map[string]struct {
+		prepare func(t *testing.T, n *namespace.Namespace) (c namespace.Commit, makeWay func() error)
+		kind    errs.Kind
+	}{
+		"the name is taken":       {nameTaken, errs.Conflict},
+		"attributes have no room": {attributesFull, errs.TooLarge},
+	} {
+		for _, restart := range []bool{false, true} {
+			store := memkv.New()
+			n := open(t, store, namespace.Options{})
+			c, makeWay := one.prepare(t, n)
+			_, err := n.Commit(t.Context(), c)
+			wantKind(t, what, err, one.kind)
+			if err := makeWay(); err != nil {
+				t.Fatal(err)
+			}
+			if restart {
+				n = open(t, store, namespace.Options{})
+			}
+			_, err = n.Commit(t.Context(), c)
+			wantKind(t, what+", the same again", err, errs.Conflict)
+			checked(t, n)
+		}
+	}
+}
+
+func nameTaken(t *testing.T, n *namespace.Namespace) (c namespace.Commit, makeWay func() error) {
+	c = prepare(t, n, alice(), "/f")
+	put(t, n, alice(), "/f", 10)
+	return c, func() error { return n.Remove(t.Context(), alice(), "/f", 0) }
+}
+
+func attributesFull(t *testing.T, n *namespace.Namespace) (c namespace.Commit, makeWay func() error) {
+	put(t, n, alice(), "/f", 10)
+	c = prepare(t, n, alice(), "/f")
+	c.Xattrs = map[string][]byte{"user.one": nil}
+	for i := range hemera.XattrsMax {
+		if err := n.SetXattr(t.Context(), alice(), "/f", fmt.Sprintf("user.%d", i), nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, func() error { return n.RemoveXattr(t.Context(), alice(), "/f", "user.0") }
 }

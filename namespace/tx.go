@@ -25,8 +25,8 @@ type tx struct {
 	before *changes // of the group before, if that is not visible yet
 	rests  bool     // something it saw is of that group
 	events []hemera.Event
-	// unlinked is how many more pieces wait for their removal, buried how many records of removed
-	// files there are more.
+	// unlinked is how many more pieces wait for their removal, buried how many records of ended
+	// writes there are more.
 	unlinked int64
 	buried   int
 }

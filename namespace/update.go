@@ -85,9 +85,18 @@ func (n *Namespace) apply(r *request) {
 	n.leading = true
 	n.queueMu.Unlock()
 	if lead {
-		n.lead()
+		n.lead() // the group has r
+		return
 	}
-	r.done.Wait()
+	n.await(r)
+}
+
+// await returns when the change was made and sent, or failed, by whoever leads: perhaps by this goroutine.
+func (n *Namespace) await(r *request) {
+	if r.done.Wait(); r.lead {
+		r.done.Add(1)
+		n.lead() // the group has r
+	}
 }
 
 func (n *Namespace) alive() error {

@@ -1,33 +1,38 @@
 package node
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"slices"
 	"sync"
 
 	"hemera"
 	"hemera/disk"
-	"hemera/errs"
 )
 
 // headroomSetter is a disk that can be told how many bytes to keep free.
 type headroomSetter interface{ SetHeadroom(bytes int64) }
 
-// disks are those of one node: what it was given, and which of it is there.
+// disks are those of one node: what it was given, and which of it is there. A call to a disk may never
+// return, so none is made while mu is held, and none that the node's lease would wait for.
 type disks struct {
 	open func(path string, fresh bool) (disk.Store, error)
 	log  *slog.Logger
 
-	mu    sync.RWMutex
-	file  *stateFile // its list is the one of known disks
-	there map[string]disk.Store
-	why   map[string]string // by path, why a disk is not there
-	byID  map[hemera.DiskID]disk.Store
+	mu      sync.RWMutex
+	file    *stateFile // its list is the one of known disks
+	there   map[string]disk.Store
+	why     map[string]string // by path, why a disk is not there
+	byID    map[hemera.DiskID]disk.Store
+	opening map[string]bool // paths that are being tried
+	came    bool            // a disk was opened since anybody asked
+	closed  bool
 }
 
 func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
-	return &disks{open: open, log: log, file: file,
-		there: map[string]disk.Store{}, why: map[string]string{}, byID: map[hemera.DiskID]disk.Store{}}
+	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{},
+		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]bool{}}
 }
 
 // load opens every known disk and those configured.
@@ -37,7 +42,7 @@ func (d *disks) load(configured []hemera.AttachDisk) error {
 		d.know(c, false)
 	}
 	d.mu.Unlock()
-	d.retry()
+	d.retry(openPatience)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.file.save()
@@ -50,55 +55,6 @@ func (d *disks) know(a hemera.AttachDisk, wished bool) {
 		}
 	}
 	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space, wished: wished})
-}
-
-// retry opens known disks that are not there, and reports whether any came.
-func (d *disks) retry() bool {
-	d.mu.RLock()
-	var missing []knownDisk
-	for _, k := range d.file.Disks {
-		if d.there[k.Path] == nil {
-			missing = append(missing, k)
-		}
-	}
-	d.mu.RUnlock()
-	came := false
-	for _, k := range missing {
-		store, err := d.open(k.Path, k.UUID == "")
-		came = d.opened(k.Path, store, err) || came
-	}
-	return came
-}
-
-// opened takes note of an attempt to open a disk. A disk with another identity than the one known
-// at the path is refused: it was mounted there by mistake.
-func (d *disks) opened(path string, store disk.Store, err error) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	k := d.known(path)
-	if err == nil && (k == nil || d.there[path] != nil) {
-		_ = store.Close()
-		return false
-	}
-	if err == nil && k.UUID != "" && k.UUID != store.Status().UUID {
-		err = errs.New(errs.Conflict, "node.OpenDisk", path, "another disk is there: "+store.Status().UUID+" instead of "+k.UUID)
-		_ = store.Close()
-	}
-	if err != nil {
-		if why := err.Error(); d.why[path] != why {
-			d.why[path] = why
-			d.log.Error("disk cannot be used", "path", path, "err", err)
-		}
-		return false
-	}
-	k.UUID = store.Status().UUID
-	d.there[path] = store
-	delete(d.why, path)
-	if k.ID != 0 {
-		d.byID[k.ID] = store
-	}
-	d.log.Info("disk opened", "path", path, "uuid", k.UUID, "disk", k.ID)
-	return true
 }
 
 func (d *disks) known(path string) *knownDisk {
@@ -131,24 +87,38 @@ func (d *disks) stores() []disk.Store {
 
 // report describes every disk that has ever been there, in the order the node was given them.
 func (d *disks) report() []hemera.NodeDisk {
+	list, stores := d.list()
+	var looks sync.WaitGroup // which take a while at disks that hang
+	for i, s := range stores {
+		if s == nil {
+			continue
+		}
+		looks.Go(func() {
+			st, r := s.Status(), &list[i]
+			r.Health, r.Why, r.Load = st.Health, st.Why, st.Load
+			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
+		})
+	}
+	looks.Wait()
+	return list
+}
+
+// list is what is known of each disk without a look at it, and the disk where it is there.
+func (d *disks) list() (list []hemera.NodeDisk, stores []disk.Store) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	list := make([]hemera.NodeDisk, 0, len(d.file.Disks))
 	for _, k := range d.file.Disks {
 		if k.UUID == "" {
 			continue
 		}
 		r := hemera.NodeDisk{UUID: k.UUID, Path: k.Path, ID: k.ID, Space: k.Space}
-		if s := d.there[k.Path]; s != nil {
-			st := s.Status()
-			r.Health, r.Why, r.Load = st.Health, st.Why, st.Load
-			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
-		} else {
-			r.Health, r.Why = hemera.HealthGone, d.why[k.Path]
+		s := d.there[k.Path]
+		if s == nil {
+			r.Health, r.Why = hemera.HealthGone, cmp.Or(d.why[k.Path], "it is being opened")
 		}
-		list = append(list, r)
+		list, stores = append(list, r), append(stores, s)
 	}
-	return list
+	return list, stores
 }
 
 // unusable lists the paths that could never be opened.
@@ -156,8 +126,8 @@ func (d *disks) unusable() (list []hemera.UnusableDisk) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, k := range d.file.Disks {
-		if k.UUID == "" {
-			list = append(list, hemera.UnusableDisk{Path: k.Path, Why: d.why[k.Path]})
+		if why := d.why[k.Path]; k.UUID == "" && why != "" {
+			list = append(list, hemera.UnusableDisk{Path: k.Path, Why: why})
 		}
 	}
 	return list
@@ -212,13 +182,13 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 				continue
 			}
 			if s := d.there[k.Path]; s != nil {
-				err = s.Close()
+				go d.letGo(k.Path, s)
 			}
 			delete(d.there, k.Path)
 			delete(d.why, k.Path)
 			delete(d.byID, id)
 			d.file.Disks = append(d.file.Disks[:i], d.file.Disks[i+1:]...)
-			d.log.Info("disk detached", "path", k.Path, "disk", id, "err", err)
+			d.log.Info("disk detached", "path", k.Path, "disk", id)
 			changed = true
 			break
 		}
@@ -229,9 +199,9 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 	}
 	d.mu.Unlock()
 	if len(add) > 0 {
-		changed = d.retry() || changed
+		d.retry(retryPatience)
 	}
-	if !changed {
+	if changed = d.newcomers() || changed; !changed {
 		return false, nil
 	}
 	d.mu.Lock()
@@ -239,15 +209,16 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 	return true, d.file.save()
 }
 
-// close closes every disk.
-func (d *disks) close() {
+// close closes every disk, as far as that does not hang until the context ends.
+func (d *disks) close(ctx context.Context) {
+	var closing sync.WaitGroup
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.closed = true
 	for path, s := range d.there {
-		if err := s.Close(); err != nil {
-			d.log.Warn("disk not closed in good order", "path", path, "err", err)
-		}
+		closing.Go(func() { d.letGo(path, s) })
 	}
 	clear(d.there)
 	clear(d.byID)
+	d.mu.Unlock()
+	await(ctx.Done(), closing.Wait)
 }

@@ -63,6 +63,11 @@ type Node struct {
 
 	joinedOnce sync.Once
 	joined     chan struct{}
+
+	// What may hang at a disk: nothing waits for it but the end of the node, and that not for long.
+	working  sync.WaitGroup
+	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
+	turns    turns
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried

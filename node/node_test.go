@@ -273,7 +273,7 @@ func TestAnotherDiskAtThePathIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	uuid := n.Status().Disks[0].UUID
-	n.disks.close()
+	n.disks.close(t.Context())
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 		t.Errorf("another head's write: %v", err)
 	}
 	c.Targets[0].Node = 5
-	f, err := n.Open(t.Context(), "", hemera.NodeOpen{})
+	f, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,7 +27,9 @@ const (
 )
 
 // runner runs the orders of one lease: some workers per disk, all disks in parallel. The orders of
-// one file on one disk are run by one worker, in the order they came. Orders still running when the lease ends are stopped; the manager gives them again under the next.
+// one file on one disk are run by one worker, in the order they came. Orders still running when the
+// lease ends are stopped; the manager gives them again under the next. One that hangs is left behind:
+// the next lease must not wait for it, but what comes for its lane does.
 type runner struct {
 	node    *Node
 	group   *errgroup.Group
@@ -39,6 +42,24 @@ type runner struct {
 type lane struct {
 	disk   hemera.DiskID
 	worker int
+}
+
+// turns are the lanes' turns, which one worker holds as long as it works, whatever its lease.
+type turns struct {
+	mu   sync.Mutex
+	held map[lane]chan struct{}
+}
+
+func (t *turns) of(at lane) chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held == nil {
+		t.held = map[lane]chan struct{}{}
+	}
+	if t.held[at] == nil {
+		t.held[at] = make(chan struct{}, 1)
+	}
+	return t.held[at]
 }
 
 // work exchanges results for orders until the lease is lost. A call that waits for orders does not
@@ -96,7 +117,7 @@ func (r *runner) take(ctx context.Context, o hemera.Order) {
 	if queue == nil {
 		queue = make(chan hemera.Order, ordersQueued)
 		r.lanes[at] = queue
-		r.group.Go(func() error { r.serve(ctx, queue); return nil })
+		r.node.working.Go(func() { r.serve(ctx, r.node.turns.of(at), queue) })
 	}
 	select {
 	case queue <- o:
@@ -118,12 +139,21 @@ func (r *runner) collect(first hemera.OrderResult) []hemera.OrderResult {
 	return list
 }
 
-func (r *runner) serve(ctx context.Context, queue chan hemera.Order) {
+func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan hemera.Order) {
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case o := <-queue:
+			if ctx.Err() != nil {
+				return // it is given again
+			}
 			r.answer(ctx, r.node.run(ctx, o))
 		}
 	}

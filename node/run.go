@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/disk"
 	"hemera/errs"
 )
 
@@ -43,8 +44,9 @@ func (n *Node) Run(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	n.pending.Settle(last)
-	n.host.Wait()
-	n.disks.close()
+	await(last.Done(), n.host.Wait)
+	await(last.Done(), n.working.Wait)
+	n.disks.close(last)
 	return nil
 }
 
@@ -76,6 +78,7 @@ func (n *Node) keep(ctx context.Context) {
 func (n *Node) session(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	n.disks.newcomers() // the hello has them
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
 		ID: n.ID(), Addr: n.o.Addr, Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(),
 	})
@@ -124,13 +127,13 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 			n.o.SetKeys(reply.Keys)
 		}
 		n.disks.headroom(reply.Headroom)
+		if time.Since(lastRetry) >= retryInterval {
+			lastRetry = time.Now()
+			n.disks.retry(retryPatience)
+		}
 		changed, err := n.disks.attach(reply.Attach, reply.Detach)
 		if err != nil {
 			n.o.Log.Error("the list of disks is not saved", "err", err)
-		}
-		if time.Since(lastRetry) >= retryInterval {
-			lastRetry = time.Now()
-			changed = n.disks.retry() || changed
 		}
 		if changed {
 			return errRejoin
@@ -149,9 +152,8 @@ func (n *Node) expire(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		for _, s := range n.disks.stores() {
-			removed, err := s.Expire(hemera.UnsealedLifetime)
-			if removed > 0 || err != nil {
-				n.o.Log.Info("abandoned pieces removed", "disk", s.Status().Path, "removed", removed, "err", err)
+			if _, busy := n.expiring.LoadOrStore(s, true); !busy {
+				n.working.Go(func() { n.expireOn(s) })
 			}
 		}
 		select {
@@ -159,5 +161,13 @@ func (n *Node) expire(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+func (n *Node) expireOn(s disk.Store) {
+	defer n.expiring.Delete(s)
+	removed, err := s.Expire(hemera.UnsealedLifetime)
+	if removed > 0 || err != nil {
+		n.o.Log.Info("abandoned pieces removed", "disk", s.Status().Path, "removed", removed, "err", err)
 	}
 }

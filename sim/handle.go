@@ -18,17 +18,20 @@ const tries = 4
 type handle struct {
 	client *client
 	grant  hemera.Grant
+	begun  bool // it was open once: opened again, it goes on
 	file   hemera.File
 	life   *process // of the node that has it
 }
 
 func (h *handle) open(ctx context.Context) error {
 	m := h.client.w.machine(h.grant.Addr)
-	f, life, err := m.open(ctx, h.client.host, h.grant.Token, hemera.NodeOpen{})
+	f, life, err := m.open(ctx, h.client.host, h.grant.Token, hemera.NodeOpen{
+		Truncate: h.grant.Cap.Access == hemera.AccessCreate && !h.begun,
+	})
 	if err != nil {
 		return err
 	}
-	h.file, h.life = f, life
+	h.file, h.life, h.begun = f, life, true
 	return nil
 }
 

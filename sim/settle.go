@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -208,7 +209,7 @@ func (w *world) checkDrives(ctx context.Context) {
 
 // surplus are the files of a disk that no entry has.
 func (w *world) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
-	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, len(files))
+	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once
 	return slices.DeleteFunc(files, func(name string) bool {
 		p, err := hemera.ParsePieceID(path.Base(name))
 		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -198,11 +199,8 @@ func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
 
 // short is the error of a close that cannot reach the layout's minimum.
 func (w *Writer) short() error {
-	_ = w.fail("transfer.Close")
-	e := errs.New(errs.KindOf(w.broken), "transfer.Close", subject(w.cap), "too few pieces could be sealed")
-	e.Cause = w.broken
-	w.broken = e.WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
-	return w.broken
+	return w.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d",
+		w.ledger.count(sealed), len(w.pieces), w.ledger.min))
 }
 
 // restore copies the content of a sealed piece to every piece that was given another disk.

@@ -26,7 +26,7 @@ func (w *Writer) begin(keep int64) error {
 		w.createPieces(failed)
 	}
 	if !w.ledger.writable() {
-		return w.fail("transfer.Write")
+		return w.fail("transfer.Write", everyPieceFailed)
 	}
 	if w.base == nil || keep == 0 {
 		w.dropBase()
@@ -107,7 +107,7 @@ func (w *Writer) fanOut(patience time.Duration, do func(PeerWriter) error, meanw
 		}
 	}
 	if !w.ledger.writable() {
-		return w.fail("transfer.Write")
+		return w.fail("transfer.Write", everyPieceFailed)
 	}
 	return nil
 }
@@ -125,8 +125,12 @@ func (w *Writer) lose(i int, err error) {
 		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "err", err)
 }
 
-// fail ends the write for good: no piece holds its content.
-func (w *Writer) fail(op string) error {
+// everyPieceFailed is why a write ends before its close.
+const everyPieceFailed = "every piece of the write failed"
+
+// fail ends the write for good: too few pieces hold its content, or none. The cause is the first
+// failure of a piece.
+func (w *Writer) fail(op, text string) error {
 	var cause error
 	for _, pc := range w.pieces {
 		if pc.err != nil {
@@ -138,7 +142,7 @@ func (w *Writer) fail(op string) error {
 	if cause != nil {
 		kind = errs.KindOf(cause)
 	}
-	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(w.cap), Text: "every piece of the write failed", Cause: cause}).
+	w.broken = (&errs.Error{Kind: kind, Op: op, Subject: subject(w.cap), Text: text, Cause: cause}).
 		WithRemedy("write the file again; `hemera fs ls` shows which disks are ill")
 	return w.broken
 }

@@ -50,7 +50,7 @@ func TestOwnDiskHangs(t *testing.T) {
 				_, c := b.grant(30, 3, 1, 2, 3)
 				c.Sync = true
 				token := b.manager.sign(c)
-				f := b.open(1, token, hemera.NodeOpen{})
+				f := b.begin(1, token)
 				release := make(chan struct{})
 				hang.Wait = release
 				faulty.Inject(hang)
@@ -94,7 +94,7 @@ func TestOnlyDiskHangs(t *testing.T) {
 		b, faulty := hangingBench(t, 2)
 		_, c := b.grant(31, 1, 1)
 		c.Sync = true
-		f := b.open(1, b.manager.sign(c), hemera.NodeOpen{})
+		f := b.begin(1, b.manager.sign(c))
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSync}, Wait: release, Err: syscall.EIO})
 		if err := f.WriteAt(content(5000), 0); err != nil {

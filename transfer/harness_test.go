@@ -148,6 +148,12 @@ func (b *bench) read(c hemera.Capability) (string, hemera.Capability) {
 	return b.manager.sign(c), c
 }
 
+// begin opens a new file as the client does that makes it.
+func (b *bench) begin(id int, token string) hemera.File {
+	b.t.Helper()
+	return b.open(id, token, hemera.NodeOpen{Truncate: true})
+}
+
 func (b *bench) open(id int, token string, o hemera.NodeOpen) hemera.File {
 	b.t.Helper()
 	f, err := b.hosts[id-1].Open(context.Background(), token, o)

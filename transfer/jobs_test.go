@@ -131,6 +131,7 @@ func TestConcurrentUse(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(74, 2, 1, 2)
 	p := content(400_000)
+	b.begin(1, token).(hemera.Detacher).Detach()
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

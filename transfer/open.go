@@ -18,13 +18,12 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		return &readHandle{Reader: r}, nil
 	}
 	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
-	if past, ok := t.past(key); ok && (past.committed || !o.Truncate) {
-		if past.committed {
-			return &committedHandle{info: past.info(&c.Capability)}, nil
-		}
-		return nil, lostWrite(&c.Capability)
-	}
-	if c.Epoch != 0 && c.Epoch < t.host.Born() && !o.Truncate && !t.known(key) {
+	done, gone := t.past(key)
+	switch {
+	case done != nil:
+		return &committedHandle{info: done.info(&c.Capability)}, nil
+	case o.Truncate:
+	case gone, t.comesBack(&c.Capability) && !t.known(key):
 		return nil, lostWrite(&c.Capability)
 	}
 	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c) })
@@ -42,9 +41,16 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 	return h, nil
 }
 
+// comesBack reports whether somebody who does not empty the file means to go on with what he wrote. Who
+// makes a file empties it first. An update begins like it goes on; but one that was granted before this
+// process had its first lease may have begun with the process before.
+func (t *Pending) comesBack(c *hemera.Capability) bool {
+	return c.Access == hemera.AccessCreate || c.Epoch != 0 && c.Epoch < t.host.Born()
+}
+
 // lostWrite refuses to go on with a write whose earlier content is not here.
 func lostWrite(c *hemera.Capability) error {
-	return errs.New(errs.Conflict, "transfer.Open", subject(c), "the pending write was given up, its content is lost").
+	return errs.New(errs.Conflict, "transfer.Open", subject(c), "the pending write is not here any more, its content is lost").
 		WithRemedy("write the file again from its beginning")
 }
 

@@ -25,7 +25,7 @@ func TestAgainstBytes(t *testing.T) {
 			base := b.put(60, want, 2, 3)
 			token, c = b.update(base, 2, 1, 2, 3)
 		}
-		f := b.open(1, token, hemera.NodeOpen{})
+		f := b.open(1, token, hemera.NodeOpen{Truncate: c.Access == hemera.AccessCreate})
 		offset := rapid.IntRange(0, most)
 		steps := map[string]func(*rapid.T){
 			"write": func(rt *rapid.T) {

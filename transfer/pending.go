@@ -15,8 +15,8 @@ import (
 const (
 	// PendingMax is how many writes and pieces of writes one node keeps pending.
 	PendingMax = 1 << 16
-	// endedMax is how many ended writes are remembered, so that a close whose answer was lost can
-	// be asked again.
+	// endedMax is how many committed writes are remembered, so that a close whose answer was lost can
+	// be asked again, and how many that were given up.
 	endedMax = 1 << 16
 	// settlers is how many works are given up at once when a node stops.
 	settlers = 64
@@ -30,9 +30,10 @@ type Pending struct {
 
 	mu      sync.Mutex // guards all below and the marked fields of entries
 	entries map[pendingKey]*entry
-	ended   map[pendingKey]ended
-	order   []pendingKey // of ended: a ring once it has endedMax, in which oldest is the first
-	oldest  int
+	// What became of writes that are no entries any more. Commits, which are many, must not take the place
+	// of those given up, which somebody might go on with.
+	commits memory[committed]
+	givenUp memory[struct{}]
 }
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
@@ -45,15 +46,14 @@ type pendingKey struct {
 	nonce uint64
 }
 
-// ended is what is remembered of a write; the rest its client's capability says again.
-type ended struct {
-	committed   bool
+// committed is what is remembered of a content; the rest its client's capability says again.
+type committed struct {
 	size, mtime int64 // mtime in nanoseconds since 1970
 }
 
 // info describes what was committed with the capability.
-func (e ended) info(c *hemera.Capability) hemera.FileInfo {
-	return written(c, e.size, time.Unix(0, e.mtime))
+func (m committed) info(c *hemera.Capability) hemera.FileInfo {
+	return written(c, m.size, time.Unix(0, m.mtime))
 }
 
 // work is what is pending: a [Writer] or a piece.
@@ -76,7 +76,7 @@ type entry struct {
 
 // NewPending makes an empty table.
 func NewPending(h *Host) *Pending {
-	return &Pending{host: h, entries: map[pendingKey]*entry{}, ended: map[pendingKey]ended{}}
+	return &Pending{host: h, entries: map[pendingKey]*entry{}}
 }
 
 // Len is how many works are pending.
@@ -134,7 +134,7 @@ func (t *Pending) expire(e *entry) {
 		return
 	}
 	t.remove(e)
-	t.remember(e.key, ended{})
+	t.forgo(e)
 	t.mu.Unlock()
 	t.host.Log.Info("pending write given up", "piece", e.key.piece.String(), "held", hemera.PendingHold)
 	e.work.expire(context.Background())
@@ -148,13 +148,12 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 		return
 	}
 	t.remove(e)
-	if e.work == nil {
-		return // it never began
-	}
-	if info != nil {
-		t.remember(e.key, ended{true, info.Size, info.Mtime.UnixNano()})
-	} else {
-		t.remember(e.key, ended{})
+	switch {
+	case e.work == nil: // it never began
+	case info != nil:
+		t.commits.keep(e.key, committed{info.Size, info.Mtime.UnixNano()})
+	default:
+		t.forgo(e)
 	}
 }
 
@@ -165,32 +164,26 @@ func (t *Pending) remove(e *entry) {
 	}
 }
 
-func (t *Pending) remember(key pendingKey, what ended) {
-	if !key.whole {
-		return // a head never comes back to a piece it ended
-	}
-	_, known := t.ended[key]
-	t.ended[key] = what
-	switch {
-	case known:
-	case len(t.order) < endedMax:
-		t.order = append(t.order, key)
-	default:
-		delete(t.ended, t.order[t.oldest])
-		t.order[t.oldest] = key
-		t.oldest = (t.oldest + 1) % endedMax
+// forgo remembers that a write was given up. A head never comes back to a piece that it ended.
+func (t *Pending) forgo(e *entry) {
+	if e.key.whole {
+		t.givenUp.keep(e.key, struct{}{})
 	}
 }
 
-// past is what is remembered of an ended write.
-func (t *Pending) past(key pendingKey) (ended, bool) {
+// past is what became of a write that is not pending: how it was committed, if it was, or whether it is
+// known to have been given up.
+func (t *Pending) past(key pendingKey) (done *committed, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.entries[key] != nil {
-		return ended{}, false
+		return nil, false
 	}
-	e, ok := t.ended[key]
-	return e, ok
+	if m, ok := t.commits.get(key); ok {
+		return &m, false
+	}
+	_, gone = t.givenUp.get(key)
+	return nil, gone
 }
 
 // known reports whether the write is pending here.

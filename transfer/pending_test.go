@@ -16,7 +16,7 @@ func TestDetachedWriteGoesOn(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(40, 2, 1, 2)
 	p := content(100_000)
-	first := b.open(1, token, hemera.NodeOpen{})
+	first := b.begin(1, token)
 	if err := first.WriteAt(p[:60_000], 0); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestDetachedWriteGoesOn(t *testing.T) {
 func TestTruncateStartsOver(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(41, 2, 1, 2)
-	f := b.open(1, token, hemera.NodeOpen{})
+	f := b.begin(1, token)
 	if err := f.WriteAt(content(50_000), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestExpiredWriteIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 2)
 		token, c := b.grant(42, 2, 1, 2)
-		f := b.open(1, token, hemera.NodeOpen{})
+		f := b.begin(1, token)
 		if err := f.WriteAt(content(50_000), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestManagerAwayTooLong(t *testing.T) {
 			b.manager.refuse = append(b.manager.refuse, errs.New(errs.Unavailable, "rpc", "manager", "away"))
 		}
 		token, c := b.grant(45, 2, 1, 2)
-		f := b.open(1, token, hemera.NodeOpen{})
+		f := b.begin(1, token)
 		p := content(10_000)
 		if err := f.WriteAt(p, 0); err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestConflictRemovesPieces(t *testing.T) {
 	b := newBench(t, 2)
 	b.manager.refuse = []error{errs.New(errs.Conflict, "commit", "", "rewritten")}
 	token, c := b.grant(46, 2, 1, 2)
-	f := b.open(1, token, hemera.NodeOpen{})
+	f := b.begin(1, token)
 	if err := f.WriteAt(content(10_000), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestRefusalAfterALostAnswer(t *testing.T) {
 		b.manager.after = errs.New(errs.Timeout, "rpc", "manager", "late")
 		b.manager.refuse = []error{nil, errs.New(errs.Conflict, "commit", "", "rewritten")}
 		token, c := b.grant(48, 2, 1, 2)
-		f := b.open(1, token, hemera.NodeOpen{})
+		f := b.begin(1, token)
 		p := content(10_000)
 		if err := f.WriteAt(p, 0); err != nil {
 			t.Fatal(err)
@@ -241,4 +241,19 @@ func TestUpdate(t *testing.T) {
 			b.mustRead(capability, c.want)
 		}
 	}
+}
+
+// TestForgottenWriteDoesNotGoOn: a client whose write was given up so long ago that nobody remembers it
+// must not begin in the middle of an empty file.
+func TestForgottenWriteDoesNotGoOn(t *testing.T) {
+	b := newBench(t, 1)
+	token, c := b.grant(49, 1, 1)
+	if _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
+		t.Errorf("open of a new file that does not empty it: %v", err)
+	}
+	f := b.begin(1, token)
+	if err := errors.Join(f.WriteAt([]byte("abc"), 0), f.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	b.mustRead(c, []byte("abc"))
 }

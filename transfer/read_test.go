@@ -19,7 +19,7 @@ import (
 func (b *bench) put(file int, p []byte, on ...int) hemera.Capability {
 	b.t.Helper()
 	token, c := b.grant(file, len(on), on...)
-	f := b.open(on[0], token, hemera.NodeOpen{})
+	f := b.begin(on[0], token)
 	if err := errors.Join(f.WriteAt(p, 0), f.Close(ctx)); err != nil {
 		b.t.Fatal(err)
 	}

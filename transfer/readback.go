@@ -30,7 +30,7 @@ func (w *Writer) readBack(p []byte, sums []uint32, off int64) (int, error) {
 		}
 		w.lose(i, err)
 		if !w.ledger.writable() {
-			return 0, w.fail("transfer.Read")
+			return 0, w.fail("transfer.Read", everyPieceFailed)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (w *Writer) pending() (source, int, func(), error) {
 		}
 		return r, i, func() { _ = r.Close() }, nil
 	}
-	return nil, 0, nil, w.fail("transfer.Read")
+	return nil, 0, nil, w.fail("transfer.Read", everyPieceFailed)
 }
 
 // pendingSource is the writer as a source for its own checksums; the caller holds the lock.

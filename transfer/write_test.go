@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"hash/adler32"
 	"hash/crc32"
+	"strings"
 	"testing"
 
 	"hemera"
@@ -44,7 +45,7 @@ func TestWriteThenRead(t *testing.T) {
 		for _, replicas := range []int{1, 2, 3} {
 			b := newMemoryBench(t, 3)
 			token, c := b.grant(10, replicas, []int{1, 2, 3}[:replicas]...)
-			f := b.open(1, token, hemera.NodeOpen{})
+			f := b.begin(1, token)
 			p := content(size)
 			if err := writeAll(f, p, 70_001); err != nil {
 				t.Fatal(err)
@@ -71,6 +72,7 @@ func TestFailures(t *testing.T) {
 	gone := func(step string, after int64) *fault { return &fault{step: step, after: after, err: errGone} }
 	type outcome struct {
 		kind errs.Kind // of the close, when have is nil
+		says string    // and what its error says
 		have []int     // disks with a piece
 	}
 	const size = 300_000
@@ -85,7 +87,7 @@ func TestFailures(t *testing.T) {
 		{name: "nothing", min: 2, want: outcome{have: []int{1, 2, 3}}},
 		{name: "peer cannot begin, spare", min: 3, peers: map[int]*fault{2: gone("create", 0)}, spare: []int{4}, want: outcome{have: []int{1, 3, 4}}},
 		{name: "peer cannot begin, no spare", min: 2, peers: map[int]*fault{2: gone("create", 0)}, want: outcome{have: []int{1, 3}}},
-		{name: "peer cannot begin, minimum is all", min: 3, peers: map[int]*fault{2: gone("create", 0)}, want: outcome{kind: errs.Unavailable}},
+		{name: "peer cannot begin, minimum is all", min: 3, peers: map[int]*fault{2: gone("create", 0)}, want: outcome{kind: errs.Unavailable, says: "2 of 3 pieces could be sealed, and a close takes 3"}},
 		{name: "peer dies at the first byte", min: 2, peers: map[int]*fault{2: gone("write", 0)}, want: outcome{have: []int{1, 3}}},
 		{name: "peer dies inside a page", min: 3, peers: map[int]*fault{2: gone("write", 4097)}, spare: []int{4}, want: outcome{have: []int{1, 3, 4}}},
 		{name: "peer dies in the middle", min: 3, peers: map[int]*fault{3: gone("write", size/2)}, spare: []int{4}, want: outcome{have: []int{1, 2, 4}}},
@@ -100,7 +102,7 @@ func TestFailures(t *testing.T) {
 		{name: "own disk dies in the middle", min: 3, disk1: gone("write", size/2), spare: []int{4}, want: outcome{have: []int{2, 3, 4}}},
 		{name: "own disk dies at seal", min: 3, disk1: gone("seal", 0), spare: []int{5}, want: outcome{have: []int{2, 3, 5}}},
 		{name: "own disk full", min: 2, disk1: &fault{step: "write", after: 9999, err: errs.New(errs.NoSpace, "disk", "", "full")}, want: outcome{have: []int{2, 3}}},
-		{name: "all die", min: 1, disk1: gone("write", 99), peers: map[int]*fault{2: gone("write", 9), 3: gone("write", 9)}, spare: []int{4}, want: outcome{kind: errs.Unavailable}},
+		{name: "all die", min: 1, disk1: gone("write", 99), peers: map[int]*fault{2: gone("write", 9), 3: gone("write", 9)}, spare: []int{4}, want: outcome{kind: errs.Unavailable, says: "every piece of the write failed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newMemoryBench(t, 5)
@@ -110,7 +112,7 @@ func TestFailures(t *testing.T) {
 				b.peers.fail(id, f)
 			}
 			token, capability := b.grant(20, c.min, 1, 2, 3)
-			f := b.open(1, token, hemera.NodeOpen{})
+			f := b.begin(1, token)
 			p := content(size)
 			err := writeAll(f, p, 30_011)
 			if closing := f.Close(ctx); err == nil {
@@ -118,8 +120,8 @@ func TestFailures(t *testing.T) {
 			}
 			b.hosts[0].disk.fault = nil
 			if c.want.have == nil {
-				if !isKind(err, c.want.kind) {
-					t.Fatalf("got %v, want %v", err, c.want.kind)
+				if !isKind(err, c.want.kind) || !strings.Contains(err.Error(), c.want.says) {
+					t.Fatalf("got %v, want %v, %q", err, c.want.kind, c.want.says)
 				}
 				if _, ok := b.manager.committed[hemera.PieceID{File: 20, Gen: capability.Gen}]; ok {
 					t.Fatal("committed all the same")
@@ -147,7 +149,7 @@ func TestFailures(t *testing.T) {
 func TestOwnDiskDiesAfterRandomWrites(t *testing.T) {
 	b := newMemoryBench(t, 3)
 	token, c := b.grant(21, 2, 1, 2, 3)
-	f := b.open(1, token, hemera.NodeOpen{})
+	f := b.begin(1, token)
 	p := content(200_000)
 	for _, off := range []int{100_000, 0} {
 		if err := f.WriteAt(p[off:off+100_000], int64(off)); err != nil {

@@ -147,7 +147,7 @@ func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
 	}
 	if err := out.WritePages(p, sums, off); err != nil {
 		w.lose(i, err)
-		return w.fail("transfer.Write")
+		return w.fail("transfer.Write", everyPieceFailed)
 	}
 	return nil
 }

@@ -122,6 +122,7 @@ func refuse(code wire.Code, text string) error { return &wire.Error{Code: code, 
 var (
 	errBadHandle = refuse(wire.FileNotOpen, "the file handle is not open")
 	errNoPath    = refuse(wire.ArgMissing, "the request lacks a path")
+	errNoSession = refuse(wire.NotFound, "no such session")
 )
 
 // closing is an error after whose answer the connection is closed.

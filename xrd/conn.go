@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"runtime/debug"
@@ -56,8 +57,8 @@ type conn struct {
 	current  request
 
 	// What Shutdown and the search for idle connections look at: whether a request is under way,
-	// when the client was last waited for after its login (roughly, in Unix nanoseconds), and session
-	// again.
+	// when the client was last waited for after its login (roughly, in Unix nanoseconds), and the session
+	// that the connection serves.
 	busy   atomic.Bool
 	seen   atomic.Int64
 	shared atomic.Pointer[session]
@@ -90,16 +91,26 @@ func addrOf(a net.Addr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// beforeWait runs when the connection is about to wait for its client.
-func (c *conn) beforeWait() error {
+// never is when a bound connection is silent for too long: its session ends it.
+const never = math.MaxInt64
+
+// beforeWait runs when the connection is about to wait for its client: between two requests, or for the
+// rest of one.
+func (c *conn) beforeWait(between bool) error {
 	if err := c.out.flush(); err != nil {
 		return err
 	}
-	if len(c.in.data) == 0 {
+	if between {
 		c.busy.Store(false)
 	}
 	now := time.Now()
 	switch {
+	case c.bound != nil:
+		if c.armed.IsZero() {
+			c.armed = now
+			c.seen.Store(never)
+			return c.nc.SetReadDeadline(time.Time{})
+		}
 	case !c.ready():
 		if c.armed.IsZero() {
 			c.armed = now
@@ -130,11 +141,14 @@ func (c *conn) unused() bool {
 // expired reports whether a client has been silent for too long while its connection was parked, where
 // it has no deadline.
 func (c *conn) expired(now time.Time) bool {
-	seen := c.seen.Load()
-	if seen == 0 {
+	switch seen := c.seen.Load(); {
+	case c.busy.Load(), seen == never:
+		return false
+	case seen == 0:
 		return now.Sub(c.began) > c.limits.LoginTimeout
+	default:
+		return now.Sub(time.Unix(0, seen)) > c.limits.IdleTimeout
 	}
-	return !c.busy.Load() && now.Sub(time.Unix(0, seen)) > c.limits.IdleTimeout
 }
 
 // serve runs the connection until it ends, or until it is parked; the loop then calls serve again.

@@ -94,7 +94,7 @@ func (c *conn) fattrPath(r *request) error {
 // committed with the content; paths are the manager's.
 func (c *conn) fattrHandle(r *request) error {
 	q := wire.DecodeFattr(r.Body)
-	if len(r.payload) > 0 && r.payload[0] != 0 {
+	if r.byPath() {
 		return c.toManager(r)
 	}
 	h, err := c.session.handle(q.Handle)

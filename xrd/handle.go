@@ -149,7 +149,7 @@ func statOf(i hemera.FileInfo) wire.StatInfo {
 
 // statHandle answers kXR_stat at a node: of a handle, or elsewhere.
 func (c *conn) statHandle(r *request) error {
-	if len(r.payload) > 0 {
+	if r.byPath() {
 		return c.toManager(r)
 	}
 	h, err := c.session.handle(wire.DecodeStat(r.Body).Handle)
@@ -170,6 +170,9 @@ func (c *conn) closeHandle(r *request) error {
 		return err
 	}
 	c.session.dropHandle(id)
+	if h.ticket != nil {
+		c.session.settled(h.path, *h.ticket)
+	}
 	if !h.writable && h.pull == nil {
 		// Nothing is waited for but reads under way.
 		if err := h.closeFor(c.ctx); err != nil {
@@ -213,7 +216,7 @@ func (c *conn) truncate(r *request) error {
 	if t.Size < 0 || t.Size > hemera.FileSizeMax {
 		return refuse(wire.ArgInvalid, "no file can have this size")
 	}
-	if len(r.payload) == 0 {
+	if !r.byPath() {
 		h, err := c.session.handle(t.Handle)
 		if err == nil {
 			err = h.forWriting()

@@ -162,7 +162,7 @@ func (c *conn) endsess(r *request) error {
 		return c.ok(r, nil)
 	}
 	if old == nil || !old.samePrincipal(c.session) {
-		return refuse(wire.NotFound, "no such session")
+		return errNoSession
 	}
 	_ = old.conn.nc.Close()
 	t := time.NewTimer(endsessWait)

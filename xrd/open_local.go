@@ -47,12 +47,14 @@ func (c *conn) resume(r *request, t ticket, path string, o wire.Open) error {
 			return c.okOpen(r, h, o)
 		}
 	}
+	delete(c.session.lost, path)
 	return t.redirect(0)
 }
 
 // resumes says whether an open goes on with a write that this session's client had under way on the
 // connection it lost. Stock clients open again without the options that make or empty a file, and
-// without those that they always set the first time; ours ask for a stat.
+// without those that they always set the first time; ours ask for a stat. Stock clients do so once for
+// each of the requests that were cut off, and use one of the handles: until that is closed the write is found.
 func (ss *session) resumes(path string, o wire.Open) (ticket, bool, error) {
 	const first = wire.OpenNew | wire.OpenDelete | wire.OpenAsync
 	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
@@ -61,11 +63,21 @@ func (ss *session) resumes(path string, o wire.Open) (ticket, bool, error) {
 		return ticket{}, false, nil
 	}
 	t, known := ss.lost[path]
-	delete(ss.lost, path)
 	forgotten := !known && o.Options&(wire.OpenRead|wire.OpenRetStat) == 0
 	if forgotten || known && t.permit == nil {
+		delete(ss.lost, path)
 		return t, false, errs.New(errs.Conflict, "xrd.Open", path, "the write was given up when its connection was lost, its content is lost").
 			WithRemedy("write the file again from its beginning")
 	}
 	return t, known, nil
+}
+
+// settled forgets a write whose client asked for its close.
+func (ss *session) settled(path string, t ticket) {
+	delete(ss.lost, path)
+	for _, h := range ss.handles {
+		if h.ticket != nil && h.ticket.permit == t.permit {
+			h.ticket = nil
+		}
+	}
 }

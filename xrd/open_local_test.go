@@ -72,6 +72,20 @@ func TestLocalOpenThatFails(t *testing.T) {
 	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?tried=127.0.0.1&triedrc=ioerr", wire.NoReplicas)
 }
 
+// TestLocalPathThatIsNone: what looks like no path and no handle is refused.
+func TestLocalPathThatIsNone(t *testing.T) {
+	p, _ := newLocalPair(t, nil)
+	c := dial(t, p.managerAddr)
+	for _, path := range []string{"\x00", "\x00/f", "\x00?hem.cap=x"} {
+		for _, r := range []wire.Request{wire.Stat{}, wire.Truncate{Size: 1}, wire.Fattr{Subcode: wire.FattrList}} {
+			if status, body, err := c.call(r, []byte(path)); err != nil || status != wire.StatusError {
+				t.Fatalf("%s %q: status %d, %q, %v", r.ID(), path, status, body, err)
+			}
+		}
+	}
+	c.must(t, wire.Ping{}, "")
+}
+
 // TestLocalFile: names and an open file on one connection.
 func TestLocalFile(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
@@ -157,6 +171,41 @@ func TestLocalWriteGoesOn(t *testing.T) {
 	next.must(t, wire.Close{Handle: fh}, "")
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 7 {
 		t.Errorf("it holds %+v, %v", e, err)
+	}
+}
+
+// TestLocalWriteIsOpenedTwice: stock clients open again once for each request that was cut off. Every open is
+// the same write, also after the connection was lost once more, until the client closes it.
+func TestLocalWriteIsOpenedTwice(t *testing.T) {
+	p, _ := newLocalPair(t, nil)
+	c := dial(t, p.managerAddr)
+	fh := open(t, c, "/f", wire.OpenNew)
+	c.must(t, wire.Write{Handle: fh}, "abc")
+	for range 3 {
+		_ = c.Close()
+		next := dial(t, p.managerAddr)
+		next.must(t, wire.Endsess{Session: c.id}, "")
+		c = next
+		first := open(t, c, "/f", again)
+		c.must(t, wire.Write{Handle: first, Offset: 3}, "def")
+		fh = open(t, c, "/f", again)
+		if got := c.must(t, wire.Read{Handle: fh, Length: 10}, ""); string(got) != "abcdef" {
+			t.Errorf("opened again the file holds %q", got)
+		}
+	}
+	c.must(t, wire.Close{Handle: fh}, "")
+	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 6 {
+		t.Errorf("it holds %+v, %v", e, err)
+	}
+	c.refused(t, wire.Open{Options: again}, "/f", wire.Conflict) // it is lost no more
+
+	_ = c.Close() // with the other handle open
+	next := dial(t, p.managerAddr)
+	if _, _, err := next.call(wire.Endsess{Session: c.id}, nil); err != nil { // nothing is left to hand over
+		t.Fatal(err)
+	}
+	if status, _, err := next.call(wire.Open{Options: again | wire.OpenRetStat}, []byte("/f")); err != nil || status != wire.StatusRedirect {
+		t.Errorf("an update of what is closed: status %d, %v", status, err)
 	}
 }
 

@@ -96,11 +96,17 @@ func handleOperations(set func(wire.RequestID, operation)) {
 // byPath tells requests about a name from those about an open file, where a door answers both.
 func byPath(path, handle func(*conn, *request) error) func(*conn, *request) error {
 	return func(c *conn, r *request) error {
-		if len(r.payload) > 0 && r.payload[0] != 0 {
+		if r.byPath() {
 			return path(c, r)
 		}
 		return handle(c, r)
 	}
+}
+
+// byPath reports whether a request that may go by handle goes by path. The path with which a kXR_fattr
+// begins may be empty.
+func (r *request) byPath() bool {
+	return len(r.payload) > 0 && (r.ID != wire.ReqFattr || r.payload[0] != 0)
 }
 
 // noHandles answers requests about handles at a manager, which has none.

@@ -25,7 +25,8 @@ type session struct {
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
-	mu         sync.Mutex                    // guards these two, which come from other goroutines too
+	mu         sync.Mutex                    // guards these, which come from other goroutines too
+	ending     bool                          // nothing is bound to it any more
 	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
 	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
 

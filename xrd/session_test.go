@@ -267,6 +267,52 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestBeginningOfARequestIsSilence: a client that stops in the middle of a request's header is silent.
+func TestBeginningOfARequestIsSilence(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Limits.IdleTimeout = 50 * time.Millisecond })
+	c := dial(t, p.nodeAddr)
+	all := wire.AppendRequest(nil, wire.StreamID{0, 1}, wire.Ping{}, 0)
+	if _, err := c.Write(append(all, all[:10]...)); err != nil {
+		t.Fatal(err)
+	}
+	if h, _, err := c.frame(); err != nil || h.Status != wire.StatusOK {
+		t.Fatalf("ping: %+v, %v", h, err)
+	}
+	c.closed(t)
+}
+
+// TestBoundConnectionsLiveWithTheirSession: silent as they are, they end with it and not before.
+func TestBoundConnectionsLiveWithTheirSession(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "content")
+	c := dial(t, p.nodeAddr)
+	fh := p.openOld(t, c, "/f", hemera.AccessRead)
+	bound, id := bind(t, p.nodeAddr, c.id)
+	bound.must(t, wire.Ping{}, "") // whatever the bind did is done
+	p.node.mu.Lock()
+	for sc := range p.node.conns {
+		if sc.nc.RemoteAddr().String() == bound.LocalAddr().String() && sc.expired(time.Now().Add(24*time.Hour)) {
+			t.Error("the bound connection expires")
+		}
+	}
+	p.node.mu.Unlock()
+	stopped := background(func() error { return p.node.Shutdown(context.Background()) })
+	idle := bare(t, p.nodeAddr)
+	idle.closed(t) // the shutdown has begun
+	if _, err := c.send(wire.Read{Handle: fh, Length: 7}, wire.AppendReadArgs(nil, id)); err != nil {
+		t.Fatal(err)
+	}
+	if status, body, err := bound.answer(); err != nil || status != wire.StatusOK || string(body) != "content" {
+		t.Errorf("read during the shutdown: status %d, %q, %v", status, body, err)
+	}
+	c.must(t, wire.Close{Handle: fh}, "")
+	c.closed(t)
+	bound.closed(t)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSessions(t *testing.T) {
 	p := newPair(t, nil)
 	c := dial(t, p.nodeAddr)

@@ -10,11 +10,12 @@ import (
 
 // source reads requests from a connection. It holds a buffer only while there is something in it:
 // a connection that waits costs no memory. Before it waits it calls idle, so that answers are
-// written exactly when no further request is at hand.
+// written exactly when no further request is at hand; between says that it waits for a request, and not
+// for the rest of one.
 type source struct {
 	conn net.Conn
 	sock *link.Socket // conn, if it is one
-	idle func() error
+	idle func(between bool) error
 	pool *pool
 
 	whole *[bufferSize]byte // nil while data is empty and the connection waits
@@ -26,7 +27,7 @@ type source struct {
 // errIdle is what [source.next] returns instead of waiting.
 var errIdle = errors.New("the connection waits for its client")
 
-func newSource(conn net.Conn, pool *pool, idle func() error) *source {
+func newSource(conn net.Conn, pool *pool, idle func(between bool) error) *source {
 	sock, _ := conn.(*link.Socket)
 	return &source{conn: conn, sock: sock, idle: idle, pool: pool}
 }
@@ -81,7 +82,7 @@ func (s *source) readFull(p []byte) error {
 		return nil
 	}
 	s.release()
-	if err := s.idle(); err != nil {
+	if err := s.idle(false); err != nil {
 		return err
 	}
 	var err error
@@ -96,11 +97,12 @@ func (s *source) readFull(p []byte) error {
 	return nil
 }
 
-// fill reads more, behind what is there. If there is nothing it waits, or returns errIdle.
-func (s *source) fill(wait bool) error {
+// fill reads more, behind what is there. If there is nothing it waits, or, when it is not inside a request,
+// returns errIdle.
+func (s *source) fill(inside bool) error {
 	s.makeRoom()
 	if s.sock == nil {
-		if err := s.idle(); err != nil {
+		if err := s.idle(!inside); err != nil {
 			return err
 		}
 		return s.took(s.conn.Read(s.whole[len(s.data):]))
@@ -110,7 +112,7 @@ func (s *source) fill(wait bool) error {
 	flushed := s.requests == 1
 	s.requests = 0
 	if flushed {
-		if err := s.idle(); err != nil {
+		if err := s.idle(!inside); err != nil {
 			return err
 		}
 	}
@@ -119,11 +121,11 @@ func (s *source) fill(wait bool) error {
 		return s.took(n, err)
 	}
 	if !flushed {
-		if err := s.idle(); err != nil {
+		if err := s.idle(!inside); err != nil {
 			return err
 		}
 	}
-	if !wait {
+	if !inside {
 		if len(s.data) == 0 {
 			s.release()
 		}

@@ -48,31 +48,35 @@ func (c *conn) doBind(r *request) error {
 	case c.srv.o.Role == RoleManager && c.srv.o.Local == nil:
 		return refuse(wire.Unsupported, "a manager has one stream")
 	case ss == nil || ss.identity() == nil:
-		return refuse(wire.NotFound, "no such session")
+		return errNoSession
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
 		return refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
 	l := &substream{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan substreamRead, substreamQueue)}
-	if !ss.addSubstream(l) {
-		return refuse(wire.NoMemory, "the session has all the parallel connections it can")
+	if err := ss.addSubstream(l); err != nil {
+		return err
 	}
 	c.bound = l
+	c.shared.Store(ss)
 	c.becameReady()
 	go l.run()
 	return c.ok(r, []byte{l.id})
 }
 
-func (ss *session) addSubstream(l *substream) bool {
+func (ss *session) addSubstream(l *substream) error {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	if ss.ending {
+		return errNoSession
+	}
 	for id := 1; id <= maxSubstreams; id++ {
 		if ss.substreams[id] == nil {
 			l.id = uint8(id)
 			ss.substreams[id] = l
-			return true
+			return nil
 		}
 	}
-	return false
+	return refuse(wire.NoMemory, "the session has all the parallel connections it can")
 }
 
 func (ss *session) substream(id uint8) *substream {
@@ -84,10 +88,11 @@ func (ss *session) substream(id uint8) *substream {
 	return ss.substreams[id]
 }
 
-// closeSubstreams cuts off the bound connections; their own goroutines clean up.
+// closeSubstreams cuts off the bound connections, for good; their own goroutines clean up.
 func (ss *session) closeSubstreams() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	ss.ending = true
 	for _, l := range ss.substreams {
 		if l != nil {
 			_ = l.conn.nc.Close()

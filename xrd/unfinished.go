@@ -41,7 +41,7 @@ func (u *unfinished) keep(ss *session) {
 		if writes == nil {
 			writes = map[string]ticket{}
 		}
-		if _, two := writes[path]; two {
+		if known, two := writes[path]; two && known.permit != t.permit {
 			t = ticket{}
 		}
 		writes[path] = t

@@ -1,0 +1,136 @@
+package node
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/disk"
+	"hemera/vfs"
+)
+
+// hangs are disks in memory whose calls can be made to hang.
+type hangs map[string]*vfs.Faulty
+
+func (h hangs) add(t *testing.T, o *Options, path string) {
+	t.Helper()
+	memory := vfs.NewMemory(0, nil)
+	if err := memory.Mkdir(path); err != nil {
+		t.Fatal(err)
+	}
+	h[path] = vfs.NewFaulty(memory)
+	o.Disks = append(o.Disks, hemera.AttachDisk{Path: path})
+	o.OpenDisk = func(path string, fresh bool) (disk.Store, error) {
+		if fresh {
+			if _, err := disk.Format(h[path], path); err != nil {
+				return nil, err
+			}
+		}
+		return disk.Open(h[path], path, disk.Options{})
+	}
+}
+
+// TestHangingDiskAndOrders: an order that hangs at a disk holds up neither the orders of other disks nor a
+// new lease, and nothing comes before it on its own disk.
+func TestHangingDiskAndOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := newControl(), hangs{}
+		o := options(t, c)
+		o.Workers = 1
+		disks.add(t, &o, "/ill")
+		disks.add(t, &o, "/well")
+		n, stop := running(t, o)
+		defer stop()
+		<-n.Joined()
+		again := make(chan struct{})
+		disks["/ill"].Inject(vfs.Fault{Wait: again})
+		on := map[string]hemera.DiskID{}
+		for _, d := range n.Status().Disks {
+			on[d.Path] = d.ID
+		}
+		c.orders <- []hemera.Order{{ID: 1, Kind: hemera.OrderRemove, Disk: on["/ill"]}, {ID: 2, Kind: hemera.OrderInventory, Disk: on["/well"]}}
+		if r := <-c.results; r.ID != 2 || r.Failed {
+			t.Errorf("the disk that is well: %+v", r)
+		}
+		time.Sleep(10 * time.Second)
+		c.set(func() { c.epoch = 41 }) // fenced
+		time.Sleep(10 * time.Second)
+		if e := n.Status().Epoch; e != 42 {
+			t.Fatalf("epoch %d after fencing", e)
+		}
+		c.orders <- []hemera.Order{{ID: 3, Kind: hemera.OrderInventory, Disk: on["/ill"]}, {ID: 4, Kind: hemera.OrderInventory, Disk: on["/well"]}}
+		if r := <-c.results; r.ID != 4 || r.Failed {
+			t.Errorf("the disk that is well, under the next lease: %+v", r)
+		}
+		if done := n.Status().Orders; done != 2 {
+			t.Errorf("%d orders done while two hang", done)
+		}
+		close(again)
+		if r := <-c.results; r.ID != 3 || r.Failed {
+			t.Errorf("the disk that answers again: %+v", r)
+		}
+		if done := n.Status().Orders; done != 4 {
+			t.Errorf("%d orders done of four", done)
+		}
+	})
+}
+
+// TestManyHangingDisks: however many disks hang, the node reports in time, starts, and stops.
+func TestManyHangingDisks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := newControl(), hangs{}
+		o := options(t, c)
+		paths := []string{"/a", "/b", "/c", "/d", "/e", "/f"}
+		for _, path := range paths {
+			disks.add(t, &o, path)
+		}
+		n, stop := running(t, o)
+		<-n.Joined()
+		again := make(chan struct{})
+		hang := func() {
+			for _, path := range paths[1:] {
+				disks[path].Inject(vfs.Fault{Wait: again})
+			}
+		}
+		hang()
+		_, before := c.seen()
+		time.Sleep(hemera.HeartbeatTimeout)
+		hellos, reports := c.seen()
+		if hellos != 1 || reports-before < 2 {
+			t.Errorf("%d hellos, %d reports in %v", hellos, reports-before, hemera.HeartbeatTimeout)
+		}
+		ill := 0
+		for _, d := range n.Status().Disks {
+			if d.Health == hemera.HealthFailing {
+				ill++
+			}
+		}
+		if ill != 5 {
+			t.Errorf("%d disks are failing, five hang", ill)
+		}
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 2*stopTimeout {
+			t.Errorf("the node took %v to stop", took)
+		}
+		began = time.Now()
+		n, stop = running(t, o)
+		if took := time.Since(began); took > openPatience {
+			t.Errorf("the node took %v to start", took)
+		}
+		time.Sleep(time.Minute)
+		hellos, _ = c.seen()
+		if d := n.Status().Disks; hellos != 2 || len(d) != 6 || d[0].Health != hemera.HealthOK || d[1].Health != hemera.HealthGone || d[1].Why == "" {
+			t.Errorf("%d hellos, disks %+v", hellos, d)
+		}
+		close(again)
+		time.Sleep(5 * time.Second)
+		for _, d := range n.Status().Disks {
+			if d.Health != hemera.HealthOK || d.ID == 0 {
+				t.Errorf("a disk that answers again: %+v", d)
+			}
+		}
+		stop()
+	})
+}

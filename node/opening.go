@@ -1,0 +1,104 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"hemera/disk"
+	"hemera/errs"
+)
+
+const (
+	// openPatience is how long a node that starts waits for its disks, retryPatience how long one that
+	// serves waits for a disk that comes back. An attempt that hangs goes on beside.
+	openPatience  = 10 * time.Second
+	retryPatience = time.Second
+)
+
+// retry tries to open known disks that are not there, all at once, and waits for that no longer than
+// the patience.
+func (d *disks) retry(patience time.Duration) {
+	var attempts sync.WaitGroup
+	d.mu.Lock()
+	for _, k := range d.file.Disks {
+		if d.there[k.Path] != nil || d.opening[k.Path] {
+			continue
+		}
+		d.opening[k.Path] = true
+		attempts.Go(func() { d.try(k.Path, k.UUID == "") })
+	}
+	d.mu.Unlock()
+	await(time.After(patience), attempts.Wait)
+}
+
+// await returns when done does, or at the deadline.
+func await[T any](deadline <-chan T, done func()) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		done()
+	}()
+	select {
+	case <-over:
+	case <-deadline:
+	}
+}
+
+// try makes one attempt to open a disk.
+func (d *disks) try(path string, fresh bool) {
+	store, err := d.open(path, fresh)
+	if err == nil {
+		err = d.opened(path, store.Status().UUID, store)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.opening, path)
+	switch {
+	case d.known(path) == nil:
+	case err == nil:
+		delete(d.why, path)
+	case d.why[path] != err.Error():
+		d.why[path] = err.Error()
+		d.log.Error("disk cannot be used", "path", path, "err", err)
+	}
+}
+
+// opened takes a disk into use. One with another identity than that known at the path is refused: it was
+// mounted there by mistake.
+func (d *disks) opened(path, uuid string, store disk.Store) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.known(path)
+	if d.closed || k == nil {
+		go d.letGo(path, store)
+		return nil
+	}
+	if k.UUID != "" && k.UUID != uuid {
+		go d.letGo(path, store)
+		return errs.New(errs.Conflict, "node.OpenDisk", path, "another disk is there: "+uuid+" instead of "+k.UUID)
+	}
+	k.UUID = uuid
+	d.there[path] = store
+	if k.ID != 0 {
+		d.byID[k.ID] = store
+	}
+	d.came = true
+	d.log.Info("disk opened", "path", path, "uuid", uuid, "disk", k.ID)
+	return nil
+}
+
+// letGo closes a disk that is not in use any more.
+func (d *disks) letGo(path string, store disk.Store) {
+	if err := store.Close(); err != nil {
+		d.log.Warn("disk not closed in good order", "path", path, "err", err)
+	}
+}
+
+// newcomers reports whether a disk was opened since it was last asked.
+func (d *disks) newcomers() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	came := d.came
+	d.came = false
+	return came
+}
