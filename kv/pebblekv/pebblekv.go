@@ -2,8 +2,7 @@
 // tree. A batch is one record of its write-ahead log; batches that wait at the same time share one
 // fsync, which is Pebble's doing (db.ApplyNoSyncWait).
 //
-// Every batch also writes its sequence number under the engine's own key, so that what is durable
-// always knows how far it goes. Formats are described in docs/formats/namespace.md.
+// Formats are described in docs/formats/namespace.md.
 package pebblekv
 
 import (
@@ -38,7 +37,6 @@ type Options struct {
 // Keys of the engine, outside of what users of kv may write.
 const (
 	keyEpoch = "\x00e"
-	keySeq   = "\x00s"
 	userLo   = "\x01"
 )
 
@@ -101,9 +99,7 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
 		quiet: make(chan struct{}),
 	}
-	if s.epoch, err = s.number(keyEpoch); err == nil {
-		s.seq, err = s.number(keySeq)
-	}
+	s.epoch, err = s.number(keyEpoch)
 	s.epoch = max(s.epoch, o.Epoch)
 	if err == nil {
 		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
@@ -111,7 +107,6 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(errs.Wrap(err, "kv.Open", dir), db.Close())
 	}
-	s.durable.Store(s.seq)
 	return s, nil
 }
 

@@ -2,7 +2,6 @@ package pebblekv
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -132,9 +131,6 @@ func (t *ticket) fill(b *kv.Batch) error {
 		if err != nil {
 			return err
 		}
-	}
-	if err := t.batch.Set([]byte(keySeq), binary.BigEndian.AppendUint64(nil, t.seq), nil); err != nil {
-		return err
 	}
 	return t.s.db.ApplyNoSyncWait(t.batch, pebble.Sync)
 }
