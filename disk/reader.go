@@ -81,7 +81,7 @@ func (r *reader) Close() error {
 		return nil
 	}
 	d := r.piece.disk
-	d.gauge.opened(&d.gauge.readOpens, -1)
+	d.gauge.readOpens.Add(-1)
 	d.release(r.piece)
 	return nil
 }

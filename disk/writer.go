@@ -65,7 +65,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 			return nil, errors.Join(err, f.Close(), d.removePending(id))
 		}
 	}
-	d.gauge.opened(&d.gauge.writeOpens, 1)
+	d.gauge.writeOpens.Add(1)
 	return w, nil
 }
 
@@ -262,7 +262,7 @@ func (w *writer) close(last func() error) error {
 		err = last()
 	}
 	stripe.Unlock()
-	d.gauge.opened(&d.gauge.writeOpens, -1)
+	d.gauge.writeOpens.Add(-1)
 	return errors.Join(err, w.file.Close(), w.side.close())
 }
 
