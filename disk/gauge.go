@@ -139,6 +139,13 @@ func (g *gauge) setHeadroom(n int64) {
 	g.headroom = n
 }
 
+// kept is how much is to be left free.
+func (g *gauge) kept() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.headroom
+}
+
 // free is what may still be written, by the last look.
 func (g *gauge) free() int64 {
 	g.mu.Lock()

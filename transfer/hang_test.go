@@ -114,6 +114,58 @@ func TestOnlyDiskHangs(t *testing.T) {
 	})
 }
 
+// TestOnlyDiskHangsInWrite: a write with one piece waits for its disk, but nobody else waits for that write:
+// after a while it is given up, and everything but the call that hangs says so at once.
+func TestOnlyDiskHangsInWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		_, c := b.grant(32, 1, 1)
+		token := b.manager.sign(c)
+		f := b.begin(1, token)
+		if err := f.WriteAt(content(5000), 0); err != nil {
+			t.Fatal(err)
+		}
+		stalled := f.(hemera.Staller).Stalled
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
+		hung := make(chan error, 1)
+		go func() { hung <- f.WriteAt(content(5000), 5000) }()
+		time.Sleep(29 * time.Second)
+		if err := stalled(); err != nil {
+			t.Errorf("too early: %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		for i, call := range []func() error{
+			stalled,
+			func() error { return f.WriteAt(content(1), 0) },
+			func() error { _, err := f.ReadAt(make([]byte, 1), 0); return err },
+			func() error { return f.Truncate(1) },
+			func() error { return f.Sync(ctx) },
+			func() error { _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{Truncate: true}); return err },
+			func() error { return f.Close(ctx) },
+		} {
+			if err := call(); !isKind(err, errs.IO) || !strings.Contains(err.Error(), "not answered for 30s") {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		_ = f.Info()
+		if time.Since(began) > 0 {
+			t.Error("somebody waited for the disk")
+		}
+		faulty.Heal()
+		close(release)
+		if err := <-hung; !isKind(err, errs.IO) {
+			t.Errorf("the call that hung: %v", err)
+		}
+		time.Sleep(2 * hemera.PendingHold)
+		if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+			t.Errorf("left on the disk: %v, %v", names, err)
+		}
+		b.mustHave(c)
+	})
+}
+
 // A disk whose label and room cannot even be looked at does not hold up its node's report.
 func TestLookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

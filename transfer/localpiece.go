@@ -62,7 +62,11 @@ func (c *diskCall) wait(patience time.Duration, late func()) (hung bool, err err
 		late()
 		over()
 	}()
-	return true, errs.New(errs.Timeout, "transfer.Disk", c.disk.String(), "the disk has not answered for "+patience.String()).
+	return true, notAnswered(errs.Timeout, c.disk, patience)
+}
+
+func notAnswered(kind errs.Kind, d hemera.DiskID, patience time.Duration) error {
+	return errs.New(kind, "transfer.Disk", d.String(), "the disk has not answered for "+patience.String()).
 		WithRemedy("`hemera fs ls` shows which disks are ill; the kernel's log may say why")
 }
 

@@ -32,6 +32,10 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 	}
 	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
 	h.open.Store(true)
+	if err := h.Stalled(); err != nil {
+		h.Detach()
+		return nil, err
+	}
 	return begun(h, o)
 }
 

@@ -2,7 +2,6 @@ package xrd
 
 import (
 	"errors"
-	"strings"
 
 	"hemera/errs"
 	"hemera/wire"
@@ -66,18 +65,7 @@ func answerOf(err error, trace string) wire.Error {
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		text += "; " + remedy
 	}
-	return wire.Error{Code: codeOfError(err), Text: outside(text) + " [trace " + trace + "]"}
-}
-
-// outside is the text of an error for somebody who does not know the program's packages:
-// "namespace.Stat /f: …" begins with "stat".
-func outside(text string) string {
-	pkg, rest, ok := strings.Cut(text, ".")
-	inner := func(r rune) bool { return r < 'a' || r > 'z' }
-	if !ok || strings.ContainsFunc(pkg, inner) || rest == "" || rest[0] < 'A' || rest[0] > 'Z' {
-		return text
-	}
-	return strings.ToLower(rest[:1]) + rest[1:]
+	return wire.Error{Code: codeOfError(err), Text: errs.Plain(text) + " [trace " + trace + "]"}
 }
 
 // openFailure makes a node's failure to open one that sends the client back to the manager for

@@ -280,17 +280,3 @@ func TestCodes(t *testing.T) {
 		t.Error("the ends of the table")
 	}
 }
-
-func TestErrorsNameNoPackages(t *testing.T) {
-	for text, want := range map[string]string{
-		"namespace.Stat /f: no such file": "stat /f: no such file",
-		"open /f.Txt: no":                 "open /f.Txt: no",
-		"a.b: no":                         "a.b: no",
-		"":                                "",
-		"xrd.":                            "xrd.",
-	} {
-		if got := outside(text); got != want {
-			t.Errorf("%q became %q", text, got)
-		}
-	}
-}
