@@ -79,7 +79,7 @@ func (b *bulk) Commit(ctx context.Context) error {
 	}
 	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
 	// an empty memory table lets all tables of the load go to the last level at once.
-	if err := s.apply(s.db.Flush); err != nil {
+	if err := s.apply(s.tables.flush); err != nil {
 		return s.kill(err)
 	}
 	if err := s.db.Ingest(ctx, tables); err != nil {

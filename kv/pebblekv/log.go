@@ -55,12 +55,16 @@ func newLog(f files, last uint64) *log {
 	return l
 }
 
-// append adds the record of a batch, which is the next. It only waits when too much is pending.
-func (l *log) append(number uint64, batch []byte) {
+// append adds the record of a batch, which is the next. It only waits when too much is pending. It fails when
+// the log has failed, also where nobody waited for it: what is pending would grow for ever.
+func (l *log) append(number uint64, batch []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.pending) >= pendingMax && l.failure == nil {
 		l.step()
+	}
+	if l.failure != nil {
+		return l.failure
 	}
 	l.pending = appendRecord(l.pending, number, batch)
 	l.last = number
@@ -68,6 +72,7 @@ func (l *log) append(number uint64, batch []byte) {
 		l.ticking = true
 		l.linger.Reset(lingerMax)
 	}
+	return nil
 }
 
 // appendRecord is the format of a record: the checksum is of all that follows it.

@@ -22,8 +22,9 @@ const (
 	// aheadWrite is how much is written at a time. The kernel keeps what came in one write in folios as
 	// large, and each sync looks through the folio that it writes a page of.
 	aheadWrite = 64 << 10
-	// fullMax is how many full files may wait for Pebble to write its tables.
-	fullMax = 4
+	// fullMax is how many full files may wait for Pebble to write its tables, besides the one that became
+	// full last. It bounds what Pebble has in memory.
+	fullMax = 1
 )
 
 // files are those of a log. One is written, from its beginning to its end; when it is full, Pebble is
@@ -39,8 +40,8 @@ type files struct {
 	fs  vfs.FS
 	dir string
 	max int64 // bytes of a file, unless one write has more
-	// flush has Pebble write all batches it has to tables; the channel is closed when they are durable.
-	flush func() (<-chan struct{}, error)
+	// tables are where batches go before their file is used again.
+	tables *tables
 
 	file   vfs.File // nil before the first
 	number uint64
@@ -87,13 +88,15 @@ func (f *files) write(records []byte) error {
 
 // turn ends the file and begins the next.
 func (f *files) turn() error {
-	flushed, err := f.flush()
+	flushed, err := f.tables.begin()
 	if err != nil {
 		return err
 	}
 	f.full = append(f.full, fullFile{f.number, flushed})
 	if len(f.full) > fullMax {
-		<-f.full[0].flushed
+		if err := f.tables.wait(f.full[0].flushed); err != nil {
+			return err
+		}
 	}
 	if err := f.file.Close(); err != nil {
 		return err

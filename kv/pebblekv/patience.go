@@ -9,7 +9,8 @@ import (
 
 // patience lets as many compactions run at a time as Pebble wishes, but none until the store is open:
 // Pebble's Open waits for those that it has begun, which after a crash is seconds for nothing that a
-// start needs. Otherwise it does what Pebble's own scheduler does.
+// start needs. After one that failed it lets none begin for a while, because Pebble tries again at once.
+// Otherwise it does what Pebble's own scheduler does.
 type patience struct {
 	db   pebble.DBForCompaction
 	kick chan struct{}
@@ -19,10 +20,14 @@ type patience struct {
 	mu      sync.Mutex
 	open    bool
 	running int
+	resting time.Time // none begins before
 }
 
 // patienceEvery is how often what waits is looked at, besides whenever a compaction ends.
 const patienceEvery = 100 * time.Millisecond
+
+// restTime is how long after a failure the next compaction begins.
+const restTime = 5 * time.Second
 
 var (
 	_ pebble.CompactionScheduler   = (*patience)(nil)
@@ -66,11 +71,18 @@ func (p *patience) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
+// rest has no compaction begin for a while.
+func (p *patience) rest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resting = time.Now().Add(restTime)
+}
+
 // take takes the right to one more compaction.
 func (p *patience) take() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.open || p.running >= p.db.GetAllowedWithoutPermission() {
+	if !p.open || time.Now().Before(p.resting) || p.running >= p.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	p.running++

@@ -83,3 +83,32 @@ func TestCompactionsWaitForTheStart(t *testing.T) {
 		}
 	})
 }
+
+// TestCompactionsRest: after a failure none begins for a while, and then they do.
+func TestCompactionsRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &backlog{}
+		p := newPatience()
+		p.Register(1, b)
+		p.begin()
+		p.rest()
+		if ok, _ := p.TrySchedule(); ok {
+			t.Error("a compaction began at once after a failure")
+		}
+		b.mu.Lock()
+		b.waiting = 1
+		b.mu.Unlock()
+		time.Sleep(restTime - patienceEvery)
+		synctest.Wait()
+		if n := b.running(); n != 0 {
+			t.Errorf("%d began too soon", n)
+		}
+		time.Sleep(3 * patienceEvery)
+		synctest.Wait()
+		if n := b.running(); n != 1 {
+			t.Errorf("%d run after the rest", n)
+		}
+		b.finish()
+		p.Unregister()
+	})
+}

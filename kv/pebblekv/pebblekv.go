@@ -8,13 +8,16 @@
 package pebblekv
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -34,6 +37,8 @@ type Options struct {
 	Epoch  uint64
 	FS     vfs.FS
 	Logger *slog.Logger
+
+	flushPatience time.Duration // see there
 }
 
 // Keys of the engine, outside of what users of kv may write.
@@ -55,8 +60,9 @@ type Store struct {
 	cacheMax int64
 	table    sstable.WriterOptions // of the tables of loads: those of the last level
 
-	log  *log
-	dead atomic.Pointer[errs.Error]
+	log    *log
+	tables *tables
+	dead   atomic.Pointer[errs.Error]
 
 	// mu orders batches: a sequence number and its place in the log are one step.
 	mu     sync.Mutex
@@ -87,11 +93,17 @@ func Open(dir string, o Options) (*Store, error) {
 	options.EnsureDefaults()
 	compactions := newPatience()
 	options.Experimental.CompactionScheduler = compactions
+	tables := newTables(cmp.Or(o.flushPatience, flushPatience))
+	tables.watch(options.EventListener, compactions, options.Logger)
 	db, err := pebble.Open(dir, options)
+	tables.db = db
 	compactions.begin()
 	if err != nil {
 		kind := errs.KindOf(err)
-		if kind == errs.Internal {
+		switch {
+		case pebble.IsCorruptionError(err):
+			kind = errs.Corrupt
+		case kind == errs.Internal:
 			kind = errs.Unavailable
 		}
 		return nil, errs.New(kind, "kv.Open", dir, err.Error()).
@@ -99,11 +111,9 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
-		quiet: make(chan struct{}),
+		tables: tables, quiet: make(chan struct{}),
 	}
-	if err == nil {
-		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
-	}
+	err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
 	if err == nil {
 		err = s.openLog(int64(options.MemTableSize))
 	}
@@ -126,12 +136,12 @@ func (s *Store) openLog(table int64) (err error) {
 	if s.seq, err = s.number(keySeq); err != nil {
 		return err
 	}
-	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), db: s.db, last: s.seq}
+	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), db: s.db, tables: s.tables, last: s.seq}
 	highest, err := r.run()
 	if err != nil {
 		return err
 	}
-	f := files{fs: s.fs, dir: r.dir, max: 2 * table, flush: s.db.AsyncFlush, number: highest, ahead: min(aheadMax, table/aheadShare)}
+	f := files{fs: s.fs, dir: r.dir, max: 2 * table, tables: s.tables, number: highest, ahead: min(aheadMax, table/aheadShare)}
 	if err := f.begin(); err != nil {
 		return err
 	}
@@ -153,7 +163,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		// Pebble takes its memory tables out of the cache: without room for them there is none.
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),
-		MemTableStopWritesThreshold: 4,
+		MemTableStopWritesThreshold: math.MaxInt32, // the log has writers wait, and can tell them when it is in vain
 		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
@@ -181,7 +191,7 @@ func (s *Store) number(key string) (uint64, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, errs.As(err, readKind(err), "kv.Open", key[1:])
 	}
 	defer func() { _ = closer.Close() }()
 	if len(raw) != 8 {
@@ -201,7 +211,7 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 		if err := s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.NoSync); err != nil {
 			return err
 		}
-		return s.db.Flush() // it is no batch, so not in the log
+		return s.tables.flush() // it is no batch, so not in the log
 	}); err != nil {
 		return nil, s.kill(err)
 	}
@@ -223,7 +233,7 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 			return errs.Wrap(err, "kv.Backup", dir)
 		}
 	}
-	if err := s.db.Flush(); err != nil { // of the log there is no copy
+	if err := s.tables.flush(); err != nil { // of the log there is no copy
 		return errs.Wrap(err, "kv.Backup", dir)
 	}
 	return errs.Wrap(s.db.Checkpoint(dir), "kv.Backup", dir)
@@ -284,6 +294,9 @@ func (s *Store) usable(op string) error {
 	}
 	if e := s.dead.Load(); e != nil {
 		return e
+	}
+	if err := s.tables.usable(); err != nil {
+		return s.kill(err)
 	}
 	return nil
 }

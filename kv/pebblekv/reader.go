@@ -90,9 +90,10 @@ func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, v
 	return nil
 }
 
-// readKind tells a corrupt store from a failing device.
+// readKind tells a corrupt store from a failing device. Pebble marks its errors in a way that errors.Is
+// does not see.
 func readKind(err error) errs.Kind {
-	if errors.Is(err, pebble.ErrCorruption) {
+	if pebble.IsCorruptionError(err) {
 		return errs.Corrupt
 	}
 	if k := errs.KindOf(err); k != errs.Internal {

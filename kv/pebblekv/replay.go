@@ -20,10 +20,12 @@ const recordMax = 2*kv.BatchBytes + 64*kv.BatchOps
 
 // replay is what a start does with the logs of the lives before.
 type replay struct {
-	fs   vfs.FS
-	dir  string
-	db   *pebble.DB
-	last uint64 // number of the last batch that the database has
+	fs  vfs.FS
+	dir string
+	db  *pebble.DB
+	// tables are where batches go before the logs are removed.
+	tables *tables
+	last   uint64 // number of the last batch that the database has
 }
 
 // run gives the database the batches that it lost with its memory, has it write them to tables and
@@ -52,7 +54,7 @@ func (r *replay) run() (highest uint64, err error) {
 		highest = number
 	}
 	if r.last > before {
-		if err := r.db.Flush(); err != nil {
+		if err := r.tables.flush(); err != nil {
 			return 0, err
 		}
 	}

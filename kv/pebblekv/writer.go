@@ -62,7 +62,9 @@ func (s *Store) put(number uint64, b *kv.Batch) error {
 	if err := s.db.Apply(batch, pebble.NoSync); err != nil {
 		return err
 	}
-	s.log.append(number, record)
+	if err := s.log.append(number, record); err != nil {
+		return err
+	}
 	return batch.Close()
 }
 
