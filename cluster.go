@@ -142,6 +142,9 @@ type NetStats struct {
 	InErrors, OutErrors, InDrops int64
 }
 
+// DefaultSpace is the space of disks and files that name no other. It always exists.
+const DefaultSpace = "default"
+
 // Space is disks under one policy.
 type Space struct {
 	Name   string

@@ -17,7 +17,7 @@ type Options struct {
 	// ManagerAddr is the manager's xrd door, told to nodes.
 	ManagerAddr string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults. Its name
-	// is [DefaultSpace] whatever it says.
+	// is [hemera.DefaultSpace] whatever it says.
 	Space hemera.Space
 	Log   *slog.Logger
 	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.

@@ -60,10 +60,10 @@ func TestFreshClusterIsUsableAtOnce(t *testing.T) {
 		t.Errorf("welcome %+v", w)
 	}
 	v := c.View()
-	if len(v.Disks) != 2 || !v.Disks[0].Writable() || v.Disks[0].Space != DefaultSpace || v.Disks[0].Group != "default.0" || v.Disks[0].Zone != "hall" {
+	if len(v.Disks) != 2 || !v.Disks[0].Writable() || v.Disks[0].Space != hemera.DefaultSpace || v.Disks[0].Group != "default.0" || v.Disks[0].Zone != "hall" {
 		t.Errorf("disks %+v", v.Disks)
 	}
-	s, ok := v.Space(DefaultSpace)
+	s, ok := v.Space(hemera.DefaultSpace)
 	if !ok || s.Policy.Layout != hemera.Replica(2) || s.Policy.Checksum != hemera.Adler32 || !s.Policy.Sync || s.Policy.PiecesMin != 0 {
 		t.Errorf("space %+v", s)
 	}

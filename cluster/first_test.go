@@ -16,13 +16,13 @@ func TestFirstSpaceIsAsConfigured(t *testing.T) {
 		Policy: hemera.Policy{Layout: hemera.Replica(3), Checksum: hemera.BLAKE3, PiecesMin: 2},
 	}
 	c := openWith(t, store, Options{Space: wish})
-	wish.Name, wish.Policy.Space = DefaultSpace, DefaultSpace
-	if s, _ := c.View().Space(DefaultSpace); s != wish {
+	wish.Name, wish.Policy.Space = hemera.DefaultSpace, hemera.DefaultSpace
+	if s, _ := c.View().Space(hemera.DefaultSpace); s != wish {
 		t.Errorf("%+v", s)
 	}
 	// What the cluster has wins over what a later start is told.
 	c = openWith(t, store, Options{Space: hemera.Space{Policy: hemera.Policy{Layout: hemera.Plain()}}})
-	if s, _ := c.View().Space(DefaultSpace); s != wish {
+	if s, _ := c.View().Space(hemera.DefaultSpace); s != wish {
 		t.Errorf("after a restart: %+v", s)
 	}
 }

@@ -149,7 +149,7 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 		rec.Space = wanted.Space
 	}
 	if !validName(rec.Space) {
-		rec.Space = DefaultSpace
+		rec.Space = hemera.DefaultSpace
 	}
 	space, ok := c.spaces[rec.Space]
 	if !ok {

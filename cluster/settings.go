@@ -11,9 +11,6 @@ import (
 	"hemera/errs"
 )
 
-// DefaultSpace is the space of disks and files that name no other. It always exists.
-const DefaultSpace = "default"
-
 // Setting documents one key of SetDisk, SetNode or SetSpace.
 type Setting struct{ Of, Key, Values, Help string }
 
@@ -43,7 +40,7 @@ func defaultSpace(name string) spaceRecord {
 
 // firstSpace is the record of the space that a new cluster begins with.
 func firstSpace(s hemera.Space) spaceRecord {
-	rec := defaultSpace(DefaultSpace)
+	rec := defaultSpace(hemera.DefaultSpace)
 	if s.Policy.Layout.Validate() != nil {
 		return rec
 	}
@@ -68,7 +65,7 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string
 		return errs.New(errs.Invalid, op, p, "the path must be absolute and clean")
 	}
 	if space == "" {
-		space = DefaultSpace
+		space = hemera.DefaultSpace
 	}
 	if _, ok := c.spaces[space]; !ok {
 		return noSuchSpace(op, space)

@@ -160,13 +160,20 @@ func (m *Manager) close() {
 	if m.port != nil {
 		m.port.close()
 	}
+	bounded(storeTime, m.closeStore)
+	_ = m.held.Close()
+}
+
+// storeTime bounds how long a manager's end waits for its store, which may have to finish a compaction.
+const storeTime = 30 * time.Second
+
+func (m *Manager) closeStore() {
 	if m.tree != nil {
 		_ = m.tree.Close()
 	}
 	if m.store != nil {
 		_ = m.store.Close()
 	}
-	_ = m.held.Close()
 }
 
 // space is the room of all disks, as `statvfs` and `spaceinfo` show it, or what a quota leaves of it: the
@@ -188,7 +195,7 @@ func (m *Manager) space(ctx context.Context, who hemera.Identity, path string) (
 		}
 	}
 	all := view.Room(active)
-	s := xrd.Space{Name: "default", Total: all.Capacity, Used: all.Used,
+	s := xrd.Space{Name: hemera.DefaultSpace, Total: all.Capacity, Used: all.Used,
 		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}
 	if path == "" {
 		return s, nil

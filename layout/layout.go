@@ -22,9 +22,6 @@ const (
 	AttrNoUserLayout = "sys.forced.nouserlayout" // 1: clients may not choose
 )
 
-// DefaultSpace is the space of files for which nothing names another.
-const DefaultSpace = "default"
-
 // Attributes are those that speak for a directory's new files. Neither map is changed.
 type Attributes struct {
 	Sys  map[string][]byte // the sys.* ones in force, inherited ones as well
@@ -41,7 +38,7 @@ func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (string, err
 	if v := s.first(AttrSpace, wish.Space); v.text != "" {
 		return v.text, nil
 	}
-	return DefaultSpace, nil
+	return hemera.DefaultSpace, nil
 }
 
 // Decide returns the policy for a new file in a space. A value that makes no sense is Invalid and

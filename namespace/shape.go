@@ -85,7 +85,7 @@ func (s Shape) defaults() (Shape, error) {
 		s.Replicas = 2
 	}
 	if s.Space == "" {
-		s.Space = "default"
+		s.Space = hemera.DefaultSpace
 	}
 	wrong := ""
 	switch {

@@ -86,7 +86,7 @@ func Setup(v *hemera.View) *hemera.BenchmarkSetup {
 			setup.Nodes++
 		}
 	}
-	if space, ok := v.Space("default"); ok {
+	if space, ok := v.Space(hemera.DefaultSpace); ok {
 		setup.Layout = space.Policy.Layout
 	}
 	return setup

@@ -123,7 +123,7 @@ func (s *Server) statistics() string {
 
 func (c *conn) space(path string) (Space, error) {
 	if c.srv.o.Space == nil {
-		return Space{Name: "default"}, nil
+		return Space{Name: hemera.DefaultSpace}, nil
 	}
 	return c.srv.o.Space(c.ctx, c.who(), path)
 }

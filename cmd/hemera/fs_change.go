@@ -37,7 +37,7 @@ node is offline, it takes the disk when it is back.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&space, "space", "default", "the space the disk belongs to")
+	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the space the disk belongs to")
 	_ = c.RegisterFlagCompletionFunc("space", e.completeSpaces)
 	c.ValidArgsFunction = e.completeNodes
 	return c

@@ -71,7 +71,7 @@ but a directory that the next opening of the store removes. Room on disk: about 
 	f.StringVar(&o.path, "path", "/load", "the tree's top")
 	f.StringVar(&o.size, "size", "1MiB", "mean size of a file")
 	f.IntVar(&o.replicas, "replicas", 2, "pieces of a file")
-	f.StringVar(&o.space, "space", "default", "the space files say they are in")
+	f.StringVar(&o.space, "space", hemera.DefaultSpace, "the space files say they are in")
 	f.Uint64Var(&o.seed, "seed", 0, "chooses sizes, times and checksums")
 	f.Uint32Var(&o.uid, "uid", 0, "owner of everything")
 	f.Uint32Var(&o.gid, "gid", 0, "group of everything")

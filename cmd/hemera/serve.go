@@ -17,7 +17,6 @@ import (
 
 	"hemera"
 	"hemera/admin"
-	"hemera/cluster"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/config"
 	"hemera/daemon"
@@ -54,7 +53,7 @@ func (e *env) logger(o config.Log, level slog.Leveler) *slog.Logger {
 }
 
 func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
-	space, err := l.Space.Define(cluster.DefaultSpace)
+	space, err := l.Space.Define(hemera.DefaultSpace)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
 		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, Space: space, TokenLifetime: l.Auth.TokenLifetime,
@@ -72,12 +71,12 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 // warnOfSpace says so when the settings of the first space are not what the cluster has: they are for
 // a new one only.
 func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *slog.Logger) {
-	wish, err := l.Space.Define(cluster.DefaultSpace)
+	wish, err := l.Space.Define(hemera.DefaultSpace)
 	view, viewErr := m.View(ctx)
 	if err != nil || viewErr != nil {
 		return
 	}
-	have, _ := view.Space(cluster.DefaultSpace)
+	have, _ := view.Space(hemera.DefaultSpace)
 	for _, v := range l.Values() {
 		if strings.HasPrefix(v.Key, "space.") && v.Source != "default" && have != wish {
 			log.Warn("the cluster's default space is not as configured: these settings are for new clusters",
