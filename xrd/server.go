@@ -135,9 +135,12 @@ func (s *Server) remove(c *conn) {
 	}
 }
 
+// cutOffTime is how long connections that were cut off may take to end what they were doing.
+const cutOffTime = time.Second
+
 // Shutdown takes no new connections, and closes each that has no request and no file open; the
 // others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
-// if some had to be cut off.
+// if some had to be cut off; one that waits for a disk that hangs is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
 	defer s.pool.pipes.close()
 	s.mu.Lock()
@@ -155,7 +158,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			return nil
 		case <-ctx.Done():
 			s.closeConns(func(*conn) bool { return true })
-			<-s.idle
+			select {
+			case <-s.idle:
+			case <-time.After(cutOffTime):
+			}
 			return errs.Wrap(ctx.Err(), "xrd.Shutdown", "")
 		case <-time.After(100 * time.Millisecond):
 		}

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -244,5 +245,68 @@ func TestClosesDoNotWaitForEachOther(t *testing.T) {
 			t.Fatalf("close: %+v, %v", h, err)
 		}
 		delete(handles, h.Stream)
+	}
+}
+
+// TestShutdownLeavesWhatHangs: a call that never returns does not keep a server from ending in time.
+func TestShutdownLeavesWhatHangs(t *testing.T) {
+	p := newPair(t, nil)
+	c := dial(t, p.nodeAddr)
+	fh := p.openWrite(t, c, "/f", 0)
+	entered, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	p.mu.Lock()
+	p.fail = func(op string) error {
+		if op == "close" {
+			close(entered)
+			<-release
+		}
+		return nil
+	}
+	p.mu.Unlock()
+	if _, err := c.send(wire.Close{Handle: fh}, nil); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.node.Shutdown(over); !errors.Is(err, errs.Cancelled) {
+		t.Errorf("shutdown: %v", err)
+	}
+	c.closed(t)
+}
+
+// panickingPuller has a defect.
+type panickingPuller struct{}
+
+func (panickingPuller) Pull(context.Context, PullSource, hemera.File, func(int64)) error {
+	panic("a defect")
+}
+
+// TestPanicInACopy costs its client the connection, and nobody else anything.
+func TestPanicInACopy(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Puller = panickingPuller{} })
+	c := dial(t, p.nodeAddr)
+	g, err := p.grantOpen(hemera.OpenRequest{Path: "/dst", Access: hemera.AccessCreate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fh := p.openToken(t, c, "/dst", g.Token+"&tpc.key=0123456789&tpc.src=[::1]", wire.OpenDelete)
+	c.must(t, wire.Sync{Handle: fh}, "")
+	if _, err := c.send(wire.Sync{Handle: fh}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for { // an answer may come first
+		h, _, err := c.frame()
+		if err != nil {
+			break
+		}
+		if h.Status == wire.StatusOK {
+			t.Error("the copy is said to have succeeded")
+		}
+	}
+	dial(t, p.nodeAddr).must(t, wire.Ping{}, "")
+	if _, err := p.Stat(t.Context(), hemera.Identity{}, "/dst"); err == nil {
+		t.Error("a failed copy became visible")
 	}
 }

@@ -166,6 +166,8 @@ func (c *conn) syncPull(r *request, h *handle) error {
 		go func() {
 			defer close(p.done)
 			defer cancel()
+			defer c.contain()
+			p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in a way nobody foresaw") // if it panics
 			for _, host := range hostNames(ctx, c.peer.Remote.Addr()) {
 				p.source.Origins = append(p.source.Origins, c.client()+"@"+host)
 			}
