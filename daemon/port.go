@@ -16,8 +16,12 @@ import (
 	"hemera/xrd"
 )
 
-// shutdownTime bounds how long a stopping door waits for requests under way.
-const shutdownTime = 5 * time.Second
+// shutdownTime is a port's grace; closeTime bounds how long the end of a process then waits for what may hang at
+// a disk.
+const (
+	shutdownTime = 5 * time.Second
+	closeTime    = 5 * time.Second
+)
 
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
 type port struct {
@@ -29,6 +33,7 @@ type port struct {
 	web      http.Handler
 	control  http.Handler
 	tls      *tls.Config
+	grace    time.Duration // how long a stopping door waits for requests under way
 	log      *slog.Logger
 }
 
@@ -38,7 +43,7 @@ func openPort(ctx context.Context, addr string, loop *link.Loop, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &port{listener: listener, loop: loop, shared: loop != nil, log: log}
+	p := &port{listener: listener, loop: loop, shared: loop != nil, grace: shutdownTime, log: log}
 	if loop == nil {
 		p.loop, err = link.NewLoop()
 	}
@@ -66,7 +71,12 @@ func (p *port) serve(ctx context.Context) error {
 		if p.extra != nil {
 			group.Go(func() error { return ended(ctx, server.Serve(p.extra)) })
 		}
-		stop = append(stop, server.Shutdown)
+		stop = append(stop, func(ctx context.Context) error {
+			if server.Shutdown(ctx) == nil {
+				return nil
+			}
+			return server.Close() // a backup under way would keep the store from closing
+		})
 	}
 	if p.control != nil {
 		server := rpc.NewHTTPServer(p.control, p.tls, p.log)
@@ -77,7 +87,7 @@ func (p *port) serve(ctx context.Context) error {
 	group.Go(func() error { return ended(ctx, mux.Serve()) })
 	group.Go(func() error {
 		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
 		defer cancel()
 		for _, s := range stop {
 			_ = s(grace)
@@ -91,10 +101,23 @@ func (p *port) serve(ctx context.Context) error {
 func (p *port) close() {
 	_ = p.listener.Close()
 	if !p.shared {
-		p.loop.Close()
+		bounded(closeTime, p.loop.Close)
 	}
 	if p.extra != nil {
 		_ = p.extra.Close()
+	}
+}
+
+// bounded runs end, but does not wait for it longer than that: a call that hangs in the kernel ends with the process.
+func bounded(most time.Duration, end func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		end()
+	}()
+	select {
+	case <-done:
+	case <-time.After(most):
 	}
 }
 

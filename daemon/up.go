@@ -117,7 +117,7 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	if managerErr := manager.Wait(); err == nil {
 		err = managerErr
 	}
-	u.loop.Close()
+	bounded(closeTime, u.loop.Close)
 	return err
 }
 
@@ -140,7 +140,7 @@ func (u *Up) close() {
 		u.Manager.close()
 	}
 	if u.loop != nil {
-		u.loop.Close()
+		bounded(closeTime, u.loop.Close)
 	}
 }
 
