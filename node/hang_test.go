@@ -104,6 +104,43 @@ func TestOrdersForADiskThatHangs(t *testing.T) {
 	})
 }
 
+// TestOrdersUnderWayWhenADiskHangs are answered when that is known, those that run and those that wait for them.
+func TestOrdersUnderWayWhenADiskHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := newControl(), hangs{}
+		o := options(t, c)
+		o.Workers = 1
+		disks.add(t, &o, "/ill")
+		n, stop := running(t, o)
+		defer stop()
+		<-n.Joined()
+		again := make(chan struct{})
+		disks["/ill"].Inject(vfs.Fault{Wait: again})
+		c.orders <- []hemera.Order{{ID: 1, Kind: hemera.OrderRemove, Disk: 1}, {ID: 2, Kind: hemera.OrderInventory, Disk: 1}}
+		got := map[uint64]bool{}
+		for range 2 {
+			r := <-c.results
+			if got[r.ID] = true; errs.Kind(r.ErrKind) != errs.Unavailable {
+				t.Errorf("while it hangs: %+v", r)
+			}
+		}
+		if !got[1] || !got[2] {
+			t.Errorf("answered %v", got)
+		}
+		close(again)
+		time.Sleep(time.Second)
+		c.orders <- []hemera.Order{{ID: 3, Kind: hemera.OrderInventory, Disk: 1}}
+		for r := range c.results { // those of the first may come late
+			if r.ID == 3 {
+				if r.Failed {
+					t.Errorf("when it answers: %+v", r)
+				}
+				break
+			}
+		}
+	})
+}
+
 // TestManyHangingDisks: however many disks hang, the node reports in time, starts, and stops.
 func TestManyHangingDisks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,6 +24,8 @@ const (
 	callsMax = 2
 	// inventoryMax bounds one inventory.
 	inventoryMax = 10_000
+	// hangInterval is how often orders under way are looked at for disks that hang.
+	hangInterval = time.Second
 )
 
 // runner runs the orders of one lease: some workers per disk, all disks in parallel. The orders of
@@ -34,8 +36,14 @@ type runner struct {
 	node    *Node
 	group   *errgroup.Group
 	lanes   map[lane]chan hemera.Order
-	open    map[uint64]bool // orders taken and not answered yet: given again, they are not run again
+	open    map[uint64]*taken // by id; orders given again are not run again
 	results chan hemera.OrderResult
+}
+
+// taken is an order that is not answered yet.
+type taken struct {
+	disk    hemera.DiskID
+	refused bool // its answer is on its way
 }
 
 // lane is one worker of one disk.
@@ -66,7 +74,7 @@ func (t *turns) of(at lane) chan struct{} {
 // hold results up: they go with a second one, which ends the first at the manager.
 func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
-	r := &runner{node: n, group: group, lanes: map[lane]chan hemera.Order{}, open: map[uint64]bool{},
+	r := &runner{node: n, group: group, lanes: map[lane]chan hemera.Order{}, open: map[uint64]*taken{},
 		results: make(chan hemera.OrderResult, resultsMax)}
 	replies := make(chan []hemera.Order, callsMax)
 	calls := 0
@@ -82,6 +90,8 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	}
 	group.Go(func() error {
 		exchange(nil)
+		look := time.NewTicker(hangInterval)
+		defer look.Stop()
 		for {
 			done := r.results
 			if calls == callsMax {
@@ -100,6 +110,8 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 				}
 			case res := <-done:
 				exchange(r.collect(res))
+			case <-look.C:
+				r.giveUp(ctx)
 			}
 		}
 	})
@@ -108,12 +120,12 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 
 // take queues an order for its disk. Who gives orders to a disk that hangs shall know, and not wait.
 func (r *runner) take(ctx context.Context, o hemera.Order) {
-	if r.open[o.ID] {
+	if r.open[o.ID] != nil {
 		return
 	}
-	r.open[o.ID] = true
+	r.open[o.ID] = &taken{disk: o.Disk}
 	if r.node.disks.hangs(o.Disk) {
-		r.refuse(ctx, o, errs.New(errs.Unavailable, "node.Order", o.Disk.String(), "the disk does not answer"))
+		r.refuse(ctx, o.ID, silent(o.Disk))
 		return
 	}
 	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(r.node.o.Workers))}
@@ -126,12 +138,33 @@ func (r *runner) take(ctx context.Context, o hemera.Order) {
 	select {
 	case queue <- o:
 	default:
-		r.refuse(ctx, o, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
+		r.refuse(ctx, o.ID, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
 	}
 }
 
-func (r *runner) refuse(ctx context.Context, o hemera.Order, why error) {
-	r.group.Go(func() error { r.answer(ctx, failure(o, why)); return nil })
+func (r *runner) refuse(ctx context.Context, id uint64, why error) {
+	r.open[id].refused = true
+	r.group.Go(func() error { r.answer(ctx, failure(id, why)); return nil })
+}
+
+func silent(disk hemera.DiskID) error {
+	return errs.New(errs.Unavailable, "node.Order", disk.String(), "the disk does not answer")
+}
+
+// giveUp answers orders whose disk has come to hang since they were taken: who gave them waits for nothing else.
+// When it answers again it executes them all the same, before any that come later for the same files.
+func (r *runner) giveUp(ctx context.Context) {
+	hangs := map[hemera.DiskID]bool{}
+	for id, o := range r.open {
+		is, known := hangs[o.disk]
+		if !known {
+			is = r.node.disks.hangs(o.disk)
+			hangs[o.disk] = is
+		}
+		if is && !o.refused {
+			r.refuse(ctx, id, silent(o.disk))
+		}
+	}
 }
 
 // collect takes the results there are besides the first.
@@ -178,7 +211,7 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	defer n.orders.Add(1)
 	store, ok := n.disks.find(o.Disk)
 	if !ok {
-		return failure(o, errs.New(errs.NotFound, "node.Order", o.Disk.String(), "this node does not have the disk"))
+		return failure(o.ID, errs.New(errs.NotFound, "node.Order", o.Disk.String(), "this node does not have the disk"))
 	}
 	res := hemera.OrderResult{ID: o.ID}
 	var err error
@@ -213,7 +246,7 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 		err = errs.New(errs.Unsupported, "node.Order", o.Piece.String(), fmt.Sprintf("this node does not know order kind %d", o.Kind))
 	}
 	if err != nil {
-		f := failure(o, err)
+		f := failure(o.ID, err)
 		f.BadPages, f.Pieces, f.Checksums = res.BadPages, res.Pieces, res.Checksums
 		n.o.Log.Warn("order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "err", err)
 		return f
@@ -245,6 +278,6 @@ func (n *Node) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) 
 	return bytes, err
 }
 
-func failure(o hemera.Order, err error) hemera.OrderResult {
-	return hemera.OrderResult{ID: o.ID, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error()}
+func failure(order uint64, err error) hemera.OrderResult {
+	return hemera.OrderResult{ID: order, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error()}
 }
