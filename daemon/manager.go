@@ -14,6 +14,7 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/auth"
+	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/pebblekv"
 	"hemera/link"
@@ -146,9 +147,19 @@ func (m *Manager) open() (err error) {
 	return err
 }
 
-// Run serves until the context ends, then closes everything.
+// Run serves until the context ends, or the store fails: then nothing can be answered, and whoever watches over the
+// process is to start it again. It closes everything.
 func (m *Manager) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.tree.Failed():
+			return errs.New(errs.Unavailable, "run manager", m.options.Dir, "its store failed").
+				WithRemedy("see the log for the cause, and check the disk under it; then start it again")
+		}
+	})
 	group.Go(func() error { return m.port.serve(ctx) })
 	group.Go(func() error { return ended(ctx, m.Manager.Run(ctx)) })
 	err := group.Wait()

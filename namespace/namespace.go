@@ -46,6 +46,7 @@ type Namespace struct {
 	durable atomic.Uint64 // sequence number of the store
 	last    atomic.Pointer[sent]
 	failure atomic.Pointer[errs.Error]
+	failed  chan struct{} // closed when the store has failed
 
 	// version is odd while a group is becoming visible, and showing is held; sending is set while the
 	// store has, or may have, a group that is not.
@@ -105,7 +106,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
-		uncounted: make(chan struct{}, 1), readers: sync.Pool{New: func() any { return new(tx) }}}
+		uncounted: make(chan struct{}, 1), failed: make(chan struct{}), readers: sync.Pool{New: func() any { return new(tx) }}}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
@@ -130,6 +131,10 @@ func (n *Namespace) Close() error {
 	n.failure.CompareAndSwap(nil, errs.New(errs.Unavailable, "namespace", "", "the namespace is closed"))
 	return err
 }
+
+// Failed is closed when the store has failed: no call succeeds any more, and only opening the namespace
+// again helps.
+func (n *Namespace) Failed() <-chan struct{} { return n.failed }
 
 // Writer is the store's writer, for others that keep records beside the tree in the same store
 // (under keys that do not begin with 'n') and must be fenced together with it.

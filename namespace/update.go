@@ -114,6 +114,7 @@ func (n *Namespace) fail(cause error) error {
 		Remedy: "restart the manager; it opens the store again and finds out what was written"}
 	if n.failure.CompareAndSwap(nil, e) {
 		n.log.Error("namespace stopped: the store failed", "cause", cause)
+		close(n.failed)
 	}
 	return n.failure.Load()
 }
