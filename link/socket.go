@@ -126,6 +126,13 @@ func (s *Socket) Lend() {
 	}
 }
 
+// Leave is for a goroutine that goes on with the connection of one that hangs. The other must not touch
+// the connection any more; if it is one of the loop's, another takes its place there.
+func (s *Socket) Leave() {
+	s.Lend()
+	s.poller.Store(nil)
+}
+
 // TryRead reads what is there, or returns ErrAgain.
 func (s *Socket) TryRead(p []byte) (int, error) {
 	if s.drained {
