@@ -1,6 +1,7 @@
 package transfer_test
 
 import (
+	"bytes"
 	"strings"
 	"syscall"
 	"testing"
@@ -181,6 +182,40 @@ func TestLookThatHangs(t *testing.T) {
 		synctest.Wait()
 		if s := own.Status(); s.Health != hemera.HealthOK {
 			t.Errorf("the disk is %v: %s", s.Health, s.Why)
+		}
+	})
+}
+
+// TestReadsLeaveADiskThatHangs: a disk of the head itself that is known to hang is not read while another
+// piece can be, by files that are open already and by new ones; without another it is.
+func TestReadsLeaveADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		p := content(100_000)
+		c := b.put(32, p, 1, 2)
+		alone := b.put(33, p, 1)
+		token, _ := b.read(c)
+		early := b.open(1, token, hemera.NodeOpen{})
+		check := func(what string, f hemera.File) {
+			t.Helper()
+			got := make([]byte, len(p))
+			if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, p) {
+				t.Errorf("%s: %v", what, err)
+			}
+			_ = f.Close(ctx)
+		}
+		release := make(chan struct{})
+		over := b.hosts[0].disk.Stalled()
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen, vfs.OpRead}, Wait: release})
+		check("open before", early)
+		check("opened since", b.open(1, token, hemera.NodeOpen{}))
+		faulty.Heal()
+		token, _ = b.read(alone)
+		check("the only piece", b.open(1, token, hemera.NodeOpen{}))
+		over()
+		close(release)
+		if b.hosts[0].disk.Hangs() {
+			t.Error("the disk still hangs")
 		}
 	})
 }

@@ -14,9 +14,15 @@ import (
 // durable may take twice as long.
 const diskPatience = 30 * time.Second
 
-// staller is a disk that can be told that it hangs; it is failing until the call returns.
+// staller is a disk that can be told that it hangs, and tells; it is failing until the call returns.
 type staller interface {
 	Stalled() (over func())
+	Hangs() bool
+}
+
+func hangs(store disk.Store) bool {
+	s, ok := store.(staller)
+	return ok && s.Hangs()
 }
 
 // diskCall is one call to a disk, in a goroutine of its own, because a device may never answer.

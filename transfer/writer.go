@@ -79,13 +79,17 @@ func (h *Host) baseReader(c *hemera.Permit) *Reader {
 	return r
 }
 
-// Info describes the pending content; of a write that hangs, what was announced.
+// Info describes the pending content, or what was committed; of a write that hangs, what was announced.
 func (w *Writer) Info() hemera.FileInfo {
 	if w.enter() != nil {
 		return written(w.cap, w.cap.Size, w.opened)
 	}
 	defer w.mu.Unlock()
-	return written(w.cap, w.size, time.Now())
+	mtime := time.Now()
+	if w.request != nil {
+		mtime = w.request.Mtime
+	}
+	return written(w.cap, w.size, mtime)
 }
 
 // written describes a content that a capability permitted to write.
