@@ -181,7 +181,6 @@ func (c *conn) advance(first func() error) (ours bool) {
 		case overtaken{}:
 			c.srv.overtaken.Add(-1)
 		default:
-			c.writer.Store(nil)
 			c.failed(p)
 			ours = true
 		}

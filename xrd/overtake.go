@@ -25,11 +25,12 @@ type overtaken struct{}
 func (c *conn) writing(h *handle, rest int64, call func() error) error {
 	c.rest = rest
 	c.writer.Store(h)
-	err := call()
-	if !c.writer.CompareAndSwap(h, nil) {
-		panic(overtaken{})
-	}
-	return err
+	defer func() { // also when the call panics
+		if !c.writer.CompareAndSwap(h, nil) {
+			panic(overtaken{})
+		}
+	}()
+	return call()
 }
 
 // overtakeStalled looks for writes that hang until ctx ends.

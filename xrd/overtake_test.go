@@ -19,6 +19,7 @@ type hangingFile struct {
 	begun, release chan struct{}
 	first          atomic.Bool
 	stalled        atomic.Bool
+	breaks         bool // it panics when it comes back
 }
 
 func (f *hangingFile) Stalled() error {
@@ -32,6 +33,9 @@ func (f *hangingFile) WriteAt(p []byte, off int64) error {
 	if off > 0 && f.first.CompareAndSwap(false, true) {
 		close(f.begun)
 		<-f.release
+		if f.breaks {
+			panic("a defect")
+		}
 		return nil
 	}
 	if err := f.Stalled(); err != nil {
@@ -46,6 +50,7 @@ func (f *hangingFile) WritePages(p []byte, _ []uint32, off int64) error { return
 type hangingNode struct {
 	hemera.Node
 	begun, release chan struct{}
+	breaks         bool
 	file           atomic.Pointer[hangingFile]
 }
 
@@ -54,7 +59,7 @@ func (n *hangingNode) Open(ctx context.Context, token string, o hemera.NodeOpen)
 	if err != nil || f.Info().Path != "/hang" {
 		return f, err
 	}
-	h := &hangingFile{memoryFile: f.(*memoryFile), begun: n.begun, release: n.release}
+	h := &hangingFile{memoryFile: f.(*memoryFile), begun: n.begun, release: n.release, breaks: n.breaks}
 	n.file.Store(h)
 	return h, nil
 }
@@ -74,7 +79,7 @@ func TestWriteThatHangs(t *testing.T) {
 }
 
 func testWriteThatHangs(t *testing.T, looped bool, write func(wire.Handle) (wire.Request, []byte)) {
-	n := &hangingNode{begun: make(chan struct{}), release: make(chan struct{})}
+	n := &hangingNode{begun: make(chan struct{}), release: make(chan struct{}), breaks: !looped}
 	p := newPair(t, func(o *Options) {
 		if o.Role == RoleNode {
 			n.Node, o.Node = o.Node, n
