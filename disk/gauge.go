@@ -30,6 +30,7 @@ type gauge struct {
 	sumErrors, ioErrors   atomic.Int64
 	looking               atomic.Bool
 	calls, moved          atomic.Int64 // in progress now; when the last one returned, or the first began
+	stalled               atomic.Int32 // of which it is known that they should have returned long ago
 
 	mu       sync.Mutex
 	headroom int64
@@ -76,12 +77,18 @@ func (g *gauge) waited(start time.Time) {
 // silentSince is when the device last answered, if calls wait for it and have for longer than
 // silence; else zero.
 func (g *gauge) silentSince() time.Time {
+	if g.calls.Load() == 0 {
+		return time.Time{}
+	}
 	last := time.Unix(0, g.moved.Load())
-	if g.calls.Load() == 0 || time.Since(last) < silence {
+	if time.Since(last) < silence {
 		return time.Time{}
 	}
 	return last
 }
+
+// Hangs reports whether calls to the disk do not return, as far as is known. It is asked for every read.
+func (d *Disk) Hangs() bool { return d.gauge.stalled.Load() > 0 || !d.gauge.silentSince().IsZero() }
 
 // verdict is the disk's health and why. It is called with mu held.
 func (g *gauge) verdict(now time.Time) (hemera.DiskHealth, string) {
@@ -115,11 +122,13 @@ func (g *gauge) note(kind errs.Kind, now time.Time) {
 func (d *Disk) Stalled() (over func()) {
 	d.opt.Log.Error("disk does not answer", "disk", d.path)
 	g := &d.gauge
+	g.stalled.Add(1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.health = g.health.stall(d.opt.Now())
 	return sync.OnceFunc(func() {
 		d.opt.Log.Warn("disk answers again", "disk", d.path)
+		g.stalled.Add(-1)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.health = g.health.resume()

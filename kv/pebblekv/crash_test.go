@@ -150,7 +150,11 @@ func TestBackup(t *testing.T) {
 	s := open(t, filepath.Join(dir, "db"), nil)
 	w := acquire(t, s)
 	for i := range 100 {
-		if _, err := w.Enqueue(pair(i)); err != nil {
+		ticket, err := w.Enqueue(pair(i))
+		if err == nil && i == 50 {
+			err = ticket.Wait(t.Context())
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
