@@ -88,7 +88,7 @@ func (r *crashRun) work(large bool) {
 		_ = w.WritePages(randomBytes(4, 7000), nil, 0)
 		_ = w.Sync()
 		_ = w.Truncate(100)
-		_ = w.Park()
+		_ = leave(w)
 	}
 	delete(r.acked, pieceID(1))
 	r.removed[pieceID(1)] = true

@@ -99,8 +99,6 @@ func (g *gauge) verdict(now time.Time) (hemera.DiskHealth, string) {
 	return health, why
 }
 
-func (g *gauge) opened(count *atomic.Int64, by int64) { count.Add(by) }
-
 // note counts a failure against the disk, if its kind says that the disk is to blame.
 func (g *gauge) note(kind errs.Kind, now time.Time) {
 	g.mu.Lock()

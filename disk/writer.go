@@ -66,7 +66,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 			return nil, errors.Join(err, f.Close(), d.removePending(id))
 		}
 	}
-	d.gauge.opened(&d.gauge.writeOpens, 1)
+	d.gauge.writeOpens.Add(1)
 	return w, nil
 }
 
@@ -251,26 +251,6 @@ func (w *writer) sync() error {
 	return err
 }
 
-// CRC32C is the checksum of the data so far, from the page CRCs alone.
-func (w *writer) CRC32C() (hemera.Checksum, error) {
-	const op = "disk.CRC32C"
-	w.io.Lock()
-	defer w.io.Unlock()
-	if err := w.usable(op); err != nil {
-		return hemera.Checksum{}, err
-	}
-	sum, err := wholeCRC((*pendingSource)(w))
-	if err != nil {
-		return hemera.Checksum{}, w.disk.failed(err, op, w.id)
-	}
-	return sum, nil
-}
-
-// Park closes the file but keeps the pending piece until it expires.
-func (w *writer) Park() error {
-	return w.end("disk.Park", func() error { return nil })
-}
-
 // Abort removes the piece.
 func (w *writer) Abort() error {
 	return w.end("disk.Abort", func() error { return w.disk.removePending(w.id) })
@@ -303,7 +283,7 @@ func (w *writer) close(last func() error) error {
 		err = last()
 	}
 	stripe.Unlock()
-	d.gauge.opened(&d.gauge.writeOpens, -1)
+	d.gauge.writeOpens.Add(-1)
 	return errors.Join(err, w.file.Close(), w.side.close())
 }
 

@@ -267,7 +267,10 @@ func (l *Loop) nobodyWaits() {
 func (l *Loop) lookAfter() {
 	if l.waiting.Load() > 0 {
 		l.watched.Store(false)
-		return
+		// The last may have left between the two, and have counted on this watch.
+		if l.waiting.Load() > 0 || !l.watched.CompareAndSwap(false, true) {
+			return
+		}
 	}
 	l.mu.Lock()
 	for p := range l.pollers {
