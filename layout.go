@@ -38,9 +38,6 @@ func Plain() Layout { return Layout{Kind: LayoutPlain, Data: 1, Pieces: 1} }
 // Replica is the layout of n full copies, 1 to [ReplicasMax].
 func Replica(n int) Layout { return Layout{Kind: LayoutReplica, Data: 1, Pieces: uint8(n)} }
 
-// Redundancy is how many pieces may be lost without losing the file.
-func (l Layout) Redundancy() int { return int(l.Pieces) - int(l.Data) }
-
 // Validate names what is wrong with the layout, if anything.
 func (l Layout) Validate() error {
 	switch {

@@ -43,6 +43,7 @@ type PageRequest struct {
 	// Above is the directory that Dir was found in, which has to be traversed; a zero Entry for one
 	// that Stat gave.
 	Above Entry
+	Path  string // of Dir, for errors to name it
 	After string // the page begins with the first name after this one
 	Limit int    // of names to look at; above 0
 }
@@ -276,6 +277,11 @@ type FileInfo struct {
 // Detacher is a File whose client may come back: Detach keeps a pending write for [PendingHold]
 // and ends use of this handle; its lock is free for the same token at once.
 type Detacher interface{ Detach() }
+
+// Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
+// that has taken too long; from then on the write cannot succeed any more, and every call but the one
+// that hangs fails with it at once.
+type Staller interface{ Stalled() error }
 
 // Aborter is a File whose pending write can be given up at once.
 type Aborter interface {

@@ -37,7 +37,7 @@ func toConnect(ctx context.Context, err error) *connect.Error {
 		return already
 	}
 	kind := errs.KindOf(err)
-	out := connect.NewError(rpc.CodeOf(kind), err)
+	out := connect.NewError(rpc.CodeOf(kind), errors.New(errs.Plain(err.Error())))
 	fields := map[string]any{
 		"kind": float64(kind), "what": kind.String(),
 		"remedy": errs.RemedyOf(err), "trace": hemera.TraceID(ctx),

@@ -102,10 +102,7 @@ func (w *walk) run(top string, e hemera.Entry) error {
 func (w *walk) step(l *level) error {
 	e := l.page[l.at]
 	l.at++
-	path := l.path + "/" + e.Name
-	if l.path == "/" {
-		path = l.path + e.Name
-	}
+	path := l.pathOf(e)
 	if err := w.visit(path, e, nil); err != nil || !e.IsDir() || !w.deeper(1) {
 		return err
 	}
@@ -151,8 +148,16 @@ func (w *walk) push(l *level) {
 	}
 }
 
+// pathOf is the path of an entry of the level's page.
+func (l *level) pathOf(e hemera.Entry) string {
+	if l.path == "/" {
+		return l.path + e.Name
+	}
+	return l.path + "/" + e.Name
+}
+
 func (l *level) request() hemera.PageRequest {
-	return hemera.PageRequest{Dir: l.dir, Above: l.above, After: l.after, Limit: walkPage}
+	return hemera.PageRequest{Dir: l.dir, Above: l.above, Path: l.path, After: l.after, Limit: walkPage}
 }
 
 // forget drops what the level has in memory but where it is.
@@ -178,7 +183,7 @@ func (w *walk) look(l *level) {
 		if l.below == nil {
 			l.below = map[hemera.FileID]*ahead{}
 		}
-		l.below[e.ID] = w.begin(hemera.PageRequest{Dir: e, Above: l.dir, Limit: walkPage})
+		l.below[e.ID] = w.begin(hemera.PageRequest{Dir: e, Above: l.dir, Path: l.pathOf(e), Limit: walkPage})
 	}
 }
 

@@ -59,6 +59,9 @@ func walked(t *testing.T, n *namespace.Namespace, who hemera.Identity, top strin
 	}
 	w := newWalk(t.Context(), walkOptions{dirs: n, who: who, depth: depth, visit: func(path string, _ hemera.Entry, failure error) error {
 		if failure != nil {
+			if !strings.HasPrefix(failure.Error(), "namespace.List "+path+": ") {
+				t.Errorf("the error of %s does not name it: %v", path, failure)
+			}
 			path = "!" + path
 		}
 		all = append(all, path)

@@ -37,7 +37,8 @@ type WalkRequest struct {
 	Brief, Count bool `json:",omitempty"`
 }
 
-// Found is one entry of a walk. Err is set when a directory could not be listed: the walk goes on.
+// Found is one entry of a walk. Err is set when a directory could not be listed, and names it: the walk
+// goes on.
 type Found struct {
 	Path  string
 	Entry hemera.Entry // zero in a brief walk
@@ -115,7 +116,7 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 		if err := f.paths.flush(); err != nil {
 			return err
 		}
-		return f.found.add(Found{Path: path, Entry: hemera.Entry{Kind: e.Kind}, Err: failure.Error()})
+		return f.found.add(Found{Path: path, Entry: hemera.Entry{Kind: e.Kind}, Err: errs.Plain(failure.Error())})
 	}
 	if f.request.matches(e) {
 		f.sum.add(e)

@@ -2,7 +2,6 @@ package capability
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -165,21 +164,6 @@ func TestKeyringNewestSignsAllVerify(t *testing.T) {
 	}
 	if _, err := new(Keyring).Mint(sample()); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("empty ring: %v", err)
-	}
-}
-
-func TestKeyringJSON(t *testing.T) {
-	text, err := json.Marshal(NewKeyring(keyA, keyB))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keys []hemera.Key
-	if err := json.Unmarshal(text, &keys); err != nil || !cmp.Equal(keys, []hemera.Key{keyB, keyA}) {
-		t.Errorf("as keys: %v, %v", keys, err)
-	}
-	ring := new(Keyring)
-	if err := json.Unmarshal(text, ring); err != nil || !cmp.Equal(ring.Keys(), keys) {
-		t.Errorf("as keyring: %v, %v", ring.Keys(), err)
 	}
 }
 

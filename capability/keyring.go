@@ -2,7 +2,6 @@ package capability
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,7 @@ import (
 const KeysMax = 16
 
 // Keyring is the cluster's keys: the one with the highest id signs, all verify. The zero Keyring is
-// empty and signs nothing. It may be used and replaced concurrently. Its JSON form is []hemera.Key.
+// empty and signs nothing. It may be used and replaced concurrently.
 type Keyring struct {
 	signers atomic.Pointer[[]*signer] // newest first, never changed in place
 }
@@ -109,18 +108,5 @@ func (k *Keyring) find(id uint64) *signer {
 			return s
 		}
 	}
-	return nil
-}
-
-// MarshalJSON writes the keys, newest first, secrets included.
-func (k *Keyring) MarshalJSON() ([]byte, error) { return json.Marshal(k.Keys()) }
-
-// UnmarshalJSON replaces the keys.
-func (k *Keyring) UnmarshalJSON(b []byte) error {
-	var keys []hemera.Key
-	if err := json.Unmarshal(b, &keys); err != nil {
-		return err
-	}
-	k.Set(keys)
 	return nil
 }

@@ -1,42 +1,5 @@
 package checksum
 
-import (
-	"encoding/binary"
-	"fmt"
-
-	"hemera"
-)
-
-// Combine is the checksum of A followed by B, from theirs and the length of B. Both must be of one
-// kind, adler32 or crc32c; other kinds cannot be combined.
-func Combine(a, b hemera.Checksum, lenB int64) (hemera.Checksum, error) {
-	if a.Kind != b.Kind || lenB < 0 {
-		return hemera.Checksum{}, fmt.Errorf("combine %s with %s of %d bytes", a.Kind, b.Kind, lenB)
-	}
-	x, y := binary.BigEndian.Uint32(a.Value[:]), binary.BigEndian.Uint32(b.Value[:])
-	switch a.Kind {
-	case hemera.Adler32:
-		x = CombineAdler32(x, y, lenB)
-	case hemera.CRC32C:
-		x = CombineCRC32C(x, y, lenB)
-	default:
-		return hemera.Checksum{}, fmt.Errorf("%s cannot be combined from parts", a.Kind)
-	}
-	c := hemera.Checksum{Kind: a.Kind}
-	binary.BigEndian.PutUint32(c.Value[:], x)
-	return c, nil
-}
-
-// CombineAdler32 is the Adler-32 of A followed by B, which has lenB bytes.
-func CombineAdler32(a, b uint32, lenB int64) uint32 {
-	n := uint64(lenB) % adlerMod
-	a1, a2 := uint64(a&0xffff), uint64(a>>16)
-	b1, b2 := uint64(b&0xffff), uint64(b>>16)
-	// B began with 1 where it would have begun with a1: every one of its n values is a1-1 higher.
-	lift := a1 + adlerMod - 1
-	return uint32((a2+b2+n*lift)%adlerMod)<<16 | uint32((b1+lift)%adlerMod)
-}
-
 // CombineCRC32C is the CRC32C of A followed by B, which has lenB bytes.
 func CombineCRC32C(a, b uint32, lenB int64) uint32 {
 	return crcTimes(crcShift(lenB), a) ^ b

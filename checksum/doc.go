@@ -1,6 +1,6 @@
 // Package checksum computes every [hemera.ChecksumKind] over a stream, several at once where a file
-// needs several, and the CRC32Cs of pages that pgread, pgwrite and pieces on disk carry. Adler32
-// and CRC32C of a whole can be combined from those of its parts without reading the data again.
+// needs several, and the CRC32Cs of pages that pgread, pgwrite and pieces on disk carry. The
+// CRC32C of a whole can be combined from those of its parts without reading the data again.
 //
 // The package is pure: no I/O, no clock, no goroutine. Nothing here fails, but for kinds that do
 // not exist.

@@ -62,9 +62,6 @@ func newConn(nc net.Conn, e Endpoint, o Options) *Conn {
 // Endpoint is the server and user of the session.
 func (c *Conn) Endpoint() Endpoint { return c.endpoint }
 
-// IsManager reports whether the server said that it is one.
-func (c *Conn) IsManager() bool { return c.flags&wire.FlagIsManager != 0 }
-
 // HasPages reports whether the server knows pgread and pgwrite.
 func (c *Conn) HasPages() bool {
 	return c.flags&wire.FlagSupPgrw != 0 && c.version >= wire.VersionPages

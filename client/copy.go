@@ -62,8 +62,13 @@ func (c *Client) Copy(ctx context.Context, sources []string, to string, o CopyOp
 	}
 	var listing error
 	for _, s := range sources {
-		if err := x.enumerate(ctx, s, dst, len(sources)); err != nil && listing == nil {
+		switch err := x.enumerate(ctx, s, dst, len(sources)); {
+		case err == nil:
+		case ctx.Err() != nil:
 			listing = err
+		default: // of the source itself
+			from, _ := ParsePlace(s)
+			x.fault(job{from: from, to: dst}, err)
 		}
 	}
 	close(x.jobs)
@@ -127,11 +132,27 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 		return err
 	}
 	return x.store(src).walk(ctx, src, func(rel string, s state) error {
-		if s.dir {
-			return x.store(dst).mkdir(ctx, dst.Join(rel))
+		j := job{src.Join(rel), dst.Join(rel), s.size}
+		switch {
+		case s.fault != nil:
+			x.fault(j, s.fault)
+		case s.dir:
+			err := x.store(dst).mkdir(ctx, j.to)
+			if err == nil || !ofEntry(err) {
+				return err
+			}
+			x.fault(j, err)
+		default:
+			return x.submit(ctx, j)
 		}
-		return x.submit(ctx, job{src.Join(rel), dst.Join(rel), s.size})
+		return nil
 	})
+}
+
+// fault tells of an entry that cannot be copied.
+func (x *copier) fault(j job, err error) {
+	x.track.add(func(p *Progress) { p.FilesTotal++ })
+	x.done(j, err)
 }
 
 func (x *copier) submit(ctx context.Context, j job) error {
@@ -177,13 +198,13 @@ func (x *copier) file(ctx context.Context, j job) error {
 			return err
 		}
 	}
-	act, err := choose(state{true, false, j.size}, there, j.to.String(), x.o)
+	act, err := choose(state{exists: true, size: j.size}, there, j.to.String(), x.o)
 	if err != nil {
 		return err
 	}
 	switch act {
 	case actSkip:
-		x.track.bytes(j.size)
+		x.track.add(func(p *Progress) { p.Bytes += j.size; p.Skipped++; p.SkippedBytes += j.size })
 		return nil
 	case actCopy:
 		there.size = 0

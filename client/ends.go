@@ -12,7 +12,8 @@ import (
 type store interface {
 	// stat never fails because nothing is there.
 	stat(ctx context.Context, p Place) (state, error)
-	// walk visits everything below a directory, directories before what is in them, by relative path.
+	// walk visits everything below a directory, directories before what is in them, by relative path. An
+	// entry with a fault is all that is told of it; the walk goes on.
 	walk(ctx context.Context, p Place, visit func(rel string, s state) error) error
 	mkdir(ctx context.Context, p Place) error
 	source(ctx context.Context, p Place, off int64) (source, error)
@@ -53,7 +54,7 @@ func (s servers) stat(ctx context.Context, p Place) (state, error) {
 		}
 		return state{}, err
 	}
-	return state{true, i.IsDir(), i.Size}, nil
+	return state{exists: true, dir: i.IsDir(), size: i.Size}, nil
 }
 
 func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
@@ -62,6 +63,7 @@ func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s sta
 
 func (s servers) walkBelow(ctx context.Context, top URL, rel string, visit func(rel string, s state) error) error {
 	var dirs []string
+	var refused error // by the visitor
 	err := s.c.List(ctx, top.Join(rel), func(i Info) error {
 		name := i.Name
 		if rel != "" {
@@ -70,8 +72,12 @@ func (s servers) walkBelow(ctx context.Context, top URL, rel string, visit func(
 		if i.IsDir() {
 			dirs = append(dirs, name)
 		}
-		return visit(name, state{true, i.IsDir(), i.Size})
+		refused = visit(name, state{exists: true, dir: i.IsDir(), size: i.Size})
+		return refused
 	})
+	if err != nil && refused == nil && rel != "" && ofEntry(err) {
+		err = visit(rel, state{fault: err})
+	}
 	for _, dir := range dirs {
 		if err == nil {
 			err = s.walkBelow(ctx, top, dir, visit)

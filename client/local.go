@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -32,31 +33,43 @@ func (m machine) stat(_ context.Context, p Place) (state, error) {
 	if err != nil {
 		return state{}, errs.Wrap(err, "stat", p.Path)
 	}
-	return state{true, i.IsDir(), i.Size()}, nil
+	return state{exists: true, dir: i.IsDir(), size: i.Size()}, nil
 }
 
 func (machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
 	return filepath.WalkDir(p.Path, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return errs.Wrap(err, "list", path)
+		rel, relErr := filepath.Rel(p.Path, path)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case rel == "." || relErr != nil:
+			return errs.Wrap(cmp.Or(err, relErr), "list", path)
+		case err != nil:
+			return visit(filepath.ToSlash(rel), state{fault: errs.Wrap(err, "list", path)})
 		}
-		rel, err := filepath.Rel(p.Path, path)
-		if err != nil || rel == "." {
-			return err
-		}
-		s := state{exists: true, dir: d.IsDir()}
-		if !d.IsDir() {
-			i, err := os.Stat(path) // what a link leads to
-			if err != nil || !i.Mode().IsRegular() {
-				return errs.Wrap(err, "stat", path)
-			}
-			s.size = i.Size()
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return visit(filepath.ToSlash(rel), s)
+		return visit(filepath.ToSlash(rel), found(path, d))
 	})
+}
+
+// found is what a walk has come upon; a file may be behind a link.
+func found(path string, d fs.DirEntry) state {
+	if d.IsDir() {
+		return state{exists: true, dir: true}
+	}
+	i, err := os.Stat(path)
+	link := d.Type()&fs.ModeSymlink != 0
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && link:
+		return state{fault: errs.New(errs.NotFound, "copy", path, "the link leads to nothing")}
+	case err != nil:
+		return state{fault: errs.Wrap(err, "stat", path)}
+	case i.IsDir():
+		return state{fault: errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
+			WithRemedy("copy the directory that it leads to by its own name")}
+	case !i.Mode().IsRegular():
+		return state{fault: errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory")}
+	}
+	return state{exists: true, size: i.Size()}
 }
 
 func (machine) mkdir(_ context.Context, p Place) error {

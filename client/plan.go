@@ -9,22 +9,27 @@ import (
 
 // Place is one end of a copy: a remote URL or a local path.
 type Place struct {
-	Remote bool
-	URL    URL
-	Path   string // local
+	Remote  bool
+	URL     URL
+	Path    string // local
+	Content bool   // written with /. at its end: what is in the directory, not the directory itself
 }
 
 // ParsePlace reads a URL or a local path.
 func ParsePlace(s string) (Place, error) {
 	if IsRemote(s) {
 		u, err := ParseURL(s)
-		return Place{Remote: true, URL: u}, err
+		path, _, _ := strings.Cut(s, "?")
+		return Place{Remote: true, URL: u, Content: strings.HasSuffix(path, contentMark)}, err
 	}
 	if s = strings.TrimPrefix(s, "file://"); s == "" {
 		return Place{}, errs.New(errs.Invalid, "copy", "", "the path is empty")
 	}
-	return Place{Path: filepath.Clean(s)}, nil
+	return Place{Path: filepath.Clean(s), Content: strings.HasSuffix(s, contentMark)}, nil
 }
+
+// contentMark at the end of a source means what is in a directory, as with cp.
+const contentMark = "/."
 
 // String is the place without secrets.
 func (p Place) String() string {
@@ -60,6 +65,16 @@ type state struct {
 	exists bool
 	dir    bool
 	size   int64
+	fault  error // why the entry cannot be copied; others can
+}
+
+// ofEntry reports whether a failure is of one entry alone, so that it makes sense to go on with others.
+func ofEntry(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Denied, errs.Invalid, errs.TooLarge, errs.Exists, errs.IsDirectory, errs.NotDirectory, errs.Unsupported:
+		return true
+	}
+	return false
 }
 
 // end is one end of a copy and what is there.
@@ -77,6 +92,8 @@ func aim(from, to end, recursive bool, sources int) (Place, error) {
 		return dst, errs.New(errs.NotFound, "copy", src.String(), "")
 	case from.dir && !recursive:
 		return dst, errs.New(errs.IsDirectory, "copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
+	case to.exists && to.dir && src.Content && from.dir:
+		return dst, nil
 	case to.exists && to.dir:
 		return dst.Join(src.base()), nil
 	case sources > 1:

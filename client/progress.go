@@ -10,8 +10,10 @@ type Progress struct {
 	Files, FilesTotal int64 // done: copied or skipped
 	Failed            int64
 	Bytes, BytesTotal int64
-	Rate              float64 // bytes per second of the last seconds
-	Done              bool    // the last call
+	// Skipped and SkippedBytes are what of it was there already.
+	Skipped, SkippedBytes int64
+	Rate                  float64 // bytes per second of the last seconds
+	Done                  bool    // the last call
 }
 
 // progressEvery is the interval between calls of a progress function.

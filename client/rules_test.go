@@ -189,8 +189,11 @@ func TestPolicy(t *testing.T) {
 }
 
 func TestAimAndChoose(t *testing.T) {
-	file, dir, none := state{true, false, 10}, state{exists: true, dir: true}, state{}
+	file, dir, none := state{exists: true, size: 10}, state{exists: true, dir: true}, state{}
 	src, dst := Place{Path: "/s/x"}, Place{Path: "/d"}
+	if got, err := aim(end{Place{Path: "/s/x", Content: true}, dir}, end{dst, dir}, true, 1); err != nil || got.Path != "/d" {
+		t.Errorf("the content of a directory goes to %s, %v", got, err)
+	}
 	for _, c := range []struct {
 		from, to  state
 		recursive bool
@@ -206,7 +209,7 @@ func TestAimAndChoose(t *testing.T) {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
 	}
-	part, long := state{true, false, 4}, state{true, false, 11}
+	part, long := state{exists: true, size: 4}, state{exists: true, size: 11}
 	for _, c := range []struct {
 		there state
 		o     CopyOptions
@@ -301,5 +304,20 @@ func TestSmooth(t *testing.T) {
 	}
 	if got := smooth(100, 300, 2*time.Second); got != 125 {
 		t.Errorf("second rate %v", got)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for in, want := range map[string]struct {
+		path    string
+		content bool
+	}{
+		"a/b/": {"a/b", false}, "a/b/.": {"a/b", true}, "a?b/.": {"a?b", true}, "file:///x/.": {"/x", true}, "x.": {"x.", false},
+		"root://h//a/b": {"/a/b", false}, "root://h//a/b/.": {"/a/b", true}, "root://h//a/.?k=v/": {"/a", true}, "root://h//a?k=/.": {"/a", false},
+	} {
+		p, err := ParsePlace(in)
+		if got := p.Path + p.URL.Path; err != nil || got != want.path || p.Content != want.content {
+			t.Errorf("%s: %+v, %v", in, p, err)
+		}
 	}
 }

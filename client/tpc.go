@@ -32,7 +32,7 @@ func (x *copier) thirdParty(ctx context.Context, j job) error {
 	if err != nil {
 		return err
 	}
-	src, size := placed.URL(), placed.Info().Size
+	src, size := placed.URL(), placed.Info().Size // a server that has the file, and what it asked to be shown
 	if err := placed.Close(ctx); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (x *copier) thirdParty(ctx context.Context, j job) error {
 	}
 	err = x.canThirdParty(ctx, dst.URL().Endpoint)
 	if err == nil {
-		err = x.direct(ctx, j, dst, key)
+		err = x.direct(ctx, j, src, dst, key)
 	}
 	if err != nil {
 		_ = dst.Abandon(context.WithoutCancel(ctx))
@@ -60,12 +60,13 @@ func (x *copier) thirdParty(ctx context.Context, j job) error {
 	return x.verify(ctx, j, nil)
 }
 
-// direct gives the destination its order and waits until it is carried out.
-func (x *copier) direct(ctx context.Context, j job, dst *File, key string) error {
+// direct gives the destination its order and waits until it is carried out. The source is told at the
+// server that the destination was told of: another that has the file would not know of the copy.
+func (x *copier) direct(ctx context.Context, j job, from URL, dst *File, key string) error {
 	if err := dst.Sync(ctx); err != nil { // the destination prepares
 		return err
 	}
-	u := withOpaque(j.from.URL, "tpc.dst", dst.URL().Host)
+	u := withOpaque(from, "tpc.dst", dst.URL().Host)
 	u = withOpaque(u, "tpc.key", key)
 	u = withOpaque(u, "tpc.stage", "copy")
 	src, err := x.c.Open(ctx, u, OpenOptions{}) // the source now knows whom to expect

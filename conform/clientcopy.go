@@ -3,8 +3,11 @@ package conform
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 
 	"hemera"
@@ -69,6 +72,49 @@ func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir client.URL) 
 	wantKind(t, err, errs.IsDirectory)
 	_, err = s.c.Copy(ctx, []string{dir.Join("missing").String()}, local, o)
 	wantKind(t, err, errs.NotFound)
+}
+
+// oddities is a tree with entries that cannot be copied: each is named, and everything else is copied.
+func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir client.URL) {
+	tree := filepath.Join(t.TempDir(), "tree")
+	dir = dir.Join("copy") // not there yet: the copy makes it
+	for _, name := range []string{"a", "elsewhere/f", "sub/f", "what?", "why?/f", "z"} {
+		write(t, filepath.Join(tree, name), []byte(name))
+	}
+	must(t, os.Symlink("nowhere", filepath.Join(tree, "broken")))
+	must(t, os.Symlink("elsewhere", filepath.Join(tree, "dirlink")))
+	must(t, os.Symlink("a", filepath.Join(tree, "link")))
+	must(t, syscall.Mkfifo(filepath.Join(tree, "pipe"), 0o600))
+	faults := map[string]errs.Kind{}
+	var mu sync.Mutex
+	o := client.CopyOptions{Recursive: true, TPC: client.TPCOff, Report: func(from, _ string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			name, _ := filepath.Rel(tree, from)
+			faults[name] = errs.KindOf(err)
+		}
+	}}
+	p, err := s.c.Copy(ctx, []string{tree}, dir.String(), o)
+	if err == nil || p.Failed != int64(len(faults)) || p.Files != 5 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	want := map[string]errs.Kind{
+		"broken": errs.NotFound, "dirlink": errs.Unsupported, "pipe": errs.Unsupported, "what?": errs.Invalid, "why?": errs.Invalid, "why?/f": errs.Invalid,
+	}
+	if !maps.Equal(faults, want) {
+		t.Errorf("what failed is %v, want %v", faults, want)
+	}
+	for _, name := range []string{"a", "elsewhere/f", "sub/f", "z"} {
+		if got := s.get(t, ctx, dir.Join(name)); string(got) != name {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	o.Continue = true // as the target is there now, it is the content that goes there
+	_, _ = s.c.Copy(ctx, []string{tree + "/."}, dir.String(), o)
+	if i, err := s.c.Stat(ctx, dir.Join("tree")); err == nil {
+		t.Errorf("a copy that goes on made %+v", i)
+	}
 }
 
 func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir client.URL) {

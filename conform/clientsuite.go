@@ -35,7 +35,7 @@ func Client(t *testing.T, url string) {
 		{"names", s.names}, {"listing", s.listing}, {"bigListing", s.bigListing}, {"attributes", s.attributes},
 		{"errors", s.errors}, {"sizes", s.sizes}, {"pages", s.pages}, {"vector", s.vector}, {"stream", s.stream},
 		{"update", s.update}, {"concurrent", s.concurrent}, {"queries", s.queries},
-		{"copies", s.copies}, {"resume", s.resume},
+		{"copies", s.copies}, {"oddities", s.oddities}, {"resume", s.resume},
 	} {
 		t.Run(check.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

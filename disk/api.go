@@ -70,8 +70,6 @@ type Writer interface {
 	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
 	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.
 	Seal(s hemera.SealInfo) (hemera.PieceStat, error)
-	// Park closes the file but keeps the pending piece until it expires.
-	Park() error
 	// Abort removes the piece.
 	Abort() error
 }

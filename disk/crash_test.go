@@ -88,7 +88,7 @@ func (r *crashRun) work(large bool) {
 		_ = w.WritePages(randomBytes(4, 7000), nil, 0)
 		_ = w.Sync()
 		_ = w.Truncate(100)
-		_ = w.Park()
+		_ = leave(w)
 	}
 	delete(r.acked, pieceID(1))
 	r.removed[pieceID(1)] = true
@@ -245,4 +245,31 @@ func TestLyingDevice(t *testing.T) {
 	if lost == 0 {
 		t.Error("nothing was ever lost: the test tests nothing")
 	}
+}
+
+// TestUnreadablePendingPiece: a bad sector in one piece of those sealed last does not keep the disk out.
+func TestUnreadablePendingPiece(t *testing.T) {
+	r := newCrashRun(t)
+	r.seal(pieceID(1), randomBytes(1, 9000), true)
+	r.seal(pieceID(2), randomBytes(2, 9000), true)
+	r.memory.Crash(nil)
+	r.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Pattern: pieceID(2).String(), Err: syscall.EIO})
+	r.open()
+	if _, err := r.disk.Open(pieceID(2)); !errors.Is(err, errs.NotFound) {
+		t.Errorf("the piece that cannot be read: %v", err)
+	}
+	p, err := r.disk.Open(pieceID(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Close()
+	if s := r.disk.Status(); s.Load.IOErrors == 0 {
+		t.Error("the error does not count")
+	}
+	r.faulty.Heal() // a cable: the next start finds the piece
+	r.open()
+	if p, err = r.disk.Open(pieceID(2)); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Close()
 }

@@ -153,7 +153,7 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	defer d.mu.Unlock()
 	if d.closed {
 		_ = w.file.Close()
-		d.gauge.opened(&d.gauge.writeOpens, -1)
+		d.gauge.writeOpens.Add(-1)
 		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
 	}
 	d.writers[id] = w
@@ -196,7 +196,7 @@ func (d *Disk) Open(id hemera.PieceID) (Reader, error) {
 	if err != nil {
 		return nil, d.failed(err, "disk.Open", id)
 	}
-	d.gauge.opened(&d.gauge.readOpens, 1)
+	d.gauge.readOpens.Add(1)
 	return &reader{piece: p}, nil
 }
 

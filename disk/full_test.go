@@ -48,3 +48,48 @@ func TestCreateReservesRoom(t *testing.T) {
 	}
 	_ = w.Abort()
 }
+
+// Writes that were not announced end at the headroom, and those that were have their room: what is
+// kept free is not theirs.
+func TestUnannouncedWritesLeaveTheHeadroom(t *testing.T) {
+	const room, headroom = 96 << 20, 32 << 20
+	chunk := make([]byte, 1<<20)
+	for name, c := range map[string]struct{ hint, least, most int64 }{
+		"unannounced":        {0, room - headroom - 4<<20, room - headroom + writebackStep},
+		"more than was said": {40 << 20, room - headroom - 4<<20, room - headroom + writebackStep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newMemoryDisk(t, room, Options{Headroom: headroom})
+			w, err := d.Create(hemera.PieceID{File: 7, Gen: 1}, CreateOptions{SizeHint: c.hint})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Abort() }()
+			written := int64(0)
+			for err == nil && written <= room {
+				if err = w.WritePages(chunk, nil, written); err == nil {
+					written += int64(len(chunk))
+				}
+			}
+			wantKind(t, "a write into the headroom", err, errs.NoSpace)
+			if written < c.least || written > c.most {
+				t.Errorf("%d MiB were taken", written>>20)
+			}
+			wantHealth(t, d, hemera.HealthFull)
+		})
+	}
+	d := newMemoryDisk(t, room, Options{Headroom: headroom})
+	w, err := d.Create(hemera.PieceID{File: 8, Gen: 1}, CreateOptions{SizeHint: 60 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.SetHeadroom(50 << 20) // it has its room, whatever comes
+	for off := int64(0); off < 60<<20; off += int64(len(chunk)) {
+		if err := w.WritePages(chunk, nil, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+}

@@ -30,6 +30,7 @@ type gauge struct {
 	sumErrors, ioErrors   atomic.Int64
 	looking               atomic.Bool
 	calls, moved          atomic.Int64 // in progress now; when the last one returned, or the first began
+	stalled               atomic.Int32 // of which it is known that they should have returned long ago
 
 	mu       sync.Mutex
 	headroom int64
@@ -76,12 +77,18 @@ func (g *gauge) waited(start time.Time) {
 // silentSince is when the device last answered, if calls wait for it and have for longer than
 // silence; else zero.
 func (g *gauge) silentSince() time.Time {
+	if g.calls.Load() == 0 {
+		return time.Time{}
+	}
 	last := time.Unix(0, g.moved.Load())
-	if g.calls.Load() == 0 || time.Since(last) < silence {
+	if time.Since(last) < silence {
 		return time.Time{}
 	}
 	return last
 }
+
+// Hangs reports whether calls to the disk do not return, as far as is known. It is asked for every read.
+func (d *Disk) Hangs() bool { return d.gauge.stalled.Load() > 0 || !d.gauge.silentSince().IsZero() }
 
 // verdict is the disk's health and why. It is called with mu held.
 func (g *gauge) verdict(now time.Time) (hemera.DiskHealth, string) {
@@ -91,8 +98,6 @@ func (g *gauge) verdict(now time.Time) (hemera.DiskHealth, string) {
 	}
 	return health, why
 }
-
-func (g *gauge) opened(count *atomic.Int64, by int64) { count.Add(by) }
 
 // note counts a failure against the disk, if its kind says that the disk is to blame.
 func (g *gauge) note(kind errs.Kind, now time.Time) {
@@ -115,11 +120,13 @@ func (g *gauge) note(kind errs.Kind, now time.Time) {
 func (d *Disk) Stalled() (over func()) {
 	d.opt.Log.Error("disk does not answer", "disk", d.path)
 	g := &d.gauge
+	g.stalled.Add(1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.health = g.health.stall(d.opt.Now())
 	return sync.OnceFunc(func() {
 		d.opt.Log.Warn("disk answers again", "disk", d.path)
+		g.stalled.Add(-1)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.health = g.health.resume()
@@ -130,6 +137,13 @@ func (g *gauge) setHeadroom(n int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.headroom = n
+}
+
+// kept is how much is to be left free.
+func (g *gauge) kept() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.headroom
 }
 
 // free is what may still be written, by the last look.

@@ -72,21 +72,31 @@ func (d *Disk) replaces(id hemera.PieceID) bool {
 // durable if so: from now on it counts.
 func (d *Disk) whole(id hemera.PieceID) (bool, error) {
 	p, err := loadPiece(d, d.pendingPath(id))
-	if errors.Is(err, errs.Corrupt) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return false, d.unreadable(err, id)
 	}
 	defer p.close()
 	bad, err := (&reader{piece: p}).Verify()
 	if err != nil || len(bad) > 0 || p.stat.ID != id {
-		return false, err
+		return false, d.unreadable(err, id)
 	}
 	if err := p.file.Sync(); err != nil {
 		return false, err
 	}
 	return true, d.fs.SyncDir(d.pendingDir())
+}
+
+// unreadable passes on an error that says nothing of the pending piece alone. What the device cannot read of
+// one must not keep the whole disk out of use.
+func (d *Disk) unreadable(err error, id hemera.PieceID) error {
+	switch errs.KindOf(err) {
+	case errs.Corrupt:
+		return nil
+	case errs.IO:
+		d.opt.Log.Error("pending piece cannot be read", "disk", d.path, "piece", id.String(), "cause", d.failed(err, "disk.Open", id))
+		return nil
+	}
+	return err
 }
 
 // Scan lists sealed pieces. Pieces whose footer does not check are left out: to the cluster they

@@ -157,21 +157,3 @@ func reread(s pageSource, p []byte, off int64, want []uint32) error {
 	}
 	return nil
 }
-
-// wholeCRC is the CRC32C of all data, from the CRCs of its pages.
-func wholeCRC(s pageSource) (hemera.Checksum, error) {
-	var whole checksum.Appender
-	var buf [readStep]uint32
-	size := s.dataSize()
-	for page := int64(0); page < pages(size); page += readStep {
-		sums := buf[:min(readStep, pages(size)-page)]
-		if err := s.pageSums(page, sums); err != nil {
-			return hemera.Checksum{}, err
-		}
-		for i, sum := range sums {
-			whole.Append(sum, int64(pageLen(size, page+int64(i))))
-		}
-	}
-	v := whole.Sum()
-	return hemera.MakeChecksum(hemera.CRC32C, []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
-}

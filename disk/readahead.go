@@ -14,7 +14,7 @@ import (
 )
 
 // The window of reads kept in flight ahead of a sequential reader. The kernel's own window is 128
-// KiB by default, which halves the rate of many devices; see DESIGN.md.
+// KiB by default, which halves the rate of many devices; see disk/DESIGN.md.
 const (
 	aheadStart = 1 << 20  // window when a reader was found to be sequential
 	aheadMax   = 16 << 20 // the window doubles with every use up to this

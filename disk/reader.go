@@ -75,22 +75,13 @@ func (r *reader) Verify() (bad []int64, err error) {
 	return bad, nil
 }
 
-// CRC32C is the checksum of the data as it was sealed, from the page CRCs alone.
-func (r *reader) CRC32C() (hemera.Checksum, error) {
-	sum, err := wholeCRC(r.piece)
-	if err != nil {
-		return hemera.Checksum{}, r.piece.disk.failed(err, "disk.CRC32C", r.piece.stat.ID)
-	}
-	return sum, nil
-}
-
 // Close gives the piece back. Closing again is no error.
 func (r *reader) Close() error {
 	if r.closed.Swap(true) {
 		return nil
 	}
 	d := r.piece.disk
-	d.gauge.opened(&d.gauge.readOpens, -1)
+	d.gauge.readOpens.Add(-1)
 	d.release(r.piece)
 	return nil
 }

@@ -42,14 +42,14 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	if err == nil && !moved {
 		err = errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
 	}
+	if moved && w.opt.Replace {
+		w.disk.open.forget(w.id) // what had the name before
+	}
 	if err != nil {
 		if moved && !w.opt.Replace {
 			_ = w.disk.Remove(w.id)
 		}
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
-	}
-	if w.opt.Replace {
-		w.disk.open.forget(w.id)
 	}
 	return stat, nil
 }

@@ -306,7 +306,7 @@ func (w *pieceWindows) inMemory(start int64, length int) bool {
 }
 
 // unmap is called with v.mu held. The window stays in its piece's map, empty: a map entry for each
-// mebibyte that was ever read is little, and goes with the piece.
+// that was ever read is little, and goes with the piece.
 func (c *windowCache) unmap(v *window) {
 	if v.data == nil {
 		return

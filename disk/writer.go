@@ -41,6 +41,7 @@ type writer struct {
 	done    bool
 	written int64 // since the last writeback
 	begun   int64 // offset where the next writeback begins
+	beyond  int64 // written beyond what was reserved, since the disk was asked for its room
 }
 
 // newWriter makes the pending file, over one that may be there. The caller holds the stripe.
@@ -65,7 +66,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 			return nil, errors.Join(err, f.Close(), d.removePending(id))
 		}
 	}
-	d.gauge.opened(&d.gauge.writeOpens, 1)
+	d.gauge.writeOpens.Add(1)
 	return w, nil
 }
 
@@ -100,11 +101,31 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err == nil {
 		err = w.table.write(off, len(p), sums)
 	}
+	if err == nil {
+		err = w.leavesHeadroom(off, int64(len(p)))
+	}
 	if err != nil {
 		return w.fail(err, op)
 	}
 	w.startWriteback(off, int64(len(p)))
 	return nil
+}
+
+// leavesHeadroom fails when a write that was not announced has used up the disk but for its headroom:
+// others may need what is kept, such as a manager whose store is on the same filesystem. It is called
+// with mu held.
+func (w *writer) leavesHeadroom(off, n int64) error {
+	if off+n <= w.opt.SizeHint {
+		return nil
+	}
+	if w.beyond += n; w.beyond < writebackStep {
+		return nil
+	}
+	w.beyond = 0
+	if space, err := w.disk.fs.Space(w.disk.path); err != nil || space.Free > w.disk.gauge.kept() {
+		return err
+	}
+	return errs.New(errs.NoSpace, "write", w.disk.path, "the disk is full but for its headroom")
 }
 
 // startWriteback is called with mu held, after a write.
@@ -230,26 +251,6 @@ func (w *writer) sync() error {
 	return err
 }
 
-// CRC32C is the checksum of the data so far, from the page CRCs alone.
-func (w *writer) CRC32C() (hemera.Checksum, error) {
-	const op = "disk.CRC32C"
-	w.io.Lock()
-	defer w.io.Unlock()
-	if err := w.usable(op); err != nil {
-		return hemera.Checksum{}, err
-	}
-	sum, err := wholeCRC((*pendingSource)(w))
-	if err != nil {
-		return hemera.Checksum{}, w.disk.failed(err, op, w.id)
-	}
-	return sum, nil
-}
-
-// Park closes the file but keeps the pending piece until it expires.
-func (w *writer) Park() error {
-	return w.end("disk.Park", func() error { return nil })
-}
-
 // Abort removes the piece.
 func (w *writer) Abort() error {
 	return w.end("disk.Abort", func() error { return w.disk.removePending(w.id) })
@@ -282,7 +283,7 @@ func (w *writer) close(last func() error) error {
 		err = last()
 	}
 	stripe.Unlock()
-	d.gauge.opened(&d.gauge.writeOpens, -1)
+	d.gauge.writeOpens.Add(-1)
 	return errors.Join(err, w.file.Close(), w.side.close())
 }
 

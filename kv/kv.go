@@ -48,8 +48,7 @@ type Writer interface {
 	// Enqueue orders the batch after all batches enqueued before and makes it readable at once;
 	// it does not wait. The batch and its slices are the caller's again when it returns. Fenced.
 	Enqueue(b *Batch) (Ticket, error)
-	// LastSeq is the sequence number of the last batch that is known to be durable, zero before the first:
-	// numbers grow from batch to batch while a store is open, and say nothing of what was in it before.
+	// LastSeq is the sequence number of the last durable batch, from the engine.
 	LastSeq(ctx context.Context) (uint64, error)
 }
 

@@ -126,6 +126,13 @@ func (s *Socket) Lend() {
 	}
 }
 
+// Lent reports whether another goroutine takes the place of the one serving the connection, or has no need
+// to: it is none of the loop's.
+func (s *Socket) Lent() bool {
+	p := s.poller.Load()
+	return p == nil || p.away.Load()
+}
+
 // TryRead reads what is there, or returns ErrAgain.
 func (s *Socket) TryRead(p []byte) (int, error) {
 	if s.drained {

@@ -11,7 +11,7 @@ import (
 
 const (
 	// LostAfter is how long a disk is out of reach before its pieces are made anew elsewhere.
-	LostAfter = 60 * time.Second
+	LostAfter = 5 * time.Minute
 	// copiesPerDisk and copiesTotal bound the copies under way to one disk, and to all.
 	copiesPerDisk = 8
 	copiesTotal   = 256

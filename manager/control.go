@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"hemera/namespace"
 	"hemera/place"
 )
-
-func baseName(p string) string { return path.Base(p) }
 
 // Register implements hemera.Control.
 func (m *Manager) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {

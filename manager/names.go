@@ -2,11 +2,11 @@ package manager
 
 import (
 	"context"
-	"hemera/errs"
-	"hemera/layout"
 	"time"
 
 	"hemera"
+	"hemera/errs"
+	"hemera/layout"
 )
 
 // Stat implements hemera.Names.

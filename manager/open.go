@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"time"
 
@@ -101,7 +102,7 @@ func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target
 func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
 	e := &prep.Entry
-	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, baseName(r.Path), r.Mode
+	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), r.Mode
 	c.Size, c.Force, c.Nonce = r.Size, r.Force, m.nonce.Add(1)
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode

@@ -65,10 +65,14 @@ type tearerWriter struct{ kv.Writer }
 
 func (w tearerWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	half := len(b.Ops) / 2
-	if _, err := w.Writer.Enqueue(&kv.Batch{Ops: b.Ops[:half]}); err != nil {
+	first, err := w.Writer.Enqueue(&kv.Batch{Ops: b.Ops[:half]})
+	if err != nil {
 		return nil, err
 	}
 	yield()
+	if err := first.Wait(context.Background()); err != nil { // one write may have both parts
+		return nil, err
+	}
 	return w.Writer.Enqueue(&kv.Batch{Ops: b.Ops[half:]})
 }
 

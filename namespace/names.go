@@ -46,7 +46,7 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 	}
 	lo, hi := entryKey(dir, ""), after(entryKey(dir, ""))
 	for {
-		page, err := n.page(ctx, lo, hi, listPage)
+		page, err := n.page(ctx, path, lo, hi, listPage)
 		if err != nil {
 			return err
 		}
@@ -65,21 +65,21 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 // Page implements hemera.Directories: one read of the store, without a turn among the changes.
 func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.PageRequest) ([]hemera.Entry, string, error) {
 	if !r.Dir.IsDir() {
-		return nil, "", refuse(errs.NotDirectory, "List", r.Dir.Name, "it is a file")
+		return nil, "", refuse(errs.NotDirectory, "List", r.Path, "it is a file")
 	}
 	if r.Above.ID != 0 {
-		if err := permit("List", r.Dir.Name, who, &r.Above, access.Traverse); err != nil {
+		if err := permit("List", r.Path, who, &r.Above, access.Traverse); err != nil {
 			return nil, "", err
 		}
 	}
-	if err := permit("List", r.Dir.Name, who, &r.Dir, access.List); err != nil {
+	if err := permit("List", r.Path, who, &r.Dir, access.List); err != nil {
 		return nil, "", err
 	}
 	lo, hi := entryKey(r.Dir.ID, r.After), after(entryKey(r.Dir.ID, ""))
 	if r.After != "" {
 		lo = append(lo, 0)
 	}
-	page, err := n.page(ctx, lo, hi, r.Limit)
+	page, err := n.page(ctx, r.Path, lo, hi, r.Limit)
 	return page.shown, page.last, err
 }
 
@@ -89,14 +89,15 @@ type entryPage struct {
 	last  string // name of the last that was looked at, "" with no next
 }
 
-// page reads up to limit entries of a range of the entry table, as they were at one time.
-func (n *Namespace) page(ctx context.Context, lo, hi []byte, limit int) (entryPage, error) {
+// page reads up to limit entries of a range of the entry table, as they were at one time. path is whose
+// they are, for errors.
+func (n *Namespace) page(ctx context.Context, path string, lo, hi []byte, limit int) (entryPage, error) {
 	p, whole, err := readPage(ctx, n.store, lo, hi, limit)
 	if err == nil && !whole {
 		p, err = n.pageOfSnapshot(ctx, lo, hi, limit)
 	}
 	if err != nil {
-		return entryPage{}, errs.Wrap(err, "namespace.List", "")
+		return entryPage{}, errs.Wrap(err, "namespace.List", path)
 	}
 	return p, n.outside(ctx)
 }

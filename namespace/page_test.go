@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -84,12 +85,15 @@ func TestPageKeepsToPermissions(t *testing.T) {
 		r    hemera.PageRequest
 		want errs.Kind
 	}{
-		{"a directory that may not be listed", hemera.PageRequest{Dir: dir, Limit: 1}, errs.Denied},
-		{"one below a directory that may not be traversed", hemera.PageRequest{Dir: below, Above: dir, Limit: 1}, errs.Denied},
-		{"a file", hemera.PageRequest{Dir: file, Limit: 1}, errs.NotDirectory},
+		{"a directory that may not be listed", hemera.PageRequest{Dir: dir, Path: "/d", Limit: 1}, errs.Denied},
+		{"one below a directory that may not be traversed", hemera.PageRequest{Dir: below, Above: dir, Path: "/d/below", Limit: 1}, errs.Denied},
+		{"a file", hemera.PageRequest{Dir: file, Path: "/f", Limit: 1}, errs.NotDirectory},
 	} {
 		_, _, err := n.Page(t.Context(), bob(), test.r)
 		wantKind(t, test.name, err, test.want)
+		if err != nil && !strings.HasPrefix(err.Error(), "namespace.List "+test.r.Path+": ") {
+			t.Errorf("%s: the error does not name it: %v", test.name, err)
+		}
 	}
 	if err := n.Remove(t.Context(), alice(), "/d/below", 0); err != nil {
 		t.Fatal(err)

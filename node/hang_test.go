@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/disk"
+	"hemera/errs"
 	"hemera/vfs"
 )
 
@@ -44,7 +45,7 @@ func TestHangingDiskAndOrders(t *testing.T) {
 		defer stop()
 		<-n.Joined()
 		again := make(chan struct{})
-		disks["/ill"].Inject(vfs.Fault{Wait: again})
+		disks["/ill"].Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRemove}, Wait: again}) // what nothing else notices
 		on := map[string]hemera.DiskID{}
 		for _, d := range n.Status().Disks {
 			on[d.Path] = d.ID
@@ -72,6 +73,33 @@ func TestHangingDiskAndOrders(t *testing.T) {
 		}
 		if done := n.Status().Orders; done != 4 {
 			t.Errorf("%d orders done of four", done)
+		}
+	})
+}
+
+// TestOrdersForADiskThatHangs are refused at once.
+func TestOrdersForADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := newControl(), hangs{}
+		o := options(t, c)
+		disks.add(t, &o, "/ill")
+		n, stop := running(t, o)
+		defer stop()
+		<-n.Joined()
+		again := make(chan struct{})
+		disks["/ill"].Inject(vfs.Fault{Wait: again})
+		time.Sleep(5 * time.Second) // a look at it does not return
+		run := func(id uint64) hemera.OrderResult {
+			c.orders <- []hemera.Order{{ID: id, Kind: hemera.OrderInventory, Disk: 1}}
+			return <-c.results
+		}
+		if r := run(1); errs.Kind(r.ErrKind) != errs.Unavailable {
+			t.Errorf("while it hangs: %+v", r)
+		}
+		close(again)
+		time.Sleep(time.Second)
+		if r := run(2); r.Failed {
+			t.Errorf("when it answers: %+v", r)
 		}
 	})
 }

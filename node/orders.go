@@ -106,12 +106,16 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	return group.Wait()
 }
 
-// take queues an order for its disk.
+// take queues an order for its disk. Who gives orders to a disk that hangs shall know, and not wait.
 func (r *runner) take(ctx context.Context, o hemera.Order) {
 	if r.open[o.ID] {
 		return
 	}
 	r.open[o.ID] = true
+	if r.node.disks.hangs(o.Disk) {
+		r.refuse(ctx, o, errs.New(errs.Unavailable, "node.Order", o.Disk.String(), "the disk does not answer"))
+		return
+	}
 	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(r.node.o.Workers))}
 	queue := r.lanes[at]
 	if queue == nil {
@@ -122,9 +126,12 @@ func (r *runner) take(ctx context.Context, o hemera.Order) {
 	select {
 	case queue <- o:
 	default:
-		refused := failure(o, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
-		r.group.Go(func() error { r.answer(ctx, refused); return nil })
+		r.refuse(ctx, o, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
 	}
+}
+
+func (r *runner) refuse(ctx context.Context, o hemera.Order, why error) {
+	r.group.Go(func() error { r.answer(ctx, failure(o, why)); return nil })
 }
 
 // collect takes the results there are besides the first.

@@ -34,8 +34,7 @@ type ServerOptions struct {
 
 // NewServer serves the manager's control interface below [Path]. Every call but Join needs a client
 // certificate, and a node speaks for itself only: Register, Heartbeat and Exchange of another node's
-// id are Denied. What a node may commit is decided by the capability it shows. Attributes are
-// changed in the name of the client the node has authenticated; nodes are believed in that.
+// id are Denied. What a node may commit, and in whose name, is decided by the capability it shows.
 func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	c, err := newCodec()
 	if err != nil {

@@ -18,7 +18,9 @@ import (
 //
 // It is not ended by ctx: a client that goes away in the middle finds the answer when it comes back.
 func (w *Writer) Close(ctx context.Context) error {
-	w.mu.Lock()
+	if err := w.enter(); err != nil {
+		return err
+	}
 	defer w.mu.Unlock()
 	if w.done {
 		return w.result

@@ -23,6 +23,7 @@ var (
 	_ hemera.File        = (*writeHandle)(nil)
 	_ hemera.Detacher    = (*writeHandle)(nil)
 	_ hemera.Aborter     = (*writeHandle)(nil)
+	_ hemera.Staller     = (*writeHandle)(nil)
 	_ hemera.XattrSetter = (*writeHandle)(nil)
 )
 
@@ -55,8 +56,8 @@ func (h *writeHandle) Detach() {
 	}
 }
 
-// Close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that
-// was detached.
+// Close commits, as [Writer.Close] says. A write whose commit is undecided, or that hangs, is kept like
+// one that was detached.
 func (h *writeHandle) Close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Close", subject(h.cap))
@@ -66,6 +67,7 @@ func (h *writeHandle) Close(ctx context.Context) error {
 	case err == nil:
 		info := h.Info()
 		h.table.finish(h.entry, &info)
+	case h.Stalled() != nil:
 	case !h.undecided():
 		h.table.finish(h.entry, nil)
 	}
@@ -73,8 +75,12 @@ func (h *writeHandle) Close(ctx context.Context) error {
 	return err
 }
 
-// Abort gives the write up.
+// Abort gives the write up; one that hangs is given up later, like one that was detached.
 func (h *writeHandle) Abort(ctx context.Context) error {
+	if err := h.Stalled(); err != nil {
+		h.Detach()
+		return err
+	}
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Abort", subject(h.cap))
 	}

@@ -1,6 +1,7 @@
 package transfer_test
 
 import (
+	"bytes"
 	"strings"
 	"syscall"
 	"testing"
@@ -113,6 +114,58 @@ func TestOnlyDiskHangs(t *testing.T) {
 	})
 }
 
+// TestOnlyDiskHangsInWrite: a write with one piece waits for its disk, but nobody else waits for that write:
+// after a while it is given up, and everything but the call that hangs says so at once.
+func TestOnlyDiskHangsInWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		_, c := b.grant(32, 1, 1)
+		token := b.manager.sign(c)
+		f := b.begin(1, token)
+		if err := f.WriteAt(content(5000), 0); err != nil {
+			t.Fatal(err)
+		}
+		stalled := f.(hemera.Staller).Stalled
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
+		hung := make(chan error, 1)
+		go func() { hung <- f.WriteAt(content(5000), 5000) }()
+		time.Sleep(29 * time.Second)
+		if err := stalled(); err != nil {
+			t.Errorf("too early: %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		for i, call := range []func() error{
+			stalled,
+			func() error { return f.WriteAt(content(1), 0) },
+			func() error { _, err := f.ReadAt(make([]byte, 1), 0); return err },
+			func() error { return f.Truncate(1) },
+			func() error { return f.Sync(ctx) },
+			func() error { _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{Truncate: true}); return err },
+			func() error { return f.Close(ctx) },
+		} {
+			if err := call(); !isKind(err, errs.IO) || !strings.Contains(err.Error(), "not answered for 30s") {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		_ = f.Info()
+		if time.Since(began) > 0 {
+			t.Error("somebody waited for the disk")
+		}
+		faulty.Heal()
+		close(release)
+		if err := <-hung; !isKind(err, errs.IO) {
+			t.Errorf("the call that hung: %v", err)
+		}
+		time.Sleep(2 * hemera.PendingHold)
+		if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+			t.Errorf("left on the disk: %v, %v", names, err)
+		}
+		b.mustHave(c)
+	})
+}
+
 // A disk whose label and room cannot even be looked at does not hold up its node's report.
 func TestLookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -129,6 +182,40 @@ func TestLookThatHangs(t *testing.T) {
 		synctest.Wait()
 		if s := own.Status(); s.Health != hemera.HealthOK {
 			t.Errorf("the disk is %v: %s", s.Health, s.Why)
+		}
+	})
+}
+
+// TestReadsLeaveADiskThatHangs: a disk of the head itself that is known to hang is not read while another
+// piece can be, by files that are open already and by new ones; without another it is.
+func TestReadsLeaveADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		p := content(100_000)
+		c := b.put(32, p, 1, 2)
+		alone := b.put(33, p, 1)
+		token, _ := b.read(c)
+		early := b.open(1, token, hemera.NodeOpen{})
+		check := func(what string, f hemera.File) {
+			t.Helper()
+			got := make([]byte, len(p))
+			if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, p) {
+				t.Errorf("%s: %v", what, err)
+			}
+			_ = f.Close(ctx)
+		}
+		release := make(chan struct{})
+		over := b.hosts[0].disk.Stalled()
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen, vfs.OpRead}, Wait: release})
+		check("open before", early)
+		check("opened since", b.open(1, token, hemera.NodeOpen{}))
+		faulty.Heal()
+		token, _ = b.read(alone)
+		check("the only piece", b.open(1, token, hemera.NodeOpen{}))
+		over()
+		close(release)
+		if b.hosts[0].disk.Hangs() {
+			t.Error("the disk still hangs")
 		}
 	})
 }

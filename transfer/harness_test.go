@@ -474,3 +474,5 @@ func (r *faultyDiskReader) ReadPages(p []byte, sums []uint32, off int64) (int, e
 func isKind(err error, k errs.Kind) bool { return errors.Is(err, k) }
 
 func (d *faultyDisk) Stalled() (over func()) { return d.Store.(*disk.Disk).Stalled() }
+
+func (d *faultyDisk) Hangs() bool { return d.Store.(*disk.Disk).Hangs() }

@@ -14,9 +14,15 @@ import (
 // durable may take twice as long.
 const diskPatience = 30 * time.Second
 
-// staller is a disk that can be told that it hangs; it is failing until the call returns.
+// staller is a disk that can be told that it hangs, and tells; it is failing until the call returns.
 type staller interface {
 	Stalled() (over func())
+	Hangs() bool
+}
+
+func hangs(store disk.Store) bool {
+	s, ok := store.(staller)
+	return ok && s.Hangs()
 }
 
 // diskCall is one call to a disk, in a goroutine of its own, because a device may never answer.
@@ -56,7 +62,11 @@ func (c *diskCall) wait(patience time.Duration, late func()) (hung bool, err err
 		late()
 		over()
 	}()
-	return true, errs.New(errs.Timeout, "transfer.Disk", c.disk.String(), "the disk has not answered for "+patience.String()).
+	return true, notAnswered(errs.Timeout, c.disk, patience)
+}
+
+func notAnswered(kind errs.Kind, d hemera.DiskID, patience time.Duration) error {
+	return errs.New(kind, "transfer.Disk", d.String(), "the disk has not answered for "+patience.String()).
 		WithRemedy("`hemera fs ls` shows which disks are ill; the kernel's log may say why")
 }
 

@@ -32,6 +32,21 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 	}
 	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
 	h.open.Store(true)
+	if err := h.Stalled(); err != nil {
+		h.Detach()
+		return nil, err
+	}
+	return begun(h, o)
+}
+
+// holder is a handle on what is pending.
+type holder interface {
+	hemera.File
+	hemera.Detacher
+}
+
+// begun is a new handle, its content emptied if that is asked for.
+func begun(h holder, o hemera.NodeOpen) (hemera.File, error) {
 	if o.Truncate {
 		if err := h.Truncate(0); err != nil {
 			h.Detach()
@@ -83,13 +98,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File
 	}
 	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e}
 	h.open.Store(true)
-	if o.Truncate {
-		if err := h.Truncate(0); err != nil {
-			h.Detach()
-			return nil, err
-		}
-	}
-	return h, nil
+	return begun(h, o)
 }
 
 // target finds the capability's piece with the index among those on this node.

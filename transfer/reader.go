@@ -36,6 +36,7 @@ type origin struct {
 	target   hemera.Target
 	src      source // nil: not open yet
 	local    disk.Reader
+	store    disk.Store // of a local piece, once asked for
 	close    func() error
 	bad      error // why it is not used any more
 	badPages int
@@ -184,31 +185,45 @@ func (r *Reader) readElsewhere(not *origin, p []byte, off int64) error {
 	}
 }
 
-// pick returns the best origin that is not in the set, open.
+// pick returns the best origin that is not in the set, open. One on a disk of this node that hangs is for
+// when there is no other.
 func (r *Reader) pick(not map[*origin]bool) (*origin, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var last error
-	for _, o := range r.origins {
-		if o.bad != nil {
-			last = o.bad
-		}
-		if not[o] || o.bad != nil {
-			continue
-		}
-		if o.src != nil {
+	for _, patient := range []bool{false, true} {
+		for _, o := range r.origins {
+			if o.bad != nil {
+				last = o.bad
+			}
+			if not[o] || o.bad != nil || !patient && r.hangs(o) {
+				continue
+			}
+			if o.src != nil {
+				return o, nil
+			}
+			if err := r.open(o); err != nil {
+				o.bad, last = err, err
+				r.host.Log.Warn("piece cannot be read", "path", r.cap.Path, "trace", r.cap.Trace,
+					"disk", o.target.Disk, "node", o.target.Addr, "err", err)
+				continue
+			}
 			return o, nil
 		}
-		if err := r.open(o); err != nil {
-			o.bad, last = err, err
-			r.host.Log.Warn("piece cannot be read", "path", r.cap.Path, "trace", r.cap.Trace,
-				"disk", o.target.Disk, "node", o.target.Addr, "err", err)
-			continue
-		}
-		return o, nil
 	}
 	return nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap),
 		Text: "no piece can be read", Cause: last, Remedy: "`hemera file check` lists the pieces and their state"}
+}
+
+// hangs reports whether an origin is on a disk of this node that does not answer. It is called with mu held.
+func (r *Reader) hangs(o *origin) bool {
+	if !r.host.local(o.target) {
+		return false
+	}
+	if o.store == nil {
+		o.store, _ = r.host.Disk(o.target.Disk)
+	}
+	return hangs(o.store)
 }
 
 // rule takes an origin out of use.
@@ -259,6 +274,8 @@ func (r *Reader) open(o *origin) error {
 
 // Verified offers a file for sendfile, as [disk.Reader] does, when the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
+	r.use.RLock()
+	defer r.use.RUnlock()
 	if local := r.inUse(); local != nil {
 		return local.Verified(off, n)
 	}
@@ -269,18 +286,21 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
 	r.use.RLock()
 	defer r.use.RUnlock()
-	if local := r.inUse(); local != nil && !r.closed {
+	if local := r.inUse(); local != nil {
 		return local.Splice(pipe, off, n)
 	}
 	return 0
 }
 
-// inUse is the piece that is read, if it is local.
+// inUse is the piece that is read, if it is local and the file open. It is called with use held.
 func (r *Reader) inUse() disk.Reader {
+	if r.closed {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.origins {
-		if o.bad == nil && o.src != nil {
+		if o.bad == nil && o.src != nil && !r.hangs(o) {
 			return o.local
 		}
 	}

@@ -24,6 +24,9 @@ type Writer struct {
 	cap    *hemera.Capability // of the first permit
 	ctx    context.Context    // ends with Abort
 	cancel context.CancelFunc
+	opened time.Time
+
+	inPlace inPlace
 
 	mu      sync.Mutex     // guards all below
 	permit  *hemera.Permit // as granted last: Replace renews it
@@ -57,7 +60,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: c, permit: permit, sums: sums, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w := &Writer{host: h, cap: c, permit: permit, sums: sums, opened: time.Now(), ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
 		w.base = h.baseReader(permit)
@@ -76,11 +79,17 @@ func (h *Host) baseReader(c *hemera.Permit) *Reader {
 	return r
 }
 
-// Info describes the pending content.
+// Info describes the pending content, or what was committed; of a write that hangs, what was announced.
 func (w *Writer) Info() hemera.FileInfo {
-	w.mu.Lock()
+	if w.enter() != nil {
+		return written(w.cap, w.cap.Size, w.opened)
+	}
 	defer w.mu.Unlock()
-	return written(w.cap, w.size, time.Now())
+	mtime := time.Now()
+	if w.request != nil {
+		mtime = w.request.Mtime
+	}
+	return written(w.cap, w.size, mtime)
 }
 
 // written describes a content that a capability permitted to write.
@@ -94,7 +103,9 @@ func written(c *hemera.Capability, size int64, mtime time.Time) hemera.FileInfo 
 // WritePages writes p at off to every live piece. sums, if not nil, are the verified CRC32Cs of
 // p's page fragments. A piece that fails is left behind; only when none is left does it fail.
 func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
-	w.mu.Lock()
+	if err := w.enter(); err != nil {
+		return err
+	}
 	defer w.mu.Unlock()
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
@@ -136,16 +147,19 @@ func (w *Writer) write(p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
-// writeOne sends pages to the only live piece. A disk is waited for: with no other piece to go on with,
-// giving up gains nothing, and a goroutine costs.
+// writeOne sends pages to the only live piece. A disk is written to on this goroutine, as another costs
+// more than there is to gain with no piece to go on with; who waits for it looks at Stalled.
 func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
 	w.sums.wrote(p, sums, off)
 	pc := w.pieces[i]
-	out := pc.out
+	var err error
 	if pc.local != nil {
-		out = pc.local.diskPiece
+		out := pc.local.diskPiece
+		err = w.inPlace.do(pc.target.Disk, w.opened, func() error { return out.WritePages(p, sums, off) })
+	} else {
+		err = pc.out.WritePages(p, sums, off)
 	}
-	if err := out.WritePages(p, sums, off); err != nil {
+	if err != nil {
 		w.lose(i, err)
 		return w.fail("transfer.Write", everyPieceFailed)
 	}
@@ -154,7 +168,9 @@ func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
 
 // Truncate sets the size of the pending content.
 func (w *Writer) Truncate(size int64) error {
-	w.mu.Lock()
+	if err := w.enter(); err != nil {
+		return err
+	}
 	defer w.mu.Unlock()
 	if err := w.usable("transfer.Truncate"); err != nil {
 		return err
@@ -183,7 +199,9 @@ func (w *Writer) Truncate(size int64) error {
 
 // ReadPages reads the pending content back.
 func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	w.mu.Lock()
+	if err := w.enter(); err != nil {
+		return 0, err
+	}
 	defer w.mu.Unlock()
 	if err := w.usable("transfer.Read"); err != nil {
 		return 0, err
@@ -207,7 +225,9 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 
 // Sync makes everything accepted durable on every live piece.
 func (w *Writer) Sync(ctx context.Context) error {
-	w.mu.Lock()
+	if err := w.enter(); err != nil {
+		return err
+	}
 	defer w.mu.Unlock()
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
@@ -220,7 +240,9 @@ func (w *Writer) Sync(ctx context.Context) error {
 
 // SetXattr keeps an attribute for the commit.
 func (w *Writer) SetXattr(name string, value []byte) {
-	w.mu.Lock()
+	if w.enter() != nil {
+		return // it will not be committed
+	}
 	defer w.mu.Unlock()
 	if w.xattrs == nil {
 		w.xattrs = map[string][]byte{}
@@ -230,7 +252,9 @@ func (w *Writer) SetXattr(name string, value []byte) {
 
 // Xattrs is a copy of the attributes kept so far.
 func (w *Writer) Xattrs() map[string][]byte {
-	w.mu.Lock()
+	if w.enter() != nil {
+		return nil
+	}
 	defer w.mu.Unlock()
 	return maps.Clone(w.xattrs)
 }

@@ -24,7 +24,7 @@ func CleanPath(p string) (string, error) {
 	case p == "":
 		return "", fail(ArgMissing, "the request lacks a path")
 	case p[0] != '/':
-		return "", fail(NotAuthorized, "%.60q: relative path disallowed", p)
+		return "", fail(NotAuthorized, "%.60q: .. is not allowed in a path; write it from / on", p)
 	case len(p) > hemera.PathMax:
 		return "", fail(ArgTooLong, "the path has %d bytes, the limit is %d", len(p), hemera.PathMax)
 	}
@@ -55,14 +55,14 @@ func isClean(p string) (clean bool, err error) {
 	for i := 1; i <= len(p); i++ {
 		if i < len(p) && p[i] != '/' {
 			if p[i] < ' ' || p[i] == 0x7f {
-				return false, fail(ArgInvalid, "%.60q: control character in the path", p)
+				return false, fail(ArgInvalid, "%.60q: a name may not have control characters, such as tabs and newlines", p)
 			}
 			continue
 		}
 		name := p[start:i]
 		switch {
 		case name == "..":
-			return false, fail(NotAuthorized, "%.60q: relative path disallowed", p)
+			return false, fail(NotAuthorized, "%.60q: .. is not allowed in a path; write it from / on", p)
 		case len(name) > hemera.NameMax:
 			return false, fail(ArgTooLong, "a name in the path has %d bytes, the limit is %d", len(name), hemera.NameMax)
 		case (name == "" && len(p) > 1) || name == ".":

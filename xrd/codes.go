@@ -2,7 +2,6 @@ package xrd
 
 import (
 	"errors"
-	"strings"
 
 	"hemera/errs"
 	"hemera/wire"
@@ -38,50 +37,23 @@ var codes = [...]wire.Code{
 	errs.Overloaded:      wire.Overloaded,
 }
 
-// CodeOf is the protocol's number for a kind.
-func CodeOf(k errs.Kind) wire.Code {
+// codeOf is the protocol's number for a kind.
+func codeOf(k errs.Kind) wire.Code {
 	if int(k) >= len(codes) {
 		return wire.ServerError
 	}
 	return codes[k]
 }
 
-// KindOf is the kind a client should see for a number a server answered. It inverts [CodeOf] where
-// that is one to one; of two kinds with one number it gives the commoner.
-func KindOf(c wire.Code) errs.Kind {
-	switch c {
-	case wire.ItExists:
-		return errs.Exists
-	case wire.FSError, wire.NotFile:
-		return errs.NotDirectory
-	case wire.ArgMissing, wire.InvalidRequest, wire.BadPayload:
-		return errs.Invalid
-	case wire.NoMemory:
-		return errs.Overloaded
-	case wire.TLSRequired, wire.SigVerErr, wire.DecryptErr:
-		return errs.Unauthenticated
-	case wire.TooManyErrs:
-		return errs.Corrupt
-	case wire.TimerExpired:
-		return errs.Timeout
-	}
-	for kind, code := range codes {
-		if code == c {
-			return errs.Kind(kind)
-		}
-	}
-	return errs.Internal
-}
-
 // codeOfError is the number for any error: the kind's, or the one a decoder chose.
 func codeOfError(err error) wire.Code {
 	if classified, ok := errors.AsType[*errs.Error](err); ok {
-		return CodeOf(classified.Kind)
+		return codeOf(classified.Kind)
 	}
 	if malformed, ok := errors.AsType[*wire.Error](err); ok {
 		return malformed.Code
 	}
-	return CodeOf(errs.KindOf(err))
+	return codeOf(errs.KindOf(err))
 }
 
 // answerOf is the body of the kXR_error that reports err.
@@ -93,18 +65,7 @@ func answerOf(err error, trace string) wire.Error {
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		text += "; " + remedy
 	}
-	return wire.Error{Code: codeOfError(err), Text: outside(text) + " [trace " + trace + "]"}
-}
-
-// outside is the text of an error for somebody who does not know the program's packages:
-// "namespace.Stat /f: …" begins with "stat".
-func outside(text string) string {
-	pkg, rest, ok := strings.Cut(text, ".")
-	inner := func(r rune) bool { return r < 'a' || r > 'z' }
-	if !ok || strings.ContainsFunc(pkg, inner) || rest == "" || rest[0] < 'A' || rest[0] > 'Z' {
-		return text
-	}
-	return strings.ToLower(rest[:1]) + rest[1:]
+	return wire.Error{Code: codeOfError(err), Text: errs.Plain(text) + " [trace " + trace + "]"}
 }
 
 // openFailure makes a node's failure to open one that sends the client back to the manager for

@@ -233,12 +233,20 @@ func (c *conn) next() error {
 	return last.error
 }
 
-// timed runs a request and takes its time: for the records, and to tell the loop beforehand of
-// requests that will keep this goroutine.
+// lend tells the loop that the goroutine serving the connection will now wait for something other than
+// the client.
+func (c *conn) lend() {
+	if c.sock != nil {
+		c.sock.Lend()
+	}
+}
+
+// timed runs a request and takes its time: for the records, and to lend this goroutine beforehand for
+// requests that will probably keep it. Those that wait for a disk in any case lend it themselves.
 func (c *conn) timed(r *request, began time.Time) error {
 	kind := uint64(1) << ((r.ID - wire.ReqAuth) % 64)
-	if c.sock != nil && c.slow&kind != 0 {
-		c.sock.Lend()
+	if c.slow&kind != 0 {
+		c.lend()
 	}
 	err := c.run(r)
 	took := time.Since(began)
@@ -249,13 +257,6 @@ func (c *conn) timed(r *request, began time.Time) error {
 		c.srv.o.Recorder.Record(r.ID.String(), took, outcome(err))
 	}
 	return err
-}
-
-// lend tells the loop that this goroutine is about to wait for something other than the client.
-func (c *conn) lend() {
-	if c.sock != nil {
-		c.sock.Lend()
-	}
 }
 
 // outcome is what counts as failure for who counts operations.
@@ -277,9 +278,6 @@ func (c *conn) run(r *request) error {
 	op := &c.srv.ops[r.ID-wire.ReqAuth]
 	if err := c.admit(r, op); err != nil {
 		return c.skipRequest(r, err)
-	}
-	if op.changes {
-		c.lend()
 	}
 	if op.streams {
 		return op.run(c, r)

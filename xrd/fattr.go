@@ -73,6 +73,7 @@ func (c *conn) fattrPath(r *request) error {
 	case wire.FattrGet:
 		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
 	}
+	c.lend()
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
 		results[i].Name = name

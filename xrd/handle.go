@@ -152,12 +152,9 @@ func (c *conn) statHandle(r *request) error {
 	if r.byPath() {
 		return c.toManager(r)
 	}
-	h, err := c.session.handle(wire.DecodeStat(r.Body).Handle)
+	h, err := c.session.usable(wire.DecodeStat(r.Body).Handle)
 	if err != nil {
 		return err
-	}
-	if h.sealed {
-		return errBadHandle
 	}
 	return c.ok(r, append(statOf(h.file.Info()).Append(nil), 0))
 }
@@ -191,24 +188,21 @@ func (c *conn) closeHandle(r *request) error {
 	if len(c.session.handles) > 0 || len(c.in.data) > 0 {
 		return c.beside(r, work) // the client has more to do than to wait for this file's disks
 	}
-	c.lend()
-	return c.promised(r, work)
+	return c.inPlace(r, work)
 }
 
 // sync answers kXR_sync; for a third-party copy it begins the copy (see tpc.go).
 func (c *conn) sync(r *request) error {
-	h, err := c.session.handle(wire.DecodeSync(r.Body).Handle)
+	h, err := c.session.usable(wire.DecodeSync(r.Body).Handle)
 	switch {
 	case err != nil:
 		return err
-	case h.sealed:
-		return errBadHandle
 	case h.pull != nil:
 		return c.syncPull(r, h)
 	case !h.writable:
 		return c.ok(r, nil)
 	}
-	return c.promised(r, func() ([]byte, error) { return nil, h.file.Sync(c.traced(r)) })
+	return c.inPlace(r, func() ([]byte, error) { return nil, h.file.Sync(c.traced(r)) })
 }
 
 // truncate answers kXR_truncate at a node: of a handle, or of a path with the manager's grant.
@@ -235,7 +229,7 @@ func (c *conn) truncate(r *request) error {
 	if !ok {
 		return c.toManager(r)
 	}
-	return c.promised(r, func() ([]byte, error) {
+	return c.inPlace(r, func() ([]byte, error) {
 		ctx := c.traced(r)
 		f, err := c.srv.o.Node.Open(ctx, token, hemera.NodeOpen{})
 		if err != nil {

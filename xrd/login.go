@@ -141,12 +141,18 @@ func (c *conn) ping(r *request) error { return c.ok(r, nil) }
 // sigver is dropped: nothing is announced that needs signing, and it has no answer (§2.6).
 func (c *conn) sigver(*request) error { return nil }
 
-// endsessWait is how long an old session may take to let its files go before the client is asked
-// to come back.
-const endsessWait = 5 * time.Second
+const (
+	// endsessWait is how long an old session may take to let its files go before the client is asked
+	// to come back.
+	endsessWait = 5 * time.Second
+	// endsessPatience is how long it is asked so: longer than anything takes that a disk which does not
+	// hang has to do.
+	endsessPatience = time.Minute
+)
 
 // endsess ends an earlier session of the same client, which has reconnected. Its files are free
-// when the answer goes out. Any error but NotFound would be fatal to stock clients.
+// when the answer goes out, unless they are on a disk that hangs: then the client must not be kept from
+// all others. Any error but NotFound would be fatal to stock clients.
 func (c *conn) endsess(r *request) error {
 	id := wire.DecodeEndsess(r.Body).Session
 	if id == c.session.id {
@@ -165,6 +171,9 @@ func (c *conn) endsess(r *request) error {
 		return errNoSession
 	}
 	_ = old.conn.nc.Close()
+	if old.endingFor() > endsessPatience {
+		return errNoSession
+	}
 	t := time.NewTimer(endsessWait)
 	defer t.Stop()
 	select {

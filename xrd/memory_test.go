@@ -28,7 +28,7 @@ type memory struct {
 	next    hemera.FileID
 	grants  map[string]*memoryGrant
 	addr    string // of the node's door
-	// fail, if set, is asked before each file operation.
+	// fail, if set, is asked before each file operation, and each "change" of the tree.
 	fail func(op string) error
 }
 
@@ -114,6 +114,9 @@ func (m *memory) List(_ context.Context, _ hemera.Identity, p string, visit func
 }
 
 func (m *memory) Mkdir(_ context.Context, _ hemera.Identity, p string, mode uint32, parents bool) (hemera.Entry, error) {
+	if err := m.failing("change"); err != nil {
+		return hemera.Entry{}, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mkdir(p, mode, parents)
@@ -140,6 +143,9 @@ func (m *memory) mkdir(p string, mode uint32, parents bool) (hemera.Entry, error
 }
 
 func (m *memory) Rename(_ context.Context, _ hemera.Identity, from, to string) error {
+	if err := m.failing("change"); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, err := m.find("rename", from)
@@ -165,6 +171,9 @@ func (m *memory) Rename(_ context.Context, _ hemera.Identity, from, to string) e
 }
 
 func (m *memory) Remove(_ context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
+	if err := m.failing("change"); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, err := m.find("remove", p)
@@ -212,6 +221,9 @@ func (m *memory) RemoveXattr(_ context.Context, _ hemera.Identity, p, name strin
 }
 
 func (m *memory) change(p string, f func(*memoryEntry) error) error {
+	if err := m.failing("change"); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, err := m.find("change", p)

@@ -107,6 +107,7 @@ func (c *conn) mkdir(r *request) error {
 		return err
 	}
 	q := wire.DecodeMkdir(r.Body)
+	c.lend()
 	_, err = c.srv.o.Names.Mkdir(c.ctx, c.who(), path, uint32(q.Mode)&0o777|0o700, q.Options&wire.MkdirPath != 0)
 	if err != nil {
 		return err
@@ -124,6 +125,7 @@ func (c *conn) remove(r *request, kind hemera.EntryKind) error {
 	if err != nil {
 		return err
 	}
+	c.lend()
 	if err := c.srv.o.Names.Remove(c.ctx, c.who(), path, kind); err != nil {
 		return err
 	}
@@ -148,6 +150,7 @@ func (c *conn) mv(r *request) error {
 	if err != nil {
 		return err
 	}
+	c.lend()
 	if err := c.srv.o.Names.Rename(c.ctx, c.who(), from, to); err != nil {
 		return err
 	}
@@ -159,6 +162,7 @@ func (c *conn) chmod(r *request) error {
 	if err != nil {
 		return err
 	}
+	c.lend()
 	if err := c.srv.o.Attributes.SetMode(c.ctx, c.who(), path, uint32(wire.DecodeChmod(r.Body).Mode)&0o777); err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ type operation struct {
 	always  bool // also before authentication, and on bound connections
 	streams bool // reads its payload itself
 	payload int  // longest payload, if above the usual
-	changes bool // waits for a disk before it answers
 }
 
 // operations lists what a role serves; the rest is Unsupported. A manager is local when it opens files
@@ -53,11 +52,11 @@ func managerOperations(set func(wire.RequestID, operation)) {
 	set(wire.ReqStat, operation{run: (*conn).statPath})
 	set(wire.ReqStatx, operation{run: (*conn).statx, payload: pathsMax})
 	set(wire.ReqDirlist, operation{run: (*conn).dirlist})
-	set(wire.ReqMkdir, operation{run: (*conn).mkdir, changes: true})
-	set(wire.ReqRm, operation{run: (*conn).rm, changes: true})
-	set(wire.ReqRmdir, operation{run: (*conn).rmdir, changes: true})
-	set(wire.ReqMv, operation{run: (*conn).mv, changes: true})
-	set(wire.ReqChmod, operation{run: (*conn).chmod, changes: true})
+	set(wire.ReqMkdir, operation{run: (*conn).mkdir})
+	set(wire.ReqRm, operation{run: (*conn).rm})
+	set(wire.ReqRmdir, operation{run: (*conn).rmdir})
+	set(wire.ReqMv, operation{run: (*conn).mv})
+	set(wire.ReqChmod, operation{run: (*conn).chmod})
 	set(wire.ReqLocate, operation{run: (*conn).locate})
 	set(wire.ReqOpen, operation{run: (*conn).openAtManager})
 	set(wire.ReqTruncate, operation{run: (*conn).truncateAtManager})

@@ -14,12 +14,10 @@ func (c *conn) pgread(r *request) error {
 	if err != nil {
 		return err
 	}
-	h, err := c.session.handle(q.Handle)
+	h, err := c.session.usable(q.Handle)
 	switch {
 	case err != nil:
 		return err
-	case h.sealed:
-		return errBadHandle
 	case q.Offset < 0 || q.Length <= 0:
 		return refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
 	case path != 0:

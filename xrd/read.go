@@ -34,12 +34,10 @@ func (c *conn) read(r *request) error {
 	if err != nil {
 		return err
 	}
-	h, err := c.session.handle(q.Handle)
+	h, err := c.session.usable(q.Handle)
 	switch {
 	case err != nil:
 		return err
-	case h.sealed:
-		return errBadHandle
 	case q.Offset < 0 || q.Length < 0:
 		return refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
 	case path != 0:
@@ -173,13 +171,10 @@ func (c *conn) readv(r *request) error {
 	segments := make([]wire.Segment, count)
 	for i := range segments {
 		s := wire.ParseSegment(r.payload[i*wire.SegmentSize:])
-		h, err := c.session.handle(s.Handle)
-		switch {
-		case err != nil:
+		if _, err := c.session.usable(s.Handle); err != nil {
 			return err
-		case h.sealed:
-			return errBadHandle
-		case s.Length > wire.ReadvElementMax:
+		}
+		if s.Length > wire.ReadvElementMax {
 			return refuse(wire.NoMemory, "an element of the vector is longer than readv_ior_max")
 		}
 		segments[i] = s

@@ -20,8 +20,9 @@ type session struct {
 	login wire.Login
 	ended chan struct{} // closed when the session's handles are released
 
-	open atomic.Int32 // len(handles), for who asks from outside
-	last atomic.Int64
+	open  atomic.Int32 // len(handles), for who asks from outside
+	last  atomic.Int64
+	asked atomic.Int64 // when its client first asked to have it ended, in Unix nanoseconds
 
 	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 
@@ -77,6 +78,13 @@ func (ss *session) info() hemera.SessionInfo {
 	return s
 }
 
+// endingFor is for how long the session's client has been asking to have it ended.
+func (ss *session) endingFor() time.Duration {
+	now := time.Now()
+	ss.asked.CompareAndSwap(0, now.UnixNano())
+	return now.Sub(time.Unix(0, ss.asked.Load()))
+}
+
 // addHandle gives the file its handle.
 func (ss *session) addHandle(h *handle) wire.Handle {
 	ss.next++
@@ -92,6 +100,15 @@ func (ss *session) handle(id wire.Handle) (*handle, error) {
 		return h, nil
 	}
 	return nil, errBadHandle
+}
+
+// usable is the handle, unless it is of a piece that was ended: then only close is left.
+func (ss *session) usable(id wire.Handle) (*handle, error) {
+	h, err := ss.handle(id)
+	if err == nil && h.sealed {
+		return nil, errBadHandle
+	}
+	return h, err
 }
 
 func (ss *session) dropHandle(id wire.Handle) {

@@ -386,6 +386,30 @@ func TestEndsess(t *testing.T) {
 	again.closed(t)
 }
 
+// TestEndsessOfASessionThatHangs: a disk that does not answer one request of a client keeps it from
+// nothing else, however long.
+func TestEndsessOfASessionThatHangs(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "content")
+	old := dial(t, p.nodeAddr)
+	fh := p.openOld(t, old, "/f", hemera.AccessRead)
+	begun, again := make(chan struct{}), make(chan struct{})
+	p.memory.fail = func(op string) error {
+		if op == "read" {
+			close(begun)
+			<-again
+		}
+		return nil
+	}
+	if _, err := old.send(wire.Read{Handle: fh, Length: 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	p.node.session(old.id).asked.Store(time.Now().Add(-2 * endsessPatience).UnixNano())
+	dial(t, p.nodeAddr).refused(t, wire.Endsess{Session: old.id}, "", wire.NotFound)
+	close(again)
+}
+
 func TestEndsessOfAnotherClient(t *testing.T) {
 	p := newPair(t, nil)
 	victim := dial(t, p.nodeAddr)

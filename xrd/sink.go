@@ -134,9 +134,6 @@ func (o *sink) partBehind(head []byte, send func(collected []byte) error) error 
 		return err
 	}
 	o.buf = append(o.buf, head...)
-	if o.err != nil {
-		return o.err
-	}
 	o.arm()
 	o.fail(send(o.buf))
 	o.release()

@@ -11,8 +11,14 @@ import (
 // promiseSeconds is how long a client is told to wait for a promised answer.
 const promiseSeconds = 1800
 
-// promised runs work in place. If it takes longer than SlowAnswer the client is told that the
-// answer comes later, so that it does not take the connection for dead (§5 STREAMTIMEOUT).
+// inPlace runs work that waits for a disk while the connection waits for it.
+func (c *conn) inPlace(r *request, work func() ([]byte, error)) error {
+	c.lend()
+	return c.promised(r, work)
+}
+
+// promised runs work. If it takes longer than SlowAnswer the client is told that the answer comes later,
+// so that it does not take the connection for dead (§5 STREAMTIMEOUT).
 func (c *conn) promised(r *request, work func() ([]byte, error)) error {
 	w := c.srv.waits.Get().(*wait)
 	w.begin(c, r.Stream)
@@ -74,7 +80,7 @@ func (c *conn) beside(r *request, work func() ([]byte, error)) error {
 	select {
 	case c.slots <- struct{}{}:
 	default:
-		return c.promised(r, work)
+		return c.inPlace(r, work)
 	}
 	own := &request{RequestHeader: r.RequestHeader, trace: r.traceID()}
 	c.jobs.Go(func() {

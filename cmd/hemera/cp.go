@@ -35,12 +35,15 @@ everything else is a file of this machine:
   root://host:1094//exp/data.root at any XRootD server
 
 If <to> is a directory, sources go into it under their own names; a <to> that ends in / is
-made if it is missing. What is copied is checked against the servers' checksums. A copy
-that was interrupted goes on where it stopped with --continue, which passes over files
-that are there already. Copies between two servers go directly from one to the other if both can.`,
+made if it is missing. Of a directory written with /. at its end, the content goes there.
+What is copied is checked against the servers' checksums. What cannot be copied is named, and
+the rest is copied. A copy that was interrupted goes on where it stopped with --continue,
+which passes over files that are there already; if it made <to> itself, <from> is then written
+with /. at its end. Copies between two servers go directly from one to the other if both can.`,
 		Example: `  hemera cp data.root :/exp/
   hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
   hemera cp -r --continue :/exp/2026 /backup/
+  hemera cp -r --continue :/exp/2026/. /backup2026
   hemera cp root://eospublic.cern.ch//eos/opendata/cms/f.root :/exp/
   mysqldump db | hemera cp - :/backup/db.sql`,
 		ValidArgsFunction: e.completePlaces,
@@ -76,6 +79,9 @@ func (e *env) place(arg string) (string, error) {
 		return arg, nil
 	}
 	u, err := e.remote(arg)
+	if strings.HasSuffix(arg, "/.") {
+		return u.String() + "/.", err // the content of the directory
+	}
 	return u.String(), err
 }
 
@@ -94,6 +100,15 @@ func (o cpOptions) copyOptions() (client.CopyOptions, error) {
 	return client.CopyOptions{
 		Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
 	}, nil
+}
+
+// again is what to do after a copy of which a part failed.
+func (o cpOptions) again(args []string) string {
+	s := "repeat the command with --continue: what is there already is passed over"
+	if from, to := args[0], args[len(args)-1]; o.recursive && len(args) == 2 && !strings.HasSuffix(to, "/") && !strings.HasSuffix(from, "/.") {
+		s += "; if it made " + to + ", write " + strings.TrimSuffix(from, "/") + "/. for " + from
+	}
+	return s
 }
 
 // parallelMax bounds the files copied at a time.
@@ -122,19 +137,28 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 		return err
 	}
 	s := e.stream(nil)
-	told := &teller{e: e, s: s}
+	told := &teller{e: e, s: s, again: o.again(args)}
 	options.Report = told.file
 	if e.Live && !o.quiet {
 		options.Progress = told.progress
 	}
 	p, err := cl.Copy(ctx, from, to, options)
-	if err := told.end(err); err != nil {
+	if err := told.end(p, err); err != nil {
 		return err
 	}
 	if !o.quiet && !e.Live && !e.json && !e.monitor { // eyes that had no bar to look at
-		e.say("%s, %s copied", output.Count(p.Files, "file"), output.Bytes(p.Bytes))
+		e.say("%s", copied(p))
 	}
 	return s.Close()
+}
+
+// copied says what a copy did.
+func copied(p client.Progress) string {
+	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
+	if p.Skipped > 0 {
+		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
+	}
+	return s
 }
 
 // makeTarget makes the directory that a target ending in / asks for.
@@ -188,8 +212,9 @@ func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to str
 
 // teller shows a copy while it goes on. Its methods are called from several goroutines.
 type teller struct {
-	e *env
-	s *output.Stream
+	e     *env
+	s     *output.Stream
+	again string // what to do when some fail
 
 	mu     sync.Mutex
 	drawn  bool
@@ -235,7 +260,7 @@ func (t *teller) tellLast() {
 }
 
 // end leaves the last bar standing and makes the command's error of what the copy ended with.
-func (t *teller) end(err error) error {
+func (t *teller) end(p client.Progress, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.drawn {
@@ -249,6 +274,6 @@ func (t *teller) end(err error) error {
 		return advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are whole and go on with those that are not")
 	}
 	t.tellLast()
-	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed").
-		WithRemedy("repeat the command with --continue: what is there already is passed over")
+	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
+		WithRemedy(t.again)
 }

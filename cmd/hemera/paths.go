@@ -30,7 +30,7 @@ func (e *env) remote(arg string) (client.URL, error) {
 	if err != nil {
 		return u, err
 	}
-	return client.ParseURL("root://" + u.Endpoint.String() + "//" + strings.TrimPrefix(arg, ":"))
+	return client.ParseURL("root://" + u.Endpoint.String() + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
 }
 
 // onManager is the path an argument of a command means that asks the manager of --url. A URL of

@@ -1,8 +1,10 @@
 // Package pebblekv is the embedded kv engine: one directory, one process, Pebble's log-structured
-// tree. A batch is one record of its write-ahead log; batches that wait at the same time share one
-// fsync, which is Pebble's doing (db.ApplyNoSyncWait).
+// tree behind a write-ahead log of our own. A batch is one record of the log; batches that wait at
+// the same time share one write and one fsync.
 //
-// Formats are described in docs/formats/namespace.md.
+// Every batch also writes its sequence number under the engine's own key, so that Pebble's tables, which
+// hold a first part of all batches, know how far they go, and a start continues with those of the
+// log. Formats are described in docs/formats/namespace.md.
 package pebblekv
 
 import (
@@ -37,11 +39,12 @@ type Options struct {
 // Keys of the engine, outside of what users of kv may write.
 const (
 	keyEpoch = "\x00e"
+	keySeq   = "\x00s"
 	userLo   = "\x01"
 )
 
-// ended is more reads than can be under way.
-const ended = 1 << 40
+// stopped is more reads than can be under way.
+const stopped = 1 << 40
 
 // Store is the engine over one open directory, which it holds locked.
 type Store struct {
@@ -52,19 +55,18 @@ type Store struct {
 	cacheMax int64
 	table    sstable.WriterOptions // of the tables of loads: those of the last level
 
-	durable atomic.Uint64 // sequence number
-	dead    atomic.Pointer[errs.Error]
+	log  *log
+	dead atomic.Pointer[errs.Error]
 
 	// mu orders batches: a sequence number and its place in the log are one step.
 	mu     sync.Mutex
 	epoch  uint64
 	seq    uint64
-	newest *ticket // nil before the first
 	closed bool
 	// loading says that a load is under way.
 	loading bool
 
-	// reads is the number of reads under way, and more by ended when there may be no more: Pebble
+	// reads is the number of reads under way, and more by stopped when there may be no more: Pebble
 	// forbids reads after its end, so Close waits. quiet is closed by the last of them.
 	reads atomic.Int64
 	quiet chan struct{}
@@ -99,15 +101,43 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
 		quiet: make(chan struct{}),
 	}
-	s.epoch, err = s.number(keyEpoch)
-	s.epoch = max(s.epoch, o.Epoch)
 	if err == nil {
 		err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
+	}
+	if err == nil {
+		err = s.openLog(int64(options.MemTableSize))
+	}
+	if err == nil {
+		s.epoch, err = s.number(keyEpoch)
 	}
 	if err != nil {
 		return nil, errors.Join(errs.Wrap(err, "kv.Open", dir), db.Close())
 	}
+	s.epoch = max(s.epoch, o.Epoch)
 	return s, nil
+}
+
+// logDir is where the log's files are, below the store's directory.
+const logDir = "log"
+
+// openLog takes what the last log has and begins a new one. A memory table holds fewer batches than
+// a file of the log, so that few tables are written only because a file is full.
+func (s *Store) openLog(table int64) (err error) {
+	if s.seq, err = s.number(keySeq); err != nil {
+		return err
+	}
+	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), db: s.db, last: s.seq}
+	highest, err := r.run()
+	if err != nil {
+		return err
+	}
+	f := files{fs: s.fs, dir: r.dir, max: 2 * table, flush: s.db.AsyncFlush, number: highest, ahead: min(aheadMax, table/aheadShare)}
+	if err := f.begin(); err != nil {
+		return err
+	}
+	s.seq = r.last
+	s.log = newLog(f, r.last)
+	return nil
 }
 
 func pebbleOptions(o Options) *pebble.Options {
@@ -118,7 +148,8 @@ func pebbleOptions(o Options) *pebble.Options {
 		o.MemTableBytes = 32 << 20
 	}
 	p := &pebble.Options{
-		FS: newLogsAhead(o.FS, int64(o.MemTableBytes)),
+		FS:         o.FS,
+		DisableWAL: true, // see log
 		// Pebble takes its memory tables out of the cache: without room for them there is none.
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),
@@ -127,7 +158,6 @@ func pebbleOptions(o Options) *pebble.Options {
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
-		WALBytesPerSync:             512 << 10,
 		BytesPerSync:                1 << 20,
 		FormatMajorVersion:          pebble.FormatNewest,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.NumCPU()/2) },
@@ -168,7 +198,10 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 		return nil, err
 	}
 	if err := s.apply(func() error {
-		return s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.Sync)
+		if err := s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.NoSync); err != nil {
+			return err
+		}
+		return s.db.Flush() // it is no batch, so not in the log
 	}); err != nil {
 		return nil, s.kill(err)
 	}
@@ -190,7 +223,10 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 			return errs.Wrap(err, "kv.Backup", dir)
 		}
 	}
-	return errs.Wrap(s.db.Checkpoint(dir, pebble.WithFlushedWAL()), "kv.Backup", dir)
+	if err := s.db.Flush(); err != nil { // of the log there is no copy
+		return errs.Wrap(err, "kv.Backup", dir)
+	}
+	return errs.Wrap(s.db.Checkpoint(dir), "kv.Backup", dir)
 }
 
 // Stats implements kv.Store.
@@ -201,7 +237,7 @@ func (s *Store) Stats() kv.Stats {
 	defer s.leave()
 	m := s.db.Metrics()
 	return kv.Stats{
-		Bytes: int64(m.DiskSpaceUsage()), Syncs: count(m.LogWriter.FsyncLatency),
+		Bytes: int64(m.DiskSpaceUsage()), Syncs: s.log.syncs.Load(),
 		CacheBytes: m.BlockCache.Size + int64(m.MemTable.Size), CacheMax: s.cacheMax,
 	}
 }
@@ -214,20 +250,19 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	newest := s.newest
 	s.mu.Unlock()
-	newest.settle()
-	s.reads.Add(ended + 1)
+	_ = s.log.reach(s.seq) // who waits for it is told
+	s.reads.Add(stopped + 1)
 	s.leave()
 	<-s.quiet
-	return errs.Wrap(s.db.Close(), "kv.Close", "")
+	return errs.Wrap(errors.Join(s.log.close(), s.db.Close()), "kv.Close", "")
 }
 
 // enter begins a read; leave ends it.
 func (s *Store) enter(op string) error {
 	for {
 		now := s.reads.Load()
-		if now >= ended {
+		if now >= stopped {
 			return errs.New(errs.Unavailable, op, "", "the store is closed")
 		}
 		if s.reads.CompareAndSwap(now, now+1) {
@@ -237,7 +272,7 @@ func (s *Store) enter(op string) error {
 }
 
 func (s *Store) leave() {
-	if s.reads.Add(-1) == ended {
+	if s.reads.Add(-1) == stopped {
 		close(s.quiet)
 	}
 }
@@ -253,7 +288,7 @@ func (s *Store) usable(op string) error {
 	return nil
 }
 
-// kill ends all writing: after a failed write or sync nobody knows what the log holds.
+// kill ends all writing: after a failed write or sync nobody knows what is on the disk.
 func (s *Store) kill(cause error) error {
 	e := &errs.Error{Kind: errs.Unavailable, Op: "kv.Commit", Cause: cause,
 		Remedy: "check the disk under the manager's store, then restart the manager"}

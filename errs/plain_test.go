@@ -1,0 +1,17 @@
+package errs
+
+import "testing"
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"namespace.Stat /f: no such file": "stat /f: no such file",
+		"open /f.Txt: no":                 "open /f.Txt: no",
+		"a.b: no":                         "a.b: no",
+		"":                                "",
+		"xrd.":                            "xrd.",
+	} {
+		if got := Plain(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package pebblekv
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/errs"
+)
+
+const (
+	// pendingMax is how many bytes of batches wait to be written at most, besides one batch.
+	pendingMax = 4 << 20
+	// lingerMax is how long a batch stays in memory that nobody waits for.
+	lingerMax = 5 * time.Millisecond
+	// recordHead is checksum, length and number of a record.
+	recordHead = 4 + 4 + 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// log is the store's write-ahead log: a record for each batch, in files of its own below the store's
+// directory, which Pebble's tables make superfluous one after the other. Pebble's own log is off: it
+// hands every batch to a goroutine that writes and one that syncs, which is more work than the batch.
+// Here whoever waits for a batch writes and syncs all that are pending himself.
+//
+// Batches are appended in the order of their numbers, one at a time. Everything else may be called
+// concurrently.
+type log struct {
+	files files // of whoever is running
+
+	syncs   atomic.Int64
+	durable atomic.Uint64 // number of the last batch that is
+
+	mu      sync.Mutex
+	turn    sync.Cond
+	pending []byte // records to be written
+	last    uint64 // number of the last record
+	spare   []byte // for the next pending
+	running bool   // somebody writes and syncs
+	failure error  // the first; nothing is tried after it
+	linger  *time.Timer
+	ticking bool // linger will fire
+}
+
+// newLog is an empty log behind the batch with the number.
+func newLog(f files, last uint64) *log {
+	l := &log{files: f, last: last}
+	l.turn.L = &l.mu
+	l.durable.Store(last)
+	l.linger = time.AfterFunc(time.Hour, l.tick)
+	l.linger.Stop()
+	return l
+}
+
+// append adds the record of a batch, which is the next. It only waits when too much is pending.
+func (l *log) append(number uint64, batch []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.pending) >= pendingMax && l.failure == nil {
+		l.step()
+	}
+	l.pending = appendRecord(l.pending, number, batch)
+	l.last = number
+	if !l.ticking {
+		l.ticking = true
+		l.linger.Reset(lingerMax)
+	}
+}
+
+// appendRecord is the format of a record: the checksum is of all that follows it.
+func appendRecord(b []byte, number uint64, batch []byte) []byte {
+	start := len(b)
+	b = append(b, 0, 0, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(batch)))
+	b = binary.BigEndian.AppendUint64(b, number)
+	b = append(b, batch...)
+	binary.BigEndian.PutUint32(b[start:], crc32.Checksum(b[start+4:], castagnoli))
+	return b
+}
+
+// reach returns when the batch with the number is durable, or never will be.
+func (l *log) reach(number uint64) error {
+	if l.durable.Load() >= number {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.durable.Load() < number {
+		if l.failure != nil {
+			return l.failure
+		}
+		l.step()
+	}
+	return nil
+}
+
+// step writes what is pending, or waits for who does. The caller holds mu, which step gives up meanwhile.
+func (l *log) step() {
+	if l.running {
+		l.turn.Wait()
+		return
+	}
+	l.running = true
+	records, last := l.pending, l.last
+	l.pending, l.spare = l.spare[:0], nil
+	l.mu.Unlock()
+	err := l.files.write(records)
+	l.mu.Lock()
+	l.spare = records
+	l.running = false
+	if err != nil {
+		l.failure = err
+	} else {
+		l.syncs.Add(1)
+		l.durable.Store(last)
+	}
+	l.turn.Broadcast()
+}
+
+// tick writes what nobody waited for.
+func (l *log) tick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.pending) > 0 && l.failure == nil {
+		l.step()
+	}
+	if l.ticking = len(l.pending) > 0 && l.failure == nil; l.ticking {
+		l.linger.Reset(lingerMax)
+	}
+}
+
+// close ends the log; what is pending then is lost.
+func (l *log) close() error {
+	l.linger.Stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.running {
+		l.turn.Wait()
+	}
+	if l.failure == nil {
+		l.failure = errs.New(errs.Unavailable, "kv.Commit", "", "the store is closed")
+	}
+	return l.files.close()
+}

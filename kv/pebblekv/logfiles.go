@@ -1,0 +1,179 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// logMagic begins each file of the log.
+	logMagic = "hemlog1\n"
+	// logSuffix ends its name, which is a number.
+	logSuffix = ".log"
+	// aheadMax is how far zeros run ahead of a log, in bytes: some hundred changes. Half of what was
+	// written ahead may never be used; the file is small all the same.
+	aheadMax = 256 << 10
+	// aheadShare is which part of a file they are at most.
+	aheadShare = 16
+	// aheadWrite is how much is written at a time. The kernel keeps what came in one write in folios as
+	// large, and each sync looks through the folio that it writes a page of.
+	aheadWrite = 64 << 10
+	// fullMax is how many full files may wait for Pebble to write its tables.
+	fullMax = 4
+)
+
+// files are those of a log. One is written, from its beginning to its end; when it is full, Pebble is
+// asked to write what it has in memory to tables, and once that is done the file is used again under
+// a new number. Numbers only grow, and so do those of the batches: what is left of an older log behind
+// the end of a newer does not continue it.
+//
+// A file is overwritten rather than appended to. A sync of a file that grew writes its inode besides its
+// data, or commits the filesystem's journal; one of a block that was there before writes the block. So
+// a log that has outgrown its file gets zeros behind its end in the same sync, and the next some
+// hundred syncs write data alone.
+type files struct {
+	fs  vfs.FS
+	dir string
+	max int64 // bytes of a file, unless one write has more
+	// flush has Pebble write all batches it has to tables; the channel is closed when they are durable.
+	flush func() (<-chan struct{}, error)
+
+	file   vfs.File // nil before the first
+	number uint64
+	end    int64 // of the log in the file
+	filled int64 // of the file: what is before was written once
+	ahead  int64
+	full   []fullFile // oldest first
+}
+
+// fullFile is superfluous when its batches are in tables.
+type fullFile struct {
+	number  uint64
+	flushed <-chan struct{}
+}
+
+func logName(number uint64) string { return fmt.Sprintf("%06d", number) + logSuffix }
+
+// logNumber is the number of a log's file; not ok for other names.
+func logNumber(name string) (number uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, logSuffix)
+	number, err := strconv.ParseUint(digits, 10, 64)
+	return number, ok && err == nil
+}
+
+func (f *files) path(number uint64) string { return f.fs.PathJoin(f.dir, logName(number)) }
+
+// write makes records durable; all before are.
+func (f *files) write(records []byte) error {
+	if f.end > int64(len(logMagic)) && f.end+int64(len(records)) > f.max {
+		if err := f.turn(); err != nil {
+			return err
+		}
+	}
+	n, err := f.file.Write(records)
+	f.end += int64(n)
+	if err != nil {
+		return err
+	}
+	if f.end > f.filled && f.ahead > 0 {
+		f.fill((f.end/f.ahead + 1) * f.ahead)
+	}
+	return f.file.SyncData()
+}
+
+// turn ends the file and begins the next.
+func (f *files) turn() error {
+	flushed, err := f.flush()
+	if err != nil {
+		return err
+	}
+	f.full = append(f.full, fullFile{f.number, flushed})
+	if len(f.full) > fullMax {
+		<-f.full[0].flushed
+	}
+	if err := f.file.Close(); err != nil {
+		return err
+	}
+	return f.begin()
+}
+
+// begin makes the next file, of one that is superfluous if there is any.
+func (f *files) begin() (err error) {
+	f.number++
+	if old, ok := f.superfluous(); ok {
+		err = f.reuse(old)
+	} else {
+		f.filled = 0
+		f.file, err = f.fs.Create(f.path(f.number), vfs.WriteCategoryUnspecified)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := f.file.Write([]byte(logMagic))
+	f.end = int64(n)
+	if err != nil {
+		return err
+	}
+	return syncDir(f.fs, f.dir)
+}
+
+// superfluous takes the oldest full file out, if its batches are in tables. It removes all but one of those.
+func (f *files) superfluous() (number uint64, ok bool) {
+	for len(f.full) > 0 {
+		select {
+		case <-f.full[0].flushed:
+		default:
+			return number, ok
+		}
+		if ok {
+			_ = f.fs.Remove(f.path(number)) // if it stays, the next start removes it
+		}
+		number, ok = f.full[0].number, true
+		f.full = f.full[1:]
+	}
+	return number, ok
+}
+
+func (f *files) reuse(old uint64) (err error) {
+	if f.file, err = f.fs.ReuseForWrite(f.path(old), f.path(f.number), vfs.WriteCategoryUnspecified); err != nil {
+		return err
+	}
+	info, err := f.file.Stat()
+	if err == nil {
+		f.filled = info.Size()
+	}
+	return err
+}
+
+// fill writes zeros from the end of the log on. A disk without room for them may have room for the log.
+func (f *files) fill(to int64) {
+	zeros := make([]byte, min(to-f.end, aheadWrite))
+	f.filled = f.end
+	for f.filled < to {
+		n, err := f.file.WriteAt(zeros[:min(to-f.filled, aheadWrite)], f.filled)
+		f.filled += int64(n)
+		if err != nil {
+			f.ahead = 0
+			return
+		}
+	}
+}
+
+func (f *files) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+func syncDir(fs vfs.FS, path string) error {
+	dir, err := fs.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
