@@ -154,7 +154,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       8,
+		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
