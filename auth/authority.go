@@ -106,7 +106,7 @@ type TokenOptions struct {
 // addresses or a lifetime that is not positive.
 func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, error) {
 	if o.Lifetime <= 0 {
-		return "", errs.New(errs.Invalid, "auth.CreateToken", o.Lifetime.String(), "a token's lifetime must be positive")
+		return "", errs.New(errs.Invalid, "auth.CreateToken", o.Lifetime.String(), "a token's lifetime must be positive").WithRemedy("for example 30m or 24h")
 	}
 	t, err := newToken(o.Addrs, a.Fingerprint())
 	if err != nil {

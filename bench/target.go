@@ -64,10 +64,11 @@ func start(t *target, on cores, uid uint32, argv ...string) error {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
-// freePorts finds n ports in a row that nobody listens on.
+// freePorts finds n ports in a row that nobody listens on. Each process looks elsewhere first: two that found the
+// same would measure one server.
 func freePorts(n int) (int, error) {
 search:
-	for first := 21400; first < 32000; first += n {
+	for first := 21400 + os.Getpid()%1000*10; first < 32000; first += n {
 		for port := first; port < first+n; port++ {
 			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 			if err != nil {

@@ -186,69 +186,86 @@ func (x *copier) done(j job, err error) {
 	}
 }
 
-// file copies one file by the way that fits.
+// fileTries is how often a file is begun when servers lose it in the middle.
+const fileTries = 4
+
+// file copies one file. One that is lost because the server it was written through stops is begun anew, as
+// by the stock clients: another server will take it.
 func (x *copier) file(ctx context.Context, j job) error {
+	for try := 1; ; try++ {
+		n, err := x.fileOnce(ctx, j)
+		lost, ok := errors.AsType[unwritten](err)
+		if !ok || !lost.again() || try == fileTries || ctx.Err() != nil {
+			return err
+		}
+		x.track.bytes(-n)
+	}
+}
+
+// fileOnce copies one file by the way that fits, and says how many bytes it has counted.
+func (x *copier) fileOnce(ctx context.Context, j job) (int64, error) {
 	if err := ctx.Err(); err != nil {
-		return errs.Wrap(err, "copy", j.from.String())
+		return 0, errs.Wrap(err, "copy", j.from.String())
 	}
 	var there state // servers refuse by themselves to replace: no need to ask
 	if x.o.Continue || !j.to.Remote {
 		var err error
 		if there, err = x.store(j.to).stat(ctx, j.to); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	act, err := choose(state{exists: true, size: j.size}, there, j.to.String(), x.o)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	switch act {
 	case actSkip:
 		x.track.add(func(p *Progress) { p.Bytes += j.size; p.Skipped++; p.SkippedBytes += j.size })
-		return nil
+		return j.size, nil
 	case actCopy:
 		there.size = 0
 		if j.from.Remote && j.to.Remote && x.o.TPC != TPCOff {
 			err := x.thirdParty(ctx, j)
 			if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
-				return err
+				return 0, err
 			}
 		}
 	case actResume:
 		x.track.bytes(there.size)
 	}
-	return x.stream(ctx, j, there.size)
+	n, err := x.stream(ctx, j, there.size)
+	return there.size + n, err
 }
 
-// stream copies the bytes from off on through this process.
-func (x *copier) stream(ctx context.Context, j job, off int64) error {
+// stream copies the bytes from off on through this process, and says how many it has counted.
+func (x *copier) stream(ctx context.Context, j job, off int64) (n int64, err error) {
 	sum, err := x.prefix(ctx, j, off)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	src, err := x.store(j.from).source(ctx, j.from, off)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer src.close()
 	dst, err := x.store(j.to).target(ctx, j.to, targetOptions{
 		off: off, size: j.size, replace: x.o.Force, persist: x.o.Persist, mode: 0o644,
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n, err := x.pump(src, dst, sum)
+	n, err = x.pump(src, dst, sum)
 	if err == nil && off+n != j.size {
 		err = errs.New(errs.Conflict, "copy", j.from.String(), "it changed its size while it was copied")
 	}
 	if err != nil {
 		dst.abandon(ctx, x.o.Continue)
-		return err
+		return n, err
 	}
 	if err := dst.commit(ctx); err != nil {
-		return err
+		return n, err
 	}
-	return x.verify(ctx, j, sum)
+	return n, x.verify(ctx, j, sum)
 }
 
 // pump moves everything from src to dst and into the sum.

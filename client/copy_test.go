@@ -108,6 +108,60 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 	}
 }
 
+// A node that stops gives up what is written through it; the file goes to another, as with stock clients.
+func TestAWriteThatTheServerLosesIsBegunAnew(t *testing.T) {
+	data := pattern(300_000)
+	for _, c := range []struct {
+		name  string
+		code  wire.Code
+		times int32
+		want  errs.Kind // Internal: it succeeds
+		opens int
+	}{
+		{"once", wire.Conflict, 1, errs.Internal, 2},
+		{"by a server of before", wire.FileNotOpen, 3, errs.Internal, 4},
+		{"by a server started since", wire.ServerError, 1, errs.Internal, 2},
+		{"again and again", wire.NoServer, 100, errs.Unavailable, 4},
+		{"for good", wire.OverQuota, 1, errs.OverQuota, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var lost atomic.Int32
+			s := newScript(t, dataServer, func(r asked) []byte {
+				switch r.ID {
+				case wire.ReqStat:
+					return bad(r, wire.NotFound, "no such file")
+				case wire.ReqOpen:
+					return opened(r, 0)
+				case wire.ReqPgwrite:
+					if wire.DecodePgwrite(r.Body).Offset >= 200_000 && lost.Add(1) <= c.times {
+						return bad(r, c.code, "lost")
+					}
+					return written(r, nil)
+				case wire.ReqQuery:
+					return bad(r, wire.Unsupported, "no checksums")
+				}
+				return good(r, nil)
+			})
+			local := filepath.Join(t.TempDir(), "f")
+			if err := os.WriteFile(local, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cl := client.New(client.Options{Chunk: 100_000, Window: 100_000})
+			defer cl.Close()
+			p, err := cl.Copy(t.Context(), []string{local}, s.url("/f").String(), client.CopyOptions{})
+			if (c.want == errs.Internal) != (err == nil) || err != nil && !errors.Is(err, c.want) {
+				t.Errorf("got %v", err)
+			}
+			if n := len(s.got(wire.ReqOpen)); n != c.opens {
+				t.Errorf("%d opens, not %d", n, c.opens)
+			}
+			if err == nil && p.Bytes != int64(len(data)) {
+				t.Errorf("counted %+v", p)
+			}
+		})
+	}
+}
+
 // The ? of a name would cut it off: the copy would have another name, or replace another file.
 func TestANameThatCannotBeSaidIsNotCopied(t *testing.T) {
 	s := newScript(t, dataServer, func(r asked) []byte {

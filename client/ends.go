@@ -128,15 +128,33 @@ func (s servers) target(ctx context.Context, p Place, t targetOptions) (target, 
 	return &remoteTarget{f, f.NewWriter(ctx, t.off)}, nil
 }
 
+// unwritten is the failure of a write, or of sending what was left of it: nothing can have become
+// visible.
+type unwritten struct{ error }
+
+func (u unwritten) Unwrap() error { return u.error }
+
+// again reports whether the same write may succeed at another server: this one stopped, or its disks fail.
+// Internal is what a node started since says of a write that it does not know (kXR_ServerError).
+func (u unwritten) again() bool {
+	switch errs.KindOf(u.error) {
+	case errs.Unavailable, errs.Conflict, errs.BadHandle, errs.IO, errs.Internal:
+		return true
+	}
+	return false
+}
+
 func (t *remoteTarget) write(p []byte) error {
-	_, err := t.writer.Write(p)
-	return err
+	if _, err := t.writer.Write(p); err != nil {
+		return unwritten{err}
+	}
+	return nil
 }
 
 func (t *remoteTarget) commit(ctx context.Context) error {
 	if err := t.writer.Flush(); err != nil {
 		t.abandon(ctx, false)
-		return err
+		return unwritten{err}
 	}
 	return t.file.Close(ctx)
 }

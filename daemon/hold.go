@@ -23,7 +23,7 @@ func hold(dir string) (*os.File, error) {
 func lock(dir, op, remedy string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil, errs.Wrap(err, op, dir)
+		return nil, &errs.Error{Kind: errs.KindOf(err), Op: op, Subject: dir, Cause: err, Remedy: "let the user that this process runs as read and write it"}
 	}
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
 	case nil, unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS: // a filesystem that cannot lock keeps nobody from starting

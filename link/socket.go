@@ -126,6 +126,13 @@ func (s *Socket) Lend() {
 	}
 }
 
+// Leave is for a goroutine that goes on with the connection of one that hangs. The other must not touch
+// the connection any more; if it is one of the loop's, another takes its place there.
+func (s *Socket) Leave() {
+	s.Lend()
+	s.poller.Store(nil)
+}
+
 // Lent reports whether another goroutine takes the place of the one serving the connection, or has no need
 // to: it is none of the loop's.
 func (s *Socket) Lent() bool {

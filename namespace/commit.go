@@ -186,9 +186,6 @@ func (t *tx) commitFile(c *Commit) (*hemera.Entry, error) {
 		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.now, Ctime: t.now, Xattrs: mergeXattrs(nil, c.Xattrs)}
 	fill(e, c)
 	t.putPlace(e.ID, place{e.Parent, e.Name})
-	if err := t.listed(parent.ID); err != nil {
-		return nil, err
-	}
 	return t.commitTo(parent, nil, e, c)
 }
 
@@ -224,11 +221,12 @@ func (t *tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, e
 		return nil, err
 	}
 	delta, _ := t.weight(e) // of a file: no error
+	adjust := t.relist
 	if old != nil {
 		before, _ := t.weight(old)
-		delta = delta.Add(before.Negate())
+		delta, adjust = delta.Add(before.Negate()), t.adjust
 	}
-	if err := t.adjust(dirs, delta); err != nil {
+	if err := adjust(dirs, delta); err != nil {
 		return nil, err
 	}
 	if err := t.charge(dirs, old, e); err != nil {

@@ -276,10 +276,7 @@ func (t *tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode ui
 	t.putPlace(e.ID, place{e.Parent, e.Name})
 	t.putState(e.ID, state{Mtime: t.now, Ctime: t.now})
 	t.event(hemera.Event{Kind: hemera.EventMkdir, File: e.ID, Path: path, Who: who.Name})
-	if err := t.adjust(f.dirs, hemera.TreeTotals{Dirs: 1}); err != nil {
-		return hemera.Entry{}, err
-	}
-	return *e, t.listed(e.Parent)
+	return *e, t.relist(f.dirs, hemera.TreeTotals{Dirs: 1})
 }
 
 func checkMode(op, path string, mode uint32) error {

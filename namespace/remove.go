@@ -61,10 +61,7 @@ func (t *tx) unlink(op, path string, f found) error {
 	}
 	t.remove(entryKey(e.Parent, e.Name))
 	t.remove(idKey(tabPlace, e.ID))
-	if err := t.adjust(f.dirs, delta.Negate()); err != nil {
-		return err
-	}
-	return t.listed(e.Parent)
+	return t.relist(f.dirs, delta.Negate())
 }
 
 // weight is what the entry adds to the totals of the directories above it.

@@ -211,6 +211,19 @@ func (t *tx) adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 	return nil
 }
 
+// relist is adjust for a name that came to the last of dirs, or went: its list of names changed now.
+func (t *tx) relist(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
+	last := len(dirs) - 1
+	if err := t.adjust(dirs[:last], delta); err != nil {
+		return err
+	}
+	s, err := t.state(dirs[last].ID)
+	if err == nil {
+		t.putState(dirs[last].ID, state{t.now, t.now, s.Tree.Add(delta)})
+	}
+	return err
+}
+
 // listed says that the directory's list of names changed now.
 func (t *tx) listed(dir hemera.FileID) error {
 	s, err := t.state(dir)

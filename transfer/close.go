@@ -71,13 +71,18 @@ func maybe(err error, subject string) error {
 // Abort gives the write up: its pieces are removed and its lock at the manager is freed. A write
 // that is already committed, or whose commit may have happened, is left as it is.
 func (w *Writer) Abort(ctx context.Context) error {
+	return w.abort(ctx, badHandle("transfer.Write", subject(w.cap)))
+}
+
+// abort gives the write up; why is what is said to who goes on with it.
+func (w *Writer) abort(ctx context.Context, why error) error {
 	w.cancel() // frees writers that wait for a peer
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done || w.request != nil {
 		return nil
 	}
-	w.broken = badHandle("transfer.Write", subject(w.cap))
+	w.broken = why
 	_ = w.end(ctx, w.broken)
 	return nil
 }
@@ -91,7 +96,7 @@ func (w *Writer) expire(ctx context.Context) {
 		}
 		return
 	}
-	_ = w.Abort(ctx)
+	_ = w.abort(ctx, lostWrite("transfer.Write", w.cap, "its node stopped or waited too long for its client"))
 }
 
 // undecided reports whether the commit may or may not have happened.

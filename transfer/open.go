@@ -24,7 +24,7 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		return &committedHandle{info: done.info(&c.Capability)}, nil
 	case o.Truncate:
 	case gone, t.comesBack(&c.Capability) && !t.known(key):
-		return nil, lostWrite(&c.Capability)
+		return nil, lostWrite("transfer.Open", &c.Capability, "the pending write is not here any more")
 	}
 	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c) })
 	if err != nil {
@@ -64,8 +64,8 @@ func (t *Pending) comesBack(c *hemera.Capability) bool {
 }
 
 // lostWrite refuses to go on with a write whose earlier content is not here.
-func lostWrite(c *hemera.Capability) error {
-	return errs.New(errs.Conflict, "transfer.Open", subject(c), "the pending write is not here any more, its content is lost").
+func lostWrite(op string, c *hemera.Capability, why string) error {
+	return errs.New(errs.Conflict, op, subject(c), why+": the write was given up, its content is lost").
 		WithRemedy("write the file again from its beginning")
 }
 

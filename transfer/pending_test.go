@@ -257,3 +257,21 @@ func TestForgottenWriteDoesNotGoOn(t *testing.T) {
 	}
 	b.mustRead(c, []byte("abc"))
 }
+
+// TestANodeThatStopsSaysWhatBecameOfWrites: who goes on writing is told to begin anew, which another
+// node will take.
+func TestANodeThatStopsSaysWhatBecameOfWrites(t *testing.T) {
+	b := newBench(t, 2)
+	token, c := b.grant(46, 2, 1, 2)
+	f := b.begin(1, token)
+	if err := f.WriteAt(content(10_000), 0); err != nil {
+		t.Fatal(err)
+	}
+	b.hosts[0].pending.Settle(ctx)
+	for what, err := range map[string]error{"write": f.WriteAt(content(10), 10_000), "close": f.Close(ctx)} {
+		if !isKind(err, errs.Conflict) || errs.RemedyOf(err) != "write the file again from its beginning" {
+			t.Errorf("%s: %v; %s", what, err, errs.RemedyOf(err))
+		}
+	}
+	b.mustHave(c)
+}

@@ -35,8 +35,19 @@ func (OS) Stat(name string) (Info, error) {
 	return Info{Size: fi.Size(), Modified: fi.ModTime(), IsDir: fi.IsDir()}, nil
 }
 
-// Rename is rename(2).
-func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+// Rename is rename(2), without the look at the target that os.Rename takes before.
+func (OS) Rename(from, to string) error {
+	for {
+		err := unix.Rename(from, to)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		}
+		return nil
+	}
+}
 
 // Remove is unlink(2) or rmdir(2).
 func (OS) Remove(name string) error { return os.Remove(name) }

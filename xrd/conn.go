@@ -55,6 +55,10 @@ type conn struct {
 	exchange *exchange  // authentication under way
 	bound    *substream // this connection carries answers of another's session
 	current  request
+	rest     int64 // of the data of the write that writer is about
+
+	// writer is the file that the goroutine of the connection is writing to, and may hang at; see overtake.go.
+	writer atomic.Pointer[handle]
 
 	// What Shutdown and the search for idle connections look at: whether a request is under way,
 	// when the client was last waited for after its login (roughly, in Unix nanoseconds), and the session
@@ -153,23 +157,39 @@ func (c *conn) expired(now time.Time) bool {
 
 // serve runs the connection until it ends, or until it is parked; the loop then calls serve again.
 func (c *conn) serve() {
-	if parked := c.advance(); !parked {
+	c.serveFrom(func() error {
+		if c.greeted {
+			return nil
+		}
+		return c.handshake()
+	})
+}
+
+func (c *conn) serveFrom(first func() error) {
+	if ours := c.advance(first); ours {
 		c.end()
 		c.srv.remove(c)
 	}
 }
 
-// advance runs requests until the connection ends or is parked: then it is the loop's.
-func (c *conn) advance() (parked bool) {
-	defer c.contain()
-	var err error
-	if !c.greeted {
-		err = c.handshake()
-	}
+// advance runs first, and requests, until the connection ends, or is not this goroutine's any more: it
+// was parked, then it is the loop's, or overtaken.
+func (c *conn) advance(first func() error) (ours bool) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case overtaken{}:
+			c.srv.overtaken.Add(-1)
+		default:
+			c.failed(p)
+			ours = true
+		}
+	}()
+	err := first()
 	for err == nil {
 		if err = c.next(); err == errIdle {
 			if c.sock.Park(c.serve) {
-				return true
+				return false
 			}
 			err = nil
 		}
@@ -178,16 +198,20 @@ func (c *conn) advance() (parked bool) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "err", err)
 	}
-	return false
+	return true
 }
 
 // contain keeps a defect in serving one client from ending the others: that client's connection is
 // closed, with what it holds.
 func (c *conn) contain() {
 	if p := recover(); p != nil {
-		c.srv.o.Log.Error("request failed with a panic", "panic", p, "peer", c.peer.Remote, "stack", string(debug.Stack()))
-		_ = c.nc.Close()
+		c.failed(p)
 	}
+}
+
+func (c *conn) failed(p any) {
+	c.srv.o.Log.Error("request failed with a panic", "panic", p, "peer", c.peer.Remote, "stack", string(debug.Stack()))
+	_ = c.nc.Close()
 }
 
 func (c *conn) end() {
@@ -223,6 +247,11 @@ func (c *conn) next() error {
 	if err == nil {
 		return nil
 	}
+	return c.finish(r, err)
+}
+
+// finish answers a request that failed. It returns an error if that ends the connection.
+func (c *conn) finish(r *request, err error) error {
 	last, ends := errors.AsType[closing](err)
 	if ends {
 		err = last.error

@@ -94,6 +94,10 @@ func TestNamesAtManager(t *testing.T) {
 	} {
 		c.refused(t, r.request, r.payload, r.code)
 	}
+	_, body, err := c.call(wire.Query{Kind: wire.QueryChecksum}, []byte("/d?cks.type=nosuch"))
+	if err != nil || !strings.Contains(string(body), "ask for one of adler32, crc32c, ") {
+		t.Errorf("an unknown checksum is answered with %q, %v", body, err)
+	}
 }
 
 func TestNodeSendsNamesToManager(t *testing.T) {

@@ -64,7 +64,7 @@ func (c *conn) takePages(h *handle, off, n int64) ([]badPage, error) {
 		rest := wire.PagesLen(off+want, n-want)
 		p, sums, err := wire.CutPages(raw, k.sums[:], off)
 		if err == nil {
-			bad, err = h.writePages(p, sums, off, bad)
+			bad, err = c.writePages(h, run{p, sums, off, rest}, bad)
 		}
 		if err != nil {
 			return nil, c.drain(rest, err)
@@ -74,14 +74,23 @@ func (c *conn) takePages(h *handle, off, n int64) ([]badPage, error) {
 	return bad, nil
 }
 
-// writePages writes the runs of good pages in p and returns bad with the others appended.
-func (h *handle) writePages(p []byte, sums []uint32, off int64, bad []badPage) ([]badPage, error) {
-	start, first := 0, 0 // of the run of good pages: in p, in sums
+// run is consecutive page data, with how many bytes of the request are behind it.
+type run struct {
+	p    []byte
+	sums []uint32
+	off  int64
+	rest int64
+}
+
+// writePages writes the good pages of a run and returns bad with the others appended.
+func (c *conn) writePages(h *handle, of run, bad []badPage) ([]badPage, error) {
+	p, sums, off := of.p, of.sums, of.off
+	start, first := 0, 0 // of consecutive good pages: in p, in sums
 	flush := func(end, last int) error {
 		if end == start {
 			return nil
 		}
-		return h.file.WritePages(p[start:end], sums[first:last], off+int64(start))
+		return c.writing(h, of.rest, func() error { return h.file.WritePages(p[start:end], sums[first:last], off+int64(start)) })
 	}
 	at := 0
 	for i, sum := range sums {

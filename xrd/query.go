@@ -168,7 +168,12 @@ func checksumKind(name string) (hemera.ChecksumKind, error) {
 	}
 	k, err := hemera.ParseChecksumKind(name)
 	if err != nil || k == hemera.ChecksumNone {
-		return 0, errs.New(errs.Unsupported, "xrd.Checksum", name, "checksum not supported")
+		var known []string
+		for _, k := range hemera.ChecksumKinds() {
+			known = append(known, k.String())
+		}
+		return 0, errs.New(errs.Unsupported, "xrd.Checksum", name, "checksum not supported").
+			WithRemedy("ask for one of " + strings.Join(known, ", "))
 	}
 	return k, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -23,6 +24,7 @@ type Server struct {
 	rendezvous rendezvous
 	prepares   prepares
 	unfinished unfinished
+	overtaken  atomic.Int32 // goroutines left behind in writes that hang
 
 	mu       sync.Mutex
 	down     bool
@@ -52,6 +54,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	go s.closeSilent(ctx)
+	go s.overtakeStalled(ctx)
 	for {
 		c, err := l.Accept()
 		switch {

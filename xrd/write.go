@@ -15,7 +15,7 @@ func (c *conn) write(r *request) error {
 	if err != nil {
 		return c.drain(n, err)
 	}
-	if err := c.takeData(h, q.Offset, n); err != nil {
+	if err := c.takeData(h, q.Offset, n, 0); err != nil {
 		return err
 	}
 	return c.ok(r, nil)
@@ -38,8 +38,9 @@ func (c *conn) target(id wire.Handle, off, n int64) (*handle, error) {
 	return h, nil
 }
 
-// takeData writes the next n bytes of the connection to the file.
-func (c *conn) takeData(h *handle, off, n int64) error {
+// takeData writes the next n bytes of the connection to the file. Of the request, so many more are behind
+// them.
+func (c *conn) takeData(h *handle, off, n, behind int64) error {
 	if n == 0 {
 		return nil
 	}
@@ -51,7 +52,7 @@ func (c *conn) takeData(h *handle, off, n int64) error {
 			return err
 		}
 		off, n = off+int64(len(p)), n-int64(len(p))
-		if err := h.file.WriteAt(p, off-int64(len(p))); err != nil {
+		if err := c.writing(h, n+behind, func() error { return h.file.WriteAt(p, off-int64(len(p))) }); err != nil {
 			return c.drain(n, err)
 		}
 	}
@@ -79,7 +80,7 @@ func (c *conn) writev(r *request) error {
 			return c.dropVector(left, err)
 		}
 		left -= int64(s.Length)
-		if err := c.takeData(h, s.Offset, int64(s.Length)); err != nil {
+		if err := c.takeData(h, s.Offset, int64(s.Length), left); err != nil {
 			return c.dropVector(left, err)
 		}
 		touched[h] = true

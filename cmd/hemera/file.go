@@ -125,12 +125,14 @@ var pieceColumns = []output.Column{
 }
 
 func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
+	long := "Has every piece of the file read from its disk and checked, page by page and as a whole.\n"
+	if repair {
+		long += "Bad pages are put right from other pieces. A piece that cannot be repaired in place is made\nanew on another disk (remade).\n"
+	}
 	c := &cobra.Command{
 		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
-		Short: onOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
-		Long: `Has every piece of the file read from its disk and checked, page by page and as a whole.
-A piece that cannot be repaired in place is made anew on another disk (remade).
-The exit code is 1 when a piece is still bad at the end.`,
+		Short:   onOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
+		Long:    long + "The exit code is 1 when a piece is " + onOff(repair, "still bad at the end.", "bad."),
 		Example: "  hemera file " + verb + " /exp/data.root",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {

@@ -23,7 +23,7 @@ func nsStatCommand(e *env) *cobra.Command {
 it failed, its rate over four windows and its latency: exec is the median, then the 99th
 and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
 		Example: `  hemera ns stat
-  hemera ns stat -m | grep cmd=stat`,
+  hemera ns stat -m | grep cmd=Stat`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := m.NamespaceStats(ctx)

@@ -49,7 +49,15 @@ func (e *env) logger(o config.Log, level slog.Leveler) *slog.Logger {
 	if format == "text" {
 		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.mayColour())}))
 	}
-	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration}))
+}
+
+// spellDuration has logs say 1.5s: a number would leave its unit to be guessed.
+func spellDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {

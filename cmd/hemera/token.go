@@ -33,7 +33,7 @@ func tokenCommand(e *env) *cobra.Command {
 		Long: `Makes a join token: whoever has it can add storage nodes to the cluster until it expires,
 so treat it as a password. The token is printed alone on one line.`,
 		Example: `  hemera token create --expires 1h
-  hemera node --join "$(hemera token create)" …   on the new machine`,
+  ssh node1 hemera node --listen 10.1.0.2 --disk /disk1 --join "$(hemera token create)"`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				t, err := m.CreateToken(ctx, lifetime)

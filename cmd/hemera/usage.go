@@ -75,11 +75,15 @@ func wrongFlag(c *cobra.Command, err error) error {
 	if group := unknown.GetSpecifiedShortnames(); group != "" {
 		name = group // -name is read as -n -a -m -e
 	}
-	remedy := "hemera " + strings.TrimPrefix(c.CommandPath(), "hemera ") + " --help lists the flags"
+	remedy := c.CommandPath() + " --help lists the flags"
 	if like := likeFlag(c, name); like != "" {
 		remedy = "did you mean --" + like + "? " + remedy
 	}
-	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), "hemera "), "", err.Error()).WithRemedy(remedy)
+	op := strings.TrimPrefix(c.CommandPath(), "hemera ")
+	if !c.HasParent() {
+		op = "read the command line"
+	}
+	return errs.New(errs.Invalid, op, "", err.Error()).WithRemedy(remedy)
 }
 
 // likeFlag is the flag a name may stand for: it itself, or one with a letter more, less or different.
