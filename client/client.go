@@ -29,7 +29,8 @@ type sessionKey struct {
 	lane     int
 }
 
-// session is a place in the pool. Whoever holds the token in turn may look and dial.
+// session is a place in the pool. Whoever holds the token in turn may look and dial, and with the client's
+// lock put what was dialed.
 type session struct {
 	turn chan struct{}
 	conn *Conn // nil before the first, dead perhaps
@@ -40,17 +41,15 @@ func New(o Options) *Client {
 	return &Client{opts: o.withDefaults(), sessions: map[sessionKey]*session{}, spare: map[Endpoint][]*Conn{}}
 }
 
-// Close ends all sessions; what is in flight fails.
+// Close ends all sessions; what is in flight fails. It does not wait for servers that are being dialed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	var open []*Conn
 	for _, s := range c.sessions {
-		s.turn <- struct{}{}
 		if s.conn != nil {
 			open = append(open, s.conn)
 		}
-		<-s.turn
 	}
 	for _, list := range c.spare {
 		open = append(open, list...)
@@ -68,7 +67,7 @@ func (c *Client) place(key sessionKey) (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, errs.New(errs.Cancelled, "connect to", key.endpoint.String(), "the client is closed")
+		return nil, closedError(key.endpoint)
 	}
 	if s := c.sessions[key]; s != nil {
 		return s, nil
@@ -82,6 +81,20 @@ func (c *Client) place(key sessionKey) (*session, error) {
 	s := &session{turn: make(chan struct{}, 1)}
 	c.sessions[key] = s
 	return s, nil
+}
+
+func closedError(e Endpoint) error {
+	return errs.New(errs.Cancelled, "connect to", e.String(), "the client is closed")
+}
+
+// put gives a place its connection, unless the client was closed meanwhile.
+func (c *Client) put(s *session, conn *Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		s.conn = conn
+	}
+	return !c.closed
 }
 
 // sweep drops the places nobody uses now.
@@ -124,7 +137,11 @@ func (c *Client) connect(ctx context.Context, e Endpoint, lane int) (*Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	if s.conn = conn; old != nil {
+	if !c.put(s, conn) {
+		conn.Close()
+		return nil, closedError(e)
+	}
+	if old != nil {
 		// Frees what the lost session holds, locks before all. Requests are handled in order, so the
 		// answer need not be waited for; NotFound is as good.
 		k := &call{finish: func(*call) {}}

@@ -314,8 +314,16 @@ func (f *File) Query(ctx context.Context, kind uint16, arg string) (string, erro
 
 // Close ends all use of the file. Of a written file, nil means what the server means by it: at
 // Hemera that the content is durable and visible. After an error of a write the content is not to
-// be relied on. A second Close is BadHandle.
+// be relied on. A second Close is BadHandle. When ctx is over already the server is told and not waited for, and a
+// write is given up.
 func (f *File) Close(ctx context.Context) error {
+	if over := ctx.Err(); over != nil {
+		f.letGo()
+		if !f.opts.Write {
+			return nil
+		}
+		return errs.Wrap(over, "close", f.url.Redacted())
+	}
 	_, err := f.ask(ctx, "close", func(h *handle) (wire.Request, []byte) { return wire.Close{Handle: h.fh}, nil })
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -327,6 +335,23 @@ func (f *File) Close(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// letGo ends all use of the file without waiting: a session lives on, and the server would keep what is open
+// in it.
+func (f *File) letGo() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.closed = true
+	if !f.opts.Write {
+		f.handle.leave()
+		return
+	}
+	giveUp(f.handle.conn, f.handle.fh)
+	f.handle.conn.users.Add(-1)
 }
 
 // Abandon gives up a write: nothing of it becomes visible where the server can do that; elsewhere

@@ -1,0 +1,78 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/client"
+	"hemera/errs"
+	"hemera/wire"
+)
+
+// TestCloseDoesNotWaitForADial: a server that says nothing does not keep a client, and its process, from ending.
+func TestCloseDoesNotWaitForADial(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := client.New(client.Options{DialTimeout: time.Hour, Stall: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan error, 1)
+	go func() {
+		_, err := c.Stat(ctx, client.URL{Endpoint: client.Endpoint{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}, Path: "/f"})
+		asked <- err
+	}()
+	silent, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	c.Close()
+	if _, err := c.Stat(t.Context(), client.URL{Endpoint: client.Endpoint{Host: "127.0.0.1", Port: 1}, Path: "/f"}); !errors.Is(err, errs.Cancelled) {
+		t.Errorf("stat with a closed client: %v", err)
+	}
+	cancel()
+	if err := <-asked; err == nil {
+		t.Error("a server that says nothing has answered")
+	}
+}
+
+// TestCloseAfterTheContextsEnd: the server is told all the same, or it would keep the file open as long as the
+// session lives; a write is given up, and not made visible as it is.
+func TestCloseAfterTheContextsEnd(t *testing.T) {
+	for range 20 { // what is told must not be left to chance
+		s := newScript(t, dataServer, func(r asked) []byte {
+			if r.ID == wire.ReqOpen {
+				return opened(r, 0)
+			}
+			return good(r, nil)
+		})
+		c := quick(t)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, write := range []bool{false, true} {
+			f, err := c.Open(t.Context(), s.url("/f"), client.OpenOptions{Write: write, Create: write})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(over); (err != nil) != write {
+				t.Errorf("writing %t: close: %v", write, err)
+			}
+			if err := f.Close(t.Context()); write && !errors.Is(err, errs.BadHandle) {
+				t.Errorf("a second close: %v", err)
+			}
+		}
+		if _, err := c.Stat(t.Context(), s.url("/f")); err == nil {
+			t.Error("the answer to a stat makes sense") // it only came after the others
+		}
+		q, closes := s.got(wire.ReqQuery), s.got(wire.ReqClose)
+		if len(closes) != 2 || len(q) != 1 || q[0].payload != hemera.OpaqueAbort {
+			t.Errorf("%d closes, given up by %+v", len(closes), q)
+		}
+	}
+}
