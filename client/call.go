@@ -70,6 +70,8 @@ type call struct {
 	sink   sink
 	got    []byte
 	answer answer
+	// regret, if set, runs in a goroutine of its own when a good answer comes to a call that was given up.
+	regret func(conn *Conn, body []byte)
 	// finish runs once, in the reading goroutine, and must not wait. Without it done is closed.
 	finish func(*call)
 	done   chan struct{}

@@ -193,8 +193,9 @@ type request struct {
 	sink     sink
 	// exclusive takes a session of its own; await, if set, waits for the answer in the caller's way.
 	exclusive bool
-	recovers  bool // from the loss of a session that may still hold locks
-	stays     bool // a redirect is the answer
+	recovers  bool                          // from the loss of a session that may still hold locks
+	stays     bool                          // a redirect is the answer
+	regret    func(conn *Conn, body []byte) // see call
 	await     func(ctx context.Context, conn *Conn, k *call) answer
 }
 
@@ -260,7 +261,7 @@ func (c *Client) attempt(ctx context.Context, r route, q request) (*Conn, answer
 	if q.exclusive {
 		defer c.unlease(conn)
 	}
-	k := &call{sink: q.sink, patience: q.patience}
+	k := &call{sink: q.sink, patience: q.patience, regret: q.regret}
 	w, payload := q.build(r.url)
 	if err := conn.send(ctx, k, w, payload); err != nil {
 		return conn, answer{err: err}

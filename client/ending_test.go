@@ -76,3 +76,30 @@ func TestCloseAfterTheContextsEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestLateOpen: what is opened for somebody who has stopped waiting is closed again, and a write given up.
+func TestLateOpen(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		gone, closed := make(chan struct{}), make(chan struct{})
+		s := newScript(t, dataServer, func(r asked) []byte {
+			switch r.ID {
+			case wire.ReqOpen:
+				cancel()
+				<-gone
+				return opened(r, 0)
+			case wire.ReqClose:
+				close(closed)
+			}
+			return good(r, nil)
+		})
+		if _, err := quick(t).Open(ctx, s.url("/f"), client.OpenOptions{Write: write, Create: write}); !errors.Is(err, errs.Cancelled) {
+			t.Errorf("writing %t: open: %v", write, err)
+		}
+		close(gone)
+		<-closed
+		if q := s.got(wire.ReqQuery); len(q) != 0 != write {
+			t.Errorf("writing %t: asked %+v", write, q)
+		}
+	}
+}

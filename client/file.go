@@ -112,6 +112,7 @@ func (f *File) open(ctx context.Context, r route, why openWhy) error {
 		again:    again || !f.opts.Exclusive,
 		recovers: why == openLost,
 		failover: !again || !f.opts.Write,
+		regret:   regretOpen(f.opts.Write),
 	})
 	if err != nil {
 		return err
@@ -147,6 +148,21 @@ func giveUp(conn *Conn, fh wire.Handle) {
 	k := &call{finish: func(*call) {}}
 	_ = conn.send(noContext, k, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, []byte(hemera.OpaqueAbort))
 	(&handle{conn: conn, fh: fh}).leave()
+}
+
+// regretOpen ends what was opened for somebody who did not wait for the answer.
+func regretOpen(write bool) func(*Conn, []byte) {
+	return func(conn *Conn, body []byte) {
+		reply, err := wire.ParseOpenReply(body)
+		switch {
+		case err != nil:
+		case write:
+			giveUp(conn, reply.Handle)
+		default:
+			conn.users.Add(1)
+			(&handle{conn: conn, fh: reply.Handle}).leave()
+		}
+	}
 }
 
 // leave closes a handle without waiting; requests before it are still answered.

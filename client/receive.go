@@ -104,9 +104,10 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 		return err
 	}
 	s := k.sink
-	if k.abandoned {
+	switch {
+	case k.abandoned && k.regret == nil:
 		s = discard{}
-	} else if s == nil {
+	case k.abandoned || s == nil:
 		s = k
 	}
 	var a answer
@@ -135,8 +136,11 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 	if c.release(k, last, late) && !last {
 		last, a = true, answer{err: lost(c.endpoint, true, c.reason())}
 	}
-	if last && !abandoned {
+	switch {
+	case last && !abandoned:
 		k.complete(a)
+	case last && k.regret != nil && h.Status == wire.StatusOK && err == nil:
+		go k.regret(c, k.got)
 	}
 	return err
 }
