@@ -103,3 +103,24 @@ func TestLateOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestClosedPieceIsNotWaitedFor: a peer that does not answer any more keeps nobody who has read from it.
+func TestClosedPieceIsNotWaitedFor(t *testing.T) {
+	closed := make(chan struct{})
+	s := newScript(t, dataServer, func(r asked) []byte {
+		if r.ID == wire.ReqClose {
+			close(closed)
+			return nil
+		}
+		return opened(r, 5)
+	})
+	p := peers(t, client.Options{Stall: time.Hour})
+	piece, err := p.Open(t.Context(), hemera.Target{Addr: s.url("/").Addr(), Disk: 1}, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := piece.Close(); err != nil {
+		t.Error(err)
+	}
+	<-closed
+}

@@ -92,6 +92,7 @@ func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transf
 		return nil, err
 	}
 	if f.info.Size < 0 {
+		f.letGo()
 		return nil, errs.New(errs.Corrupt, "open piece at", u.Addr(), "the size is negative")
 	}
 	return peerReader{f}, nil
@@ -106,4 +107,8 @@ func (r peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 
 func (r peerReader) Size() int64 { return r.file.info.Size }
 
-func (r peerReader) Close() error { return r.file.Close(noContext) }
+// Close does not wait for the peer, whose disk may hang.
+func (r peerReader) Close() error {
+	r.file.letGo()
+	return nil
+}
