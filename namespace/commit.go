@@ -123,8 +123,8 @@ func (t *tx) notUnlinked(c *Commit) error {
 
 // notEnded refuses what was refused before, and a file that was there.
 func (t *tx) notEnded(c *Commit) error {
-	if t.isUnused(c.number()) {
-		return nil
+	if c.BaseGen != 0 && uint64(c.Gen) >= t.n.firstID && t.n.refused.Load() == 0 {
+		return nil // as nearly always: no such record was made in this life, and none before could be
 	}
 	over, err := t.wasEnded(c.number())
 	if err == nil && over {

@@ -60,6 +60,9 @@ type Namespace struct {
 	idMu             sync.Mutex
 	nextID, reserved atomic.Uint64
 	reserving        atomic.Bool
+	// firstID is the first of this life; refused is how many writes it refused for good.
+	firstID uint64
+	refused atomic.Int64
 
 	// counter is held by whoever counts for quotas; uncounted wakes him.
 	counter   sync.Mutex
@@ -161,6 +164,7 @@ func (n *Namespace) load(ctx context.Context) error {
 		return err
 	}
 	n.nextID.Store(ids[0])
+	n.firstID = ids[0]
 	n.reserved.Store(ids[0])
 	n.begin(events[0], events[1])
 	if last, err := n.writer.LastSeq(ctx); err == nil {

@@ -46,12 +46,12 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 	if err != nil {
 		return Prepared{}, err
 	}
-	n.unused(hemera.FileID(number))
 	if p.Existing {
 		p.Gen = hemera.Generation(number)
-	} else {
-		p.ID, p.Gen = hemera.FileID(number), 1
+		return p, nil
 	}
+	p.ID, p.Gen = hemera.FileID(number), 1
+	n.unused(p.ID)
 	return p, nil
 }
 

@@ -46,6 +46,7 @@ func (c *Commit) number() hemera.FileID {
 // returns why, or the file if the other request was faster. While that cannot be made durable, the
 // commit is undecided: Unavailable.
 func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *hemera.Entry, err error) {
+	n.refused.Add(1)
 	err = n.update(ctx, func(t *tx) error {
 		now, err := t.byID(c.ID)
 		if err != nil {
@@ -96,7 +97,7 @@ func (n *Namespace) exhume(g *group) {
 	}
 }
 
-// unused stands in the cache for the place of a number that was handed out and not yet used: nothing in
+// unused stands in the cache for the place of an id that was handed out and not yet used: nothing in
 // the store has it, or ever had.
 type unused struct{}
 
@@ -105,7 +106,7 @@ func (n *Namespace) unused(id hemera.FileID) {
 	n.cache.put(n.cache.hash(k), k, record{value: &unused{}})
 }
 
-// isUnused reports whether the number is surely new, as it nearly always is; if not, the store knows.
+// isUnused reports whether the id is surely new, as it nearly always is; if not, the store knows.
 func (t *tx) isUnused(id hemera.FileID) bool {
 	k := t.idKey(tabPlace, id)
 	hash := t.n.cache.hash(k)
