@@ -130,8 +130,8 @@ func Open(dir string, o Options) (*Store, error) {
 // logDir is where the log's files are, below the store's directory.
 const logDir = "log"
 
-// openLog takes what the last log has and begins a new one. A memory table holds fewer batches than
-// a file of the log, so that few tables are written only because a file is full.
+// openLog takes what the last log has and begins a new one. What fills a file of the log takes twice as much
+// room in memory, so a file is as much as a memory table, and the files that may wait bound the memory.
 func (s *Store) openLog(table int64) (err error) {
 	if s.seq, err = s.number(keySeq); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *Store) openLog(table int64) (err error) {
 	if err != nil {
 		return err
 	}
-	f := files{fs: s.fs, dir: r.dir, max: 2 * table, tables: s.tables, number: highest, ahead: min(aheadMax, table/aheadShare)}
+	f := files{fs: s.fs, dir: r.dir, max: table / 2, tables: s.tables, number: highest, ahead: min(aheadMax, table/aheadShare)}
 	if err := f.begin(); err != nil {
 		return err
 	}
