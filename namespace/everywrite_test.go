@@ -265,12 +265,12 @@ func flawless(ctx context.Context, n *namespace.Namespace) error {
 	return err
 }
 
-// goOn calls on, and asks again for commits of before: those that were given an id by this store.
+// goOn calls on, and asks again for commits of before: those that were given their numbers by this store.
 func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []namespace.Commit) error {
 	var h recorder
 	c := &client{h: &h, n: n, r: rand.New(rand.NewPCG(uint64(from.events), 5)), ctx: ctx, alone: true}
 	for _, again := range late {
-		if again.ID < n.Stats().NextID {
+		if next := n.Stats().NextID; again.ID < next && hemera.FileID(again.Gen) < next {
 			c.commit(again)
 		}
 	}
