@@ -23,6 +23,7 @@ type seqCall struct {
 	value  string
 	who    string // names the call in the event log
 	commit namespace.Commit
+	again  bool // an earlier answer to the commit was not heard: it may have been a refusal, which stays one
 	pieces []hemera.PieceID
 }
 
@@ -74,6 +75,9 @@ func (s *seqTree) step(c seqCall, r seqReply) (bool, *seqTree) {
 	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota":
 		// What is a quota node stays one until the counter is done with it, and does not move or go.
 		if c.verb == "rename" && r.kind == errs.Unsupported || c.verb == "remove" && r.kind == errs.Denied {
+			return true, s
+		}
+		if c.again && r.kind == errs.Conflict {
 			return true, s
 		}
 		next := s.clone()
