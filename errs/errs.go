@@ -146,6 +146,16 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// Undecided reports whether the error says nothing of whether what was asked for has happened, or may yet
+// happen: who wants to know asks again.
+func Undecided(err error) bool {
+	switch KindOf(err) {
+	case Timeout, Unavailable, Overloaded, Cancelled:
+		return true
+	}
+	return false
+}
+
 var system = []struct {
 	target error
 	kind   Kind

@@ -63,18 +63,13 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
 	}, int(max(c.PiecesMin, 1)))
-	if err == nil || !undecided(err) {
+	if err == nil || !errs.Undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
 	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
 		m.engine.Wake() // there are pieces to remove, or to make
 	}
 	return e, errs.Wrap(err, "commit", c.Path)
-}
-
-// undecided errors leave the caller to ask again with the same request.
-func undecided(err error) bool {
-	return slices.Contains([]errs.Kind{errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled}, errs.KindOf(err))
 }
 
 // writeCapability verifies a token that must permit writing; it may have expired.

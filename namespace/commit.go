@@ -22,22 +22,13 @@ func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err
 		e, err = t.commit(&c)
 		return err
 	})
-	if err != nil && !undecided(err) {
+	if err != nil && !errs.Undecided(err) {
 		e, err = n.refuse(ctx, &c, err)
 	}
 	if err != nil {
 		return out, err
 	}
 	return *e, nil
-}
-
-// undecided errors say nothing of whether the commit is, or may yet be, durable.
-func undecided(err error) bool {
-	switch errs.KindOf(err) {
-	case errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled:
-		return true
-	}
-	return false
 }
 
 // commit returns the record of the file with the content.

@@ -100,9 +100,9 @@ type client struct {
 	id   int
 	ctx  context.Context
 	seen []hemera.FileID
-	late []namespace.Commit      // may be asked for again
-	deaf map[hemera.PieceID]bool // contents of whose commit an answer was not heard
-	gone [4][]hemera.PieceID     // by disk, as last listed
+	late []namespace.Commit  // may be asked for again
+	deaf []hemera.PieceID    // contents of whose commit an answer was not heard
+	gone [4][]hemera.PieceID // by disk, as last listed
 
 	alone bool // and nobody gives up waiting
 }
@@ -287,15 +287,12 @@ func (c *client) write() {
 func (c *client) commit(m namespace.Commit) {
 	m.Who = c.name()
 	content := hemera.PieceID{File: m.ID, Gen: m.Gen}
-	r := c.ask(seqCall{verb: "commit", who: m.Who, commit: m, again: c.deaf[content]}, func(ctx context.Context, r *seqReply) (err error) {
+	r := c.ask(seqCall{verb: "commit", who: m.Who, commit: m, again: slices.Contains(c.deaf, content)}, func(ctx context.Context, r *seqReply) (err error) {
 		r.entry, err = c.n.Commit(ctx, m)
 		return err
 	})
-	if r.unknown && c.deaf == nil {
-		c.deaf = map[hemera.PieceID]bool{}
-	}
 	if r.unknown {
-		c.deaf[content] = true
+		c.deaf = append(c.deaf, content)
 	}
 	if r.kind == ok || r.unknown {
 		c.late, c.seen = append(c.late, m), append(c.seen, m.ID)

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -104,7 +103,7 @@ var errLost = errs.New(errs.Unavailable, "network", "", "the connection was lost
 
 // lost reports whether the caller of a call that failed does not know what happened.
 func lost(err error) bool {
-	return slices.Contains([]errs.Kind{errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled}, errs.KindOf(err))
+	return errs.Undecided(err)
 }
 
 // rest sleeps unless the context ends first.

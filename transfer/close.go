@@ -34,7 +34,7 @@ func (w *Writer) Close(ctx context.Context) error {
 		}
 	}
 	err := w.commit(ctx)
-	if err != nil && retriable(err) {
+	if err != nil && errs.Undecided(err) {
 		return err
 	}
 	return w.end(ctx, err)
@@ -276,8 +276,8 @@ func (w *Writer) commit(ctx context.Context) error {
 			w.host.Counters.Commits.Add(1)
 			return nil
 		}
-		w.unsure = w.unsure || retriable(err)
-		if !retriable(err) || time.Now().Add(pause).After(deadline) {
+		w.unsure = w.unsure || errs.Undecided(err)
+		if !errs.Undecided(err) || time.Now().Add(pause).After(deadline) {
 			return errs.Wrap(err, "transfer.Commit", subject(w.cap))
 		}
 		w.host.Log.Info("commit waits for the manager", "path", w.cap.Path, "trace", w.cap.Trace, "err", err)

@@ -92,16 +92,6 @@ func (h *Host) patience() time.Duration {
 	return CommitPatience
 }
 
-// retriable reports whether the same request may succeed unchanged a while later. After some of
-// these kinds it may even have succeeded already.
-func retriable(err error) bool {
-	switch errs.KindOf(err) {
-	case errs.Unavailable, errs.Timeout, errs.Overloaded, errs.Cancelled:
-		return true
-	}
-	return false
-}
-
 // pieceID names a capability's piece.
 func pieceID(c *hemera.Capability, index uint8) hemera.PieceID {
 	return hemera.PieceID{File: c.File, Gen: c.Gen, Index: index}

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hemera/kv"
 	"hemera/kv/pebblekv"
@@ -30,7 +33,7 @@ func commits(b *testing.B, writers int) {
 	var next atomic.Int64
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := s.Stats().Syncs
+	before, cpu := s.Stats().Syncs, spent(b)
 	work := func() {
 		for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
 			ticket, err := w.Enqueue(change(i))
@@ -51,10 +54,20 @@ func commits(b *testing.B, writers int) {
 		<-done
 	}
 	b.StopTimer()
+	b.ReportMetric(float64((spent(b)-cpu).Nanoseconds())/1000/float64(b.N), "cpu-us/op")
 	b.ReportMetric(float64(s.Stats().Syncs-before)/float64(b.N), "syncs/op")
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// spent is the processor time of the process so far.
+func spent(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // change has as many keys and bytes as what one mkdir in a deep directory writes.

@@ -2,11 +2,11 @@ package pebblekv
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"hemera/checksum"
 	"hemera/errs"
 )
 
@@ -18,8 +18,6 @@ const (
 	// recordHead is checksum, length and number of a record.
 	recordHead = 4 + 4 + 8
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // log is the store's write-ahead log: a record for each batch, in files of its own below the store's
 // directory, which Pebble's tables make superfluous one after the other. Pebble's own log is off: it
@@ -82,7 +80,7 @@ func appendRecord(b []byte, number uint64, batch []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(batch)))
 	b = binary.BigEndian.AppendUint64(b, number)
 	b = append(b, batch...)
-	binary.BigEndian.PutUint32(b[start:], crc32.Checksum(b[start+4:], castagnoli))
+	binary.BigEndian.PutUint32(b[start:], checksum.CRC32C(b[start+4:]))
 	return b
 }
 

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"hemera/checksum"
 	"hemera/errs"
 	"hemera/kv"
 )
@@ -122,7 +122,7 @@ func readRecord(in io.Reader) (number uint64, batch []byte, err error) {
 	if _, err := io.ReadFull(in, batch); err != nil {
 		return 0, nil, err
 	}
-	sum := crc32.Update(crc32.Checksum(head[4:], castagnoli), castagnoli, batch)
+	sum := checksum.UpdateCRC32C(checksum.CRC32C(head[4:]), batch)
 	if sum != binary.BigEndian.Uint32(head[:]) {
 		return 0, nil, nil
 	}
