@@ -21,7 +21,7 @@ const (
 
 // log is the store's write-ahead log: a record for each batch, in files of its own below the store's
 // directory, which Pebble's tables make superfluous one after the other. Pebble's own log is off: it
-// hands every batch to a goroutine that writes and one that syncs, which is more work than the batch.
+// hands every batch to a goroutine that writes and one that syncs, a third of what a batch costs.
 // Here whoever waits for a batch writes and syncs all that are pending himself.
 //
 // Batches are appended in the order of their numbers, one at a time. Everything else may be called
