@@ -22,10 +22,9 @@ const stateCache = 256 << 20
 // directory, which may also be that of `hemera up`. With create a directory without one gets an
 // empty store. Unavailable while a manager has it; NotFound without create. The caller closes it.
 func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
-	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
-		store := filepath.Join(d, storeDir)
-		if _, err := os.Stat(store); err == nil {
-			return openStore(store, log)
+	for _, d := range []string{dir, filepath.Join(dir, upManager)} {
+		if hasStore(d) {
+			return openStore(filepath.Join(d, storeDir), log)
 		}
 	}
 	store := filepath.Join(dir, storeDir)
@@ -37,6 +36,12 @@ func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
 		return nil, errs.Wrap(err, "open the namespace", dir)
 	}
 	return openStore(store, log)
+}
+
+// hasStore reports whether the directory is the state directory of a manager.
+func hasStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, storeDir))
+	return err == nil
 }
 
 func openStore(path string, log *slog.Logger) (kv.Store, error) {
