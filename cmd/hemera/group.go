@@ -39,20 +39,13 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		disks := groups[name]
-		var sum, squares, worst float64
 		active := false
 		zones := map[string]bool{}
 		for _, d := range disks {
-			sum += percent(d.Used, d.Capacity)
 			active = active || d.Active
 			zones[d.Zone] = true
 		}
-		mean := sum / float64(len(disks))
-		for _, d := range disks {
-			off := percent(d.Used, d.Capacity) - mean
-			squares += off * off
-			worst = max(worst, math.Abs(off))
-		}
+		mean, sigma, worst := filled(disks)
 		zone := ""
 		if len(zones) == 1 {
 			zone = disks[0].Zone
@@ -60,10 +53,32 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 		out = append(out, output.Record{
 			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "status", Value: onOff(active, "on", "off")},
 			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "filled.dev", Value: worst},
-			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: math.Sqrt(squares / float64(len(disks)))},
+			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: sigma},
 		})
 	}
 	return out
+}
+
+// filled is how full disks are in percent: mean, standard deviation, largest deviation from the mean.
+// A disk that is not there is not an empty one, and does not count.
+func filled(disks []hemera.Disk) (mean, sigma, worst float64) {
+	var full []float64
+	for _, d := range disks {
+		if d.Capacity > 0 {
+			full = append(full, percent(d.Used, d.Capacity))
+		}
+	}
+	if len(full) == 0 {
+		return 0, 0, 0
+	}
+	for _, f := range full {
+		mean += f / float64(len(full))
+	}
+	for _, f := range full {
+		sigma += (f - mean) * (f - mean) / float64(len(full))
+		worst = max(worst, math.Abs(f-mean))
+	}
+	return mean, math.Sqrt(sigma), worst
 }
 
 var groupColumns = []output.Column{
