@@ -35,7 +35,6 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	}
 	rec.Addr, rec.Zone, rec.Version = hello.Addr, hello.Zone, hello.Version
 	rec.Epoch++
-	ch.put(rec)
 	var groups map[string]map[string]int // not counted for disks that have one
 	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.byUUID[d.UUID] == nil }) {
 		groups = c.groupCounts()
@@ -44,8 +43,9 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 		c.adopt(&ch, &next, rec.ID, d, groups)
 	}
 	c.succeed(&ch, rec)
+	ch.put(rec)
 	if next != c.next {
-		ch.put(next)
+		ch.puts = slices.Insert[[]record, record](ch.puts, 0, next) // ids are taken before anything has them
 	}
 	if err := c.commit(ctx, &ch); err != nil {
 		return hemera.NodeWelcome{}, err
