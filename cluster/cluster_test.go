@@ -159,6 +159,11 @@ func TestDisksAreKnownByUUID(t *testing.T) {
 	moved := hello(1, 2).Disks[1]
 	moved.Path = "/elsewhere"
 	h.Disks = append(h.Disks, moved)
+	before := hello(1, 2)
+	before.Disks[1].Health = hemera.HealthGone
+	if _, err := c.Heartbeat(one.ID, one.Epoch, hemera.NodeReport{Disks: before.Disks}); err != nil {
+		t.Fatal(err)
+	}
 	two := register(t, c, h)
 	if two.ID == one.ID {
 		t.Fatal("a running node's disk made another node take its id")

@@ -120,8 +120,8 @@ func (c *Cluster) succeed(ch *change, by nodeRecord) {
 	}
 }
 
-// adopt puts a reported disk into the change: a known one may have moved to this node or path, a new
-// one gets an id and a group. A disk that carries an id we do not know was removed, or is another
+// adopt puts a reported disk into the change: a known one may have moved to this path, or to this node
+// if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
 func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, groups map[string]map[string]int) {
 	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
@@ -131,6 +131,11 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	if known := c.byUUID[d.UUID]; known != nil {
 		rec := known.diskRecord
 		if rec.Removed && !asked {
+			return
+		}
+		if rec.Node != on && !rec.Removed && c.standing(known) >= standing(d) {
+			c.log.Warn("disk is not used at this node: another has it, or it is not there", "disk", rec.ID, "node", on, "path", d.Path, "health", d.Health,
+				"holder", rec.Node, "there", rec.Path)
 			return
 		}
 		rec.Node, rec.Path, rec.Removed = on, d.Path, false
@@ -158,6 +163,26 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	}
 	rec.Group = pickGroup(groups, space)
 	ch.put(rec)
+}
+
+// standing is how good a node's claim to a disk is that it reports: none if the disk is not there.
+func standing(r hemera.NodeDisk) int {
+	switch r.Health {
+	case hemera.HealthGone:
+		return 0
+	case hemera.HealthFailing:
+		return 1
+	}
+	return 2
+}
+
+// standing is that of the node that has the disk. One that is offline has none: a disk moves by being
+// mounted elsewhere. While it is there in good health, whoever else shows it has a copy, or an old list.
+func (c *Cluster) standing(d *disk) int {
+	if n := c.nodes[d.Node]; n == nil || !n.online || c.now().Sub(n.last) > hemera.HeartbeatTimeout {
+		return 0
+	}
+	return standing(d.report)
 }
 
 // takeReports stores what a node says of its disks; disks it has but does not name are gone.
