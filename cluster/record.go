@@ -60,17 +60,21 @@ type keyRecord struct {
 	Made time.Time
 }
 
+// authorityRecord is the SHA-256 of the authority's certificate.
+type authorityRecord struct{ Fingerprint []byte }
+
 type nextRecord struct {
 	Node hemera.NodeID
 	Disk hemera.DiskID
 }
 
-func (n nodeRecord) key() string   { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
-func (r diskRecord) key() string   { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
-func (s spaceRecord) key() string  { return "space/" + s.Name }
-func (r attachRecord) key() string { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }
-func (r keyRecord) key() string    { return fmt.Sprintf("key/%08x", r.ID) }
-func (nextRecord) key() string     { return "next" }
+func (n nodeRecord) key() string    { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
+func (r diskRecord) key() string    { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
+func (s spaceRecord) key() string   { return "space/" + s.Name }
+func (r attachRecord) key() string  { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }
+func (r keyRecord) key() string     { return fmt.Sprintf("key/%08x", r.ID) }
+func (nextRecord) key() string      { return "next" }
+func (authorityRecord) key() string { return "authority" }
 
 type record interface{ key() string }
 
@@ -188,6 +192,8 @@ func (c *Cluster) apply(r record) {
 		c.keys[r.ID] = r
 	case nextRecord:
 		c.next = r
+	case authorityRecord:
+		c.authority = r.Fingerprint
 	}
 }
 
@@ -238,6 +244,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[keyRecord](c, value)
 	case "next":
 		return decodeInto[nextRecord](c, value)
+	case "authority":
+		return decodeInto[authorityRecord](c, value)
 	}
 	return nil // tokens stay in the store
 }

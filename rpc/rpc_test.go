@@ -101,7 +101,7 @@ func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{manager: &recorder{}, clock: new(atomic.Int64)}
 	var ids atomic.Uint32
-	a, err := auth.OpenAuthority(t.TempDir(), auth.AuthorityOptions{
+	a, err := auth.OpenAuthority(t.Context(), t.TempDir(), auth.AuthorityOptions{
 		Tokens:  new(auth.MemoryTokens),
 		NewNode: func(context.Context) (hemera.NodeID, error) { return hemera.NodeID(ids.Add(1)), nil },
 		Now:     func() time.Time { return time.Now().Add(time.Duration(c.clock.Load()) * time.Second) },
