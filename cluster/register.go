@@ -16,7 +16,7 @@ const disksPerNodeMax = 4096
 // Register introduces a node and its disks, gives new ones ids, and begins a new lease. A node
 // without an id is taken for the one that holds its disks, else for the one at its address: it lost
 // its state or our answer. Invalid when the report makes no sense; NotFound for an id of another
-// cluster.
+// cluster; Conflict for an address that another node has: to be tried again.
 func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	if err := checkHello(hello); err != nil {
 		return hemera.NodeWelcome{}, err
@@ -27,6 +27,9 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	next := c.next
 	rec, err := c.identify(hello)
 	if err != nil {
+		return hemera.NodeWelcome{}, err
+	}
+	if err := c.checkAddr(rec.ID, hello.Addr); err != nil {
 		return hemera.NodeWelcome{}, err
 	}
 	if rec.ID == 0 {
@@ -84,11 +87,10 @@ func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
 		if n := c.nodes[h.ID]; n != nil {
 			return n.nodeRecord, nil
 		}
-		return nodeRecord{}, errs.New(errs.NotFound, "cluster.Register", h.Addr, "node "+h.ID.String()+" is not of this cluster").
-			WithRemedy("remove the node's own state, not its disks, and let it join again")
+		return nodeRecord{}, noMember("cluster.Register", h.ID)
 	}
 	for _, d := range h.Disks {
-		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.nodes[known.Node].online {
+		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.leased(c.nodes[known.Node]) {
 			return c.nodes[known.Node].nodeRecord, nil
 		}
 	}
@@ -100,10 +102,42 @@ func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
 	return nodeRecord{}, nil
 }
 
+func noMember(op string, id hemera.NodeID) error {
+	return errs.New(errs.NotFound, op, "node "+id.String(), "it is not of this cluster, or was removed from it").
+		WithRemedy("remove the node's own state, not its disks, and let it join again")
+}
+
+// Member refuses a node that was removed, whose certificate is still good. NotFound.
+func (c *Cluster) Member(id hemera.NodeID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[id] == nil {
+		return noMember("cluster.Member", id)
+	}
+	return nil
+}
+
+// leased reports whether the node's lease is in force.
+func (c *Cluster) leased(n *node) bool {
+	return n.online && c.now().Sub(n.last) <= hemera.HeartbeatTimeout
+}
+
+// checkAddr refuses an address that another node has now: clients would be sent to either of them for what
+// only one has.
+func (c *Cluster) checkAddr(id hemera.NodeID, addr string) error {
+	for _, n := range c.nodes {
+		if n.ID != id && n.Addr == addr && c.leased(n) {
+			return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
+				WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted anew waits some seconds")
+		}
+	}
+	return nil
+}
+
 // succeed forgets nodes whose address and disks this one has taken: it was admitted anew.
 func (c *Cluster) succeed(ch *change, by nodeRecord) {
 	for _, n := range c.nodes {
-		if n.ID == by.ID || n.Addr != by.Addr || n.online {
+		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) {
 			continue
 		}
 		left := false
@@ -179,7 +213,7 @@ func standing(r hemera.NodeDisk) int {
 // standing is that of the node that has the disk. One that is offline has none: a disk moves by being
 // mounted elsewhere. While it is there in good health, whoever else shows it has a copy, or an old list.
 func (c *Cluster) standing(d *disk) int {
-	if n := c.nodes[d.Node]; n == nil || !n.online || c.now().Sub(n.last) > hemera.HeartbeatTimeout {
+	if n := c.nodes[d.Node]; n == nil || !c.leased(n) {
 		return 0
 	}
 	return standing(d.report)

@@ -142,7 +142,7 @@ func (m *Manager) open() (err error) {
 		Config:  o.Settings, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -95,6 +95,7 @@ type cluster struct {
 	addr      string
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
+	removed   atomic.Uint32 // a node that is of the cluster no more
 }
 
 func newCluster(t testing.TB) *cluster {
@@ -114,10 +115,17 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
+func (c *cluster) member(id hemera.NodeID) error {
+	if id == hemera.NodeID(c.removed.Load()) {
+		return errs.New(errs.NotFound, "member", id.String(), "removed")
+	}
+	return nil
+}
+
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Issuer: c.authority, Log: log})
+	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
