@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -45,7 +44,7 @@ type Renewer interface {
 // LoadCredentials reads what Enrol stored. NotFound when the node has not joined yet.
 func LoadCredentials(dir string) (*Credentials, error) {
 	path := filepath.Join(dir, "node.pem")
-	data, err := os.ReadFile(path)
+	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errs.New(errs.NotFound, "auth.LoadCredentials", path, "this node has not joined a cluster").
 			WithRemedy("create a token at the manager (hemera token create) and start the node with --join TOKEN")
