@@ -129,6 +129,11 @@ func (c *Credentials) Node() hemera.NodeID {
 // Addrs are the manager's control addresses.
 func (c *Credentials) Addrs() []string { return c.current.Load().addrs }
 
+// Expired reports whether the manager refuses the certificate by now, as far as our clock knows.
+func (c *Credentials) Expired(now time.Time) bool {
+	return now.After(c.current.Load().chain[0].NotAfter)
+}
+
 // Learn takes the manager's addresses from a token of the same authority, before those that are known, and
 // stores them: a manager that has moved is found again. It changes nothing when all are known; Conflict for
 // a token of another authority.

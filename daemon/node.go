@@ -146,6 +146,8 @@ func (n *Node) join(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errs.NotFound) && o.Join != "":
 		credentials, err = enrol(ctx, o)
+	case err == nil && o.Join != "" && credentials.Expired(time.Now()):
+		credentials = joinAgain(ctx, credentials, o)
 	case err == nil && o.Join != "":
 		learn(credentials, o)
 	}
@@ -155,6 +157,18 @@ func (n *Node) join(ctx context.Context) error {
 	n.credentials = credentials
 	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS(), DialContext: dialManager})
 	return err
+}
+
+// joinAgain is for a node that was switched off until its certificate was over. If the token does not help
+// the old certificate stays: it may be our clock that is wrong.
+func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.Credentials {
+	credentials, err := enrol(ctx, o)
+	if err != nil {
+		o.Log.Warn("the node's certificate has expired, and it cannot join again", "err", err, "remedy", errs.RemedyOf(err))
+		return old
+	}
+	o.Log.Info("the node's certificate had expired: it has joined again", "node", credentials.Node(), "was", old.Node())
+	return credentials
 }
 
 // learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
