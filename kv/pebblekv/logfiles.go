@@ -88,6 +88,9 @@ func (f *files) write(records []byte) error {
 
 // turn ends the file and begins the next.
 func (f *files) turn() error {
+	if err := f.tables.room(); err != nil {
+		return err
+	}
 	flushed, err := f.tables.begin()
 	if err != nil {
 		return err

@@ -177,7 +177,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: math.MaxInt32, // the log has writers wait, and can tell them when it is in vain
 		L0CompactionThreshold:       2,
-		L0StopWritesThreshold:       24,
+		L0StopWritesThreshold:       math.MaxInt32, // the same
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
