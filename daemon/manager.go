@@ -109,7 +109,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
-	m.authority, err = auth.OpenAuthority(o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode})
+	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +138,11 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
-		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
+		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr, program: "hemera " + o.Version},
 		Config:  o.Settings, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -134,8 +134,11 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
 	credentials, err := auth.LoadCredentials(o.Dir)
-	if errors.Is(err, errs.NotFound) && o.Join != "" {
+	switch {
+	case errors.Is(err, errs.NotFound) && o.Join != "":
 		credentials, err = enrol(ctx, o)
+	case err == nil && o.Join != "":
+		learn(credentials, o)
 	}
 	if err != nil {
 		return err
@@ -143,6 +146,17 @@ func (n *Node) join(ctx context.Context) error {
 	n.credentials = credentials
 	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS(), DialContext: dialManager})
 	return err
+}
+
+// learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
+func learn(credentials *auth.Credentials, o NodeOptions) {
+	token, err := auth.ParseToken(o.Join)
+	if err == nil {
+		err = credentials.Learn(token)
+	}
+	if err != nil {
+		o.Log.Warn("the join token is not used", "err", err, "remedy", errs.RemedyOf(err))
+	}
 }
 
 // dialManager notices a manager that is gone without a word.
