@@ -70,7 +70,7 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 	}
 	_, err = m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
-			fmt.Fprintf(e.Err, "hemera: %s: %s\n", f.Path, f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(f.Err))
 			return nil
 		}
 		t := f.Entry.Tree

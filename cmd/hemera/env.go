@@ -64,7 +64,7 @@ func (e *env) clusterURL() string {
 func (e *env) manager() (*admin.Client, error) { return admin.Dial(e.clusterURL()) }
 
 func (e *env) printer() output.Printer {
-	p := output.Printer{W: e.Out, Colour: e.colour()}
+	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0}
 	switch {
 	case e.json:
 		p.Format = output.JSON
@@ -89,6 +89,14 @@ func (e *env) list(columns []output.Column, records []output.Record, none string
 func (e *env) stream(line func(output.Record) string) *output.Stream {
 	e.open = e.printer().Stream(line)
 	return e.open
+}
+
+// visible is a text as a terminal may have it; a pipe gets it as it is.
+func (e *env) visible(s string) string {
+	if e.Terminal > 0 {
+		return output.Visible(s)
+	}
+	return s
 }
 
 // width is how long a line that moves may be.

@@ -89,7 +89,7 @@ func (e *env) say(format string, args ...any) {
 	case e.json:
 		_ = e.printer().List(nil, nil)
 	case !e.monitor:
-		fmt.Fprintf(e.Out, format+"\n", args...)
+		fmt.Fprintln(e.Out, e.visible(fmt.Sprintf(format, args...)))
 	}
 }
 

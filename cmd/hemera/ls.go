@@ -80,7 +80,7 @@ func (l listed) below(name string) listed {
 // directories for each level it is in.
 func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
-		fmt.Fprintf(e.Out, "%s:\n", dir.name)
+		fmt.Fprintf(e.Out, "%s:\n", e.visible(dir.name))
 	}
 	var below []string
 	err := cl.List(ctx, dir.URL, func(i client.Info) error {

@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/client"
+	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )
 
@@ -62,7 +63,7 @@ func (e *env) files(c *cobra.Command, f func(context.Context, *client.Client) er
 // address never.
 func (e *env) trying(cause error, atMost time.Duration) {
 	e.told.Do(func() {
-		fmt.Fprintf(e.Err, "hemera: %v\n  trying again for at most %v; Ctrl-C stops\n", cause, atMost)
+		fmt.Fprintf(e.Err, "hemera: %s\n  trying again for at most %v; Ctrl-C stops\n", output.Visible(cause.Error()), atMost)
 	})
 }
 
