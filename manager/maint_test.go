@@ -442,7 +442,7 @@ func TestCheckFile(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		e := r.write("/f", 10)
-		for _, ref := range []string{"/f", "fid:" + e.ID.String(), "fxid:" + e.ID.Hex()} {
+		for _, ref := range []string{"/f", "fid:" + e.ID.String(), "fxid:" + e.ID.Hex(), "inode:" + e.ID.String(), "pxid:" + e.ID.Hex()} {
 			checks, err := r.m.CheckFile(ctx, ref, false)
 			if err != nil || len(checks) != 2 || !checks[0].OK || !checks[1].OK {
 				t.Errorf("%s: %+v, %v", ref, checks, err)

@@ -27,6 +27,8 @@ type env struct {
 	Terminal int
 	// Live says that Err is a terminal, where a progress bar may move.
 	Live bool
+	// Completion is how long a shell waits for words from the cluster; 0 is completionTimeout.
+	Completion time.Duration
 
 	// The flags every command takes.
 	url           string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func (e *env) completePaths(c *cobra.Command, _ []string, word string) ([]cobra.
 	if !strings.HasPrefix(word, "/") {
 		return nil, none
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
+	ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(e.Completion, completionTimeout))
 	defer cancel()
 	dir, prefix := gopath.Split(word)
 	var out []cobra.Completion
