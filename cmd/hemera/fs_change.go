@@ -93,6 +93,14 @@ func (e *env) say(format string, args ...any) {
 	}
 }
 
+// done ends a command that has nothing to say: with -j a program gets an object in any case.
+func (e *env) done(err error) error {
+	if err != nil || !e.json {
+		return err
+	}
+	return e.printer().List(nil, nil)
+}
+
 func fsSetCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),

@@ -25,6 +25,9 @@ files too (cp), a path without : or root:// is a local one.`
 
 // remote is where an argument points that can only be a path on a cluster.
 func (e *env) remote(arg string) (client.URL, error) {
+	if arg == "" { // what a variable that is not set becomes: not the root with all that is below
+		return client.URL{}, &usageError{errs.New(errs.Invalid, "read path", "", "it is empty").WithRemedy("the root is written /")}
+	}
 	if client.IsRemote(arg) {
 		return client.ParseURL(arg)
 	}
