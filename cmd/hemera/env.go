@@ -31,6 +31,8 @@ type env struct {
 	Terminal int
 	// Live says that Err is a terminal, where a progress bar may move.
 	Live bool
+	// Completion is how long a shell waits for words from the cluster; 0 is completionTimeout.
+	Completion time.Duration
 
 	// The flags every command takes.
 	url           string
@@ -91,7 +93,7 @@ func (e *env) warnOfURL() {
 func (e *env) manager() (*admin.Client, error) { return admin.Dial(e.clusterURL()) }
 
 func (e *env) printer() output.Printer {
-	p := output.Printer{W: e.Out, Colour: e.colour()}
+	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0}
 	switch {
 	case e.json:
 		p.Format = output.JSON
@@ -116,6 +118,14 @@ func (e *env) list(columns []output.Column, records []output.Record, none string
 func (e *env) stream(line func(output.Record) string) *output.Stream {
 	e.open = e.printer().Stream(line)
 	return e.open
+}
+
+// visible is a text as a terminal may have it; a pipe gets it as it is.
+func (e *env) visible(s string) string {
+	if e.Terminal > 0 {
+		return output.Visible(s)
+	}
+	return s
 }
 
 // width is how long a line that moves may be.

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// completionTimeout is how long a shell waits for words from the cluster.
+// completionTimeout is how long a shell waits for words from the cluster, unless env.Completion says otherwise.
 const completionTimeout = 2 * time.Second
 
 // unix is seconds since 1970, and 0 for no time.
