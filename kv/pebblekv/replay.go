@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -130,9 +131,11 @@ func (r *replay) take(next func() (record, error)) error {
 
 func (r *replay) apply(batch []byte) error {
 	b := r.db.NewBatch()
+	batch = bytes.Clone(batch) // it is the database's from now on
 	if err := b.SetRepr(batch); err != nil {
 		return err
 	}
+	clear(batch[:8]) // the number Pebble gave it in the life before; a large batch would keep it
 	if err := r.db.Apply(b, pebble.NoSync); err != nil {
 		return err
 	}
