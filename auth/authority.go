@@ -101,7 +101,7 @@ func unusable(kind errs.Kind, dir, text string, cause error) error {
 }
 
 func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
-	data, err := os.ReadFile(path)
+	data, err := readSecret(path)
 	if err != nil {
 		return nil, errs.Wrap(err, "auth.OpenAuthority", path)
 	}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -45,7 +44,7 @@ type Renewer interface {
 // LoadCredentials reads what Enrol stored. NotFound when the node has not joined yet.
 func LoadCredentials(dir string) (*Credentials, error) {
 	path := filepath.Join(dir, "node.pem")
-	data, err := os.ReadFile(path)
+	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errs.New(errs.NotFound, "auth.LoadCredentials", path, "this node has not joined a cluster").
 			WithRemedy("create a token at the manager (hemera token create) and start the node with --join TOKEN")
@@ -129,6 +128,11 @@ func (c *Credentials) Node() hemera.NodeID {
 
 // Addrs are the manager's control addresses.
 func (c *Credentials) Addrs() []string { return c.current.Load().addrs }
+
+// Expired reports whether the manager refuses the certificate by now, as far as our clock knows.
+func (c *Credentials) Expired(now time.Time) bool {
+	return now.After(c.current.Load().chain[0].NotAfter)
+}
 
 // Learn takes the manager's addresses from a token of the same authority, before those that are known, and
 // stores them: a manager that has moved is found again. It changes nothing when all are known; Conflict for

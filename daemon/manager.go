@@ -93,8 +93,11 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
-	share := deal(o.CacheBytes)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
+	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	store, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,9 @@ func stateDir(dir string) string {
 }
 
 func openStore(path string, log *slog.Logger) (kv.Store, error) {
+	if err := private(path); err != nil {
+		return nil, err
+	}
 	s, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: stateCache, Logger: log})
 	if errs.KindOf(err) == errs.Unavailable {
 		return nil, (&errs.Error{Kind: errs.Unavailable, Op: "open the namespace", Subject: path, Cause: err}).
