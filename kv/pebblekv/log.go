@@ -135,7 +135,7 @@ func (l *log) tick() {
 	}
 	if l.ticking = len(l.pending) > 0 && l.failure == nil; l.ticking {
 		l.linger.Reset(lingerMax)
-	} else {
+	} else if l.failure == nil {
 		l.idle.Reset(noteAfter)
 	}
 }

@@ -63,7 +63,7 @@ func logName(number uint64) string { return fmt.Sprintf("%06d", number) + logSuf
 func logNumber(name string) (number uint64, ok bool) {
 	digits, ok := strings.CutSuffix(name, logSuffix)
 	number, err := strconv.ParseUint(digits, 10, 64)
-	return number, ok && err == nil
+	return number, ok && err == nil && logName(number) == name
 }
 
 func (f *files) path(number uint64) string { return f.fs.PathJoin(f.dir, logName(number)) }
