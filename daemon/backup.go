@@ -16,27 +16,27 @@ import (
 	"hemera/namespace"
 )
 
-// backups implements hemera.Backups for a manager: the whole store, and the files beside it.
+// backups implements hemera.Backups for a manager: the whole store, and the authority beside it.
 type backups struct {
-	store   kv.Store
-	epoch   uint64
-	dir     string
-	addr    string
-	program string
+	store     kv.Store
+	epoch     uint64
+	authority *auth.Authority
+	addr      string
+	program   string
 }
 
 // Backup implements hemera.Backups.
 func (b backups) Backup(ctx context.Context, out io.Writer) (err error) {
 	head := archive.Header{Taken: time.Now().UTC(), Epoch: b.epoch, Program: b.program, Manager: b.addr}
-	return writeArchive(ctx, out, b.store, b.dir, func(namespace.Summary) archive.Header { return head })
+	authority, err := b.authority.File()
+	if err != nil {
+		return errs.Wrap(err, "ns backup", "")
+	}
+	return writeArchive(ctx, out, b.store, authority, func(namespace.Summary) archive.Header { return head })
 }
 
-// writeArchive writes one picture of a store, and the files beside it.
-func writeArchive(ctx context.Context, out io.Writer, store kv.Store, dir string, header func(namespace.Summary) archive.Header) (err error) {
-	authority, err := os.ReadFile(filepath.Join(dir, auth.AuthorityFile))
-	if err != nil {
-		return errs.Wrap(err, "ns backup", dir)
-	}
+// writeArchive writes one picture of a store, and the authority beside it.
+func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority []byte, header func(namespace.Summary) archive.Header) (err error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {
 		return errs.Wrap(err, "ns backup", "")
@@ -68,9 +68,13 @@ type StateBackups struct {
 
 // Backup implements hemera.Backups. Unavailable while a manager has the directory, NotFound when it is none's.
 func (b StateBackups) Backup(ctx context.Context, out io.Writer) (err error) {
-	dir, ok := stateDir(b.Dir)
-	if !ok {
-		return noState(b.Dir)
+	dir := stateDir(b.Dir)
+	if !hasStore(dir) {
+		return noState(dir)
+	}
+	authority, err := os.ReadFile(filepath.Join(dir, auth.AuthorityFile))
+	if err != nil {
+		return errs.Wrap(err, "ns backup", dir)
 	}
 	store, err := openStore(dir, pebblekv.Options{ReadOnly: true, Damaged: b.Damaged, CacheBytes: stateCache, Logger: b.Log})
 	if err != nil {
@@ -81,7 +85,7 @@ func (b StateBackups) Backup(ctx context.Context, out io.Writer) (err error) {
 			err = closeErr
 		}
 	}()
-	return writeArchive(ctx, out, store, dir, func(s namespace.Summary) archive.Header {
+	return writeArchive(ctx, out, store, authority, func(s namespace.Summary) archive.Header {
 		taken := time.Unix(0, 0)
 		if s.Changed.After(taken) {
 			taken = s.Changed
