@@ -230,7 +230,8 @@ func (s *Store) Stats() kv.Stats {
 	}
 }
 
-// Close implements kv.Store; it waits for what was enqueued.
+// Close implements kv.Store; it waits for what was enqueued and has it written to tables, so that the next start needs
+// nothing of the log. Where that fails the log has it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -239,7 +240,10 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
-	_ = s.log.reach(s.seq) // who waits for it is told
+	err := s.log.reach(s.seq) // who waits for it is told
+	if err == nil && s.dead.Load() == nil {
+		_ = s.tables.flush()
+	}
 	s.reads.Add(stopped + 1)
 	s.leave()
 	<-s.quiet
