@@ -35,7 +35,7 @@ func (b backups) Backup(ctx context.Context, out io.Writer) (err error) {
 	return writeArchive(ctx, out, b.store, authority, func(namespace.Summary) archive.Header { return head })
 }
 
-// writeArchive writes one picture of a store, and the authority beside it.
+// writeArchive writes one picture of a store, and the authority's file beside it.
 func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority []byte, header func(namespace.Summary) archive.Header) (err error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {
@@ -68,13 +68,9 @@ type StateBackups struct {
 
 // Backup implements hemera.Backups. Unavailable while a manager has the directory, NotFound when it is none's.
 func (b StateBackups) Backup(ctx context.Context, out io.Writer) (err error) {
-	dir := stateDir(b.Dir)
-	if !hasStore(dir) {
-		return noState(dir)
-	}
-	authority, err := os.ReadFile(filepath.Join(dir, auth.AuthorityFile))
-	if err != nil {
-		return errs.Wrap(err, "ns backup", dir)
+	dir, ok := stateDir(b.Dir)
+	if !ok {
+		return noState(b.Dir)
 	}
 	store, err := openStore(dir, pebblekv.Options{ReadOnly: true, Damaged: b.Damaged, CacheBytes: stateCache, Logger: b.Log})
 	if err != nil {
@@ -85,6 +81,10 @@ func (b StateBackups) Backup(ctx context.Context, out io.Writer) (err error) {
 			err = closeErr
 		}
 	}()
+	authority, err := os.ReadFile(filepath.Join(dir, auth.AuthorityFile))
+	if err != nil {
+		return errs.Wrap(err, "ns backup", dir)
+	}
 	return writeArchive(ctx, out, store, authority, func(s namespace.Summary) archive.Header {
 		taken := time.Unix(0, 0)
 		if s.Changed.After(taken) {

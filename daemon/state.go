@@ -22,11 +22,12 @@ const stateCache = 256 << 20
 // directory, which may also be that of `hemera up`. With create a directory without one gets an
 // empty store. Unavailable while a manager has it; NotFound without create. The caller closes it.
 func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
-	state := stateDir(dir)
-	if !hasStore(state) {
-		if !create {
-			return nil, noState(state)
-		}
+	state, ok := stateDir(dir)
+	if !ok && !create {
+		return nil, noState(dir)
+	}
+	if !ok {
+		state = dir
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, errs.Wrap(err, "open the namespace", dir)
 		}
@@ -38,23 +39,24 @@ func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
 	return s, nil
 }
 
-// stateDir is the directory itself or, if that is the one of `hemera up`, its manager's.
-func stateDir(dir string) string {
-	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
+// stateDir is the state directory that has a store: the one given, or the manager's of `hemera up`.
+func stateDir(dir string) (state string, ok bool) {
+	for _, d := range []string{dir, filepath.Join(dir, upManager)} {
 		if hasStore(d) {
-			return d
+			return d, true
 		}
 	}
-	return dir
+	return "", false
 }
 
-func hasStore(state string) bool {
-	_, err := os.Stat(filepath.Join(state, storeDir))
+// hasStore reports whether the directory is the state directory of a manager.
+func hasStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, storeDir))
 	return err == nil
 }
 
-func noState(state string) error {
-	return errs.New(errs.NotFound, "open the namespace", filepath.Join(state, storeDir), "there is none").
+func noState(dir string) error {
+	return errs.New(errs.NotFound, "open the namespace", filepath.Join(dir, storeDir), "there is none").
 		WithRemedy("name the directory the manager was given with --data, or that of hemera up")
 }
 
