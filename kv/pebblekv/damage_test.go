@@ -90,7 +90,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 	name, whole := newestLog(t, left)
 	end := bytes.LastIndex(whole, []byte("\x00s")) + 2 + 1 + 8
-	for at := 0; at < end+100; at += 5 {
+	for at := 0; at < end+100; at += 9 {
 		last, err := reopened(t, flipped(t, left, name, whole, at), 5)
 		switch {
 		case last == 5, last == 4 && bytes.LastIndex(whole[:at], []byte("a000003")) > 0:
@@ -125,7 +125,7 @@ func TestClosedStoreNeedsNoLog(t *testing.T) {
 // again, of batches that were written in lots.
 func TestDamageBetweenLots(t *testing.T) {
 	noticed := 0
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		fs := vfs.NewCrashableMem()
 		s := open(t, "db", fs)
@@ -146,7 +146,7 @@ func TestDamageBetweenLots(t *testing.T) {
 			if end < 0 {
 				end = len(content)
 			}
-			for range 25 {
+			for range 10 {
 				at, length := r.IntN(end), 1+r.IntN(5000)
 				damaged := bytes.Clone(content)
 				clear(damaged[at:min(at+length, end)])
@@ -169,7 +169,7 @@ func TestDamageBetweenLots(t *testing.T) {
 // TestTornLots cuts the power before large lots are synced, of which any blocks may be there: no such end is taken for
 // damage, and all is there that was durable.
 func TestTornLots(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		left := image{vfs.NewCrashableMem(), 0}
 		for round := range 4 {
