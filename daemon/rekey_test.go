@@ -111,6 +111,9 @@ func TestALostAuthority(t *testing.T) {
 
 	// With a backup: its file alone is enough.
 	unpacked := s.path("unpacked")
+	if err := os.MkdirAll(filepath.Join(unpacked, "lost+found"), 0o700); err != nil { // as on a filesystem of its own
+		t.Fatal(err)
+	}
 	if _, err := Restore(t.Context(), &archive, unpacked, RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
