@@ -48,6 +48,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Workers is how many orders run at once per disk.
 	Workers int
+	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
+	// negative.
+	SmallBytes int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
 }
@@ -104,6 +107,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
+		SmallBytes: o.SmallBytes,
 	}
 	n.pending = transfer.NewPending(n.host)
 	return n, nil
