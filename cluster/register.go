@@ -193,7 +193,10 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	space, ok := c.spaces[rec.Space]
 	if !ok {
 		space = defaultSpace(rec.Space)
+	}
+	if !ok && !slices.Contains[[]record, record](ch.puts, space) {
 		ch.put(space)
+		c.log.Warn("a space is made, since a node names it for its disk", "space", rec.Space, "node", on, "path", d.Path)
 	}
 	rec.Group = pickGroup(groups, space)
 	ch.put(rec)
