@@ -127,7 +127,7 @@ func (c *Cluster) leased(n *node) bool {
 // the two would take each other's lease for ever.
 func (c *Cluster) checkAddr(id hemera.NodeID, addr string) error {
 	for _, n := range c.nodes {
-		if !c.leased(n) || (n.ID == id) == (n.Addr == addr) {
+		if (n.ID == id) == (n.Addr == addr) || !c.leased(n) {
 			continue
 		}
 		if n.ID == id {
