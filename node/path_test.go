@@ -139,3 +139,18 @@ func TestExchangedMountPoints(t *testing.T) {
 		}
 	})
 }
+
+// A slash more at the end is no other path.
+func TestASlashAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl()
+		path := t.TempDir()
+		o := options(t, c, path+"/")
+		before := session(t, o)
+		o.Disks = []hemera.AttachDisk{{Path: path}, {Path: path + "//"}}
+		after := session(t, o)
+		if len(before.Disks) != 1 || before.Disks[0].Path != path || len(after.Disks) != 1 || after.Disks[0].Path != path || len(after.Stats.Unusable) > 0 {
+			t.Errorf("was %+v, is %+v, unusable %+v", before.Disks, after.Disks, after.Stats.Unusable)
+		}
+	})
+}

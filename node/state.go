@@ -51,6 +51,9 @@ func openState(dir string) (*stateFile, error) {
 		e.Cause = err
 		return nil, e.WithRemedy("restore the file, or remove it and join again: the disks keep their identity")
 	}
+	for i := range s.Disks {
+		s.Disks[i].Path = filepath.Clean(s.Disks[i].Path)
+	}
 	return s, nil
 }
 
