@@ -179,7 +179,7 @@ func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
 // pipe copies standard input to a file, or a file to standard output.
 func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, force bool) error {
 	if to == "-" {
-		return e.each(from, func(arg string) error {
+		return e.each(ctx, from, func(arg string) error {
 			if !client.IsRemote(arg) {
 				return &usageError{errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :")}
 			}
