@@ -53,7 +53,8 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	}
 	id := wire.Login{
 		PID: uint32(os.Getpid()), User: c.user(),
-		Ability: wire.LoginAbilities, Capabilities: wire.LoginCapVer,
+		// Without the flags of redirects: a copy begins anew when a write fails, not when it is redirected.
+		Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer,
 	}
 	host, _ := os.Hostname()
 	if err := c.send(ctx, &login, id, fmt.Appendf(nil, "?xrd.appname=%s&xrd.hostname=%s", c.opts.App, host)); err != nil {

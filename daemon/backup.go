@@ -3,8 +3,6 @@ package daemon
 import (
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"hemera/auth"
@@ -14,21 +12,21 @@ import (
 	"hemera/namespace"
 )
 
-// backups implements hemera.Backups for a manager: the whole store, and the files beside it.
+// backups implements hemera.Backups for a manager: the whole store, and the authority beside it.
 type backups struct {
-	store   kv.Store
-	epoch   uint64
-	dir     string
-	addr    string
-	program string
+	store     kv.Store
+	epoch     uint64
+	authority *auth.Authority
+	addr      string
+	program   string
 }
 
 // Backup implements hemera.Backups.
 func (b backups) Backup(ctx context.Context, out io.Writer) (err error) {
 	head := archive.Header{Taken: time.Now().UTC(), Epoch: b.epoch, Program: b.program, Manager: b.addr}
-	authority, err := os.ReadFile(filepath.Join(b.dir, auth.AuthorityFile))
+	authority, err := b.authority.File()
 	if err != nil {
-		return errs.Wrap(err, "ns backup", b.dir)
+		return errs.Wrap(err, "ns backup", "")
 	}
 	picture, err := b.store.Snapshot(ctx)
 	if err != nil {

@@ -93,8 +93,11 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
-	share := deal(o.CacheBytes)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
+	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	store, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
-	m.authority, err = auth.OpenAuthority(o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode})
+	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +130,7 @@ func (m *Manager) open() (err error) {
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
 		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
+		ManagerAddr: func() string { return m.Addr },
 	})
 	if err != nil {
 		return err
@@ -138,11 +142,11 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
-		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
+		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr, program: "hemera " + o.Version},
 		Config:  o.Settings, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -22,13 +22,10 @@ const stateCache = 256 << 20
 // directory, which may also be that of `hemera up`. With create a directory without one gets an
 // empty store. Unavailable while a manager has it; NotFound without create. The caller closes it.
 func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
-	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
-		store := filepath.Join(d, storeDir)
-		if _, err := os.Stat(store); err == nil {
-			return openStore(store, log)
-		}
+	store := filepath.Join(stateDir(dir), storeDir)
+	if _, err := os.Stat(store); err == nil {
+		return openStore(store, log)
 	}
-	store := filepath.Join(dir, storeDir)
 	if !create {
 		return nil, errs.New(errs.NotFound, "open the namespace", store, "there is none").
 			WithRemedy("name the directory the manager was given with --data, or that of hemera up")
@@ -39,7 +36,20 @@ func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
 	return openStore(store, log)
 }
 
+// stateDir is the directory itself or, if that is the one of `hemera up`, its manager's.
+func stateDir(dir string) string {
+	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
+		if _, err := os.Stat(filepath.Join(d, storeDir)); err == nil {
+			return d
+		}
+	}
+	return dir
+}
+
 func openStore(path string, log *slog.Logger) (kv.Store, error) {
+	if err := private(path); err != nil {
+		return nil, err
+	}
 	s, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: stateCache, Logger: log})
 	if errs.KindOf(err) == errs.Unavailable {
 		return nil, (&errs.Error{Kind: errs.Unavailable, Op: "open the namespace", Subject: path, Cause: err}).
@@ -54,6 +64,15 @@ func openStore(path string, log *slog.Logger) (kv.Store, error) {
 // StateDisks is the disks a cluster's store knows, in an order in which neighbours are of different
 // nodes as far as there are enough; none in a store that no manager has used.
 func StateDisks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
+	c, err := openCluster(ctx, s)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return dealtByNode(c.View().Disks), nil
+}
+
+// openCluster is the cluster of a store; nil if no manager has used it.
+func openCluster(ctx context.Context, s kv.Store) (*cluster.Cluster, error) {
 	found := false
 	prefix := []byte(cluster.Prefix)
 	if err := s.Scan(ctx, prefix, append(prefix, 0xff), func(_, _ []byte) bool { found = true; return false }); err != nil || !found {
@@ -63,11 +82,7 @@ func StateDisks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := cluster.Open(ctx, s, w, cluster.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return dealtByNode(c.View().Disks), nil
+	return cluster.Open(ctx, s, w, cluster.Options{})
 }
 
 // dealtByNode takes the first disk of each node, then the second of each.

@@ -8,6 +8,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,9 @@ type Options struct {
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
+	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
+	// given them to this one.
+	Elsewhere []string
 	// StateDir holds node.json: who the node is and which disks it has.
 	StateDir string
 	Addr     string // host:port of its xrd door, as clients and peers reach it
@@ -89,6 +93,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.id.Store(uint32(state.ID))
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
 		return nil, err
 	}

@@ -65,7 +65,11 @@ func (n *Node) keep(ctx context.Context) {
 		case time.Since(began) > hemera.HeartbeatTimeout:
 			pause = rejoinMin // it worked for a while
 		}
-		n.o.Log.Warn("no lease from the manager", "again", pause, "err", err)
+		about := []any{"again", pause, "err", err}
+		if remedy := errs.RemedyOf(err); remedy != "" {
+			about = append(about, "remedy", remedy)
+		}
+		n.o.Log.Warn("no lease from the manager", about...)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):

@@ -395,7 +395,7 @@ func (c *conn) answerError(r *request, err error) error {
 	if _, gone := errors.AsType[broken](err); gone {
 		return err
 	}
-	status, body := c.failure(r, err)
+	status, body := c.failure(r, c.beginAnew(r, err))
 	return c.out.answer(r.Stream, status, body)
 }
 

@@ -22,6 +22,7 @@ type handle struct {
 	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
 	undo     *undo         // checkpoint under way
 	pull     *pull         // third-party copy into this file
+	anew     *anew         // to have a copy begun anew when a write fails
 	ticket   *ticket       // of a write that a manager's door opened itself
 	// attributes were set through this handle, under their stored names.
 	attributes map[string][]byte

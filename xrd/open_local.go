@@ -48,7 +48,7 @@ func (c *conn) resume(r *request, t ticket, path string, o wire.Open) error {
 		}
 	}
 	delete(c.session.lost, path)
-	return t.redirect(0)
+	return t.redirect(triesWrite)
 }
 
 // resumes says whether an open goes on with a write that this session's client had under way on the

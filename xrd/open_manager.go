@@ -90,6 +90,9 @@ func (c *conn) openAtManager(r *request) error {
 		return err
 	}
 	o := wire.DecodeOpen(r.Body)
+	if err := c.afterLoss(path, opaque, o); err != nil {
+		return err
+	}
 	want := openRequest(path, opaque, o)
 	want.Unsigned = c.srv.o.Local != nil
 	if t, lost, err := c.session.resumes(path, o); err != nil {
@@ -166,10 +169,7 @@ func (c *conn) sendTo(g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque)
 	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
 		v.nodes = append(v.nodes, visited{t.node, host})
 	}
-	if o.Access == hemera.AccessCreate && c.session.login.Ability&wire.AbilityRedirFlags != 0 {
-		return t.redirect(wire.FlagRecoverWrts)
-	}
-	return t.redirect(0)
+	return t.redirect(patience(g, o.Access))
 }
 
 // ticket is what brings a client to the file it was granted.
@@ -193,22 +193,13 @@ func ticketOf(g *hemera.Grant) ticket {
 	return t
 }
 
-// redirect sends the client to the node. With wire.FlagRecoverWrts, which is for the head of a new file,
-// it tells the client to come back and write the file anew elsewhere when that head is lost (§5): copies do.
-func (t ticket) redirect(flags uint32) error {
-	host, port, err := splitAddr(t.addr)
-	if err != nil {
-		return err
-	}
+// redirect sends the client to the node, and says how long to try to reach it.
+func (t ticket) redirect(patience wire.Opaque) error {
 	token, err := t.permit.Token()
 	if err != nil {
 		return err
 	}
-	opaque := wire.Opaque(hemera.OpaqueCapability + "=" + token + "&" + hemera.OpaqueNode + "=" + t.node.String())
-	if flags != 0 {
-		host, port = "root://"+t.addr+"/", ^int32(flags)
-	}
-	return &redirect{wire.Redirect{Port: port, Host: host, Opaque: opaque}}
+	return redirectTo(t.addr, wire.Opaque(hemera.OpaqueCapability+"="+token+"&"+hemera.OpaqueNode+"="+t.node.String()+"&")+patience)
 }
 
 // openRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.
@@ -216,7 +207,7 @@ func (t ticket) redirect(flags uint32) error {
 func openRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenRequest {
 	r := hemera.OpenRequest{
 		Path: path, Access: hemera.AccessRead, Mode: uint32(o.Mode)&0o777 | 0o600,
-		Force: o.Options&wire.OpenForce != 0, Wish: wishes(opaque),
+		Force: o.Options&wire.OpenForce != 0, Wish: wishes(opaque), Size: announced(opaque),
 	}
 	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
 	switch {
@@ -227,11 +218,6 @@ func openRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenReques
 	case o.Options&wire.OpenRead != 0:
 	case o.Options&changes != 0:
 		r.Access = hemera.AccessUpdate
-	}
-	if size, ok := opaque.Get("oss.asize"); ok {
-		if n, err := strconv.ParseInt(size, 10, 64); err == nil && n > 0 {
-			r.Size = n
-		}
 	}
 	return r
 }
@@ -254,8 +240,12 @@ func wishes(opaque wire.Opaque) hemera.Wish {
 		Layout:   first("hem.layout", "eos.layout.type"),
 		Checksum: first("hem.checksum", "eos.layout.checksum"),
 	}
-	if n, err := strconv.Atoi(first("hem.replicas", "eos.layout.nstripes")); err == nil && n > 0 {
-		w.Replicas = n
+	if text := first("hem.replicas", "eos.layout.nstripes"); text != "" {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			w.Replicas = n
+		} else {
+			w.Replicas = -1 // refused where the wish would count: fewer copies than were asked for are not made in silence
+		}
 	}
 	return w
 }

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -32,9 +33,14 @@ func (c *conn) openAtNode(r *request) error {
 		return c.toManager(r)
 	}
 	h, err := c.openFile(r, path, opaque, o)
+	again := c.anewFor(opaque, o)
+	if again != nil && comesBack(o) && errors.Is(err, errs.Conflict) {
+		h, err = &handle{file: lostFile{path, errs.As(err, errs.Conflict, "xrd.Write", path)}, path: path, writable: true}, nil
+	}
 	if err != nil {
 		return err
 	}
+	h.anew = again
 	if err := c.arrangeCopy(h, path, opaque); err != nil {
 		h.giveUp(c.ctx)
 		return err

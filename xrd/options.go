@@ -39,9 +39,10 @@ type Options struct {
 	// Local finds a node of this process, nil for others. Small files whose head is such a node are
 	// opened there by the manager's door itself, and served on the client's connection. May be nil.
 	Local func(id hemera.NodeID) hemera.LocalNode
-	// A node's service, and where clients that ask for names are sent: host:port, or "" while no
-	// manager is known.
-	Node        hemera.Node
+	// A node's service.
+	Node hemera.Node
+	// ManagerAddr is the manager's door as clients reach it, host:port, or "" while no manager is known:
+	// there a node sends who asks for names, and who has to write a file anew.
 	ManagerAddr func() string
 	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
@@ -138,8 +139,10 @@ func (o Options) check() (Options, error) {
 		missing = "a role"
 	case o.Role == RoleManager && (o.Names == nil || o.Attributes == nil || o.Files == nil):
 		missing = "the manager's services"
-	case o.Role == RoleNode && (o.Node == nil || o.ManagerAddr == nil):
-		missing = "the node's service or the manager's address"
+	case o.Role == RoleNode && o.Node == nil:
+		missing = "the node's service"
+	case o.ManagerAddr == nil:
+		missing = "the manager's address"
 	case o.Policy == nil:
 		missing = "an authentication policy"
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/config"
+	"hemera/errs"
 )
 
 // urlDefault is where a cluster is looked for when nothing says otherwise.
@@ -22,6 +25,7 @@ type env struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	Environ  func() []string // nil: no variables are looked for
 	Now      func() time.Time
 	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours.
 	Terminal int
@@ -34,13 +38,15 @@ type env struct {
 	url           string
 	monitor, json bool
 
+	misspelt sync.Once // whether HEMERA_URL is has been looked at
+
 	told  sync.Once      // that a server cannot be reached
 	begun bool           // the command line made sense
 	open  *output.Stream // begun and not ended: an error is its end
 }
 
 func processEnv() *env {
-	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now}
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
 		width, _, _ := term.GetSize(fd)
 		e.Terminal = cmp.Or(width, 80) // some do not know
@@ -52,7 +58,11 @@ func processEnv() *env {
 // clusterURL is --url, else HEMERA_URL, else the default. A host or host:port alone and the URL of the
 // metrics mean the same cluster: all of it answers at one port.
 func (e *env) clusterURL() string {
-	u := cmp.Or(e.url, e.Getenv("HEMERA_URL"), urlDefault)
+	u := cmp.Or(e.url, e.Getenv(config.URLVariable))
+	if u == "" {
+		e.misspelt.Do(e.warnOfURL)
+		u = urlDefault
+	}
 	if rest, ok := strings.CutPrefix(u, "http://"); ok {
 		u = rest
 	}
@@ -60,6 +70,23 @@ func (e *env) clusterURL() string {
 		u = "root://" + u
 	}
 	return u
+}
+
+// strangers are variables of the environment that look like settings and are none.
+func (e *env) strangers() []*errs.Error {
+	if e.Environ == nil {
+		return nil
+	}
+	return config.Strangers(e.Environ())
+}
+
+// warnOfURL says so when a misspelt variable sends a command to another cluster than was meant.
+func (e *env) warnOfURL() {
+	for _, stranger := range e.strangers() {
+		if strings.Contains(stranger.Remedy, config.URLVariable) {
+			fmt.Fprintf(e.Err, "hemera: %s %s: %s\n", stranger.Subject, stranger.Text, stranger.Remedy)
+		}
+	}
 }
 
 // manager is a client of the cluster's admin API.

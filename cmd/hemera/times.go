@@ -21,6 +21,14 @@ func since(now, t time.Time) float64 {
 	return now.Sub(t).Seconds()
 }
 
+// ago is since, or nothing where that is not known: zero would be a moment ago.
+func ago(now, t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return since(now, t)
+}
+
 // stamp is a time for machines and people alike, in UTC.
 func stamp(t time.Time) string {
 	if t.IsZero() {

@@ -10,6 +10,7 @@ package pebblekv
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"log/slog"
@@ -44,6 +45,7 @@ type Options struct {
 // Keys of the engine, outside of what users of kv may write.
 const (
 	keyEpoch = "\x00e"
+	keyMark  = "\x00m"
 	keySeq   = "\x00s"
 	userLo   = "\x01"
 )
@@ -137,6 +139,9 @@ func (s *Store) openLog(table int64) (err error) {
 		return err
 	}
 	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), db: s.db, tables: s.tables, last: s.seq}
+	if err := s.own(keyMark, r.mark[:]); err != nil {
+		return err
+	}
 	highest, err := r.run()
 	if err != nil {
 		return err
@@ -145,8 +150,15 @@ func (s *Store) openLog(table int64) (err error) {
 	if err := f.begin(); err != nil {
 		return err
 	}
+	// The logs of the life before are gone for good now. Acquire makes the mark of this one durable, before
+	// the first record has it.
+	var m mark
+	_, _ = rand.Read(m[:]) // never fails
+	if err := s.db.Set([]byte(keyMark), m[:], pebble.NoSync); err != nil {
+		return err
+	}
 	s.seq = r.last
-	s.log = newLog(f, r.last)
+	s.log = newLog(f, m, r.last)
 	return nil
 }
 
@@ -165,7 +177,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: math.MaxInt32, // the log has writers wait, and can tell them when it is in vain
 		L0CompactionThreshold:       2,
-		L0StopWritesThreshold:       24,
+		L0StopWritesThreshold:       math.MaxInt32, // the same
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
@@ -186,18 +198,25 @@ func pebbleOptions(o Options) *pebble.Options {
 }
 
 func (s *Store) number(key string) (uint64, error) {
+	var raw [8]byte
+	err := s.own(key, raw[:])
+	return binary.BigEndian.Uint64(raw[:]), err
+}
+
+// own fills in the value of one of the engine's own keys, and leaves it alone if there is none.
+func (s *Store) own(key string, value []byte) error {
 	raw, closer, err := s.db.Get([]byte(key))
 	if errors.Is(err, pebble.ErrNotFound) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, errs.As(err, readKind(err), "kv.Open", key[1:])
+		return errs.As(err, readKind(err), "kv.Open", key[1:])
 	}
 	defer func() { _ = closer.Close() }()
-	if len(raw) != 8 {
-		return 0, errs.New(errs.Corrupt, "kv.Open", key[1:], "the engine's own key has the wrong length")
+	if copy(value, raw) != len(raw) || len(raw) != len(value) {
+		return errs.New(errs.Corrupt, "kv.Open", key[1:], "the engine's own key has the wrong length")
 	}
-	return binary.BigEndian.Uint64(raw), nil
+	return nil
 }
 
 // Acquire implements kv.Store. The epoch is durable when it returns.
