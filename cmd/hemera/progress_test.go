@@ -52,6 +52,11 @@ func (d *draining) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return []hemera.JobStatus{j}, nil
 }
 
+// idle is a cluster in which nothing is drained or repaired.
+type idle struct{ *fixture.Cluster }
+
+func (idle) Jobs(context.Context) ([]hemera.JobStatus, error) { return nil, nil }
+
 func TestWatchEndsWithTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -62,6 +67,19 @@ func TestWatchEndsWithTheDrain(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), "\n"); d.asked != 4 || n != 3 || !strings.Contains(out.String(), "[########................] 33.3%") {
 			t.Errorf("asked %d times, %d lines:\n%s", d.asked, n, &out)
+		}
+		// of a disk that is off nothing is to be expected
+		var broken hemera.DiskID
+		v, _ := d.View(t.Context())
+		for _, disk := range v.Disks {
+			if n, _ := v.Node(disk.Node); disk.Health == hemera.HealthFailing || n.Status == hemera.NodeOffline {
+				broken = disk.ID
+			}
+		}
+		_ = d.SetDisk(t.Context(), broken, "configstatus", "off")
+		out.Reset()
+		if err := e.watchDisk(t.Context(), idle{d.Cluster}, broken); err != nil || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("a disk that is off: %v\n%s", err, &out)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
