@@ -39,7 +39,10 @@ made if it is missing. Of a directory written with /. at its end, the content go
 What is copied is checked against the servers' checksums. What cannot be copied is named, and
 the rest is copied. A copy that was interrupted goes on where it stopped with --continue,
 which passes over files that are there already; if it made <to> itself, <from> is then written
-with /. at its end. Copies between two servers go directly from one to the other if both can.`,
+with /. at its end. Copies between two servers go directly from one to the other if both can.
+
+A local file is written as <name>.hemera-part, by one copy at a time, and gets its name when it
+is whole; a device, such as /dev/null, is written to as it is.`,
 		Example: `  hemera cp data.root :/exp/
   hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
   hemera cp -r --continue :/exp/2026 /backup/
