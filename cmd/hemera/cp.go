@@ -247,7 +247,7 @@ func (t *teller) file(from, to string, err error) {
 func (t *teller) progress(p client.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	io.WriteString(t.e.Err, "\r\x1b[K"+cut(progressLine(p, 24), t.e.width()))
+	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), func(bar int) string { return progressLine(p, bar) }))
 	t.drawn = true
 }
 

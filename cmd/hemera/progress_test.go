@@ -35,6 +35,22 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
+// A narrow terminal shows the rate and the time that is left rather than a long bar.
+func TestANarrowTerminalHasAShortBar(t *testing.T) {
+	p := client.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6}
+	line := func(bar int) string { return progressLine(p, bar) }
+	for width, want := range map[int]string{
+		200: "[######..................] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s  1m15s to go",
+		79:  "[##........] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s  1m15s to go",
+		59:  "[#...] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s",
+		10:  "[#...] 25.",
+	} {
+		if got := fitted(width, line); got != want[:min(len(want), width)] {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 // draining is a cluster whose drain of disk 4 makes progress each time it is asked about.
 type draining struct {
 	*fixture.Cluster
