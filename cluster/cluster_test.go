@@ -297,7 +297,9 @@ func TestSpaceSettings(t *testing.T) {
 		ok         func(hemera.Space) bool
 	}{
 		{"space.policy.layout", "plain", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Plain() }},
+		{"policy.layout", "replica", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(2) }},
 		{"policy.nstripes", "3", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(3) }},
+		{"policy.layout", "replica", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(3) }},
 		{"policy.layout", "replica:4", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(4) }},
 		{"policy.checksum", "blake3", func(s hemera.Space) bool { return s.Policy.Checksum == hemera.BLAKE3 }},
 		{"policy.minpieces", "2", func(s hemera.Space) bool { return s.Policy.PiecesMin == 2 }},

@@ -63,7 +63,7 @@ func TestANodeWhoseCertificateHasExpired(t *testing.T) {
 	if err != nil || n.credentials.Node() != first || !strings.Contains(s.log.String(), "has expired, and it cannot join again") {
 		t.Fatalf("with a token that is no good: %v; log %s", err, s.log.String())
 	}
-	n.close()
+	serving(t, n.Run)()
 	second := s.joins(token)
 	if second == first || s.diskOf(m) != second {
 		t.Errorf("node %v joined again as %v, its disk is node %v's", first, second, s.diskOf(m))

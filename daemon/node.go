@@ -103,7 +103,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
-		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
 		OpenDisk: n.openDisk,
@@ -118,6 +118,20 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
 	return n, err
+}
+
+// addressNow is how the node finds out its address again; nil if it was told, or listens on that one alone.
+func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string {
+	if n.options.Advertise != "" || !listensEverywhere(n.port.listener) {
+		return nil
+	}
+	return func() string {
+		addr := advertised(context.WithoutCancel(ctx), "", n.port.listener, managerAddr)
+		if checkReach(addr, managerAddr) != nil {
+			return "" // no network now
+		}
+		return addr
+	}
 }
 
 func paths(disks []hemera.AttachDisk) (list []string) {

@@ -19,7 +19,7 @@ func Rekey(ctx context.Context, dir string, log *slog.Logger) (file string, err 
 		return "", err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	dir = stateDir(dir)
+	dir, _ = stateDir(dir) // it has a store: that is open
 	if err := finished(dir); err != nil {
 		return "", err
 	}

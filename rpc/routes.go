@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"net/http"
 
 	"hemera"
 	"hemera/errs"
@@ -62,15 +63,23 @@ func (s *server) routeFiles() {
 	})
 }
 
+type remoteKey struct{}
+
 // routeCertificates serves Join to anyone, since who joins has no certificate yet.
 func (s *server) routeCertificates() {
-	s.mux.Handle("POST "+Path+"Join", unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
+	join := unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Join", "", "this manager admits no nodes")
 		}
 		chain, err := s.options.Issuer.Join(ctx, r.Secret, r.Request)
+		if err != nil {
+			s.options.Log.Warn("refused a node that wants to join", "remote", ctx.Value(remoteKey{}), "err", err)
+		}
 		return &certificateReply{chain}, err
-	}))
+	})
+	s.mux.HandleFunc("POST "+Path+"Join", func(w http.ResponseWriter, r *http.Request) {
+		join.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), remoteKey{}, r.RemoteAddr)))
+	})
 	handle(s, "Renew", func(ctx context.Context, node hemera.NodeID, r *renewRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Renew", "", "this manager issues no certificates")

@@ -96,6 +96,25 @@ type cluster struct {
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
 	removed   atomic.Uint32 // a node that is of the cluster no more
+	log       logged
+}
+
+// logged is what was logged, for tests that read it beside those who write.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func newCluster(t testing.TB) *cluster {
@@ -124,7 +143,7 @@ func (c *cluster) member(id hemera.NodeID) error {
 
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewTextHandler(&c.log, nil))
 	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Log: log})
 	if err != nil {
 		t.Fatal(err)

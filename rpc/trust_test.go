@@ -160,6 +160,9 @@ func TestTokensThatAreRefused(t *testing.T) {
 		c := newCluster(t)
 		_, err := dial(t, c.token(t, false).TLS(), c.addr).Join(ctx, "guess", csr(t))
 		refused(t, err, errs.Unauthenticated, "does not know")
+		if text := c.log.String(); !strings.Contains(text, "refused a node that wants to join") || !strings.Contains(text, "remote=127.0.0.1:") || strings.Contains(text, "guess") {
+			t.Errorf("the log says %q", text)
+		}
 	})
 	t.Run("expired", func(t *testing.T) {
 		c := newCluster(t)

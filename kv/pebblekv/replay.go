@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -34,20 +35,10 @@ func (r *replay) run() (highest uint64, err error) {
 	if err := r.fs.MkdirAll(r.dir, 0o755); err != nil {
 		return 0, err
 	}
-	logs, err := r.logs()
+	before := r.last
+	logs, err := r.read()
 	if err != nil {
 		return 0, err
-	}
-	before := r.last
-	for _, number := range logs {
-		if err := r.file(logName(number)); err != nil {
-			return 0, err
-		}
-		highest = number
-	}
-	if r.durable > r.last {
-		return 0, errs.New(errs.Corrupt, "kv.Open", r.dir, fmt.Sprintf("the log is damaged: batches %d to %d were durable and cannot be read", r.last+1, r.durable)).
-			WithRemedy("restore the manager's store from its latest backup")
 	}
 	if r.last > before {
 		if err := r.tables.flush(); err != nil {
@@ -58,14 +49,34 @@ func (r *replay) run() (highest uint64, err error) {
 		if err := r.fs.Remove(r.fs.PathJoin(r.dir, logName(number))); err != nil {
 			return 0, err
 		}
+		highest = number
 	}
 	return highest, syncDir(r.fs, r.fs.PathDir(r.dir))
+}
+
+// read gives the database the batches of all logs that go on, and returns the logs' numbers. Corrupt when batches
+// are missing that were durable.
+func (r *replay) read() ([]uint64, error) {
+	logs, err := r.logs()
+	if err != nil {
+		return nil, err
+	}
+	for _, number := range logs {
+		if err := r.file(logName(number)); err != nil {
+			return nil, err
+		}
+	}
+	if r.durable > r.last {
+		return nil, errs.New(errs.Corrupt, "kv.Open", r.dir, fmt.Sprintf("the log is damaged: batch %d cannot be read, and all up to %d were durable", r.last+1, r.durable)).
+			WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+	}
+	return logs, nil
 }
 
 // logs are the numbers of the files there are, ascending.
 func (r *replay) logs() ([]uint64, error) {
 	names, err := r.fs.List(r.dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var logs []uint64
