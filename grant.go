@@ -85,8 +85,10 @@ type OpenRequest struct {
 	Wish Wish
 	// Unsigned asks for a Grant with a Permit instead of a Token.
 	Unsigned bool
-	// Tried are the nodes the client already failed at.
+	// Tried are the nodes the client already failed at, and Avoid the disks it was sent to there, as far
+	// as they are known. Where nothing else is left, other disks of these nodes will do.
 	Tried []NodeID
+	Avoid []DiskID
 }
 
 // Wish is what a client may ask of the policy; zero values ask for nothing. Replicas below zero stand

@@ -63,8 +63,8 @@ type Attributes interface {
 
 // Files opens files at the manager: every open ends in a grant, which sends the client to a node.
 type Files interface {
-	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried covers all, or none is
-	// online), Locked, Exists, IsDirectory, NotFound.
+	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried and Avoid cover all, or
+	// none is online), Locked, Exists, IsDirectory, NotFound.
 	Open(ctx context.Context, who Identity, r OpenRequest) (Grant, error)
 	// Locate lists where the file's pieces are now, best first.
 	Locate(ctx context.Context, who Identity, path string) ([]Target, error)

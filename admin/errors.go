@@ -104,8 +104,12 @@ func fromConnect(err error, addr, trace string) error {
 	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
 	if !connect.IsWireError(err) {
 		trace = ""
-		if cause.Kind == errs.Unavailable {
+		switch cause.Kind {
+		case errs.Unavailable:
 			cause.Remedy = "check that a manager is running there (hemera up starts one), or set HEMERA_URL to where it is"
+		case errs.Unsupported: // what a 404 that no server of these calls made becomes
+			cause.Text = "no manager answers there (" + cause.Text + ")"
+			cause.Remedy = "give the manager's address, not a node's, with --url or HEMERA_URL"
 		}
 	}
 	return &RemoteError{Trace: trace, cause: cause, text: cause.Error()}

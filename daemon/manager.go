@@ -56,6 +56,9 @@ type ManagerOptions struct {
 // storeDir is where the store is below a manager's state directory.
 const storeDir = "namespace"
 
+// upManager is where the manager's state directory is below that of hemera up.
+const upManager = "manager"
+
 // Manager is a manager process.
 type Manager struct {
 	*manager.Manager
@@ -71,6 +74,11 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
+	// A new, empty cluster is not what who names the directory of the one he has wants to see.
+	if hasStore(filepath.Join(o.Dir, upManager)) && !hasStore(o.Dir) {
+		return nil, errs.New(errs.Invalid, "open the state directory", o.Dir, "it is one of hemera up, not a manager's").
+			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")
+	}
 	held, err := hold(o.Dir)
 	if err != nil {
 		return nil, err

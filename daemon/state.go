@@ -41,12 +41,18 @@ func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
 
 // stateDir is the state directory that has a store: the one given, or the manager's of `hemera up`.
 func stateDir(dir string) (state string, ok bool) {
-	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
-		if _, err := os.Stat(filepath.Join(d, storeDir)); err == nil {
+	for _, d := range []string{dir, filepath.Join(dir, upManager)} {
+		if hasStore(d) {
 			return d, true
 		}
 	}
 	return "", false
+}
+
+// hasStore reports whether the directory is the state directory of a manager.
+func hasStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, storeDir))
+	return err == nil
 }
 
 func noState(dir string) error {

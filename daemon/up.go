@@ -33,7 +33,11 @@ type Up struct {
 // OpenUp opens the manager and the nodes below its directory.
 func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
-	o.Manager.Dir = filepath.Join(dir, "manager")
+	o.Manager.Dir = filepath.Join(dir, upManager)
+	if hasStore(dir) && !hasStore(o.Manager.Dir) {
+		return nil, errs.New(errs.Invalid, "open the state directory", dir, "it is a manager's, not one of hemera up").
+			WithRemedy("start it with `hemera manager --data " + dir + "`, or name another directory")
+	}
 	u := &Up{}
 	o.Manager.Local = u.node
 	defer func() {

@@ -334,3 +334,48 @@ func TestOpenRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherDisksOfTriedNodes: a node that failed has other disks, which will do where nothing else is left.
+func TestOtherDisksOfTriedNodes(t *testing.T) {
+	r := newRig(t, 1, 4)
+	e := r.write("/f", 10)
+	node := r.nodes[0].id
+	at := func(avoid ...hemera.DiskID) func(*hemera.OpenRequest) {
+		return func(o *hemera.OpenRequest) { o.Tried, o.Avoid = []hemera.NodeID{node}, avoid }
+	}
+	if len(e.Pieces) != 2 {
+		t.Fatalf("pieces %v", e.Pieces)
+	}
+	first, second := e.Pieces[0].Disk, e.Pieces[1].Disk
+	if g := r.mustOpen("/f", hemera.AccessRead, at(first)); g.Cap.Targets[0].Disk != second || len(g.Cap.Targets) != 2 {
+		t.Errorf("read at %v", g.Cap.Targets)
+	}
+	_, err := r.open("/f", hemera.AccessRead, at(first, second))
+	wantKind(t, err, errs.NoReplicas)
+
+	for range 10 {
+		g := r.mustOpen("/new", hemera.AccessCreate, at(first, second))
+		for _, target := range g.Cap.Targets {
+			if target.Disk == first || target.Disk == second {
+				t.Errorf("written to %v", g.Cap.Targets)
+			}
+		}
+	}
+	for range 10 { // its base is where it was tried
+		g := r.mustOpen("/f", hemera.AccessUpdate, at(first))
+		for _, target := range g.Cap.Targets {
+			if target.Disk == first {
+				t.Errorf("changed at %v", g.Cap.Targets)
+			}
+		}
+	}
+	all := make([]hemera.DiskID, 0, 4)
+	for _, d := range r.m.cluster.View().Disks {
+		all = append(all, d.ID)
+	}
+	_, err = r.open("/new", hemera.AccessCreate, at(all...))
+	wantKind(t, err, errs.NoSpace)
+	if err != nil && !strings.Contains(err.Error(), "tried in vain") {
+		t.Errorf("does not say why: %v", err)
+	}
+}

@@ -62,6 +62,10 @@ func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hem
 	} else {
 		c.Targets = place.Order(view, prep.Entry.Pieces, c.Who.Host, r.Tried, seed)
 	}
+	if len(c.Targets) == 0 && len(r.Avoid) > 0 {
+		left := slices.DeleteFunc(slices.Clone(prep.Entry.Pieces), func(p hemera.Piece) bool { return slices.Contains(r.Avoid, p.Disk) })
+		c.Targets = place.Order(view, left, c.Who.Host, nil, seed)
+	}
 	if len(c.Targets) == 0 {
 		return hemera.Grant{}, noReplicas(view, r.Path, prep.Entry.Pieces, r.Tried)
 	}
@@ -121,7 +125,13 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, sinc
 			return hemera.Grant{}, err
 		}
 	}
-	if err := m.place(c, view, policy, r.Tried); err != nil {
+	err = m.place(c, view, policy, without{nodes: r.Tried})
+	if errs.KindOf(err) == errs.NoSpace && len(r.Avoid) > 0 {
+		if m.place(c, view, policy, without{disks: r.Avoid}) == nil {
+			err = nil
+		}
+	}
+	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, since, r, c), expires: c.Expires.Add(hemera.PendingHold)}
@@ -173,12 +183,18 @@ func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	return nil
 }
 
+// without is where a write must not go.
+type without struct {
+	nodes []hemera.NodeID
+	disks []hemera.DiskID
+}
+
 // place chooses the targets. An update prefers the disks that have the base: they can share blocks
 // with it instead of copying.
-func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, tried []hemera.NodeID) error {
+func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
 		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: c.Size, Client: c.Who.Host,
-		ExcludeNodes: tried, Writers: m.pending.load, Seed: c.Nonce,
+		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: m.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
 	if c.Base != nil {
@@ -212,7 +228,7 @@ func reusable(view *hemera.View, pieces []hemera.Target, req place.Request) (kep
 	for _, t := range pieces {
 		d, ok := view.Disk(t.Disk)
 		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want &&
-			!slices.Contains(req.ExcludeNodes, t.Node) {
+			!slices.Contains(req.ExcludeNodes, t.Node) && !slices.Contains(req.ExcludeDisks, t.Disk) {
 			kept = append(kept, t)
 		}
 	}

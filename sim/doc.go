@@ -1,8 +1,8 @@
 // Package sim runs a whole cluster in one process from a seed: the real manager and namespace over a
 // store that loses what was not durable, real nodes and disks over memory that knows what was synced,
 // and clients that create, update, rename, read and remove files at the same time, while a nemesis
-// loses, delays and doubles messages, partitions the network, kills processes, cuts the power of
-// machines, and has disks fill up, refuse writes, forget, flip bits or vanish. An admin sets quotas, drains
+// loses, delays and doubles messages, partitions the network, in one direction too, kills processes, cuts
+// the power of machines, and has disks fill up, refuse writes, hang, forget, flip bits or vanish. An admin sets quotas, drains
 // disks and takes backups meanwhile.
 //
 // What it holds the system to: no acknowledged content is lost or changed while at most as many disks

@@ -67,7 +67,7 @@ func (n *nemesis) admin(ctx context.Context) {
 func (n *nemesis) edge(ctx context.Context) {
 	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	d := m.drives[n.rng.IntN(len(m.drives))]
-	switch n.rng.IntN(7) {
+	switch n.rng.IntN(8) {
 	case 0, 1:
 		n.restartNode(ctx, m, n.rng.IntN(2) == 0)
 	case 2:
@@ -81,6 +81,8 @@ func (n *nemesis) edge(ctx context.Context) {
 		m.skew.Store(int64(skew))
 	case 5, 6:
 		n.torture(ctx)
+	case 7:
+		n.hang(ctx, d)
 	}
 }
 
@@ -154,11 +156,12 @@ func (n *nemesis) reviveNode(m *machine) {
 	}
 }
 
-// partition cuts a machine off from all, or from the manager, or from another machine.
+// partition cuts a machine off from all, or from the manager, or from another machine, or lets nothing
+// through in one direction: what the machine asks for is done, and it never hears of it.
 func (n *nemesis) partition(ctx context.Context, m *machine) {
 	other := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	cut := func(bool) {}
-	switch n.rng.IntN(3) {
+	switch n.rng.IntN(5) {
 	case 0:
 		n.did("cuts %s off", m.host)
 		cut = func(on bool) { n.w.net.isolate(m.host, on) }
@@ -168,11 +171,29 @@ func (n *nemesis) partition(ctx context.Context, m *machine) {
 	case 2:
 		n.did("separates %s and %s", m.host, other.host)
 		cut = func(on bool) { n.w.net.separate(m.host, other.host, on) }
+	case 3:
+		n.did("nothing from the manager gets to %s", m.host)
+		cut = func(on bool) { n.w.net.deafen(m.host, managerHost, on) }
+	case 4:
+		n.did("nothing from %s gets to %s", other.host, m.host)
+		cut = func(on bool) { n.w.net.deafen(m.host, other.host, on) }
 	}
 	cut(true)
 	n.pause(ctx, 15*time.Second)
 	cut(false)
 	n.did("joins them again")
+}
+
+// hang has calls to a drive wait: all of them, or the changes, or the syncs. Longer than others wait for it.
+func (n *nemesis) hang(ctx context.Context, d *drive) {
+	ops := [][]vfs.Op{nil, vfs.Changes(), {vfs.OpSync, vfs.OpSyncDir}}[n.rng.IntN(3)]
+	n.did("%s hangs in %v", d.path, ops)
+	gate := make(chan struct{})
+	d.faulty.Inject(vfs.Fault{Ops: ops, Wait: gate})
+	n.pause(ctx, 90*time.Second)
+	d.faulty.Heal()
+	close(gate)
+	n.did("%s answers again", d.path)
 }
 
 // sicken has a drive refuse for a while, without losing what it has.

@@ -35,10 +35,11 @@ type network struct {
 	weather weather
 	cut     map[host]bool // hosts that reach nobody
 	pairs   map[[2]host]bool
+	deaf    map[[2]host]bool // the first hears nothing from the second
 }
 
 func newNetwork(done context.Context, seed uint64) *network {
-	return &network{done: done, seed: seed, rng: map[[2]host]*rand.Rand{}, weather: calm(), cut: map[host]bool{}, pairs: map[[2]host]bool{}}
+	return &network{done: done, seed: seed, rng: map[[2]host]*rand.Rand{}, weather: calm(), cut: map[host]bool{}, pairs: map[[2]host]bool{}, deaf: map[[2]host]bool{}}
 }
 
 // fate is what happens to one call.
@@ -68,6 +69,8 @@ func (n *network) fate(from, to host) fate {
 		f.before += within(w.slowDelay)
 	}
 	f.lostRequest, f.lostReply, f.twin = hit(w.lostRequest), hit(w.lostReply), hit(w.doubled)
+	f.lostReply = f.lostReply || n.deaf[key]
+	f.lostRequest = f.lostRequest || n.deaf[[2]host{to, from}]
 	f.unreachable = n.cut[from] || n.cut[to] || n.pairs[key] || n.pairs[[2]host{to, from}]
 	return f
 }
@@ -91,11 +94,18 @@ func (n *network) separate(a, b host, cut bool) {
 	n.pairs[[2]host{a, b}] = cut
 }
 
+func (n *network) deafen(h, to host, on bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.deaf[[2]host{h, to}] = on
+}
+
 func (n *network) connect() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.cut)
 	clear(n.pairs)
+	clear(n.deaf)
 }
 
 // errLost is a call whose request or answer was lost.

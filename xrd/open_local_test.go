@@ -69,7 +69,9 @@ func TestLocalOpenThatFails(t *testing.T) {
 	if err != nil || e != nil || status != wire.StatusRedirect || to.Opaque.Value(hemera.OpaqueCapability) == "" || opened.Load() != 1 {
 		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
 	}
-	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?tried=127.0.0.1&triedrc=ioerr", wire.NoReplicas)
+	const failed = "/f?tried=127.0.0.1&triedrc=ioerr"
+	redirected(t, c, wire.Open{Options: wire.OpenRead}, failed)
+	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
 }
 
 // TestLocalPathThatIsNone: what looks like no path and no handle is refused.

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,13 +23,15 @@ const visitsMax = 1024
 type visits map[string]*visit
 
 type visit struct {
-	nodes []visited
-	waits int
+	nodes    []visited
+	waits    int
+	forgiven bool // every node was allowed once more
 }
 
 type visited struct {
 	id   hemera.NodeID
 	host string
+	disk hemera.DiskID // of a piece there
 }
 
 // of returns the memory of a path. An open that has not failed anywhere begins anew.
@@ -38,7 +41,7 @@ func (v *visits) of(path string, again bool) *visit {
 	}
 	if known := (*v)[path]; known != nil {
 		if !again {
-			known.nodes = known.nodes[:0]
+			known.nodes, known.forgiven = known.nodes[:0], false
 		}
 		return known
 	}
@@ -54,20 +57,17 @@ func (v *visits) of(path string, again bool) *visit {
 }
 
 // tried lists the nodes the client failed at: those it was sent to on a host it names, and the one
-// whose id comes back in the opaque part.
-func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
+// whose id comes back in the opaque part; and the disks it was sent to there.
+func (v *visit) tried(opaque wire.Opaque) ([]hemera.NodeID, []hemera.DiskID) {
 	hosts := map[string]bool{}
 	for h := range strings.SplitSeq(opaque.Value(triedKey), ",") {
 		hosts[strings.Trim(h, "[]+")] = true
 	}
 	var ids []hemera.NodeID
 	add := func(id hemera.NodeID) {
-		for _, have := range ids {
-			if have == id {
-				return
-			}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
-		ids = append(ids, id)
 	}
 	for _, n := range v.nodes {
 		if hosts[n.host] {
@@ -79,7 +79,23 @@ func (v *visit) tried(opaque wire.Opaque) []hemera.NodeID {
 			add(hemera.NodeID(n))
 		}
 	}
-	return ids
+	var disks []hemera.DiskID
+	for _, n := range v.nodes {
+		if n.disk != 0 && slices.Contains(ids, n.id) && !slices.Contains(disks, n.disk) {
+			disks = append(disks, n.disk)
+		}
+	}
+	return ids, disks
+}
+
+// forgive allows every node once more, also the disks that failed, in a chain of opens that failed: the
+// nodes that are left to try are there, and what failed may have been a connection.
+func (v *visit) forgive() bool {
+	if v.forgiven {
+		return false
+	}
+	v.forgiven, v.nodes = true, v.nodes[:0]
+	return true
 }
 
 // openAtManager answers kXR_open with the node to go to and the permission to open there, or opens the
@@ -143,10 +159,14 @@ const (
 // grant asks for the open.
 func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
 	if opaque.Has(triedKey) {
-		o.Tried = c.session.visits.of(o.Path, true).tried(opaque)
+		o.Tried, o.Avoid = c.session.visits.of(o.Path, true).tried(opaque)
 	}
 	g, err := c.srv.o.Files.Open(c.traced(r), c.who(), o)
 	v := c.session.visits[o.Path]
+	if k := errs.KindOf(err); err != nil && len(o.Tried) > 0 && (k == errs.NoReplicas || k == errs.NoSpace) && v.forgive() {
+		o.Tried, o.Avoid = nil, nil
+		g, err = c.srv.o.Files.Open(c.traced(r), c.who(), o)
+	}
 	if err == nil {
 		if v != nil {
 			v.waits = 0
@@ -167,7 +187,11 @@ func (c *conn) sendTo(g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque)
 	t := ticketOf(g)
 	v := c.session.visits.of(o.Path, opaque.Has(triedKey))
 	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
-		v.nodes = append(v.nodes, visited{t.node, host})
+		for _, at := range g.Cap.Targets {
+			if at.Addr == g.Addr { // the node uses all of its pieces
+				v.nodes = append(v.nodes, visited{t.node, host, at.Disk})
+			}
+		}
 	}
 	return t.redirect(patience(g, o.Access))
 }

@@ -46,18 +46,25 @@ func TestOpenRequest(t *testing.T) {
 func TestTried(t *testing.T) {
 	var v visits
 	first := v.of("/f", false)
-	first.nodes = append(first.nodes, visited{1, "a"}, visited{2, "a"}, visited{3, "b"})
+	first.nodes = append(first.nodes, visited{1, "a", 11}, visited{2, "a", 21}, visited{2, "a", 22}, visited{3, "b", 0})
 	again := v.of("/f", true)
-	for opaque, want := range map[wire.Opaque][]hemera.NodeID{
-		"tried=a":              {1, 2},
-		"tried=a,b":            {1, 2, 3},
-		"tried=c&hem.node=9":   {9},
-		"tried=+b&hem.node=3":  {3},
-		"tried=&hem.node=junk": nil,
+	for opaque, want := range map[wire.Opaque]struct {
+		nodes []hemera.NodeID
+		disks []hemera.DiskID
+	}{
+		"tried=a":              {[]hemera.NodeID{1, 2}, []hemera.DiskID{11, 21, 22}},
+		"tried=a,b":            {[]hemera.NodeID{1, 2, 3}, []hemera.DiskID{11, 21, 22}},
+		"tried=c&hem.node=9":   {[]hemera.NodeID{9}, nil},
+		"tried=c&hem.node=2":   {[]hemera.NodeID{2}, []hemera.DiskID{21, 22}},
+		"tried=+b&hem.node=3":  {[]hemera.NodeID{3}, nil},
+		"tried=&hem.node=junk": {},
 	} {
-		if got := again.tried(opaque); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, want %v", opaque, got, want)
+		if nodes, disks := again.tried(opaque); !reflect.DeepEqual(nodes, want.nodes) || !reflect.DeepEqual(disks, want.disks) {
+			t.Errorf("%s: %v %v, want %v", opaque, nodes, disks, want)
 		}
+	}
+	if !again.forgive() || again.forgive() {
+		t.Error("nodes are not forgiven just once")
 	}
 	if len(v.of("/f", false).nodes) != 0 {
 		t.Error("an open that failed nowhere remembers nodes")
@@ -79,8 +86,13 @@ func TestOpenIsRedirected(t *testing.T) {
 	if err != nil || e != nil || status != wire.StatusRedirect || fmt.Sprintf("%s:%d", to.Host, to.Port) != p.nodeAddr || !strings.HasPrefix(string(to.Opaque), "hem.cap=grant0&hem.node=7&") {
 		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
 	}
-	// The node failed: the client names its host, the session knows its id.
-	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?tried=127.0.0.1&triedrc=ioerr", wire.NoReplicas)
+	// The node failed: the client names its host, the session knows its id. As there is no other, it may try
+	// once more.
+	const failed = "/f?tried=127.0.0.1&triedrc=ioerr"
+	redirected(t, c, wire.Open{Options: wire.OpenRead}, failed)
+	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
+	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
+	redirected(t, c, wire.Open{Options: wire.OpenRead}, "/f")
 
 	n := dial(t, p.nodeAddr)
 	reply, err := wire.ParseOpenReply(n.must(t, wire.Open{Options: wire.OpenRead | wire.OpenRetStat}, "/f?a=b&hem.cap=grant0&hem.node=7"))
