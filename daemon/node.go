@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"hemera"
 	"hemera/auth"
@@ -151,7 +152,18 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 			return nil, errs.Wrap(err, "make disk", path)
 		}
 	}
-	return o.Memory.openDisk(path, fresh, o.Log)
+	store, err := o.Memory.openDisk(path, fresh, o.Log)
+	if err == nil && fresh && !o.MakeDisks && isFolder(path) {
+		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
+	}
+	return store, err
+}
+
+// isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that
+// somebody forgot to mount fills that.
+func isFolder(path string) bool {
+	var here, above unix.Stat_t
+	return unix.Stat(path, &here) == nil && unix.Stat(filepath.Dir(path), &above) == nil && here.Dev == above.Dev
 }
 
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.

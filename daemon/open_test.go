@@ -82,3 +82,9 @@ func TestAStateDirectoryOfTheOtherKindIsRefused(t *testing.T) {
 	}
 	m.close()
 }
+
+func TestIsFolder(t *testing.T) {
+	if !isFolder(t.TempDir()) || isFolder("/proc") || isFolder(t.TempDir()+"/missing") {
+		t.Error("folders and mount points are mixed up")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"hemera"
 	"hemera/disk"
@@ -30,14 +31,15 @@ type disks struct {
 	there   map[string]disk.Store
 	why     map[string]string // by path, why a disk is not there
 	byID    map[hemera.DiskID]disk.Store
-	opening map[string]bool // paths that are being tried
-	came    bool            // a disk was opened since anybody asked
+	opening map[string]bool      // paths that are being tried
+	missed  map[string]time.Time // since when looks do not find a disk that is there
+	came    bool                 // a disk was opened since anybody asked
 	closed  bool
 }
 
 func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
 	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{},
-		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]bool{}}
+		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]bool{}, missed: map[string]time.Time{}}
 }
 
 // load opens every known disk and those configured.
@@ -113,6 +115,9 @@ func (d *disks) report() []hemera.NodeDisk {
 		})
 	}
 	looks.Wait()
+	for i, s := range stores {
+		d.seen(&list[i], s)
+	}
 	return list
 }
 

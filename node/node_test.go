@@ -264,6 +264,54 @@ func TestDisksComeAndGo(t *testing.T) {
 	})
 }
 
+// A disk that is gone is closed, so that its filesystem can be unmounted, and opened anew when it is
+// back; while something is written to it that waits.
+func TestADiskThatIsGoneIsLetGoOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl()
+		path := filepath.Join(t.TempDir(), "disk")
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		n, stop := running(t, options(t, c, path))
+		defer stop()
+		<-n.Joined()
+		before, ok := n.disks.find(1)
+		if !ok {
+			t.Fatal("no disk")
+		}
+		w, err := before.Create(hemera.PieceID{File: 7, Gen: 1}, disk.CreateOptions{Path: "/f", Layout: hemera.Plain()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path, path+".away"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if s, ok := n.disks.find(1); !ok || s != before {
+			t.Error("the disk was closed under a write")
+		}
+		_ = w.Abort()
+		time.Sleep(5 * time.Second)
+		if _, ok := n.disks.find(1); ok {
+			t.Error("the disk is still open")
+		}
+		if d := n.Status().Disks; len(d) != 1 || d[0].Health != hemera.HealthGone || d[0].Why == "" || d[0].ID != 1 {
+			t.Errorf("the disk is reported as %+v", d)
+		}
+		if err := os.Rename(path+".away", path); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * retryInterval)
+		if s, ok := n.disks.find(1); !ok || s == before {
+			t.Error("the disk was not opened anew")
+		}
+		if d := n.Status().Disks; len(d) != 1 || d[0].Health != hemera.HealthOK || d[0].ID != 1 {
+			t.Errorf("the disk is reported as %+v", d)
+		}
+	})
+}
+
 func TestAnotherDiskAtThePathIsRefused(t *testing.T) {
 	c := newControl()
 	path := t.TempDir()

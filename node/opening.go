@@ -15,6 +15,8 @@ const (
 	// serves waits for a disk that comes back. An attempt that hangs goes on beside.
 	openPatience  = 10 * time.Second
 	retryPatience = time.Second
+	// missedTime is how long looks must miss a disk before it is let go of.
+	missedTime = time.Second
 )
 
 // retry tries to open known disks that are not there, all at once, and waits for that no longer than
@@ -125,6 +127,29 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	d.came = true
 	d.log.Info("disk opened", "path", path, "uuid", uuid, "disk", k.ID)
 	return nil
+}
+
+// seen lets go of a disk that is not at its path any more, once nothing is written to it: an admin can
+// unmount and check its filesystem only when nobody has files open there, and what was open before is of
+// no use when it comes back. Then it is opened like after a start, which finishes what was cut short.
+func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s == nil || d.there[r.Path] != s || r.Health != hemera.HealthGone || r.Load.WriteOpens > 0 {
+		delete(d.missed, r.Path)
+		return
+	}
+	if since, ok := d.missed[r.Path]; !ok {
+		d.missed[r.Path] = time.Now()
+		return
+	} else if time.Since(since) < missedTime {
+		return
+	}
+	delete(d.missed, r.Path)
+	delete(d.there, r.Path)
+	delete(d.byID, r.ID)
+	d.why[r.Path] = r.Why
+	go d.letGo(r.Path, s)
 }
 
 // letGo closes a disk that is not in use any more.

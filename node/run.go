@@ -28,7 +28,7 @@ const (
 	// expireInterval is how often disks look for abandoned pieces, retryInterval how often disks
 	// that are not there are tried again.
 	expireInterval = 10 * time.Minute
-	retryInterval  = 10 * time.Second
+	retryInterval  = 2 * time.Second
 )
 
 // errRejoin ends a session because the node's disks changed.
