@@ -91,7 +91,8 @@ type OpenRequest struct {
 	Avoid []DiskID
 }
 
-// Wish is what a client may ask of the policy; zero values ask for nothing.
+// Wish is what a client may ask of the policy; zero values ask for nothing. Replicas below zero stand
+// for an asked number that is none, and are refused like any other that is out of range.
 type Wish struct {
 	Space    string
 	Layout   string

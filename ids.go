@@ -45,7 +45,14 @@ type PieceID struct {
 
 // String is the piece's file name on a disk: <FileID>.<Generation>.<piece>, hexadecimal.
 func (p PieceID) String() string {
-	return fmt.Sprintf("%08x.%x.%x", uint64(p.File), uint64(p.Gen), p.Index)
+	var b [8 + 16 + 1 + 16 + 1 + 2]byte
+	file := strconv.AppendUint(b[8:8], uint64(p.File), 16)
+	zeros := max(0, 8-len(file))
+	copy(b[8-zeros:8], "00000000")
+	name := b[8-zeros : 8+len(file)]
+	name = strconv.AppendUint(append(name, '.'), uint64(p.Gen), 16)
+	name = strconv.AppendUint(append(name, '.'), uint64(p.Index), 16)
+	return string(name)
 }
 
 // ParsePieceID reads what [PieceID.String] wrote.

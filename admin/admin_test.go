@@ -156,6 +156,20 @@ func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	}
 }
 
+// A node's port speaks HTTP too, but has no admin API.
+func TestWhoTakesANodeForTheManagerIsTold(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	c, err := admin.Dial("root://" + s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.View(context.Background())
+	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "no manager") || !strings.Contains(errs.RemedyOf(err), "not a node's") {
+		t.Errorf("error is %v (%s)", err, errs.RemedyOf(err))
+	}
+}
+
 func TestUnreachableServerHasARemedy(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	addr := s.Listener.Addr().String()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 )
 
 // codec is JSON for plain Go structs, in place of Connect's, which takes protobuf messages only.
@@ -17,8 +18,15 @@ type codec struct {
 // Name makes the codec answer to application/json and application/connect+json.
 func (codec) Name() string { return "json" }
 
-// Marshal implements connect.Codec.
-func (codec) Marshal(message any) ([]byte, error) { return json.Marshal(message) }
+// Marshal implements connect.Codec. Texts that are not UTF-8 are spelt (see byteMark); the encoder writes
+// what it could not take as an escape, which is how they are noticed.
+func (codec) Marshal(message any) ([]byte, error) {
+	data, err := json.Marshal(message)
+	if err != nil || !bytes.Contains(data, []byte(`\ufffd`)) && !bytes.Contains(data, []byte(`\u0000`)) {
+		return data, err
+	}
+	return json.Marshal(mapped(reflect.ValueOf(message), spell).Interface())
+}
 
 // Unmarshal implements connect.Codec. An empty body is an empty object.
 func (c codec) Unmarshal(data []byte, message any) error {
@@ -34,6 +42,10 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return fmt.Errorf("the body has more than one JSON object")
+	}
+	if bytes.Contains(data, []byte(`\u0000`)) {
+		v := reflect.ValueOf(message).Elem()
+		v.Set(mapped(v, unspell))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -46,10 +47,12 @@ func toConnect(ctx context.Context, err error) *connect.Error {
 	if errors.As(err, &e) {
 		fields["op"], fields["subject"] = e.Op, e.Subject
 	}
-	detail, bad := structpb.NewStruct(fields) // fails for text that is not UTF-8: a path can be any bytes
-	if bad != nil {
-		detail, _ = structpb.NewStruct(map[string]any{"kind": float64(kind), "trace": hemera.TraceID(ctx)})
+	for key, value := range fields {
+		if text, ok := value.(string); ok {
+			fields[key] = strings.ToValidUTF8(text, "\ufffd") // a path can be any bytes
+		}
 	}
+	detail, _ := structpb.NewStruct(fields)
 	if d, bad := connect.NewErrorDetail(detail); bad == nil {
 		out.AddDetail(d)
 	}
@@ -101,8 +104,12 @@ func fromConnect(err error, addr, trace string) error {
 	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
 	if !connect.IsWireError(err) {
 		trace = ""
-		if cause.Kind == errs.Unavailable {
+		switch cause.Kind {
+		case errs.Unavailable:
 			cause.Remedy = "check that a manager is running there (hemera up starts one), or set HEMERA_URL to where it is"
+		case errs.Unsupported: // what a 404 that no server of these calls made becomes
+			cause.Text = "no manager answers there (" + cause.Text + ")"
+			cause.Remedy = "give the manager's address, not a node's, with --url or HEMERA_URL"
 		}
 	}
 	return &RemoteError{Trace: trace, cause: cause, text: cause.Error()}

@@ -47,6 +47,19 @@ func (b bundle) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// readSecret reads a bundle's file. One that others may read, since somebody copied it, is theirs no more
+// from then on, as far as that is ours to say.
+func readSecret(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600)
+	}
+	return data, nil
+}
+
 // parseBundle reads a file or an issuer's answer; if there is a key it is the leaf's.
 func parseBundle(data []byte) (bundle, error) {
 	var b bundle

@@ -11,8 +11,8 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +44,7 @@ type Renewer interface {
 // LoadCredentials reads what Enrol stored. NotFound when the node has not joined yet.
 func LoadCredentials(dir string) (*Credentials, error) {
 	path := filepath.Join(dir, "node.pem")
-	data, err := os.ReadFile(path)
+	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errs.New(errs.NotFound, "auth.LoadCredentials", path, "this node has not joined a cluster").
 			WithRemedy("create a token at the manager (hemera token create) and start the node with --join TOKEN")
@@ -128,6 +128,38 @@ func (c *Credentials) Node() hemera.NodeID {
 
 // Addrs are the manager's control addresses.
 func (c *Credentials) Addrs() []string { return c.current.Load().addrs }
+
+// Expired reports whether the manager refuses the certificate by now, as far as our clock knows.
+func (c *Credentials) Expired(now time.Time) bool {
+	return now.After(c.current.Load().chain[0].NotAfter)
+}
+
+// Learn takes the manager's addresses from a token of the same authority, before those that are known, and
+// stores them: a manager that has moved is found again. It changes nothing when all are known; Conflict for
+// a token of another authority.
+func (c *Credentials) Learn(t Token) error {
+	old := c.current.Load()
+	if sha256.Sum256(old.chain[1].Raw) != t.Fingerprint {
+		return errs.New(errs.Conflict, "join", t.String(), "this node has joined already, and the token is of another authority").
+			WithRemedy("to leave the former for it, remove " + c.path + " and start the node again; else take --join away")
+	}
+	unknown := func(addr string) bool { return !slices.Contains(old.addrs, addr) }
+	if !slices.ContainsFunc(t.Addrs, unknown) {
+		return nil
+	}
+	b := *old
+	b.addrs = slices.Clone(t.Addrs)
+	for _, addr := range old.addrs {
+		if !slices.Contains(b.addrs, addr) && len(b.addrs) < addrsMax {
+			b.addrs = append(b.addrs, addr)
+		}
+	}
+	if err := b.save(c.path); err != nil {
+		return err
+	}
+	c.current.Store(&b)
+	return nil
+}
 
 // TLS is the node's side of mutual TLS with the manager. Connections made after a renewal use the
 // new certificate.

@@ -21,7 +21,7 @@ import (
 func testAuthority(t testing.TB, dir string) *Authority {
 	t.Helper()
 	next := hemera.NodeID(0)
-	a, err := OpenAuthority(dir, AuthorityOptions{
+	a, err := OpenAuthority(t.Context(), dir, AuthorityOptions{
 		Tokens:  new(MemoryTokens),
 		NewNode: func(context.Context) (hemera.NodeID, error) { next++; return next, nil },
 	})
@@ -122,6 +122,10 @@ func TestAuthorityOutlivesTheProcess(t *testing.T) {
 		t.Error("a restart made another authority")
 	}
 	path := filepath.Join(dir, "authority.pem")
+	if err := os.Chmod(path, 0o644); err != nil { // as a copy has it
+		t.Fatal(err)
+	}
+	testAuthority(t, dir)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v, want mode 0600", info.Mode(), err)
@@ -134,7 +138,7 @@ func TestAuthorityOutlivesTheProcess(t *testing.T) {
 		if err := os.WriteFile(path, damage, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenAuthority(dir, AuthorityOptions{}); !errors.Is(err, errs.Corrupt) {
+		if _, err := OpenAuthority(t.Context(), dir, AuthorityOptions{}); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("a damaged authority: %v, want Corrupt", err)
 		}
 		if now, _ := os.ReadFile(path); !bytes.Equal(now, damage) {

@@ -10,6 +10,7 @@ const (
 	treeDir   = "/bench/tree"
 	treeFiles = 1000
 	bigFiles  = 2
+	smallFile = 4096
 )
 
 func bigFile(i int) string  { return fmt.Sprintf("/bench/big/%d", i%bigFiles) }
@@ -75,6 +76,19 @@ func timed(op func(s *session, name string) error) func(*run) (float64, error) {
 func create(s *session, name string) error {
 	f, err := s.open(name, wire.OpenNew|wire.OpenUpdate)
 	if err != nil {
+		return err
+	}
+	return f.close()
+}
+
+// createFilled makes a file of one page.
+func createFilled(s *session, name string) error {
+	f, err := s.open(name, wire.OpenNew|wire.OpenUpdate)
+	if err != nil {
+		return err
+	}
+	f.queue(wire.Write{Handle: f.handle}, make([]byte, smallFile))
+	if _, err := f.call(); err != nil {
 		return err
 	}
 	return f.close()

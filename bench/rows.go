@@ -64,6 +64,7 @@ func peerRows() []row {
 				return r.rate(func(i, n int, s *session) error { return openClose(s, treeFile(n*37+i)) })
 			}},
 			row{name: "create+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(create), clean: steps{prepared(remove)}},
+			row{name: "create+write 4 KiB+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(createFilled), clean: steps{prepared(remove)}},
 			row{name: "create+close+rm", clients: n, prepare: steps{(*run).ownDirs}, run: func(r *run) (float64, error) {
 				return r.rate(func(i, n int, s *session) error {
 					if err := create(s, ownName(i, n)); err != nil {

@@ -207,6 +207,9 @@ func (x *copier) fileOnce(ctx context.Context, j job) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, errs.Wrap(err, "copy", j.from.String())
 	}
+	if !j.to.Remote {
+		j.to.Path = behind(j.to.Path)
+	}
 	var there state // servers refuse by themselves to replace: no need to ask
 	if x.o.Continue || !j.to.Remote {
 		var err error

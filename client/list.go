@@ -139,7 +139,7 @@ func (l *listing) line(s string, visit func(Info) error) error {
 		return nil
 	case !l.stats:
 		l.plain = true
-		return visit(Info{Name: s})
+		return entry(Info{Name: s}, visit)
 	case l.name == "":
 		l.name = s
 		return nil
@@ -151,8 +151,17 @@ func (l *listing) line(s string, visit func(Info) error) error {
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "list", name)
 	}
-	if name == "." || name == ".." {
+	return entry(Info{name, info}, visit)
+}
+
+// entry passes an entry on. Its name becomes a part of paths, at other servers and on this machine, so
+// one that leads out of its directory is not taken.
+func entry(i Info, visit func(Info) error) error {
+	switch {
+	case i.Name == "." || i.Name == "..":
 		return nil
+	case strings.Contains(i.Name, "/"):
+		return errs.New(errs.Corrupt, "list", i.Name, "the server lists a name with a slash in it")
 	}
-	return visit(Info{name, info})
+	return visit(i)
 }

@@ -12,9 +12,6 @@ import (
 	"hemera/errs"
 )
 
-// partSuffix ends the name of a local file that a resumable copy has not finished.
-const partSuffix = ".hemera-part"
-
 // machine is the store of local paths. A file gets its name when it is complete.
 type machine struct {
 	chunk int
@@ -33,7 +30,7 @@ func (m machine) stat(_ context.Context, p Place) (state, error) {
 	if err != nil {
 		return state{}, errs.Wrap(err, "stat", p.Path)
 	}
-	return state{exists: true, dir: i.IsDir(), size: i.Size()}, nil
+	return state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size()}, nil
 }
 
 func (machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
@@ -106,52 +103,66 @@ func (s *localSource) close() { s.file.Close() }
 
 // localTarget writes beside the final name and renames at the end.
 type localTarget struct {
-	file *os.File
-	name string
+	file    *os.File
+	name    string
+	replace bool
 }
 
 func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
+	if i, err := os.Stat(p.Path); err == nil && special(i) {
+		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
+		return deviceTarget{f}, errs.Wrap(err, "open", p.Path)
+	}
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return nil, errs.Wrap(err, "make directory", filepath.Dir(p.Path))
 	}
-	part := p.Path + partSuffix
-	flags := os.O_RDWR | os.O_CREATE
-	if t.off == 0 {
-		flags |= os.O_TRUNC
-	} else if _, err := os.Stat(part); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(p.Path, part); err != nil {
-			return nil, errs.Wrap(err, "continue", p.Path)
-		}
+	f, err := openPart(p.Path, t.off)
+	if err != nil {
+		return nil, err
 	}
-	f, err := os.OpenFile(part, flags, 0o644)
-	if err == nil {
-		_, err = f.Seek(t.off, io.SeekStart)
-	}
-	return &localTarget{f, p.Path}, errs.Wrap(err, "create", part)
+	return &localTarget{f, p.Path, t.replace}, nil
 }
+
+// part is its name until it is whole; the file may have been opened by another.
+func (t *localTarget) part() string { return t.name + partSuffix }
 
 func (t *localTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
 	return errs.Wrap(err, "write", t.file.Name())
 }
 
+// commit closes the file last: until then nobody else's part has its name.
 func (t *localTarget) commit(context.Context) error {
 	err := t.file.Sync()
-	if closeErr := t.file.Close(); err == nil {
-		err = closeErr
-	}
 	if err == nil {
-		err = os.Rename(t.file.Name(), t.name)
+		err = publish(t.part(), t.name, t.replace)
 	}
 	if err != nil {
-		os.Remove(t.file.Name())
+		os.Remove(t.part())
+	}
+	if closeErr := t.file.Close(); err == nil {
+		err = closeErr
 	}
 	return errs.Wrap(err, "finish", t.name)
 }
 
 func (t *localTarget) abandon(_ context.Context, keep bool) {
-	t.file.Close()
 	if !keep {
-		os.Remove(t.file.Name())
+		os.Remove(t.part())
 	}
+	t.file.Close()
 }
+
+// deviceTarget writes to a device or a pipe, such as /dev/null.
+type deviceTarget struct{ file *os.File }
+
+func (t deviceTarget) write(p []byte) error {
+	_, err := t.file.Write(p)
+	return errs.Wrap(err, "write", t.file.Name())
+}
+
+func (t deviceTarget) commit(context.Context) error {
+	return errs.Wrap(t.file.Close(), "write", t.file.Name())
+}
+
+func (t deviceTarget) abandon(context.Context, bool) { t.file.Close() }

@@ -62,10 +62,11 @@ func (p Place) base() string {
 
 // state is what was found at a place.
 type state struct {
-	exists bool
-	dir    bool
-	size   int64
-	fault  error // why the entry cannot be copied; others can
+	exists  bool
+	dir     bool
+	special bool // a device or a pipe of this machine
+	size    int64
+	fault   error // why the entry cannot be copied; others can
 }
 
 // ofEntry reports whether a failure is of one entry alone, so that it makes sense to go on with others.
@@ -120,6 +121,8 @@ func choose(src state, dst state, dstName string, o CopyOptions) (action, error)
 		return actCopy, nil
 	case dst.dir:
 		return actSkip, errs.New(errs.IsDirectory, "copy", dstName, "a file cannot replace a directory")
+	case dst.special:
+		return actCopy, nil
 	case o.Continue && dst.size == src.size:
 		return actSkip, nil
 	case o.Continue && dst.size < src.size:

@@ -238,7 +238,7 @@ func FuzzListing(f *testing.F) {
 	f.Add("", 0)
 	f.Fuzz(func(t *testing.T, text string, cut int) {
 		body := strings.TrimRight(text, "\n\x00")
-		if strings.ContainsRune(body, 0) || strings.Contains(body, "\n\n") || strings.HasPrefix(body, "\n") || strings.Contains(body, "\n.") {
+		if strings.ContainsAny(body, "\x00/") || strings.Contains(body, "\n\n") || strings.HasPrefix(body, "\n") || strings.Contains(body, "\n.") {
 			return // no server's listing
 		}
 		if lead := ".\n0 0 0 0"; strings.HasPrefix(body, ".") && body != lead && !strings.HasPrefix(body, lead+"\n") {
@@ -269,6 +269,28 @@ func FuzzListing(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A copy joins listed names to its target: none may lead out of it.
+func TestAListedNameStaysInItsDirectory(t *testing.T) {
+	stat := "\n1 2 0 3\n"
+	for text, want := range map[string]string{
+		".\n0 0 0 0\na" + stat + ".." + stat + "b" + stat: "a b",
+		".\n0 0 0 0\n../b" + stat:                         "error",
+		".\n0 0 0 0\n/etc/passwd" + stat:                  "error",
+		"..\n.\na\n":                                      "a",
+		"a\n../../b\n":                                    "error",
+	} {
+		var names []string
+		var l listing
+		got := "error"
+		if err := l.feed([]byte(text), true, func(i Info) error { names = append(names, i.Name); return nil }); err == nil {
+			got = strings.Join(names, " ")
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
 }
 
 func TestWatchJudges(t *testing.T) {

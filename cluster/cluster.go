@@ -34,19 +34,20 @@ type Cluster struct {
 	view    atomic.Pointer[hemera.View]
 	ring    capability.Keyring // keys that every node has had time to learn
 
-	mu       sync.Mutex // guards all below, and the order of changes in the store
-	nodes    map[hemera.NodeID]*node
-	disks    map[hemera.DiskID]*disk
-	byUUID   map[string]*disk
-	byNode   map[hemera.NodeID]map[hemera.DiskID]*disk
-	spaces   map[string]spaceRecord
-	attaches map[string]attachRecord // by key
-	keys     map[uint32]keyRecord
-	next     nextRecord
-	version  uint64
-	shown    time.Time      // when the view was made
-	dirty    bool           // reports came that no view shows yet
-	refused  []attachRecord // wishes that nodes could not fulfil, to be withdrawn
+	mu        sync.Mutex // guards all below, and the order of changes in the store
+	nodes     map[hemera.NodeID]*node
+	disks     map[hemera.DiskID]*disk
+	byUUID    map[string]*disk
+	byNode    map[hemera.NodeID]map[hemera.DiskID]*disk
+	spaces    map[string]spaceRecord
+	attaches  map[string]attachRecord // by key
+	keys      map[uint32]keyRecord
+	next      nextRecord
+	authority []byte // fingerprint of the cluster's, nil while none is known
+	version   uint64
+	shown     time.Time      // when the view was made
+	dirty     bool           // reports came that no view shows yet
+	refused   []attachRecord // wishes that nodes could not fulfil, to be withdrawn
 }
 
 // node is what is durable of a node, and what it reported since this process started.

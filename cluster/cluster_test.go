@@ -159,6 +159,11 @@ func TestDisksAreKnownByUUID(t *testing.T) {
 	moved := hello(1, 2).Disks[1]
 	moved.Path = "/elsewhere"
 	h.Disks = append(h.Disks, moved)
+	before := hello(1, 2)
+	before.Disks[1].Health = hemera.HealthGone
+	if _, err := c.Heartbeat(one.ID, one.Epoch, hemera.NodeReport{Disks: before.Disks}); err != nil {
+		t.Fatal(err)
+	}
 	two := register(t, c, h)
 	if two.ID == one.ID {
 		t.Fatal("a running node's disk made another node take its id")
@@ -292,7 +297,9 @@ func TestSpaceSettings(t *testing.T) {
 		ok         func(hemera.Space) bool
 	}{
 		{"space.policy.layout", "plain", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Plain() }},
+		{"policy.layout", "replica", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(2) }},
 		{"policy.nstripes", "3", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(3) }},
+		{"policy.layout", "replica", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(3) }},
 		{"policy.layout", "replica:4", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(4) }},
 		{"policy.checksum", "blake3", func(s hemera.Space) bool { return s.Policy.Checksum == hemera.BLAKE3 }},
 		{"policy.minpieces", "2", func(s hemera.Space) bool { return s.Policy.PiecesMin == 2 }},
@@ -389,6 +396,25 @@ func TestKeysRotateAheadOfUse(t *testing.T) {
 			t.Errorf("%d keys kept", n)
 		}
 	})
+}
+
+// A clock that was years ahead, or behind, when a key was made must not keep that key for ever.
+func TestAKeyOfAWrongClockEnds(t *testing.T) {
+	for _, off := range []time.Duration{14 * 365 * 24 * time.Hour, -50 * 365 * 24 * time.Hour} {
+		store := memkv.New()
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		first := open(t, store, func() time.Time { return now.Add(off) }).Ring().Keys()[0]
+		c := open(t, store, func() time.Time { return now })
+		if err := c.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if keys := c.allKeys(); len(keys) != 2 || keys[0].ID == first.ID || keys[1].ID != first.ID {
+			t.Errorf("off by %v: %d keys", off, len(keys))
+		}
+		if err := c.Tick(t.Context()); err != nil || len(c.allKeys()) != 2 {
+			t.Errorf("off by %v: %d keys after another tick, %v", off, len(c.allKeys()), err)
+		}
+	}
 }
 
 func TestJoinTokensAreDurable(t *testing.T) {

@@ -16,5 +16,6 @@
 //	attach/<8 hex node>/<path>  attachRecord: a disk an admin added that its node has not taken yet
 //	token/<hex sha256 of the token>  auth.TokenRecord
 //	key/<8 hex id>    keyRecord: a capability key
+//	authority         authorityRecord: which certificate authority the cluster has
 //	next              the next node and disk ids; ids are never reused
 package cluster

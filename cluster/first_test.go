@@ -54,6 +54,9 @@ func TestRemoveNode(t *testing.T) {
 	if _, err := c.Register(ctx, h); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 		t.Errorf("it registers: %v", err)
 	}
+	if err := c.Member(w.ID); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
+		t.Errorf("a member: %v", err)
+	}
 	if err := c.RemoveNode(ctx, w.ID); !errors.Is(err, errs.NotFound) {
 		t.Errorf("again: %v", err)
 	}

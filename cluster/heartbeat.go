@@ -10,7 +10,7 @@ import (
 )
 
 // Heartbeat renews the lease and takes the report. Fenced when the lease is over, or when the node
-// has a new disk: registering again gives both.
+// has a new disk or one that was another's: registering again gives all of them.
 func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	came := c.now()
 	c.mu.Lock()
@@ -29,8 +29,13 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 		switch {
 		case (known == nil || known.Removed) && (r.ID == 0 && known == nil || asked):
 			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk is new: register")
-		case known == nil || known.Removed || known.Node != id:
+		case known == nil || known.Removed:
 			reply.Detach = append(reply.Detach, r.ID)
+		case known.Node == id:
+		case standing(r) > c.standing(known):
+			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk has come here: register")
+		case standing(r) == 0 && c.standing(known) > 0:
+			reply.Detach = append(reply.Detach, r.ID) // it has been moved away
 		}
 	}
 	n.last, n.stats = c.now(), report.Stats

@@ -65,7 +65,8 @@ func (c *Cluster) refreshRing() {
 
 func (c *Cluster) rotate(ctx context.Context) error {
 	keys := c.newestFirst()
-	if c.now().Sub(keys[0].Made) < keyLifetime {
+	// A key of the future was made while the clock was wrong: by its time it would never end.
+	if age := c.now().Sub(keys[0].Made); age < keyLifetime && age > -keyLifetime {
 		c.refreshRing()
 		return nil
 	}

@@ -60,17 +60,21 @@ type keyRecord struct {
 	Made time.Time
 }
 
+// authorityRecord is the SHA-256 of the authority's certificate.
+type authorityRecord struct{ Fingerprint []byte }
+
 type nextRecord struct {
 	Node hemera.NodeID
 	Disk hemera.DiskID
 }
 
-func (n nodeRecord) key() string   { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
-func (r diskRecord) key() string   { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
-func (s spaceRecord) key() string  { return "space/" + s.Name }
-func (r attachRecord) key() string { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }
-func (r keyRecord) key() string    { return fmt.Sprintf("key/%08x", r.ID) }
-func (nextRecord) key() string     { return "next" }
+func (n nodeRecord) key() string    { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
+func (r diskRecord) key() string    { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
+func (s spaceRecord) key() string   { return "space/" + s.Name }
+func (r attachRecord) key() string  { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }
+func (r keyRecord) key() string     { return fmt.Sprintf("key/%08x", r.ID) }
+func (nextRecord) key() string      { return "next" }
+func (authorityRecord) key() string { return "authority" }
 
 type record interface{ key() string }
 
@@ -83,21 +87,63 @@ type change struct {
 func (ch *change) put(r record)    { ch.puts = append(ch.puts, r) }
 func (ch *change) delete(r record) { ch.deletes = append(ch.deletes, r) }
 
-// commit makes the change durable, then true in memory. On error memory is as before. c.mu is held.
-func (c *Cluster) commit(ctx context.Context, ch *change) error {
-	var b kv.Batch
+// step is one record of a change as the store takes it.
+type step struct {
+	op  kv.Op
+	rec record
+}
+
+// steps are what a change does, in its order: what is put, then what is deleted.
+func (ch *change) steps() ([]step, error) {
+	list := make([]step, 0, len(ch.puts)+len(ch.deletes))
 	for _, r := range ch.puts {
 		text, err := json.Marshal(r)
 		if err != nil {
-			return errs.Wrap(err, "cluster.commit", r.key())
+			return nil, errs.Wrap(err, "cluster.commit", r.key())
 		}
-		b.Put([]byte(Prefix+r.key()), text)
+		list = append(list, step{kv.Op{Key: []byte(Prefix + r.key()), Value: text}, r})
 	}
 	for _, r := range ch.deletes {
-		b.Delete([]byte(Prefix + r.key()))
+		list = append(list, step{kv.Op{Key: []byte(Prefix + r.key()), Delete: true}, r})
 	}
-	if len(b.Ops) == 0 {
-		return nil
+	return list, nil
+}
+
+// fitting is how many of the steps one batch takes, at least one.
+func fitting(steps []step) (n int) {
+	bytes := 0
+	for n < len(steps) && n < kv.BatchOps {
+		bytes += len(steps[n].op.Key) + len(steps[n].op.Value)
+		if n > 0 && bytes > kv.BatchBytes {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// commit makes the change durable, then true in memory. One that is too big for a batch, a node with
+// thousands of new disks, is made in several, in its order, so whoever makes such a one puts first what
+// the rest needs. On error memory is what is known to be durable. c.mu is held.
+func (c *Cluster) commit(ctx context.Context, ch *change) error {
+	steps, err := ch.steps()
+	if err != nil {
+		return err
+	}
+	for len(steps) > 0 {
+		n := fitting(steps)
+		if err := c.commitOne(ctx, steps[:n]); err != nil {
+			return err
+		}
+		steps = steps[n:]
+	}
+	return nil
+}
+
+func (c *Cluster) commitOne(ctx context.Context, steps []step) error {
+	var b kv.Batch
+	for _, s := range steps {
+		b.Ops = append(b.Ops, s.op)
 	}
 	ticket, err := c.writer.Enqueue(&b)
 	if err != nil {
@@ -107,11 +153,12 @@ func (c *Cluster) commit(ctx context.Context, ch *change) error {
 	if err := ticket.Wait(context.WithoutCancel(ctx)); err != nil {
 		return errs.Wrap(err, "cluster.commit", "")
 	}
-	for _, r := range ch.deletes {
-		c.forget(r)
-	}
-	for _, r := range ch.puts {
-		c.apply(r)
+	for _, s := range steps {
+		if s.op.Delete {
+			c.forget(s.rec)
+		} else {
+			c.apply(s.rec)
+		}
 	}
 	return nil
 }
@@ -145,6 +192,8 @@ func (c *Cluster) apply(r record) {
 		c.keys[r.ID] = r
 	case nextRecord:
 		c.next = r
+	case authorityRecord:
+		c.authority = r.Fingerprint
 	}
 }
 
@@ -195,6 +244,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[keyRecord](c, value)
 	case "next":
 		return decodeInto[nextRecord](c, value)
+	case "authority":
+		return decodeInto[authorityRecord](c, value)
 	}
 	return nil // tokens stay in the store
 }

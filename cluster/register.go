@@ -16,7 +16,7 @@ const disksPerNodeMax = 4096
 // Register introduces a node and its disks, gives new ones ids, and begins a new lease. A node
 // without an id is taken for the one that holds its disks, else for the one at its address: it lost
 // its state or our answer. Invalid when the report makes no sense; NotFound for an id of another
-// cluster.
+// cluster; Conflict for an address that another node has: to be tried again.
 func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	if err := checkHello(hello); err != nil {
 		return hemera.NodeWelcome{}, err
@@ -29,13 +29,15 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	if err != nil {
 		return hemera.NodeWelcome{}, err
 	}
+	if err := c.checkAddr(rec.ID, hello.Addr); err != nil {
+		return hemera.NodeWelcome{}, err
+	}
 	if rec.ID == 0 {
 		rec.ID = next.Node
 		next.Node++
 	}
 	rec.Addr, rec.Zone, rec.Version = hello.Addr, hello.Zone, hello.Version
 	rec.Epoch++
-	ch.put(rec)
 	var groups map[string]map[string]int // not counted for disks that have one
 	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.byUUID[d.UUID] == nil }) {
 		groups = c.groupCounts()
@@ -44,8 +46,9 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 		c.adopt(&ch, &next, rec.ID, d, groups)
 	}
 	c.succeed(&ch, rec)
+	ch.put(rec)
 	if next != c.next {
-		ch.put(next)
+		ch.puts = slices.Insert[[]record, record](ch.puts, 0, next) // ids are taken before anything has them
 	}
 	if err := c.commit(ctx, &ch); err != nil {
 		return hemera.NodeWelcome{}, err
@@ -84,11 +87,10 @@ func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
 		if n := c.nodes[h.ID]; n != nil {
 			return n.nodeRecord, nil
 		}
-		return nodeRecord{}, errs.New(errs.NotFound, "cluster.Register", h.Addr, "node "+h.ID.String()+" is not of this cluster").
-			WithRemedy("remove the node's own state, not its disks, and let it join again")
+		return nodeRecord{}, noMember("cluster.Register", h.ID)
 	}
 	for _, d := range h.Disks {
-		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.nodes[known.Node].online {
+		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.leased(c.nodes[known.Node]) {
 			return c.nodes[known.Node].nodeRecord, nil
 		}
 	}
@@ -100,10 +102,42 @@ func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
 	return nodeRecord{}, nil
 }
 
+func noMember(op string, id hemera.NodeID) error {
+	return errs.New(errs.NotFound, op, "node "+id.String(), "it is not of this cluster, or was removed from it").
+		WithRemedy("remove the node's own state, not its disks, and let it join again")
+}
+
+// Member refuses a node that was removed, whose certificate is still good. NotFound.
+func (c *Cluster) Member(id hemera.NodeID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[id] == nil {
+		return noMember("cluster.Member", id)
+	}
+	return nil
+}
+
+// leased reports whether the node's lease is in force.
+func (c *Cluster) leased(n *node) bool {
+	return n.online && c.now().Sub(n.last) <= hemera.HeartbeatTimeout
+}
+
+// checkAddr refuses an address that another node has now: clients would be sent to either of them for what
+// only one has.
+func (c *Cluster) checkAddr(id hemera.NodeID, addr string) error {
+	for _, n := range c.nodes {
+		if n.ID != id && n.Addr == addr && c.leased(n) {
+			return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
+				WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted anew waits some seconds")
+		}
+	}
+	return nil
+}
+
 // succeed forgets nodes whose address and disks this one has taken: it was admitted anew.
 func (c *Cluster) succeed(ch *change, by nodeRecord) {
 	for _, n := range c.nodes {
-		if n.ID == by.ID || n.Addr != by.Addr || n.online {
+		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) {
 			continue
 		}
 		left := false
@@ -120,8 +154,8 @@ func (c *Cluster) succeed(ch *change, by nodeRecord) {
 	}
 }
 
-// adopt puts a reported disk into the change: a known one may have moved to this node or path, a new
-// one gets an id and a group. A disk that carries an id we do not know was removed, or is another
+// adopt puts a reported disk into the change: a known one may have moved to this path, or to this node
+// if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
 func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, groups map[string]map[string]int) {
 	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
@@ -131,6 +165,11 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	if known := c.byUUID[d.UUID]; known != nil {
 		rec := known.diskRecord
 		if rec.Removed && !asked {
+			return
+		}
+		if rec.Node != on && !rec.Removed && c.standing(known) >= standing(d) {
+			c.log.Warn("disk is not used at this node: another has it, or it is not there", "disk", rec.ID, "node", on, "path", d.Path, "health", d.Health,
+				"holder", rec.Node, "there", rec.Path)
 			return
 		}
 		rec.Node, rec.Path, rec.Removed = on, d.Path, false
@@ -158,6 +197,26 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	}
 	rec.Group = pickGroup(groups, space)
 	ch.put(rec)
+}
+
+// standing is how good a node's claim to a disk is that it reports: none if the disk is not there.
+func standing(r hemera.NodeDisk) int {
+	switch r.Health {
+	case hemera.HealthGone:
+		return 0
+	case hemera.HealthFailing:
+		return 1
+	}
+	return 2
+}
+
+// standing is that of the node that has the disk. One that is offline has none: a disk moves by being
+// mounted elsewhere. While it is there in good health, whoever else shows it has a copy, or an old list.
+func (c *Cluster) standing(d *disk) int {
+	if n := c.nodes[d.Node]; n == nil || !c.leased(n) {
+		return 0
+	}
+	return standing(d.report)
 }
 
 // takeReports stores what a node says of its disks; disks it has but does not name are gone.

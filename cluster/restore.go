@@ -37,12 +37,6 @@ func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) 
 		rec := n.nodeRecord
 		rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
 		ch.put(rec)
-		if len(ch.puts) == kv.BatchOps/4 {
-			if err := c.commit(ctx, &ch); err != nil {
-				return errs.Wrap(err, "cluster.Restored", "")
-			}
-			ch = change{}
-		}
 	}
 	return errs.Wrap(c.commit(ctx, &ch), "cluster.Restored", "")
 }

@@ -268,8 +268,10 @@ func (s *spaceRecord) set(key, value string) (err error) {
 			s.Layout = hemera.Plain()
 		case kind == hemera.LayoutReplica.String() && counted:
 			return s.set("policy.nstripes", count)
+		case kind == hemera.LayoutReplica.String() && s.Layout.Kind == hemera.LayoutPlain:
+			s.Layout = defaultSpace(s.Name).Layout // one copy, as plain had, is not what was asked for
 		case kind == hemera.LayoutReplica.String():
-			s.Layout = hemera.Replica(int(max(s.Layout.Pieces, 1)))
+			s.Layout = hemera.Replica(int(s.Layout.Pieces))
 		default:
 			return invalid("space", key, value)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net/netip"
 	"os"
@@ -331,5 +332,27 @@ func TestNodesAndDisksFitWhenOneIsChosen(t *testing.T) {
 	}
 	if _, err := Load(sources(t, "", nil, "--nodes", "3", "--disks", "2")); err == nil {
 		t.Error("three nodes got two disks")
+	}
+}
+
+func TestStrangersInTheEnvironment(t *testing.T) {
+	got := map[string]string{}
+	for _, e := range Strangers([]string{
+		"HEMERA_DATA=/d", "HEMERA_DATADIR=secret", "HEMERA_CONFIG=/c", "HEMERA_URL=root://m", "HEMERA_ULR=root://m", "PATH=/bin", "MY_HEMERA_DATA=1",
+		"HEMERA_AUTH_TRUSTED_NETWORK=10.0.0.0/8", "HEMERA_SOMETHING_OF_OTHERS=1", "HEMERA_PORT", "HEMERA_=",
+	}) {
+		if strings.Contains(e.Error(), "secret") || !errors.Is(e, errs.Invalid) {
+			t.Errorf("%v", e)
+		}
+		got[e.Subject] = e.Remedy
+	}
+	want := map[string]string{
+		"HEMERA_DATADIR": "did you mean HEMERA_DATA?", "HEMERA_ULR": "did you mean HEMERA_URL?",
+		"HEMERA_AUTH_TRUSTED_NETWORK": "did you mean HEMERA_AUTH_TRUSTED_NETWORKS?",
+		"HEMERA_SOMETHING_OF_OTHERS":  "remove it; hemera config example lists all settings",
+		"HEMERA_":                     "remove it; hemera config example lists all settings",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }

@@ -136,16 +136,14 @@ func text(n *unstable.Node) string {
 
 // suggest names the setting that was probably meant.
 func suggest(key string, known []setting) string {
-	best, distance := "", len(key)/3+2
+	var keys []string
 	for _, s := range known {
-		if d := editDistance(key, s.key); d < distance {
-			best, distance = s.key, d
-		}
+		keys = append(keys, s.key)
 	}
-	if best == "" {
-		return "remove it; hemera config show lists all settings"
+	if meant := nearest(key, keys, ""); meant != "" {
+		return "did you mean " + meant + "?"
 	}
-	return "did you mean " + best + "?"
+	return "remove it; hemera config show lists all settings"
 }
 
 // editDistance is Levenshtein's, for short words.

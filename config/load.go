@@ -18,7 +18,7 @@ import (
 const DefaultFile = "/etc/hemera/hemera.toml"
 
 // FileVariable names the file in the environment; --config is stronger.
-const FileVariable = "HEMERA_CONFIG"
+const FileVariable = envPrefix + "CONFIG"
 
 // Sources are where values come from; any may be empty.
 type Sources struct {

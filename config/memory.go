@@ -3,7 +3,10 @@ package config
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,9 +30,35 @@ func MachineMemory() int64 {
 	if unix.Sysinfo(&info) == nil {
 		total = int64(info.Totalram) * int64(info.Unit)
 	}
-	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && limit > 0 {
-			total = min(total, limit)
+	return groupLimit("/", total)
+}
+
+// groupLimit is the least limit of memory among the control groups that the process is in, and those around
+// them, if that is less than total; below root are /proc and /sys (cgroups(7), both versions).
+func groupLimit(root string, total int64) int64 {
+	groups, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		mount, file := "sys/fs/cgroup", "memory.max"
+		if controllers := strings.Split(parts[1], ","); parts[1] != "" {
+			if !slices.Contains(controllers, "memory") {
+				continue
+			}
+			mount, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		}
+		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
+			text, err := os.ReadFile(filepath.Join(root, mount, group, file))
+			if err == nil {
+				if limit, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && limit > 0 {
+					total = min(total, limit)
+				}
+			}
+			if group == "/" {
+				break
+			}
 		}
 	}
 	return total

@@ -31,7 +31,7 @@ func (s setting) flag() string {
 }
 
 func (s setting) env() string {
-	return "HEMERA_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
 func (s setting) list() bool { return s.kind.Kind() == reflect.Slice }
 

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -67,14 +68,23 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	return "root://" + addr + "//", root
 }
 
+// freePort is a port that nobody listens on, and below those that the system chooses by itself: of those,
+// a connection or a listener of another test may take it before the server has it, and a connection may
+// even be made to itself.
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, highest = 10_000, 32_000
+	var err error
+	for range 100 {
+		port := lowest + rand.IntN(highest-lowest)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal(err)
+	return 0
 }
 
 // nobody is whom the server runs as: it refuses to be root.

@@ -23,10 +23,17 @@ func advertised(ctx context.Context, wish string, l net.Listener, toward string)
 		}
 		return net.JoinHostPort(wish, port)
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+	if listensEverywhere(l) {
 		host = outward(ctx, toward)
 	}
 	return net.JoinHostPort(host, port)
+}
+
+// listensEverywhere reports whether a listener takes what comes to any address of the machine.
+func listensEverywhere(l net.Listener) bool {
+	host, _, _ := net.SplitHostPort(l.Addr().String())
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsUnspecified()
 }
 
 // outward is the address this machine has for those who talk to it: the source of what it would send

@@ -19,6 +19,22 @@ func hold(dir string) (*os.File, error) {
 	return lock(dir, "open the state directory", "stop that process, or name another directory: --data, or the argument of hemera up")
 }
 
+// private makes a directory whose content nobody else may read, whatever the one it is in allows: in the
+// store are the keys that capabilities are signed with.
+func private(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(dir, 0o700)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return &errs.Error{Kind: errs.KindOf(err), Op: "keep others out of", Subject: dir, Cause: err, Remedy: "let it belong to the user that this process runs as"}
+}
+
 // lock takes a directory as hold does; remedy is for who finds it taken.
 func lock(dir, op, remedy string) (*os.File, error) {
 	f, err := os.Open(dir)

@@ -56,6 +56,9 @@ type ManagerOptions struct {
 // storeDir is where the store is below a manager's state directory.
 const storeDir = "namespace"
 
+// upManager is where the manager's state directory is below that of hemera up.
+const upManager = "manager"
+
 // Manager is a manager process.
 type Manager struct {
 	*manager.Manager
@@ -71,6 +74,11 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
+	// A new, empty cluster is not what who names the directory of the one he has wants to see.
+	if hasStore(filepath.Join(o.Dir, upManager)) && !hasStore(o.Dir) {
+		return nil, errs.New(errs.Invalid, "open the state directory", o.Dir, "it is one of hemera up, not a manager's").
+			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")
+	}
 	held, err := hold(o.Dir)
 	if err != nil {
 		return nil, err
@@ -93,8 +101,11 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
-	share := deal(o.CacheBytes)
-	store, err := pebblekv.Open(filepath.Join(o.Dir, storeDir), pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
+	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	store, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +120,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
-	m.authority, err = auth.OpenAuthority(o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode})
+	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +150,11 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
-		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), dir: o.Dir, addr: m.Addr, program: "hemera " + o.Version},
+		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr, program: "hemera " + o.Version},
 		Config:  o.Settings, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Issuer: m.authority, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -33,6 +33,8 @@ type NodeOptions struct {
 	Disks     []hemera.AttachDisk
 	// MakeDisks makes directories of Disks that are missing and were never a disk.
 	MakeDisks bool
+	// Elsewhere are the disks that other nodes of the process are given.
+	Elsewhere []hemera.AttachDisk
 	// Join is a join token; it is needed once, until Dir holds the node's certificate.
 	Join string
 	// Control is the manager when it is in the same process; then nothing is joined.
@@ -101,7 +103,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
-		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, StateDir: o.Dir, Addr: n.Addr, Zone: o.Zone, Version: o.Version, Log: o.Log,
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
 		OpenDisk: n.openDisk,
@@ -116,6 +118,27 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
 	return n, err
+}
+
+// addressNow is how the node finds out its address again; nil if it was told, or listens on that one alone.
+func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string {
+	if n.options.Advertise != "" || !listensEverywhere(n.port.listener) {
+		return nil
+	}
+	return func() string {
+		addr := advertised(context.WithoutCancel(ctx), "", n.port.listener, managerAddr)
+		if checkReach(addr, managerAddr) != nil {
+			return "" // no network now
+		}
+		return addr
+	}
+}
+
+func paths(disks []hemera.AttachDisk) (list []string) {
+	for _, d := range disks {
+		list = append(list, d.Path)
+	}
+	return list
 }
 
 // openDisk opens a disk of this node; node.Options says when.
@@ -134,8 +157,13 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
 	credentials, err := auth.LoadCredentials(o.Dir)
-	if errors.Is(err, errs.NotFound) && o.Join != "" {
+	switch {
+	case errors.Is(err, errs.NotFound) && o.Join != "":
 		credentials, err = enrol(ctx, o)
+	case err == nil && o.Join != "" && credentials.Expired(time.Now()):
+		credentials = joinAgain(ctx, credentials, o)
+	case err == nil && o.Join != "":
+		learn(credentials, o)
 	}
 	if err != nil {
 		return err
@@ -143,6 +171,29 @@ func (n *Node) join(ctx context.Context) error {
 	n.credentials = credentials
 	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS(), DialContext: dialManager})
 	return err
+}
+
+// joinAgain is for a node that was switched off until its certificate was over. If the token does not help
+// the old certificate stays: it may be our clock that is wrong.
+func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.Credentials {
+	credentials, err := enrol(ctx, o)
+	if err != nil {
+		o.Log.Warn("the node's certificate has expired, and it cannot join again", "err", err, "remedy", errs.RemedyOf(err))
+		return old
+	}
+	o.Log.Info("the node's certificate had expired: it has joined again", "node", credentials.Node(), "was", old.Node())
+	return credentials
+}
+
+// learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
+func learn(credentials *auth.Credentials, o NodeOptions) {
+	token, err := auth.ParseToken(o.Join)
+	if err == nil {
+		err = credentials.Learn(token)
+	}
+	if err != nil {
+		o.Log.Warn("the join token is not used", "err", err, "remedy", errs.RemedyOf(err))
+	}
 }
 
 // dialManager notices a manager that is gone without a word.

@@ -56,3 +56,29 @@ func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 	}
 	t.Skip("no two neighbouring ports are free")
 }
+
+// Who gives the one command the directory of the other gets told so, and no new, empty cluster in it.
+func TestAStateDirectoryOfTheOtherKindIsRefused(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	ofUp, ofManager := t.TempDir(), t.TempDir()
+	u, err := OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: ofUp, Listen: "127.0.0.1:0", Log: log}, Nodes: 1, Disks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.close()
+	m, err := OpenManager(t.Context(), ManagerOptions{Dir: ofManager, Listen: "127.0.0.1:0", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.close()
+	if m, err := OpenManager(t.Context(), ManagerOptions{Dir: ofUp, Listen: "127.0.0.1:0", Log: log}); err == nil || m != nil || !strings.Contains(errs.RemedyOf(err), "hemera up "+ofUp) {
+		t.Errorf("manager on the directory of up: %v, %q", err, errs.RemedyOf(err))
+	}
+	if u, err := OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: ofManager, Listen: "127.0.0.1:0", Log: log}, Nodes: 1, Disks: 1}); err == nil || u != nil || !strings.Contains(errs.RemedyOf(err), "--data "+ofManager) {
+		t.Errorf("up on the directory of a manager: %v, %q", err, errs.RemedyOf(err))
+	}
+	if m, err = OpenManager(t.Context(), ManagerOptions{Dir: ofUp + "/" + upManager, Listen: "127.0.0.1:0", Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	m.close()
+}

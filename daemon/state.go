@@ -22,38 +22,69 @@ const stateCache = 256 << 20
 // directory, which may also be that of `hemera up`. With create a directory without one gets an
 // empty store. Unavailable while a manager has it; NotFound without create. The caller closes it.
 func OpenState(dir string, create bool, log *slog.Logger) (kv.Store, error) {
-	for _, d := range []string{dir, filepath.Join(dir, "manager")} {
-		store := filepath.Join(d, storeDir)
-		if _, err := os.Stat(store); err == nil {
-			return openStore(store, log)
+	state, ok := stateDir(dir)
+	if !ok && !create {
+		return nil, noState(dir)
+	}
+	if !ok {
+		state = dir
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, errs.Wrap(err, "open the namespace", dir)
 		}
 	}
-	store := filepath.Join(dir, storeDir)
-	if !create {
-		return nil, errs.New(errs.NotFound, "open the namespace", store, "there is none").
-			WithRemedy("name the directory the manager was given with --data, or that of hemera up")
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errs.Wrap(err, "open the namespace", dir)
-	}
-	return openStore(store, log)
-}
-
-func openStore(path string, log *slog.Logger) (kv.Store, error) {
-	s, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: stateCache, Logger: log})
-	if errs.KindOf(err) == errs.Unavailable {
-		return nil, (&errs.Error{Kind: errs.Unavailable, Op: "open the namespace", Subject: path, Cause: err}).
-			WithRemedy("stop the manager first: this works on its store while nobody else does; if none runs, check the filesystem")
-	}
+	s, err := openStore(state, pebblekv.Options{CacheBytes: stateCache, Logger: log})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+// stateDir is the state directory that has a store: the one given, or the manager's of `hemera up`.
+func stateDir(dir string) (state string, ok bool) {
+	for _, d := range []string{dir, filepath.Join(dir, upManager)} {
+		if hasStore(d) {
+			return d, true
+		}
+	}
+	return "", false
+}
+
+// hasStore reports whether the directory is the state directory of a manager.
+func hasStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, storeDir))
+	return err == nil
+}
+
+func noState(dir string) error {
+	return errs.New(errs.NotFound, "open the namespace", filepath.Join(dir, storeDir), "there is none").
+		WithRemedy("name the directory the manager was given with --data, or that of hemera up")
+}
+
+func openStore(state string, o pebblekv.Options) (*pebblekv.Store, error) {
+	path := filepath.Join(state, storeDir)
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	s, err := pebblekv.Open(path, o)
+	if errs.KindOf(err) == errs.Unavailable {
+		return nil, (&errs.Error{Kind: errs.Unavailable, Op: "open the namespace", Subject: path, Cause: err}).
+			WithRemedy("stop the manager first: this works on its store while nobody else does; if none runs, check the filesystem")
+	}
+	return s, err
+}
+
 // StateDisks is the disks a cluster's store knows, in an order in which neighbours are of different
 // nodes as far as there are enough; none in a store that no manager has used.
 func StateDisks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
+	c, err := openCluster(ctx, s)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return dealtByNode(c.View().Disks), nil
+}
+
+// openCluster is the cluster of a store; nil if no manager has used it.
+func openCluster(ctx context.Context, s kv.Store) (*cluster.Cluster, error) {
 	found := false
 	prefix := []byte(cluster.Prefix)
 	if err := s.Scan(ctx, prefix, append(prefix, 0xff), func(_, _ []byte) bool { found = true; return false }); err != nil || !found {
@@ -63,11 +94,7 @@ func StateDisks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := cluster.Open(ctx, s, w, cluster.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return dealtByNode(c.View().Disks), nil
+	return cluster.Open(ctx, s, w, cluster.Options{})
 }
 
 // dealtByNode takes the first disk of each node, then the second of each.

@@ -33,7 +33,11 @@ type Up struct {
 // OpenUp opens the manager and the nodes below its directory.
 func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
-	o.Manager.Dir = filepath.Join(dir, "manager")
+	o.Manager.Dir = filepath.Join(dir, upManager)
+	if hasStore(dir) && !hasStore(o.Manager.Dir) {
+		return nil, errs.New(errs.Invalid, "open the state directory", dir, "it is a manager's, not one of hemera up").
+			WithRemedy("start it with `hemera manager --data " + dir + "`, or name another directory")
+	}
 	u := &Up{}
 	o.Manager.Local = u.node
 	defer func() {
@@ -62,7 +66,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {
@@ -91,6 +95,16 @@ func (u *Up) node(id hemera.NodeID) hemera.LocalNode {
 func dealt(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for d := i; d <= disks; d += nodes {
 		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
+	}
+	return share
+}
+
+// dealtToOthers is all other nodes' shares: another number of nodes deals the disks anew.
+func dealtToOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+	for other := 1; other <= nodes; other++ {
+		if other != i {
+			share = append(share, dealt(dir, other, nodes, disks)...)
+		}
 	}
 	return share
 }

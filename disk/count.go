@@ -89,6 +89,17 @@ func (c *counter) add(fsys vfs.FS, from, to string, id hemera.PieceID) error {
 	return nil
 }
 
+// addNew moves a piece to its place; fs.ErrExist if one is there.
+func (c *counter) addNew(fsys vfs.FS, from, to string, id hemera.PieceID) error {
+	c.names.RLock()
+	defer c.names.RUnlock()
+	if err := vfs.Move(fsys, from, to); err != nil {
+		return err
+	}
+	c.change(id, 1)
+	return nil
+}
+
 // remove removes a piece; one that is not there is no error.
 func (c *counter) remove(fsys vfs.FS, name string, id hemera.PieceID) error {
 	c.names.RLock()

@@ -75,6 +75,18 @@ func (r *crashRun) seal(id hemera.PieceID, data []byte, sync bool) {
 	}
 }
 
+// put seals data that is made a piece at once.
+func (r *crashRun) put(id hemera.PieceID, data []byte, sync bool) {
+	if sync {
+		r.tried[id] = data
+	} else {
+		r.loose[id] = true
+	}
+	if _, err := putPiece(r.disk, id, data, sync); err == nil && sync {
+		r.acked[id] = data
+	}
+}
+
 // work is what is interrupted. Errors end nothing: a server goes on with the next client.
 func (r *crashRun) work(large bool) {
 	r.seal(pieceID(1), randomBytes(1, 9000), true)
@@ -94,6 +106,9 @@ func (r *crashRun) work(large bool) {
 	r.removed[pieceID(1)] = true
 	_ = r.disk.Remove(pieceID(1))
 	r.seal(pieceID(5), randomBytes(5, 4096), true)
+	r.put(pieceID(7), randomBytes(7, 9000), true)
+	r.put(pieceID(20_001), randomBytes(8, 5000), false)
+	r.put(pieceID(20_002), randomBytes(9, 4096), true)
 	if w, err := r.disk.Create(pieceID(6), CreateOptions{}); err == nil {
 		_ = w.WritePages(randomBytes(6, 10), nil, 0)
 		_ = w.Abort()
@@ -155,7 +170,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	before := whole.faulty.Calls(vfs.Changes()...)
 	whole.work(true)
 	steps := whole.faulty.Calls(vfs.Changes()...) - before
-	if len(whole.acked) != 2 || steps < 30 {
+	if len(whole.acked) != 4 || steps < 30 {
 		t.Fatalf("the work has %d steps and acknowledges %d pieces", steps, len(whole.acked))
 	}
 	recovered := 0
@@ -185,14 +200,14 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 // kill -9 loses nothing that was written: what was sealed is there, the rest is pending. What was
 // there once is there for good, even if the power is cut next.
 func TestKillAtEveryStep(t *testing.T) {
-	for step := range 60 {
+	for step := range 80 {
 		r := newCrashRun(t)
 		r.faulty.Inject(vfs.Fault{Ops: vfs.Changes(), Skip: step, Err: syscall.EIO})
 		r.work(false)
 		_ = r.disk.Close()
 		r.faulty.Heal()
 		r.open()
-		for _, id := range []hemera.PieceID{pieceID(5), pieceID(10_001)} {
+		for _, id := range []hemera.PieceID{pieceID(5), pieceID(7), pieceID(10_001), pieceID(20_002)} {
 			if rd, err := r.disk.Open(id); err == nil {
 				r.acked[id] = r.tried[id]
 				_ = rd.Close()

@@ -130,10 +130,7 @@ func (d *Disk) SetVerified(bytes int64) { d.windows.resize(bytes) }
 // piece fails with Conflict from now on.
 func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	const op = "disk.Create"
-	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
-		return nil, errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
-	}
-	if err := d.writable(op, o.SizeHint); err != nil {
+	if err := d.admit(op, id, o); err != nil {
 		return nil, err
 	}
 	if !o.Replace {
@@ -141,6 +138,23 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 			return nil, err
 		}
 	}
+	w, err := d.begin(op, id, o)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// admit refuses what the disk cannot take.
+func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
+	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
+		return errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
+	}
+	return d.writable(op, o.SizeHint)
+}
+
+// begin makes the file of a pending piece.
+func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	stripe := d.stripe(id)
 	stripe.Lock()
 	defer stripe.Unlock()

@@ -26,13 +26,17 @@ const (
 
 func (d *Disk) pendingDir() string { return d.path + "/" + pendingName }
 
-func (d *Disk) pendingPath(id hemera.PieceID) string { return d.pendingDir() + "/" + id.String() }
+func (d *Disk) pendingPath(id hemera.PieceID) string {
+	return d.path + "/" + pendingName + "/" + id.String()
+}
 
 func (d *Disk) sealedDir(file hemera.FileID) string {
 	return d.path + "/" + strconv.FormatUint(uint64(file)/perDirectory, 16)
 }
 
-func (d *Disk) sealedPath(id hemera.PieceID) string { return d.sealedDir(id.File) + "/" + id.String() }
+func (d *Disk) sealedPath(id hemera.PieceID) string {
+	return d.path + "/" + strconv.FormatUint(uint64(id.File)/perDirectory, 16) + "/" + id.String()
+}
 
 // pieceDirs are the directories of sealed pieces, by number, in order.
 func (d *Disk) pieceDirs() ([]uint64, error) {

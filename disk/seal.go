@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // tailBuffer is how much of the table is written at once.
@@ -21,7 +22,13 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	if err == nil {
 		stat, err = w.writeTail(s)
 	}
-	if err == nil && s.Sync {
+	return w.finish(op, stat, s.Sync, err)
+}
+
+// finish makes a piece durable, if asked to, whose file was written, and moves it to its place; one that
+// could not be written, for the reason err, is removed. It is called with io held alone.
+func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) (hemera.PieceStat, error) {
+	if err == nil && sync {
 		err = w.sync()
 	}
 	if w.done {
@@ -33,7 +40,11 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	}
 	moved := false
 	err = w.close(func() error {
-		if err := w.disk.moveSealed(w.id); err != nil {
+		move := w.disk.count.add
+		if w.alone {
+			move = w.disk.count.addNew
+		}
+		if err := w.disk.moveBy(move, w.id); err != nil {
 			return errors.Join(err, w.disk.removePending(w.id))
 		}
 		moved = true
@@ -54,13 +65,18 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	return stat, nil
 }
 
-// writeTail writes the table and the footer after the data.
-func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
-	size := w.table.size
-	stat := hemera.PieceStat{
+// stat is what the footer says.
+func (w *writer) stat(size int64, s hemera.SealInfo) hemera.PieceStat {
+	return hemera.PieceStat{
 		ID: w.id, Size: size, FileSize: s.FileSize, Layout: w.opt.Layout,
 		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(),
 	}
+}
+
+// writeTail writes the table and the footer after the data.
+func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
+	size := w.table.size
+	stat := w.stat(size, s)
 	off := tableOff(size)
 	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
 	src := (*pendingSource)(w)
@@ -99,13 +115,17 @@ func (w *writer) writeAt(p []byte, off int64) error {
 }
 
 // moveSealed moves a sealed piece from the pending directory to its place, over one that may be there.
-func (d *Disk) moveSealed(id hemera.PieceID) error {
-	err := d.count.add(d.fs, d.pendingPath(id), d.sealedPath(id), id)
+func (d *Disk) moveSealed(id hemera.PieceID) error { return d.moveBy(d.count.add, id) }
+
+// moveBy moves a sealed piece to its place by one of the counter's ways, and makes the directory for it.
+func (d *Disk) moveBy(move func(fsys vfs.FS, from, to string, id hemera.PieceID) error, id hemera.PieceID) error {
+	from, to := d.pendingPath(id), d.sealedPath(id)
+	err := move(d.fs, from, to, id)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := d.fs.Mkdir(d.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return d.count.add(d.fs, d.pendingPath(id), d.sealedPath(id), id)
+	return move(d.fs, from, to, id)
 }

@@ -104,8 +104,13 @@ func (s sources) first(attr, wish string) value {
 	return value{string(s.attrs.User[attr]), attr}
 }
 
+// copies is how many replicas there are when replicas are asked for, and nobody says how many: one, as a
+// plain layout has, would be none.
+const copies = 2
+
 // layout combines kind and count. A count alone keeps the weaker source's kind, a kind alone its
-// count; a count above one makes replicas of a plain layout unless plain was asked for by name.
+// count, or [copies] if that is a plain layout's; a count above one makes replicas of a plain layout unless
+// plain was asked for by name.
 func (s sources) layout(policy hemera.Layout, wish hemera.Wish) (hemera.Layout, error) {
 	kind := s.first(AttrLayout, wish.Layout)
 	var wished string
@@ -114,6 +119,9 @@ func (s sources) layout(policy hemera.Layout, wish hemera.Wish) (hemera.Layout, 
 	}
 	count := s.first(AttrStripes, wished)
 	n := int(policy.Pieces)
+	if policy.Kind == hemera.LayoutPlain && kind.text == hemera.LayoutReplica.String() {
+		n = copies
+	}
 	if count.text != "" {
 		var err error
 		if n, err = strconv.Atoi(count.text); err != nil || n < 1 || n > hemera.ReplicasMax {

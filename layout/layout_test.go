@@ -60,6 +60,28 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestReplicasOfAPlainSpaceAreTwo(t *testing.T) {
+	space := two
+	space.Policy.Layout = hemera.Plain()
+	for _, c := range []struct {
+		attrs Attributes
+		wish  hemera.Wish
+		want  string
+	}{
+		{attrs(), hemera.Wish{}, "plain"},
+		{attrs(AttrLayout, "replica"), hemera.Wish{}, "replica:2"},
+		{attrs("user.forced.layout", "replica"), hemera.Wish{}, "replica:2"},
+		{attrs(), hemera.Wish{Layout: "replica"}, "replica:2"},
+		{attrs(AttrLayout, "replica", AttrStripes, "1"), hemera.Wish{}, "replica:1"},
+		{attrs(), hemera.Wish{Replicas: 3}, "replica:3"},
+		{attrs(AttrStripes, "1"), hemera.Wish{}, "plain"},
+	} {
+		if p, err := Decide(c.attrs, space, c.wish, hemera.Identity{}); err != nil || p.Layout.String() != c.want {
+			t.Errorf("%v %+v: %s, %v, want %s", c.attrs, c.wish, p.Layout, err, c.want)
+		}
+	}
+}
+
 func TestErrorsNameTheSource(t *testing.T) {
 	for _, c := range []struct {
 		attrs Attributes

@@ -87,8 +87,8 @@ func NewLoop() (*Loop, error) {
 	return l, nil
 }
 
-// Close ends the pollers, once they have served what they are serving. Connections that were adopted
-// must have been closed.
+// Close ends the pollers, once they have served what they are serving: whoever must end in time whatever
+// hangs there does not wait for it. Connections that were adopted must have been closed.
 func (l *Loop) Close() {
 	l.mu.Lock()
 	first := !l.closed

@@ -106,7 +106,7 @@ func New(o Options) *Engine {
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
 	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
-		&watcher{engine: e}, &remover{engine: e, busy: map[hemera.DiskID]bool{}},
+		&watcher{engine: e}, newRemover(e),
 		e.evacuator, e.repairer, e.auditor,
 	}
 	for range e.workers {

@@ -70,8 +70,11 @@ func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera
 // copyOrder tells the destination to pull the piece, with the right to read its sources.
 func (e *Engine) copyOrder(m move) (hemera.Order, error) {
 	entry := m.entry
+	// A tree that was moved may have files whose path is longer than paths may be. In a piece it is for
+	// people only, to whom the end says most.
+	path := m.path[max(0, len(m.path)-hemera.PathMax):]
 	token, err := e.Signer.Mint(hemera.Capability{
-		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Path: m.path, Access: hemera.AccessRead,
+		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Path: path, Access: hemera.AccessRead,
 		Layout: entry.Layout, Space: entry.Space, Size: entry.Size, Mode: entry.Mode, Sums: entry.Checksums,
 		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: e.Now().Add(hemera.CapabilityLifetime),
 	})

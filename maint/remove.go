@@ -14,6 +14,9 @@ const (
 	removeBatch = 512
 	// removeRest is how long the remover rests when nobody wakes it.
 	removeRest = 5 * time.Second
+	// removePause is how long a disk that removed none of a batch is left alone. Each failure is a line
+	// in its node's log, and success at other disks wakes the remover many times a second.
+	removePause = 30 * time.Second
 )
 
 // remover has disks remove pieces that no file has any more. Each disk with such pieces has one
@@ -23,13 +26,20 @@ type remover struct {
 
 	mu   sync.Mutex
 	busy map[hemera.DiskID]bool
+
+	paused map[hemera.DiskID]time.Time // until then, guarded by mu
+}
+
+func newRemover(e *Engine) *remover {
+	return &remover{engine: e, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
 }
 
 func (r *remover) name() string { return "remove" }
 
 func (r *remover) step(ctx context.Context) (time.Duration, error) {
 	for _, d := range r.engine.Cluster.View().Disks {
-		if !d.Active || d.Config == hemera.ConfigOff || r.isBusy(d.ID) {
+		// What a read-only disk has to remove waits until it takes writes again.
+		if !d.Active || d.Config == hemera.ConfigOff || d.Health == hemera.HealthReadOnly || !r.ready(d.ID) {
 			continue
 		}
 		pieces, err := r.engine.Files.Unlinked(ctx, d.ID, removeBatch)
@@ -37,10 +47,10 @@ func (r *remover) step(ctx context.Context) (time.Duration, error) {
 			return removeRest, errs.Wrap(err, "maint.remove", "disk "+d.ID.String())
 		}
 		if len(pieces) > 0 {
-			r.setBusy(d.ID, true)
+			r.begin(d.ID)
 			r.engine.group.Go(func() {
 				removed := r.batch(ctx, d, pieces)
-				r.setBusy(d.ID, false)
+				r.end(d.ID, removed)
 				if removed > 0 {
 					r.engine.Wake()
 				}
@@ -77,18 +87,26 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	return len(done)
 }
 
-func (r *remover) isBusy(id hemera.DiskID) bool {
+// ready reports whether a batch of the disk may begin.
+func (r *remover) ready(id hemera.DiskID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.busy[id]
+	return !r.busy[id] && !r.engine.Now().Before(r.paused[id])
 }
 
-func (r *remover) setBusy(id hemera.DiskID, busy bool) {
+func (r *remover) begin(id hemera.DiskID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if busy {
-		r.busy[id] = true
-	} else {
-		delete(r.busy, id)
+	r.busy[id] = true
+}
+
+// end makes way for the disk's next batch: at once, or after a pause when nothing was removed.
+func (r *remover) end(id hemera.DiskID, removed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, id)
+	delete(r.paused, id)
+	if removed == 0 {
+		r.paused[id] = r.engine.Now().Add(removePause)
 	}
 }

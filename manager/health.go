@@ -74,16 +74,18 @@ func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport
 	return r, nil
 }
 
-// find resolves a path, "fid:<decimal>" or "fxid:<hexadecimal>".
+// find resolves a path, "fid:<decimal>" or "fxid:<hexadecimal>". EOS's other words mean the same here,
+// where files and directories share their ids.
 func (m *Manager) find(ctx context.Context, ref string) (hemera.Entry, string, error) {
-	for prefix, base := range map[string]int{"fid:": 10, "fxid:": 16} {
+	for prefix, base := range map[string]int{"fid:": 10, "fxid:": 16, "pid:": 10, "pxid:": 16, "cid:": 10, "cxid:": 16, "inode:": 10} {
 		digits, ok := strings.CutPrefix(ref, prefix)
 		if !ok {
 			continue
 		}
 		id, err := strconv.ParseUint(digits, base, 64)
 		if err != nil {
-			return hemera.Entry{}, "", errs.New(errs.Invalid, "file info", ref, "this is no file id")
+			return hemera.Entry{}, "", errs.New(errs.Invalid, "file info", ref, "this is no file id").
+				WithRemedy("fid:, pid: and inode: take a decimal number, fxid: and pxid: a hexadecimal one")
 		}
 		return m.tree.Resolve(ctx, hemera.FileID(id))
 	}

@@ -142,6 +142,34 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// A user's rename may make paths longer than paths may be; it must not keep a disk from being emptied.
+func TestDrainOfFilesTooDeepToName(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		half := strings.Repeat("/"+strings.Repeat("n", 249), 9)
+		for _, top := range []string{"/a", "/b"} {
+			if _, err := r.m.Mkdir(ctx, hemera.SystemIdentity(), top+half, 0o777, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := r.write("/a"+half+"/f", 1000)
+		if err := r.m.Rename(ctx, hemera.SystemIdentity(), "/a", "/b"+half+"/a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.m.SetDisk(ctx, e.Pieces[0].Disk, "configstatus", "drain"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if jobs, _ := r.m.Jobs(ctx); len(jobs) != 1 || jobs[0].State != "done" {
+			t.Errorf("%+v", jobs)
+		}
+		if err := r.m.Rename(ctx, hemera.SystemIdentity(), "/b"+half+"/a", "/a"); err != nil {
+			t.Fatal(err)
+		}
+		r.whole("/a"+half+"/f", 2)
+	})
+}
+
 func TestDrainWithoutRoomSaysWhyAndGoesOnWhenThereIs(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -414,7 +442,7 @@ func TestCheckFile(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		e := r.write("/f", 10)
-		for _, ref := range []string{"/f", "fid:" + e.ID.String(), "fxid:" + e.ID.Hex()} {
+		for _, ref := range []string{"/f", "fid:" + e.ID.String(), "fxid:" + e.ID.Hex(), "inode:" + e.ID.String(), "pxid:" + e.ID.Hex()} {
 			checks, err := r.m.CheckFile(ctx, ref, false)
 			if err != nil || len(checks) != 2 || !checks[0].OK || !checks[1].OK {
 				t.Errorf("%s: %+v, %v", ref, checks, err)

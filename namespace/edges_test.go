@@ -62,6 +62,48 @@ func TestADeepTree(t *testing.T) {
 	checked(t, n)
 }
 
+// A rename does not look at what is below the directory, so paths there can become longer than paths may
+// be. Nobody can ask for those, but their files are written to the end, moved off disks and counted.
+func TestATreeMovedDeeperThanPathsGo(t *testing.T) {
+	n := fresh(t)
+	half := strings.Repeat("/"+strings.Repeat("n", 249), 9)
+	for _, top := range []string{"/a", "/b"} {
+		must[hemera.Entry](t)(n.Mkdir(t.Context(), system(), top+half, 0o777, true))
+	}
+	e := put(t, n, alice(), "/a"+half+"/f", 100)
+	if err := n.SetQuota(t.Context(), system(), hemera.QuotaKey{Path: "/a" + half, Kind: hemera.QuotaProject}, hemera.QuotaAmount{Files: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.CountQuotas(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	writing := prepare(t, n, alice(), "/a"+half+"/g")
+	if err := n.Rename(t.Context(), system(), "/a", "/b"+half+"/a"); err != nil {
+		t.Fatal(err)
+	}
+	long := "/b" + half + "/a" + half
+	if _, path, err := n.Resolve(t.Context(), e.ID); err != nil || path != long+"/f" || len(path) <= hemera.PathMax {
+		t.Errorf("resolve: %d bytes, %v", len(path), err)
+	}
+	must[hemera.Entry](t)(n.Commit(t.Context(), writing))
+	if err := n.MovePieces(t.Context(), e.ID, e.Gen, e.Pieces[:1], []hemera.Piece{{Index: 0, Disk: 3}}); err != nil {
+		t.Errorf("move of a piece: %v", err)
+	}
+	if rows, err := n.Quotas(t.Context(), system(), ""); err != nil || len(rows) == 0 || rows[0].Path != long {
+		t.Errorf("quotas: %d rows, %v", len(rows), err)
+	}
+	_, err := n.Stat(t.Context(), alice(), long)
+	wantKind(t, "a path that is too long", err, errs.TooLarge)
+	checked(t, n)
+	if err := n.Rename(t.Context(), system(), "/b"+half+"/a", "/a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Remove(t.Context(), alice(), "/a"+half+"/g", hemera.KindFile); err != nil {
+		t.Errorf("after it was moved back: %v", err)
+	}
+	checked(t, n)
+}
+
 func TestListPages(t *testing.T) {
 	n := fresh(t)
 	var want []string

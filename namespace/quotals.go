@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"hemera"
 	"hemera/errs"
@@ -159,9 +160,9 @@ func (l *quotaLister) amounts(table byte, of uint64) (map[account]hemera.QuotaAm
 	return out, err
 }
 
-// path goes from place to place up to the root.
+// path goes from place to place up to the root. It may be longer than paths may be, as in tx.above.
 func (l *quotaLister) path(dir hemera.FileID) (string, error) {
-	path := ""
+	var names []string
 	for at := dir; at != hemera.RootID; {
 		k := idKey(tabPlace, at)
 		raw, err := l.r.Get(l.ctx, k)
@@ -169,10 +170,11 @@ func (l *quotaLister) path(dir hemera.FileID) (string, error) {
 			return "", err
 		}
 		p, err := decodePlace(k, raw)
-		if err != nil || len(path) > hemera.PathMax {
+		if err != nil || len(names) == depthMax {
 			return "", damaged(k, errRecord)
 		}
-		path, at = "/"+p.Name+path, p.Parent
+		names, at = append(names, p.Name), p.Parent
 	}
-	return max(path, "/"), nil
+	slices.Reverse(names)
+	return "/" + strings.Join(names, "/"), nil
 }

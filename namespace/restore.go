@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 // Summary is what a picture of a store says of the tree in it.
 type Summary struct {
 	Totals   hemera.TreeTotals
-	Sequence uint64 // of the last event
-	Pairs    int64  // about how many keys the store has
+	Sequence uint64    // of the last event
+	Changed  time.Time // when that was; zero if the log has none
+	Pairs    int64     // about how many keys the store has
 }
 
 // Describe reads the summary. Corrupt, and NotFound where there is no tree.
@@ -34,6 +36,15 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	}
 	first, next := number(raw[0], 0), number(raw[0], 8)
 	s := Summary{Totals: root.Tree, Sequence: next - 1}
+	if raw, err := r.Get(ctx, eventKey(s.Sequence)); err == nil {
+		e, err := decodeEvent(eventKey(s.Sequence), raw)
+		if err != nil {
+			return Summary{}, damaged(eventKey(s.Sequence), err)
+		}
+		s.Changed = e.Time
+	} else if !errors.Is(err, errs.NotFound) {
+		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
+	}
 	s.Pairs = 2*s.Totals.Files + 3*s.Totals.Dirs + int64(next-first)
 	err = r.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
 		if u, bad := decodeUsage(k, raw); bad == nil {

@@ -99,8 +99,14 @@ func (t *tx) existing(op string, who hemera.Identity, path string) (found, error
 	return f, err
 }
 
+// depthMax bounds a walk up the tree: more directories than anybody has above one another, and the end
+// of a circle, which only damage can make.
+const depthMax = 1 << 20
+
 // above is the chain from the root to the directory, and its path. It follows ids, so it is right
-// whatever was renamed. TooLarge when the path has become longer than paths may be.
+// whatever was renamed. A rename does not look at what is below, so the path may be longer than
+// paths may be: then nobody can ask for it, but what is there is kept, moved and made whole as
+// everything else.
 func (t *tx) above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err error) {
 	length := 0
 	dirs = make([]*hemera.Entry, 0, 8)
@@ -109,8 +115,8 @@ func (t *tx) above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 		if e.ID == hemera.RootID {
 			break
 		}
-		if length += 1 + len(e.Name); length > hemera.PathMax {
-			return nil, "", refuse(errs.TooLarge, "Resolve", "fid:"+dir.ID.String(), "its path is longer than %d bytes", hemera.PathMax)
+		if length += 1 + len(e.Name); len(dirs) > depthMax {
+			return nil, "", refuse(errs.Corrupt, "Resolve", "fid:"+dir.ID.String(), "more than %d directories are above it", depthMax)
 		}
 		up, err := t.byID(e.Parent)
 		if err != nil {

@@ -8,6 +8,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,14 +34,23 @@ type Options struct {
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
+	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
+	// given them to this one.
+	Elsewhere []string
 	// StateDir holds node.json: who the node is and which disks it has.
 	StateDir string
 	Addr     string // host:port of its xrd door, as clients and peers reach it
-	Zone     string
-	Version  string
-	Log      *slog.Logger
+	// Address finds out anew, before each registration, what Addr is by now; "" while it cannot tell. Nil if
+	// Addr does not change.
+	Address func() string
+	Zone    string
+	Version string
+	Log     *slog.Logger
 	// Workers is how many orders run at once per disk.
 	Workers int
+	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
+	// negative.
+	SmallBytes int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
 }
@@ -55,6 +65,7 @@ type Node struct {
 	meter   *meter
 	started time.Time
 
+	addr    atomic.Pointer[string]
 	id      atomic.Uint32
 	epoch   atomic.Uint64 // the lease; zero before the first
 	born    atomic.Uint64 // the first lease of this process
@@ -88,12 +99,15 @@ func New(o Options) (*Node, error) {
 		state.ID = o.ID
 	}
 	n.id.Store(uint32(state.ID))
+	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
 		return nil, err
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
+		SmallBytes: o.SmallBytes,
 	}
 	n.pending = transfer.NewPending(n.host)
 	return n, nil
@@ -101,6 +115,8 @@ func New(o Options) (*Node, error) {
 
 // ID is the node's id, zero before it first joined.
 func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
+
+func (n *Node) address() string { return *n.addr.Load() }
 
 // Joined is closed when the node has its first lease.
 func (n *Node) Joined() <-chan struct{} { return n.joined }
@@ -161,7 +177,7 @@ func (n *Node) awaitJoin(ctx context.Context) error {
 	case <-n.joined:
 		return nil
 	case <-ctx.Done():
-		return errs.New(errs.Unavailable, "node.Open", n.o.Addr, "the node has not reached the manager since it started").
+		return errs.New(errs.Unavailable, "node.Open", n.address(), "the node has not reached the manager since it started").
 			WithRemedy("try again; `hemera node ls` shows when it is online")
 	}
 }
@@ -183,7 +199,7 @@ func (n *Node) Status() Status {
 	stats := n.meter.last(n.started)
 	stats.Unusable = n.disks.unusable()
 	return Status{
-		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.o.Addr, Manager: n.ManagerAddr(),
+		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.address(), Manager: n.ManagerAddr(),
 		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
 	}
 }

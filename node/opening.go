@@ -1,9 +1,11 @@
 package node
 
 import (
+	"slices"
 	"sync"
 	"time"
 
+	"hemera"
 	"hemera/disk"
 	"hemera/errs"
 )
@@ -48,7 +50,12 @@ func await[T any](deadline <-chan T, done func()) {
 func (d *disks) try(path string, fresh bool) {
 	store, err := d.open(path, fresh)
 	if err == nil {
-		err = d.opened(path, store.Status().UUID, store)
+		uuid := store.Status().UUID
+		if err = d.leave(uuid, path); err == nil {
+			err = d.opened(path, uuid, store)
+		} else {
+			d.letGo(path, store)
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,6 +68,39 @@ func (d *disks) try(path string, fresh bool) {
 		d.why[path] = err.Error()
 		d.log.Error("disk cannot be used", "path", path, "err", err)
 	}
+}
+
+// leave takes a disk that was found at a path from the one it was known at, so that it is reported once. A
+// disk that is still there stays: what was found is a copy of it.
+func (d *disks) leave(uuid, path string) error {
+	d.mu.Lock()
+	k := d.known(path)
+	i := slices.IndexFunc(d.file.Disks, func(k knownDisk) bool { return k.UUID == uuid && k.Path != path })
+	if i < 0 || k == nil || k.UUID != "" && k.UUID != uuid {
+		d.mu.Unlock()
+		return nil // or another disk is expected here
+	}
+	old := d.file.Disks[i]
+	store, busy := d.there[old.Path], d.opening[old.Path]
+	d.mu.Unlock()
+	if busy || store != nil && store.Status().Health != hemera.HealthGone {
+		return errs.New(errs.Conflict, "node.OpenDisk", path, "it has the label of the disk at "+old.Path+", as a copy has").
+			WithRemedy("one of both can be used: take the other from the node; a copy that is to be a disk of its own must be emptied first")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k = d.known(path); k == nil || d.known(old.Path) == nil || d.there[old.Path] != store {
+		return errs.New(errs.Conflict, "node.OpenDisk", path, "the disk at "+old.Path+" has changed meanwhile")
+	}
+	k.ID = old.ID
+	if store != nil {
+		go d.letGo(old.Path, store)
+		delete(d.there, old.Path)
+	}
+	delete(d.why, old.Path)
+	d.file.Disks = slices.DeleteFunc(d.file.Disks, func(k knownDisk) bool { return k.Path == old.Path })
+	d.log.Info("the disk is at another path now", "disk", old.ID, "was", old.Path, "path", path)
+	return nil
 }
 
 // opened takes a disk into use. One with another identity than that known at the path is refused: it was

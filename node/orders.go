@@ -85,7 +85,7 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 			defer cancel()
 			orders, err := n.o.Control.Exchange(call, n.ID(), epoch, results)
 			replies <- orders
-			return errs.Wrap(err, "node.Exchange", n.o.Addr)
+			return errs.Wrap(err, "node.Exchange", n.address())
 		})
 	}
 	group.Go(func() error {

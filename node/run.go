@@ -65,7 +65,11 @@ func (n *Node) keep(ctx context.Context) {
 		case time.Since(began) > hemera.HeartbeatTimeout:
 			pause = rejoinMin // it worked for a while
 		}
-		n.o.Log.Warn("no lease from the manager", "again", pause, "err", err)
+		about := []any{"again", pause, "err", err}
+		if remedy := errs.RemedyOf(err); remedy != "" {
+			about = append(about, "remedy", remedy)
+		}
+		n.o.Log.Warn("no lease from the manager", about...)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -78,12 +82,13 @@ func (n *Node) keep(ctx context.Context) {
 func (n *Node) session(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	n.readdress()
 	n.disks.newcomers() // the hello has them
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.o.Addr, Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(),
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(),
 	})
 	if err != nil {
-		return errs.Wrap(err, "node.Register", n.o.Addr)
+		return errs.Wrap(err, "node.Register", n.address())
 	}
 	if err := n.welcomed(welcome); err != nil {
 		return err
@@ -92,6 +97,17 @@ func (n *Node) session(ctx context.Context) error {
 	group.Go(func() error { return n.heartbeats(working, welcome.Epoch) })
 	group.Go(func() error { return n.work(working, welcome.Epoch) })
 	return group.Wait()
+}
+
+// readdress notices that the machine has got another address: a node whose address is gone loses its lease.
+func (n *Node) readdress() {
+	if n.o.Address == nil {
+		return
+	}
+	if is, was := n.o.Address(), n.address(); is != "" && is != was {
+		n.addr.Store(&is)
+		n.o.Log.Warn("the node has another address", "was", was, "addr", is)
+	}
 }
 
 func (n *Node) welcomed(w hemera.NodeWelcome) error {
@@ -121,7 +137,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
 		if err != nil {
-			return errs.Wrap(err, "node.Heartbeat", n.o.Addr)
+			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
 		if len(reply.Keys) > 0 {
 			n.o.SetKeys(reply.Keys)

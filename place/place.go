@@ -53,13 +53,13 @@ const sample = 512
 // gives each piece a node of its own; Eligible then counts in that part.
 func Choose(v *hemera.View, r Request) (Choice, error) {
 	if step := len(v.Disks) / sample; step > 1 {
-		found := candidates(nil, v, r, int(mix(r.Seed)%uint64(step)), step)
+		found := candidates(nil, v, r, step)
 		if picked := spread(v, found, r); len(found) > 2*r.Want && apart(picked) {
 			return choice(v, picked, len(found), r.Client), nil
 		}
 	}
 	var few [16]candidate // for a small cluster, without allocating
-	found := candidates(few[:0], v, r, 0, 1)
+	found := candidates(few[:0], v, r, 1)
 	if len(found) < max(r.Min, 1) {
 		return Choice{}, noSpace(v, r, len(found))
 	}
@@ -125,14 +125,14 @@ func (c *candidate) joins(d *hemera.Disk) {
 	}
 }
 
-// candidates appends the disks that could be chosen, of each step'th from first on.
-func candidates(found []candidate, v *hemera.View, r Request, first, step int) []candidate {
+// candidates appends the disks that could be chosen, looking at one of each step.
+func candidates(found []candidate, v *hemera.View, r Request, step int) []candidate {
 	found = slices.Grow(found, len(v.Disks)/step+1)
 	writers := r.Writers
 	if writers == nil {
 		writers = func(hemera.DiskID) int { return 0 }
 	}
-	eachDisk(v, r.Space, first, step, func(d *hemera.Disk, n *hemera.NodeInfo) {
+	eachDisk(v, r, step, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		if refusal(d, n, r) == "" {
 			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, writers(d.ID)))})
 		}
@@ -140,12 +140,20 @@ func candidates(found []candidate, v *hemera.View, r Request, first, step int) [
 	return found
 }
 
-// eachDisk visits the disks of a space with their nodes. Disks of one node tend to be neighbours.
-func eachDisk(v *hemera.View, space string, first, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
+// eachDisk visits the disks of the request's space with their nodes, or of each step of all disks one, drawn by
+// the seed: at equal distances all may be of one zone, where nodes are numbered rack by rack. Disks of one
+// node tend to be neighbours.
+func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
 	var n *hemera.NodeInfo
-	for i := first; i < len(v.Disks); i += step {
+	draw := mix(r.Seed)
+	for at := 0; at < len(v.Disks); at += step {
+		draw = draw*6364136223846793005 + 1442695040888963407 // Knuth, MMIX: the high half is what counts
+		i := at + int(draw>>32*uint64(step)>>32)
+		if i >= len(v.Disks) {
+			break // the last step is cut short, and its disks are to be no likelier than others
+		}
 		d := &v.Disks[i]
-		if d.Space != space {
+		if d.Space != r.Space {
 			continue
 		}
 		if n == nil || n.ID != d.Node {
@@ -183,7 +191,7 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 func noSpace(v *hemera.View, r Request, got int) error {
 	refused := map[string]int{}
 	total := 0
-	eachDisk(v, r.Space, 0, 1, func(d *hemera.Disk, n *hemera.NodeInfo) {
+	eachDisk(v, r, 1, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		total++
 		if why := refusal(d, n, r); why != "" {
 			refused[why]++
@@ -259,8 +267,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// node finds a node in the ordered list; the zero NodeInfo if there is none.
+// node finds a node in the ordered list; the zero NodeInfo if there is none. While none was removed they are
+// numbered from 1 without a gap.
 func node(v *hemera.View, id hemera.NodeID) *hemera.NodeInfo {
+	if i := int(id) - 1; i >= 0 && i < len(v.Nodes) && v.Nodes[i].ID == id {
+		return &v.Nodes[i]
+	}
 	i := sort.Search(len(v.Nodes), func(i int) bool { return v.Nodes[i].ID >= id })
 	if i == len(v.Nodes) || v.Nodes[i].ID != id {
 		return &hemera.NodeInfo{}

@@ -80,3 +80,44 @@ func TestBigClusters(t *testing.T) {
 		t.Errorf("%d disks of 10,000 were chosen, one %d times", len(first), most)
 	}
 }
+
+// TestTheLastDiskOfABigClusterIsLikeOthers: the number of disks is rarely a multiple of the steps.
+func TestTheLastDiskOfABigClusterIsLikeOthers(t *testing.T) {
+	v := view(nil, slices.Repeat([]int{1}, 4*sample+1)...)
+	last := 0
+	for seed := range uint64(4000) {
+		c, err := Choose(v, Request{Space: "default", Want: 1, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int(c.Targets[0].Disk) == len(v.Disks) {
+			last++
+		}
+	}
+	if last > 10 { // about two are its share
+		t.Errorf("%d of 4000 files on one of %d disks", last, len(v.Disks))
+	}
+}
+
+// TestBigClustersOfOnePattern holds that the part that is looked at does not follow the pattern in which
+// nodes were set up: racks in turn, ten disks each.
+func TestBigClustersOfOnePattern(t *testing.T) {
+	for _, zones := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
+		period := 10 * len(zones)
+		v := view(zones, slices.Repeat([]int{10}, (sample*period+20)/10)...)
+		if step := len(v.Disks) / sample; step != period {
+			t.Fatalf("%d disks are looked at in steps of %d", len(v.Disks), step)
+		}
+		for seed := range uint64(200) {
+			c, err := Choose(v, Request{Space: "default", Want: 2, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, _ := v.Disk(c.Targets[0].Disk)
+			two, _ := v.Disk(c.Targets[1].Disk)
+			if one.Zone == two.Zone || one.Node == two.Node {
+				t.Fatalf("%d zones, seed %d: disks %v and %v are both in zone %q", len(zones), seed, one.ID, two.ID, one.Zone)
+			}
+		}
+	}
+}

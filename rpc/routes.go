@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"net/http"
 
 	"hemera"
 	"hemera/errs"
@@ -53,24 +54,38 @@ func (s *server) routeFiles() {
 		grant, err := s.control.Replace(ctx, r.Token, r.Failed)
 		return &grant, err
 	})
-	handle(s, "Resolve", func(ctx context.Context, _ hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
+	handle(s, "Resolve", func(ctx context.Context, node hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
+		if err := s.options.Member(node); err != nil {
+			return nil, err
+		}
 		entry, path, err := s.control.Resolve(ctx, r.ID)
 		return &resolveReply{entry, path}, err
 	})
 }
 
+type remoteKey struct{}
+
 // routeCertificates serves Join to anyone, since who joins has no certificate yet.
 func (s *server) routeCertificates() {
-	s.mux.Handle("POST "+Path+"Join", unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
+	join := unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Join", "", "this manager admits no nodes")
 		}
 		chain, err := s.options.Issuer.Join(ctx, r.Secret, r.Request)
+		if err != nil {
+			s.options.Log.Warn("refused a node that wants to join", "remote", ctx.Value(remoteKey{}), "err", err)
+		}
 		return &certificateReply{chain}, err
-	}))
+	})
+	s.mux.HandleFunc("POST "+Path+"Join", func(w http.ResponseWriter, r *http.Request) {
+		join.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), remoteKey{}, r.RemoteAddr)))
+	})
 	handle(s, "Renew", func(ctx context.Context, node hemera.NodeID, r *renewRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Renew", "", "this manager issues no certificates")
+		}
+		if err := s.options.Member(node); err != nil {
+			return nil, err
 		}
 		chain, err := s.options.Issuer.Renew(ctx, node, r.Request)
 		return &certificateReply{chain}, err

@@ -95,13 +95,33 @@ type cluster struct {
 	addr      string
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
+	removed   atomic.Uint32 // a node that is of the cluster no more
+	log       logged
+}
+
+// logged is what was logged, for tests that read it beside those who write.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{manager: &recorder{}, clock: new(atomic.Int64)}
 	var ids atomic.Uint32
-	a, err := auth.OpenAuthority(t.TempDir(), auth.AuthorityOptions{
+	a, err := auth.OpenAuthority(t.Context(), t.TempDir(), auth.AuthorityOptions{
 		Tokens:  new(auth.MemoryTokens),
 		NewNode: func(context.Context) (hemera.NodeID, error) { return hemera.NodeID(ids.Add(1)), nil },
 		Now:     func() time.Time { return time.Now().Add(time.Duration(c.clock.Load()) * time.Second) },
@@ -114,10 +134,17 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
+func (c *cluster) member(id hemera.NodeID) error {
+	if id == hemera.NodeID(c.removed.Load()) {
+		return errs.New(errs.NotFound, "member", id.String(), "removed")
+	}
+	return nil
+}
+
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
-	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Issuer: c.authority, Log: log})
+	log := slog.New(slog.NewTextHandler(&c.log, nil))
+	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ type Issuer interface {
 type ServerOptions struct {
 	// Node says which node a TLS connection's certificate names. Unauthenticated. Required.
 	Node func(tls.ConnectionState) (hemera.NodeID, error)
+	// Member refuses nodes that were removed from the cluster, whose certificates are still good: they get
+	// no new ones, and no names of files. Nil takes all. Leases and capabilities guard the other calls.
+	Member func(hemera.NodeID) error
 	// Issuer answers Join and Renew; without one they are Unsupported.
 	Issuer Issuer
 	Log    *slog.Logger
@@ -42,6 +45,9 @@ func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Member == nil {
+		o.Member = func(hemera.NodeID) error { return nil }
 	}
 	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux()}
 	s.routes()

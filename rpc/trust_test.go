@@ -56,6 +56,31 @@ func TestNodeSpeaksForItselfOnly(t *testing.T) {
 	}
 }
 
+// The certificate of a node that was removed is good for months yet: it brings neither another one nor
+// the names of files.
+func TestARemovedNodeLearnsNothing(t *testing.T) {
+	c := newCluster(t)
+	creds, client := c.join(t)
+	_, other := c.join(t)
+	ctx := context.Background()
+	if err := creds.Renew(ctx, client); err != nil {
+		t.Fatal(err)
+	}
+	c.removed.Store(uint32(creds.Node()))
+	if err := creds.Renew(ctx, client); !errors.Is(err, errs.NotFound) {
+		t.Errorf("a new certificate: %v", err)
+	}
+	if _, _, err := client.Resolve(ctx, 7); !errors.Is(err, errs.NotFound) {
+		t.Errorf("a file's name: %v", err)
+	}
+	if len(c.manager.calls) != 0 {
+		t.Errorf("the manager was asked: %v", c.manager.calls)
+	}
+	if _, _, err := other.Resolve(ctx, 7); err != nil {
+		t.Errorf("another node: %v", err)
+	}
+}
+
 func refused(t *testing.T, err error, kind errs.Kind, text string) {
 	t.Helper()
 	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
@@ -135,6 +160,9 @@ func TestTokensThatAreRefused(t *testing.T) {
 		c := newCluster(t)
 		_, err := dial(t, c.token(t, false).TLS(), c.addr).Join(ctx, "guess", csr(t))
 		refused(t, err, errs.Unauthenticated, "does not know")
+		if text := c.log.String(); !strings.Contains(text, "refused a node that wants to join") || !strings.Contains(text, "remote=127.0.0.1:") || strings.Contains(text, "guess") {
+			t.Errorf("the log says %q", text)
+		}
 	})
 	t.Run("expired", func(t *testing.T) {
 		c := newCluster(t)

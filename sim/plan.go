@@ -34,6 +34,7 @@ type plan struct {
 	load                                time.Duration
 	pause                               time.Duration // at most, between operations of a client
 	cacheBytes                          int64
+	smallBytes                          int64 // of memory for short contents at a node; negative: none
 	weather                             weather
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
@@ -56,6 +57,7 @@ func newPlan(o Options) plan {
 	if r.IntN(2) == 0 {
 		p.cacheBytes = 4 << 20
 	}
+	p.smallBytes = []int64{0, 0, 40 << 10, -1}[p.random("small").IntN(4)]
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.

@@ -44,6 +44,7 @@ func (w *Writer) Close(ctx context.Context) error {
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	w.dropBase()
+	w.dropSmall()
 	if err != nil && w.unsure {
 		err = maybe(err, subject(w.cap))
 	}
@@ -150,6 +151,13 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 		return false, errs.Wrap(err, "transfer.Close: read back", subject(w.cap))
 	}
 	info := hemera.SealInfo{FileSize: w.size, Checksums: sums, Sync: w.cap.Sync}
+	if w.small != nil {
+		if err := w.small.check(w.cap); err != nil {
+			return false, err
+		}
+		w.place()
+		w.ledger.kept = true
+	}
 	if w.pieces != nil {
 		if err := w.sealPieces(ctx, info); err != nil {
 			return false, err
@@ -181,6 +189,10 @@ func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
 	for {
 		switch w.ledger.next() {
 		case stepSeal:
+			if w.small != nil {
+				w.putPieces(ctx, info)
+				continue
+			}
 			if err := w.fanOut(2*diskPatience, func(out PeerWriter) error { return out.Seal(ctx, info) }, nil); err != nil {
 				return err
 			}
@@ -197,6 +209,7 @@ func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
 			if w.ledger.count(failed) > 0 {
 				w.host.Counters.Short.Add(1)
 			}
+			w.reuseSmall()
 			return nil
 		case stepFail:
 			return w.short()
@@ -206,11 +219,14 @@ func (w *Writer) sealPieces(ctx context.Context, info hemera.SealInfo) error {
 
 // short is the error of a close that cannot reach the layout's minimum.
 func (w *Writer) short() error {
+	if w.ledger.count(sealed) == 0 {
+		return w.fail("transfer.Close", everyPieceFailed)
+	}
 	return w.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d",
 		w.ledger.count(sealed), len(w.pieces), w.ledger.min))
 }
 
-// restore copies the content of a sealed piece to every piece that was given another disk.
+// restore brings the content, from memory or a sealed piece, to every piece that was given another disk.
 func (w *Writer) restore(ctx context.Context, info hemera.SealInfo) {
 	for i, pc := range w.pieces {
 		if w.ledger.states[i] != failed || pc.err != nil {
@@ -225,6 +241,9 @@ func (w *Writer) restore(ctx context.Context, info hemera.SealInfo) {
 }
 
 func (w *Writer) restoreOne(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+	if w.small != nil {
+		return w.put(ctx, pc, info)
+	}
 	c := *w.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, other := range w.pieces {

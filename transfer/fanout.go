@@ -10,17 +10,14 @@ import (
 	"hemera/errs"
 )
 
-// begin makes the pieces, if there are none yet, and fills them with the first keep bytes of the
-// base. Targets that cannot even begin are replaced at once, while there is nothing to copy.
+// begin makes the pieces, if there are none yet, and fills them with what is in memory, or the first keep
+// bytes of the base. Targets that cannot even begin are replaced at once, while there is nothing to copy.
 func (w *Writer) begin(keep int64) error {
 	w.changed = true
 	if w.pieces != nil {
 		return nil
 	}
-	w.pieces = make([]*piece, len(w.cap.Targets))
-	for i, t := range w.cap.Targets {
-		w.pieces[i] = &piece{target: t}
-	}
+	w.place()
 	w.createPieces(live)
 	if w.ledger.count(failed) > 0 && w.replace(w.ctx) {
 		w.createPieces(failed)
@@ -28,37 +25,34 @@ func (w *Writer) begin(keep int64) error {
 	if !w.ledger.writable() {
 		return w.fail("transfer.Write", everyPieceFailed)
 	}
-	if w.base == nil || keep == 0 {
+	switch {
+	case w.small != nil:
+		return w.spill()
+	case w.base == nil || keep == 0:
 		w.dropBase()
 		return nil
 	}
 	return w.copyBase(keep)
 }
 
+// place lists the pieces that are to be made.
+func (w *Writer) place() {
+	w.pieces = make([]*piece, len(w.cap.Targets))
+	for i, t := range w.cap.Targets {
+		w.pieces[i] = &piece{target: t}
+	}
+}
+
 // createPieces creates every piece in the state, all at once.
 func (w *Writer) createPieces(which state) {
-	var wg sync.WaitGroup
-	var mine func() // the last, for which this goroutine will do
-	for i, pc := range w.pieces {
-		if w.ledger.states[i] != which {
-			continue
+	w.each(which, func(pc *piece) {
+		made, err := w.host.create(w.ctx, w.cap, w.permit, pc.target)
+		if err != nil {
+			pc.err = err
+			return
 		}
-		if mine != nil {
-			wg.Go(mine)
-		}
-		mine = func() {
-			made, err := w.host.create(w.ctx, w.cap, w.permit, pc.target)
-			if err != nil {
-				pc.err = err
-				return
-			}
-			*pc = *made
-		}
-	}
-	if mine != nil {
-		mine()
-	}
-	wg.Wait()
+		*pc = *made
+	})
 	for i, pc := range w.pieces {
 		if w.ledger.states[i] != which {
 			continue

@@ -119,6 +119,7 @@ func TestOnlyDiskHangs(t *testing.T) {
 func TestOnlyDiskHangsInWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, faulty := hangingBench(t, 2)
+		b.noSmall()
 		_, c := b.grant(32, 1, 1)
 		token := b.manager.sign(c)
 		f := b.begin(1, token)

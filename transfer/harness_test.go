@@ -81,6 +81,13 @@ func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 	return b
 }
 
+// noSmall has even short contents sent to their pieces at once.
+func (b *bench) noSmall() {
+	for _, h := range b.hosts {
+		h.host.SmallBytes = -1
+	}
+}
+
 func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
 	fsys, path := place()
 	if _, err := disk.Format(fsys, path); err != nil {
@@ -422,6 +429,13 @@ func (d *faultyDisk) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Write
 		return nil, err
 	}
 	return &faultyDiskWriter{Writer: w, disk: d}, nil
+}
+
+func (d *faultyDisk) Put(id hemera.PieceID, o disk.CreateOptions, c disk.Content, s hemera.SealInfo) (hemera.PieceStat, error) {
+	if err := errors.Join(d.fault.at("create", 0), d.fault.at("write", len(c.Data)), d.fault.at("seal", 0)); err != nil {
+		return hemera.PieceStat{}, err
+	}
+	return disk.Put(d.Store, id, o, c, s)
 }
 
 func (d *faultyDisk) Open(id hemera.PieceID) (disk.Reader, error) {

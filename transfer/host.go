@@ -52,9 +52,14 @@ type Host struct {
 	Log     *slog.Logger
 	// Patience replaces [CommitPatience] when above zero.
 	Patience time.Duration
+	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
+	// 0, none if negative.
+	SmallBytes int64
 
 	Counters Counters
 
+	kept    atomic.Int64 // bytes of SmallBytes in use
+	smalls  smallPools
 	repairs atomic.Int32
 	work    sync.WaitGroup
 }

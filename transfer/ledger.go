@@ -25,7 +25,8 @@ const (
 type ledger struct {
 	min    int
 	states []state
-	rounds int // replacements asked for so far
+	kept   bool // the head itself has the content: it needs no piece to copy from
+	rounds int  // replacements asked for so far
 	denied bool
 }
 
@@ -68,7 +69,7 @@ func (l *ledger) next() step {
 	switch {
 	case l.count(live) > 0:
 		return stepSeal
-	case done == 0:
+	case done == 0 && !l.kept:
 		return stepFail
 	case l.count(failed) > 0 && !l.denied && l.rounds < replaceRounds:
 		return stepReplace

@@ -11,9 +11,10 @@ func TestLedgerNeverCommitsBelowTheMinimum(t *testing.T) {
 		}
 		for code := range combinations {
 			for minimum := 0; minimum <= pieces; minimum++ {
-				for _, asked := range []int{0, replaceRounds} {
+				for _, asked := range []int{0, replaceRounds, -1} {
 					l := newLedger(pieces, minimum)
-					l.rounds = asked
+					l.rounds = max(asked, 0)
+					l.kept = asked < 0
 					for i, rest := 0, code; i < pieces; i, rest = i+1, rest/3 {
 						l.states[i] = state(rest % 3)
 					}
@@ -39,7 +40,7 @@ func obvious(l ledger) step {
 	if have[live] != 0 {
 		return stepSeal
 	}
-	if have[sealed] != 0 && have[failed] != 0 && l.rounds < replaceRounds {
+	if (have[sealed] != 0 || l.kept) && have[failed] != 0 && l.rounds < replaceRounds {
 		return stepReplace
 	}
 	if have[sealed] != 0 && have[sealed] >= l.min {

@@ -37,10 +37,23 @@ func startCall(t hemera.Target, store disk.Store, call func() error) *diskCall {
 	c := &diskCall{store: store, disk: t.Disk, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
+		growStack()
 		c.err = call()
 	}()
 	return c
 }
+
+// growStack gives a new goroutine the stack that a call to a disk takes. While nothing is on it that is
+// cheap; later every frame has to be moved, which took as long as a system call.
+//
+//go:noinline
+func growStack() {
+	var room [5 << 10]byte
+	stackRoom(room[:0])
+}
+
+//go:noinline
+func stackRoom([]byte) {}
 
 // wait returns what the call returned, or after the patience that it hangs, and Timeout. Then it
 // keeps its goroutine, and late runs behind it. Until then it may still read what it was given: late

@@ -9,9 +9,16 @@ import (
 	"hemera/errs"
 )
 
-// readBack reads pending content: from the base while there are no pieces, then from a local
+// readBack reads pending content: from memory or the base while there are no pieces, then from a local
 // piece, and from another node's when no local one is left. A piece that cannot be read is lost.
 func (w *Writer) readBack(p []byte, sums []uint32, off int64) (int, error) {
+	if w.small != nil {
+		n := copy(p, w.small.data[min(off, int64(len(w.small.data))):])
+		if sums != nil {
+			checksum.PageSums(p[:n], off, sums)
+		}
+		return n, nil
+	}
 	if w.pieces == nil {
 		if w.base == nil {
 			return 0, io.EOF
@@ -84,9 +91,10 @@ func (w *Writer) copyBase(keep int64) error {
 			w.broken = errs.Wrap(err, "transfer.Update: copy the content before", subject(w.cap))
 			return w.broken
 		}
-		if err := w.write(p, sums, off); err != nil {
+		if err := w.send(p, sums, off, func() { w.sums.wrote(p, sums, off) }); err != nil {
 			return err
 		}
+		w.wrote(p, off)
 	}
 	return nil
 }

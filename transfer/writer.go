@@ -13,9 +13,9 @@ import (
 )
 
 // Writer is the head of one pending write: it sends every page to all pieces at once, and at close
-// seals them and commits. It begins without any piece; the first byte makes them, so that an empty
-// file costs no disk anything. An update begins as a view of its base, which is copied when
-// something changes.
+// seals them and commits. It begins without any piece, so that an empty file costs no disk anything:
+// a short content waits in memory, until it is synced, grows or is closed; any other makes them with its
+// first byte. An update begins as a view of its base, which is copied when something changes.
 //
 // Methods may be called concurrently; they run one after the other, so that overlapping writes
 // reach every piece in the same order.
@@ -34,6 +34,7 @@ type Writer struct {
 	ledger  ledger
 	sums    *streamSums
 	size    int64
+	small   *small  // the content, while it is in memory and there are no pieces
 	base    *Reader // what an update begins from, until pieces hold the content
 	changed bool
 	xattrs  map[string][]byte
@@ -116,6 +117,15 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if len(p) == 0 {
 		return nil
 	}
+	end := off + int64(len(p))
+	if w.fits(max(end, w.size)) {
+		sums = w.pageSums(p, sums, off)
+		w.sums.wrote(p, sums, off)
+		w.small.write(p, sums, off)
+		w.changed = true
+		w.wrote(p, off)
+		return nil
+	}
 	if err := w.begin(w.size); err != nil {
 		return err
 	}
@@ -124,27 +134,43 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 
 // write sends pages to the pieces; the whole-file checksums are computed meanwhile.
 func (w *Writer) write(p []byte, sums []uint32, off int64) error {
-	if sums == nil {
-		n := checksum.Fragments(off, len(p))
-		if cap(w.scratch) < n {
-			w.scratch = make([]uint32, n)
-		}
-		sums = w.scratch[:n]
-		checksum.PageSums(p, off, sums)
-	}
+	sums = w.pageSums(p, sums, off)
 	var err error
 	if i := w.ledger.only(); i >= 0 {
 		err = w.writeOne(i, p, sums, off)
 	} else {
-		err = w.fanOut(diskPatience, func(out PeerWriter) error { return out.WritePages(p, sums, off) },
-			func() { w.sums.wrote(p, sums, off) })
+		err = w.send(p, sums, off, func() { w.sums.wrote(p, sums, off) })
 	}
 	if err != nil {
 		return err
 	}
+	w.wrote(p, off)
+	return nil
+}
+
+// wrote takes note of pages that were accepted.
+func (w *Writer) wrote(p []byte, off int64) {
 	w.size = max(w.size, off+int64(len(p)))
 	w.host.Counters.WriteBytes.Add(int64(len(p)))
-	return nil
+}
+
+// pageSums are the sums of p's page fragments, taken if there are none.
+func (w *Writer) pageSums(p []byte, sums []uint32, off int64) []uint32 {
+	if sums != nil {
+		return sums
+	}
+	n := checksum.Fragments(off, len(p))
+	if cap(w.scratch) < n {
+		w.scratch = make([]uint32, n)
+	}
+	sums = w.scratch[:n]
+	checksum.PageSums(p, off, sums)
+	return sums
+}
+
+// send sends pages to every live piece and runs meanwhile beside that, if there is anything to run.
+func (w *Writer) send(p []byte, sums []uint32, off int64, meanwhile func()) error {
+	return w.fanOut(diskPatience, func(out PeerWriter) error { return out.WritePages(p, sums, off) }, meanwhile)
 }
 
 // writeOne sends pages to the only live piece. A disk is written to on this goroutine, as another costs
@@ -183,7 +209,15 @@ func (w *Writer) Truncate(size int64) error {
 	}
 	if size == 0 && w.pieces == nil {
 		w.dropBase()
+		w.dropSmall()
+		w.sums.truncated(0)
 		w.changed, w.size = true, 0
+		return nil
+	}
+	if w.fits(size) {
+		w.small.truncate(size)
+		w.sums.truncated(size)
+		w.changed, w.size = true, size
 		return nil
 	}
 	if err := w.begin(min(w.size, size)); err != nil {
@@ -231,6 +265,11 @@ func (w *Writer) Sync(ctx context.Context) error {
 	defer w.mu.Unlock()
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
+	}
+	if w.small != nil {
+		if err := w.begin(w.size); err != nil {
+			return err
+		}
 	}
 	if w.pieces == nil {
 		return nil

@@ -172,6 +172,14 @@ func (f *Faulty) Rename(from, to string) error {
 	return f.FS.Rename(from, to)
 }
 
+// Move moves a file to a name that nothing has; to faults it is a rename.
+func (f *Faulty) Move(from, to string) error {
+	if err := f.err(OpRename, to); err != nil {
+		return err
+	}
+	return Move(f.FS, from, to)
+}
+
 // Remove removes a file or directory.
 func (f *Faulty) Remove(name string) error {
 	if err := f.err(OpRemove, name); err != nil {

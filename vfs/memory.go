@@ -170,9 +170,24 @@ func (m *Memory) Stat(name string) (Info, error) {
 
 // Rename moves a file. Directories are not moved.
 func (m *Memory) Rename(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rename(path.Clean(from), path.Clean(to))
+}
+
+// Move is Rename to a name that nothing has.
+func (m *Memory) Move(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.names[to] != nil && m.names[from] != nil {
+		return pathError("rename", to, fs.ErrExist)
+	}
+	return m.rename(from, to)
+}
+
+// rename is called with mu held.
+func (m *Memory) rename(from, to string) error {
 	n, err := m.file("rename", from)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,11 +29,17 @@ func (OS) Open(name string, flag int) (File, error) {
 
 // Stat describes what name leads to.
 func (OS) Stat(name string) (Info, error) {
-	fi, err := os.Stat(name)
-	if err != nil {
-		return Info{}, err
+	var s unix.Stat_t
+	for {
+		err := unix.Stat(name, &s)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return Info{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+		}
+		return Info{Size: s.Size, Modified: time.Unix(s.Mtim.Unix()), IsDir: s.Mode&unix.S_IFMT == unix.S_IFDIR}, nil
 	}
-	return Info{Size: fi.Size(), Modified: fi.ModTime(), IsDir: fi.IsDir()}, nil
 }
 
 // Rename is rename(2), without the look at the target that os.Rename takes before.
@@ -46,6 +53,22 @@ func (OS) Rename(from, to string) error {
 			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 		}
 		return nil
+	}
+}
+
+// Move is renameat2(2) with RENAME_NOREPLACE, which all but a few filesystems can do.
+func (o OS) Move(from, to string) error {
+	for {
+		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+		switch err {
+		case nil:
+			return nil
+		case unix.EINTR:
+		case unix.EINVAL, unix.ENOSYS:
+			return moveByLooking(o, from, to)
+		default:
+			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		}
 	}
 }
 

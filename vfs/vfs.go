@@ -8,6 +8,8 @@
 package vfs
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -31,6 +33,32 @@ type FS interface {
 	SyncDir(name string) error
 	// Space describes the filesystem that holds name.
 	Space(name string) (Space, error)
+}
+
+// Mover is an FS that can move a file to a name that nothing has, in one step.
+type Mover interface {
+	// Move is Rename, but fs.ErrExist if the new name is taken.
+	Move(from, to string) error
+}
+
+// Move moves a file to a name that nothing has; fs.ErrExist if something does. With an FS that is no
+// [Mover] somebody may take the name between the look at it and the move, and is replaced.
+func Move(fsys FS, from, to string) error {
+	if m, ok := fsys.(Mover); ok {
+		return m.Move(from, to)
+	}
+	return moveByLooking(fsys, from, to)
+}
+
+func moveByLooking(fsys FS, from, to string) error {
+	_, err := fsys.Stat(to)
+	switch {
+	case err == nil:
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return fsys.Rename(from, to)
 }
 
 // File is one open file. Methods may be called concurrently; Close ends all use.

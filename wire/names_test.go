@@ -41,6 +41,13 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// Leaving out one of the two slashes of a URL is what people do first, so the error shows both.
+func TestPathWithoutSlash(t *testing.T) {
+	if _, err := CleanPath("exp/f"); err == nil || !strings.Contains(err.Error(), "root://HOST//exp/f") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestOpaque(t *testing.T) {
 	o := Opaque("&a=1&b&a=2?c=x=y&&")
 	if o.Value("a") != "1" || !o.Has("b") || o.Value("c") != "x=y" || o.Has("d") {

@@ -24,7 +24,7 @@ func CleanPath(p string) (string, error) {
 	case p == "":
 		return "", fail(ArgMissing, "the request lacks a path")
 	case p[0] != '/':
-		return "", fail(NotAuthorized, "%.60q: .. is not allowed in a path; write it from / on", p)
+		return "", fail(NotAuthorized, "%.60q: a path begins with /; in a URL two slashes follow the host: root://HOST//%.60s", p, p)
 	case len(p) > hemera.PathMax:
 		return "", fail(ArgTooLong, "the path has %d bytes, the limit is %d", len(p), hemera.PathMax)
 	}

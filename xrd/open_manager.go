@@ -264,8 +264,12 @@ func wishes(opaque wire.Opaque) hemera.Wish {
 		Layout:   first("hem.layout", "eos.layout.type"),
 		Checksum: first("hem.checksum", "eos.layout.checksum"),
 	}
-	if n, err := strconv.Atoi(first("hem.replicas", "eos.layout.nstripes")); err == nil && n > 0 {
-		w.Replicas = n
+	if text := first("hem.replicas", "eos.layout.nstripes"); text != "" {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			w.Replicas = n
+		} else {
+			w.Replicas = -1 // refused where the wish would count: fewer copies than were asked for are not made in silence
+		}
 	}
 	return w
 }

@@ -33,7 +33,7 @@ func TestOpenRequest(t *testing.T) {
 		{wire.OpenDelete, "oss.asize=42&hem.layout=replica&hem.replicas=3&hem.checksum=md5&hem.space=ssd", hemera.OpenRequest{
 			Access: hemera.AccessCreate, Size: 42, Wish: hemera.Wish{Space: "ssd", Layout: "replica", Replicas: 3, Checksum: "md5"}}},
 		{wire.OpenDelete, "oss.asize=-1&eos.layout.type=plain&eos.layout.nstripes=x&eos.layout.checksum=adler&eos.space=hdd", hemera.OpenRequest{
-			Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "hdd", Layout: "plain", Checksum: "adler"}}},
+			Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "hdd", Layout: "plain", Replicas: -1, Checksum: "adler"}}},
 	} {
 		c.want.Path, c.want.Mode = "/f", 0o600
 		got := openRequest("/f", c.opaque, wire.Open{Options: c.options})

@@ -108,9 +108,9 @@ func attrSetCommand(e *env) *cobra.Command {
 			}
 			e.warnOfAttribute(name)
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				return e.tree(ctx, m, args[1], recursive, func(path string) error {
+				return e.done(e.tree(ctx, m, args[1], recursive, func(path string) error {
 					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create)
-				})
+				}))
 			})
 		},
 	}
@@ -159,13 +159,13 @@ func attrRmCommand(e *env) *cobra.Command {
 		Example: `  hemera attr rm user.campaign /exp/run1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				return e.tree(ctx, m, args[1], recursive, func(path string) error {
+				return e.done(e.tree(ctx, m, args[1], recursive, func(path string) error {
 					err := m.RemoveXattr(ctx, hemera.Identity{}, path, args[0])
 					if recursive && errs.KindOf(err) == errs.NoAttribute {
 						return nil
 					}
 					return err
-				})
+				}))
 			})
 		},
 	}

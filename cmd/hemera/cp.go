@@ -203,7 +203,7 @@ func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to str
 		err = w.Flush()
 	}
 	if err == nil {
-		return f.Close(ctx)
+		return e.done(f.Close(ctx))
 	}
 	// Not closed: a close would make visible, as if whole, what is only a part. The session ends with
 	// the command, and the server drops the file.

@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
 )
 
 func duCommand(e *env) *cobra.Command {
@@ -68,9 +69,11 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 	if r.Path = path; r.Depth == -1 {
 		r.Kind = 0 // a file may be named too
 	}
+	var failed int64
 	_, err = m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
-			fmt.Fprintf(e.Err, "hemera: %s: %s\n", f.Path, f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(f.Err))
+			failed++
 			return nil
 		}
 		t := f.Entry.Tree
@@ -82,5 +85,8 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 			{Key: "files", Value: t.Files}, {Key: "directories", Value: t.Dirs},
 		})
 	})
+	if err == nil && failed > 0 {
+		err = errs.New(errs.Internal, "du", path, output.Count(failed, "directory")+" could not be listed")
+	}
 	return err
 }

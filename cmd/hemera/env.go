@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/config"
+	"hemera/errs"
 )
 
 // urlDefault is where a cluster is looked for when nothing says otherwise.
@@ -22,15 +25,20 @@ type env struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	Environ  func() []string // nil: no variables are looked for
 	Now      func() time.Time
 	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours.
 	Terminal int
 	// Live says that Err is a terminal, where a progress bar may move.
 	Live bool
+	// Completion is how long a shell waits for words from the cluster; 0 is completionTimeout.
+	Completion time.Duration
 
 	// The flags every command takes.
 	url           string
 	monitor, json bool
+
+	misspelt sync.Once // whether HEMERA_URL is has been looked at
 
 	told  sync.Once      // that a server cannot be reached
 	begun bool           // the command line made sense
@@ -38,7 +46,7 @@ type env struct {
 }
 
 func processEnv() *env {
-	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+	e := &env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now}
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
 		width, _, _ := term.GetSize(fd)
 		e.Terminal = cmp.Or(width, 80) // some do not know
@@ -50,7 +58,11 @@ func processEnv() *env {
 // clusterURL is --url, else HEMERA_URL, else the default. A host or host:port alone and the URL of the
 // metrics mean the same cluster: all of it answers at one port.
 func (e *env) clusterURL() string {
-	u := cmp.Or(e.url, e.Getenv("HEMERA_URL"), urlDefault)
+	u := cmp.Or(e.url, e.Getenv(config.URLVariable))
+	if u == "" {
+		e.misspelt.Do(e.warnOfURL)
+		u = urlDefault
+	}
 	if rest, ok := strings.CutPrefix(u, "http://"); ok {
 		u = rest
 	}
@@ -60,11 +72,28 @@ func (e *env) clusterURL() string {
 	return u
 }
 
+// strangers are variables of the environment that look like settings and are none.
+func (e *env) strangers() []*errs.Error {
+	if e.Environ == nil {
+		return nil
+	}
+	return config.Strangers(e.Environ())
+}
+
+// warnOfURL says so when a misspelt variable sends a command to another cluster than was meant.
+func (e *env) warnOfURL() {
+	for _, stranger := range e.strangers() {
+		if strings.Contains(stranger.Remedy, config.URLVariable) {
+			fmt.Fprintf(e.Err, "hemera: %s %s: %s\n", stranger.Subject, stranger.Text, stranger.Remedy)
+		}
+	}
+}
+
 // manager is a client of the cluster's admin API.
 func (e *env) manager() (*admin.Client, error) { return admin.Dial(e.clusterURL()) }
 
 func (e *env) printer() output.Printer {
-	p := output.Printer{W: e.Out, Colour: e.colour()}
+	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0}
 	switch {
 	case e.json:
 		p.Format = output.JSON
@@ -89,6 +118,14 @@ func (e *env) list(columns []output.Column, records []output.Record, none string
 func (e *env) stream(line func(output.Record) string) *output.Stream {
 	e.open = e.printer().Stream(line)
 	return e.open
+}
+
+// visible is a text as a terminal may have it; a pipe gets it as it is.
+func (e *env) visible(s string) string {
+	if e.Terminal > 0 {
+		return output.Visible(s)
+	}
+	return s
 }
 
 // width is how long a line that moves may be.

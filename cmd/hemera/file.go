@@ -16,7 +16,8 @@ import (
 func fileCommand(e *env) *cobra.Command {
 	c := noun("file", "One file: where its pieces are, and whether they are whole",
 		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true))
-	c.Long = `Files are named by path, by id as fid:<decimal> or fxid:<hexadecimal>, or by URL.`
+	c.Long = `Files are named by path, by id as fid:<decimal> or fxid:<hexadecimal>, or by URL. Directories and
+files share their ids: pid:, pxid: and inode: are taken too.`
 	return c
 }
 
@@ -44,8 +45,10 @@ func fileInfoCommand(e *env) *cobra.Command {
 
 // fileRef takes ids as they are and paths without the mark of a remote path.
 func (e *env) fileRef(s string) (string, error) {
-	if strings.HasPrefix(s, "fid:") || strings.HasPrefix(s, "fxid:") {
-		return s, nil
+	for _, prefix := range []string{"fid:", "fxid:", "pid:", "pxid:", "cid:", "cxid:", "inode:"} {
+		if strings.HasPrefix(s, prefix) {
+			return s, nil
+		}
 	}
 	return e.onManager(s)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -45,7 +46,7 @@ func (e *env) completeDisks(c *cobra.Command, args []string, _ string) ([]cobra.
 
 // completeView offers words from the cluster's view; none when it cannot be reached in time.
 func (e *env) completeView(ctx context.Context, words func(*hemera.View) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Completion, completionTimeout))
 	defer cancel()
 	m, err := e.manager()
 	if err != nil {

@@ -89,8 +89,16 @@ func (e *env) say(format string, args ...any) {
 	case e.json:
 		_ = e.printer().List(nil, nil)
 	case !e.monitor:
-		fmt.Fprintf(e.Out, format+"\n", args...)
+		fmt.Fprintln(e.Out, e.visible(fmt.Sprintf(format, args...)))
 	}
+}
+
+// done ends a command that has nothing to say: with -j a program gets an object in any case.
+func (e *env) done(err error) error {
+	if err != nil || !e.json {
+		return err
+	}
+	return e.printer().List(nil, nil)
 }
 
 func fsSetCommand(e *env) *cobra.Command {

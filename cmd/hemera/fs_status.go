@@ -37,7 +37,7 @@ func fsStatusCommand(e *env) *cobra.Command {
 				if err := e.printer().One(columnsOf(r), r); err != nil || job == nil || e.json || e.monitor {
 					return err
 				}
-				_, err = fmt.Fprintf(e.Out, "\n%s\n", jobLine(*job, 24))
+				_, err = fmt.Fprintf(e.Out, "\n%s\n", e.visible(jobLine(*job, 24)))
 				return err
 			})
 		},
@@ -123,7 +123,7 @@ func (e *env) watchDisk(ctx context.Context, m diskSource, id hemera.DiskID) err
 		}
 		switch {
 		case e.Terminal > 0:
-			fmt.Fprintf(e.Out, "\r\x1b[K%s", cut(line, e.width()))
+			fmt.Fprintf(e.Out, "\r\x1b[K%s", cut(e.visible(line), e.width()))
 		case line != last:
 			fmt.Fprintln(e.Out, line)
 		}

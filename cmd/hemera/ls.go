@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -80,7 +81,7 @@ func (l listed) below(name string) listed {
 // directories for each level it is in.
 func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
-		fmt.Fprintf(e.Out, "%s:\n", dir.name)
+		fmt.Fprintf(e.Out, "%s:\n", e.visible(dir.name))
 	}
 	var below []string
 	err := cl.List(ctx, dir.URL, func(i client.Info) error {
@@ -102,7 +103,7 @@ func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stre
 
 func entryRecord(path string, i client.Info) output.Record {
 	return output.Record{
-		{Key: "name", Value: i.Name}, {Key: "path", Value: path}, {Key: "type", Value: onOff(i.IsDir(), "directory", "file")},
+		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: onOff(i.IsDir(), "directory", "file")},
 		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group},
 		{Key: "mtime", Value: i.Mtime}, {Key: "ctime", Value: i.Ctime}, {Key: "inode", Value: i.ID},
 	}

@@ -23,7 +23,7 @@ func mkdirCommand(e *env) *cobra.Command {
 				return err
 			}
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
-				return e.each(args, func(arg string) error {
+				return e.done(e.each(args, func(arg string) error {
 					u, err := e.remote(arg)
 					if err != nil {
 						return err
@@ -31,7 +31,7 @@ func mkdirCommand(e *env) *cobra.Command {
 					err = cl.Mkdir(ctx, u, bits, parents)
 					err = advise(err, errs.Exists, "with -p a directory that exists is no error")
 					return advise(err, errs.NotFound, "add -p to make the directories above it too")
-				})
+				}))
 			})
 		},
 	}

@@ -38,7 +38,7 @@ func mvCommand(e *env) *cobra.Command {
 				if err == nil && i.IsDir() {
 					to = to.Join(gopath.Base(from.Path))
 				}
-				return cl.Rename(ctx, from, to.Path)
+				return e.done(cl.Rename(ctx, from, to.Path))
 			})
 		},
 	}

@@ -91,7 +91,7 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 	r := output.Record{
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: onOff(n.Enabled, "on", "off")},
-		{Key: "heartbeatdelta", Value: since(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
+		{Key: "heartbeatdelta", Value: ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
 		{Key: "stat.geotag", Value: n.Zone},
 		{Key: "stat.sys.rss", Value: n.Stats.RSS}, {Key: "stat.sys.threads", Value: n.Stats.Threads},
 		{Key: "stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "stat.sys.sockets", Value: n.Stats.Sockets},

@@ -13,7 +13,7 @@ import (
 
 func nsCommand(e *env) *cobra.Command {
 	return noun("ns", "Namespace: counts, rates, latencies; check, backup, restore, benchmark, bulk loading",
-		nsStatCommand(e), nsCheckCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
+		nsStatCommand(e), nsCheckCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsRekeyCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
 }
 
 func nsStatCommand(e *env) *cobra.Command {

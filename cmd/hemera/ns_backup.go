@@ -6,20 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/daemon"
 	"hemera/errs"
 	"hemera/kv/archive"
 )
 
 func nsBackupCommand(e *env) *cobra.Command {
-	var verify bool
+	var verify, damaged bool
+	var state string
 	c := &cobra.Command{
 		Use: "backup <target>", Short: "Copy all that the manager remembers into one file, while it works", Args: cobra.ExactArgs(1),
 		Long: `Writes an archive of the namespace, the cluster's records and the cluster's authority, as
@@ -30,23 +34,49 @@ output. The file gets its name when all of it is written, checked and on the dis
 The archive holds the cluster's secrets: whoever has it can be the manager. The file is
 readable by its owner only; keep it so.
 
---verify reads an archive that is there and says whether all of it is as it was written.`,
+--verify reads an archive that is there and says whether all of it is as it was written.
+
+--state DIR takes the archive from the state directory of a manager, or of hemera up, that
+does not run, and changes nothing there. With --damaged it takes what is before the damage
+when the log of the changes cannot be read to its end, which a manager refuses to start
+from. To go on from there, restore the archive into an empty directory with ns restore: it
+never gives out an id twice.`,
 		Example: `  hemera ns backup /backup
   ssh manager hemera ns backup - > namespace.hemera
-  hemera ns backup --verify namespace.hemera`,
+  hemera ns backup --verify namespace.hemera
+  hemera ns backup --state /var/lib/hemera --damaged /backup`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if damaged && state == "" {
+				return &usageError{errs.New(errs.Invalid, "ns backup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log")}
+			}
 			if verify {
 				return e.verifyBackup(args[0])
+			}
+			if state != "" {
+				return e.backup(c.Context(), e.stateBackups(state, damaged), args[0])
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.backup(ctx, m, args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")
+	c.Flags().StringVar(&state, "state", "", "take it from the state directory of a manager that does not run")
+	c.Flags().BoolVar(&damaged, "damaged", false, "with --state: take what is before the damage, if there is any")
+	c.MarkFlagsMutuallyExclusive("verify", "state")
+	c.MarkFlagsMutuallyExclusive("verify", "damaged")
 	return c
 }
 
+// stateBackups takes archives of a state directory, and says on standard error what is damaged.
+func (e *env) stateBackups(dir string, damaged bool) hemera.Backups {
+	b := daemon.StateBackups{Dir: dir, Program: "hemera " + version, Log: slog.New(slog.DiscardHandler)}
+	if damaged {
+		b.Damaged = func(err error) { fmt.Fprintln(e.Err, "hemera:", err) }
+	}
+	return b
+}
+
 // backup takes an archive from the manager and proves it on its way to the target.
-func (e *env) backup(ctx context.Context, m *admin.Client, target string) error {
+func (e *env) backup(ctx context.Context, m hemera.Backups, target string) error {
 	if target == "-" {
 		watch := e.watchArchive()
 		if _, err := takeBackup(ctx, m, e.Out, watch); err != nil {
@@ -80,7 +110,7 @@ func (e *env) backup(ctx context.Context, m *admin.Client, target string) error 
 }
 
 // takeBackup copies the archive to out, and reads what goes there.
-func takeBackup(ctx context.Context, m *admin.Client, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
+func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()

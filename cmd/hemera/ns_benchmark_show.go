@@ -129,7 +129,7 @@ func (t *benchmarkTeller) failed(err error) error {
 			count += r.Dirs.Errors
 		}
 		for _, f := range r.Failures {
-			fmt.Fprintf(t.e.Err, "hemera: %s: %s\n", r.Phase, f.Text)
+			fmt.Fprintf(t.e.Err, "hemera: %s: %s\n", r.Phase, output.Visible(f.Text))
 			if f.Remedy != "" {
 				fmt.Fprintf(t.e.Err, "  what to do: %s\n", f.Remedy)
 			}

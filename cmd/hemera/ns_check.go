@@ -112,7 +112,7 @@ func (e *env) printCheck(c hemera.NamespaceCheck) error {
 		verdict = output.Count(c.ProblemCount, "problem")
 	}
 	for _, p := range c.Problems {
-		fmt.Fprintln(e.Out, p)
+		fmt.Fprintln(e.Out, e.visible(p))
 	}
 	fmt.Fprintf(e.Out, "%s, %s, %s: %s  (%s)\n", output.Count(c.Files, "file"), output.Count(c.Dirs, "directory"),
 		output.Count(c.Pieces, "piece"), verdict, output.Seconds(c.Took.Seconds()))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"hemera"
 	"hemera/client"
+	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )
 
@@ -23,6 +25,9 @@ files too (cp), a path without : or root:// is a local one.`
 
 // remote is where an argument points that can only be a path on a cluster.
 func (e *env) remote(arg string) (client.URL, error) {
+	if arg == "" { // what a variable that is not set becomes: not the root with all that is below
+		return client.URL{}, &usageError{errs.New(errs.Invalid, "read path", "", "it is empty").WithRemedy("the root is written /")}
+	}
 	if client.IsRemote(arg) {
 		return client.ParseURL(arg)
 	}
@@ -62,7 +67,7 @@ func (e *env) files(c *cobra.Command, f func(context.Context, *client.Client) er
 // address never.
 func (e *env) trying(cause error, atMost time.Duration) {
 	e.told.Do(func() {
-		fmt.Fprintf(e.Err, "hemera: %v\n  trying again for at most %v; Ctrl-C stops\n", cause, atMost)
+		fmt.Fprintf(e.Err, "hemera: %s\n  trying again for at most %v; Ctrl-C stops\n", output.Visible(cause.Error()), atMost)
 	})
 }
 
@@ -100,7 +105,7 @@ func (e *env) completePaths(c *cobra.Command, _ []string, word string) ([]cobra.
 	if !strings.HasPrefix(word, "/") {
 		return nil, none
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
+	ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(e.Completion, completionTimeout))
 	defer cancel()
 	dir, prefix := gopath.Split(word)
 	var out []cobra.Completion

@@ -114,6 +114,9 @@ limits hold at once. Nobody is exempt, admins neither.`,
   hemera quota set -p /exp/run3 --project --physical 2P`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			key, err := w.key(e)
+			if err == nil {
+				_, err = e.onManager(w.path) // must be there
+			}
 			if err != nil {
 				return err
 			}
@@ -165,6 +168,9 @@ directory ends to be a quota node: its files count at the next node above, if an
   hemera quota rm -p /exp/run3 --project`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			key, err := w.key(e)
+			if err == nil {
+				_, err = e.onManager(w.path)
+			}
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )
 
@@ -63,9 +64,9 @@ func (e *env) report(err error) {
 // complain tells a person what went wrong, what to do about it, and under which trace id the
 // server's log tells more.
 func (e *env) complain(err error) {
-	fmt.Fprintf(e.Err, "hemera: %v\n", err)
+	fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(err.Error()))
 	if remedy := remedyOf(err); remedy != "" {
-		fmt.Fprintf(e.Err, "  what to do: %s\n", remedy)
+		fmt.Fprintf(e.Err, "  what to do: %s\n", output.Visible(remedy))
 	}
 	if trace := admin.TraceOf(err); trace != "" {
 		fmt.Fprintf(e.Err, "  trace: %s\n", trace)

@@ -34,7 +34,11 @@ func (e *env) settings(c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}
-	return loaded, e.logger(loaded.Log, loaded.Log.Level), nil
+	log := e.logger(loaded.Log, loaded.Log.Level)
+	for _, stranger := range e.strangers() {
+		log.Warn("the environment has a variable that looks like a setting", "err", stranger, "remedy", stranger.Remedy)
+	}
+	return loaded, log, nil
 }
 
 // logger writes to standard error: coloured text for eyes, JSON for machines.

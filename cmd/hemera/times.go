@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// completionTimeout is how long a shell waits for words from the cluster.
+// completionTimeout is how long a shell waits for words from the cluster, unless env.Completion says otherwise.
 const completionTimeout = 2 * time.Second
 
 // unix is seconds since 1970, and 0 for no time.
@@ -19,6 +19,14 @@ func since(now, t time.Time) float64 {
 		return 0
 	}
 	return now.Sub(t).Seconds()
+}
+
+// ago is since, or nothing where that is not known: zero would be a moment ago.
+func ago(now, t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return since(now, t)
 }
 
 // stamp is a time for machines and people alike, in UTC.

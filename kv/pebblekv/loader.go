@@ -82,8 +82,12 @@ func (b *bulk) Commit(ctx context.Context) error {
 	if err := s.apply(s.tables.flush); err != nil {
 		return s.kill(err)
 	}
-	if err := s.db.Ingest(ctx, tables); err != nil {
-		return errs.As(err, readKind(err), "kv.Load", b.dir)
+	var refused error
+	if err := s.apply(func() error { refused = s.db.Ingest(ctx, tables); return nil }); err != nil {
+		return s.kill(err)
+	}
+	if refused != nil {
+		return errs.As(refused, readKind(refused), "kv.Load", b.dir)
 	}
 	return b.end()
 }
@@ -141,6 +145,9 @@ func (r *run) Put(key, value []byte) error {
 	if err := kv.CheckPair(key, value); err != nil {
 		return err
 	}
+	if bytes.Compare(key, r.last) <= 0 {
+		return errs.New(errs.Invalid, "kv.Load", "", "a run's keys must grow")
+	}
 	if r.table != nil && r.table.Raw().EstimatedSize() >= tableBytes {
 		if err := r.Close(); err != nil {
 			return err
@@ -154,7 +161,8 @@ func (r *run) Put(key, value []byte) error {
 		r.table, r.first = table, bytes.Clone(key)
 	}
 	r.last = append(r.last[:0], key...)
-	return errs.As(r.table.Set(key, value), errs.Invalid, "kv.Load", "")
+	err := r.table.Set(key, value)
+	return errs.As(err, readKind(err), "kv.Load", r.b.dir)
 }
 
 // Close implements kv.Run; the table is on stable storage when it returns.

@@ -1,12 +1,18 @@
 package pebblekv_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"hemera/errs"
 	"hemera/kv"
 )
 
@@ -80,4 +86,80 @@ func fill(l kv.Load, prefix string, count int) error {
 		}
 	}
 	return run.Close()
+}
+
+// TestLoadWithoutManifest: a list of tables that cannot be written ends the writing with an error, and neither the
+// process nor its end hangs; of the load all is there afterwards or nothing.
+func TestLoadWithoutManifest(t *testing.T) {
+	var linked atomic.Bool
+	mem := vfs.NewCrashableMem()
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpLink {
+			linked.Store(true)
+		}
+		if linked.Load() && strings.Contains(op.Path, "MANIFEST") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return syscall.EIO
+		}
+		return nil
+	}))
+	s := open(t, "db", fs)
+	w := acquire(t, s)
+	enqueue(t, w, 0, 3)
+	l, err := w.(kv.Loader).Load(t.Context())
+	if err == nil {
+		err = fill(l, "k", 100)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Commit(t.Context()); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
+		t.Errorf("the commit: %v", err)
+	}
+	if _, err := w.Enqueue(pair(3)); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("a batch after it: %v", err)
+	}
+	left := mem.CrashClone(vfs.CrashCloneCfg{})
+	_ = s.Close()
+	s = open(t, "db", left)
+	loaded := 0
+	if err := s.Scan(t.Context(), []byte("k"), []byte("l"), func(_, _ []byte) bool { loaded++; return true }); err != nil || loaded != 0 && loaded != 100 {
+		t.Errorf("%d pairs, %v", loaded, err)
+	}
+	if last, err := acquire(t, s).LastSeq(t.Context()); err != nil || last != 3 {
+		t.Errorf("last is %d, %v", last, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLoadOnAFullDisk: a run says what is wrong with the disk, and its load leaves nothing.
+func TestLoadOnAFullDisk(t *testing.T) {
+	var full atomic.Bool
+	fs := vfs.NewMem()
+	s := open(t, "db", errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && strings.HasPrefix(op.Path, "db.load") && op.Kind == errorfs.OpFileWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	})))
+	w := acquire(t, s)
+	l, err := w.(kv.Loader).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	if err := fill(l, "k", 100000); !errors.Is(err, errs.NoSpace) {
+		t.Errorf("a run: %v", err)
+	}
+	if err := l.Abort(); err != nil {
+		t.Error(err)
+	}
+	if names, err := fs.List("db.load"); err == nil {
+		t.Errorf("left: %v", names)
+	}
+	enqueue(t, w, 0, 1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,12 +1,10 @@
 package pebblekv
 
 import (
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"hemera/checksum"
 	"hemera/errs"
 )
 
@@ -15,8 +13,8 @@ const (
 	pendingMax = 4 << 20
 	// lingerMax is how long a batch stays in memory that nobody waits for.
 	lingerMax = 5 * time.Millisecond
-	// recordHead is checksum, length and number of a record.
-	recordHead = 4 + 4 + 8
+	// noteAfter is how long after the last batch the log says that it is durable.
+	noteAfter = time.Second
 )
 
 // log is the store's write-ahead log: a record for each batch, in files of its own below the store's
@@ -28,6 +26,7 @@ const (
 // concurrently.
 type log struct {
 	files files // of whoever is running
+	mark  mark  // of its records
 
 	syncs   atomic.Int64
 	durable atomic.Uint64 // number of the last batch that is
@@ -36,20 +35,25 @@ type log struct {
 	turn    sync.Cond
 	pending []byte // records to be written
 	last    uint64 // number of the last record
+	before  uint64 // number of the last record that is not pending
+	noted   uint64 // number of the last record that is known to be durable, from the log alone
 	spare   []byte // for the next pending
 	running bool   // somebody writes and syncs
 	failure error  // the first; nothing is tried after it
 	linger  *time.Timer
 	ticking bool // linger will fire
+	idle    *time.Timer
 }
 
 // newLog is an empty log behind the batch with the number.
-func newLog(f files, last uint64) *log {
-	l := &log{files: f, last: last}
+func newLog(f files, m mark, last uint64) *log {
+	l := &log{files: f, mark: m, last: last, noted: last}
 	l.turn.L = &l.mu
 	l.durable.Store(last)
 	l.linger = time.AfterFunc(time.Hour, l.tick)
 	l.linger.Stop()
+	l.idle = time.AfterFunc(time.Hour, l.settle)
+	l.idle.Stop()
 	return l
 }
 
@@ -64,7 +68,7 @@ func (l *log) append(number uint64, batch []byte) error {
 	if l.failure != nil {
 		return l.failure
 	}
-	l.pending = appendRecord(l.pending, number, batch)
+	l.add(record{number: number, batch: batch})
 	l.last = number
 	if !l.ticking {
 		l.ticking = true
@@ -73,15 +77,14 @@ func (l *log) append(number uint64, batch []byte) error {
 	return nil
 }
 
-// appendRecord is the format of a record: the checksum is of all that follows it.
-func appendRecord(b []byte, number uint64, batch []byte) []byte {
-	start := len(b)
-	b = append(b, 0, 0, 0, 0)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(batch)))
-	b = binary.BigEndian.AppendUint64(b, number)
-	b = append(b, batch...)
-	binary.BigEndian.PutUint32(b[start:], checksum.CRC32C(b[start+4:]))
-	return b
+// add puts a record behind those that are pending: all before those will be durable when it is written. The
+// caller holds mu.
+func (l *log) add(r record) {
+	if len(l.pending) == 0 {
+		l.before = l.last
+	}
+	r.durable = l.before
+	l.pending = r.appendTo(l.pending, l.mark)
 }
 
 // reach returns when the batch with the number is durable, or never will be.
@@ -132,17 +135,41 @@ func (l *log) tick() {
 	}
 	if l.ticking = len(l.pending) > 0 && l.failure == nil; l.ticking {
 		l.linger.Reset(lingerMax)
+	} else if l.failure == nil {
+		l.idle.Reset(noteAfter)
 	}
+}
+
+// settle writes a note after the last batch, unless more are on their way: without it the end of the log
+// could be lost to damage, and would look like one that a crash tore.
+func (l *log) settle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.running {
+		l.note()
+	}
+}
+
+// note has the log say that its last batch is durable. The caller holds mu, and nobody is running.
+func (l *log) note() {
+	if len(l.pending) > 0 || l.failure != nil || l.noted == l.last {
+		return
+	}
+	l.noted = l.last
+	l.add(record{number: l.last})
+	l.step()
 }
 
 // close ends the log; what is pending then is lost.
 func (l *log) close() error {
 	l.linger.Stop()
+	l.idle.Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.running {
 		l.turn.Wait()
 	}
+	l.note()
 	if l.failure == nil {
 		l.failure = errs.New(errs.Unavailable, "kv.Commit", "", "the store is closed")
 	}

@@ -3,7 +3,6 @@ package pebblekv_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/pebblekv"
 )
@@ -157,68 +155,6 @@ func TestNoRoomAhead(t *testing.T) {
 	}
 }
 
-// TestDamagedLog cuts the log off at many places, or changes a byte there: a first part of the batches is
-// there afterwards, and all of them if the damage is behind their end.
-func TestDamagedLog(t *testing.T) {
-	const count = 8
-	fs := vfs.NewCrashableMem()
-	s := open(t, "db", fs)
-	w := acquire(t, s)
-	enqueue(t, w, 0, count)
-	left := fs.CrashClone(vfs.CrashCloneCfg{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	name, whole := newestLog(t, left)
-	end := bytes.LastIndex(whole, []byte("\x00s")) + 16
-	for at := 0; at < end+100; at += 11 {
-		for what, damaged := range map[string][]byte{"cut": whole[:at], "changed": append(append(bytes.Clone(whole[:at]), ^whole[at]), whole[at+1:]...)} {
-			fs := left.CrashClone(vfs.CrashCloneCfg{})
-			put(t, fs, name, damaged)
-			s := open(t, "db", fs)
-			last, err := acquire(t, s).LastSeq(t.Context())
-			if err != nil || last > count || at >= end && last != count {
-				t.Errorf("%s at %d of %d: last is %d, %v", what, at, end, last, err)
-			}
-			for i := range count {
-				if _, err := s.Get(t.Context(), fmt.Appendf(nil, "b%06d", i)); (err == nil) != (i < int(last)) {
-					t.Errorf("%s at %d: batch %d of %d: %v", what, at, i+1, last, err)
-				}
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// TestMissingLog: when batches are gone that later ones followed, the store says so instead of going on
-// without them.
-func TestMissingLog(t *testing.T) {
-	fs := vfs.NewCrashableMem()
-	s, err := pebblekv.Open("db", pebblekv.Options{FS: fs, MemTableBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := acquire(t, s)
-	enqueue(t, w, 0, 10)
-	left := fs.CrashClone(vfs.CrashCloneCfg{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	name, whole := newestLog(t, left)
-	from := bytes.Index(whole, []byte("b000005")) - 200
-	put(t, left, name, whole[:from])
-	// What was cut off goes on in the next file.
-	record := whole[bytes.Index(whole, []byte("b000008")):]
-	record = record[bytes.Index(record, []byte("\x00s"))+2+1+8:] // behind the number of the ninth: the tenth
-	put(t, left, "db/log/000099.log", append(bytes.Clone(whole[:8]), record...))
-	_, err = pebblekv.Open("db", pebblekv.Options{FS: left})
-	if !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
-		t.Errorf("a gap: %v", err)
-	}
-}
-
 // TestLogOfPebble: what another version left in Pebble's own log is there.
 func TestLogOfPebble(t *testing.T) {
 	fs := vfs.NewMem()
@@ -292,15 +228,21 @@ func enqueue(t *testing.T, w kv.Writer, from, to int) {
 func newestLog(t *testing.T, fs vfs.FS) (name string, content []byte) {
 	t.Helper()
 	name = "db/log/" + slices.Max(slices.Collect(maps.Keys(logs(t, fs))))
+	return name, read(t, fs, name)
+}
+
+func read(t *testing.T, fs vfs.FS, name string) []byte {
+	t.Helper()
 	file, err := fs.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if content, err = io.ReadAll(file); err != nil {
+	content, err := io.ReadAll(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return name, content
+	return content
 }
 
 func put(t *testing.T, fs vfs.FS, name string, content []byte) {

@@ -11,7 +11,7 @@ import (
 
 const (
 	// logMagic begins each file of the log.
-	logMagic = "hemlog1\n"
+	logMagic = "hemlog2\n"
 	// logSuffix ends its name, which is a number.
 	logSuffix = ".log"
 	// aheadMax is how far zeros run ahead of a log, in bytes: some hundred changes. Half of what was
@@ -30,7 +30,7 @@ const (
 // files are those of a log. One is written, from its beginning to its end; when it is full, Pebble is
 // asked to write what it has in memory to tables, and once that is done the file is used again under
 // a new number. Numbers only grow, and so do those of the batches: what is left of an older log behind
-// the end of a newer does not continue it.
+// the end of a newer is known to be old.
 //
 // A file is overwritten rather than appended to. A sync of a file that grew writes its inode besides its
 // data, or commits the filesystem's journal; one of a block that was there before writes the block. So
@@ -63,7 +63,7 @@ func logName(number uint64) string { return fmt.Sprintf("%06d", number) + logSuf
 func logNumber(name string) (number uint64, ok bool) {
 	digits, ok := strings.CutSuffix(name, logSuffix)
 	number, err := strconv.ParseUint(digits, 10, 64)
-	return number, ok && err == nil
+	return number, ok && err == nil && logName(number) == name
 }
 
 func (f *files) path(number uint64) string { return f.fs.PathJoin(f.dir, logName(number)) }
@@ -88,6 +88,9 @@ func (f *files) write(records []byte) error {
 
 // turn ends the file and begins the next.
 func (f *files) turn() error {
+	if err := f.tables.room(); err != nil {
+		return err
+	}
 	flushed, err := f.tables.begin()
 	if err != nil {
 		return err
@@ -98,7 +101,9 @@ func (f *files) turn() error {
 			return err
 		}
 	}
-	if err := f.file.Close(); err != nil {
+	old := f.file
+	f.file = nil
+	if err := old.Close(); err != nil {
 		return err
 	}
 	return f.begin()
@@ -141,8 +146,12 @@ func (f *files) superfluous() (number uint64, ok bool) {
 	return number, ok
 }
 
-func (f *files) reuse(old uint64) (err error) {
-	if f.file, err = f.fs.ReuseForWrite(f.path(old), f.path(f.number), vfs.WriteCategoryUnspecified); err != nil {
+func (f *files) reuse(old uint64) error {
+	err := f.fs.Rename(f.path(old), f.path(f.number))
+	if err == nil {
+		f.file, err = f.fs.OpenReadWrite(f.path(f.number), vfs.WriteCategoryUnspecified)
+	}
+	if err != nil {
 		return err
 	}
 	info, err := f.file.Stat()

@@ -34,9 +34,13 @@ type Options struct {
 	MemTableBytes int   // buffered writes before a flush, twice over; 0: 32 MiB
 	// Epoch is the least that the next writer's epoch is above: a store that takes the place of a lost
 	// one goes on beyond its epochs.
-	Epoch  uint64
-	FS     vfs.FS
-	Logger *slog.Logger
+	Epoch uint64
+	// ReadOnly opens a store to be read alone: nobody becomes its writer, and its log stays as it is.
+	ReadOnly bool
+	// Damaged lets a read-only store be opened whose log is damaged, as far as it goes, and is told of it.
+	Damaged func(error)
+	FS      vfs.FS
+	Logger  *slog.Logger
 
 	flushPatience time.Duration // see there
 }
@@ -44,6 +48,7 @@ type Options struct {
 // Keys of the engine, outside of what users of kv may write.
 const (
 	keyEpoch = "\x00e"
+	keyMark  = "\x00m"
 	keySeq   = "\x00s"
 	userLo   = "\x01"
 )
@@ -97,7 +102,9 @@ func Open(dir string, o Options) (*Store, error) {
 	tables.watch(options.EventListener, compactions, options.Logger)
 	db, err := pebble.Open(dir, options)
 	tables.db = db
-	compactions.begin()
+	if !o.ReadOnly {
+		compactions.begin()
+	}
 	if err != nil {
 		kind := errs.KindOf(err)
 		switch {
@@ -113,8 +120,9 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
 		tables: tables, quiet: make(chan struct{}),
 	}
-	err = o.FS.RemoveAll(loadDir(dir)) // the directory's lock is held: nobody is filling it
-	if err == nil {
+	if o.ReadOnly {
+		err = s.readLog(o.Damaged)
+	} else if err = o.FS.RemoveAll(loadDir(dir)); err == nil { // the directory's lock is held: nobody is filling it
 		err = s.openLog(int64(options.MemTableSize))
 	}
 	if err == nil {
@@ -125,29 +133,6 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.epoch = max(s.epoch, o.Epoch)
 	return s, nil
-}
-
-// logDir is where the log's files are, below the store's directory.
-const logDir = "log"
-
-// openLog takes what the last log has and begins a new one. What fills a file of the log takes twice as much
-// room in memory, so a file is as much as a memory table, and the files that may wait bound the memory.
-func (s *Store) openLog(table int64) (err error) {
-	if s.seq, err = s.number(keySeq); err != nil {
-		return err
-	}
-	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), db: s.db, tables: s.tables, last: s.seq}
-	highest, err := r.run()
-	if err != nil {
-		return err
-	}
-	f := files{fs: s.fs, dir: r.dir, max: table / 2, tables: s.tables, number: highest, ahead: min(aheadMax, table/aheadShare)}
-	if err := f.begin(); err != nil {
-		return err
-	}
-	s.seq = r.last
-	s.log = newLog(f, r.last)
-	return nil
 }
 
 func pebbleOptions(o Options) *pebble.Options {
@@ -165,7 +150,7 @@ func pebbleOptions(o Options) *pebble.Options {
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: math.MaxInt32, // the log has writers wait, and can tell them when it is in vain
 		L0CompactionThreshold:       2,
-		L0StopWritesThreshold:       24,
+		L0StopWritesThreshold:       math.MaxInt32, // the same
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
@@ -185,21 +170,6 @@ func pebbleOptions(o Options) *pebble.Options {
 	return p
 }
 
-func (s *Store) number(key string) (uint64, error) {
-	raw, closer, err := s.db.Get([]byte(key))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, errs.As(err, readKind(err), "kv.Open", key[1:])
-	}
-	defer func() { _ = closer.Close() }()
-	if len(raw) != 8 {
-		return 0, errs.New(errs.Corrupt, "kv.Open", key[1:], "the engine's own key has the wrong length")
-	}
-	return binary.BigEndian.Uint64(raw), nil
-}
-
 // Acquire implements kv.Store. The epoch is durable when it returns.
 func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	s.mu.Lock()
@@ -217,6 +187,13 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	}
 	s.epoch++
 	return &writer{s: s, epoch: s.epoch, owner: owner}, nil
+}
+
+// Epoch is that of the last writer there was.
+func (s *Store) Epoch() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch
 }
 
 // Backup implements kv.Store by a checkpoint: files are linked where the filesystem can.

@@ -1,57 +1,44 @@
 package pebblekv
 
 import (
-	"bufio"
-	"encoding/binary"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/checksum"
 	"hemera/errs"
-	"hemera/kv"
 )
 
-// recordMax is more than the bytes of any batch: a length beyond it is none.
-const recordMax = 2*kv.BatchBytes + 64*kv.BatchOps
-
-// replay is what a start does with the logs of the lives before.
+// replay is what a start does with the logs of the life before.
 type replay struct {
 	fs  vfs.FS
 	dir string
 	db  *pebble.DB
 	// tables are where batches go before the logs are removed.
 	tables *tables
+	mark   mark   // of the life before; zero: it has none
 	last   uint64 // number of the last batch that the database has
+
+	durable uint64 // number of the last batch that is known to have been durable
 }
 
 // run gives the database the batches that it lost with its memory, has it write them to tables and
 // removes the logs. It returns the highest number of a log. Corrupt when batches are missing that were
-// durable.
+// durable; nothing is removed then.
 func (r *replay) run() (highest uint64, err error) {
 	if err := r.fs.MkdirAll(r.dir, 0o755); err != nil {
 		return 0, err
 	}
-	names, err := r.fs.List(r.dir)
+	before := r.last
+	logs, err := r.read()
 	if err != nil {
 		return 0, err
-	}
-	var logs []uint64
-	for _, name := range names {
-		if number, ok := logNumber(name); ok {
-			logs = append(logs, number)
-		}
-	}
-	slices.Sort(logs)
-	before := r.last
-	for _, number := range logs {
-		if err := r.file(logName(number)); err != nil {
-			return 0, err
-		}
-		highest = number
 	}
 	if r.last > before {
 		if err := r.tables.flush(); err != nil {
@@ -62,78 +49,104 @@ func (r *replay) run() (highest uint64, err error) {
 		if err := r.fs.Remove(r.fs.PathJoin(r.dir, logName(number))); err != nil {
 			return 0, err
 		}
+		highest = number
 	}
 	return highest, syncDir(r.fs, r.fs.PathDir(r.dir))
 }
 
-// file applies the batches of one log that are new. A log ends where its records do: behind are zeros, what
-// is left of an older log, or what a crash tore. Nothing behind was acknowledged, unless a later
-// log goes on.
+// read gives the database the batches of all logs that go on, and returns the logs' numbers. Corrupt when batches
+// are missing that were durable.
+func (r *replay) read() ([]uint64, error) {
+	logs, err := r.logs()
+	if err != nil {
+		return nil, err
+	}
+	for _, number := range logs {
+		if err := r.file(logName(number)); err != nil {
+			return nil, err
+		}
+	}
+	if r.durable > r.last {
+		return nil, errs.New(errs.Corrupt, "kv.Open", r.dir, fmt.Sprintf("the log is damaged: batch %d cannot be read, and all up to %d were durable", r.last+1, r.durable)).
+			WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+	}
+	return logs, nil
+}
+
+// logs are the numbers of the files there are, ascending.
+func (r *replay) logs() ([]uint64, error) {
+	names, err := r.fs.List(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var logs []uint64
+	for _, name := range names {
+		if number, ok := logNumber(name); ok {
+			logs = append(logs, number)
+		}
+	}
+	slices.Sort(logs)
+	return logs, nil
+}
+
+// file applies the batches of one log that are new and go on. Behind the end of what was written are zeros, what
+// is left of an older log, or what a crash tore. Records there are either old or of the last lot, of which
+// nothing was acknowledged: none says that a batch was durable which is not there. One that does is behind damage.
 func (r *replay) file(name string) error {
 	file, err := r.fs.Open(r.fs.PathJoin(r.dir, name), vfs.SequentialReadsOption)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	in := bufio.NewReaderSize(file, 1<<20)
-	magic := make([]byte, len(logMagic))
-	if _, err := io.ReadFull(in, magic); err != nil || string(magic) != logMagic {
-		return ended(err)
+	found := newRecords(file, r.mark)
+	magic, err := found.in.Peek(len(logMagic))
+	if notEnd(err) != nil {
+		return err
 	}
-	for previous := uint64(0); ; {
-		number, batch, err := readRecord(in)
-		switch {
-		case err != nil:
-			return ended(err)
-		case batch == nil || previous != 0 && number != previous+1:
-			return nil
-		case number > r.last+1:
-			return errs.New(errs.Corrupt, "kv.Open", name, fmt.Sprintf("batches %d to %d are missing from the store's log", r.last+1, number-1)).
-				WithRemedy("restore the manager's store from its latest backup")
-		case number == r.last+1:
-			if err := r.apply(batch); err != nil {
-				return err
-			}
-			r.last = number
+	switch version := string(magic); {
+	case version == logMagic1:
+		_, _ = found.in.Discard(len(logMagic1)) // which were peeked
+		if err := r.take((&records1{in: found.in}).next); err != nil {
+			return err
 		}
-		previous = number
+	case version != logMagic && strings.HasPrefix(version, logMagic[:len(logMagic)-2]):
+		return errs.New(errs.Unsupported, "kv.Open", name, "the log has a format that this version does not know").
+			WithRemedy("use the version of hemera that wrote it")
 	}
-}
-
-// ended is nil for the errors of a file that is too short.
-func ended(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if r.mark == (mark{}) {
 		return nil
 	}
-	return err
+	return r.take(found.next)
 }
 
-// readRecord returns no batch where there is none.
-func readRecord(in io.Reader) (number uint64, batch []byte, err error) {
-	var head [recordHead]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return 0, nil, err
+// take takes all records of a file.
+func (r *replay) take(next func() (record, error)) error {
+	for {
+		found, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.durable = max(r.durable, found.durable)
+		if found.number != r.last+1 || len(found.batch) == 0 {
+			continue
+		}
+		if err := r.apply(found.batch); err != nil {
+			return err
+		}
+		r.last = found.number
 	}
-	size := binary.BigEndian.Uint32(head[4:])
-	if size == 0 || size > recordMax {
-		return 0, nil, nil
-	}
-	batch = make([]byte, size)
-	if _, err := io.ReadFull(in, batch); err != nil {
-		return 0, nil, err
-	}
-	sum := checksum.UpdateCRC32C(checksum.CRC32C(head[4:]), batch)
-	if sum != binary.BigEndian.Uint32(head[:]) {
-		return 0, nil, nil
-	}
-	return binary.BigEndian.Uint64(head[8:]), batch, nil
 }
 
 func (r *replay) apply(batch []byte) error {
 	b := r.db.NewBatch()
+	batch = bytes.Clone(batch) // it is the database's from now on
 	if err := b.SetRepr(batch); err != nil {
 		return err
 	}
+	clear(batch[:8]) // the number Pebble gave it in the life before; a large batch would keep it
 	if err := r.db.Apply(b, pebble.NoSync); err != nil {
 		return err
 	}

@@ -23,18 +23,23 @@ type tables struct {
 	mu      sync.Mutex
 	last    error     // of the last flush; also set by one that had nothing to write
 	since   time.Time // of the first failure after a success; zero if there is none
+	trouble error     // of the last compaction
+	failing time.Time // of the first compaction that failed after one that did not; zero if there is none
 	failure error     // set before broken is closed
 	broken  chan struct{}
+
+	news chan struct{} // a compaction ended
 }
 
 func newTables(patience time.Duration) *tables {
-	return &tables{patience: patience, broken: make(chan struct{})}
+	return &tables{patience: patience, broken: make(chan struct{}), news: make(chan struct{}, 1)}
 }
 
 // watch has t and the compactions told of what fails. Pebble's own answer to a damaged block, whoever meets
 // it, is to end the process; here it is an error for who reads it.
 func (t *tables) watch(l *pebble.EventListener, p *patience, log pebble.Logger) {
 	l.FlushEnd = t.ended
+	l.CompactionEnd = t.compacted
 	report := l.BackgroundError
 	l.BackgroundError = func(err error) {
 		flush, news := t.failed(err)
@@ -72,9 +77,17 @@ func (t *tables) failed(err error) (flush, news bool) {
 	if t.failure != nil || now.Sub(t.since) < t.patience {
 		return true, false
 	}
-	t.failure = errs.New(errs.Unavailable, "kv.Flush", "", "tables cannot be written: "+err.Error())
-	close(t.broken)
+	_ = t.giveUp("tables cannot be written", err)
 	return true, true
+}
+
+// giveUp tells all who wait, and who will. The caller holds mu.
+func (t *tables) giveUp(what string, cause error) error {
+	if t.failure == nil {
+		t.failure = errs.New(errs.Unavailable, "kv.Flush", "", what+": "+cause.Error())
+		close(t.broken)
+	}
+	return t.failure
 }
 
 // begin has all batches written that Pebble has; the channel is closed when they are durable.

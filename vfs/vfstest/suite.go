@@ -154,6 +154,17 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	_, err := fsys.Stat(dir + "/a")
 	is(t, "old name", err, fs.ErrNotExist)
+	put(t, fsys, dir+"/x", "x")
+	is(t, "move to a name that is taken", vfs.Move(fsys, dir+"/x", dir+"/b"), fs.ErrExist)
+	if got := get(t, fsys, dir+"/b"); got != "a" {
+		t.Errorf("file that was to be kept holds %q", got)
+	}
+	is(t, "move to a free name", vfs.Move(fsys, dir+"/x", dir+"/y"), nil)
+	if got := get(t, fsys, dir+"/y"); got != "x" {
+		t.Errorf("moved file holds %q", got)
+	}
+	is(t, "move of nothing", vfs.Move(fsys, dir+"/x", dir+"/z"), fs.ErrNotExist)
+	is(t, "move into nothing", vfs.Move(fsys, dir+"/y", dir+"/none/c"), fs.ErrNotExist)
 	is(t, "rename of nothing", fsys.Rename(dir+"/a", dir+"/c"), fs.ErrNotExist)
 	is(t, "rename into nothing", fsys.Rename(dir+"/b", dir+"/none/c"), fs.ErrNotExist)
 	info, err := fsys.Stat(dir + "/b")

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Format is one of the three forms.
@@ -53,6 +55,16 @@ type Printer struct {
 	W      io.Writer
 	Format Format
 	Colour bool
+	// Terminal says that W is one: tables and lines are made [Visible]. A pipe gets names as they are.
+	Terminal bool
+}
+
+// visible is a text for eyes.
+func (p Printer) visible(s string) string {
+	if p.Terminal {
+		return Visible(s)
+	}
+	return s
 }
 
 // List writes all records: as one table, as lines, or as one JSON object.
@@ -80,7 +92,7 @@ func (p Printer) One(columns []Column, r Record) error {
 	}
 	var b strings.Builder
 	for _, c := range columns {
-		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Title, p.paint(dash(c.show(r))))
+		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Title, p.paint(p.cell(c, r)))
 	}
 	_, err := io.WriteString(p.W, b.String())
 	return err
@@ -101,7 +113,7 @@ func (s *Stream) Add(r Record) error {
 	var text string
 	switch s.p.Format {
 	case Table:
-		text = s.line(r) + "\n"
+		text = s.p.visible(s.line(r)) + "\n"
 	case Monitor:
 		text = MonitorLine(r) + "\n"
 	case JSON:
@@ -141,13 +153,13 @@ func (s *Stream) end(message string, code int, remedy, trace string) error {
 	return err
 }
 
-// MonitorLine is a record as key=value pairs. Values with blanks, quotes or control characters are
-// quoted as in Go.
+// MonitorLine is a record as key=value pairs. Values with blanks, quotes or anything else that is not
+// printable are quoted as in Go.
 func MonitorLine(r Record) string {
 	pairs := make([]string, len(r))
 	for i, f := range r {
 		v := plain(f.Value)
-		if strings.ContainsFunc(v, func(c rune) bool { return c <= ' ' || c == '"' || c == 0x7f }) {
+		if strings.ContainsFunc(v, func(c rune) bool { return c == ' ' || c == '"' || !unicode.IsPrint(c) }) || !utf8.ValidString(v) {
 			v = strconv.Quote(v)
 		}
 		pairs[i] = f.Key + "=" + v

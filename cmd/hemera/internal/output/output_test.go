@@ -33,6 +33,34 @@ func TestMonitorQuotesWhatWouldSplit(t *testing.T) {
 	}
 }
 
+func TestMonitorQuotesWhatIsNotPrintable(t *testing.T) {
+	r := Record{{"a", "\x1b[2J"}, {"b", "\u009b2J"}, {"c", "\xff"}, {"d", "Ünï"}, {"e", "a\u2028b"}}
+	want := `a="\x1b[2J" b="\u009b2J" c="\xff" d=Ünï e="a\u2028b"`
+	if got := MonitorLine(r); got != want {
+		t.Errorf("%s\nnot\n%s", got, want)
+	}
+}
+
+// A terminal is not told what to do by names; a pipe gets them as they are.
+func TestTerminalsAreNotCommanded(t *testing.T) {
+	columns, r := []Column{{Title: "name", Key: "name"}, {Title: "n", Key: "n"}}, Record{{"name", "\x1b[2J\nx"}, {"n", 1}}
+	for _, terminal := range []bool{false, true} {
+		var table, one, stream strings.Builder
+		show := func(b *strings.Builder) Printer { return Printer{W: b, Terminal: terminal} }
+		_ = show(&table).List(columns, []Record{r})
+		_ = show(&one).One(columns, r)
+		_ = show(&stream).Stream(func(r Record) string { return r.Get("name").(string) }).Add(r)
+		for _, b := range []*strings.Builder{&table, &one, &stream} {
+			if strings.Contains(b.String(), "\x1b") == terminal {
+				t.Errorf("terminal %t: %q", terminal, b)
+			}
+		}
+		if n := strings.Count(table.String(), "\n"); n != 2 {
+			t.Errorf("a record has more than a line: %q", table.String())
+		}
+	}
+}
+
 // TestStreamIsAlwaysWholeJSON ends streams of every length in both ways.
 func TestStreamIsAlwaysWholeJSON(t *testing.T) {
 	for n := range 3 {

@@ -39,7 +39,7 @@ func (p Printer) table(columns []Column, records []Record) error {
 		right[i] = c.right(records)
 		cells[0] = append(cells[0], c.Title)
 		for j, r := range records {
-			cells[j+1] = append(cells[j+1], dash(c.show(r)))
+			cells[j+1] = append(cells[j+1], p.cell(c, r))
 		}
 		for _, row := range cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
@@ -69,6 +69,15 @@ func (p Printer) table(columns []Column, records []Record) error {
 	}
 	_, err := io.WriteString(p.W, b.String())
 	return err
+}
+
+// cell is a record's text in a column, on one line.
+func (p Printer) cell(c Column, r Record) string {
+	text := dash(c.show(r))
+	if strings.ContainsAny(text, "\n\t\r") {
+		text = strings.NewReplacer("\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(text)
+	}
+	return p.visible(text)
 }
 
 // dash stands where there is no value, so that every line has all columns.
