@@ -277,7 +277,10 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 			return s, fmt.Errorf("clean: %w", err)
 		}
 	}
-	return s, nil
+	if len(w.clean) > 0 {
+		err = t.settle()
+	}
+	return s, err
 }
 
 // result is the medians of the rounds: a at Hemera, b at its peer.

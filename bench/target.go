@@ -27,6 +27,24 @@ func (t *target) url(path string) string { return "root://" + t.addr + "/" + pat
 
 func (t *target) cpu() (time.Duration, error) { return cpuTime(t.pid) }
 
+// settle waits until the server has done what it does after its answers, at most for a while: a file that was removed is
+// given back to the filesystem by one server before it answers and by the other afterwards, and neither belongs to
+// the next measurement.
+func (t *target) settle() error {
+	const look, idle, most = 50 * time.Millisecond, time.Millisecond, 5 * time.Second
+	before, err := t.cpu()
+	until := time.Now().Add(most)
+	for quiet := 0; err == nil && quiet < 2 && time.Now().Before(until); quiet++ {
+		time.Sleep(look)
+		var now time.Duration
+		if now, err = t.cpu(); now-before > idle {
+			quiet = -1
+		}
+		before = now
+	}
+	return err
+}
+
 // stop ends the process and waits for it.
 func (t *target) stop() {
 	_ = t.cmd.Process.Signal(syscall.SIGTERM)

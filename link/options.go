@@ -29,9 +29,13 @@ func DefaultOptions() Options {
 }
 
 // Listen listens on a TCP address ("host:port"; port 0 chooses one). Accepted connections are
-// *net.TCPConn with the options set. Exists when the address is in use; Denied below port 1024
+// *net.TCPConn with the options set. A socket for the address that the process was started with is used
+// (sd_listen_fds). Exists when the address is in use; Denied below port 1024
 // without the privilege.
 func Listen(ctx context.Context, addr string, o Options) (net.Listener, error) {
+	if l := o.inherited(addr); l != nil {
+		return l, nil
+	}
 	c := net.ListenConfig{Control: o.control, KeepAliveConfig: o.keepAlive()}
 	l, err := c.Listen(ctx, "tcp", addr)
 	if err == nil {

@@ -22,6 +22,7 @@ type drive struct {
 	now    func() time.Time
 	gone   atomic.Bool
 	slow   atomic.Int64 // nanoseconds a call may take
+	hung   atomic.Pointer[chan struct{}]
 }
 
 func newDrive(path string, now func() time.Time) (*drive, error) {
@@ -148,7 +149,8 @@ func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error
 	return &store{Disk: inner, w: w, drive: d, life: life}, nil
 }
 
-// store is a disk whose calls take time while its drive is slow.
+// store is a disk whose calls take time while its drive is slow, or hangs. They do before they take a lock of
+// the disk's: who waits for a mutex holds up the bubble's clock.
 type store struct {
 	*disk.Disk
 	w     *world
@@ -157,6 +159,12 @@ type store struct {
 }
 
 func (s *store) drag() {
+	if gate := s.drive.hung.Load(); gate != nil {
+		select {
+		case <-*gate:
+		case <-s.life.ctx.Done():
+		}
+	}
 	if d := s.drive.slow.Load(); d > 0 {
 		rest(s.life.ctx, time.Duration(rand.Int64N(d))) // how slow exactly decides nothing
 	}

@@ -184,14 +184,13 @@ func (n *nemesis) partition(ctx context.Context, m *machine) {
 	n.did("joins them again")
 }
 
-// hang has calls to a drive wait: all of them, or the changes, or the syncs. Longer than others wait for it.
+// hang has a drive take longer over what is begun at it than others wait.
 func (n *nemesis) hang(ctx context.Context, d *drive) {
-	ops := [][]vfs.Op{nil, vfs.Changes(), {vfs.OpSync, vfs.OpSyncDir}}[n.rng.IntN(3)]
-	n.did("%s hangs in %v", d.path, ops)
+	n.did("%s hangs", d.path)
 	gate := make(chan struct{})
-	d.faulty.Inject(vfs.Fault{Ops: ops, Wait: gate})
+	d.hung.Store(&gate)
 	n.pause(ctx, 90*time.Second)
-	d.faulty.Heal()
+	d.hung.Store(nil)
 	close(gate)
 	n.did("%s answers again", d.path)
 }

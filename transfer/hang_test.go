@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,6 +48,7 @@ func TestOwnDiskHangs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, faulty := hangingBench(t, 4)
+				synctest.Wait() // the disks have counted their pieces, and lock nothing for that
 				b.manager.spare = []int{4}
 				_, c := b.grant(30, 3, 1, 2, 3)
 				c.Sync = true
@@ -165,6 +167,45 @@ func TestOnlyDiskHangsInWrite(t *testing.T) {
 		}
 		b.mustHave(c)
 	})
+}
+
+// TestOnlyDiskHangsInCopy: the content that an update begins from is copied by whatever changes it first, also
+// by calls that no door goes on without: these give the disk up by themselves.
+func TestOnlyDiskHangsInCopy(t *testing.T) {
+	for name, call := range map[string]func(f hemera.File) error{
+		"truncate": func(f hemera.File) error { return f.Truncate(5000) },
+		"close": func(f hemera.File) error {
+			f.(hemera.XattrSetter).SetXattr("user.a", []byte("b"))
+			return f.Close(ctx)
+		},
+		"sync of a short content": func(f hemera.File) error {
+			if err := errors.Join(f.Truncate(0), f.WriteAt(content(5000), 0)); err != nil {
+				t.Error(err)
+			}
+			return f.Sync(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, faulty := hangingBench(t, 2)
+				base := b.put(34, content(100_000), 2)
+				token, _ := b.update(base, 1, 1)
+				f := b.open(1, token, hemera.NodeOpen{})
+				release := make(chan struct{})
+				faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
+				began := time.Now()
+				if err := call(f); !isKind(err, errs.Timeout) || time.Since(began) > time.Minute {
+					t.Errorf("%v, after %v", err, time.Since(began))
+				}
+				close(release)
+				f.(hemera.Detacher).Detach()
+				time.Sleep(2 * hemera.PendingHold)
+				if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+					t.Errorf("left on the disk: %v, %v", names, err)
+				}
+			})
+		})
+	}
 }
 
 // A disk whose label and room cannot even be looked at does not hold up its node's report.

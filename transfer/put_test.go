@@ -92,6 +92,7 @@ func TestSmallDiskHangs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, faulty := hangingBench(t, 2)
+				synctest.Wait() // the disks have counted their pieces, and lock nothing for that
 				b.manager.spare = []int{2}
 				_, c := b.grant(30, 1, 1)
 				c.Sync = true

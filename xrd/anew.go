@@ -33,6 +33,9 @@ const anewChunk = 8 << 20
 type anew struct {
 	size  int64
 	grant wire.Opaque
+	// Once a write failed: whether the copy begins anew. All that fails on the handle afterwards is answered
+	// alike: stock clients that get an error beside a redirect wait for ever.
+	decided, begins bool
 }
 
 // begins reports whether an open makes or empties the file.
@@ -50,7 +53,7 @@ func (c *conn) anewFor(opaque wire.Opaque, o wire.Open) *anew {
 		c.session.login.Ability&wire.AbilityRedirFlags == 0 {
 		return nil
 	}
-	return &anew{size, wire.Opaque(hemera.OpaqueCapability + "=" + opaque.Value(hemera.OpaqueCapability) +
+	return &anew{size: size, grant: wire.Opaque(hemera.OpaqueCapability + "=" + opaque.Value(hemera.OpaqueCapability) +
 		"&" + hemera.OpaqueNode + "=" + opaque.Value(hemera.OpaqueNode))}
 }
 
@@ -63,32 +66,49 @@ func announced(opaque wire.Opaque) int64 {
 	return size
 }
 
-// beginAnew is the answer to a write that failed: err, or the redirect with which a copy begins anew.
+// beginAnew is the answer to a request on a handle that failed: err, or the redirect with which a copy begins
+// anew.
 func (c *conn) beginAnew(r *request, err error) error {
-	var id wire.Handle
-	var off int64
+	if _, ends := errors.AsType[closing](err); ends || c.session == nil {
+		return err
+	}
+	id, off, writes := changed(r)
+	h := c.session.handles[id]
+	if h == nil || h.anew == nil {
+		return err
+	}
+	a := h.anew
+	addr := c.srv.o.ManagerAddr()
+	if writes && !a.decided {
+		a.decided = true
+		a.begins = addr != "" && elsewhere(err) && off <= a.size-anewChunks*max(anewChunk, int64(r.Length))
+	}
+	if !a.begins || addr == "" {
+		return err
+	}
+	return redirectTo(addr, a.grant.With(lostKey, lostMark(a.grant)))
+}
+
+// changed is the handle that a request is about, if it is one that clients send while they write, and where
+// it writes, if it does.
+func changed(r *request) (id wire.Handle, off int64, writes bool) {
 	switch r.ID {
 	case wire.ReqWrite:
 		q := wire.DecodeWrite(r.Body)
-		id, off = q.Handle, q.Offset
+		return q.Handle, q.Offset, true
 	case wire.ReqPgwrite:
 		q := wire.DecodePgwrite(r.Body)
-		id, off = q.Handle, q.Offset
-	default:
-		return err
+		return q.Handle, q.Offset, true
+	case wire.ReqSync:
+		return wire.DecodeSync(r.Body).Handle, 0, false
+	case wire.ReqTruncate:
+		return wire.DecodeTruncate(r.Body).Handle, 0, false
+	case wire.ReqRead:
+		return wire.DecodeRead(r.Body).Handle, 0, false
+	case wire.ReqPgread:
+		return wire.DecodePgread(r.Body).Handle, 0, false
 	}
-	if _, bad := errors.AsType[closing](err); bad || c.session == nil {
-		return err
-	}
-	h := c.session.handles[id]
-	if h == nil || h.anew == nil || off > h.anew.size-anewChunks*max(anewChunk, int64(r.Length)) || !elsewhere(err) {
-		return err
-	}
-	addr := c.srv.o.ManagerAddr()
-	if addr == "" {
-		return err
-	}
-	return redirectTo(addr, h.anew.grant.With(lostKey, lostMark(h.anew.grant)))
+	return id, 0, false
 }
 
 // elsewhere reports whether what failed here may succeed at another node.

@@ -101,9 +101,15 @@ func TestLostWriteIsBegunAnew(t *testing.T) {
 	n.refused(t, wire.Write{Handle: fh, Offset: 900e6}, "near the end", wire.Conflict)
 	n.refused(t, wire.Sync{Handle: fh}, "", wire.Conflict)
 	n.refused(t, wire.Read{Handle: fh, Length: 1}, "", wire.Conflict)
-	to := redirected(t, n, wire.Write{Handle: fh, Offset: 8 << 20}, "in the middle")
+	n.refused(t, wire.Write{Handle: fh}, "once said it stays so", wire.Conflict)
 	n.refused(t, wire.Close{Handle: fh}, "", wire.Conflict)
-	open(t, n, grant.Join("/f"), secondOpen)
+	fh = open(t, n, grant.Join("/f"), secondOpen)
+	n.refused(t, wire.Sync{Handle: fh}, "", wire.Conflict)
+	to := redirected(t, n, wire.Write{Handle: fh, Offset: 8 << 20}, "in the middle")
+	for _, r := range []wire.Request{wire.Sync{Handle: fh}, wire.Truncate{Handle: fh}, wire.Read{Handle: fh, Length: 1}, wire.Pgread{Handle: fh, Length: 1}} {
+		redirected(t, n, r, "")
+	}
+	redirected(t, n, wire.Write{Handle: fh, Offset: 900e6}, "near the end")
 	_ = n.Close() // without a close
 	begunAnew(t, p, to)
 }
@@ -112,7 +118,7 @@ func TestLostWriteIsBegunAnew(t *testing.T) {
 func TestFailedWriteIsBegunAnew(t *testing.T) {
 	p := newPair(t, nil)
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)
-	_, fh := created(t, m, n, large)
+	grant, fh := created(t, m, n, large)
 	fail := func(kind errs.Kind) {
 		p.memory.mu.Lock()
 		defer p.memory.mu.Unlock()
@@ -124,16 +130,27 @@ func TestFailedWriteIsBegunAnew(t *testing.T) {
 		}
 	}
 	n.must(t, wire.Write{Handle: fh}, "good")
-	fail(errs.Invalid)
-	n.refused(t, wire.Write{Handle: fh}, "x", wire.ArgInvalid)
-	fail(errs.OverQuota)
-	n.refused(t, wire.Write{Handle: fh}, "x", wire.OverQuota)
-	fail(errs.NoSpace)
-	n.refused(t, wire.Write{Handle: fh, Offset: 1000000000 - anewChunks*anewChunk + 1}, "x", wire.NoSpace)
 	n.refused(t, wire.Write{Handle: wire.Handle{9}}, "x", wire.FileNotOpen)
-	redirected(t, n, wire.Write{Handle: fh, Offset: 1000000000 - anewChunks*anewChunk}, "x")
-	fail(errs.IO)
+	const limit = 1000000000 - anewChunks*anewChunk
+	for _, c := range []struct {
+		kind errs.Kind
+		off  int64
+		code wire.Code
+	}{
+		{errs.Invalid, 0, wire.ArgInvalid},
+		{errs.OverQuota, 0, wire.OverQuota},
+		{errs.NoSpace, limit + 1, wire.NoSpace},
+	} {
+		fail(c.kind)
+		fh := open(t, n, grant.Join("/f"), secondOpen)
+		n.refused(t, wire.Write{Handle: fh, Offset: c.off}, "x", c.code)
+		fail(errs.IO)
+		n.refused(t, wire.Write{Handle: fh}, "x", wire.IOError)
+	}
+	redirected(t, n, wire.Write{Handle: open(t, n, grant.Join("/f"), secondOpen), Offset: limit}, "x")
 	to := redirected(t, n, wire.Pgwrite{Handle: fh}, string(pages([]byte("data"), 0)))
+	fail(errs.Invalid)
+	redirected(t, n, wire.Write{Handle: fh}, "x")
 	begunAnew(t, p, to)
 }
 

@@ -5,8 +5,12 @@ import (
 	"hemera/wire"
 )
 
-// undoMax is how many overwritten bytes one checkpoint keeps, in memory.
-const undoMax = 10 << 20
+const (
+	// undoMax is how many overwritten bytes one checkpoint keeps, in memory.
+	undoMax = 10 << 20
+	// savedCost is what keeping a range takes beside its bytes: many short ones count for it.
+	savedCost = 64
+)
 
 // undo is what a checkpoint needs to put a file back: its size, and what was overwritten since.
 type undo struct {
@@ -78,7 +82,7 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 		err = refuse(wire.NotFound, "no checkpoint is under way")
 	}
 	if inner.ID == wire.ReqWritev {
-		return c.chkpointWritev(inner, h, err)
+		return c.chkpointWritev(inner, h, q.Handle, err)
 	}
 	run := c.write
 	if err == nil {
@@ -108,7 +112,7 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 	return run(inner)
 }
 
-func (c *conn) chkpointWritev(inner *request, h *handle, err error) error {
+func (c *conn) chkpointWritev(inner *request, h *handle, own wire.Handle, err error) error {
 	if err := c.readPayload(inner, &operation{}); err != nil {
 		return closing{err}
 	}
@@ -121,7 +125,7 @@ func (c *conn) chkpointWritev(inner *request, h *handle, err error) error {
 		s := wire.ParseSegment(inner.payload[i*wire.SegmentSize:])
 		total += int64(s.Length)
 		if err == nil {
-			err = h.save(s.Handle, s.Handle, s.Offset, int64(s.Length))
+			err = h.save(s.Handle, own, s.Offset, int64(s.Length))
 		}
 	}
 	if err != nil {
@@ -139,8 +143,8 @@ func (h *handle) save(target, own wire.Handle, off, n int64) error {
 	if n <= 0 || off < 0 {
 		return nil
 	}
-	if h.undo.used+n > undoMax {
-		return errs.New(errs.TooLarge, "xrd.Checkpoint", h.path, "the checkpoint overwrites more than 10 MiB")
+	if h.undo.used+n+savedCost*int64(len(h.undo.saved)) > undoMax {
+		return errs.New(errs.TooLarge, "xrd.Checkpoint", h.path, "the checkpoint overwrites more than 10 MiB, or in too many places")
 	}
 	p := make([]byte, n)
 	got, err := h.file.ReadAt(p, off)

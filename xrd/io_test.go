@@ -452,6 +452,60 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
+// TestCheckpointIsOfOneFile: what a checkpointed change does to another file could not be taken back.
+func TestCheckpointIsOfOneFile(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "original")
+	p.put("/g", "another")
+	c := dial(t, p.nodeAddr)
+	fh, other := p.openOld(t, c, "/f", hemera.AccessUpdate), p.openOld(t, c, "/g", hemera.AccessUpdate)
+	c.must(t, wire.Chkpoint{Handle: fh, Operation: wire.CkpBegin}, "")
+	vector := wire.Segment{Handle: fh, Length: 1}.Append(nil)
+	vector = wire.Segment{Handle: other, Length: 2}.Append(vector)
+	for _, r := range []struct {
+		wire.Request
+		vector, data string
+	}{
+		{wire.Write{Handle: other}, "", "xyz"},
+		{wire.Pgwrite{Handle: other}, "", string(pages([]byte("xyz"), 0))},
+		{wire.Truncate{Handle: other}, "", ""},
+		{wire.Writev{}, string(vector), "xyz"},
+	} {
+		length := len(r.data)
+		if r.vector != "" {
+			length = len(r.vector)
+		}
+		inner := wire.AppendRequest(nil, wire.StreamID{}, r.Request, length)
+		if _, err := c.send(wire.Chkpoint{Handle: fh, Operation: wire.CkpXeq}, inner); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte(r.vector + r.data)); err != nil {
+			t.Fatal(err)
+		}
+		if h, body, err := c.frame(); err != nil || h.Status != wire.StatusError || wire.ParseError(body).Code != wire.ArgInvalid {
+			t.Errorf("%s of another file: %+v %q %v", r.ID(), h, body, err)
+		}
+	}
+	for fh, want := range map[wire.Handle]string{fh: "original", other: "another"} {
+		if got := string(c.must(t, wire.Read{Handle: fh, Length: 100}, "")); got != want {
+			t.Errorf("changed to %q", got)
+		}
+	}
+}
+
+// TestCheckpointIsBounded also in the number of changes, each of which takes memory.
+func TestCheckpointIsBounded(t *testing.T) {
+	h := &handle{file: lostFile{}, undo: &undo{size: 1 << 40}}
+	for i := range undoMax {
+		if err := h.save(wire.Handle{}, wire.Handle{}, int64(i), 1); err != nil {
+			break
+		}
+	}
+	if n := len(h.undo.saved); n < 1000 || n > undoMax/savedCost+1 {
+		t.Errorf("%d ranges are kept", n)
+	}
+}
+
 // onDisk is a file that offers itself for pipes and for sendfile, but only its upper half.
 type onDisk struct {
 	hemera.File

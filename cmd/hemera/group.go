@@ -31,7 +31,8 @@ func groupCommand(e *env) *cobra.Command {
 }
 
 // groupRecords makes one record a group: the mean, the standard deviation and the largest deviation
-// from the mean of how full its disks are, in percent.
+// from the mean of how full its disks are, in percent. Disks of which nothing is known, since they are
+// gone, are not empty ones.
 func groupRecords(v *hemera.View) (out []output.Record) {
 	groups := map[string][]hemera.Disk{}
 	for _, d := range v.Disks {
@@ -39,13 +40,26 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		disks := groups[name]
+		var sum, squares, worst, known float64
 		active := false
 		zones := map[string]bool{}
 		for _, d := range disks {
+			if d.Capacity > 0 {
+				sum, known = sum+percent(d.Used, d.Capacity), known+1
+			}
 			active = active || d.Active
 			zones[d.Zone] = true
 		}
-		mean, sigma, worst := filled(disks)
+		known = max(known, 1)
+		mean := sum / known
+		for _, d := range disks {
+			if d.Capacity == 0 {
+				continue
+			}
+			off := percent(d.Used, d.Capacity) - mean
+			squares += off * off
+			worst = max(worst, math.Abs(off))
+		}
 		zone := ""
 		if len(zones) == 1 {
 			zone = disks[0].Zone
@@ -53,32 +67,10 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 		out = append(out, output.Record{
 			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "status", Value: onOff(active, "on", "off")},
 			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "filled.dev", Value: worst},
-			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: sigma},
+			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: math.Sqrt(squares / known)},
 		})
 	}
 	return out
-}
-
-// filled is how full disks are in percent: mean, standard deviation, largest deviation from the mean.
-// A disk that is not there is not an empty one, and does not count.
-func filled(disks []hemera.Disk) (mean, sigma, worst float64) {
-	var full []float64
-	for _, d := range disks {
-		if d.Capacity > 0 {
-			full = append(full, percent(d.Used, d.Capacity))
-		}
-	}
-	if len(full) == 0 {
-		return 0, 0, 0
-	}
-	for _, f := range full {
-		mean += f / float64(len(full))
-	}
-	for _, f := range full {
-		sigma += (f - mean) * (f - mean) / float64(len(full))
-		worst = max(worst, math.Abs(f-mean))
-	}
-	return mean, math.Sqrt(sigma), worst
 }
 
 var groupColumns = []output.Column{

@@ -6,12 +6,22 @@ import (
 	"hemera"
 )
 
-func TestFilledLeavesOutDisksThatAreNotThere(t *testing.T) {
-	disks := []hemera.Disk{{Capacity: 100, Used: 40}, {Capacity: 200, Used: 120}, {}}
-	if mean, sigma, worst := filled(disks); mean != 50 || sigma != 10 || worst != 10 {
-		t.Errorf("mean %v, deviation %v, largest %v", mean, sigma, worst)
+// A disk that is gone has no known capacity; it is not an empty one.
+func TestAGroupIsAsFullAsTheDisksThatAreThere(t *testing.T) {
+	v := &hemera.View{Disks: []hemera.Disk{
+		{ID: 1, Group: "default.0", Used: 50, Capacity: 100, Active: true},
+		{ID: 2, Group: "default.0", Used: 70, Capacity: 100, Active: true},
+		{ID: 3, Group: "default.0"},
+		{ID: 4, Group: "default.1"},
+	}}
+	want := [][4]any{{3, 60.0, 10.0, 10.0}, {1, 0.0, 0.0, 0.0}}
+	records := groupRecords(v)
+	if len(records) != len(want) {
+		t.Fatal(records)
 	}
-	if mean, sigma, worst := filled(disks[2:]); mean != 0 || sigma != 0 || worst != 0 {
-		t.Errorf("of none: %v %v %v", mean, sigma, worst)
+	for i, r := range records {
+		if got := [4]any{r.Get("nofs"), r.Get("filled.avg"), r.Get("filled.dev"), r.Get("filled.sig")}; got != want[i] {
+			t.Errorf("group %d: %v, want %v", i, got, want[i])
+		}
 	}
 }
