@@ -96,6 +96,7 @@ type PieceCheck struct {
 	Piece     Piece
 	Host      string
 	OK        bool
+	Offline   bool // nobody could be asked: nothing is known to be wrong with it
 	Size      int64
 	Checksums []Checksum
 	BadPages  int64

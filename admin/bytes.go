@@ -17,13 +17,14 @@ func spell(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for i, size := 0, 0; i < len(s); i += size {
-		var r rune
-		if r, size = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 || s[i:i+size] == byteMark {
-			b.WriteString(byteMark + hex.EncodeToString([]byte{s[i]}))
-			continue
+	for rest := s; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if r == utf8.RuneError && size == 1 || rest[:size] == byteMark {
+			b.WriteString(byteMark + hex.EncodeToString([]byte{rest[0]}))
+		} else {
+			b.WriteString(rest[:size])
 		}
-		b.WriteString(s[i : i+size])
+		rest = rest[size:]
 	}
 	return b.String()
 }

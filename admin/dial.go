@@ -86,7 +86,7 @@ func call[Res, Req any](ctx context.Context, c *Client, verb string, message Req
 	r, trace := request(ctx, &message)
 	res, err := connect.NewClient[Req, Res](c.http, c.base+service+verb, options()...).CallUnary(ctx, r)
 	if err != nil {
-		return answer, fromConnect(err, c.addr, trace)
+		return answer, fromConnect(ctx, err, c.addr, trace)
 	}
 	return *res.Msg, nil
 }
@@ -99,12 +99,13 @@ func (c *Client) do(ctx context.Context, verb string, message any) error {
 
 // receive does one verb with many answers; visit's error ends it and is returned as it is.
 func receive[Res, Req any](ctx context.Context, c *Client, verb string, message Req, visit func(*Res) error) error {
+	asker := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, trace := request(ctx, &message)
 	s, err := connect.NewClient[Req, Res](c.http, c.base+service+verb, options()...).CallServerStream(ctx, r)
 	if err != nil {
-		return fromConnect(err, c.addr, trace)
+		return fromConnect(asker, err, c.addr, trace)
 	}
 	for s.Receive() {
 		if err := visit(s.Msg()); err != nil {
@@ -115,5 +116,5 @@ func receive[Res, Req any](ctx context.Context, c *Client, verb string, message 
 	}
 	err = s.Err()
 	_ = s.Close()
-	return fromConnect(err, c.addr, trace)
+	return fromConnect(asker, err, c.addr, trace)
 }

@@ -83,10 +83,14 @@ func TraceOf(err error) string {
 }
 
 // fromConnect turns what a call failed with into a *RemoteError. addr names the server in errors of
-// the transport.
-func fromConnect(err error, addr, trace string) error {
+// the transport, which are the context's when that has ended.
+func fromConnect(ctx context.Context, err error, addr, trace string) error {
 	if err == nil {
 		return nil
+	}
+	if ended := ctx.Err(); ended != nil && !connect.IsWireError(err) {
+		cause := &errs.Error{Kind: errs.KindOf(ended), Op: "ask manager", Subject: addr, Cause: ended}
+		return &RemoteError{cause: cause, text: cause.Error()}
 	}
 	var remote *connect.Error
 	if !errors.As(err, &remote) {

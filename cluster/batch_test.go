@@ -83,3 +83,23 @@ func TestARegistrationThatIsCutOff(t *testing.T) {
 		t.Errorf("%d disks at last", len(given))
 	}
 }
+
+// Disks of one node that name the same new space make it once.
+func TestASpaceThatANodeNames(t *testing.T) {
+	c := open(t, memkv.New(), nil)
+	h := hello(1, 30)
+	for i := range h.Disks {
+		h.Disks[i].Space = "fast"
+	}
+	register(t, c, h)
+	v := c.View()
+	groups := map[string]int{}
+	for _, d := range v.Disks {
+		if groups[d.Group]++; d.Space != "fast" {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(v.Spaces) != 2 || groups["fast.0"] != 24 || groups["fast.1"] != 6 {
+		t.Errorf("spaces %+v, groups %v", v.Spaces, groups)
+	}
+}

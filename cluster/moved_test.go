@@ -156,3 +156,24 @@ func TestADiskWaitsForTheLeaseOfItsNode(t *testing.T) {
 		t.Errorf("the node's former self is still listed: %+v", n)
 	}
 }
+
+// A machine that was made of a copy of a node's state does not take the node's lease.
+func TestACopyOfANodesStateWaits(t *testing.T) {
+	m := newMoving(t)
+	copied := m.hello[0]
+	copied.Addr = "copy:1095"
+	for range 3 {
+		if _, err := m.Register(t.Context(), copied); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
+			t.Fatal(err)
+		}
+		m.at = m.at.Add(hemera.HeartbeatInterval)
+		m.mustBeat(0)
+	}
+	m.silence()
+	if w := register(t, m.Cluster, copied); w.ID != m.lease[0].ID { // it has been given another address
+		t.Errorf("%+v", w)
+	}
+	if _, err := m.beat(0); !errors.Is(err, errs.Fenced) {
+		t.Error(err)
+	}
+}

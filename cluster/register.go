@@ -16,7 +16,7 @@ const disksPerNodeMax = 4096
 // Register introduces a node and its disks, gives new ones ids, and begins a new lease. A node
 // without an id is taken for the one that holds its disks, else for the one at its address: it lost
 // its state or our answer. Invalid when the report makes no sense; NotFound for an id of another
-// cluster; Conflict for an address that another node has: to be tried again.
+// cluster; Conflict for an address that another node has, or a node that has another: to be tried again.
 func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	if err := checkHello(hello); err != nil {
 		return hemera.NodeWelcome{}, err
@@ -123,13 +123,19 @@ func (c *Cluster) leased(n *node) bool {
 }
 
 // checkAddr refuses an address that another node has now: clients would be sent to either of them for what
-// only one has.
+// only one has. It also refuses a node that is at another address now: somebody has a copy of its state, and
+// the two would take each other's lease for ever.
 func (c *Cluster) checkAddr(id hemera.NodeID, addr string) error {
 	for _, n := range c.nodes {
-		if n.ID != id && n.Addr == addr && c.leased(n) {
-			return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
-				WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted anew waits some seconds")
+		if (n.ID == id) == (n.Addr == addr) || !c.leased(n) {
+			continue
 		}
+		if n.ID == id {
+			return errs.New(errs.Conflict, "cluster.Register", addr, "node "+id.String()+" is at "+n.Addr+" now").
+				WithRemedy("if that is another machine, this one has a copy of its state: remove that here, not the disks, and join with a token; a node that was given another address waits some seconds")
+		}
+		return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
+			WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted anew waits some seconds")
 	}
 	return nil
 }
@@ -193,7 +199,10 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 	space, ok := c.spaces[rec.Space]
 	if !ok {
 		space = defaultSpace(rec.Space)
+	}
+	if !ok && !slices.Contains[[]record, record](ch.puts, space) {
 		ch.put(space)
+		c.log.Warn("a space is made, since a node names it for its disk", "space", rec.Space, "node", on, "path", d.Path)
 	}
 	rec.Group = pickGroup(groups, space)
 	ch.put(rec)

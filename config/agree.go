@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"hemera/errs"
@@ -62,7 +63,8 @@ func (l *Loaded) fit() {
 
 func plausibleHost(s string) bool {
 	if host, port, err := net.SplitHostPort(s); err == nil {
-		return host != "" && port != ""
+		n, err := strconv.ParseUint(port, 10, 16)
+		return host != "" && err == nil && n > 0
 	}
 	_, err := netip.ParseAddr(s)
 	return err == nil || !strings.ContainsAny(s, ": /")

@@ -131,6 +131,8 @@ func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
 		args []string
 		want []string // each in the error or its remedy
 	}{
+		{"advertise = 'n1:http'", nil, nil, []string{"advertise", "n1:http", "host:port"}},
+		{"advertise = 'n1:0'", nil, nil, []string{"advertise", "n1:0", "host:port"}},
 		{"", map[string]string{"HEMERA_PORT": "70000"}, nil, []string{"port", "70000", "HEMERA_PORT", "at most 65535"}},
 		{"", nil, []string{"--port", "x"}, []string{"port", `"x"`, "--port", "whole number"}},
 		{"\n\nprot = 5", nil, nil, []string{"prot", "hemera.toml:3", "did you mean port?"}},

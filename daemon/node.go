@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -144,7 +145,7 @@ func paths(disks []hemera.AttachDisk) (list []string) {
 // openDisk opens a disk of this node; node.Options says when.
 func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 	o := n.options
-	given := func(d hemera.AttachDisk) bool { return d.Path == path }
+	given := func(d hemera.AttachDisk) bool { return filepath.Clean(d.Path) == path }
 	if fresh && o.MakeDisks && slices.ContainsFunc(o.Disks, given) {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, errs.Wrap(err, "make disk", path)

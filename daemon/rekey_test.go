@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -36,6 +37,7 @@ type site struct {
 	dir  string
 	log  bytes.Buffer // of the node
 	addr string       // of the manager
+	node string       // address of the node, once it has one
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
@@ -60,12 +62,13 @@ func (s *site) joins(token string) hemera.NodeID {
 	s.t.Helper()
 	s.log.Reset()
 	n, err := OpenNode(s.t.Context(), NodeOptions{
-		Dir: s.path("node"), Listen: "127.0.0.1:0", Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, MakeDisks: true, Join: token,
+		Dir: s.path("node"), Listen: cmp.Or(s.node, "127.0.0.1:0"), Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, MakeDisks: true, Join: token,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.node = n.Addr
 	stop := serving(s.t, n.Run)
 	<-n.Joined()
 	stop()
@@ -111,6 +114,9 @@ func TestALostAuthority(t *testing.T) {
 
 	// With a backup: its file alone is enough.
 	unpacked := s.path("unpacked")
+	if err := os.MkdirAll(filepath.Join(unpacked, "lost+found"), 0o700); err != nil { // as on a filesystem of its own
+		t.Fatal(err)
+	}
 	if _, err := Restore(t.Context(), &archive, unpacked, RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -76,9 +76,11 @@ func emptyDir(dir string) error {
 	if err != nil {
 		return errs.Wrap(err, "ns restore", dir)
 	}
-	if len(list) > 0 {
-		return errs.New(errs.NotEmpty, "ns restore", dir, "the directory holds "+list[0].Name()+" already").
-			WithRemedy("name an empty directory; move the old state away, do not delete it")
+	for _, entry := range list {
+		if entry.Name() != "lost+found" { // the root of a new filesystem has that
+			return errs.New(errs.NotEmpty, "ns restore", dir, "the directory holds "+entry.Name()+" already").
+				WithRemedy("name an empty directory; move the old state away, do not delete it")
+		}
 	}
 	return nil
 }

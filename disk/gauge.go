@@ -213,7 +213,8 @@ func (d *Disk) lookNow() {
 	}
 }
 
-// writable refuses what the disk's health forbids.
+// writable refuses what the disk's health forbids, and a piece that would not leave the headroom. What it lets
+// in counts as taken until the next look: many that come between two looks share one picture of the room.
 func (d *Disk) writable(op string, size int64) error {
 	now := d.opt.Now()
 	if d.gauge.stale(now) {
@@ -232,6 +233,7 @@ func (d *Disk) writable(op string, size int64) error {
 	case size > d.gauge.health.seen.Free-d.gauge.headroom:
 		return errs.New(errs.NoSpace, op, d.path, "less room than the piece will need")
 	}
+	d.gauge.health.seen.Free -= size
 	return nil
 }
 

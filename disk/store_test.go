@@ -342,6 +342,20 @@ func TestFailuresOfTheDevice(t *testing.T) {
 	}
 }
 
+// Pieces that come faster than the disk's room is looked at leave the headroom too.
+func TestHeadroomBetweenTwoLooks(t *testing.T) {
+	const size, headroom = 8 << 20, 20 << 20
+	d := newMemoryDisk(t, 100<<20, Options{Headroom: headroom})
+	made, full := 0, error(nil)
+	for ; full == nil && made < 20; made++ {
+		_, full = d.Create(pieceID(made+1), CreateOptions{SizeHint: size})
+	}
+	wantKind(t, "one piece too many", full, errs.NoSpace)
+	if s := d.Status(); made < 9 || s.Capacity-s.Used < headroom-1<<20 {
+		t.Errorf("%d pieces, %d bytes left of a headroom of %d", made-1, s.Capacity-s.Used, headroom)
+	}
+}
+
 func TestHealth(t *testing.T) {
 	d := newMemoryDisk(t, 1<<30, Options{Headroom: 1 << 20})
 	wantHealth(t, d, hemera.HealthOK)

@@ -2,6 +2,7 @@ package maint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -45,7 +46,7 @@ func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Ent
 	n, _ := view.Node(d.Node)
 	c.Host, _, _ = net.SplitHostPort(n.Addr)
 	if !ok || !d.Readable() || n.Status != hemera.NodeOnline {
-		c.Error = place.Unreadable(view, []hemera.Piece{p}, nil)
+		c.Error, c.Offline = place.Unreadable(view, []hemera.Piece{p}, nil), true
 		return c
 	}
 	order := hemera.Order{
@@ -60,7 +61,7 @@ func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Ent
 		c.Size = r.Pieces[0].Size
 	}
 	if err != nil {
-		c.Error = err.Error()
+		c.Error, c.Offline = err.Error(), errors.Is(err, errs.Unavailable)
 		return c
 	}
 	c.Error = judge(entry, r)

@@ -464,6 +464,14 @@ func TestCheckFile(t *testing.T) {
 		if slices.Contains(r.entry("/f").Pieces, bad) {
 			t.Error("the bad piece is still in the file")
 		}
+		for _, p := range r.entry("/f").Pieces[:1] {
+			d, _ := r.m.cluster.View().Disk(p.Disk)
+			r.node(d.Node).stop()
+		}
+		time.Sleep(2 * hemera.HeartbeatTimeout)
+		if checks, err := r.m.CheckFile(ctx, "/f", false); err != nil || checks[0].OK || !checks[0].Offline || checks[0].Error == "" || checks[1].Offline {
+			t.Errorf("a node is away: %+v, %v", checks, err)
+		}
 		for _, ref := range []string{"/none", "fid:77777", "fxid:zz"} {
 			if _, err := r.m.CheckFile(ctx, ref, false); err == nil {
 				t.Errorf("%s: no error", ref)

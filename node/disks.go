@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -43,6 +44,7 @@ func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log 
 func (d *disks) load(configured []hemera.AttachDisk) error {
 	d.mu.Lock()
 	for _, c := range configured {
+		c.Path = filepath.Clean(c.Path) // "/disk1/" is "/disk1"
 		d.know(c, false)
 	}
 	d.mu.Unlock()

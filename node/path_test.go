@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,6 +78,27 @@ func TestADiskThatIsMountedElsewhereUnderANodeThatRuns(t *testing.T) {
 	})
 }
 
+// An earlier version noted the disk at both paths.
+func TestADiskThatIsNotedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl()
+		path, copied := t.TempDir(), t.TempDir()
+		o := options(t, c, path)
+		before := session(t, o).Disks[0]
+		if err := os.CopyFS(copied, os.DirFS(path)); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf(`{"id":5,"disks":[{"path":%q,"uuid":%q,"id":1},{"path":%q,"uuid":%q}]}`, path, before.UUID, copied, before.UUID)
+		if err := os.WriteFile(filepath.Join(o.StateDir, "node.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o.Disks = append(o.Disks, hemera.AttachDisk{Path: copied})
+		if s := session(t, o); len(s.Disks) != 1 || s.Disks[0].Path != path || s.Disks[0].Health != hemera.HealthOK {
+			t.Errorf("disks %+v", s.Disks)
+		}
+	})
+}
+
 // A copy of a disk, with its label, must not keep the node out of the cluster, nor take the disk's place.
 func TestACopyOfADiskAtTheSameNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -136,6 +158,21 @@ func TestExchangedMountPoints(t *testing.T) {
 			if len(after) != 2 || d.UUID != before[i].UUID || d.Path != before[i].Path || d.Health != hemera.HealthOK {
 				t.Errorf("were %+v, are %+v", before, after)
 			}
+		}
+	})
+}
+
+// A slash more at the end is no other path.
+func TestASlashAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl()
+		path := t.TempDir()
+		o := options(t, c, path+"/")
+		before := session(t, o)
+		o.Disks = []hemera.AttachDisk{{Path: path}, {Path: path + "//"}}
+		after := session(t, o)
+		if len(before.Disks) != 1 || before.Disks[0].Path != path || len(after.Disks) != 1 || after.Disks[0].Path != path || len(after.Stats.Unusable) > 0 {
+			t.Errorf("was %+v, is %+v, unusable %+v", before.Disks, after.Disks, after.Stats.Unusable)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func catCommand(e *env) *cobra.Command {
 				end = offset + length
 			}
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
-				return e.each(args, func(arg string) error { return e.cat(ctx, cl, arg, offset, end) })
+				return e.each(ctx, args, func(arg string) error { return e.cat(ctx, cl, arg, offset, end) })
 			})
 		},
 	}

@@ -27,7 +27,7 @@ XRootD clients are told by name, so prefer numbers where machines disagree.`,
 				return err
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				return e.done(e.each(args[1:], func(arg string) error {
+				return e.done(e.each(ctx, args[1:], func(arg string) error {
 					return e.tree(ctx, m, arg, recursive, func(path string) error {
 						return m.SetOwner(ctx, hemera.Identity{}, path, uid, gid)
 					})

@@ -39,7 +39,10 @@ made if it is missing. Of a directory written with /. at its end, the content go
 What is copied is checked against the servers' checksums. What cannot be copied is named, and
 the rest is copied. A copy that was interrupted goes on where it stopped with --continue,
 which passes over files that are there already; if it made <to> itself, <from> is then written
-with /. at its end. Copies between two servers go directly from one to the other if both can.`,
+with /. at its end. Copies between two servers go directly from one to the other if both can.
+
+A local file is written as <name>.hemera-part, by one copy at a time, and gets its name when it
+is whole; a device, such as /dev/null, is written to as it is.`,
 		Example: `  hemera cp data.root :/exp/
   hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
   hemera cp -r --continue :/exp/2026 /backup/
@@ -179,7 +182,7 @@ func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
 // pipe copies standard input to a file, or a file to standard output.
 func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, force bool) error {
 	if to == "-" {
-		return e.each(from, func(arg string) error {
+		return e.each(ctx, from, func(arg string) error {
 			if !client.IsRemote(arg) {
 				return &usageError{errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :")}
 			}
@@ -244,7 +247,7 @@ func (t *teller) file(from, to string, err error) {
 func (t *teller) progress(p client.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	io.WriteString(t.e.Err, "\r\x1b[K"+cut(progressLine(p, 24), t.e.width()))
+	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), func(bar int) string { return progressLine(p, bar) }))
 	t.drawn = true
 }
 

@@ -44,7 +44,7 @@ are kept by the namespace and exact, so that even du -s / answers at once.`,
 				return first + line(r)
 			})
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				err := e.each(args, func(arg string) error { return e.du(ctx, m, r, arg, s) })
+				err := e.each(ctx, args, func(arg string) error { return e.du(ctx, m, r, arg, s) })
 				if err != nil {
 					return err
 				}

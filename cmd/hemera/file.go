@@ -135,7 +135,7 @@ func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
 		Short:   onOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
-		Long:    long + "The exit code is 1 when a piece is " + onOff(repair, "still bad at the end.", "bad."),
+		Long:    long + "The exit code is 1 when a piece is " + onOff(repair, "still bad at the end, or out of reach.", "bad, or out of reach."),
 		Example: "  hemera file " + verb + " /exp/data.root",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
@@ -156,7 +156,7 @@ func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
 
 func (e *env) printChecks(checks []hemera.PieceCheck, repair bool) error {
 	var records []output.Record
-	bad := 0
+	bad, offline := 0, 0
 	for _, c := range checks {
 		sums := make([]string, len(c.Checksums))
 		for i, s := range c.Checksums {
@@ -166,6 +166,9 @@ func (e *env) printChecks(checks []hemera.PieceCheck, repair bool) error {
 		switch {
 		case !c.OK && c.Repaired:
 			result = "remade" // on another disk
+		case c.Offline:
+			result = "offline"
+			offline++
 		case !c.OK:
 			bad++
 		}
@@ -175,26 +178,42 @@ func (e *env) printChecks(checks []hemera.PieceCheck, repair bool) error {
 			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: onOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error},
 		})
 	}
-	return e.printCheckRecords(records, bad, repair)
+	return e.printCheckRecords(records, checkVerdict(len(records), bad, offline, repair))
 }
 
-// printCheckRecords ends with an error when pieces are bad: the exit code says so, and JSON too.
-func (e *env) printCheckRecords(records []output.Record, bad int, repair bool) error {
-	if bad == 0 || !e.json {
-		if err := e.printer().List(checkColumns, records); err != nil || bad == 0 {
-			return err
-		}
-	} else {
-		s := e.stream(nil)
-		for _, r := range records {
-			if err := s.Add(r); err != nil {
-				return err
-			}
-		}
+// checkVerdict is the error that a check ends with, if pieces are bad or could not be asked.
+func checkVerdict(pieces, bad, offline int, repair bool) error {
+	switch {
+	case bad == 0 && offline == 0:
+		return nil
+	case bad == 0:
+		return errs.New(errs.Unavailable, "check", "", fmt.Sprintf("%d of %d pieces are out of reach", offline, pieces)).
+			WithRemedy("see hemera fs ls -e; what stays away is made anew elsewhere after the grace")
 	}
-	return errs.New(errs.Corrupt, "check", "", fmt.Sprintf("%d of %d pieces are bad", bad, len(records))).
+	text := fmt.Sprintf("%d of %d pieces are bad", bad, pieces)
+	if offline > 0 {
+		text += fmt.Sprintf(", %d out of reach", offline)
+	}
+	return errs.New(errs.Corrupt, "check", "", text).
 		WithRemedy(onOff(repair, "no other piece has what they lack now; if a disk is out of reach, bring it back and try again",
 			"hemera file verify repairs what other pieces can repair"))
+}
+
+// printCheckRecords ends with the verdict: the exit code says it, and JSON too.
+func (e *env) printCheckRecords(records []output.Record, verdict error) error {
+	if verdict == nil || !e.json {
+		if err := e.printer().List(checkColumns, records); err != nil {
+			return err
+		}
+		return verdict
+	}
+	s := e.stream(nil)
+	for _, r := range records {
+		if err := s.Add(r); err != nil {
+			return err
+		}
+	}
+	return verdict
 }
 
 var checkColumns = []output.Column{

@@ -123,13 +123,20 @@ func (e *env) watchDisk(ctx context.Context, m diskSource, id hemera.DiskID) err
 		}
 		switch {
 		case e.Terminal > 0:
-			fmt.Fprintf(e.Out, "\r\x1b[K%s", cut(e.visible(line), e.width()))
+			fmt.Fprintf(e.Out, "\r\x1b[K%s", fitted(e.width(), func(bar int) string {
+				if job != nil {
+					line = jobLine(*job, bar)
+				}
+				return e.visible(line)
+			}))
 		case line != last:
 			fmt.Fprintln(e.Out, line)
 		}
 		last = line
-		// A drain, or the repair of a disk that is out of reach, may not have begun yet.
-		asked := r.Get("configstatus") == string(hemera.ConfigDrain) || job == nil && r.Get("stat.errc") != 0
+		// A drain, or the repair of a disk that is out of reach, may not have begun yet. Nothing is done about
+		// one that is off.
+		config := r.Get("configstatus")
+		asked := config == string(hemera.ConfigDrain) || job == nil && r.Get("stat.errc") != 0 && config != string(hemera.ConfigOff)
 		if !asked && (job == nil || job.State == "done") {
 			if e.Terminal > 0 {
 				fmt.Fprintln(e.Out)

@@ -24,7 +24,7 @@ nothing:
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
   size_mismatch      a piece's length is not its entry's
-  offline            no piece can be read now
+  offline            a piece is on a disk that cannot be asked now
   newer              a piece of a change made after the backup that was restored
   moved              a piece that was moved after that backup
 

@@ -31,7 +31,8 @@ func groupCommand(e *env) *cobra.Command {
 }
 
 // groupRecords makes one record a group: the mean, the standard deviation and the largest deviation
-// from the mean of how full its disks are, in percent.
+// from the mean of how full its disks are, in percent. Disks of which nothing is known, since they are
+// gone, are not empty ones.
 func groupRecords(v *hemera.View) (out []output.Record) {
 	groups := map[string][]hemera.Disk{}
 	for _, d := range v.Disks {
@@ -39,16 +40,22 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		disks := groups[name]
-		var sum, squares, worst float64
+		var sum, squares, worst, known float64
 		active := false
 		zones := map[string]bool{}
 		for _, d := range disks {
-			sum += percent(d.Used, d.Capacity)
+			if d.Capacity > 0 {
+				sum, known = sum+percent(d.Used, d.Capacity), known+1
+			}
 			active = active || d.Active
 			zones[d.Zone] = true
 		}
-		mean := sum / float64(len(disks))
+		known = max(known, 1)
+		mean := sum / known
 		for _, d := range disks {
+			if d.Capacity == 0 {
+				continue
+			}
 			off := percent(d.Used, d.Capacity) - mean
 			squares += off * off
 			worst = max(worst, math.Abs(off))
@@ -60,7 +67,7 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 		out = append(out, output.Record{
 			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "status", Value: onOff(active, "on", "off")},
 			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "filled.dev", Value: worst},
-			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: math.Sqrt(squares / float64(len(disks)))},
+			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: math.Sqrt(squares / known)},
 		})
 	}
 	return out

@@ -29,7 +29,7 @@ func lsCommand(e *env) *cobra.Command {
 			o.headings = (len(args) > 1 || o.recursive) && !e.json && !e.monitor
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
 				s := e.stream(o.line)
-				err := e.each(args, func(arg string) error { return e.ls(ctx, cl, s, arg, o) })
+				err := e.each(ctx, args, func(arg string) error { return e.ls(ctx, cl, s, arg, o) })
 				if err != nil {
 					return err
 				}
@@ -93,7 +93,7 @@ func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stre
 	if err != nil {
 		return err
 	}
-	return e.each(below, func(name string) error {
+	return e.each(ctx, below, func(name string) error {
 		if o.headings {
 			fmt.Fprintln(e.Out)
 		}

@@ -23,7 +23,7 @@ func mkdirCommand(e *env) *cobra.Command {
 				return err
 			}
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
-				return e.done(e.each(args, func(arg string) error {
+				return e.done(e.each(ctx, args, func(arg string) error {
 					u, err := e.remote(arg)
 					if err != nil {
 						return err

@@ -71,11 +71,14 @@ func (e *env) trying(cause error, atMost time.Duration) {
 	})
 }
 
-// each runs f for all arguments; one that fails does not keep the others from their turn. The last
-// error is returned, those before it are told at once.
-func (e *env) each(args []string, f func(string) error) error {
+// each runs f for all arguments; one that fails does not keep the others from their turn, unless the
+// command is interrupted. The last error is returned, those before it are told at once.
+func (e *env) each(ctx context.Context, args []string, f func(string) error) error {
 	var last error
 	for _, arg := range args {
+		if err := ctx.Err(); err != nil {
+			return errs.Wrap(err, "go on", arg)
+		}
 		if err := f(arg); err != nil {
 			if last != nil {
 				e.complain(last)
@@ -110,7 +113,7 @@ func (e *env) completePaths(c *cobra.Command, _ []string, word string) ([]cobra.
 	dir, prefix := gopath.Split(word)
 	var out []cobra.Completion
 	_ = e.listNames(ctx, gopath.Clean(dir), func(name string, isDir bool) error {
-		if !strings.HasPrefix(name, prefix) {
+		if !strings.HasPrefix(name, prefix) || output.Visible(name) != name { // shells print words as they are
 			return nil
 		}
 		name = mark + dir + name

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"hemera"
 	"hemera/client"
@@ -49,6 +50,17 @@ func progressLine(p client.Progress, width int) string {
 func bar(percent float64, width int) string {
 	done := min(width, max(0, int(percent/100*float64(width))))
 	return fmt.Sprintf("[%s%s] %.1f%%", strings.Repeat("#", done), strings.Repeat(".", width-done), percent)
+}
+
+// fitted is a line with a bar that moves, on one line of a terminal: where that is narrow the bar gives
+// way to the figures.
+func fitted(width int, line func(bar int) string) string {
+	const widest, narrowest = 24, 4
+	s := line(widest)
+	if over := utf8.RuneCountInString(s) - width; over > 0 {
+		s = line(max(narrowest, widest-over))
+	}
+	return cut(s, width)
 }
 
 // cut keeps a line that moves on one line of the terminal.

@@ -35,6 +35,22 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
+// A narrow terminal shows the rate and the time that is left rather than a long bar.
+func TestANarrowTerminalHasAShortBar(t *testing.T) {
+	p := client.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6}
+	line := func(bar int) string { return progressLine(p, bar) }
+	for width, want := range map[int]string{
+		200: "[######..................] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s  1m15s to go",
+		79:  "[##........] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s  1m15s to go",
+		59:  "[#...] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s",
+		10:  "[#...] 25.",
+	} {
+		if got := fitted(width, line); got != want[:min(len(want), width)] {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 // draining is a cluster whose drain of disk 4 makes progress each time it is asked about.
 type draining struct {
 	*fixture.Cluster
@@ -52,6 +68,11 @@ func (d *draining) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return []hemera.JobStatus{j}, nil
 }
 
+// idle is a cluster in which nothing is drained or repaired.
+type idle struct{ *fixture.Cluster }
+
+func (idle) Jobs(context.Context) ([]hemera.JobStatus, error) { return nil, nil }
+
 func TestWatchEndsWithTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -62,6 +83,19 @@ func TestWatchEndsWithTheDrain(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), "\n"); d.asked != 4 || n != 3 || !strings.Contains(out.String(), "[########................] 33.3%") {
 			t.Errorf("asked %d times, %d lines:\n%s", d.asked, n, &out)
+		}
+		// of a disk that is off nothing is to be expected
+		var broken hemera.DiskID
+		v, _ := d.View(t.Context())
+		for _, disk := range v.Disks {
+			if n, _ := v.Node(disk.Node); disk.Health == hemera.HealthFailing || n.Status == hemera.NodeOffline {
+				broken = disk.ID
+			}
+		}
+		_ = d.SetDisk(t.Context(), broken, "configstatus", "off")
+		out.Reset()
+		if err := e.watchDisk(t.Context(), idle{d.Cluster}, broken); err != nil || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("a disk that is off: %v\n%s", err, &out)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -19,7 +19,7 @@ func rmCommand(e *env) *cobra.Command {
   hemera rm -r /exp/run1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
-				return e.done(e.each(args, func(arg string) error {
+				return e.done(e.each(ctx, args, func(arg string) error {
 					u, err := e.remote(arg)
 					if err != nil {
 						return err

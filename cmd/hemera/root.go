@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,15 +27,15 @@ func execute(ctx context.Context, e *env, args []string) int {
 	}
 	root := newRootCommand(e)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	if !e.begun {
 		err = &usageError{err}
 	}
-	if context.Cause(ctx) != nil && errors.Is(err, context.Canceled) {
-		err = errs.New(errs.Cancelled, args[0], "", "interrupted")
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
+		err = errs.New(errs.Cancelled, strings.TrimPrefix(c.CommandPath(), root.Name()+" "), "", "interrupted")
 	}
 	e.report(err)
 	var usage *usageError

@@ -79,11 +79,11 @@ func (b *bulk) Commit(ctx context.Context) error {
 	}
 	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
 	// an empty memory table lets all tables of the load go to the last level at once.
-	if err := s.apply(s.tables.flush); err != nil {
+	if err := apply(s.tables.flush); err != nil {
 		return s.kill(err)
 	}
 	var refused error
-	if err := s.apply(func() error { refused = s.db.Ingest(ctx, tables); return nil }); err != nil {
+	if err := apply(func() error { refused = s.db.Ingest(ctx, tables); return nil }); err != nil {
 		return s.kill(err)
 	}
 	if refused != nil {

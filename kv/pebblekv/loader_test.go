@@ -103,8 +103,7 @@ func TestLoadWithoutManifest(t *testing.T) {
 		return nil
 	}))
 	s := open(t, "db", fs)
-	w := acquire(t, s)
-	enqueue(t, w, 0, 3)
+	w := acquire(t, s) // and no batch: a compaction, whose list of tables cannot be written, would end the process
 	l, err := w.(kv.Loader).Load(t.Context())
 	if err == nil {
 		err = fill(l, "k", 100)
@@ -115,7 +114,7 @@ func TestLoadWithoutManifest(t *testing.T) {
 	if err := l.Commit(t.Context()); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("the commit: %v", err)
 	}
-	if _, err := w.Enqueue(pair(3)); !errors.Is(err, errs.Unavailable) {
+	if _, err := w.Enqueue(pair(0)); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("a batch after it: %v", err)
 	}
 	left := mem.CrashClone(vfs.CrashCloneCfg{})
@@ -124,9 +123,6 @@ func TestLoadWithoutManifest(t *testing.T) {
 	loaded := 0
 	if err := s.Scan(t.Context(), []byte("k"), []byte("l"), func(_, _ []byte) bool { loaded++; return true }); err != nil || loaded != 0 && loaded != 100 {
 		t.Errorf("%d pairs, %v", loaded, err)
-	}
-	if last, err := acquire(t, s).LastSeq(t.Context()); err != nil || last != 3 {
-		t.Errorf("last is %d, %v", last, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

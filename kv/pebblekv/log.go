@@ -140,19 +140,12 @@ func (l *log) tick() {
 	}
 }
 
-// settle writes a note after the last batch, unless more are on their way: without it the end of the log
+// settle has the log say that its last batch is durable, unless more are on their way: without it the end of the log
 // could be lost to damage, and would look like one that a crash tore.
 func (l *log) settle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.running {
-		l.note()
-	}
-}
-
-// note has the log say that its last batch is durable. The caller holds mu, and nobody is running.
-func (l *log) note() {
-	if len(l.pending) > 0 || l.failure != nil || l.noted == l.last {
+	if l.running || len(l.pending) > 0 || l.failure != nil || l.noted == l.last {
 		return
 	}
 	l.noted = l.last
@@ -169,7 +162,6 @@ func (l *log) close() error {
 	for l.running {
 		l.turn.Wait()
 	}
-	l.note()
 	if l.failure == nil {
 		l.failure = errs.New(errs.Unavailable, "kv.Commit", "", "the store is closed")
 	}

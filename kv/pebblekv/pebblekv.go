@@ -100,7 +100,8 @@ func Open(dir string, o Options) (*Store, error) {
 	options.Experimental.CompactionScheduler = compactions
 	tables := newTables(cmp.Or(o.flushPatience, flushPatience))
 	tables.watch(options.EventListener, compactions, options.Logger)
-	db, err := pebble.Open(dir, options)
+	var db *pebble.DB
+	err := apply(func() (err error) { db, err = pebble.Open(dir, options); return err })
 	tables.db = db
 	if !o.ReadOnly {
 		compactions.begin()
@@ -177,7 +178,7 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	if err := s.usable("kv.Acquire"); err != nil {
 		return nil, err
 	}
-	if err := s.apply(func() error {
+	if err := apply(func() error {
 		if err := s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.NoSync); err != nil {
 			return err
 		}
@@ -229,7 +230,8 @@ func (s *Store) Stats() kv.Stats {
 	}
 }
 
-// Close implements kv.Store; it waits for what was enqueued.
+// Close implements kv.Store; it waits for what was enqueued and has it written to tables, so that the next start needs
+// nothing of the log. Where that fails the log has it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -238,7 +240,10 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
-	_ = s.log.reach(s.seq) // who waits for it is told
+	err := s.log.reach(s.seq) // who waits for it is told
+	if err == nil && s.dead.Load() == nil {
+		_ = s.tables.flush()
+	}
 	s.reads.Add(stopped + 1)
 	s.leave()
 	<-s.quiet

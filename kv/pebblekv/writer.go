@@ -33,7 +33,7 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 		return nil, err
 	}
 	number := s.seq + 1
-	if err := s.apply(func() error { return s.put(number, b) }); err != nil {
+	if err := apply(func() error { return s.put(number, b) }); err != nil {
 		return nil, s.kill(err)
 	}
 	s.seq = number
@@ -126,12 +126,12 @@ func (t *ticket) Wait(ctx context.Context) error {
 
 // apply runs a write to Pebble, which calls Fatalf when it cannot go on: that is turned back into an
 // error here.
-func (s *Store) apply(write func() error) (err error) {
+func apply(write func() error) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case fatal:
-			err = errs.New(errs.Unavailable, "kv.Enqueue", "", string(r))
+			err = errs.New(errs.Unavailable, "kv.Commit", "", string(r))
 		default:
 			panic(r)
 		}

@@ -15,15 +15,15 @@ func Visible(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for i, size := 0, 0; i < len(s); i += size {
-		var r rune
-		r, size = utf8.DecodeRuneInString(s[i:])
-		if !hidden(r) && (r != utf8.RuneError || size > 1) {
+	for rest := s; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if hidden(r) || r == utf8.RuneError && size == 1 {
+			quoted := strconv.Quote(rest[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
 			b.WriteRune(r)
-			continue
 		}
-		quoted := strconv.Quote(s[i : i+size])
-		b.WriteString(quoted[1 : len(quoted)-1])
+		rest = rest[size:]
 	}
 	return b.String()
 }
