@@ -1,6 +1,9 @@
 package hemera
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestLimitsAgree(t *testing.T) {
 	for _, c := range []struct {
@@ -20,7 +23,10 @@ func TestLimitsAgree(t *testing.T) {
 }
 
 func TestPieceIDRoundTrip(t *testing.T) {
-	for _, p := range []PieceID{{1, 1, 0}, {0xffffffffff, 0xabc, 63}, {10000, 2, 15}} {
+	for _, p := range []PieceID{{1, 1, 0}, {0xffffffffff, 0xabc, 63}, {10000, 2, 15}, {0, 0, 0}, {1<<64 - 1, 1<<64 - 1, 255}, {0x12345678, 1, 16}} {
+		if got, want := p.String(), fmt.Sprintf("%08x.%x.%x", uint64(p.File), uint64(p.Gen), p.Index); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
 		got, err := ParsePieceID(p.String())
 		if err != nil || got != p {
 			t.Errorf("%v: got %v, %v", p, got, err)

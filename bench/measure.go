@@ -115,7 +115,7 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 				pair = []*target{peer, own}
 			}
 			for _, t := range pair {
-				s, err := o.measure(t, &rows[i])
+				s, err := o.apart(t, &rows[i])
 				if err != nil {
 					return results, fmt.Errorf("%s, %d clients, at %s: %w", rows[i].name, rows[i].clients, t.name, err)
 				}
@@ -160,7 +160,7 @@ func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 			if err := ctx.Err(); err != nil {
 				return results, err
 			}
-			s, err := o.measure(t, &rows[i])
+			s, err := o.apart(t, &rows[i])
 			if err != nil {
 				return results, fmt.Errorf("%s, %d clients: %w", rows[i].name, rows[i].clients, err)
 			}
@@ -277,7 +277,13 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 			return s, fmt.Errorf("clean: %w", err)
 		}
 	}
-	if len(w.clean) > 0 {
+	return s, nil
+}
+
+// apart is measure, and waits until the server rests.
+func (o *Options) apart(t *target, w *row) (Sample, error) {
+	s, err := o.measure(t, w)
+	if err == nil && len(w.clean) > 0 {
 		err = t.settle()
 	}
 	return s, err
