@@ -2,7 +2,6 @@ package xrd
 
 import (
 	"context"
-	"errors"
 	"hash/crc32"
 	"strconv"
 
@@ -67,9 +66,9 @@ func announced(opaque wire.Opaque) int64 {
 }
 
 // beginAnew is the answer to a request on a handle that failed: err, or the redirect with which a copy begins
-// anew.
+// anew. Only the session's goroutine may call it.
 func (c *conn) beginAnew(r *request, err error) error {
-	if _, ends := errors.AsType[closing](err); ends || c.session == nil {
+	if c.session == nil {
 		return err
 	}
 	id, off, writes := changed(r)

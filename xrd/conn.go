@@ -255,6 +255,8 @@ func (c *conn) finish(r *request, err error) error {
 	last, ends := errors.AsType[closing](err)
 	if ends {
 		err = last.error
+	} else {
+		err = c.beginAnew(r, err)
 	}
 	if e := c.answerError(r, err); e != nil {
 		return e
@@ -395,7 +397,7 @@ func (c *conn) answerError(r *request, err error) error {
 	if _, gone := errors.AsType[broken](err); gone {
 		return err
 	}
-	status, body := c.failure(r, c.beginAnew(r, err))
+	status, body := c.failure(r, err)
 	return c.out.answer(r.Stream, status, body)
 }
 

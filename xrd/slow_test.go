@@ -248,6 +248,36 @@ func TestClosesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
+// TestClosesFailBesideOpens: a close that fails beside its connection leaves alone what belongs to that.
+func TestClosesFailBesideOpens(t *testing.T) {
+	p := newPair(t, nil)
+	c := dial(t, p.nodeAddr)
+	const files = 50
+	var all []wire.Handle
+	for i := range files {
+		all = append(all, p.openWrite(t, c, fmt.Sprintf("/f%d", i), 0))
+	}
+	p.mu.Lock()
+	p.fail = func(op string) error {
+		if op == "close" {
+			return errs.New(errs.OverQuota, op, "", "the quota is used up")
+		}
+		return nil
+	}
+	p.mu.Unlock()
+	for _, fh := range all { // each a close, and beside it a change of what is open
+		if _, err := c.send(wire.Close{Handle: fh}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range files {
+		h, body, err := c.frame()
+		if err != nil || h.Status != wire.StatusError || wire.ParseError(body).Code != wire.OverQuota {
+			t.Fatalf("close: %+v, %v", h, err)
+		}
+	}
+}
+
 // TestShutdownLeavesWhatHangs: a call that never returns does not keep a server from ending in time.
 func TestShutdownLeavesWhatHangs(t *testing.T) {
 	p := newPair(t, nil)
