@@ -26,15 +26,7 @@ func prepareTree(s *session) error {
 		return err
 	}
 	for n := range treeFiles {
-		f, err := s.open(treeFile(n), wire.OpenDelete|wire.OpenUpdate)
-		if err != nil {
-			return err
-		}
-		f.queue(wire.Write{Handle: f.handle}, []byte("some content"))
-		if _, err := f.call(); err != nil {
-			return err
-		}
-		if err := f.close(); err != nil {
+		if err := put(s, treeFile(n), wire.OpenDelete|wire.OpenUpdate, []byte("some content")); err != nil {
 			return err
 		}
 	}
@@ -74,22 +66,25 @@ func timed(op func(s *session, name string) error) func(*run) (float64, error) {
 }
 
 func create(s *session, name string) error {
-	f, err := s.open(name, wire.OpenNew|wire.OpenUpdate)
-	if err != nil {
-		return err
-	}
-	return f.close()
+	return put(s, name, wire.OpenNew|wire.OpenUpdate, nil)
 }
 
 // createFilled makes a file of one page.
 func createFilled(s *session, name string) error {
-	f, err := s.open(name, wire.OpenNew|wire.OpenUpdate)
+	return put(s, name, wire.OpenNew|wire.OpenUpdate, make([]byte, smallFile))
+}
+
+// put makes a file with the content, if there is any.
+func put(s *session, name string, options uint16, content []byte) error {
+	f, err := s.open(name, options)
 	if err != nil {
 		return err
 	}
-	f.queue(wire.Write{Handle: f.handle}, make([]byte, smallFile))
-	if _, err := f.call(); err != nil {
-		return err
+	if len(content) > 0 {
+		f.queue(wire.Write{Handle: f.handle}, content)
+		if _, err := f.call(); err != nil {
+			return err
+		}
 	}
 	return f.close()
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera/errs"
+	"hemera/vfs"
 )
 
 // partSuffix ends the name of a local file that a copy has not finished.
@@ -97,21 +98,14 @@ func openLocked(name string, create bool) (*os.File, error) {
 // publish gives a part its final name. Unless it is to replace a file, Exists when one was made there
 // meanwhile.
 func publish(part, name string, replace bool) error {
-	if !replace {
-		err := unix.Renameat2(unix.AT_FDCWD, part, unix.AT_FDCWD, name, unix.RENAME_NOREPLACE)
-		if err == unix.EINVAL || err == unix.ENOSYS { // not every filesystem can
-			if _, err = os.Lstat(name); err == nil {
-				err = unix.EEXIST
-			} else if errors.Is(err, fs.ErrNotExist) {
-				err = os.Rename(part, name)
-			}
-		}
-		if errors.Is(err, fs.ErrExist) {
-			return errs.New(errs.Exists, "copy", name, "it was made while this copy was under way").WithRemedy("use --force to replace it")
-		}
-		return err
+	if replace {
+		return os.Rename(part, name)
 	}
-	return os.Rename(part, name)
+	err := vfs.OS{}.Move(part, name)
+	if errors.Is(err, fs.ErrExist) {
+		return errs.New(errs.Exists, "copy", name, "it was made while this copy was under way").WithRemedy("use --force to replace it")
+	}
+	return err
 }
 
 // behind is the file that a local name leads to through links, so that a link is written through and

@@ -57,7 +57,7 @@ func (OS) Rename(from, to string) error {
 }
 
 // Move is renameat2(2) with RENAME_NOREPLACE, which all but a few filesystems can do.
-func (o OS) Move(from, to string) error {
+func (OS) Move(from, to string) error {
 	for {
 		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 		switch err {
@@ -65,7 +65,7 @@ func (o OS) Move(from, to string) error {
 			return nil
 		case unix.EINTR:
 		case unix.EINVAL, unix.ENOSYS:
-			return moveByLooking(o, from, to)
+			return moveByLooking(from, to, func() error { _, err := os.Lstat(to); return err }, os.Rename)
 		default:
 			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 		}

@@ -47,18 +47,19 @@ func Move(fsys FS, from, to string) error {
 	if m, ok := fsys.(Mover); ok {
 		return m.Move(from, to)
 	}
-	return moveByLooking(fsys, from, to)
+	return moveByLooking(from, to, func() error { _, err := fsys.Stat(to); return err }, fsys.Rename)
 }
 
-func moveByLooking(fsys FS, from, to string) error {
-	_, err := fsys.Stat(to)
+// moveByLooking is Move in two steps.
+func moveByLooking(from, to string, look func() error, rename func(from, to string) error) error {
+	err := look()
 	switch {
 	case err == nil:
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return fsys.Rename(from, to)
+	return rename(from, to)
 }
 
 // File is one open file. Methods may be called concurrently; Close ends all use.
