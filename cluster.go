@@ -111,6 +111,9 @@ type NodeInfo struct {
 	Epoch     uint64
 	Version   string
 	Heartbeat time.Time // the manager's clock, when the last one came
+	// ClockSkew is how far the node's clock is ahead of the manager's, as of the last heartbeat and with
+	// the time that it took; zero when the node does not tell.
+	ClockSkew time.Duration
 	Stats     NodeStats
 }
 
@@ -162,6 +165,8 @@ type View struct {
 	Disks   []Disk
 	Nodes   []NodeInfo
 	Spaces  []Space
+	// Removed are disks that were taken out while files had pieces on them.
+	Removed []RemovedDisk
 }
 
 // Disk finds a disk by id.

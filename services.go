@@ -139,6 +139,8 @@ type Key struct {
 
 // NodeReport is one heartbeat's content.
 type NodeReport struct {
+	// Clock is the node's, as it sends the report; zero from nodes that do not tell.
+	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
 }

@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -49,6 +49,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		hemera.MaintAdmin
 		hemera.Observer
 		hemera.QuotaAdmin
+		hemera.StatusAdmin
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
@@ -62,6 +63,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Operations":     func(v verbs) (any, error) { return v.Operations(ctx) },
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
+		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}

@@ -89,6 +89,12 @@ var (
 	mPending  = gauge("namespace_pending_writes", "Writes begun and not committed.")
 	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces waiting for their disk to remove them.")
 
+	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
+	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
+	mLost       = gauge("files_lost", "Files that have too few pieces on disks of the cluster to be read ever again.")
+	mUnreadable = gauge("files_unreadable", "Files that cannot be read now, with pieces on disks that are away.")
+	mIncomplete = gauge("files_incomplete", "Files that can be read and have fewer pieces than their layout asks for.")
+
 	mSessions = gauge("sessions", "Client connections at the manager.")
 	mJobLeft  = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", "kind", "disk", "state")
 	mJobRate  = gauge("job_bytes_per_second", "Rate of a drain or repair now.", "kind", "disk", "state")
@@ -114,6 +120,13 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	}
 	if s.d.Observe != nil {
 		s.report(ctx, ch, "observe", sendObserved(ctx, ch, s.d.Observe))
+	}
+	if s.d.Status != nil {
+		status, err := s.d.Status.Status(ctx)
+		s.report(ctx, ch, "status", err)
+		if err == nil {
+			sendStatus(ch, status)
+		}
 	}
 	if s.d.Maint != nil {
 		jobs, err := s.d.Maint.Jobs(ctx)

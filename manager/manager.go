@@ -34,6 +34,8 @@ type Options struct {
 	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
+	// Version is the program's, to compare the nodes' with; may be empty.
+	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// Now replaces time.Now; its times must carry a monotonic reading.
@@ -54,6 +56,9 @@ type Manager struct {
 	started time.Time
 	nonce   atomic.Uint64
 	removal sync.RWMutex // see removal.go
+	census  *census
+	quotas  aged[[]hemera.QuotaRow] // for Status
+	version string
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -69,6 +74,7 @@ var (
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -86,7 +92,8 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(), ops: newOperations(o.Now),
+		pending: newPending(), ops: newOperations(o.Now), census: &census{files: o.Tree, now: o.Now}, version: o.Version,
+		quotas: aged[[]hemera.QuotaRow]{now: o.Now},
 	}
 	m.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,

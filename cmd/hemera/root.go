@@ -31,6 +31,10 @@ func execute(ctx context.Context, e *env, args []string) int {
 	if err == nil {
 		return 0
 	}
+	var found *verdict
+	if errors.As(err, &found) {
+		return found.code
+	}
 	if !e.begun {
 		err = &usageError{err}
 	}
@@ -39,7 +43,10 @@ func execute(ctx context.Context, e *env, args []string) int {
 	}
 	e.report(err)
 	var usage *usageError
-	if errors.As(err, &usage) {
+	switch {
+	case c.Annotations["judges"] != "":
+		return exitUnknown
+	case errors.As(err, &usage):
 		return exitUsage
 	}
 	return exitFailed
@@ -153,7 +160,7 @@ func fileCommands(e *env) []*cobra.Command {
 
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
+		statusCommand(e), fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
 		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
 	}
 }
