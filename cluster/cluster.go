@@ -33,6 +33,7 @@ type Cluster struct {
 	manager string
 	view    atomic.Pointer[hemera.View]
 	ring    capability.Keyring // keys that every node has had time to learn
+	told    capability.Keyring // all keys: what nodes are told is made of them
 
 	mu        sync.Mutex // guards all below, and the order of changes in the store
 	nodes     map[hemera.NodeID]*node
@@ -92,9 +93,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	if len(c.spaces) == 0 {
 		ch.put(firstSpace(o.Space))
 	}
-	if len(c.keys) == 0 {
-		ch.put(c.newKey())
-	}
+	c.firstKeys(&ch)
 	if err := c.commit(ctx, &ch); err != nil {
 		return nil, err
 	}

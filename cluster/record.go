@@ -58,6 +58,8 @@ type attachRecord struct {
 type keyRecord struct {
 	hemera.Key
 	Made time.Time
+	// Version is 2 for keys that nodes have only their own parts of; older ones all nodes had.
+	Version int
 }
 
 // authorityRecord is the SHA-256 of the authority's certificate.

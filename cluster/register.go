@@ -248,7 +248,7 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 
 func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
-		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.allKeys(),
+		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.nodeKeys(n.ID),
 		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID),
 	}
 	for _, d := range c.byNode[n.ID] {

@@ -158,6 +158,7 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 	if err != nil {
 		return hemera.Grant{}, m.early(errs.Wrap(err, "replace", c.Path), nil)
 	}
+	c.Head = c.HeadNode() // it stays, even when the first piece goes elsewhere
 	c.Targets = slices.Clone(c.Targets)
 	for i, at := range lost {
 		t := choice.Targets[i]

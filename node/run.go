@@ -111,7 +111,7 @@ func (n *Node) readdress() {
 }
 
 func (n *Node) welcomed(w hemera.NodeWelcome) error {
-	n.o.SetKeys(w.Keys)
+	n.trust(w.Keys, w.Barred)
 	if err := n.disks.named(w.ID, w.DiskIDs); err != nil {
 		return err
 	}
@@ -123,6 +123,16 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	n.joinedOnce.Do(func() { close(n.joined) })
 	n.o.Log.Info("joined", "node", w.ID, "epoch", w.Epoch, "manager", w.ManagerAddr)
 	return nil
+}
+
+// trust takes what capabilities are judged by from now on.
+func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
+	if len(keys) > 0 {
+		n.o.SetKeys(keys)
+	}
+	if n.o.Bar != nil {
+		n.o.Bar(barred)
+	}
 }
 
 // heartbeats reports every interval, takes what came back, and tries missing disks again.
@@ -139,9 +149,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		if err != nil {
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
-		if len(reply.Keys) > 0 {
-			n.o.SetKeys(reply.Keys)
-		}
+		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()
