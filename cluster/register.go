@@ -251,6 +251,7 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 		r, ok := named[d.UUID]
 		if !ok {
 			r = absent(d.diskRecord, why)
+			r.Inodes, r.InodesFree = d.report.Inodes, d.report.InodesFree
 			r.Filesystem, r.Capacity, r.Used, r.Pieces = d.report.Filesystem, d.report.Capacity, d.report.Used, d.report.Pieces
 		}
 		changed = changed || r.Health != d.report.Health
