@@ -109,7 +109,9 @@ type NodeDisk struct {
 	Used       int64
 	Free       int64
 	Pieces     int64
-	Load       DiskLoad
+	// Inodes and InodesFree are as in [Disk].
+	Inodes, InodesFree int64
+	Load               DiskLoad
 }
 
 // NodeHello introduces a node. ID is zero the first time.

@@ -31,8 +31,8 @@ func (c *Cluster) publish() {
 	c.dirty, c.shown = false, c.now()
 	c.version++
 	v := &hemera.View{
-		Version: c.version,
-		Nodes:   make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
+		Version: c.version, Grace: c.grace,
+		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
 		if n := c.nodes[id]; n.Epoch > 0 {
@@ -71,6 +71,7 @@ func (d *disk) info(n *node) hemera.Disk {
 		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Group: d.Group, Zone: d.ZoneSet,
 		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why,
 		Filesystem: r.Filesystem, Capacity: r.Capacity, Used: r.Used, Free: r.Free, Pieces: r.Pieces, Load: r.Load,
+		Inodes: r.Inodes, InodesFree: r.InodesFree,
 	}
 	if n == nil {
 		return info

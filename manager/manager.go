@@ -8,6 +8,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -52,6 +53,7 @@ type Manager struct {
 	now     func() time.Time
 	log     *slog.Logger
 	started time.Time
+	began   int64 // bytes of virtual memory when it was made
 	nonce   atomic.Uint64
 	removal sync.RWMutex // see removal.go
 
@@ -80,13 +82,15 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{ManagerAddr: o.Addr, Space: o.Space, Log: o.Log, Now: o.Now})
+	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
+	})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(), ops: newOperations(o.Now),
+		pending: newPending(), ops: newOperations(o.Now), began: processStats().virtual,
 	}
 	m.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
