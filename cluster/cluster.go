@@ -38,6 +38,8 @@ type Cluster struct {
 	ring    capability.Keyring // keys that every node has had time to learn
 	told    capability.Keyring // all keys: what nodes are told is made of them
 
+	members sync.Map // NodeID → true, of nodes, to be asked at each call without a lock
+
 	mu        sync.Mutex // guards all below, and the order of changes in the store
 	nodes     map[hemera.NodeID]*node
 	disks     map[hemera.DiskID]*disk

@@ -176,6 +176,7 @@ func (c *Cluster) apply(r record) {
 			c.nodes[r.ID] = new(node)
 		}
 		c.nodes[r.ID].nodeRecord = r
+		c.members.Store(r.ID, true)
 	case diskRecord:
 		d := c.disks[r.ID]
 		if d == nil {
@@ -207,6 +208,7 @@ func (c *Cluster) forget(r record) {
 	switch r := r.(type) {
 	case nodeRecord:
 		delete(c.nodes, r.ID)
+		c.members.Delete(r.ID)
 		delete(c.byNode, r.ID)
 	case diskRecord:
 		delete(c.disks, r.ID)
