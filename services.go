@@ -121,7 +121,9 @@ type NodeDisk struct {
 	Used       int64
 	Free       int64
 	Pieces     int64
-	Load       DiskLoad
+	// Inodes and InodesFree are as in [Disk].
+	Inodes, InodesFree int64
+	Load               DiskLoad
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -138,19 +140,26 @@ type NodeWelcome struct {
 	ID          NodeID
 	Epoch       uint64
 	DiskIDs     map[string]DiskID // by UUID
-	Keys        []Key
-	ManagerAddr string // the manager's xrd door, where nodes send clients that ask for names
+	Keys        []Key             // the node's own
+	Barred      []NodeID          // removed a short time ago: what is for them too is not opened
+	ManagerAddr string            // the manager's xrd door, where nodes send clients that ask for names
 	Headroom    map[DiskID]int64
 }
 
-// Key is one capability key: the newest signs, all verify.
+// Key is one secret of capabilities. The manager's sign and verify for all nodes; a node's, made of one of them,
+// verifies what is for that node and nothing else.
 type Key struct {
 	ID     uint32
 	Secret []byte
+	// Node is whose key it is. Zero: the manager's own secret, or one that a manager before 0.2 shares with all
+	// its nodes.
+	Node NodeID
 }
 
 // NodeReport is one heartbeat's content.
 type NodeReport struct {
+	// Clock is the node's, as it sends the report; zero from nodes that do not tell.
+	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
 }
@@ -158,6 +167,7 @@ type NodeReport struct {
 // HeartbeatReply carries what may have changed for the node.
 type HeartbeatReply struct {
 	Keys     []Key
+	Barred   []NodeID
 	Headroom map[DiskID]int64
 	Attach   []AttachDisk // disks an admin added for this node
 	Detach   []DiskID
