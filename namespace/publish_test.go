@@ -14,7 +14,7 @@ func TestPublish(t *testing.T) {
 	must[hemera.Entry](t)(n.Mkdir(ctx, alice(), "/a/d", 0o755, true))
 	sum := must[hemera.Checksum](t)(hemera.ParseChecksum("adler32:01020304"))
 	c := prepare(t, n, alice(), "/a/part")
-	c.Size, c.Checksums = 100, []hemera.Checksum{sum}
+	c.Size, c.Sums = 100, []hemera.Checksum{sum}
 	part := must[hemera.Entry](t)(n.Commit(ctx, c))
 	there := put(t, n, alice(), "/a/there", 7)
 	other := sum
