@@ -51,6 +51,10 @@ type Disk struct {
 	Free       int64
 	Pieces     int64
 	Load       DiskLoad
+	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
+	// their size; only where an admin asks for the view.
+	Held      int64
+	HeldBytes int64
 }
 
 // Readable reports whether reads may be sent to the disk now.

@@ -58,6 +58,8 @@ var (
 	mDiskUsed     = gauge("disk_used_bytes", "Used on the filesystem.", "disk", "node", "space")
 	mDiskFree     = gauge("disk_free_bytes", "What may still be written, headroom taken off.", "disk", "node", "space")
 	mDiskPieces   = gauge("disk_pieces", "Sealed pieces.", "disk", "node", "space")
+	mDiskHeld     = gauge("disk_held_pieces", "Pieces of replaced and removed content that stay for readers.", "disk", "node", "space")
+	mDiskHeldSize = gauge("disk_held_bytes", "Bytes of pieces that stay for readers.", "disk", "node", "space")
 	mDiskReadable = gauge("disk_readable", "1 if reads may be sent there.", "disk", "node", "space")
 	mDiskWritable = gauge("disk_writable", "1 if new pieces may be placed there.", "disk", "node", "space")
 	mDiskHealth   = gauge("disk_health", "1 for the state the disk is in.", "disk", "health", "configstatus")
@@ -87,7 +89,9 @@ var (
 	mStore    = gauge("namespace_store_bytes", "Bytes of the store on disk.")
 	mSequence = counter("namespace_sequence", "Sequence number of the last commit.")
 	mPending  = gauge("namespace_pending_writes", "Writes begun and not committed.")
-	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces waiting for their disk to remove them.")
+	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces that disks are to remove, held ones included.")
+	mHeld     = gauge("namespace_held_pieces", "Pieces of replaced and removed content that stay for readers.")
+	mHeldSize = gauge("namespace_held_bytes", "Bytes of pieces that stay for readers.")
 
 	mSessions = gauge("sessions", "Client connections at the manager.")
 	mJobLeft  = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", "kind", "disk", "state")
@@ -143,6 +147,8 @@ func sendDisks(ch chan<- prometheus.Metric, disks []hemera.Disk) {
 		mDiskUsed.send(ch, float64(d.Used), id, node, d.Space)
 		mDiskFree.send(ch, float64(d.Free), id, node, d.Space)
 		mDiskPieces.send(ch, float64(d.Pieces), id, node, d.Space)
+		mDiskHeld.send(ch, float64(d.Held), id, node, d.Space)
+		mDiskHeldSize.send(ch, float64(d.HeldBytes), id, node, d.Space)
 		mDiskReadable.send(ch, number(d.Readable()), id, node, d.Space)
 		mDiskWritable.send(ch, number(d.Writable()), id, node, d.Space)
 		mDiskHealth.send(ch, 1, id, string(d.Health), string(d.Config))
@@ -206,6 +212,8 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 	mSequence.send(ch, float64(n.Sequence))
 	mPending.send(ch, float64(n.Pending))
 	mUnlinked.send(ch, float64(n.Unlinked))
+	mHeld.send(ch, float64(n.Held))
+	mHeldSize.send(ch, float64(n.HeldBytes))
 	return nil
 }
 

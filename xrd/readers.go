@@ -160,19 +160,19 @@ func (s *Server) keepReads(ss *session) {
 	}
 }
 
-// A session's id says when it began, to the second, for a door that was started since and knows nothing else
-// of it.
-const sessionMark = "hm"
+// A session's id says when it began, for a door that was started since and knows nothing else of it: a mark
+// and 48 bits of milliseconds. The other half is random.
+const sessionMark = uint64('h')<<8 | 'm'
 
 func markSession(id *wire.SessionID, began time.Time) {
-	copy(id[:], sessionMark)
-	binary.BigEndian.PutUint32(id[len(sessionMark):], uint32(began.Unix()))
+	binary.BigEndian.PutUint64(id[:], sessionMark<<48|uint64(began.UnixMilli())&(1<<48-1))
 }
 
 // sessionBegan is when the session began, zero if its id does not say so.
 func sessionBegan(id wire.SessionID, now time.Time) time.Time {
-	t := time.Unix(int64(binary.BigEndian.Uint32(id[len(sessionMark):])), 0)
-	if string(id[:len(sessionMark)]) != sessionMark || t.After(now) {
+	n := binary.BigEndian.Uint64(id[:])
+	t := time.UnixMilli(int64(n & (1<<48 - 1)))
+	if n>>48 != sessionMark || t.After(now) {
 		return time.Time{}
 	}
 	return t

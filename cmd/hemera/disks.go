@@ -62,7 +62,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 		{Key: "stat.health", Value: string(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message},
 		{Key: "stat.usage", Value: percent(d.Used, d.Capacity)},
 		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity},
-		{Key: "stat.usedfiles", Value: d.Pieces},
+		{Key: "stat.usedfiles", Value: d.Pieces}, {Key: "stat.held.pieces", Value: d.Held}, {Key: "stat.held.bytes", Value: d.HeldBytes},
 		{Key: "stat.disk.load", Value: d.Load.Busy}, {Key: "stat.disk.readratemb", Value: float64(d.Load.ReadBytes) / 1e6},
 		{Key: "stat.disk.writeratemb", Value: float64(d.Load.WriteBytes) / 1e6},
 		{Key: "stat.disk.checksumerrors", Value: d.Load.ChecksumErrors}, {Key: "stat.disk.ioerrors", Value: d.Load.IOErrors},

@@ -67,6 +67,7 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 		{Key: "ns.cache.hits", Value: n.CacheHits}, {Key: "ns.cache.misses", Value: n.CacheMisses}, {Key: "ns.store.bytes", Value: n.StoreBytes},
 		{Key: "ns.store.cache_bytes", Value: n.StoreCacheBytes}, {Key: "ns.store.cache_bytes_max", Value: n.StoreCacheMax},
 		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked},
+		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes},
 		{Key: "ns.memory.rss", Value: n.RSS}, {Key: "ns.stat.goroutines", Value: n.Goroutines},
 	}
 }
