@@ -116,13 +116,14 @@ func (n *Namespace) due(ctx context.Context, disk hemera.DiskID, limit int) ([]h
 		return nil, nil
 	}
 	next := now.Add(n.hold)
-	out, first, err := n.heldBetween(ctx, dueFrom(disk, time.UnixMilli(0)), dueFrom(disk, now.Add(time.Millisecond)), limit)
+	out, _, err := n.heldBetween(ctx, dueFrom(disk, time.UnixMilli(0)), dueFrom(disk, now.Add(time.Millisecond)), limit)
 	if err == nil && len(out) < limit {
 		var more []hemera.PieceID
 		more, _, err = n.heldBetween(ctx, dueFrom(disk, next.Add(time.Millisecond)), after(diskKey(tabDue, disk)), limit-len(out))
 		out = append(out, more...)
 	}
 	if err == nil && len(out) == 0 {
+		var first time.Time
 		_, first, err = n.heldBetween(ctx, dueFrom(disk, now), after(diskKey(tabDue, disk)), 1)
 		if err == nil && (first.IsZero() || first.After(next)) {
 			first = next
