@@ -50,7 +50,10 @@ type Disk struct {
 	Used       int64
 	Free       int64
 	Pieces     int64
-	Load       DiskLoad
+	// Inodes and InodesFree are how many files the filesystem has room for in all, and still; zero
+	// where it has no such bound or does not tell.
+	Inodes, InodesFree int64
+	Load               DiskLoad
 	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
 	// their size; only where an admin asks for the view.
 	Held      int64
@@ -63,8 +66,8 @@ func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 // Writable reports whether new pieces may be placed on the disk now.
 func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
 
-// Room is the bytes of several disks together.
-type Room struct{ Capacity, Used, Free int64 }
+// Room is the bytes of several disks together, and how many files their filesystems have room for.
+type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
 
 // Room sums disks of the view, each filesystem of a host once: folders of one filesystem share its
 // room, also when they belong to several nodes there.
@@ -82,7 +85,7 @@ func (v *View) Room(disks []Disk) (r Room) {
 			continue
 		}
 		seen[at] = true
-		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free}
+		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free, r.Inodes + d.Inodes, r.InodesFree + d.InodesFree}
 	}
 	return r
 }
@@ -94,6 +97,8 @@ type DiskLoad struct {
 	ReadOpens, WriteOpens int64   // open now
 	ChecksumErrors        int64   // since the node started
 	IOErrors              int64
+	// Read, Write and Sync are how long the calls to the device's filesystem took, since the node started.
+	Read, Write, Sync Latency
 }
 
 // NodeStatus is whether a node answers.
@@ -115,6 +120,9 @@ type NodeInfo struct {
 	Epoch     uint64
 	Version   string
 	Heartbeat time.Time // the manager's clock, when the last one came
+	// ClockSkew is how far the node's clock is ahead of the manager's, as of the last heartbeat and with
+	// the time that it took; zero when the node does not tell.
+	ClockSkew time.Duration
 	Stats     NodeStats
 }
 
@@ -122,6 +130,7 @@ type NodeInfo struct {
 type NodeStats struct {
 	Net        []NetStats
 	RSS        int64 // bytes
+	VSize      int64 // bytes
 	Threads    int
 	Goroutines int
 	Sockets    int
@@ -166,6 +175,10 @@ type View struct {
 	Disks   []Disk
 	Nodes   []NodeInfo
 	Spaces  []Space
+	// Removed are disks that were taken out while files had pieces on them.
+	Removed []RemovedDisk
+	// Grace is how long a disk may be out of reach before its files are made whole elsewhere.
+	Grace time.Duration
 }
 
 // Disk finds a disk by id.
