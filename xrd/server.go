@@ -25,6 +25,7 @@ type Server struct {
 	prepares   prepares
 	unfinished unfinished
 	overtaken  atomic.Int32 // goroutines left behind in writes that hang
+	relieved   atomic.Int64 // when connections were last closed to make room, in Unix nanoseconds
 
 	mu       sync.Mutex
 	down     bool
