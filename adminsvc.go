@@ -128,6 +128,8 @@ type OpStat struct {
 	Rate5s, Rate1m      float64
 	Rate5m, Rate1h      float64
 	P50, P99, P999, Max time.Duration
+	Sigma               time.Duration // standard deviation
+	Latency             Latency
 }
 
 // SessionInfo is one client connection (EOS: who).
@@ -161,6 +163,10 @@ type NamespaceStats struct {
 	Unlinked        int64 // pieces waiting for their disk to remove them
 	RSS             int64
 	Goroutines      int
+	// Memory of the manager's process beside RSS, in bytes: Growth since it began to serve.
+	VSize, Shared, Growth int64
+	Threads               int
+	Descriptors           int // open now
 }
 
 // EventKind says what an event records. The numbers are stored.

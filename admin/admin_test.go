@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -49,6 +49,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		hemera.MaintAdmin
 		hemera.Observer
 		hemera.QuotaAdmin
+		hemera.StatusAdmin
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
@@ -62,6 +63,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Operations":     func(v verbs) (any, error) { return v.Operations(ctx) },
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
+		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}
@@ -354,6 +356,7 @@ func (endless) Mkdir(context.Context, hemera.Identity, string, uint32, bool) (e 
 	return
 }
 func (endless) Rename(context.Context, hemera.Identity, string, string) error           { return nil }
+func (endless) Publish(context.Context, hemera.Identity, hemera.Publication) error      { return nil }
 func (endless) Remove(context.Context, hemera.Identity, string, hemera.EntryKind) error { return nil }
 
 func TestPanicIsAnInternalError(t *testing.T) {
@@ -373,13 +376,16 @@ func TestMetrics(t *testing.T) {
 	body, _ := io.ReadAll(res.Body)
 	for _, line := range []string{
 		`hemera_operations_total{op="stat"} 52000`,
-		`hemera_operation_latency_seconds{op="commit",quantile="0.99"} 0.004`,
-		`hemera_disk_used_bytes{disk="2",node="1",space="default"} 1e+12`,
-		`hemera_disk_health{configstatus="rw",disk="3",health="failing"} 1`,
-		`hemera_disk_writable{disk="4",node="2",space="default"} 0`,
+		`hemera_operation_latency_seconds_bucket{op="commit",le="0.0005"} 0`,
+		`hemera_operation_latency_seconds_bucket{op="commit",le="0.001"} 1000`,
+		`hemera_operation_latency_seconds_sum{op="commit"} 0.9`,
+		`hemera_disk_latency_seconds_bucket{call="read",disk="1",host="node1.example.org",path="/data01",le="0.0025"} 1000`,
+		`hemera_disk_used_bytes{disk="2",host="node1.example.org",node="1",path="/data02",space="default"} 1e+12`,
+		`hemera_disk_health{configstatus="rw",disk="3",health="failing",host="node1.example.org",path="/data03"} 1`,
+		`hemera_disk_writable{disk="4",host="node2.example.org",node="2",path="/data04",space="default"} 0`,
 		`hemera_node_up{addr="node2.example.org:1095",node="2"} 1`,
 		`hemera_namespace_files 4`,
-		`hemera_job_left_bytes{disk="4",kind="drain",state="running"} 1e+12`,
+		`hemera_job_left_bytes{disk="4",host="node2.example.org",kind="drain",path="/data04",state="running"} 1e+12`,
 		`hemera_part_up{part="observe"} 1`,
 		`go_goroutines `,
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -98,7 +99,7 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	}
 	after := c.View()
 	for i, d := range after.Disks {
-		if d != before.Disks[i] {
+		if !reflect.DeepEqual(d, before.Disks[i]) {
 			t.Errorf("disk was %+v, is %+v", before.Disks[i], d)
 		}
 	}

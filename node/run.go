@@ -141,7 +141,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	defer tick.Stop()
 	lastRetry := time.Now()
 	for {
-		report := hemera.NodeReport{Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report()}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)

@@ -149,6 +149,9 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if w.broken != nil {
 		return false, w.broken
 	}
+	if w.size < w.least {
+		return false, w.incomplete()
+	}
 	if w.cap.Access == hemera.AccessUpdate && w.cap.Base != nil && !w.changed && len(w.xattrs) == 0 {
 		w.discard(ctx) // frees the lock; there are no pieces
 		return true, nil
@@ -187,6 +190,14 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	}
 	w.request.Token, err = w.permit.Token()
 	return false, err
+}
+
+// incomplete refuses the close of a client that gave up: some close a file like any other when a time or
+// a rate is exceeded, or their source ends early. What was there before stays.
+func (w *Writer) incomplete() error {
+	return errs.New(errs.Invalid, "transfer.Close", subject(w.cap),
+		fmt.Sprintf("%d bytes were announced and %d written: the file is not complete, and nothing of it is kept", w.least, w.size)).
+		WithRemedy("write the whole file again, or truncate it before the close if it is to be shorter than announced")
 }
 
 // dropPieces removes the pieces of a file that turned out empty.

@@ -88,7 +88,7 @@ func (e *env) say(format string, args ...any) {
 	switch {
 	case e.json:
 		_ = e.printer().List(nil, nil)
-	case !e.monitor:
+	case !e.monitor && !e.silent:
 		fmt.Fprintln(e.Out, e.visible(fmt.Sprintf(format, args...)))
 	}
 }

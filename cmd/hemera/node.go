@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
+	"hemera/wire"
 )
 
 func nodeCommand(e *env) *cobra.Command {
@@ -69,41 +71,26 @@ func nodeLsCommand(e *env) *cobra.Command {
 // nodeRecord sums a node's disks and adds what the node measured of itself.
 func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 	var disks []hemera.Disk
-	var pieces, ropen, wopen, read, written int64
-	var busy float64
 	for _, d := range v.Disks {
-		if d.Node != n.ID {
-			continue
+		if d.Node == n.ID {
+			disks = append(disks, d)
 		}
-		disks = append(disks, d)
-		pieces += d.Pieces
-		ropen += d.Load.ReadOpens
-		wopen += d.Load.WriteOpens
-		read += d.Load.ReadBytes
-		written += d.Load.WriteBytes
-		busy += d.Load.Busy
-	}
-	if len(disks) > 0 {
-		busy /= float64(len(disks))
 	}
 	all := v.Room(disks)
-	in, out, speed := network(n.Stats.Net)
 	r := output.Record{
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: onOff(n.Enabled, "on", "off")},
 		{Key: "heartbeatdelta", Value: ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
-		{Key: "stat.geotag", Value: n.Zone},
-		{Key: "stat.sys.rss", Value: n.Stats.RSS}, {Key: "stat.sys.threads", Value: n.Stats.Threads},
-		{Key: "stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "stat.sys.sockets", Value: n.Stats.Sockets},
-		{Key: "stat.sys.hemera.version", Value: n.Version}, {Key: "stat.sys.hemera.start", Value: unix(n.Stats.Started)},
-		{Key: "stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "stat.sys.arch", Value: n.Stats.Arch},
-		{Key: "stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "stat.sys.load1", Value: n.Stats.Load1},
-		{Key: "stat.sys.cpuseconds", Value: n.Stats.CPUSeconds},
-		{Key: "stat.disk.load", Value: busy}, {Key: "stat.disk.readratemb", Value: float64(read) / 1e6}, {Key: "stat.disk.writeratemb", Value: float64(written) / 1e6},
-		{Key: "stat.ropen", Value: ropen}, {Key: "stat.wopen", Value: wopen}, {Key: "stat.usage", Value: percent(all.Used, all.Capacity)},
-		{Key: "stat.statfs.usedbytes", Value: all.Used}, {Key: "stat.statfs.capacity", Value: all.Capacity}, {Key: "stat.usedfiles", Value: pieces},
-		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
+		{Key: "cfg.stat.geotag", Value: n.Zone},
+		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
+		{Key: "cfg.stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "cfg.stat.sys.sockets", Value: n.Stats.Sockets},
+		{Key: "cfg.stat.sys.eos.version", Value: n.Version}, {Key: "cfg.stat.sys.xrootd.version", Value: protocolVersion()},
+		{Key: "cfg.stat.sys.eos.start", Value: unix(n.Stats.Started)},
+		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
+		{Key: "cfg.stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
+		{Key: "cfg.stat.sys.cpuseconds", Value: n.Stats.CPUSeconds}, {Key: "usage", Value: percent(all.Used, all.Capacity)},
 	}
+	r = append(r, sumsOf(v, disks)...)
 	if len(n.Stats.Unusable) > 0 {
 		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
 	}
@@ -216,7 +203,7 @@ var nodeColumns = []output.Column{
 	{Title: "type", Key: "type"},
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "geotag", Key: "cfg.stat.geotag"},
 	{Title: "status", Key: "status"},
 	{Title: "activated", Key: "cfg.status"},
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
@@ -225,30 +212,36 @@ var nodeColumns = []output.Column{
 
 var nodeSysColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "stat.geotag"},
-	{Title: "rss", Key: "stat.sys.rss", Show: output.Bytes},
-	{Title: "threads", Key: "stat.sys.threads"},
-	{Title: "sockets", Key: "stat.sys.sockets"},
-	{Title: "hemera", Key: "stat.sys.hemera.version"},
-	{Title: "kernel", Key: "stat.sys.kernel"},
-	{Title: "arch", Key: "stat.sys.arch"},
-	{Title: "load", Key: "stat.sys.load1"},
-	{Title: "uptime", Key: "stat.sys.uptime", Show: output.Seconds},
+	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes},
+	{Title: "threads", Key: "cfg.stat.sys.threads"},
+	{Title: "sockets", Key: "cfg.stat.sys.sockets"},
+	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},
+	{Title: "kernel", Key: "cfg.stat.sys.kernel"},
+	{Title: "arch", Key: "cfg.stat.sys.arch"},
+	{Title: "load", Key: "cfg.stat.sys.load1"},
+	{Title: "uptime", Key: "cfg.stat.sys.uptime", Show: output.Seconds},
 }
 
 var nodeIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "stat.geotag"},
-	{Title: "diskload", Key: "stat.disk.load"},
-	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},
-	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
-	{Title: "eth-MiB/s", Key: "stat.net.ethratemib"},
-	{Title: "ethi-MiB", Key: "stat.net.inratemib"},
-	{Title: "etho-MiB", Key: "stat.net.outratemib"},
-	{Title: "ropen", Key: "stat.ropen"},
-	{Title: "wopen", Key: "stat.wopen"},
-	{Title: "usage", Key: "stat.usage", Show: output.Percent},
-	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
-	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes},
-	{Title: "used-files", Key: "stat.usedfiles"},
+	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "diskload", Key: "avg.stat.disk.load"},
+	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"},
+	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},
+	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib"},
+	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib"},
+	{Title: "etho-MiB", Key: "sum.stat.net.outratemib"},
+	{Title: "ropen", Key: "sum.stat.ropen"},
+	{Title: "wopen", Key: "sum.stat.wopen"},
+	{Title: "usage", Key: "usage", Show: output.Percent},
+	{Title: "used-bytes", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
+	{Title: "used-files", Key: "sum.stat.usedfiles"},
+}
+
+// protocolVersion is which XRootD protocol nodes announce, as major.minor.patch.
+func protocolVersion() string {
+	const v = wire.ProtocolVersion
+	return fmt.Sprintf("%d.%d.%d", v>>8, v>>4&15, v&15)
 }

@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"hemera"
+)
+
+func (d *door) serveStatus() {
+	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
+		s, err := part(d.Status, "status")
+		if err != nil {
+			return status, err
+		}
+		return s.Status(ctx)
+	})
+}
+
+// Status implements hemera.StatusAdmin.
+func (c *Client) Status(ctx context.Context) (hemera.ClusterStatus, error) {
+	return call[hemera.ClusterStatus](ctx, c, "Status", none{})
+}
+
+// sendStatus sends each condition once: two of one code and subject are one of both counts.
+func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
+	mHealth.send(ch, map[hemera.Severity]float64{hemera.SeverityWarning: 1, hemera.SeverityError: 2}[s.Health])
+	mLost.send(ch, float64(s.Files.Lost))
+	mUnreadable.send(ch, float64(s.Files.Unreadable))
+	mIncomplete.send(ch, float64(s.Files.Incomplete))
+	counts := map[hemera.Condition]int64{}
+	for _, c := range s.Conditions {
+		counts[hemera.Condition{Code: c.Code, Severity: c.Severity, Subject: c.Subject}] += c.Count
+	}
+	for c, n := range counts {
+		mCondition.send(ch, float64(n), c.Code, string(c.Severity), c.Subject)
+	}
+}
