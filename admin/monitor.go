@@ -20,7 +20,7 @@ type MonitorOptions struct {
 	Counters func() []Counter
 	// Limits are the bounds of the process; nil shows none.
 	Limits func() []Limit
-	Log      *slog.Logger
+	Log    *slog.Logger
 }
 
 // NewMonitor makes a handler that answers /metrics and /healthz only. It may serve concurrently.
