@@ -357,6 +357,7 @@ func (endless) Mkdir(context.Context, hemera.Identity, string, uint32, bool) (e 
 	return
 }
 func (endless) Rename(context.Context, hemera.Identity, string, string) error           { return nil }
+func (endless) Publish(context.Context, hemera.Identity, hemera.Publication) error      { return nil }
 func (endless) Remove(context.Context, hemera.Identity, string, hemera.EntryKind) error { return nil }
 
 func TestPanicIsAnInternalError(t *testing.T) {
