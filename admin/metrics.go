@@ -139,6 +139,9 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	view := &hemera.View{}
 	v := s.d.Version
 	mBuild.send(ch, 1, v.Version, v.Commit, v.Go, v.Arch, v.Role)
+	if s.d.Limits != nil {
+		sendLimits(ch, s.d.Limits())
+	}
 	if s.d.Cluster != nil {
 		now, err := s.d.Cluster.View(ctx)
 		s.report(ctx, ch, "cluster", err)
