@@ -14,13 +14,20 @@ type ClusterAdmin interface {
 	AddDisk(ctx context.Context, node NodeID, path, space string) error
 	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
 	SetDisk(ctx context.Context, id DiskID, key, value string) error
-	// RemoveDisk forgets a disk. NotEmpty unless it holds no piece or force is set.
-	RemoveDisk(ctx context.Context, id DiskID, force bool) error
+	// RemoveDisk forgets a disk. NotEmpty when it holds pieces, or files are lost by it, and r does not
+	// say that they may go.
+	RemoveDisk(ctx context.Context, id DiskID, r Removal) error
 	SetNode(ctx context.Context, id NodeID, key, value string) error
 	// RemoveNode forgets a node, which cannot come back without a new join token. NotEmpty while it
 	// has disks.
 	RemoveNode(ctx context.Context, id NodeID) error
 	SetSpace(ctx context.Context, name, key, value string) error
+}
+
+// Removal says what may go with a disk.
+type Removal struct {
+	Force bool // its pieces: files that have others are made whole from them
+	Lose  bool // with Force, also the last pieces of files
 }
 
 // TokenAdmin makes what nodes join with.
@@ -185,7 +192,9 @@ type NamespaceStats struct {
 	Booted          time.Time
 	BootDuration    time.Duration
 	Pending         int64 // writes begun, not committed
-	Unlinked        int64 // pieces waiting for their disk to remove them
+	Unlinked        int64 // pieces that disks are to remove, held ones included
+	Held            int64 // pieces of replaced and removed content that stay for readers under way
+	HeldBytes       int64 // of them
 	RSS             int64
 	Goroutines      int
 	// Memory of the manager's process beside RSS, in bytes: Growth since it began to serve.

@@ -23,9 +23,21 @@ type Names interface {
 	// IsDirectory if the target is a directory; Invalid if a tree would move below itself.
 	// Missing parents of the target are NotFound.
 	Rename(ctx context.Context, who Identity, from, to string) error
+	// Publish moves a whole file from the name it was written under to the name it is for. It is one
+	// change: Conflict if the file is not what p says, Exists if the target is taken and not to be
+	// replaced, Unsupported if the file's checksum of that kind is not stored. Else as Rename.
+	Publish(ctx context.Context, who Identity, p Publication) error
 	// Remove removes a file or an empty directory. kind zero takes either; else IsDirectory or
 	// NotDirectory when it is the other. NotEmpty.
 	Remove(ctx context.Context, who Identity, path string, kind EntryKind) error
+}
+
+// Publication is a file to be moved to its final name, and what it must be.
+type Publication struct {
+	From, To string
+	Size     int64
+	Sum      Checksum // of kind ChecksumNone: any content will do
+	Replace  bool     // a file at To
 }
 
 // Directories lists directories page by page, by what they are rather than where: for long walks of
