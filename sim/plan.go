@@ -14,6 +14,7 @@ const (
 	Nothing      Sabotage = iota
 	DropCommits           // some commits are acknowledged to the node and never reach the manager
 	ForgetPieces          // some pieces are acknowledged as sealed and not kept
+	MixReaders            // readers that were cut off go on with whatever content there is
 )
 
 // Options say what to simulate.
@@ -34,6 +35,7 @@ type plan struct {
 	load                                time.Duration
 	pause                               time.Duration // at most, between operations of a client
 	cacheBytes                          int64
+	hold                                time.Duration // of replaced and removed content
 	smallBytes                          int64 // of memory for short contents at a node; negative: none
 	weather                             weather
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
@@ -58,6 +60,7 @@ func newPlan(o Options) plan {
 		p.cacheBytes = 4 << 20
 	}
 	p.smallBytes = []int64{0, 0, 40 << 10, -1}[p.random("small").IntN(4)]
+	p.hold = []time.Duration{0, 2 * time.Second, 20 * time.Second, 10 * time.Minute}[p.random("hold").IntN(4)]
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.

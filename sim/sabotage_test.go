@@ -5,7 +5,7 @@ import "testing"
 // TestSabotageIsNoticed breaks the system in ways that the contract forbids: a simulator that finds
 // nothing then would find nothing ever.
 func TestSabotageIsNoticed(t *testing.T) {
-	for name, sabotage := range map[string]Sabotage{"commits dropped": DropCommits, "pieces forgotten": ForgetPieces} {
+	for name, sabotage := range map[string]Sabotage{"commits dropped": DropCommits, "pieces forgotten": ForgetPieces, "readers mixed": MixReaders} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const enough = 10
