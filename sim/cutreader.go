@@ -15,10 +15,8 @@ import (
 // offset with what the manager grants it then. It must find one content that was there when it began, or
 // fail for good.
 func (c *client) cutRead(ctx context.Context) {
+	// Others' directories are renamed, after which the oracle does not know what was at a path before.
 	path := fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
-	if other := c.w.clients[c.rng.IntN(len(c.w.clients))]; c.rng.IntN(2) == 0 {
-		path = fmt.Sprintf("/%s/d%d/f%d", other.name, c.rng.IntN(2), c.rng.IntN(4))
-	}
 	start := c.w.oracle.tick()
 	r := hemera.OpenRequest{Path: path, Access: hemera.AccessRead}
 	h, err := c.open(ctx, r)
