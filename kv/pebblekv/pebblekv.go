@@ -48,6 +48,7 @@ type Options struct {
 // Keys of the engine, outside of what users of kv may write.
 const (
 	keyEpoch = "\x00e"
+	keyLog   = "\x00l"
 	keyMark  = "\x00m"
 	keySeq   = "\x00s"
 	userLo   = "\x01"
@@ -214,7 +215,24 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 	if err := s.tables.flush(); err != nil { // of the log there is no copy
 		return errs.Wrap(err, "kv.Backup", dir)
 	}
-	return errs.Wrap(s.db.Checkpoint(dir), "kv.Backup", dir)
+	if err := s.db.Checkpoint(dir); err != nil {
+		return errs.Wrap(err, "kv.Backup", dir)
+	}
+	return errs.Wrap(s.settleCopy(dir), "kv.Backup", dir)
+}
+
+// settleCopy has a copy's tables know that they need no log.
+func (s *Store) settleCopy(dir string) error {
+	options := pebbleOptions(Options{FS: s.fs, Logger: slog.New(slog.DiscardHandler)})
+	copied, err := pebble.Open(dir, options)
+	if err != nil {
+		return err
+	}
+	err = copied.Set([]byte(keyLog), make([]byte, 8), pebble.NoSync)
+	if err == nil {
+		err = copied.Flush()
+	}
+	return errors.Join(err, copied.Close())
 }
 
 // Stats implements kv.Store.
@@ -241,7 +259,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	err := s.log.reach(s.seq) // who waits for it is told
-	if err == nil && s.dead.Load() == nil {
+	if err == nil && s.dead.Load() == nil && s.tables.newest(0) == nil {
 		_ = s.tables.flush()
 	}
 	s.reads.Add(stopped + 1)
