@@ -37,7 +37,8 @@ type Options struct {
 	Epoch uint64
 	// ReadOnly opens a store to be read alone: nobody becomes its writer, and its log stays as it is.
 	ReadOnly bool
-	// Damaged lets a read-only store be opened whose log is damaged, as far as it goes, and is told of it.
+	// Damaged lets a read-only store be opened whose log or list of tables is damaged or lost, as far as it goes,
+	// and is told of it.
 	Damaged func(error)
 	FS      vfs.FS
 	Logger  *slog.Logger
@@ -86,12 +87,20 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// Open opens or makes the store in the directory. Unavailable when another process has it.
+// Open opens or makes the store in the directory. Unavailable when another process has it; Corrupt, and nothing is
+// changed, when a part of it is lost or damaged.
 func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
 	o.FS = markers{o.FS}
+	if err := intact(o.FS, dir); err != nil {
+		if !errors.Is(err, errs.Corrupt) || !o.ReadOnly || o.Damaged == nil {
+			return nil, errs.Wrap(err, "kv.Open", dir)
+		}
+		o.Damaged(err)
+		o.FS = marked{o.FS, dir, uint64(pebble.FormatNewest)}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
