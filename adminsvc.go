@@ -14,13 +14,20 @@ type ClusterAdmin interface {
 	AddDisk(ctx context.Context, node NodeID, path, space string) error
 	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
 	SetDisk(ctx context.Context, id DiskID, key, value string) error
-	// RemoveDisk forgets a disk. NotEmpty unless it holds no piece or force is set.
-	RemoveDisk(ctx context.Context, id DiskID, force bool) error
+	// RemoveDisk forgets a disk. NotEmpty when it holds pieces, or files are lost by it, and r does not
+	// say that they may go.
+	RemoveDisk(ctx context.Context, id DiskID, r Removal) error
 	SetNode(ctx context.Context, id NodeID, key, value string) error
 	// RemoveNode forgets a node, which cannot come back without a new join token. NotEmpty while it
 	// has disks.
 	RemoveNode(ctx context.Context, id NodeID) error
 	SetSpace(ctx context.Context, name, key, value string) error
+}
+
+// Removal says what may go with a disk.
+type Removal struct {
+	Force bool // its pieces: files that have others are made whole from them
+	Lose  bool // with Force, also the last pieces of files
 }
 
 // TokenAdmin makes what nodes join with.
@@ -128,6 +135,8 @@ type OpStat struct {
 	Rate5s, Rate1m      float64
 	Rate5m, Rate1h      float64
 	P50, P99, P999, Max time.Duration
+	Sigma               time.Duration // standard deviation
+	Latency             Latency
 }
 
 // SessionInfo is one client connection (EOS: who).
@@ -161,6 +170,10 @@ type NamespaceStats struct {
 	Unlinked        int64 // pieces waiting for their disk to remove them
 	RSS             int64
 	Goroutines      int
+	// Memory of the manager's process beside RSS, in bytes: Growth since it began to serve.
+	VSize, Shared, Growth int64
+	Threads               int
+	Descriptors           int // open now
 }
 
 // EventKind says what an event records. The numbers are stored.

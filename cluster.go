@@ -50,7 +50,10 @@ type Disk struct {
 	Used       int64
 	Free       int64
 	Pieces     int64
-	Load       DiskLoad
+	// Inodes and InodesFree are how many files the filesystem has room for in all, and still; zero
+	// where it has no such bound or does not tell.
+	Inodes, InodesFree int64
+	Load               DiskLoad
 }
 
 // Readable reports whether reads may be sent to the disk now.
@@ -59,8 +62,8 @@ func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 // Writable reports whether new pieces may be placed on the disk now.
 func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
 
-// Room is the bytes of several disks together.
-type Room struct{ Capacity, Used, Free int64 }
+// Room is the bytes of several disks together, and how many files their filesystems have room for.
+type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
 
 // Room sums disks of the view, each filesystem of a host once: folders of one filesystem share its
 // room, also when they belong to several nodes there.
@@ -78,7 +81,7 @@ func (v *View) Room(disks []Disk) (r Room) {
 			continue
 		}
 		seen[at] = true
-		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free}
+		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free, r.Inodes + d.Inodes, r.InodesFree + d.InodesFree}
 	}
 	return r
 }
@@ -90,6 +93,8 @@ type DiskLoad struct {
 	ReadOpens, WriteOpens int64   // open now
 	ChecksumErrors        int64   // since the node started
 	IOErrors              int64
+	// Read, Write and Sync are how long the calls to the device's filesystem took, since the node started.
+	Read, Write, Sync Latency
 }
 
 // NodeStatus is whether a node answers.
@@ -111,6 +116,9 @@ type NodeInfo struct {
 	Epoch     uint64
 	Version   string
 	Heartbeat time.Time // the manager's clock, when the last one came
+	// ClockSkew is how far the node's clock is ahead of the manager's, as of the last heartbeat and with
+	// the time that it took; zero when the node does not tell.
+	ClockSkew time.Duration
 	Stats     NodeStats
 }
 
@@ -118,6 +126,7 @@ type NodeInfo struct {
 type NodeStats struct {
 	Net        []NetStats
 	RSS        int64 // bytes
+	VSize      int64 // bytes
 	Threads    int
 	Goroutines int
 	Sockets    int
@@ -162,6 +171,10 @@ type View struct {
 	Disks   []Disk
 	Nodes   []NodeInfo
 	Spaces  []Space
+	// Removed are disks that were taken out while files had pieces on them.
+	Removed []RemovedDisk
+	// Grace is how long a disk may be out of reach before its files are made whole elsewhere.
+	Grace time.Duration
 }
 
 // Disk finds a disk by id.

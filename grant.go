@@ -27,7 +27,7 @@ type Base struct {
 	Pieces []Target
 }
 
-// Capability is the permission a redirect carries: signed by the manager, verified by nodes, never
+// Capability is the permission a redirect carries: signed by the manager for the nodes that it names, verified by them, never
 // stored. It holds everything a node must know, so that a commit works even when the manager was
 // restarted in between. The same capability opens the file at its head and each piece at its node.
 type Capability struct {
@@ -58,6 +58,21 @@ type Capability struct {
 	// write's earlier content: it refuses to go on with it, lest it commit a file with holes. Zero
 	// is not checked.
 	Epoch uint64
+	// SizeMax is what the write may make the file's size at most; zero: no bound but [FileSizeMax].
+	SizeMax int64
+	// NoRead: whoever updates may write the file and not read it. Only what this write wrote is read back.
+	NoRead bool
+	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
+	Head NodeID
+}
+
+// HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one
+// without targets.
+func (c *Capability) HeadNode() NodeID {
+	if c.Head != 0 || len(c.Targets) == 0 {
+		return c.Head
+	}
+	return c.Targets[0].Node
 }
 
 // Grant is the manager's answer to an open: go to Addr and show Token there.

@@ -23,9 +23,21 @@ type Names interface {
 	// IsDirectory if the target is a directory; Invalid if a tree would move below itself.
 	// Missing parents of the target are NotFound.
 	Rename(ctx context.Context, who Identity, from, to string) error
+	// Publish moves a whole file from the name it was written under to the name it is for. It is one
+	// change: Conflict if the file is not what p says, Exists if the target is taken and not to be
+	// replaced, Unsupported if the file's checksum of that kind is not stored. Else as Rename.
+	Publish(ctx context.Context, who Identity, p Publication) error
 	// Remove removes a file or an empty directory. kind zero takes either; else IsDirectory or
 	// NotDirectory when it is the other. NotEmpty.
 	Remove(ctx context.Context, who Identity, path string, kind EntryKind) error
+}
+
+// Publication is a file to be moved to its final name, and what it must be.
+type Publication struct {
+	From, To string
+	Size     int64
+	Sum      Checksum // of kind ChecksumNone: any content will do
+	Replace  bool     // a file at To
 }
 
 // Directories lists directories page by page, by what they are rather than where: for long walks of
@@ -109,7 +121,9 @@ type NodeDisk struct {
 	Used       int64
 	Free       int64
 	Pieces     int64
-	Load       DiskLoad
+	// Inodes and InodesFree are as in [Disk].
+	Inodes, InodesFree int64
+	Load               DiskLoad
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -126,19 +140,26 @@ type NodeWelcome struct {
 	ID          NodeID
 	Epoch       uint64
 	DiskIDs     map[string]DiskID // by UUID
-	Keys        []Key
-	ManagerAddr string // the manager's xrd door, where nodes send clients that ask for names
+	Keys        []Key             // the node's own
+	Barred      []NodeID          // removed a short time ago: what is for them too is not opened
+	ManagerAddr string            // the manager's xrd door, where nodes send clients that ask for names
 	Headroom    map[DiskID]int64
 }
 
-// Key is one capability key: the newest signs, all verify.
+// Key is one secret of capabilities. The manager's sign and verify for all nodes; a node's, made of one of them,
+// verifies what is for that node and nothing else.
 type Key struct {
 	ID     uint32
 	Secret []byte
+	// Node is whose key it is. Zero: the manager's own secret, or one that a manager before 0.2 shares with all
+	// its nodes.
+	Node NodeID
 }
 
 // NodeReport is one heartbeat's content.
 type NodeReport struct {
+	// Clock is the node's, as it sends the report; zero from nodes that do not tell.
+	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
 }
@@ -146,6 +167,7 @@ type NodeReport struct {
 // HeartbeatReply carries what may have changed for the node.
 type HeartbeatReply struct {
 	Keys     []Key
+	Barred   []NodeID
 	Headroom map[DiskID]int64
 	Attach   []AttachDisk // disks an admin added for this node
 	Detach   []DiskID

@@ -30,6 +30,7 @@ type Services struct {
 	Maint     hemera.MaintAdmin
 	Observe   hemera.Observer
 	Quota     hemera.QuotaAdmin
+	Status    hemera.StatusAdmin
 	Benchmark hemera.Benchmarker
 	Names     hemera.Names
 	// Directories is what trees are walked with.
@@ -65,6 +66,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveMaint()
 	d.serveObserve()
 	d.serveQuota()
+	d.serveStatus()
 	d.serveNames()
 	d.serveAttributes()
 	d.serveWalk()

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -42,6 +43,27 @@ func counter(name, help string, labels ...string) metric {
 	return metric{prometheus.NewDesc("hemera_"+name, help, labels, nil), prometheus.CounterValue}
 }
 
+// histogram is a metric whose classes are those of [hemera.Latency].
+func histogram(name, help string, labels ...string) metric {
+	return metric{desc: prometheus.NewDesc("hemera_"+name, help, labels, nil)}
+}
+
+// diskLabels are the labels by which every metric of a disk names it, and more.
+func diskLabels(more ...string) []string { return append([]string{"disk", "host", "path"}, more...) }
+
+// observe sends a histogram.
+func (m metric) observe(ch chan<- prometheus.Metric, l hemera.Latency, labels ...string) {
+	buckets := map[float64]uint64{}
+	var below uint64
+	for class, n := range l.Counts {
+		below += uint64(n)
+		if class < hemera.LatencyClasses-1 {
+			buckets[hemera.LatencyBound(class).Seconds()] = below
+		}
+	}
+	ch <- prometheus.MustNewConstHistogram(m.desc, below, l.Sum.Seconds(), buckets, labels...)
+}
+
 func (m metric) send(ch chan<- prometheus.Metric, value float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
 }
@@ -52,20 +74,22 @@ var (
 
 	mOpCount   = counter("operations_total", "Operations done, failed ones included.", "op")
 	mOpErrors  = counter("operation_errors_total", "Operations that failed.", "op")
-	mOpLatency = gauge("operation_latency_seconds", "Latency of the server's part since it started; quantile 1 is the maximum.", "op", "quantile")
+	mOpLatency = histogram("operation_latency_seconds", "How long the server's part of operations took.", "op")
 
-	mDiskCapacity = gauge("disk_capacity_bytes", "Size of the filesystem.", "disk", "node", "space")
-	mDiskUsed     = gauge("disk_used_bytes", "Used on the filesystem.", "disk", "node", "space")
-	mDiskFree     = gauge("disk_free_bytes", "What may still be written, headroom taken off.", "disk", "node", "space")
-	mDiskPieces   = gauge("disk_pieces", "Sealed pieces.", "disk", "node", "space")
-	mDiskReadable = gauge("disk_readable", "1 if reads may be sent there.", "disk", "node", "space")
-	mDiskWritable = gauge("disk_writable", "1 if new pieces may be placed there.", "disk", "node", "space")
-	mDiskHealth   = gauge("disk_health", "1 for the state the disk is in.", "disk", "health", "configstatus")
-	mDiskRead     = gauge("disk_read_bytes_per_second", "Read rate over the last heartbeat.", "disk")
-	mDiskWrite    = gauge("disk_write_bytes_per_second", "Write rate over the last heartbeat.", "disk")
-	mDiskBusy     = gauge("disk_busy_ratio", "Share of the time the device was busy.", "disk")
-	mDiskSums     = counter("disk_checksum_errors_total", "Pages whose checksum did not match, since the node started.", "disk")
-	mDiskIO       = counter("disk_io_errors_total", "I/O errors since the node started.", "disk")
+	mDiskCapacity = gauge("disk_capacity_bytes", "Size of the filesystem.", diskLabels("node", "space")...)
+	mDiskUsed     = gauge("disk_used_bytes", "Used on the filesystem.", diskLabels("node", "space")...)
+	mDiskFree     = gauge("disk_free_bytes", "What may still be written, headroom taken off.", diskLabels("node", "space")...)
+	mDiskPieces   = gauge("disk_pieces", "Sealed pieces.", diskLabels("node", "space")...)
+	mDiskReadable = gauge("disk_readable", "1 if reads may be sent there.", diskLabels("node", "space")...)
+	mDiskWritable = gauge("disk_writable", "1 if new pieces may be placed there.", diskLabels("node", "space")...)
+	mDiskHealth   = gauge("disk_health", "1 for the state the disk is in.", diskLabels("health", "configstatus")...)
+	mDiskRead     = gauge("disk_read_bytes_per_second", "Read rate over the last heartbeat.", diskLabels()...)
+	mDiskWrite    = gauge("disk_write_bytes_per_second", "Write rate over the last heartbeat.", diskLabels()...)
+	mDiskBusy     = gauge("disk_busy_ratio", "Share of the time the device was busy.", diskLabels()...)
+	mDiskSums     = counter("disk_checksum_errors_total", "Pages whose checksum did not match, since the node started.", diskLabels()...)
+	mDiskIO       = counter("disk_io_errors_total", "I/O errors since the node started.", diskLabels()...)
+
+	mDiskLatency = histogram("disk_latency_seconds", "How long calls to the disk's filesystem took, since its node started.", diskLabels("call")...)
 
 	mNodeUp     = gauge("node_up", "1 if the node's heartbeats come.", "node", "addr")
 	mNodeAge    = gauge("node_heartbeat_age_seconds", "Since the last heartbeat.", "node", "addr")
@@ -85,14 +109,20 @@ var (
 	mHits     = counter("namespace_cache_hits_total", "Cache hits.")
 	mMisses   = counter("namespace_cache_misses_total", "Cache misses.")
 	mStore    = gauge("namespace_store_bytes", "Bytes of the store on disk.")
-	mSequence = counter("namespace_sequence", "Sequence number of the last commit.")
+	mSequence = counter("namespace_changes_total", "Changes of the namespace committed since it was made.")
 	mPending  = gauge("namespace_pending_writes", "Writes begun and not committed.")
 	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces waiting for their disk to remove them.")
 
+	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
+	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
+	mLost       = gauge("files_lost", "Files that have too few pieces on disks of the cluster to be read ever again.")
+	mUnreadable = gauge("files_unreadable", "Files that cannot be read now, with pieces on disks that are away.")
+	mIncomplete = gauge("files_incomplete", "Files that can be read and have fewer pieces than their layout asks for.")
+
 	mSessions = gauge("sessions", "Client connections at the manager.")
-	mJobLeft  = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", "kind", "disk", "state")
-	mJobRate  = gauge("job_bytes_per_second", "Rate of a drain or repair now.", "kind", "disk", "state")
-	mJobFail  = gauge("job_failed_files", "Files a drain or repair failed at.", "kind", "disk", "state")
+	mJobLeft  = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", diskLabels("kind", "state")...)
+	mJobRate  = gauge("job_bytes_per_second", "Rate of a drain or repair now.", diskLabels("kind", "state")...)
+	mJobFail  = gauge("job_failed_files", "Files a drain or repair failed at.", diskLabels("kind", "state")...)
 )
 
 // Describe sends nothing: which metrics there are depends on which services are there.
@@ -102,23 +132,32 @@ func (scrape) Describe(chan<- *prometheus.Desc) {}
 func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(hemera.WithTrace(context.Background(), hemera.NewTraceID()), scrapeTimeout)
 	defer cancel()
+	view := &hemera.View{}
 	v := s.d.Version
 	mBuild.send(ch, 1, v.Version, v.Commit, v.Go, v.Arch, v.Role)
 	if s.d.Cluster != nil {
-		view, err := s.d.Cluster.View(ctx)
+		now, err := s.d.Cluster.View(ctx)
 		s.report(ctx, ch, "cluster", err)
 		if err == nil {
-			sendDisks(ch, view.Disks)
+			view = now
+			sendDisks(ch, view)
 			sendNodes(ch, view.Nodes, time.Now())
 		}
 	}
 	if s.d.Observe != nil {
 		s.report(ctx, ch, "observe", sendObserved(ctx, ch, s.d.Observe))
 	}
+	if s.d.Status != nil {
+		status, err := s.d.Status.Status(ctx)
+		s.report(ctx, ch, "status", err)
+		if err == nil {
+			sendStatus(ch, status)
+		}
+	}
 	if s.d.Maint != nil {
 		jobs, err := s.d.Maint.Jobs(ctx)
 		s.report(ctx, ch, "maint", err)
-		sendJobs(ch, jobs)
+		sendJobs(ch, view, jobs)
 	}
 }
 
@@ -136,21 +175,40 @@ func number(b bool) float64 {
 	return 0
 }
 
-func sendDisks(ch chan<- prometheus.Metric, disks []hemera.Disk) {
-	for _, d := range disks {
-		id, node := d.ID.String(), d.Node.String()
-		mDiskCapacity.send(ch, float64(d.Capacity), id, node, d.Space)
-		mDiskUsed.send(ch, float64(d.Used), id, node, d.Space)
-		mDiskFree.send(ch, float64(d.Free), id, node, d.Space)
-		mDiskPieces.send(ch, float64(d.Pieces), id, node, d.Space)
-		mDiskReadable.send(ch, number(d.Readable()), id, node, d.Space)
-		mDiskWritable.send(ch, number(d.Writable()), id, node, d.Space)
-		mDiskHealth.send(ch, 1, id, string(d.Health), string(d.Config))
-		mDiskRead.send(ch, float64(d.Load.ReadBytes), id)
-		mDiskWrite.send(ch, float64(d.Load.WriteBytes), id)
-		mDiskBusy.send(ch, d.Load.Busy, id)
-		mDiskSums.send(ch, float64(d.Load.ChecksumErrors), id)
-		mDiskIO.send(ch, float64(d.Load.IOErrors), id)
+// named is the values of [diskLabels]. Disk 0 stands for files that lack pieces, wherever they are: it has
+// no name. A disk that was removed has its number only.
+func named(v *hemera.View, id hemera.DiskID, more ...string) []string {
+	names := []string{"", "", ""}
+	if id != 0 {
+		d, _ := v.Disk(id)
+		n, _ := v.Node(d.Node)
+		host, _, _ := net.SplitHostPort(n.Addr)
+		names = []string{id.String(), host, d.Path}
+	}
+	return append(names, more...)
+}
+
+func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
+	for _, d := range v.Disks {
+		where := named(v, d.ID, d.Node.String(), d.Space)
+		mDiskCapacity.send(ch, float64(d.Capacity), where...)
+		mDiskUsed.send(ch, float64(d.Used), where...)
+		mDiskFree.send(ch, float64(d.Free), where...)
+		mDiskPieces.send(ch, float64(d.Pieces), where...)
+		mDiskReadable.send(ch, number(d.Readable()), where...)
+		mDiskWritable.send(ch, number(d.Writable()), where...)
+		mDiskHealth.send(ch, 1, named(v, d.ID, string(d.Health), string(d.Config))...)
+		where = named(v, d.ID)
+		mDiskRead.send(ch, float64(d.Load.ReadBytes), where...)
+		mDiskWrite.send(ch, float64(d.Load.WriteBytes), where...)
+		mDiskBusy.send(ch, d.Load.Busy, where...)
+		mDiskSums.send(ch, float64(d.Load.ChecksumErrors), where...)
+		mDiskIO.send(ch, float64(d.Load.IOErrors), where...)
+		for call, l := range map[string]hemera.Latency{"read": d.Load.Read, "write": d.Load.Write, "sync": d.Load.Sync} {
+			if len(l.Counts) > 0 {
+				mDiskLatency.observe(ch, l, named(v, d.ID, call)...)
+			}
+		}
 	}
 }
 
@@ -181,10 +239,7 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 	for _, op := range ops {
 		mOpCount.send(ch, float64(op.Count), op.Name)
 		mOpErrors.send(ch, float64(op.Errors), op.Name)
-		mOpLatency.send(ch, op.P50.Seconds(), op.Name, "0.5")
-		mOpLatency.send(ch, op.P99.Seconds(), op.Name, "0.99")
-		mOpLatency.send(ch, op.P999.Seconds(), op.Name, "0.999")
-		mOpLatency.send(ch, op.Max.Seconds(), op.Name, "1")
+		mOpLatency.observe(ch, op.Latency, op.Name)
 	}
 	sessions, err := o.Sessions(ctx)
 	if err != nil {
@@ -210,12 +265,12 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 }
 
 // sendJobs shows what is under way; a disk can have had several finished jobs, which would clash.
-func sendJobs(ch chan<- prometheus.Metric, jobs []hemera.JobStatus) {
+func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStatus) {
 	for _, j := range jobs {
 		if j.State == "done" {
 			continue
 		}
-		labels := []string{j.Kind, j.Disk.String(), j.State}
+		labels := named(v, j.Disk, j.Kind, j.State)
 		mJobLeft.send(ch, float64(j.BytesLeft), labels...)
 		mJobRate.send(ch, j.Rate, labels...)
 		mJobFail.send(ch, float64(j.Failed), labels...)

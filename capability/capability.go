@@ -1,36 +1,52 @@
 // Package capability makes and checks the signed permission a redirect carries: a hemera.Capability
-// as compact text that is safe in a URL, with a truncated HMAC-SHA256 that only holders of the
-// cluster's keys can make. It is pure: the caller brings keys and time.
+// as compact text that is safe in a URL. It is pure: the caller brings keys and time.
 //
-// A token is base64url (unpadded) of: version (1 byte), key id (uvarint), the fields in the order of
-// encode, and 16 bytes of HMAC-SHA256 over all before them. Numbers are varints, strings and lists
-// carry their length. Who.Groups is not carried: access was decided when the token was signed.
+// A token names the nodes that it is for, and carries a truncated HMAC-SHA256 for each of them and one for the
+// manager, each by a key of its own. A node holds its own key only ([Verifier]): what it signs opens nothing at
+// another node and commits nothing. The manager ([Keyring]) holds the secret that all these keys are made of.
+// docs/formats/capability.md has the bytes.
 package capability
 
 import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"hash"
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"hemera"
 )
 
 const (
-	version = 1
+	version = 2
+	// versionShared is what managers before 0.2 signed, by one key that they gave to all their nodes.
+	versionShared = 1
+
 	macSize = 16
 	// TokenMax bounds a token's characters: the longest path, and targets and base of the widest
 	// layout, fit with room to spare.
 	TokenMax = 24 << 10
 	// SecretMin is the least number of bytes a key's secret must have to sign or verify.
 	SecretMin = 16
+	// nodesMax bounds the nodes that one token is for.
+	nodesMax = 255
+)
+
+// What keys are made of a secret for.
+const (
+	forManager = "hemera capability 2 manager"
+	forNode    = "hemera capability 2 node "
 )
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// signer signs with one key. HMAC begins with hashing the key, which takes as long as hashing a
-// token: what it comes to is kept.
+// digest is what signatures are made of: everything in a token before them.
+type digest = [sha256.Size]byte
+
+// signer signs with one key. HMAC begins with hashing the key: what it comes to is kept.
 type signer struct {
 	hemera.Key
 	desks sync.Pool // of *desk
@@ -38,9 +54,8 @@ type signer struct {
 
 // desk is what one signature needs.
 type desk struct {
-	mac        hash.Hash // begun with the key
-	sum        [sha256.Size]byte
-	body, text []byte
+	mac hash.Hash // begun with the key
+	sum digest
 }
 
 func newSigner(key hemera.Key) *signer {
@@ -52,27 +67,65 @@ func newSigner(key hemera.Key) *signer {
 // usable is false for a short secret: it would let anybody sign.
 func (s *signer) usable() bool { return len(s.Secret) >= SecretMin }
 
-func (s *signer) mint(c *hemera.Capability) string {
+// append adds the signature of the text to b.
+func (s *signer) append(b, text []byte) []byte {
 	d := s.desks.Get().(*desk)
 	defer s.desks.Put(d)
-	e := encoder{buf: d.body[:0]}
-	e.byte(version)
-	e.uint(uint64(s.ID))
-	e.capability(c)
-	d.body = append(e.buf, d.sign(e.buf)...)
-	d.text = encoding.AppendEncode(d.text[:0], d.body)
-	return string(d.text)
+	return append(b, d.sign(text)...)
 }
 
-func (s *signer) signed(body, sum []byte) bool {
+// signed reports whether sum is the signature of the text.
+func (s *signer) signed(text, sum []byte) bool {
 	d := s.desks.Get().(*desk)
 	defer s.desks.Put(d)
-	return hmac.Equal(d.sign(body), sum)
+	return hmac.Equal(d.sign(text), sum)
 }
 
 // sign returns the signature, which is valid until the desk is used again.
-func (d *desk) sign(body []byte) []byte {
+func (d *desk) sign(text []byte) []byte {
 	d.mac.Reset()
-	d.mac.Write(body)
+	d.mac.Write(text)
 	return d.mac.Sum(d.sum[:0])[:macSize]
+}
+
+// master is one secret of the manager and the keys made of it.
+type master struct {
+	hemera.Key
+	own *signer
+
+	grow  sync.Mutex
+	nodes atomic.Pointer[map[hemera.NodeID]*signer] // never changed in place
+}
+
+func newMaster(key hemera.Key) *master {
+	m := &master{Key: key, own: newSigner(hemera.Key{ID: key.ID, Secret: derive(key.Secret, forManager)})}
+	m.nodes.Store(&map[hemera.NodeID]*signer{})
+	return m
+}
+
+func (m *master) usable() bool { return len(m.Secret) >= SecretMin }
+
+// node is the signer with the node's key.
+func (m *master) node(id hemera.NodeID) *signer {
+	if s := (*m.nodes.Load())[id]; s != nil {
+		return s
+	}
+	m.grow.Lock()
+	defer m.grow.Unlock()
+	known := *m.nodes.Load()
+	if s := known[id]; s != nil {
+		return s
+	}
+	more := maps.Clone(known)
+	purpose := string(binary.BigEndian.AppendUint32([]byte(forNode), uint32(id)))
+	more[id] = newSigner(hemera.Key{ID: m.ID, Secret: derive(m.Secret, purpose), Node: id})
+	m.nodes.Store(&more)
+	return more[id]
+}
+
+// derive makes a key of a secret. From what it makes nobody finds the secret, or what it makes for others.
+func derive(secret []byte, purpose string) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
 }

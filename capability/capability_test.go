@@ -2,6 +2,7 @@ package capability
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -35,11 +36,29 @@ func sample() hemera.Capability {
 		Base: &hemera.Base{Gen: 2, Size: 77, Pieces: []hemera.Target{{Index: 1, Disk: 31, Node: 9, Addr: "[::1]:1"}}},
 		Sums: []hemera.Checksum{sum}, BaseGen: 2,
 		Who:     hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "unix", Host: "login1.example.org", App: "xrdcp"},
-		Expires: when, Trace: "0123456789abcdef", Nonce: 1<<63 + 5, Epoch: 42,
+		Expires: when, Trace: "0123456789abcdef", Nonce: 1<<63 + 5, Epoch: 42, SizeMax: 6 << 30, NoRead: true, Head: 3,
 	}
 }
 
-func mint(key hemera.Key, c hemera.Capability) string { return newSigner(key).mint(&c) }
+func mint(key hemera.Key, c hemera.Capability) string {
+	token, err := NewKeyring(key).Mint(c)
+	if err != nil {
+		panic(err)
+	}
+	return token
+}
+
+// unguarded signs with a secret that is too short.
+func unguarded(key hemera.Key, c hemera.Capability) string {
+	d := &draft{nodes: nodesOf(nil, &c, nil)}
+	d.write(newMaster(key), &c)
+	return string(d.text)
+}
+
+// at is the verifier of a node that the manager with these secrets has told its keys.
+func at(node hemera.NodeID, secrets ...hemera.Key) *Verifier {
+	return NewVerifier(NewKeyring(secrets...).NodeKeys(node)...)
+}
 
 func TestRoundTrip(t *testing.T) {
 	for name, change := range map[string]func(*hemera.Capability){
@@ -47,12 +66,14 @@ func TestRoundTrip(t *testing.T) {
 		"zero":         func(c *hemera.Capability) { *c = hemera.Capability{Expires: when} },
 		"renamed":      func(c *hemera.Capability) { c.Name = "other" },
 		"admin forced": func(c *hemera.Capability) { c.Who.Admin, c.Force, c.Sync, c.Base = true, true, false, nil },
-		"negative":     func(c *hemera.Capability) { c.Size = -1 },
+		"negative":     func(c *hemera.Capability) { c.Size, c.SizeMax = -1, -1 },
+		"may read":     func(c *hemera.Capability) { c.NoRead, c.SizeMax, c.Head = false, 0, 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := sample()
 			change(&c)
-			got, err := NewKeyring(keyB, keyA).Verify(mint(keyA, c), when)
+			token := mint(keyA, c)
+			got, err := NewKeyring(keyB, keyA).Verify(token, when)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,18 +83,49 @@ func TestRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(c, got); diff != "" {
 				t.Error(diff)
 			}
+			for _, target := range c.Targets {
+				at, err := at(target.Node, keyB, keyA).Verify(token, when)
+				if diff := cmp.Diff(c, at); diff != "" || err != nil {
+					t.Error(target.Node, err, diff)
+				}
+			}
 		})
 	}
 }
 
 // TestTokensOfOtherVersionsStand: a token outlives the program that made it, so its bytes may not change.
 func TestTokensOfOtherVersionsStand(t *testing.T) {
-	const golden = "AQcFwMQHA5IIGy9kYXRhLzIwMzEvcmF3L3J1bjEyMzQucm9vdAMCAQIAAgECAgdkZWZhdWx0gICAgCikAwIADAMWbm9kZTMuZXhhbXBsZS5vcmc6MTA5NQEfCRZub2RlOS5leGFtcGxlLm9yZzoxMDk1AgKaAQEBHwkHWzo6MV06MQEBAQIDBAVhbGljZegHZAR1bml4EmxvZ2luMS5leGFtcGxlLm9yZwV4cmRjcLLvkbYOEDAxMjM0NTY3ODlhYmNkZWaFgICAgICAgIABKilvwAMREUHm7WOlfPSQaWM"
-	signer := newSigner(keyA)
+	const golden = "AgcCAwklwMQHA5IIGy9kYXRhLzIwMzEvcmF3L3J1bjEyMzQucm9vdAMCAQIAAgECAgdkZWZhdWx0gICAgCikAwIADAMWbm9kZTMuZXhhbXBsZS5vcmc6MTA5NQEfCRZub2RlOS5leGFtcGxlLm9yZzoxMDk1AgKaAQEBHwkHWzo6MV06MQEBAQIDBAVhbGljZegHZAR1bml4EmxvZ2luMS5leGFtcGxlLm9yZwV4cmRjcLLvkbYOEDAxMjM0NTY3ODlhYmNkZWaFgICAgICAgIABKoCAgIAwA_EeeXSPmkBTevSjVQaJyiS1LH5VjIYGOBXWYiQ9_iSAVdjuAPxQTAJx4V4ltMzmSA"
 	for range 3 { // the first signature prepares what the others use
-		c := sample()
-		if got := signer.mint(&c); got != golden {
+		if got := mint(keyA, sample()); got != golden {
 			t.Fatalf("got %s", got)
+		}
+	}
+}
+
+// shared is what a manager before 0.2 made of sample: by a key that it gave to every node.
+const shared = "AQcFwMQHA5IIGy9kYXRhLzIwMzEvcmF3L3J1bjEyMzQucm9vdAMCAQIAAgECAgdkZWZhdWx0gICAgCikAwIADAMWbm9kZTMuZXhhbXBsZS5vcmc6MTA5NQEfCRZub2RlOS5leGFtcGxlLm9yZzoxMDk1AgKaAQEBHwkHWzo6MV06MQEBAQIDBAVhbGljZegHZAR1bml4EmxvZ2luMS5leGFtcGxlLm9yZwV4cmRjcLLvkbYOEDAxMjM0NTY3ODlhYmNkZWaFgICAgICAgIABKilvwAMREUHm7WOlfPSQaWM"
+
+// A node that was upgraded before its manager goes on. A manager, and a node that has a key of its own, refuse what
+// any node could have made.
+func TestTokensOfTheVersionBefore(t *testing.T) {
+	c, err := NewVerifier(keyA).Verify(shared, when)
+	want := sample()
+	want.SizeMax, want.NoRead, want.Head = 0, false, 0
+	if diff := cmp.Diff(want, c); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if want.HeadNode() != 3 {
+		t.Errorf("node %d is the head", want.HeadNode())
+	}
+	if _, err := NewKeyring(keyA).Verify(shared, when); !errors.Is(err, errs.Denied) {
+		t.Errorf("at the manager: %v", err)
+	}
+	own := keyA
+	own.Node = 3
+	for name, v := range map[string]*Verifier{"made for the node": NewVerifier(own), "made of the same secret": at(3, keyA)} {
+		if _, err := v.Verify(shared, when); !errors.Is(err, errs.Denied) {
+			t.Errorf("with a key %s: %v", name, err)
 		}
 	}
 }
@@ -112,10 +164,11 @@ func TestRefusals(t *testing.T) {
 		{"not base64", "!!!!", []hemera.Key{keyA}, when, errs.Invalid},
 		{"too long", strings.Repeat("A", TokenMax+1), []hemera.Key{keyA}, when, errs.Invalid},
 		{"other version", "_" + good[1:], []hemera.Key{keyA}, when, errs.Invalid},
+		{"of the version before", shared, []hemera.Key{keyA}, when, errs.Denied},
 		{"no such key", good, []hemera.Key{keyB}, when, errs.Denied},
 		{"no keys", good, nil, when, errs.Denied},
 		{"same id, other secret", good, []hemera.Key{{ID: 7, Secret: keyB.Secret}}, when, errs.Denied},
-		{"weak key", mint(weak, sample()), []hemera.Key{weak}, when, errs.Denied},
+		{"weak key", unguarded(weak, sample()), []hemera.Key{weak}, when, errs.Denied},
 		{"expired", good, []hemera.Key{keyA}, when.Add(time.Second), errs.Denied},
 		{"cut", good[:len(good)/4*4-4], []hemera.Key{keyA}, when, errs.Denied},
 	} {
@@ -133,8 +186,12 @@ func TestEveryFlippedBitIsRefused(t *testing.T) {
 	for bit := range len(raw) * 8 {
 		forged := bytes.Clone(raw)
 		forged[bit/8] ^= 1 << (bit % 8)
-		if _, err := NewKeyring(keyA, keyB).Verify(encoding.EncodeToString(forged), when); err == nil {
-			t.Fatalf("bit %d: accepted", bit)
+		_, atManager := NewKeyring(keyA, keyB).Verify(encoding.EncodeToString(forged), when)
+		_, atNode := at(3, keyA, keyB).Verify(encoding.EncodeToString(forged), when)
+		// A bit of one signature is nobody's business but of who it is for.
+		others := 8 * (len(raw) - 2*macSize)
+		if atNode == nil && bit < others || atManager == nil && (bit < others-8*macSize || bit >= others+8*macSize) {
+			t.Fatalf("bit %d: accepted: %v, %v", bit, atManager, atNode)
 		}
 	}
 }
@@ -190,6 +247,112 @@ func TestKeyringConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
+// A node's keys are good for what the manager signed for it. What the node signs with them, whatever it
+// takes itself for, no other node takes, and not the manager.
+func TestNodesCannotForge(t *testing.T) {
+	c := sample()
+	rogue := NewKeyring(keyA).NodeKeys(3)[0]
+	asMaster := rogue
+	asMaster.Node = 0
+	forged := map[string]string{"as a manager with its own key": mint(asMaster, c)}
+	// The manager's own bytes with other fields, signed anew for every place that there is by the only key it has.
+	raw, _ := encoding.DecodeString(mint(keyA, c))
+	e, err := open(mint(keyA, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := bytes.Clone(raw[:len(raw)-len(e.sums)])
+	body[len(body)-1]++ // another head
+	sum := sha256.Sum256(body)
+	signer, all := newSigner(rogue), bytes.Clone(body)
+	for range len(e.nodes) + 1 {
+		all = signer.append(all, sum[:])
+	}
+	forged["in all places"] = encoding.EncodeToString(all)
+	for how, token := range forged {
+		if _, err := NewKeyring(keyA).Verify(token, when); !errors.Is(err, errs.Denied) {
+			t.Errorf("%s: the manager: %v", how, err)
+		}
+		if _, err := at(9, keyA).Verify(token, when); !errors.Is(err, errs.Denied) {
+			t.Errorf("%s: another node: %v", how, err)
+		}
+	}
+	if _, err := at(3, keyA).Verify(forged["in all places"], when); err != nil {
+		t.Errorf("the test forged nothing that anybody takes: %v", err)
+	}
+}
+
+// A token opens at the nodes that it is for and at no other.
+func TestATokenIsForItsNodes(t *testing.T) {
+	c := sample()
+	c.Head = 4 // the first piece was moved away from it
+	ring := NewKeyring(keyA)
+	plain, err := ring.Mint(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wider, err := ring.MintFor(c, 17)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[hemera.NodeID][2]bool{3: {true, true}, 9: {true, true}, 4: {true, true}, 17: {false, true}, 5: {false, false}} {
+		for i, token := range []string{plain, wider} {
+			if _, err := at(node, keyA).Verify(token, when); (err == nil) != want[i] || err != nil && !errors.Is(err, errs.Denied) {
+				t.Errorf("node %d, token %d: %v", node, i, err)
+			}
+		}
+	}
+	other := NewKeyring(keyA).NodeKeys(5)
+	other[0].Node = 3
+	if _, err := NewVerifier(other...).Verify(plain, when); !errors.Is(err, errs.Denied) {
+		t.Errorf("a node that takes itself for another: %v", err)
+	}
+}
+
+// What a removed node was shown opens nothing any more, and it cannot take its name off.
+func TestWhatARemovedNodeWasShownIsBarred(t *testing.T) {
+	token := mint(keyA, sample())
+	v := at(9, keyA)
+	v.Bar([]hemera.NodeID{5, 3})
+	if _, err := v.Verify(token, when); !errors.Is(err, errs.Denied) || errs.RemedyOf(err) == "" {
+		t.Error(err)
+	}
+	raw, _ := encoding.DecodeString(token)
+	stripped := append(bytes.Clone(raw[:2]), 1, 9) // key id 7 is one byte
+	stripped = append(stripped, raw[5:len(raw)-3*macSize]...)
+	stripped = append(stripped, raw[len(raw)-2*macSize:]...)
+	if e, err := open(encoding.EncodeToString(stripped)); err != nil || len(e.nodes) != 1 || e.nodes[0] != 9 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if _, err := v.Verify(encoding.EncodeToString(stripped), when); !errors.Is(err, errs.Denied) {
+		t.Errorf("stripped: %v", err)
+	}
+	v.Bar(nil)
+	if _, err := v.Verify(token, when); err != nil {
+		t.Errorf("after the bar: %v", err)
+	}
+}
+
+func TestTokensOfWideLayoutsFit(t *testing.T) {
+	c := wide(hemera.ReplicasMax)
+	c.Base = &hemera.Base{Gen: 2, Size: 77}
+	for i := range hemera.ReplicasMax {
+		c.Base.Pieces = append(c.Base.Pieces, hemera.Target{Index: uint8(i), Disk: 5, Node: hemera.NodeID(1000 + i), Addr: "other.example.org:1095"})
+	}
+	token := mint(keyA, c)
+	if len(token) > 2500 {
+		t.Errorf("%d characters", len(token))
+	}
+	if _, err := at(1015, keyA).Verify(token, when); err != nil {
+		t.Error(err)
+	}
+	c = wide(hemera.PiecesMax)
+	c.Path = "/" + strings.Repeat("p", hemera.PathMax-1)
+	if _, err := NewKeyring(keyA).Mint(c); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzDecode feeds bodies that a holder of the key could sign: whatever is accepted must encode to
 // itself, and nothing may panic or allocate beyond the input.
 func FuzzDecode(f *testing.F) {
@@ -225,6 +388,9 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		if _, err := NewKeyring(keyA).Verify(token, when); err == nil {
 			t.Fatal("accepted without the key")
+		}
+		if _, err := at(3, keyA).Verify(token, when); err == nil {
+			t.Fatal("a node accepted it without the key")
 		}
 	})
 }

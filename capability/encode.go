@@ -16,6 +16,7 @@ const (
 	flagBase
 	flagName // the name is not the path's last part
 	flagAdmin
+	flagNoRead
 )
 
 type encoder struct{ buf []byte }
@@ -27,7 +28,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, c.NoRead})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -58,10 +59,12 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.string(c.Trace)
 	e.uint(c.Nonce)
 	e.uint(c.Epoch)
+	e.int(c.SizeMax)
+	e.uint(uint64(c.Head))
 }
 
 // flags writes a bit for each, the first lowest.
-func (e *encoder) flags(on [5]bool) {
+func (e *encoder) flags(on [6]bool) {
 	var f byte
 	for i, set := range on {
 		if set {
@@ -111,9 +114,11 @@ type decoder struct {
 	buf  []byte
 	text string // ends with the bytes of buf
 	bad  bool
+
+	version byte
 }
 
-func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b)} }
+func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b), version: version} }
 
 func (d *decoder) fail() { d.bad, d.buf = true, nil }
 
@@ -217,6 +222,12 @@ func (d *decoder) capability() hemera.Capability {
 	c.Trace = d.string()
 	c.Nonce = d.uint()
 	c.Epoch = d.uint()
+	if d.version == versionShared {
+		return c
+	}
+	c.NoRead = f&flagNoRead != 0
+	c.SizeMax = d.int()
+	c.Head = hemera.NodeID(d.uint32())
 	return c
 }
 

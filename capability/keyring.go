@@ -1,8 +1,11 @@
 package capability
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,100 +16,144 @@ import (
 // KeysMax bounds a keyring; more are never in use at once.
 const KeysMax = 16
 
-// Keyring is the cluster's keys: the one with the highest id signs, all verify. The zero Keyring is
+// Keyring is the manager's: the secret with the highest id signs, all verify. The zero Keyring is
 // empty and signs nothing. It may be used and replaced concurrently.
 type Keyring struct {
-	signers atomic.Pointer[[]*signer] // newest first, never changed in place
+	masters atomic.Pointer[[]*master] // newest first, never changed in place
+	drafts  sync.Pool                 // of *draft
 }
 
-// NewKeyring returns a keyring with the keys.
+// draft is the memory that a token is made in.
+type draft struct {
+	nodes      []hemera.NodeID
+	body, text []byte
+}
+
+// NewKeyring returns a keyring with the secrets.
 func NewKeyring(keys ...hemera.Key) *Keyring {
 	k := new(Keyring)
 	k.Set(keys)
 	return k
 }
 
-// Set replaces all keys; beyond [KeysMax] the oldest are left out.
+// Set replaces all secrets; beyond [KeysMax] the oldest are left out. What was made of secrets that stay is kept.
 func (k *Keyring) Set(keys []hemera.Key) {
+	before := k.load()
+	masters := make([]*master, 0, min(len(keys), KeysMax))
+	for _, key := range newestFirst(keys) {
+		at := slices.IndexFunc(before, func(m *master) bool { return m.ID == key.ID && bytes.Equal(m.Secret, key.Secret) })
+		if at >= 0 {
+			masters = append(masters, before[at])
+		} else {
+			masters = append(masters, newMaster(key))
+		}
+	}
+	k.masters.Store(&masters)
+}
+
+// newestFirst are the keys by their ids, at most [KeysMax].
+func newestFirst(keys []hemera.Key) []hemera.Key {
 	sorted := slices.SortedStableFunc(slices.Values(keys), func(a, b hemera.Key) int { return cmp.Compare(b.ID, a.ID) })
-	signers := make([]*signer, min(len(sorted), KeysMax))
-	for i := range signers {
-		signers[i] = newSigner(sorted[i])
-	}
-	k.signers.Store(&signers)
+	return sorted[:min(len(sorted), KeysMax)]
 }
 
-// Keys returns the keys, newest first.
-func (k *Keyring) Keys() []hemera.Key {
-	signers := k.load()
-	keys := make([]hemera.Key, len(signers))
-	for i, s := range signers {
-		keys[i] = s.Key
-	}
-	return keys
-}
-
-func (k *Keyring) load() []*signer {
-	if p := k.signers.Load(); p != nil {
+func (k *Keyring) load() []*master {
+	if p := k.masters.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
-// Mint signs the capability with the newest key. Expires is carried to the second, rounded down.
-// Unavailable while there is no key, TooLarge beyond [TokenMax].
-func (k *Keyring) Mint(c hemera.Capability) (string, error) {
-	signers := k.load()
-	if len(signers) == 0 || !signers[0].usable() {
+// NodeKeys is what the node is told: its own keys, newest first.
+func (k *Keyring) NodeKeys(id hemera.NodeID) []hemera.Key {
+	masters := k.load()
+	keys := make([]hemera.Key, len(masters))
+	for i, m := range masters {
+		keys[i] = m.node(id).Key
+	}
+	return keys
+}
+
+// Mint signs the capability with the newest secret, for the nodes that it names: its head, its targets and those of
+// its base. Expires is carried to the second, rounded down. Unavailable while there is no secret, TooLarge
+// beyond [TokenMax].
+func (k *Keyring) Mint(c hemera.Capability) (string, error) { return k.MintFor(c) }
+
+// MintFor is Mint for some nodes besides.
+func (k *Keyring) MintFor(c hemera.Capability, also ...hemera.NodeID) (string, error) {
+	masters := k.load()
+	if len(masters) == 0 || !masters[0].usable() {
 		return "", errs.New(errs.Unavailable, "capability.Mint", c.Path, "there is no key to sign with yet")
 	}
-	token := signers[0].mint(&c)
-	if len(token) > TokenMax {
+	d, _ := k.drafts.Get().(*draft)
+	if d == nil {
+		d = new(draft)
+	}
+	defer k.drafts.Put(d)
+	d.nodes = nodesOf(d.nodes[:0], &c, also)
+	if len(d.nodes) > nodesMax {
+		return "", errs.New(errs.TooLarge, "capability.Mint", c.Path, "the capability is for too many nodes")
+	}
+	d.write(masters[0], &c)
+	if len(d.text) > TokenMax {
 		return "", errs.New(errs.TooLarge, "capability.Mint", c.Path, "the capability does not fit a token")
 	}
-	return token, nil
+	return string(d.text), nil
 }
 
-// Verify returns what the token permits. Text that is no token is Invalid. A token that no key
-// signed, or that expired before now, is Denied: opening the file again gives a fresh one.
-// A zero now accepts expired tokens: they still end the write that they began.
-// The capability's texts are parts of one copy of the token: clone what is to outlive the others.
-func (k *Keyring) Verify(token string, now time.Time) (hemera.Capability, error) {
-	const op = "capability.Verify"
-	if len(token) > TokenMax {
-		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the token is too long")
-	}
-	raw, err := encoding.DecodeString(token)
-	if err != nil || len(raw) < macSize+2 {
-		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "this is no capability")
-	}
-	if raw[0] != version {
-		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the capability is of an unknown version")
-	}
-	body, sum := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
-	d := newDecoder(body[1:])
-	key := k.find(d.uint())
-	if d.bad || key == nil || !key.signed(body, sum) {
-		return hemera.Capability{}, errs.New(errs.Denied, op, "", "no key of this cluster signed the capability").
-			WithRemedy("open the file again at the manager")
-	}
-	c := d.capability()
-	if d.bad || len(d.buf) != 0 {
-		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the capability is signed but malformed")
-	}
-	if !now.IsZero() && now.After(c.Expires) {
-		return hemera.Capability{}, errs.New(errs.Denied, op, c.Path, "the capability has expired").
-			WithRemedy("open the file again; if this happens at once, compare the clocks of manager and node")
-	}
-	return c, nil
-}
-
-// find returns the usable key with the id, nil if there is none.
-func (k *Keyring) find(id uint64) *signer {
-	for _, s := range k.load() {
-		if uint64(s.ID) == id && s.usable() {
-			return s
+// nodesOf appends the nodes that a capability is for, each once.
+func nodesOf(list []hemera.NodeID, c *hemera.Capability, also []hemera.NodeID) []hemera.NodeID {
+	add := func(id hemera.NodeID) {
+		if id != 0 && !slices.Contains(list, id) {
+			list = append(list, id)
 		}
 	}
-	return nil
+	add(c.Head)
+	for i := range c.Targets {
+		add(c.Targets[i].Node)
+	}
+	if c.Base != nil {
+		for i := range c.Base.Pieces {
+			add(c.Base.Pieces[i].Node)
+		}
+	}
+	for _, id := range also {
+		add(id)
+	}
+	return list
+}
+
+func (d *draft) write(m *master, c *hemera.Capability) {
+	e := encoder{buf: d.body[:0]}
+	e.byte(version)
+	e.uint(uint64(m.ID))
+	e.byte(byte(len(d.nodes)))
+	for _, id := range d.nodes {
+		e.uint(uint64(id))
+	}
+	e.capability(c)
+	sum := sha256.Sum256(e.buf)
+	for _, id := range d.nodes {
+		e.buf = m.node(id).append(e.buf, sum[:])
+	}
+	d.body = m.own.append(e.buf, sum[:])
+	d.text = encoding.AppendEncode(d.text[:0], d.body)
+}
+
+// Verify returns what a token of this manager permits; see [Verifier.Verify]. What nodes can sign is refused, and
+// so is what managers before 0.2 signed: their nodes could too.
+func (k *Keyring) Verify(token string, now time.Time) (hemera.Capability, error) {
+	e, err := open(token)
+	if err != nil {
+		return hemera.Capability{}, err
+	}
+	if e.version != version {
+		return hemera.Capability{}, outdated()
+	}
+	for _, m := range k.load() {
+		if uint64(m.ID) == e.key && m.usable() && m.own.signed(e.digest(), e.manager()) {
+			return e.read(now)
+		}
+	}
+	return hemera.Capability{}, unsigned()
 }

@@ -21,6 +21,9 @@ func TestANodeWithAsManyDisksAsOneMayHave(t *testing.T) {
 		h.Disks[i].Path = fmt.Sprintf("/%s/d%d", strings.Repeat("long", 100), i)
 	}
 	w := register(t, c, h)
+	if err := c.Tick(t.Context()); err != nil { // a view of so many disks may wait for it
+		t.Fatal(err)
+	}
 	if len(w.DiskIDs) != disksPerNodeMax || len(c.View().Disks) != disksPerNodeMax {
 		t.Fatalf("%d ids, %d disks", len(w.DiskIDs), len(c.View().Disks))
 	}

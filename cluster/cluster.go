@@ -19,6 +19,8 @@ type Options struct {
 	// Space is the default space that a new cluster begins with; the zero Space has defaults. Its name
 	// is [hemera.DefaultSpace] whatever it says.
 	Space hemera.Space
+	// Grace is shown in views: how long the maintenance waits for a disk.
+	Grace time.Duration
 	Log   *slog.Logger
 	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
 	Now func() time.Time
@@ -31,8 +33,12 @@ type Cluster struct {
 	log     *slog.Logger
 	now     func() time.Time
 	manager string
+	grace   time.Duration
 	view    atomic.Pointer[hemera.View]
 	ring    capability.Keyring // keys that every node has had time to learn
+	told    capability.Keyring // all keys: what nodes are told is made of them
+
+	members sync.Map // NodeID → true, of nodes, to be asked at each call without a lock
 
 	mu        sync.Mutex // guards all below, and the order of changes in the store
 	nodes     map[hemera.NodeID]*node
@@ -54,7 +60,8 @@ type Cluster struct {
 type node struct {
 	nodeRecord
 	online bool
-	last   time.Time // of the last call under the lease
+	last   time.Time     // of the last call under the lease
+	skew   time.Duration // of its clock, ahead of ours
 	stats  hemera.NodeStats
 }
 
@@ -68,7 +75,7 @@ type disk struct {
 // it registers.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*Cluster, error) {
 	c := &Cluster{
-		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr,
+		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, grace: o.Grace,
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
 		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
@@ -92,9 +99,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	if len(c.spaces) == 0 {
 		ch.put(firstSpace(o.Space))
 	}
-	if len(c.keys) == 0 {
-		ch.put(c.newKey())
-	}
+	c.firstKeys(&ch)
 	if err := c.commit(ctx, &ch); err != nil {
 		return nil, err
 	}

@@ -13,13 +13,15 @@ import (
 )
 
 const (
-	// keyLifetime is how long a key signs; keysKept are kept to verify, so that a write may take as
-	// long as a key lives.
+	// keyLifetime is how long a key signs. It verifies for keysKept lifetimes after that, so that a write may
+	// take as long.
 	keyLifetime = 24 * time.Hour
-	keysKept    = 3
+	keysKept    = 2
 	// keyLead is how long before it signs a key is given to nodes.
 	keyLead    = 2 * hemera.HeartbeatTimeout
 	secretSize = 32
+	// keyVersion is of keys that no node was ever told: nodes are told what is made of them.
+	keyVersion = 2
 )
 
 // Ring is the keys the manager signs with and verifies by. A new key is in it only after nodes had
@@ -27,7 +29,7 @@ const (
 func (c *Cluster) Ring() *capability.Keyring { return &c.ring }
 
 func (c *Cluster) newKey() keyRecord {
-	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now()}
+	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now(), Version: keyVersion}
 	_, _ = rand.Read(k.Secret)
 	for id := range c.keys {
 		k.ID = max(k.ID, id+1)
@@ -35,45 +37,72 @@ func (c *Cluster) newKey() keyRecord {
 	return k
 }
 
+// firstKeys puts what the keys need at the start into the change. Those of managers before 0.2 go: every node that
+// ever was has them.
+func (c *Cluster) firstKeys(ch *change) {
+	usable := false
+	for _, k := range c.keys {
+		if k.Version == keyVersion {
+			usable = true
+		} else {
+			ch.delete(k)
+		}
+	}
+	if !usable {
+		ch.put(c.newKey())
+	}
+}
+
 // newestFirst lists the keys in the order of their ids, which is that of their making.
 func (c *Cluster) newestFirst() []keyRecord {
 	return slices.SortedFunc(maps.Values(c.keys), func(a, b keyRecord) int { return cmp.Compare(b.ID, a.ID) })
 }
 
-func (c *Cluster) allKeys() (keys []hemera.Key) {
-	for _, k := range c.newestFirst() {
-		keys = append(keys, k.Key)
-	}
-	return keys
-}
+// nodeKeys is what a node is told: its own part of all keys, those too young to sign too.
+func (c *Cluster) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
 
 // refreshRing leaves out keys too young for every node to know, unless there are no others.
 func (c *Cluster) refreshRing() {
 	keys := c.newestFirst()
+	c.told.Set(secrets(keys))
 	for len(keys) > 1 {
 		if age := c.now().Sub(keys[0].Made); age >= keyLead || age < 0 {
 			break
 		}
 		keys = keys[1:]
 	}
-	ring := make([]hemera.Key, len(keys))
-	for i, k := range keys {
-		ring[i] = k.Key
-	}
-	c.ring.Set(ring)
+	c.ring.Set(secrets(keys))
 }
 
+func secrets(keys []keyRecord) []hemera.Key {
+	list := make([]hemera.Key, len(keys))
+	for i, k := range keys {
+		list[i] = k.Key
+	}
+	return list
+}
+
+// rotate makes a new key when the newest has signed long enough.
 func (c *Cluster) rotate(ctx context.Context) error {
-	keys := c.newestFirst()
 	// A key of the future was made while the clock was wrong: by its time it would never end.
-	if age := c.now().Sub(keys[0].Made); age < keyLifetime && age > -keyLifetime {
+	if age := c.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
 		c.refreshRing()
 		return nil
 	}
+	return c.addKey(ctx)
+}
+
+// addKey makes a new key, and drops those that stopped to sign long ago.
+func (c *Cluster) addKey(ctx context.Context) error {
 	var ch change
-	ch.put(c.newKey())
-	for _, old := range keys[min(len(keys), keysKept-1):] {
-		ch.delete(old)
+	fresh := c.newKey()
+	ch.put(fresh)
+	next := fresh
+	for i, k := range c.newestFirst() {
+		if c.now().Sub(next.Made) >= keysKept*keyLifetime || i+1 >= capability.KeysMax {
+			ch.delete(k)
+		}
+		next = k
 	}
 	if err := c.commit(ctx, &ch); err != nil {
 		return err

@@ -37,6 +37,9 @@ type diskRecord struct {
 	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no
 	// piece on it any more.
 	Removed bool
+	// RemovedAt is when, in seconds since 1970, and RemovedAddr where its node was: the node may be removed too.
+	RemovedAt   int64  `json:",omitempty"`
+	RemovedAddr string `json:",omitempty"`
 }
 
 type spaceRecord struct {
@@ -58,6 +61,8 @@ type attachRecord struct {
 type keyRecord struct {
 	hemera.Key
 	Made time.Time
+	// Version is 2 for keys that nodes have only their own parts of; older ones all nodes had.
+	Version int
 }
 
 // authorityRecord is the SHA-256 of the authority's certificate.
@@ -171,6 +176,7 @@ func (c *Cluster) apply(r record) {
 			c.nodes[r.ID] = new(node)
 		}
 		c.nodes[r.ID].nodeRecord = r
+		c.members.Store(r.ID, true)
 	case diskRecord:
 		d := c.disks[r.ID]
 		if d == nil {
@@ -202,6 +208,7 @@ func (c *Cluster) forget(r record) {
 	switch r := r.(type) {
 	case nodeRecord:
 		delete(c.nodes, r.ID)
+		c.members.Delete(r.ID)
 		delete(c.byNode, r.ID)
 	case diskRecord:
 		delete(c.disks, r.ID)

@@ -109,10 +109,23 @@ func noMember(op string, id hemera.NodeID) error {
 
 // Member refuses a node that was removed, whose certificate is still good. NotFound.
 func (c *Cluster) Member(id hemera.NodeID) error {
+	if _, ok := c.members.Load(id); !ok {
+		return noMember("cluster.Member", id)
+	}
+	return nil
+}
+
+// Leased refuses a node whose lease is not in force: NotFound for one that is no member, Unavailable for one that
+// has to register first.
+func (c *Cluster) Leased(id hemera.NodeID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.nodes[id] == nil {
-		return noMember("cluster.Member", id)
+	n := c.nodes[id]
+	if n == nil {
+		return noMember("cluster.Leased", id)
+	}
+	if !c.leased(n) {
+		return errs.New(errs.Unavailable, "cluster.Leased", "node "+id.String(), "the node has no lease: it registers first")
 	}
 	return nil
 }
@@ -178,7 +191,7 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 				"holder", rec.Node, "there", rec.Path)
 			return
 		}
-		rec.Node, rec.Path, rec.Removed = on, d.Path, false
+		rec.Node, rec.Path, rec.Removed, rec.RemovedAt, rec.RemovedAddr = on, d.Path, false, 0, ""
 		if rec != known.diskRecord {
 			ch.put(rec)
 		}
@@ -238,6 +251,7 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 		r, ok := named[d.UUID]
 		if !ok {
 			r = absent(d.diskRecord, why)
+			r.Inodes, r.InodesFree = d.report.Inodes, d.report.InodesFree
 			r.Filesystem, r.Capacity, r.Used, r.Pieces = d.report.Filesystem, d.report.Capacity, d.report.Used, d.report.Pieces
 		}
 		changed = changed || r.Health != d.report.Health
@@ -248,7 +262,7 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 
 func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
-		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.allKeys(),
+		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.nodeKeys(n.ID),
 		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID),
 	}
 	for _, d := range c.byNode[n.ID] {

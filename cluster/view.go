@@ -31,8 +31,8 @@ func (c *Cluster) publish() {
 	c.dirty, c.shown = false, c.now()
 	c.version++
 	v := &hemera.View{
-		Version: c.version,
-		Nodes:   make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
+		Version: c.version, Grace: c.grace,
+		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
 		if n := c.nodes[id]; n.Epoch > 0 {
@@ -40,9 +40,12 @@ func (c *Cluster) publish() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
-		if d := c.disks[id]; !d.Removed {
-			v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
+		d := c.disks[id]
+		if d.Removed {
+			v.Removed = append(v.Removed, d.removed())
+			continue
 		}
+		v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
 		v.Spaces = append(v.Spaces, c.spaces[name].info())
@@ -50,10 +53,18 @@ func (c *Cluster) publish() {
 	c.view.Store(v)
 }
 
+func (r diskRecord) removed() hemera.RemovedDisk {
+	out := hemera.RemovedDisk{ID: r.ID, UUID: r.UUID, Node: r.Node, Addr: r.RemovedAddr, Path: r.Path, Space: r.Space}
+	if r.RemovedAt > 0 {
+		out.Removed = time.Unix(r.RemovedAt, 0)
+	}
+	return out
+}
+
 func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
-		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, Stats: n.stats,
+		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
 	}
 	if n.online {
 		info.Status = hemera.NodeOnline
@@ -71,6 +82,7 @@ func (d *disk) info(n *node) hemera.Disk {
 		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Group: d.Group, Zone: d.ZoneSet,
 		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why,
 		Filesystem: r.Filesystem, Capacity: r.Capacity, Used: r.Used, Free: r.Free, Pieces: r.Pieces, Load: r.Load,
+		Inodes: r.Inodes, InodesFree: r.InodesFree,
 	}
 	if n == nil {
 		return info

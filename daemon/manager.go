@@ -118,7 +118,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
-		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Log: o.Log,
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),

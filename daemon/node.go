@@ -101,13 +101,14 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
-	keys := capability.NewKeyring()
+	keys := capability.NewVerifier()
 	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
+		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
 	})
 	if err != nil {

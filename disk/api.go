@@ -45,7 +45,9 @@ type Status struct {
 	Used       int64
 	Free       int64 // what may still be written, headroom already taken off
 	Pieces     int64
-	Load       hemera.DiskLoad
+	// Inodes and InodesFree are as in [hemera.Disk].
+	Inodes, InodesFree int64
+	Load               hemera.DiskLoad
 }
 
 // CreateOptions is what the footer will say, and hints.

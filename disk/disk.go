@@ -71,6 +71,7 @@ type Disk struct {
 	windows windowCache
 	gauge   gauge
 	count   counter
+	bad     badPlaces
 
 	// names of one piece change under its stripe; a stripe is taken before mu.
 	stripes [64]sync.Mutex
@@ -228,6 +229,7 @@ func (d *Disk) Remove(id hemera.PieceID) error {
 	}
 	err = d.count.remove(d.fs, d.sealedPath(id), id)
 	d.open.forget(id)
+	d.bad.replaced(id)
 	return d.failed(err, op, id)
 }
 
@@ -261,11 +263,15 @@ func (d *Disk) Close() error {
 	return nil
 }
 
-// failed gives an error of the operation its place and counts it against the disk's health.
+// failed gives an error of the operation its place and counts it against the disk's health, but one place
+// that does not match its checksum only once.
 func (d *Disk) failed(err error, op string, id hemera.PieceID) error {
 	if err == nil {
 		return nil
 	}
-	d.gauge.note(errs.KindOf(err), d.opt.Now())
+	kind := errs.KindOf(err)
+	if kind != errs.Corrupt || d.bad.first(placeOf(err, id)) {
+		d.gauge.note(kind, d.opt.Now())
+	}
 	return errs.Wrap(err, op, id.String()+" on "+d.path)
 }

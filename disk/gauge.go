@@ -29,6 +29,7 @@ type gauge struct {
 	readOpens, writeOpens atomic.Int64
 	sumErrors, ioErrors   atomic.Int64
 	looking               atomic.Bool
+	reads, writes, syncs  latency
 	calls, moved          atomic.Int64 // in progress now; when the last one returned, or the first began
 	stalled               atomic.Int32 // of which it is known that they should have returned long ago
 
@@ -57,21 +58,50 @@ func (g *gauge) start() time.Time {
 
 func (g *gauge) read(start time.Time, n int) {
 	g.readBytes.Add(int64(n))
-	g.waited(start)
+	g.reads.note(g.waited(start))
 }
 
 func (g *gauge) wrote(start time.Time, n int) {
 	g.writeBytes.Add(int64(n))
-	g.waited(start)
+	g.writes.note(g.waited(start))
 }
 
-func (g *gauge) waited(start time.Time) {
+func (g *gauge) synced(start time.Time) { g.syncs.note(g.waited(start)) }
+
+func (g *gauge) waited(start time.Time) time.Duration {
 	t := time.Since(start)
 	g.moved.Store(start.Add(t).UnixNano())
 	g.calls.Add(-1)
 	if t > memorySpeed {
 		g.busy.Add(int64(t))
 	}
+	return t
+}
+
+// latency counts how long calls took: two additions a call, and no lock.
+type latency struct {
+	counts [hemera.LatencyClasses]atomic.Int64
+	sum    atomic.Int64 // nanoseconds
+}
+
+func (l *latency) note(t time.Duration) {
+	l.counts[hemera.LatencyClass(t)].Add(1)
+	l.sum.Add(int64(t))
+}
+
+// now is what was counted. It is empty, and costs nothing to send, while nothing was.
+func (l *latency) now() hemera.Latency {
+	sum := time.Duration(l.sum.Load())
+	counts := make([]int64, len(l.counts))
+	any := false
+	for i := range counts {
+		counts[i] = l.counts[i].Load()
+		any = any || counts[i] > 0
+	}
+	if !any {
+		return hemera.Latency{}
+	}
+	return hemera.Latency{Counts: counts, Sum: sum}
 }
 
 // silentSince is when the device last answered, if calls wait for it and have for longer than
@@ -200,6 +230,7 @@ func (d *Disk) lookNow() {
 		o.Gone = err.Error()
 	} else {
 		o.Filesystem, o.Total, o.Free, o.ReadOnly = space.ID, space.Total, space.Free, space.ReadOnly
+		o.Inodes, o.InodesFree = space.Inodes, space.InodesFree
 	}
 	now := d.opt.Now()
 	g := &d.gauge
@@ -250,7 +281,7 @@ func (d *Disk) Status() Status {
 	return Status{
 		UUID: d.uuid, Path: d.path, Health: health, Why: why,
 		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
-		Pieces: d.count.now(), Load: g.rates,
+		Inodes: seen.Inodes, InodesFree: seen.InodesFree, Pieces: d.count.now(), Load: g.rates,
 	}
 }
 
@@ -266,4 +297,5 @@ func (g *gauge) rate(now time.Time) {
 	}
 	g.rates.ReadOpens, g.rates.WriteOpens = g.readOpens.Load(), g.writeOpens.Load()
 	g.rates.ChecksumErrors, g.rates.IOErrors = g.sumErrors.Load(), g.ioErrors.Load()
+	g.rates.Read, g.rates.Write, g.rates.Sync = g.reads.now(), g.writes.now(), g.syncs.now()
 }

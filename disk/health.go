@@ -36,6 +36,8 @@ type observation struct {
 	Filesystem uint64
 	Total      int64
 	Free       int64 // headroom not taken off
+	Inodes     int64
+	InodesFree int64
 	ReadOnly   bool
 }
 

@@ -234,5 +234,8 @@ func (d *Disk) RepairPages(id hemera.PieceID, b []byte, off int64) error {
 	if _, err := readPages(p, again, nil, off); err != nil && err != io.EOF {
 		return d.failed(err, op, id)
 	}
+	for page := off; page < end; page += hemera.PageSize {
+		d.bad.mended(badPlace{id, page})
+	}
 	return nil
 }

@@ -55,6 +55,7 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	}
 	if moved && w.opt.Replace {
 		w.disk.open.forget(w.id) // what had the name before
+		w.disk.bad.replaced(w.id)
 	}
 	if err != nil {
 		if moved && !w.opt.Replace {

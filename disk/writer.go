@@ -249,7 +249,7 @@ func (w *writer) sync() error {
 	if err == nil {
 		err = w.disk.pending.reach(w.mark)
 	}
-	w.disk.gauge.wrote(start, 0)
+	w.disk.gauge.synced(start)
 	return err
 }
 

@@ -91,7 +91,7 @@ func (e *Engine) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceChe
 	if c.BadPages > 0 {
 		// The others may be bad too, at other pages: what is read of them is verified.
 		others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
-		m := move{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk}}
+		m := move{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
 		if err := e.rewrite(ctx, view, m); err == nil {
 			if again := e.verify(ctx, view, entry, c.Piece); again.OK {
 				again.Repaired = true
@@ -105,6 +105,12 @@ func (e *Engine) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceChe
 		c.Error += "; not repaired: " + err.Error()
 	}
 	return c
+}
+
+// nodeOf is the node that has the disk, zero if none has.
+func nodeOf(view *hemera.View, id hemera.DiskID) hemera.NodeID {
+	d, _ := view.Disk(id)
+	return d.Node
 }
 
 // rewrite has the piece's own node repair its bad pages.

@@ -45,9 +45,9 @@ type Cluster interface {
 	SetEmpty(ctx context.Context, id hemera.DiskID) error
 }
 
-// Signer signs read capabilities for the sources of copies; capability.Keyring is one.
+// Signer signs read capabilities for the sources of copies and for who copies; capability.Keyring is one.
 type Signer interface {
-	Mint(c hemera.Capability) (string, error)
+	MintFor(c hemera.Capability, also ...hemera.NodeID) (string, error)
 }
 
 // Options is what an engine is made of; the first four are required.

@@ -73,11 +73,11 @@ func (e *Engine) copyOrder(m move) (hemera.Order, error) {
 	// A tree that was moved may have files whose path is longer than paths may be. In a piece it is for
 	// people only, to whom the end says most.
 	path := m.path[max(0, len(m.path)-hemera.PathMax):]
-	token, err := e.Signer.Mint(hemera.Capability{
+	token, err := e.Signer.MintFor(hemera.Capability{
 		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Path: path, Access: hemera.AccessRead,
 		Layout: entry.Layout, Space: entry.Space, Size: entry.Size, Mode: entry.Mode, Sums: entry.Checksums,
 		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: e.Now().Add(hemera.CapabilityLifetime),
-	})
+	}, m.add.Node)
 	if err != nil {
 		return hemera.Order{}, err
 	}

@@ -24,14 +24,19 @@ func (m *Manager) SetDisk(ctx context.Context, id hemera.DiskID, key, value stri
 
 // RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made anew from the
 // files' other pieces.
-func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) error {
+func (m *Manager) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+	if r.Force && !r.Lose {
+		if err := m.mayGo(ctx, id); err != nil {
+			return err
+		}
+	}
 	m.removal.Lock()
 	defer m.removal.Unlock()
 	pieces, bytes, err := m.tree.DiskUsage(ctx, id)
 	if err != nil {
 		return errs.Wrap(err, "fs rm", id.String())
 	}
-	if pieces > 0 && !force {
+	if pieces > 0 && !r.Force {
 		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
 			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or give it up with --force")
 	}

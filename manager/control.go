@@ -44,7 +44,7 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	var c hemera.Capability
 	if r.Permit != nil && r.Permit.Decided() {
 		c = r.Permit.Capability
-	} else if c, err = m.writeCapability("commit", r.Token); err != nil {
+	} else if c, err = m.writeCapability(ctx, "commit", r.Token); err != nil {
 		return hemera.Entry{}, err
 	}
 	if err := checkPieces(c, r); err != nil {
@@ -72,8 +72,8 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	return e, errs.Wrap(err, "commit", c.Path)
 }
 
-// writeCapability verifies a token that must permit writing; it may have expired.
-func (m *Manager) writeCapability(op, token string) (hemera.Capability, error) {
+// writeCapability verifies a token that must permit writing, shown by the head of that write; it may have expired.
+func (m *Manager) writeCapability(ctx context.Context, op, token string) (hemera.Capability, error) {
 	c, err := m.cluster.Ring().Verify(token, time.Time{})
 	if err != nil {
 		return c, errs.Wrap(err, op, "")
@@ -81,7 +81,7 @@ func (m *Manager) writeCapability(op, token string) (hemera.Capability, error) {
 	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
 		return c, errs.New(errs.Denied, op, c.Path, "the capability does not permit writing")
 	}
-	return c, nil
+	return c, m.fromHead(ctx, op, &c)
 }
 
 // checkPieces holds a commit against its capability: enough pieces, each where it was permitted.
@@ -121,9 +121,9 @@ func checkXattrs(c hemera.Capability, xattrs map[string][]byte) error {
 
 // Abort implements hemera.Control. It frees the lock only: should the write commit after all, it is
 // judged by its generation like any other.
-func (m *Manager) Abort(_ context.Context, token string) (err error) {
+func (m *Manager) Abort(ctx context.Context, token string) (err error) {
 	defer m.ops.begin("Abort").end(&err)
-	c, err := m.writeCapability("abort", token)
+	c, err := m.writeCapability(ctx, "abort", token)
 	if err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (m *Manager) Abort(_ context.Context, token string) (err error) {
 }
 
 // Replace implements hemera.Control.
-func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskID) (g hemera.Grant, err error) {
+func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.DiskID) (g hemera.Grant, err error) {
 	defer m.ops.begin("Replace").end(&err)
-	c, err := m.writeCapability("replace", token)
+	c, err := m.writeCapability(ctx, "replace", token)
 	if err != nil {
 		return hemera.Grant{}, err
 	}
@@ -158,6 +158,7 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 	if err != nil {
 		return hemera.Grant{}, m.early(errs.Wrap(err, "replace", c.Path), nil)
 	}
+	c.Head = c.HeadNode() // it stays, even when the first piece goes elsewhere
 	c.Targets = slices.Clone(c.Targets)
 	for i, at := range lost {
 		t := choice.Targets[i]
@@ -166,9 +167,4 @@ func (m *Manager) Replace(_ context.Context, token string, failed []hemera.DiskI
 	}
 	c.Expires = m.now().Add(hemera.CapabilityLifetime)
 	return m.grant(&c, false)
-}
-
-// Resolve implements hemera.Control.
-func (m *Manager) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
-	return m.tree.Resolve(ctx, id)
 }

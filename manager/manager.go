@@ -8,6 +8,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -34,6 +35,8 @@ type Options struct {
 	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
+	// Version is the program's, to compare the nodes' with; may be empty.
+	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// Now replaces time.Now; its times must carry a monotonic reading.
@@ -52,8 +55,12 @@ type Manager struct {
 	now     func() time.Time
 	log     *slog.Logger
 	started time.Time
+	began   int64 // bytes of virtual memory when it was made
 	nonce   atomic.Uint64
 	removal sync.RWMutex // see removal.go
+	census  *census
+	quotas  aged[[]hemera.QuotaRow] // for Status
+	version string
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -69,6 +76,7 @@ var (
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -80,13 +88,16 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{ManagerAddr: o.Addr, Space: o.Space, Log: o.Log, Now: o.Now})
+	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
+	})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(), ops: newOperations(o.Now),
+		pending: newPending(), ops: newOperations(o.Now), began: processStats().virtual,
+		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version,
 	}
 	m.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,

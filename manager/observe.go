@@ -37,7 +37,9 @@ func (m *Manager) NamespaceStats(context.Context) (hemera.NamespaceStats, error)
 	s := m.tree.Stats()
 	s.Pending = int64(m.pending.size())
 	s.Goroutines = runtime.NumGoroutine()
-	s.RSS = residentBytes()
+	p := processStats()
+	s.RSS, s.VSize, s.Shared, s.Threads, s.Descriptors = p.resident, p.virtual, p.shared, p.threads, p.descriptors
+	s.Growth = p.virtual - m.began
 	return s, nil
 }
 
@@ -46,16 +48,26 @@ func (m *Manager) Events(ctx context.Context, after uint64, limit int) ([]hemera
 	return m.tree.Events(ctx, after, limit)
 }
 
-// residentBytes is this process's memory as Linux counts it; zero elsewhere.
-func residentBytes() int64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
+// process is what Linux counts of this process: bytes, threads and open descriptors. Zero elsewhere.
+type process struct {
+	resident, virtual, shared int64
+	threads, descriptors      int
+}
+
+func processStats() (p process) {
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
+		pages := make([]int64, 3)
+		for i, f := range bytes.Fields(text)[:min(3, len(bytes.Fields(text)))] {
+			pages[i], _ = strconv.ParseInt(string(f), 10, 64)
+		}
+		unit := int64(os.Getpagesize())
+		p.virtual, p.resident, p.shared = pages[0]*unit, pages[1]*unit, pages[2]*unit
 	}
-	fields := bytes.Fields(text)
-	if len(fields) < 2 {
-		return 0
+	if tasks, err := os.ReadDir("/proc/self/task"); err == nil {
+		p.threads = len(tasks)
 	}
-	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-	return pages * int64(os.Getpagesize())
+	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		p.descriptors = len(open)
+	}
+	return p
 }

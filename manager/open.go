@@ -215,6 +215,7 @@ func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy
 	}
 	c.Targets = choice.Targets
 	number(c.Targets)
+	c.Head = c.Targets[0].Node
 	if head, ok := view.Node(c.Targets[0].Node); ok {
 		c.Epoch = head.Epoch
 	}

@@ -51,6 +51,7 @@ type operation struct {
 type part struct {
 	mu            sync.Mutex
 	count, errors int64
+	sum           time.Duration
 	latency       *hdrhistogram.Histogram // nanoseconds
 	// fresh counts the second, which perSecond does not have yet.
 	second int64
@@ -119,6 +120,7 @@ func (op *operation) record(second, took int64, failed bool) {
 	if failed {
 		p.errors++
 	}
+	p.sum += time.Duration(took)
 	_ = p.latency.RecordValue(took)
 	if p.second != second {
 		op.collect(p)
@@ -166,17 +168,31 @@ func (op *operation) stat(name string, second int64) hemera.OpStat {
 		p.mu.Lock()
 		s.Count += p.count
 		s.Errors += p.errors
+		s.Latency.Sum += p.sum
 		latency.Merge(p.latency)
 		op.collect(p)
 		p.mu.Unlock()
 	}
 	at := func(q float64) time.Duration { return time.Duration(latency.ValueAtQuantile(q)) }
 	s.P50, s.P99, s.P999, s.Max = at(50), at(99), at(99.9), time.Duration(latency.Max())
+	s.Sigma, s.Latency.Counts = time.Duration(latency.StdDev()), classes(latency)
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	op.advance(second)
 	s.Rate5s, s.Rate1m, s.Rate5m, s.Rate1h = op.rate(second, 5), op.rate(second, 60), op.rate(second, 300), op.rate(second, rateSeconds-1)
 	return s
+}
+
+// classes counts in the classes of [hemera.Latency]. A value within 1 % of a bound may be counted
+// beside it, always on the same side: counts never go back.
+func classes(h *hdrhistogram.Histogram) []int64 {
+	counts := make([]int64, hemera.LatencyClasses)
+	for _, bar := range h.Distribution() {
+		if bar.Count > 0 {
+			counts[hemera.LatencyClass(time.Duration(bar.To))] += bar.Count
+		}
+	}
+	return counts
 }
 
 // rate is operations per second over the last n whole seconds, or as many as there were.

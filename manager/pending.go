@@ -122,6 +122,16 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 	return append([]hemera.DiskID(nil), w.failed...)
 }
 
+// disksOf are the disks that the name's write was given at its open; none if none is under way.
+func (p *pending) disksOf(n name) []hemera.DiskID {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	if w := s.writes[n]; w != nil {
+		return w.disks
+	}
+	return nil
+}
+
 func (p *pending) drop(s *stripe, n name, w *write) {
 	delete(s.writes, n)
 	p.total.Add(-1)

@@ -17,6 +17,9 @@ func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
+	if next := n.nextID.Load(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
+		return out, refuse(errs.Invalid, "Commit", c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
+	}
 	var e *hemera.Entry
 	err = n.update(ctx, func(t *tx) (err error) {
 		e, err = t.commit(&c)
@@ -82,7 +85,10 @@ func checkCommit(c *Commit) error {
 			return err
 		}
 	}
-	return checkName("Commit", c.Name, c.Name)
+	if err := checkName("Commit", c.Name, c.Name); err != nil {
+		return err
+	}
+	return errs.As(hemera.CheckName(c.Name), errs.Invalid, "namespace.Commit", c.Name)
 }
 
 // checkSums refuses what could be stored and not be read again.

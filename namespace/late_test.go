@@ -43,12 +43,19 @@ func TestCommitsThatCouldNotBeReadAreRefused(t *testing.T) {
 		"unknown checksum": func(c *namespace.Commit) { c.Sums = []hemera.Checksum{{Kind: 200}} },
 		"checksum twice":   func(c *namespace.Commit) { c.Sums = make([]hemera.Checksum, 2) },
 		"time":             func(c *namespace.Commit) { c.Mtime = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"escape in a name": func(c *namespace.Commit) { c.Name = "f\x1b[31m" },
+		"line in a name":   func(c *namespace.Commit) { c.Name = "f\nfake.root" },
+		"slash in a name":  func(c *namespace.Commit) { c.Name = "f/g" },
+		"id of the future": func(c *namespace.Commit) { c.ID = 1<<64 - 1 },
+		"an id too early":  func(c *namespace.Commit) { c.ID = hemera.FileID(n.Stats().NextID) },
+		"generation":       func(c *namespace.Commit) { c.Gen = hemera.Generation(n.Stats().NextID) + 1<<20 },
 	} {
 		c := prepare(t, n, alice(), "/f")
 		spoil(&c)
 		_, err := n.Commit(t.Context(), c)
 		wantKind(t, what, err, errs.Invalid)
 	}
+	checked(t, n)
 }
 
 // TestMovesLeaveAFileReadable has two decisions, each made when both pieces were there, drop one each.

@@ -59,6 +59,7 @@ func (m *meter) read(started time.Time) hemera.NodeStats {
 	s := hemera.NodeStats{Kernel: m.kernel, Arch: m.arch, Started: started, Goroutines: runtime.NumGoroutine()}
 	if p, err := procfs.Self(); err == nil {
 		if st, err := p.Stat(); err == nil {
+			s.VSize = int64(st.VirtualMemory())
 			s.RSS, s.Threads, s.CPUSeconds = int64(st.ResidentMemory()), st.NumThreads, st.CPUTime()
 		}
 	}

@@ -27,6 +27,8 @@ type Options struct {
 	Verify func(token string) (hemera.Capability, error)
 	// SetKeys takes the capability keys that Verify shall know from now on.
 	SetKeys func([]hemera.Key)
+	// Bar takes the nodes that were removed: Verify shall refuse what is for them too. Nil leaves it.
+	Bar func([]hemera.NodeID)
 	// ID is who the node is by its certificate; zero if it has none and the manager is to say.
 	ID hemera.NodeID
 	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
@@ -157,7 +159,7 @@ func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOp
 
 // open opens a whole file.
 func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
-	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.Targets[0].Node != n.ID()) {
+	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.HeadNode() != n.ID()) {
 		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
 	}
 	return n.pending.Open(ctx, p, o)

@@ -111,7 +111,7 @@ func (n *Node) readdress() {
 }
 
 func (n *Node) welcomed(w hemera.NodeWelcome) error {
-	n.o.SetKeys(w.Keys)
+	n.trust(w.Keys, w.Barred)
 	if err := n.disks.named(w.ID, w.DiskIDs); err != nil {
 		return err
 	}
@@ -125,13 +125,23 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	return nil
 }
 
+// trust takes what capabilities are judged by from now on.
+func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
+	if len(keys) > 0 {
+		n.o.SetKeys(keys)
+	}
+	if n.o.Bar != nil {
+		n.o.Bar(barred)
+	}
+}
+
 // heartbeats reports every interval, takes what came back, and tries missing disks again.
 func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	tick := time.NewTicker(hemera.HeartbeatInterval)
 	defer tick.Stop()
 	lastRetry := time.Now()
 	for {
-		report := hemera.NodeReport{Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report()}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
@@ -139,9 +149,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		if err != nil {
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
-		if len(reply.Keys) > 0 {
-			n.o.SetKeys(reply.Keys)
-		}
+		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()

@@ -54,10 +54,7 @@ func (s *server) routeFiles() {
 		grant, err := s.control.Replace(ctx, r.Token, r.Failed)
 		return &grant, err
 	})
-	handle(s, "Resolve", func(ctx context.Context, node hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
-		if err := s.options.Member(node); err != nil {
-			return nil, err
-		}
+	handle(s, "Resolve", func(ctx context.Context, _ hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
 		entry, path, err := s.control.Resolve(ctx, r.ID)
 		return &resolveReply{entry, path}, err
 	})
@@ -83,9 +80,6 @@ func (s *server) routeCertificates() {
 	handle(s, "Renew", func(ctx context.Context, node hemera.NodeID, r *renewRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Renew", "", "this manager issues no certificates")
-		}
-		if err := s.options.Member(node); err != nil {
-			return nil, err
 		}
 		chain, err := s.options.Issuer.Renew(ctx, node, r.Request)
 		return &certificateReply{chain}, err

@@ -27,8 +27,8 @@ type Issuer interface {
 type ServerOptions struct {
 	// Node says which node a TLS connection's certificate names. Unauthenticated. Required.
 	Node func(tls.ConnectionState) (hemera.NodeID, error)
-	// Member refuses nodes that were removed from the cluster, whose certificates are still good: they get
-	// no new ones, and no names of files. Nil takes all. Leases and capabilities guard the other calls.
+	// Member refuses nodes that were removed from the cluster, whose certificates are still good. It is asked
+	// at every call, so it must be quick. Nil takes all.
 	Member func(hemera.NodeID) error
 	// Issuer answers Join and Renew; without one they are Unsupported.
 	Issuer Issuer
@@ -37,7 +37,7 @@ type ServerOptions struct {
 
 // NewServer serves the manager's control interface below [Path]. Every call but Join needs a client
 // certificate, and a node speaks for itself only: Register, Heartbeat and Exchange of another node's
-// id are Denied. What a node may commit, and in whose name, is decided by the capability it shows.
+// id are Denied. The service finds the node that calls by hemera.Caller.
 func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	c, err := newCodec()
 	if err != nil {
@@ -81,27 +81,22 @@ type server struct {
 	mux     *http.ServeMux
 }
 
-type callerKey struct{}
-
-// Caller is the node whose certificate the call in ctx came with; false for calls made in process.
-func Caller(ctx context.Context) (hemera.NodeID, bool) {
-	id, ok := ctx.Value(callerKey{}).(hemera.NodeID)
-	return id, ok
-}
-
 // handle serves one method to nodes.
 func handle[Req, Res any](s *server, method string, do func(context.Context, hemera.NodeID, *Req) (*Res, error)) {
 	h := unary(s, method, messageMax, func(ctx context.Context, req *Req) (*Res, error) {
-		node, _ := Caller(ctx)
+		node, _ := hemera.Caller(ctx)
 		return do(ctx, node, req)
 	})
 	s.mux.HandleFunc("POST "+Path+method, func(w http.ResponseWriter, r *http.Request) {
 		node, err := s.caller(r)
+		if err == nil {
+			err = s.options.Member(node)
+		}
 		if err != nil {
 			plain(s.codec, w, r, err)
 			return
 		}
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, node)))
+		h.ServeHTTP(w, r.WithContext(hemera.WithCaller(r.Context(), node)))
 	})
 }
 

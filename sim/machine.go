@@ -50,12 +50,12 @@ func (w *world) newMachine(i, drives int) (*machine, error) {
 func (m *machine) start() error {
 	life := &nodeLife{process: newProcess()}
 	life.peers = newPeers(m.w, life.process, m.host)
-	keys := capability.NewKeyring()
+	keys := capability.NewVerifier()
 	now := m.w.clock(&m.skew)
 	o := node.Options{
-		Control: &control{m.w, life.process, m.host}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
+		Control: &control{m.w, life.process, m.host, func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
 		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
-		SetKeys: keys.Set, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Log: m.w.log.With("node", m.host),
+		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Log: m.w.log.With("node", m.host),
 		SmallBytes: m.w.plan.smallBytes,
 		OpenDisk: func(path string, fresh bool) (disk.Store, error) {
 			return m.drive(path).openDisk(m.w, life.process, fresh)

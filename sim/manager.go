@@ -78,6 +78,7 @@ type control struct {
 	w    *world
 	life *process
 	from host
+	id   func() hemera.NodeID // who calls, as its certificate would say
 }
 
 var _ hemera.Control = (*control)(nil)
@@ -94,6 +95,9 @@ func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.C
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life.ctx, cancel)()
+	if id := c.id(); id != 0 {
+		ctx = hemera.WithCaller(ctx, id)
+	}
 	out, err := ask(ctx, c.w, c.from, twice, do)
 	if c.life.isDead() {
 		return none, errDead

@@ -53,8 +53,11 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	case err != nil && w.unsure:
 		w.host.Log.Warn("a commit was refused after one that may have happened; its pieces are left to the audit",
 			"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+		w.release()
 	case err != nil:
 		w.discard(ctx)
+	default:
+		w.release()
 	}
 	w.cancel()
 	return err
@@ -94,6 +97,9 @@ func (w *Writer) expire(ctx context.Context) {
 		if err := w.Close(ctx); err != nil {
 			w.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
 				"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+			w.mu.Lock()
+			w.release()
+			w.mu.Unlock()
 		}
 		return
 	}
@@ -105,6 +111,15 @@ func (w *Writer) undecided() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.done && w.request != nil
+}
+
+// release lets go of the sealed pieces: they stay.
+func (w *Writer) release() {
+	for i, pc := range w.pieces {
+		if pc.out != nil && w.ledger.states[i] == sealed {
+			pc.out.Release()
+		}
+	}
 }
 
 // discard removes every piece and tells the manager.
@@ -133,6 +148,9 @@ func (w *Writer) discard(ctx context.Context) {
 func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if w.broken != nil {
 		return false, w.broken
+	}
+	if w.size < w.least {
+		return false, w.incomplete()
 	}
 	if w.cap.Access == hemera.AccessUpdate && w.cap.Base != nil && !w.changed && len(w.xattrs) == 0 {
 		w.discard(ctx) // frees the lock; there are no pieces
@@ -172,6 +190,14 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	}
 	w.request.Token, err = w.permit.Token()
 	return false, err
+}
+
+// incomplete refuses the close of a client that gave up: some close a file like any other when a time or
+// a rate is exceeded, or their source ends early. What was there before stays.
+func (w *Writer) incomplete() error {
+	return errs.New(errs.Invalid, "transfer.Close", subject(w.cap),
+		fmt.Sprintf("%d bytes were announced and %d written: the file is not complete, and nothing of it is kept", w.least, w.size)).
+		WithRemedy("write the whole file again, or truncate it before the close if it is to be shorter than announced")
 }
 
 // dropPieces removes the pieces of a file that turned out empty.

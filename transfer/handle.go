@@ -49,6 +49,9 @@ func (h *writeHandle) Truncate(size int64) error {
 	return h.Writer.Truncate(size)
 }
 
+// restart empties the file for a client that begins anew.
+func (h *writeHandle) restart() error { return h.Writer.restart() }
+
 // Detach keeps the write for its client to come back.
 func (h *writeHandle) Detach() {
 	if h.open.CompareAndSwap(true, false) {

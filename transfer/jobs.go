@@ -35,19 +35,57 @@ func (h *Host) source(j *Job) (*Reader, error) {
 
 // Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same
 // footer; it returns the bytes copied. Every page is checked on the way, and the whole content
-// against the committed CRC32C. A piece that is there already and right is success.
+// against the committed CRC32C. A piece that is there already is success when every byte of it is
+// right; otherwise it is replaced.
 func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
 		return 0, err
 	}
-	if r, err := j.Disk.Open(j.Piece); err == nil {
-		err := checkFooter(r.Stat(), j.Piece, &j.Cap)
-		_ = r.Close()
-		if err == nil {
-			return 0, nil
-		}
+	err := h.intact(ctx, &j)
+	if err == nil {
+		return 0, nil
+	}
+	if ctx.Err() != nil {
+		return 0, err
+	}
+	if errs.KindOf(err) != errs.NotFound {
+		h.Log.Warn("a piece that was there already is not right and is copied anew", "piece", j.Piece.String(), "err", err)
 	}
 	return h.replacePiece(ctx, &j)
+}
+
+// intact reads the piece that the disk has and fails unless its footer, every page and the content's
+// CRC32C are what the namespace says. Whoever believes a piece drops another for it.
+func (h *Host) intact(ctx context.Context, j *Job) error {
+	r, err := j.Disk.Open(j.Piece)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkFooter(r.Stat(), j.Piece, &j.Cap); err != nil {
+		return err
+	}
+	crc, err := copyPages(ctx, nowhere{}, r, r.Stat().Size)
+	if err != nil {
+		return err
+	}
+	return h.checkContent(crc, &j.Cap)
+}
+
+// nowhere is the destination of a copy that is only read.
+type nowhere struct{ PeerWriter }
+
+// WritePages implements PeerWriter.
+func (nowhere) WritePages([]byte, []uint32, int64) error { return nil }
+
+// checkContent compares the CRC32C of a whole content with the committed one, if there is one.
+func (h *Host) checkContent(crc uint32, c *hemera.Capability) error {
+	got := crcChecksum(crc)
+	if want, ok := hemera.FindChecksum(c.Sums, hemera.CRC32C); ok && want != got && c.Layout.Data <= 1 {
+		h.Counters.ChecksumErrors.Add(1)
+		return errs.New(errs.Corrupt, "transfer.Copy", subject(c), "the content has "+got.String()+", the namespace says "+want.String())
+	}
+	return nil
 }
 
 // replacePiece copies the piece anew. What is there under its name stays until the copy is sealed:
@@ -79,10 +117,8 @@ func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *he
 	if err != nil {
 		return err
 	}
-	got := crcChecksum(crc)
-	if want, ok := hemera.FindChecksum(c.Sums, hemera.CRC32C); ok && want != got {
-		h.Counters.ChecksumErrors.Add(1)
-		return errs.New(errs.Corrupt, "transfer.Copy", subject(c), "the content has "+got.String()+", the namespace says "+want.String())
+	if err := h.checkContent(crc, c); err != nil {
+		return err
 	}
 	return dst.Seal(ctx, hemera.SealInfo{FileSize: c.Size, Checksums: c.Sums, Sync: true})
 }
@@ -150,8 +186,8 @@ func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 	return pages + copied, nil
 }
 
-// repairPages rewrites bad pages until a look finds none. Corrupt when pages stay bad or the
-// footer is not that of the content.
+// repairPages rewrites bad pages until a look finds none. Corrupt when pages stay bad, or when footer
+// or content are not those that were committed.
 func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 	var repaired int64
 	var src *Reader
@@ -164,7 +200,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 			return repaired, err
 		}
 		if len(v.Bad) == 0 {
-			return repaired, nil
+			return repaired, h.intact(ctx, j)
 		}
 		if src == nil {
 			if src, err = h.source(j); err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/checksum"
+	"hemera/disk"
 	"hemera/errs"
 	"hemera/transfer"
 )
@@ -47,6 +49,61 @@ func TestCopy(t *testing.T) {
 		checkSums(t, hemera.CommitRequest{Checksums: v.Stat.Checksums}, p)
 		if v.Stat.Path != c.Path || v.Stat.Layout != c.Layout || v.Stat.FileSize != int64(size) {
 			t.Errorf("footer of the copy: %+v", v.Stat)
+		}
+	}
+}
+
+// TestCopyVerifiesWhatIsThere: who asked for the copy drops the piece it was made from.
+func TestCopyVerifiesWhatIsThere(t *testing.T) {
+	const size = 200_000
+	p := content(size)
+	other := bytes.Clone(p)
+	other[100_000] ^= 1
+	for name, spoil := range map[string]func(b *bench, c hemera.Capability){
+		"a bad page": func(b *bench, c hemera.Capability) { b.flip(c, 3, 50_000) },
+		"a bad table": func(b *bench, c hemera.Capability) {
+			b.flip(c, 3, (size+hemera.PageSize-1)/hemera.PageSize*hemera.PageSize+1)
+		},
+		"another content": func(b *bench, c hemera.Capability) {
+			id := hemera.PieceID{File: c.File, Gen: c.Gen}
+			if err := b.hosts[2].disk.Remove(id); err != nil {
+				t.Fatal(err)
+			}
+			_, read := b.read(c)
+			content := disk.Content{Data: other, Sums: make([]uint32, checksum.Fragments(0, size))}
+			checksum.PageSums(other, 0, content.Sums)
+			o := disk.CreateOptions{Path: c.Path, Layout: c.Layout}
+			if _, err := disk.Put(b.hosts[2].disk, id, o, content, hemera.SealInfo{FileSize: size, Checksums: read.Sums}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		for kind, work := range map[string]func(h *transfer.Host, j transfer.Job) (int64, error){
+			"copy":   func(h *transfer.Host, j transfer.Job) (int64, error) { return h.Copy(ctx, j) },
+			"repair": func(h *transfer.Host, j transfer.Job) (int64, error) { return h.Repair(ctx, j) },
+		} {
+			t.Run(kind+" over "+name, func(t *testing.T) {
+				b := newBench(t, 3)
+				c := b.put(74, p, 1)
+				j := b.job(c, 3, 0, 1)
+				h := b.hosts[2].host
+				if n, err := h.Copy(ctx, j); n != size || err != nil {
+					t.Fatalf("the first copy: %d, %v", n, err)
+				}
+				spoil(b, c)
+				if n, err := work(h, j); n == 0 || err != nil {
+					t.Errorf("over a bad piece: %d, %v", n, err)
+				}
+				r, err := b.hosts[2].disk.Open(j.Piece)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				got := make([]byte, size)
+				if _, err := r.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got, p) {
+					t.Errorf("after: not the file's content, %v", err)
+				}
+			})
 		}
 	}
 }

@@ -43,12 +43,13 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 type holder interface {
 	hemera.File
 	hemera.Detacher
+	restart() error
 }
 
 // begun is a new handle, its content emptied if that is asked for.
 func begun(h holder, o hemera.NodeOpen) (hemera.File, error) {
 	if o.Truncate {
-		if err := h.Truncate(0); err != nil {
+		if err := h.restart(); err != nil {
 			h.Detach()
 			return nil, err
 		}

@@ -135,6 +135,9 @@ func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	return h.do("transfer.WritePiece", func(w disk.Writer) error { return w.WritePages(p, sums, off) })
 }
 
+// restart empties the piece for a head that begins anew.
+func (h *pieceHandle) restart() error { return h.Truncate(0) }
+
 // Truncate sets the piece's size.
 func (h *pieceHandle) Truncate(size int64) error {
 	if err := checkRange("transfer.TruncatePiece", h.id.String(), size, 0); err != nil {

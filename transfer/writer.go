@@ -37,6 +37,7 @@ type Writer struct {
 	small   *small  // the content, while it is in memory and there are no pieces
 	base    *Reader // what an update begins from, until pieces hold the content
 	changed bool
+	least   int64 // a close below this size fails: what was announced, or the client's last truncation
 	xattrs  map[string][]byte
 	scratch []uint32
 
@@ -61,7 +62,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: c, permit: permit, sums: sums, opened: time.Now(), ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w := &Writer{host: h, cap: c, permit: permit, sums: sums, opened: time.Now(), least: c.Size, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
 		w.base = h.baseReader(permit)
@@ -192,8 +193,14 @@ func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
-// Truncate sets the size of the pending content.
-func (w *Writer) Truncate(size int64) error {
+// Truncate sets the size of the pending content, and so the least size that [Writer.Close] takes: a
+// client may announce more than it comes to write, but then has to say so.
+func (w *Writer) Truncate(size int64) error { return w.resize(size, size) }
+
+// restart empties the content for a client that begins anew. What it announced holds again.
+func (w *Writer) restart() error { return w.resize(0, w.cap.Size) }
+
+func (w *Writer) resize(size, least int64) error {
 	if err := w.enter(); err != nil {
 		return err
 	}
@@ -204,6 +211,14 @@ func (w *Writer) Truncate(size int64) error {
 	if err := checkRange("transfer.Truncate", subject(w.cap), size, 0); err != nil {
 		return err
 	}
+	if err := w.truncate(size); err != nil {
+		return err
+	}
+	w.least = least
+	return nil
+}
+
+func (w *Writer) truncate(size int64) error {
 	if size == w.size {
 		return nil
 	}

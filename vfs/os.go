@@ -117,6 +117,7 @@ func (OS) Space(name string) (Space, error) {
 		Total:    int64(s.Blocks) * unit,
 		Free:     int64(s.Bavail) * unit,
 		ReadOnly: s.Flags&unix.ST_RDONLY != 0,
+		Inodes:   int64(s.Files), InodesFree: int64(s.Ffree),
 	}, nil
 }
 

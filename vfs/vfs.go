@@ -102,9 +102,12 @@ type Info struct {
 }
 
 // Space describes a filesystem, in bytes. Free is what an ordinary user may still write. ID is the
-// same for all paths of one filesystem; zero where that cannot be told.
+// same for all paths of one filesystem; zero where that cannot be told. Inodes and InodesFree count
+// files; zero where there is no bound.
 type Space struct {
 	ID          uint64
 	Total, Free int64
 	ReadOnly    bool
+
+	Inodes, InodesFree int64
 }

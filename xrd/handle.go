@@ -106,8 +106,8 @@ func (h *handle) abandon(log *slog.Logger) {
 	h.inflight.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	if h.sealed {
-		h.letGo(ctx)
+	if d, ok := h.file.(hemera.Detacher); ok && h.sealed { // its head may come back to give the piece up
+		d.Detach()
 		return
 	}
 	if h.pull != nil {

@@ -29,6 +29,8 @@ type env struct {
 	Now      func() time.Time
 	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours.
 	Terminal int
+	// Asks says that a person can be asked: In and Err are a terminal.
+	Asks bool
 	// Live says that Err is a terminal, where a progress bar may move.
 	Live bool
 	// Completion is how long a shell waits for words from the cluster; 0 is completionTimeout.
@@ -37,6 +39,7 @@ type env struct {
 	// The flags every command takes.
 	url           string
 	monitor, json bool
+	silent        bool // -s before the command
 
 	misspelt sync.Once // whether HEMERA_URL is has been looked at
 
@@ -52,6 +55,7 @@ func processEnv() *env {
 		e.Terminal = cmp.Or(width, 80) // some do not know
 	}
 	e.Live = term.IsTerminal(int(os.Stderr.Fd()))
+	e.Asks = e.Live && term.IsTerminal(int(os.Stdin.Fd()))
 	return e
 }
 

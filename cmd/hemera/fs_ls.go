@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func fsLsCommand(e *env) *cobra.Command {
-	var long, drain, failed, io bool
+	var long, drain, failed, io, latency bool
 	c := &cobra.Command{
 		Use: "ls [match…]", Short: "List disks", Aliases: []string{"list"}, ValidArgsFunction: e.completeMatches,
 		Long: `Lists disks: all of them, or those that match one of the words: a disk's id or path, a
@@ -24,6 +25,7 @@ node's host or host:port, a space or a group.`,
   hemera fs ls -d           only disks that are being emptied, with progress
   hemera fs ls -e           only disks with something wrong, and what it is
   hemera fs ls --io         rates and loads
+  hemera fs ls --latency    slow disks, and those with errors
   hemera fs ls -m | grep stat.health=failing`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
@@ -44,6 +46,8 @@ node's host or host:port, a space or a group.`,
 					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
 				case io:
 					columns = fsIOColumns
+				case latency:
+					columns = fsLatencyColumns
 				case long:
 					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
 				}
@@ -55,7 +59,8 @@ node's host or host:port, a space or a group.`,
 	c.Flags().BoolVarP(&drain, "drain", "d", false, "disks being emptied")
 	c.Flags().BoolVarP(&failed, "errors", "e", false, "disks with something wrong")
 	c.Flags().BoolVar(&io, "io", false, "rates and loads")
-	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io")
+	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started")
+	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io", "latency")
 	return c
 }
 
@@ -99,6 +104,9 @@ func (e *env) completeMatches(c *cobra.Command, _ []string, _ string) ([]cobra.C
 	})
 }
 
+// lower shows a word of EOS's as the rest of a table is written.
+func lower(v any) string { return strings.ToLower(fmt.Sprint(v)) }
+
 func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {
 	for _, r := range records {
 		if want(r) {
@@ -120,7 +128,7 @@ var fsColumns = []output.Column{
 	{Title: "drain", Key: "local.drain"},
 	{Title: "usage", Key: "stat.usage", Show: output.Percent},
 	{Title: "active", Key: "stat.active"},
-	{Title: "health", Key: "stat.health"},
+	{Title: "health", Key: "stat.health", Show: lower},
 }
 
 var fsLongColumns = []output.Column{
@@ -173,4 +181,17 @@ var fsIOColumns = []output.Column{
 	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes},
 	{Title: "used-files", Key: "stat.usedfiles"},
+}
+
+var fsLatencyColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "r50-ms", Key: "stat.disk.read.p50ms"},
+	{Title: "r99-ms", Key: "stat.disk.read.p99ms"},
+	{Title: "w50-ms", Key: "stat.disk.write.p50ms"},
+	{Title: "w99-ms", Key: "stat.disk.write.p99ms"},
+	{Title: "sync99-ms", Key: "stat.disk.sync.p99ms"},
+	{Title: "xs-err", Key: "stat.disk.checksumerrors"},
+	{Title: "io-err", Key: "stat.disk.ioerrors"},
 }

@@ -65,13 +65,29 @@ func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Recor
 	return diskRecord(v, d, job), job, nil
 }
 
-// columnsOf shows every field of a record under its key, with units a person can read.
+// columnsOf shows every field of a record under its key, with units a person can read; what is
+// [constant] tells a person nothing.
 func columnsOf(r output.Record) []output.Column {
-	columns := make([]output.Column, len(r))
-	for i, f := range r {
-		columns[i] = output.Column{Title: f.Key, Key: f.Key, Show: unitOf(f.Key)}
+	columns := make([]output.Column, 0, len(r))
+	for _, f := range r {
+		if !constant(f.Key) {
+			columns = append(columns, output.Column{Title: f.Key, Key: f.Key, Show: unitOf(f.Key)})
+		}
 	}
 	return columns
+}
+
+// constant keys are there for tools that read EOS's: each is about something that Hemera has not, or
+// does not measure (see docs/coming-from-eos.md).
+func constant(key string) bool {
+	switch key {
+	case "stat.drainretry", "stat.balancer.running", "stat.disk.iops", "stat.disk.bw",
+		"stat.health.redundancy_factor", "stat.health.drives_failed", "stat.health.drives_total",
+		"sum.stat.balancer.running", "sum.stat.disk.iops?configstatus@rw", "sum.stat.disk.bw?configstatus@rw",
+		"cfg.quota", "cfg.nominalsize", "cfg.balancer", "cfg.balancer.threshold", "sum.stat.statfs.ffiles":
+		return true
+	}
+	return false
 }
 
 func unitOf(key string) func(any) string {
@@ -84,15 +100,17 @@ func unitOf(key string) func(any) string {
 		return false
 	}
 	switch {
-	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", "capacity_rw", ".rss"):
+	case has("<n>?configstatus@rw"):
+		return nil
+	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", ".rss", ".vsize", "@rw", ".maxsize", ".occupancy", ".resident", ".virtual", ".share", ".growth"):
 		return output.Bytes
 	case has("headroom"):
 		return output.Auto(output.Bytes)
 	case has("minpieces"):
 		return output.Auto(output.Digits(0))
-	case has("usage", "progress"):
+	case has("usage", "progress", "filled"):
 		return output.Percent
-	case has("timeleft", "uptime", "delta"):
+	case has("timeleft", "uptime", "delta", "graceperiod"):
 		return output.Seconds
 	case has("started", ".start"):
 		return output.Time

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,53 +21,51 @@ func groupCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return e.list(groupColumns, groupRecords(v), "there are no disks yet: hemera fs add")
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
+				return e.list(groupColumns, groupRecords(v, jobs), "there are no disks yet: hemera fs add")
 			})
 		},
 	})
-	c.Long = `A group is the set of disks one file may span. Groups are made by the system.`
+	c.Long = `A group is a label that the system puts on as many disks of a space as its groupsize says, in the
+order in which they were added. It is kept for tools that read EOS's groups: placement does not use
+it, and a file's pieces may lie in several groups.`
 	return c
 }
 
 // groupRecords makes one record a group: the mean, the standard deviation and the largest deviation
 // from the mean of how full its disks are, in percent. Disks of which nothing is known, since they are
 // gone, are not empty ones.
-func groupRecords(v *hemera.View) (out []output.Record) {
+func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record) {
 	groups := map[string][]hemera.Disk{}
 	for _, d := range v.Disks {
 		groups[d.Group] = append(groups[d.Group], d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		disks := groups[name]
-		var sum, squares, worst, known float64
+		var filled spread
 		active := false
 		zones := map[string]bool{}
 		for _, d := range disks {
 			if d.Capacity > 0 {
-				sum, known = sum+percent(d.Used, d.Capacity), known+1
+				filled.add(percent(d.Used, d.Capacity))
 			}
 			active = active || d.Active
 			zones[d.Zone] = true
-		}
-		known = max(known, 1)
-		mean := sum / known
-		for _, d := range disks {
-			if d.Capacity == 0 {
-				continue
-			}
-			off := percent(d.Used, d.Capacity) - mean
-			squares += off * off
-			worst = max(worst, math.Abs(off))
 		}
 		zone := ""
 		if len(zones) == 1 {
 			zone = disks[0].Zone
 		}
-		out = append(out, output.Record{
-			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "status", Value: onOff(active, "on", "off")},
-			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "filled.dev", Value: worst},
-			{Key: "filled.avg", Value: mean}, {Key: "filled.sig", Value: math.Sqrt(squares / known)},
-		})
+		r := output.Record{
+			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "cfg.status", Value: onOff(active, "on", "off")},
+			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "dev.stat.statfs.filled", Value: filled.worst()},
+			{Key: "avg.stat.statfs.filled", Value: filled.mean()}, {Key: "sig.stat.statfs.filled", Value: filled.sigma()},
+			{Key: "cfg.stat.balancing", Value: "idle"}, {Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
+		}
+		out = append(out, append(r, sumsOf(v, disks)...))
 	}
 	return out
 }
@@ -76,10 +73,10 @@ func groupRecords(v *hemera.View) (out []output.Record) {
 var groupColumns = []output.Column{
 	{Title: "type", Key: "type"},
 	{Title: "name", Key: "name"},
-	{Title: "status", Key: "status"},
+	{Title: "status", Key: "cfg.status"},
 	{Title: "geotag", Key: "geotag"},
 	{Title: "N(fs)", Key: "nofs"},
-	{Title: "dev(filled)", Key: "filled.dev"},
-	{Title: "avg(filled)", Key: "filled.avg"},
-	{Title: "sig(filled)", Key: "filled.sig"},
+	{Title: "dev(filled)", Key: "dev.stat.statfs.filled"},
+	{Title: "avg(filled)", Key: "avg.stat.statfs.filled"},
+	{Title: "sig(filled)", Key: "sig.stat.statfs.filled"},
 }

@@ -15,12 +15,12 @@ func TestAGroupIsAsFullAsTheDisksThatAreThere(t *testing.T) {
 		{ID: 4, Group: "default.1"},
 	}}
 	want := [][4]any{{3, 60.0, 10.0, 10.0}, {1, 0.0, 0.0, 0.0}}
-	records := groupRecords(v)
+	records := groupRecords(v, nil)
 	if len(records) != len(want) {
 		t.Fatal(records)
 	}
 	for i, r := range records {
-		if got := [4]any{r.Get("nofs"), r.Get("filled.avg"), r.Get("filled.dev"), r.Get("filled.sig")}; got != want[i] {
+		if got := [4]any{r.Get("nofs"), r.Get("avg.stat.statfs.filled"), r.Get("dev.stat.statfs.filled"), r.Get("sig.stat.statfs.filled")}; got != want[i] {
 			t.Errorf("group %d: %v, want %v", i, got, want[i])
 		}
 	}

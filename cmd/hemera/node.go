@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
+	"hemera/wire"
 )
 
 func nodeCommand(e *env) *cobra.Command {
@@ -69,41 +72,26 @@ func nodeLsCommand(e *env) *cobra.Command {
 // nodeRecord sums a node's disks and adds what the node measured of itself.
 func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 	var disks []hemera.Disk
-	var pieces, ropen, wopen, read, written int64
-	var busy float64
 	for _, d := range v.Disks {
-		if d.Node != n.ID {
-			continue
+		if d.Node == n.ID {
+			disks = append(disks, d)
 		}
-		disks = append(disks, d)
-		pieces += d.Pieces
-		ropen += d.Load.ReadOpens
-		wopen += d.Load.WriteOpens
-		read += d.Load.ReadBytes
-		written += d.Load.WriteBytes
-		busy += d.Load.Busy
-	}
-	if len(disks) > 0 {
-		busy /= float64(len(disks))
 	}
 	all := v.Room(disks)
-	in, out, speed := network(n.Stats.Net)
 	r := output.Record{
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: onOff(n.Enabled, "on", "off")},
 		{Key: "heartbeatdelta", Value: ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
-		{Key: "stat.geotag", Value: n.Zone},
-		{Key: "stat.sys.rss", Value: n.Stats.RSS}, {Key: "stat.sys.threads", Value: n.Stats.Threads},
-		{Key: "stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "stat.sys.sockets", Value: n.Stats.Sockets},
-		{Key: "stat.sys.hemera.version", Value: n.Version}, {Key: "stat.sys.hemera.start", Value: unix(n.Stats.Started)},
-		{Key: "stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "stat.sys.arch", Value: n.Stats.Arch},
-		{Key: "stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "stat.sys.load1", Value: n.Stats.Load1},
-		{Key: "stat.sys.cpuseconds", Value: n.Stats.CPUSeconds},
-		{Key: "stat.disk.load", Value: busy}, {Key: "stat.disk.readratemb", Value: float64(read) / 1e6}, {Key: "stat.disk.writeratemb", Value: float64(written) / 1e6},
-		{Key: "stat.ropen", Value: ropen}, {Key: "stat.wopen", Value: wopen}, {Key: "stat.usage", Value: percent(all.Used, all.Capacity)},
-		{Key: "stat.statfs.usedbytes", Value: all.Used}, {Key: "stat.statfs.capacity", Value: all.Capacity}, {Key: "stat.usedfiles", Value: pieces},
-		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
+		{Key: "cfg.stat.geotag", Value: n.Zone},
+		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
+		{Key: "cfg.stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "cfg.stat.sys.sockets", Value: n.Stats.Sockets},
+		{Key: "cfg.stat.sys.eos.version", Value: n.Version}, {Key: "cfg.stat.sys.xrootd.version", Value: protocolVersion()},
+		{Key: "cfg.stat.sys.eos.start", Value: unix(n.Stats.Started)},
+		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
+		{Key: "cfg.stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
+		{Key: "cfg.stat.sys.cpuseconds", Value: n.Stats.CPUSeconds}, {Key: "usage", Value: percent(all.Used, all.Capacity)},
 	}
+	r = append(r, sumsOf(v, disks)...)
 	if len(n.Stats.Unusable) > 0 {
 		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
 	}
@@ -190,16 +178,21 @@ func nodeSetCommand(e *env) *cobra.Command {
 }
 
 func nodeRmCommand(e *env) *cobra.Command {
-	return &cobra.Command{
+	var k consent
+	c := &cobra.Command{
 		Use: "rm <node>", Short: "Forget a node that has no disks any more", Args: cobra.ExactArgs(1),
 		Long: `Removes a node from the cluster: it is refused from then on, until it joins with a new token.
-Its disks must have been removed before (hemera fs rm).`,
+Its disks must have been removed before (hemera fs rm). It needs an answer at the terminal,
+or --yes.`,
 		Example:           `  hemera node rm node1.example.org`,
 		ValidArgsFunction: e.completeNodes,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := findNode(ctx, m, args[0])
 				if err != nil {
+					return err
+				}
+				if ok, err := e.agreeNode(ctx, m, k, n); !ok {
 					return err
 				}
 				if err := m.RemoveNode(ctx, n.ID); err != nil {
@@ -210,13 +203,33 @@ Its disks must have been removed before (hemera fs rm).`,
 			})
 		},
 	}
+	k.flags(c)
+	return c
+}
+
+// agreeNode says what the end of a node's membership means. One that has disks is the manager's to refuse.
+func (e *env) agreeNode(ctx context.Context, m *admin.Client, k consent, n hemera.NodeInfo) (bool, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(v.Disks, func(d hemera.Disk) bool { return d.Node == n.ID }) && !k.dry {
+		return true, nil
+	}
+	stake := []string{fmt.Sprintf("node %s (%s) is refused from then on; it can only come back with a new join token", n.Addr, n.Status)}
+	for _, d := range v.Removed {
+		if d.Node == n.ID {
+			stake = append(stake, fmt.Sprintf("  disk %d was removed from it while files had pieces there: %s", d.ID, d.Path))
+		}
+	}
+	return e.agree(ctx, k, "node rm", stake)
 }
 
 var nodeColumns = []output.Column{
 	{Title: "type", Key: "type"},
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "stat.geotag"},
+	{Title: "geotag", Key: "cfg.stat.geotag"},
 	{Title: "status", Key: "status"},
 	{Title: "activated", Key: "cfg.status"},
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
@@ -225,30 +238,36 @@ var nodeColumns = []output.Column{
 
 var nodeSysColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "stat.geotag"},
-	{Title: "rss", Key: "stat.sys.rss", Show: output.Bytes},
-	{Title: "threads", Key: "stat.sys.threads"},
-	{Title: "sockets", Key: "stat.sys.sockets"},
-	{Title: "hemera", Key: "stat.sys.hemera.version"},
-	{Title: "kernel", Key: "stat.sys.kernel"},
-	{Title: "arch", Key: "stat.sys.arch"},
-	{Title: "load", Key: "stat.sys.load1"},
-	{Title: "uptime", Key: "stat.sys.uptime", Show: output.Seconds},
+	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes},
+	{Title: "threads", Key: "cfg.stat.sys.threads"},
+	{Title: "sockets", Key: "cfg.stat.sys.sockets"},
+	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},
+	{Title: "kernel", Key: "cfg.stat.sys.kernel"},
+	{Title: "arch", Key: "cfg.stat.sys.arch"},
+	{Title: "load", Key: "cfg.stat.sys.load1"},
+	{Title: "uptime", Key: "cfg.stat.sys.uptime", Show: output.Seconds},
 }
 
 var nodeIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "stat.geotag"},
-	{Title: "diskload", Key: "stat.disk.load"},
-	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},
-	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
-	{Title: "eth-MiB/s", Key: "stat.net.ethratemib"},
-	{Title: "ethi-MiB", Key: "stat.net.inratemib"},
-	{Title: "etho-MiB", Key: "stat.net.outratemib"},
-	{Title: "ropen", Key: "stat.ropen"},
-	{Title: "wopen", Key: "stat.wopen"},
-	{Title: "usage", Key: "stat.usage", Show: output.Percent},
-	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
-	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes},
-	{Title: "used-files", Key: "stat.usedfiles"},
+	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "diskload", Key: "avg.stat.disk.load"},
+	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"},
+	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},
+	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib"},
+	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib"},
+	{Title: "etho-MiB", Key: "sum.stat.net.outratemib"},
+	{Title: "ropen", Key: "sum.stat.ropen"},
+	{Title: "wopen", Key: "sum.stat.wopen"},
+	{Title: "usage", Key: "usage", Show: output.Percent},
+	{Title: "used-bytes", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
+	{Title: "used-files", Key: "sum.stat.usedfiles"},
+}
+
+// protocolVersion is which XRootD protocol nodes announce, as major.minor.patch.
+func protocolVersion() string {
+	const v = wire.ProtocolVersion
+	return fmt.Sprintf("%d.%d.%d", v>>8, v>>4&15, v&15)
 }

@@ -26,23 +26,67 @@ func execute(ctx context.Context, e *env, args []string) int {
 		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
 	}
 	root := newRootCommand(e)
+	args, early := e.leadingFlags(args)
 	root.SetArgs(args)
-	c, err := root.ExecuteContextC(ctx)
+	c, err := root, early
+	if early == nil {
+		c, err = root.ExecuteContextC(ctx)
+	}
 	if err == nil {
 		return 0
+	}
+	var found *verdict
+	if errors.As(err, &found) {
+		return found.code
 	}
 	if !e.begun {
 		err = &usageError{err}
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
-		err = errs.New(errs.Cancelled, strings.TrimPrefix(c.CommandPath(), root.Name()+" "), "", "interrupted")
+		err = interrupted(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), err)
 	}
-	e.report(err)
+	code := exitFailed
 	var usage *usageError
-	if errors.As(err, &usage) {
-		return exitUsage
+	switch {
+	case c.Annotations["judges"] != "":
+		code = exitUnknown
+	case errors.As(err, &usage):
+		code = exitUsage
 	}
-	return exitFailed
+	e.report(err, code)
+	return code
+}
+
+// leadingFlags takes the flags that stand before the command, as scripts for EOS write them: -b for no
+// colours and nothing that moves, -s for no word about what was done, and -r UID GID for a role. The
+// manager knows callers by their process, so only the role that an admin has anyway can be asked for.
+func (e *env) leadingFlags(args []string) ([]string, error) {
+	for len(args) > 0 {
+		switch args[0] {
+		case "-b", "--batch":
+			e.Terminal, e.Live = 0, false
+		case "-s", "--silent":
+			e.silent = true
+		case "-r":
+			if len(args) < 3 || args[1] != "0" || args[2] != "0" {
+				return args, errs.New(errs.Invalid, "read role", strings.Join(args[:min(3, len(args))], " "), "only -r 0 0 is known").
+					WithRemedy("to act as another user, run the command as that user: sudo -u USER hemera …")
+			}
+			args = args[2:]
+		default:
+			return args, nil
+		}
+		args = args[1:]
+	}
+	return args, nil
+}
+
+// interrupted is what an interrupted command says: its own words, if it has some.
+func interrupted(command string, err error) error {
+	if own, ok := errors.AsType[*errs.Error](err); ok && strings.HasPrefix(own.Text, "interrupted") {
+		return err
+	}
+	return errs.New(errs.Cancelled, command, "", "interrupted")
 }
 
 // usageError is a command line that makes no sense.
@@ -51,13 +95,13 @@ type usageError struct{ err error }
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
-// report tells what went wrong: a person on stderr, and with -j a program on stdout.
-func (e *env) report(err error) {
+// report tells what went wrong: a person on stderr, and with -j a program on stdout, with the exit code.
+func (e *env) report(err error, code int) {
 	if e.json {
 		if e.open == nil {
 			e.open = e.printer().Stream(nil)
 		}
-		_ = e.open.Fail(err.Error(), remedyOf(err), admin.TraceOf(err))
+		_ = e.open.Fail(code, err.Error(), remedyOf(err), admin.TraceOf(err))
 	}
 	e.complain(err)
 }
@@ -153,7 +197,7 @@ func fileCommands(e *env) []*cobra.Command {
 
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
+		statusCommand(e), fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
 		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
 	}
 }

@@ -40,9 +40,13 @@ func spaceLsCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
 				var spaces []output.Record
 				for _, s := range v.Spaces {
-					spaces = append(spaces, spaceRecord(v, s))
+					spaces = append(spaces, spaceRecord(v, s, jobs))
 				}
 				return e.printer().List(spaceColumns, spaces)
 			})
@@ -51,8 +55,7 @@ func spaceLsCommand(e *env) *cobra.Command {
 }
 
 // spaceRecord sums a space's disks. Its zone is shown when all its disks are in one.
-func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
-	var pieces int64
+func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output.Record {
 	var disks, writable []hemera.Disk
 	groups, zones := map[string]bool{}, map[string]bool{}
 	for _, d := range v.Disks {
@@ -60,7 +63,6 @@ func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
 			continue
 		}
 		disks = append(disks, d)
-		pieces += d.Pieces
 		groups[d.Group], zones[d.Zone] = true, true
 		if d.Writable() {
 			writable = append(writable, d)
@@ -72,17 +74,23 @@ func spaceRecord(v *hemera.View, s hemera.Space) output.Record {
 			zone = z
 		}
 	}
-	p, all := s.Policy, v.Room(disks)
-	return output.Record{
+	p, all, rw := s.Policy, v.Room(disks), v.Room(writable)
+	r := output.Record{
 		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
 		{Key: "cfg.groupsize", Value: s.GroupSize}, {Key: "cfg.groupmod", Value: len(groups)},
-		{Key: "nofs", Value: len(disks)}, {Key: "nofs_rw", Value: len(writable)},
-		{Key: "sum.stat.statfs.usedbytes", Value: all.Used}, {Key: "sum.stat.statfs.capacity", Value: all.Capacity},
-		{Key: "sum.stat.statfs.capacity_rw", Value: v.Room(writable).Capacity}, {Key: "sum.stat.usedfiles", Value: pieces},
+		{Key: "nofs", Value: len(disks)}, {Key: "sum.<n>?configstatus@rw", Value: len(writable)},
+	}
+	r = append(r, sumsOf(v, disks)...)
+	return append(r, output.Record{
+		{Key: "sum.stat.statfs.ffiles", Value: all.InodesFree},
+		{Key: "sum.stat.statfs.capacity?configstatus@rw", Value: rw.Capacity}, {Key: "sum.stat.statfs.freebytes?configstatus@rw", Value: rw.Free},
+		{Key: "sum.stat.disk.iops?configstatus@rw", Value: 0}, {Key: "sum.stat.disk.bw?configstatus@rw", Value: 0},
+		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0}, {Key: "cfg.balancer", Value: "off"}, {Key: "cfg.balancer.threshold", Value: 0},
+		{Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
 		{Key: "usage", Value: percent(all.Used, all.Capacity)},
 		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
 		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: onOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
-	}
+	}...)
 }
 
 var spaceColumns = []output.Column{
@@ -92,10 +100,10 @@ var spaceColumns = []output.Column{
 	{Title: "groupsize", Key: "cfg.groupsize"},
 	{Title: "groupmod", Key: "cfg.groupmod"},
 	{Title: "N(fs)", Key: "nofs"},
-	{Title: "N(fs-rw)", Key: "nofs_rw"},
+	{Title: "N(fs-rw)", Key: "sum.<n>?configstatus@rw"},
 	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
-	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity_rw", Show: output.Bytes},
+	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes},
 	{Title: "usage", Key: "usage", Show: output.Percent},
 	{Title: "layout", Key: "policy.layout"},
 	{Title: "nstripes", Key: "policy.nstripes"},
@@ -119,7 +127,11 @@ func spaceStatusCommand(e *env) *cobra.Command {
 					return errs.New(errs.NotFound, "space status", args[0], "there is no such space").
 						WithRemedy("hemera space ls shows the spaces there are")
 				}
-				r := spaceRecord(v, s)
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
+				r := spaceRecord(v, s, jobs)
 				return e.printer().One(columnsOf(r), r)
 			})
 		},

@@ -68,7 +68,9 @@ func whoRecords(sessions []hemera.SessionInfo) (out []output.Record) {
 
 func (e *env) sessionRecords(sessions []hemera.SessionInfo) (out []output.Record) {
 	for _, s := range sessions {
+		gateway, _ := hostPort(s.Addr)
 		out = append(out, output.Record{
+			{Key: "client", Value: s.Who.Name + "@" + s.Who.Host}, {Key: "gateway", Value: gateway},
 			{Key: "user", Value: s.Who.Name}, {Key: "uid", Value: s.Who.UID}, {Key: "gid", Value: s.Who.GID}, {Key: "auth", Value: s.Who.Protocol},
 			{Key: "host", Value: s.Who.Host}, {Key: "app", Value: s.Who.App}, {Key: "open", Value: s.Open},
 			{Key: "uptime", Value: since(e.Now(), s.Since)}, {Key: "idletime", Value: s.Idle.Seconds()},

@@ -31,6 +31,9 @@ func TestSmallFilesAreServedAtTheManager(t *testing.T) {
 		if err := f.WriteAt(ctx, content(c.path, 5000), 0); err != nil {
 			t.Error(err)
 		}
+		if err := f.Truncate(ctx, 5000); err != nil { // less than was announced
+			t.Error(err)
+		}
 		if err := f.Close(ctx); err != nil {
 			t.Error(err)
 		}

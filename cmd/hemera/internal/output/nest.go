@@ -12,29 +12,34 @@ type object struct {
 	values map[string]any // string, bool, number or *object
 }
 
-// nest turns the dots of a record's keys into objects. A key may not also be the beginning of
-// another: what is "a" may not have an "a.b".
+// nest turns the dots of a record's keys into objects. Of a key that is also the beginning
+// of a later one, the later one keeps its dot: "a" and "a.b" stand beside each other, as in EOS.
 func nest(r Record) *object {
 	top := &object{values: map[string]any{}}
 	for _, f := range r {
 		at := top
 		parts := strings.Split(f.Key, ".")
-		for _, part := range parts[:len(parts)-1] {
-			below, ok := at.values[part].(*object)
+		for len(parts) > 1 {
+			part := parts[0]
+			value, taken := at.values[part]
+			below, ok := value.(*object)
+			if taken && !ok {
+				break
+			}
 			if !ok {
 				below = &object{values: map[string]any{}}
 				at.put(part, below)
 			}
-			at = below
+			at, parts = below, parts[1:]
 		}
-		at.put(parts[len(parts)-1], f.Value)
+		at.put(strings.Join(parts, "."), f.Value)
 	}
 	return top
 }
 
 func (o *object) put(key string, value any) {
 	if _, twice := o.values[key]; twice {
-		panic(fmt.Sprintf("output: key %q is there twice, or is also the beginning of another", key))
+		panic(fmt.Sprintf("output: key %q is there twice, or after one that it begins", key))
 	}
 	o.keys = append(o.keys, key)
 	o.values[key] = value

@@ -131,8 +131,11 @@ func (s *Stream) Add(r Record) error {
 // Close ends the stream of a command that did what it was asked.
 func (s *Stream) Close() error { return s.end("", 0, "", "") }
 
-// Fail ends the stream of a command that failed. For eyes it writes nothing: the error goes elsewhere.
-func (s *Stream) Fail(message, remedy, trace string) error { return s.end(message, 1, remedy, trace) }
+// Fail ends the stream of a command that failed. code is the exit code. For eyes it
+// writes nothing: the error goes elsewhere.
+func (s *Stream) Fail(code int, message, remedy, trace string) error {
+	return s.end(message, code, remedy, trace)
+}
 
 func (s *Stream) end(message string, code int, remedy, trace string) error {
 	if s.p.Format != JSON {

@@ -1,0 +1,199 @@
+package capability
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Verifier is a node's: its own keys, and the nodes that are not trusted any more. The zero Verifier knows no key
+// and refuses everything. It may be used and changed concurrently.
+type Verifier struct {
+	signers atomic.Pointer[[]*signer] // newest first, never changed in place
+	barred  atomic.Pointer[[]hemera.NodeID]
+}
+
+// NewVerifier returns a verifier with the keys.
+func NewVerifier(keys ...hemera.Key) *Verifier {
+	v := new(Verifier)
+	v.Set(keys)
+	return v
+}
+
+// Set replaces all keys; beyond [KeysMax] the oldest are left out.
+func (v *Verifier) Set(keys []hemera.Key) {
+	before := v.load()
+	signers := make([]*signer, 0, min(len(keys), KeysMax))
+	for _, key := range newestFirst(keys) {
+		at := slices.IndexFunc(before, func(s *signer) bool {
+			return s.ID == key.ID && s.Node == key.Node && bytes.Equal(s.Secret, key.Secret)
+		})
+		if at >= 0 {
+			signers = append(signers, before[at])
+		} else {
+			signers = append(signers, newSigner(key))
+		}
+	}
+	v.signers.Store(&signers)
+}
+
+// Bar refuses from now on every token that is also for one of these nodes: they were removed, and may have
+// copies of what clients showed them. It replaces those of the last call.
+func (v *Verifier) Bar(nodes []hemera.NodeID) {
+	nodes = slices.Clone(nodes)
+	v.barred.Store(&nodes)
+}
+
+// Verify returns what the token permits. Text that is no token is Invalid. A token that the manager did not
+// sign for this node, or that expired before now, is Denied: opening the file again gives a fresh one.
+// A zero now accepts expired tokens: they still end the write that they began.
+// The capability's texts are parts of one copy of the token: clone what is to outlive the others.
+func (v *Verifier) Verify(token string, now time.Time) (hemera.Capability, error) {
+	e, err := open(token)
+	if err != nil {
+		return hemera.Capability{}, err
+	}
+	for _, s := range v.load() {
+		if uint64(s.ID) != e.key || !s.usable() {
+			continue
+		}
+		if e.version == versionShared {
+			// A key that a manager before 0.2 gave; one made for this node alone signs nothing of that version.
+			if s.Node == 0 && s.signed(e.body, e.manager()) {
+				return e.read(now)
+			}
+			continue
+		}
+		if sum := e.of(s.Node); sum != nil && s.signed(e.digest(), sum) {
+			if v.bars(e.nodes) {
+				return hemera.Capability{}, errs.New(errs.Denied, op, "", "the capability is also for a node that was removed").
+					WithRemedy("open the file again at the manager")
+			}
+			return e.read(now)
+		}
+	}
+	return hemera.Capability{}, unsigned()
+}
+
+func (v *Verifier) load() []*signer {
+	if p := v.signers.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (v *Verifier) bars(nodes []hemera.NodeID) bool {
+	p := v.barred.Load()
+	if p == nil || len(*p) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(nodes, func(id hemera.NodeID) bool { return slices.Contains(*p, id) })
+}
+
+const op = "capability.Verify"
+
+// envelope is a token taken apart, of which nothing is believed yet.
+type envelope struct {
+	version byte
+	key     uint64
+	nodes   []hemera.NodeID
+	few     [20]hemera.NodeID // nodes, as long as there are not more
+	body    []byte            // what is signed
+	fields  []byte            // the end of body: the capability
+	sums    []byte            // a signature for each node, then the manager's
+}
+
+// open takes a token apart. Invalid.
+func open(token string) (*envelope, error) {
+	malformed := func(text string) (*envelope, error) { return nil, errs.New(errs.Invalid, op, "", text) }
+	if len(token) > TokenMax {
+		return malformed("the token is too long")
+	}
+	raw, err := encoding.DecodeString(token)
+	if err != nil || len(raw) < macSize+2 {
+		return malformed("this is no capability")
+	}
+	e := &envelope{version: raw[0]}
+	if e.version != version && e.version != versionShared {
+		return malformed("the capability is of an unknown version")
+	}
+	rest := raw[1:]
+	number := func(most uint64) (n uint64) {
+		n, size := binary.Uvarint(rest)
+		if size <= 0 || n > most {
+			err = errs.New(errs.Invalid, op, "", "the capability is malformed")
+			return 0
+		}
+		rest = rest[size:]
+		return n
+	}
+	e.key = number(1<<32 - 1)
+	e.nodes = e.few[:0]
+	if e.version == version && err == nil {
+		if len(rest) == 0 {
+			return malformed("the capability is malformed")
+		}
+		count := int(rest[0])
+		rest = rest[1:]
+		for range count {
+			e.nodes = append(e.nodes, hemera.NodeID(number(1<<32-1)))
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	signatures := (len(e.nodes) + 1) * macSize
+	if err != nil || len(rest) < signatures {
+		return malformed("the capability is malformed")
+	}
+	e.body, e.sums = raw[:len(raw)-signatures], raw[len(raw)-signatures:]
+	e.fields = rest[:len(rest)-signatures]
+	return e, nil
+}
+
+func (e *envelope) digest() []byte {
+	sum := sha256.Sum256(e.body)
+	return sum[:]
+}
+
+// of is the signature for the node, nil if the token is not for it.
+func (e *envelope) of(node hemera.NodeID) []byte {
+	i := slices.Index(e.nodes, node)
+	if i < 0 || node == 0 {
+		return nil
+	}
+	return e.sums[i*macSize:][:macSize]
+}
+
+func (e *envelope) manager() []byte { return e.sums[len(e.sums)-macSize:] }
+
+// read decodes what was found to be signed.
+func (e *envelope) read(now time.Time) (hemera.Capability, error) {
+	d := newDecoder(e.fields)
+	d.version = e.version
+	c := d.capability()
+	if d.bad || len(d.buf) != 0 {
+		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the capability is signed but malformed")
+	}
+	if !now.IsZero() && now.After(c.Expires) {
+		return hemera.Capability{}, errs.New(errs.Denied, op, c.Path, "the capability has expired").
+			WithRemedy("open the file again; if this happens at once, compare the clocks of manager and node")
+	}
+	return c, nil
+}
+
+func unsigned() error {
+	return errs.New(errs.Denied, op, "", "the capability was not signed for this server, or with a key that is over").
+		WithRemedy("open the file again at the manager")
+}
+
+func outdated() error {
+	return errs.New(errs.Denied, op, "", "the capability was signed before the manager was upgraded, by a key that all nodes had").
+		WithRemedy("open the file again at the manager; a write that was under way is written again")
+}

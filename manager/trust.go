@@ -1,0 +1,61 @@
+package manager
+
+import (
+	"context"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// A node that calls from another process is trusted with its own writes and its own disks only. What is decided
+// here is who calls; what he may ask for is in the capability, which no node can make.
+
+// fromHead refuses a call about a write by any node but the one that gathers it. Denied; Unavailable while that
+// node has no lease: it registers, and asks again.
+func (m *Manager) fromHead(ctx context.Context, op string, c *hemera.Capability) error {
+	node, remote := hemera.Caller(ctx)
+	if !remote {
+		return nil
+	}
+	if node != c.HeadNode() {
+		m.log.Warn("a node acts on another's write", "node", node, "head", c.HeadNode(), "op", op, "path", c.Path, "fxid", c.File.Hex())
+		return errs.New(errs.Denied, op, c.Path, "node "+c.HeadNode().String()+" is the head of this write, not node "+node.String())
+	}
+	return errs.Wrap(m.acts(node), op, c.Path)
+}
+
+// acts refuses a node without a lease. The view may be a little late: it refuses nobody alone.
+func (m *Manager) acts(node hemera.NodeID) error {
+	if n, ok := m.cluster.View().Node(node); ok && n.Status == hemera.NodeOnline {
+		return m.cluster.Member(node)
+	}
+	return m.cluster.Leased(node)
+}
+
+// Resolve implements hemera.Control. A node learns of files only that it has a piece of, or writes one of.
+func (m *Manager) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
+	node, remote := hemera.Caller(ctx)
+	if remote {
+		if err := m.acts(node); err != nil {
+			return hemera.Entry{}, "", errs.Wrap(err, "resolve", id.String())
+		}
+	}
+	e, path, err := m.tree.Resolve(ctx, id)
+	if err != nil || !remote || m.has(node, &e) {
+		return e, path, err
+	}
+	return hemera.Entry{}, "", errs.New(errs.Denied, "resolve", id.String(), "the node has no part of this file").
+		WithRemedy("ask for it by its path")
+}
+
+// has reports whether the node has a piece of the file, or is to get one of the write that is under way.
+func (m *Manager) has(node hemera.NodeID, e *hemera.Entry) bool {
+	view := m.cluster.View()
+	its := func(id hemera.DiskID) bool {
+		d, ok := view.Disk(id)
+		return ok && d.Node == node
+	}
+	return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return its(p.Disk) }) ||
+		slices.ContainsFunc(m.pending.disksOf(name{e.Parent, e.Name}), its)
+}
