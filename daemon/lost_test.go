@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"hemera"
 	"hemera/errs"
 )
 
@@ -38,4 +40,50 @@ func TestLostStore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOlderState: a manager whose directory was put back from an older copy ends when a node registers that saw more.
+func TestOlderState(t *testing.T) {
+	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
+	m, stop := s.start()
+	s.addr = m.Addr
+	s.joins(s.token(m))
+	stop()
+	older := s.path("older")
+	if err := os.CopyFS(older, os.DirFS(m.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	m, stop = s.start()
+	for i := range 20 {
+		if _, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%d", i), 0o755, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.joins("")
+	marked := func() bool {
+		mark, err := os.ReadFile(filepath.Join(s.path("node"), "manager.seen"))
+		return err == nil && len(mark) > 0
+	}
+	if !marked() {
+		t.Fatal("the node keeps no mark")
+	}
+	stop()
+	if err := errors.Join(os.Rename(m.Dir(), s.path("newest")), os.Rename(older, m.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.manager()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(t.Context()) }()
+	n, err := OpenNode(t.Context(), NodeOptions{Dir: s.path("node"), Listen: s.node, Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopNode := serving(t, n.Run)
+	if err := <-ended; !errors.Is(err, errs.Corrupt) || !strings.Contains(errs.RemedyOf(err), "ns restore") {
+		t.Errorf("the manager ended with %v", err)
+	}
+	stopNode()
 }
