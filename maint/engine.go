@@ -32,6 +32,7 @@ type Files interface {
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
 }

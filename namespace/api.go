@@ -86,6 +86,9 @@ type Holdings interface {
 	// Unlinked lists pieces a disk is to remove; Forget drops them once it has.
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	// Leaving reports whether the disk is to remove the piece: it has been there, and has not been
+	// forgotten yet.
+	Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	// Forgotten reports whether a piece that was sealed at a time may be of a change that this

@@ -273,6 +273,15 @@ func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int)
 	return out, n.outside(ctx)
 }
 
+// Leaving implements Holdings.
+func (n *Namespace) Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (leaving bool, err error) {
+	err = n.view(ctx, func(t *tx) error {
+		leaving, err = t.isUnlinked(disk, p)
+		return err
+	})
+	return leaving, err
+}
+
 // forgetMax is how many pieces one batch forgets.
 const forgetMax = 1000
 
