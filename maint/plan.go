@@ -69,14 +69,14 @@ type move struct {
 
 // wants are the pieces a move is planned around.
 type wants struct {
-	index  uint8           // of the piece to make
-	drop   []hemera.Piece  // pieces it replaces
-	avoid  []hemera.DiskID // not to read from: known to be bad
-	full   []hemera.DiskID // not to write to now
+	index uint8           // of the piece to make
+	drop  []hemera.Piece  // pieces it replaces
+	avoid []hemera.DiskID // not to read from: known to be bad
+	full  []hemera.DiskID // not to write to now
 	// leaving are disks that are still to remove this very piece: what a copy found there would go.
 	leaving []hemera.DiskID
-	writes func(hemera.DiskID) int
-	seed   uint64
+	writes  func(hemera.DiskID) int
+	seed    uint64
 }
 
 // plan decides where a piece is made anew and from what. NoReplicas when nothing can be read;
