@@ -10,7 +10,7 @@ import (
 func TestSurplusOfHeldPieces(t *testing.T) {
 	const free = 1000
 	view := func(disks ...hemera.Disk) *hemera.View {
-		return &hemera.View{Nodes: []hemera.Node{{ID: 1, Addr: "a:1"}, {ID: 2, Addr: "a:2"}, {ID: 3, Addr: "b:1"}}, Disks: disks}
+		return &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "a:1"}, {ID: 2, Addr: "a:2"}, {ID: 3, Addr: "b:1"}}, Disks: disks}
 	}
 	one := hemera.Disk{ID: 1, Node: 1, Config: hemera.ConfigRW, Filesystem: 9, Free: free}
 	folder := hemera.Disk{ID: 2, Node: 2, Config: hemera.ConfigRW, Filesystem: 9, Free: free}
