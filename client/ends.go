@@ -46,8 +46,10 @@ type targetOptions struct {
 	src     state
 	replace bool
 	persist bool
-	mode    uint32
-	at      publisher // how a server's part gets its name
+	// preserve asks a local target for the mode, time and owner of the source.
+	preserve bool
+	mode     uint32
+	at       publisher // how a server's part gets its name
 }
 
 // servers is the store of remote places.
@@ -65,7 +67,7 @@ func (s servers) stat(ctx context.Context, p Place) (state, error) {
 }
 
 func stateOfInfo(i Info) state {
-	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0)}
+	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0), owner: i.Owner, group: i.Group}
 }
 
 func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
@@ -198,10 +200,13 @@ func (t *remoteTarget) write(p []byte) error {
 	return nil
 }
 
-func (t *remoteTarget) commit(ctx context.Context, want hemera.Checksum) error {
+// commit is not cut short by an interruption: who comes next would find what was asked of the server done
+// after it had looked.
+func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 	defer t.stop()
+	ctx := t.writer.ctx
 	if err := t.writer.Flush(); err != nil {
-		_ = t.file.Abandon(t.writer.ctx)
+		_ = t.file.Abandon(ctx)
 		return unwritten{err}
 	}
 	if err := t.file.Close(ctx); err != nil {
@@ -214,6 +219,7 @@ func (t *remoteTarget) commit(ctx context.Context, want hemera.Checksum) error {
 func (t *remoteTarget) abandon(_ context.Context, keep bool) bool {
 	defer t.stop()
 	if keep && !t.at.whole && t.writer.Flush() == nil && t.writer.off > 0 {
+		_ = t.file.Truncate(t.writer.ctx, t.writer.off) // on purpose: a close below the announced size fails
 		return t.file.Close(t.writer.ctx) == nil
 	}
 	_ = t.file.Abandon(t.writer.ctx)

@@ -237,7 +237,7 @@ func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
 }
 
 func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
-	if n := s.Namespace.Unlinked; n > removalsMax {
+	if n := s.Namespace.Unlinked - s.Namespace.Held; n > removalsMax {
 		add(hemera.Condition{Code: RemovalLag, Severity: hemera.SeverityWarning, Count: n,
 			Text:   fmt.Sprintf("%d pieces wait for their disks to remove them, so room comes back late", n),
 			Remedy: "disks that are away remove theirs when they are back; busy ones need time (hemera fs ls --io)",

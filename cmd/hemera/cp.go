@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ import (
 
 type cpOptions struct {
 	recursive, force, resume, quiet bool
+	preserve, follow, skipLinks     bool
 	parallel                        int
 	checksum, tpc                   string
 }
@@ -47,6 +49,11 @@ replaced. If the first copy made <to> itself, write <from> with /. at its end to
 To find parts that nobody goes on with: hemera find / --name '.*.hemera-part'. Remove them with
 hemera rm. A copy of a tree leaves out parts.
 
+In a tree, a link to a file is copied as that file. Links to directories and links that lead
+nowhere are errors, unless -L follows links or --skip-links passes over them. Files and
+directories get the permission bits of their source less the umask; --preserve keeps the bits
+and the times of files and directories, and, if root copies, the owner.
+
 Files that exist are replaced only with --force. The command names what it cannot copy, copies
 the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.`,
 		Example: `  hemera cp data.root :/exp/
@@ -64,12 +71,16 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	recursiveFlag(c, &o.recursive, "directories, with all that is in them")
 	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
 	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
+	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")
+	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")
+	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links")
 	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
 	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
 	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
+	c.MarkFlagsMutuallyExclusive("dereference", "skip-links")
 	return c
 }
 
@@ -105,8 +116,15 @@ func (o cpOptions) copyOptions() (client.CopyOptions, error) {
 	case o.parallel < 1 || o.parallel > parallelMax:
 		return client.CopyOptions{}, &usageError{errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024")}
 	}
+	links := client.LinksFiles
+	switch {
+	case o.follow:
+		links = client.LinksFollow
+	case o.skipLinks:
+		links = client.LinksSkip
+	}
 	return client.CopyOptions{
-		Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
+		Preserve: o.preserve, Links: links, Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
 	}, nil
 }
 
@@ -135,7 +153,7 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 	}
 	from, to := places[:len(places)-1], places[len(places)-1]
 	if to == "-" || len(from) == 1 && from[0] == "-" {
-		return e.pipe(ctx, cl, from, to, o.force)
+		return e.pipe(ctx, cl, from, to, options)
 	}
 	if !slices.ContainsFunc(places, client.IsRemote) {
 		return &usageError{errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
@@ -166,6 +184,9 @@ func copied(p client.Progress) string {
 	if p.Skipped > 0 {
 		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
 	}
+	if p.Links > 0 {
+		s += "; " + output.Count(p.Links, "link") + " passed over"
+	}
 	if p.Passed > 0 {
 		s += "; " + output.Count(p.Passed, "part") + " of unfinished copies left out"
 	}
@@ -191,7 +212,7 @@ func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
 }
 
 // pipe copies standard input to a file, or a file to standard output.
-func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, force bool) error {
+func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, o client.CopyOptions) error {
 	if to == "-" {
 		return e.each(ctx, from, func(arg string) error {
 			if !client.IsRemote(arg) {
@@ -207,21 +228,51 @@ func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to str
 	if err != nil {
 		return err
 	}
-	f, err := cl.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Exclusive: !force, Parents: true, Mode: 0o644, Persist: true})
-	if err != nil {
-		return err
+	_, err = cl.CopyFrom(ctx, &input{ctx: ctx, r: e.In}, u, o)
+	return e.done(err)
+}
+
+// input is standard input of a command that can be interrupted. Ctrl-C ends the whole pipeline: the end of
+// what the program in front wrote may be seen before the own signal, and must not pass for the end of its
+// output.
+type input struct {
+	ctx context.Context
+	r   io.Reader
+	buf []byte
+}
+
+// signalGrace is how long a signal may take that was sent before the input ended.
+const signalGrace = 100 * time.Millisecond
+
+// Read is io.Reader. An interruption does not wait for the program in front.
+func (i *input) Read(p []byte) (int, error) {
+	if len(i.buf) < len(p) {
+		i.buf = make([]byte, len(p))
 	}
-	w := f.NewWriter(ctx, 0)
-	_, err = io.Copy(w, e.In)
-	if err == nil {
-		err = w.Flush()
+	type result struct {
+		n   int
+		err error
 	}
-	if err == nil {
-		return e.done(f.Close(ctx))
+	done := make(chan result, 1)
+	b := i.buf[:len(p)]
+	go func() {
+		n, err := i.r.Read(b)
+		done <- result{n, err}
+	}()
+	select {
+	case <-i.ctx.Done():
+		i.buf = nil // the reader may still write to it
+		return 0, i.ctx.Err()
+	case r := <-done:
+		if r.err == io.EOF {
+			select {
+			case <-i.ctx.Done():
+				return 0, i.ctx.Err()
+			case <-time.After(signalGrace):
+			}
+		}
+		return copy(p, b[:r.n]), r.err
 	}
-	// Not closed: a close would make visible, as if whole, what is only a part. The session ends with
-	// the command, and the server drops the file.
-	return errs.Wrap(err, "copy", u.Redacted())
 }
 
 // teller shows a copy while it goes on. Its methods are called from several goroutines.
@@ -259,7 +310,7 @@ func (t *teller) file(from, to string, err error) {
 func (t *teller) progress(p client.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), func(bar int) string { return progressLine(p, bar) }))
+	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.liveWidth(), progressForms(p)))
 	t.drawn = true
 }
 
