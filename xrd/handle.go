@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/limits"
 	"hemera/wire"
 )
 
@@ -21,6 +22,7 @@ type handle struct {
 	writable bool
 	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
 	undo     *undo         // checkpoint under way
+	place    *limits.Account[Client]
 	pull     *pull         // third-party copy into this file
 	anew     *anew         // to have a copy begun anew when a write fails
 	ticket   *ticket       // of a write that a manager's door opened itself
@@ -71,6 +73,8 @@ func (h *handle) closeFor(ctx context.Context) error {
 
 // giveUp drops a write: nothing becomes visible.
 func (h *handle) giveUp(ctx context.Context) {
+	h.leave()
+	h.forgetUndo()
 	if a, ok := h.file.(hemera.Aborter); ok && h.writable {
 		_ = a.Abort(ctx)
 		return
@@ -81,6 +85,7 @@ func (h *handle) giveUp(ctx context.Context) {
 // letGo ends use of the handle, and keeps a pending write for a client that comes back. It never
 // commits.
 func (h *handle) letGo(ctx context.Context) {
+	h.forgetUndo()
 	h.handAttributes()
 	_, isPiece := h.file.(hemera.Sealer)
 	detacher, detaches := h.file.(hemera.Detacher)

@@ -65,6 +65,8 @@ type Options struct {
 	Site    string
 	Version string
 	Limits  Limits
+	// Budgets are shared by the doors of one process; nil makes new ones, for a large machine.
+	Budgets *Budgets
 }
 
 // Recorder counts operations.
@@ -157,6 +159,9 @@ func (o Options) check() (Options, error) {
 	}
 	if o.Version == "" {
 		o.Version = "hemera"
+	}
+	if o.Budgets == nil {
+		o.Budgets = NewBudgets(1<<20, 1<<40)
 	}
 	o.Limits = o.Limits.withDefaults()
 	return o, nil
