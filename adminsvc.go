@@ -167,7 +167,9 @@ type NamespaceStats struct {
 	Booted          time.Time
 	BootDuration    time.Duration
 	Pending         int64 // writes begun, not committed
-	Unlinked        int64 // pieces waiting for their disk to remove them
+	Unlinked        int64 // pieces that disks are to remove, held ones included
+	Held            int64 // pieces of replaced and removed content that stay for readers under way
+	HeldBytes       int64 // of them
 	RSS             int64
 	Goroutines      int
 	// Memory of the manager's process beside RSS, in bytes: Growth since it began to serve.

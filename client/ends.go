@@ -198,10 +198,13 @@ func (t *remoteTarget) write(p []byte) error {
 	return nil
 }
 
-func (t *remoteTarget) commit(ctx context.Context, want hemera.Checksum) error {
+// commit is not cut short by an interruption: who comes next would find what was asked of the server done
+// after it had looked.
+func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 	defer t.stop()
+	ctx := t.writer.ctx
 	if err := t.writer.Flush(); err != nil {
-		_ = t.file.Abandon(t.writer.ctx)
+		_ = t.file.Abandon(ctx)
 		return unwritten{err}
 	}
 	if err := t.file.Close(ctx); err != nil {
@@ -214,6 +217,7 @@ func (t *remoteTarget) commit(ctx context.Context, want hemera.Checksum) error {
 func (t *remoteTarget) abandon(_ context.Context, keep bool) bool {
 	defer t.stop()
 	if keep && !t.at.whole && t.writer.Flush() == nil && t.writer.off > 0 {
+		_ = t.file.Truncate(t.writer.ctx, t.writer.off) // on purpose: a close below the announced size fails
 		return t.file.Close(t.writer.ctx) == nil
 	}
 	_ = t.file.Abandon(t.writer.ctx)

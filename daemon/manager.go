@@ -36,6 +36,8 @@ type ManagerOptions struct {
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
 	RepairGrace time.Duration
+	// RemovalHold is how long replaced and removed content stays on its disks for readers.
+	RemovalHold time.Duration
 	// HTTPListen is one more address that answers HTTP only, or empty.
 	HTTPListen string
 	Settings   func() []admin.Setting
@@ -116,7 +118,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.store = store
-	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr})
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr, Hold: o.RemovalHold})
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,25 @@ package manager
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"hemera"
 	"hemera/errs"
 )
 
 // View implements hemera.ClusterAdmin.
-func (m *Manager) View(context.Context) (*hemera.View, error) { return m.cluster.View(), nil }
+func (m *Manager) View(ctx context.Context) (*hemera.View, error) {
+	view := *m.cluster.View()
+	view.Disks = slices.Clone(view.Disks)
+	for i := range view.Disks {
+		d := &view.Disks[i]
+		var err error
+		if d.Held, d.HeldBytes, err = m.tree.DiskHeld(ctx, d.ID); err != nil {
+			return nil, errs.Wrap(err, "fs ls", "disk "+d.ID.String())
+		}
+	}
+	return &view, nil
+}
 
 // AddDisk implements hemera.ClusterAdmin.
 func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {

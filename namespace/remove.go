@@ -51,7 +51,7 @@ func (t *tx) unlink(op, path string, f found) error {
 		}
 		t.remove(idKey(tabState, e.ID))
 	} else {
-		if err := errors.Join(t.dropPieces(e, e.Pieces), t.charge(f.dirs, e, nil)); err != nil {
+		if err := errors.Join(t.replacePieces(e), t.charge(f.dirs, e, nil)); err != nil {
 			return err
 		}
 		t.bury(e)

@@ -23,9 +23,10 @@ type handle struct {
 	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
 	undo     *undo         // checkpoint under way
 	place    *limits.Account[Client]
-	pull     *pull         // third-party copy into this file
-	anew     *anew         // to have a copy begun anew when a write fails
-	ticket   *ticket       // of a write that a manager's door opened itself
+	pull     *pull          // third-party copy into this file
+	anew     *anew          // to have a copy begun anew when a write fails
+	ticket   *ticket        // of a write that a manager's door opened itself
+	granted  *hemera.Permit // of a read that it opened itself
 	// attributes were set through this handle, under their stored names.
 	attributes map[string][]byte
 	// inflight counts work that uses the file beside the session's goroutine, which alone adds.

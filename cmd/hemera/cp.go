@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -135,7 +136,7 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 	}
 	from, to := places[:len(places)-1], places[len(places)-1]
 	if to == "-" || len(from) == 1 && from[0] == "-" {
-		return e.pipe(ctx, cl, from, to, o.force)
+		return e.pipe(ctx, cl, from, to, options)
 	}
 	if !slices.ContainsFunc(places, client.IsRemote) {
 		return &usageError{errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
@@ -191,7 +192,7 @@ func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
 }
 
 // pipe copies standard input to a file, or a file to standard output.
-func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, force bool) error {
+func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, o client.CopyOptions) error {
 	if to == "-" {
 		return e.each(ctx, from, func(arg string) error {
 			if !client.IsRemote(arg) {
@@ -207,21 +208,51 @@ func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to str
 	if err != nil {
 		return err
 	}
-	f, err := cl.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Exclusive: !force, Parents: true, Mode: 0o644, Persist: true})
-	if err != nil {
-		return err
+	_, err = cl.CopyFrom(ctx, &input{ctx: ctx, r: e.In}, u, o)
+	return e.done(err)
+}
+
+// input is standard input of a command that can be interrupted. Ctrl-C ends the whole pipeline: the end of
+// what the program in front wrote may be seen before the own signal, and must not pass for the end of its
+// output.
+type input struct {
+	ctx context.Context
+	r   io.Reader
+	buf []byte
+}
+
+// signalGrace is how long a signal may take that was sent before the input ended.
+const signalGrace = 100 * time.Millisecond
+
+// Read is io.Reader. An interruption does not wait for the program in front.
+func (i *input) Read(p []byte) (int, error) {
+	if len(i.buf) < len(p) {
+		i.buf = make([]byte, len(p))
 	}
-	w := f.NewWriter(ctx, 0)
-	_, err = io.Copy(w, e.In)
-	if err == nil {
-		err = w.Flush()
+	type result struct {
+		n   int
+		err error
 	}
-	if err == nil {
-		return e.done(f.Close(ctx))
+	done := make(chan result, 1)
+	b := i.buf[:len(p)]
+	go func() {
+		n, err := i.r.Read(b)
+		done <- result{n, err}
+	}()
+	select {
+	case <-i.ctx.Done():
+		i.buf = nil // the reader may still write to it
+		return 0, i.ctx.Err()
+	case r := <-done:
+		if r.err == io.EOF {
+			select {
+			case <-i.ctx.Done():
+				return 0, i.ctx.Err()
+			case <-time.After(signalGrace):
+			}
+		}
+		return copy(p, b[:r.n]), r.err
 	}
-	// Not closed: a close would make visible, as if whole, what is only a part. The session ends with
-	// the command, and the server drops the file.
-	return errs.Wrap(err, "copy", u.Redacted())
 }
 
 // teller shows a copy while it goes on. Its methods are called from several goroutines.
