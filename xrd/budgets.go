@@ -14,9 +14,7 @@ const (
 	// keep. A client gets a quarter of either.
 	requestMemory    = 256 << 20
 	checkpointMemory = 128 << 20
-	// hurryBase and hurryRate are how fast a request without file data has to arrive: so long, and a second
-	// more for each so many bytes.
-	hurryBase = 30 * time.Second
+	// hurryRate is how many bytes of a request without file data have to arrive in a second, at least.
 	hurryRate = 100 << 10
 )
 
@@ -87,7 +85,7 @@ func (c *conn) hurry(n int64) (over func()) {
 		return func() {} // a client that logs in has the time for that
 	}
 	c.hurried = true
-	_ = c.nc.SetReadDeadline(time.Now().Add(hurryBase + time.Duration(n)*time.Second/hurryRate))
+	_ = c.nc.SetReadDeadline(time.Now().Add(c.limits.RequestTime + time.Duration(n)*time.Second/hurryRate))
 	return func() {
 		c.hurried, c.armed = false, time.Time{}
 		_ = c.nc.SetReadDeadline(time.Time{})
