@@ -64,6 +64,9 @@ type Backups interface {
 type Observer interface {
 	Operations(ctx context.Context) ([]OpStat, error)
 	Sessions(ctx context.Context) ([]SessionInfo, error)
+	// OpenFiles asks all nodes which files are open there. Nodes that do not answer within seconds are
+	// left out, and named.
+	OpenFiles(ctx context.Context) (OpenFiles, error)
 	NamespaceStats(ctx context.Context) (NamespaceStats, error)
 	// Events calls visit with the committed changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
@@ -147,6 +150,28 @@ type SessionInfo struct {
 	Open  int // handles
 	TLS   bool
 	Addr  string
+}
+
+// OpenFile is one file that is open at a node: by a client, or by Hemera itself.
+type OpenFile struct {
+	Who   Identity // as the manager knew it at the open
+	Node  NodeID
+	Path  string // as of the open
+	File  FileID
+	Write bool
+	// Disks are the one that is read now, or those that are written; all that may be read while none is.
+	Disks []DiskID
+	Since time.Time // the node's clock
+	Bytes int64     // read or written
+	Rate  float64   // bytes per second since nodes were asked before, or since the open
+}
+
+// OpenFiles are the open files of all nodes. Cut is true when a node had more than it may list, and
+// Silent names the nodes that are online and did not answer.
+type OpenFiles struct {
+	Files  []OpenFile
+	Cut    bool
+	Silent []NodeID
 }
 
 // NamespaceStats is the head of `ns stat`.

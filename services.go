@@ -201,6 +201,7 @@ const (
 	OrderVerify    OrderKind = 3 // read the whole piece, check every page; compute Checksum if asked
 	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
+	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -227,6 +228,7 @@ type OrderResult struct {
 	Checksums []Checksum
 	Pieces    []PieceStat // OrderInventory, OrderVerify
 	BadPages  int64
+	Files     []OpenFile `cbor:",omitempty"` // OrderUses
 }
 
 // PieceStat describes a sealed piece.

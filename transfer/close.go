@@ -43,6 +43,7 @@ func (w *Writer) Close(ctx context.Context) error {
 // end records the result; a failed write leaves nothing behind, unless it may be that the manager
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
+	w.host.uses.end(&w.usage)
 	w.dropBase()
 	w.dropSmall()
 	if err != nil && w.unsure {
