@@ -13,7 +13,6 @@ import (
 	"hemera/errs"
 )
 
-
 // SetMode implements hemera.Attributes.
 func (n *Namespace) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	if err := checkMode("SetMode", path, mode); err != nil {
