@@ -198,6 +198,8 @@ func (c *Cluster) apply(r record) {
 		c.keys[r.ID] = r
 	case nextRecord:
 		c.next = r
+	case historyRecord:
+		c.history = r.Secret
 	case authorityRecord:
 		c.authority = r.Fingerprint
 	}
@@ -251,6 +253,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[keyRecord](c, value)
 	case "next":
 		return decodeInto[nextRecord](c, value)
+	case "history":
+		return decodeInto[historyRecord](c, value)
 	case "authority":
 		return decodeInto[authorityRecord](c, value)
 	}

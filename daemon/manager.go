@@ -109,6 +109,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
+	if err := storeLost(o.Dir); err != nil {
+		return nil, err
+	}
 	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
 	if err := private(path); err != nil {
 		return nil, err

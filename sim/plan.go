@@ -14,6 +14,8 @@ const (
 	Nothing      Sabotage = iota
 	DropCommits           // some commits are acknowledged to the node and never reach the manager
 	ForgetPieces          // some pieces are acknowledged as sealed and not kept
+	// MoveOverRemovals: pieces are moved to disks that are still to remove them.
+	MoveOverRemovals
 )
 
 // Options say what to simulate.
@@ -36,6 +38,9 @@ type plan struct {
 	cacheBytes                          int64
 	smallBytes                          int64 // of memory for short contents at a node; negative: none
 	weather                             weather
+	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed, and disks
+	// are not drained in turns.
+	strain time.Duration
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
 	cruel  bool
@@ -58,12 +63,19 @@ func newPlan(o Options) plan {
 		p.cacheBytes = 4 << 20
 	}
 	p.smallBytes = []int64{0, 0, 40 << 10, -1}[p.random("small").IntN(4)]
+	if r := p.random("strain"); r.IntN(3) == 0 {
+		p.strain = time.Duration(1+r.IntN(6)) * time.Second
+	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
 	p.minPieces = "auto"
 	if p.cruel {
 		p.minPieces = "2"
+	}
+	if p.sabotage == MoveOverRemovals { // where one move too many is noticed
+		p.strain, p.replicas, p.cruel, p.minPieces = 4*time.Second, 1, false, "auto"
+		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
 	}
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
