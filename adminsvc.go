@@ -123,7 +123,7 @@ type FsckReport struct {
 }
 
 // FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
-// size_mismatch, offline.
+// size_mismatch, offline, lost.
 type FsckProblem struct {
 	Tag   string
 	Disk  DiskID
