@@ -54,6 +54,10 @@ type Disk struct {
 	// where it has no such bound or does not tell.
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
+	// their size; only where an admin asks for the view.
+	Held      int64
+	HeldBytes int64
 }
 
 // Readable reports whether reads may be sent to the disk now.
@@ -116,6 +120,9 @@ type NodeInfo struct {
 	Epoch     uint64
 	Version   string
 	Heartbeat time.Time // the manager's clock, when the last one came
+	// ClockSkew is how far the node's clock is ahead of the manager's, as of the last heartbeat and with
+	// the time that it took; zero when the node does not tell.
+	ClockSkew time.Duration
 	Stats     NodeStats
 }
 
@@ -168,6 +175,8 @@ type View struct {
 	Disks   []Disk
 	Nodes   []NodeInfo
 	Spaces  []Space
+	// Removed are disks that were taken out while files had pieces on them.
+	Removed []RemovedDisk
 	// Grace is how long a disk may be out of reach before its files are made whole elsewhere.
 	Grace time.Duration
 }

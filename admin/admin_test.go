@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -49,6 +49,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		hemera.MaintAdmin
 		hemera.Observer
 		hemera.QuotaAdmin
+		hemera.StatusAdmin
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
@@ -62,6 +63,8 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Operations":     func(v verbs) (any, error) { return v.Operations(ctx) },
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
+		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
+		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}
@@ -91,7 +94,7 @@ func TestChangesArrive(t *testing.T) {
 		mkdirErr,
 		remote.AddDisk(ctx, 2, "/data07", "default"),
 		remote.SetDisk(ctx, 1, "configstatus", "ro"),
-		remote.RemoveDisk(ctx, 6, true),
+		remote.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
 		remote.SetNode(ctx, 2, "status", "off"),
 		remote.RemoveNode(ctx, 3),
 		remote.SetSpace(ctx, "default", "policy.sync", "off"),
@@ -131,7 +134,7 @@ func TestChangesArrive(t *testing.T) {
 func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	_, _, remote := serve(t, root)
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
-	err := remote.RemoveDisk(ctx, 2, false)
+	err := remote.RemoveDisk(ctx, 2, hemera.Removal{})
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Kind != errs.NotEmpty || e.Op != "fs rm" || e.Subject != "disk 2" {
 		t.Fatalf("error is %#v", err)
@@ -354,6 +357,7 @@ func (endless) Mkdir(context.Context, hemera.Identity, string, uint32, bool) (e 
 	return
 }
 func (endless) Rename(context.Context, hemera.Identity, string, string) error           { return nil }
+func (endless) Publish(context.Context, hemera.Identity, hemera.Publication) error      { return nil }
 func (endless) Remove(context.Context, hemera.Identity, string, hemera.EntryKind) error { return nil }
 
 func TestPanicIsAnInternalError(t *testing.T) {

@@ -60,7 +60,8 @@ type Cluster struct {
 type node struct {
 	nodeRecord
 	online bool
-	last   time.Time // of the last call under the lease
+	last   time.Time     // of the last call under the lease
+	skew   time.Duration // of its clock, ahead of ours
 	stats  hemera.NodeStats
 }
 

@@ -38,7 +38,10 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 			reply.Detach = append(reply.Detach, r.ID) // it has been moved away
 		}
 	}
-	n.last, n.stats = c.now(), report.Stats
+	n.last, n.stats, n.skew = c.now(), report.Stats, 0
+	if !report.Clock.IsZero() {
+		n.skew = report.Clock.Round(0).Sub(came.Round(0))
+	}
 	for _, u := range report.Stats.Unusable {
 		if a, asked := c.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
 			c.refused = append(c.refused, a)

@@ -37,6 +37,9 @@ type diskRecord struct {
 	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no
 	// piece on it any more.
 	Removed bool
+	// RemovedAt is when, in seconds since 1970, and RemovedAddr where its node was: the node may be removed too.
+	RemovedAt   int64  `json:",omitempty"`
+	RemovedAddr string `json:",omitempty"`
 }
 
 type spaceRecord struct {

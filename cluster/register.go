@@ -191,7 +191,7 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 				"holder", rec.Node, "there", rec.Path)
 			return
 		}
-		rec.Node, rec.Path, rec.Removed = on, d.Path, false
+		rec.Node, rec.Path, rec.Removed, rec.RemovedAt, rec.RemovedAddr = on, d.Path, false, 0, ""
 		if rec != known.diskRecord {
 			ch.put(rec)
 		}

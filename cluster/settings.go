@@ -145,7 +145,10 @@ func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 		return err
 	}
 	rec := d.diskRecord
-	rec.Removed = true
+	rec.Removed, rec.RemovedAt = true, c.now().Unix()
+	if n := c.nodes[rec.Node]; n != nil {
+		rec.RemovedAddr = n.Addr
+	}
 	var ch change
 	ch.put(rec)
 	return c.change(ctx, &ch)

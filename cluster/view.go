@@ -40,9 +40,12 @@ func (c *Cluster) publish() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
-		if d := c.disks[id]; !d.Removed {
-			v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
+		d := c.disks[id]
+		if d.Removed {
+			v.Removed = append(v.Removed, d.removed())
+			continue
 		}
+		v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
 		v.Spaces = append(v.Spaces, c.spaces[name].info())
@@ -50,10 +53,18 @@ func (c *Cluster) publish() {
 	c.view.Store(v)
 }
 
+func (r diskRecord) removed() hemera.RemovedDisk {
+	out := hemera.RemovedDisk{ID: r.ID, UUID: r.UUID, Node: r.Node, Addr: r.RemovedAddr, Path: r.Path, Space: r.Space}
+	if r.RemovedAt > 0 {
+		out.Removed = time.Unix(r.RemovedAt, 0)
+	}
+	return out
+}
+
 func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
-		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, Stats: n.stats,
+		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
 	}
 	if n.online {
 		info.Status = hemera.NodeOnline

@@ -35,6 +35,8 @@ type Options struct {
 	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
+	// Version is the program's, to compare the nodes' with; may be empty.
+	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// Now replaces time.Now; its times must carry a monotonic reading.
@@ -57,6 +59,9 @@ type Manager struct {
 	began   int64 // bytes of virtual memory when it was made
 	nonce   atomic.Uint64
 	removal sync.RWMutex // see removal.go
+	census  *census
+	quotas  aged[[]hemera.QuotaRow] // for Status
+	version string
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -73,6 +78,7 @@ var (
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
+	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -93,6 +99,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
 		pending: newPending(), ops: newOperations(o.Now), began: processStats().virtual,
+		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version,
 	}
 	m.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,

@@ -142,7 +142,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	lastRetry := time.Now()
 	var asked []hemera.WriteRef
 	for {
-		report := hemera.NodeReport{Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked)}
+		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked)}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)

@@ -26,6 +26,7 @@ type Writer struct {
 	ctx    context.Context    // ends with Abort
 	cancel context.CancelFunc
 	opened time.Time
+	usage  usage
 
 	inPlace inPlace
 	seen    seen
@@ -71,6 +72,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 		w.size = c.Base.Size
 		w.seen.size.Store(w.size)
 	}
+	h.uses.begin(&w.usage, c, w.opened)
 	return w, nil
 }
 
@@ -165,6 +167,7 @@ func (w *Writer) wrote(p []byte, off int64) {
 	w.size = max(w.size, off+int64(len(p)))
 	w.note()
 	w.host.Counters.WriteBytes.Add(int64(len(p)))
+	w.usage.bytes.Add(int64(len(p)))
 }
 
 // pageSums are the sums of p's page fragments, taken if there are none.

@@ -35,15 +35,22 @@ func execute(ctx context.Context, e *env, args []string) int {
 	if err == nil {
 		return 0
 	}
+	var found *verdict
+	if errors.As(err, &found) {
+		return found.code
+	}
 	if !e.begun {
 		err = &usageError{err}
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
-		err = errs.New(errs.Cancelled, strings.TrimPrefix(c.CommandPath(), root.Name()+" "), "", "interrupted")
+		err = interrupted(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), err)
 	}
 	code := exitFailed
 	var usage *usageError
-	if errors.As(err, &usage) {
+	switch {
+	case c.Annotations["judges"] != "":
+		code = exitUnknown
+	case errors.As(err, &usage):
 		code = exitUsage
 	}
 	e.report(err, code)
@@ -72,6 +79,14 @@ func (e *env) leadingFlags(args []string) ([]string, error) {
 		args = args[1:]
 	}
 	return args, nil
+}
+
+// interrupted is what an interrupted command says: its own words, if it has some.
+func interrupted(command string, err error) error {
+	if own, ok := errors.AsType[*errs.Error](err); ok && strings.HasPrefix(own.Text, "interrupted") {
+		return err
+	}
+	return errs.New(errs.Cancelled, command, "", "interrupted")
 }
 
 // usageError is a command line that makes no sense.
@@ -182,7 +197,7 @@ func fileCommands(e *env) []*cobra.Command {
 
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
+		statusCommand(e), fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), whoCommand(e),
 		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
 	}
 }

@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"hemera"
+)
+
+type impact struct{ Disks []hemera.DiskID }
+
+func (d *door) serveStatus() {
+	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
+		s, err := part(d.Status, "status")
+		if err != nil {
+			return status, err
+		}
+		return s.Status(ctx)
+	})
+	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *impact) (sum hemera.Impact, err error) {
+		s, err := part(d.Status, "status")
+		if err != nil {
+			return sum, err
+		}
+		return s.Impact(ctx, r.Disks)
+	})
+}
+
+// Impact implements hemera.StatusAdmin.
+func (c *Client) Impact(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) {
+	return call[hemera.Impact](ctx, c, "Impact", impact{disks})
+}
+
+// Status implements hemera.StatusAdmin.
+func (c *Client) Status(ctx context.Context) (hemera.ClusterStatus, error) {
+	return call[hemera.ClusterStatus](ctx, c, "Status", none{})
+}
+
+// sendStatus sends each condition once: two of one code and subject are one of both counts.
+func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
+	mHealth.send(ch, map[hemera.Severity]float64{hemera.SeverityWarning: 1, hemera.SeverityError: 2}[s.Health])
+	mLost.send(ch, float64(s.Files.Lost))
+	mUnreadable.send(ch, float64(s.Files.Unreadable))
+	mIncomplete.send(ch, float64(s.Files.Incomplete))
+	counts := map[hemera.Condition]int64{}
+	for _, c := range s.Conditions {
+		counts[hemera.Condition{Code: c.Code, Severity: c.Severity, Subject: c.Subject}] += c.Count
+	}
+	for c, n := range counts {
+		mCondition.send(ch, float64(n), c.Code, string(c.Severity), c.Subject)
+	}
+}

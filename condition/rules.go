@@ -1,0 +1,268 @@
+package condition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hemera"
+)
+
+// Bounds of the rules.
+const (
+	// nearlyFull is the share of a disk or space from which it counts as nearly full.
+	nearlyFull = 0.9
+	// clockSkewMax is how far a node's clock may be from the manager's. Times of files and logs are
+	// wrong by it; capabilities leave an hour of room.
+	clockSkewMax = 5 * time.Second
+	// removalsMax is how many pieces may wait for their disks to remove them.
+	removalsMax = 1_000_000
+	// quotasShown is how many quota nodes are named; the rest is one condition.
+	quotasShown = 20
+)
+
+func files(s *hemera.Snapshot, add func(hemera.Condition)) {
+	f := s.Files
+	if f.Lost > 0 {
+		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost,
+			Text:   atLeast(f.Partial) + count(f.Lost, "file has", "files have") + " no piece on any disk of the cluster" + lastSeen(s, f),
+			Remedy: "hemera find / --lost names them; add the disks again (hemera fs add), restore the files from elsewhere, or remove them",
+		})
+	}
+	if f.Unreadable > 0 {
+		var on []string
+		for _, d := range f.Disks {
+			if d.Unreadable > 0 {
+				on = append(on, d.Disk.String())
+			}
+		}
+		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Count: f.Unreadable,
+			Text:   atLeast(f.Partial) + count(f.Unreadable, "file", "files") + " cannot be read now; the pieces are on " + named("disk", "disks", on),
+			Remedy: "bring the disks back: hemera fs ls -e says what is wrong with them; hemera find / --lost names the files",
+		})
+	}
+	if f.Incomplete > 0 {
+		add(hemera.Condition{Code: FilesIncomplete, Severity: hemera.SeverityWarning, Count: f.Incomplete,
+			Text:   atLeast(f.Partial) + count(f.Incomplete, "file has", "files have") + " fewer pieces than the layout asks for",
+			Remedy: "repair makes them by itself; hemera find / --stripediff names the files, and a stalled repair says why",
+		})
+	}
+	for _, u := range f.Unmet {
+		add(hemera.Condition{Code: PolicyUnmet, Severity: hemera.SeverityWarning, Subject: "space " + u.Space, Count: u.Files,
+			Text: atLeast(f.Partial) + fmt.Sprintf("%s for %d pieces and space %s has %s",
+				count(u.Files, "file asks", "files ask"), u.Pieces, u.Space, count(int64(u.Disks), "disk", "disks")),
+			Remedy: "add disks to the space, or ask for fewer copies: hemera attr set sys.forced.nstripes=N on the directory, for new files",
+		})
+	}
+}
+
+// lastSeen says where the removed disks of lost files were.
+func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
+	var parts []string
+	for _, d := range f.Disks {
+		if d.Lost == 0 {
+			continue
+		}
+		where := "disk " + d.Disk.String()
+		i := slices.IndexFunc(s.View.Removed, func(r hemera.RemovedDisk) bool { return r.ID == d.Disk })
+		if i >= 0 {
+			where += ", last seen at " + s.View.Removed[i].Where()
+		}
+		if len(parts) == namesMax {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, where)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, "; ")
+}
+
+func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, n := range s.View.Nodes {
+		subject := "node " + n.ID.String()
+		switch {
+		case n.Status == hemera.NodeOffline:
+			since := ""
+			if !n.Heartbeat.IsZero() {
+				since = " for " + age(s.Now.Sub(n.Heartbeat))
+			}
+			add(hemera.Condition{Code: NodeOffline, Severity: hemera.SeverityWarning, Subject: subject,
+				Text:   n.Addr + " has not answered" + since,
+				Remedy: "start it, or see its log; to keep it away without repair around it: hemera node set " + n.ID.String() + " off",
+			})
+		case !n.Enabled:
+			add(hemera.Condition{Code: NodeDisabled, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: n.Addr + " is switched off, so its disks are not used", Remedy: "hemera node set " + n.ID.String() + " on",
+			})
+		}
+		if n.Status != hemera.NodeOnline {
+			continue
+		}
+		if s.Version != "" && n.Version != "" && n.Version != s.Version {
+			add(hemera.Condition{Code: NodeVersion, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: fmt.Sprintf("%s runs %s, the manager %s", n.Addr, n.Version, s.Version), Remedy: "upgrade it, or finish the upgrade under way",
+			})
+		}
+		if skew := n.ClockSkew.Abs(); skew > clockSkewMax {
+			add(hemera.Condition{Code: NodeClock, Severity: hemera.SeverityWarning, Subject: subject,
+				Text:   fmt.Sprintf("the clock of %s is %s %s the manager's", n.Addr, age(skew), onOff(n.ClockSkew > 0, "ahead of", "behind")),
+				Remedy: "set the clocks by NTP on both machines; past an hour nodes refuse what the manager permits",
+			})
+		}
+		for _, u := range n.Stats.Unusable {
+			add(hemera.Condition{Code: PathUnusable, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why, Remedy: "put that right there, or take the path from the node's --disk list",
+			})
+		}
+	}
+}
+
+func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
+	if len(s.View.Disks) == 0 {
+		add(hemera.Condition{Code: NoDisks, Severity: hemera.SeverityError, Text: "the cluster has no disk, so it takes no files",
+			Remedy: "join a node (hemera token create) and add its disks (hemera fs add)"})
+	}
+	for _, d := range s.View.Disks {
+		n, _ := s.View.Node(d.Node)
+		at := where(n, d)
+		say := func(code, text, remedy string) {
+			add(hemera.Condition{Code: code, Severity: hemera.SeverityWarning, Subject: "disk " + d.ID.String(), Text: text, Remedy: remedy})
+		}
+		id := d.ID.String()
+		if d.Config == hemera.ConfigOff {
+			say(DiskOff, at+" is switched off"+holding(d), "hemera fs set "+id+" rw, or ro, or drain to empty it")
+			continue
+		}
+		if n.Status != hemera.NodeOnline {
+			continue // the node says so for all of them
+		}
+		switch d.Health {
+		case hemera.HealthGone:
+			say(DiskGone, at+" is gone"+why(d)+holding(d), "mount it again; its files are made whole elsewhere after the grace; if it is lost for good: hemera fs rm "+id+" --force")
+		case hemera.HealthFailing:
+			say(DiskFailing, at+" is failing"+why(d), "its files are made whole elsewhere; replace the device, then hemera fs rm "+id+" --force")
+		case hemera.HealthReadOnly:
+			say(DiskReadOnly, at+" takes no writes"+why(d), "look at the kernel's log there; empty it: hemera fs set "+id+" drain")
+		case hemera.HealthFull:
+			if d.Config == hemera.ConfigRW {
+				say(DiskFull, at+" is full", "remove files, add disks, or move some away: hemera fs set "+id+" drain")
+			}
+		case hemera.HealthOK:
+			if used := filled(d); used >= nearlyFull && d.Config == hemera.ConfigRW {
+				say(DiskNearFull, fmt.Sprintf("%s is %.0f%% full", at, 100*used), "remove files, or add disks")
+			}
+		}
+		if bad := d.Load.ChecksumErrors + d.Load.IOErrors; bad > 0 && d.Health != hemera.HealthFailing {
+			add(hemera.Condition{Code: DiskErrors, Severity: hemera.SeverityWarning, Subject: "disk " + id, Count: bad,
+				Text: fmt.Sprintf("%s has had %s and %s since its node started", at,
+					count(d.Load.ChecksumErrors, "checksum error", "checksum errors"), count(d.Load.IOErrors, "I/O error", "I/O errors")),
+				Remedy: "look at the device (smartctl, the kernel's log); empty it if there are more: hemera fs set " + id + " drain",
+			})
+		}
+	}
+}
+
+// filled is the used share of what a disk may take, headroom taken off.
+func filled(d hemera.Disk) float64 {
+	if d.Used+d.Free <= 0 {
+		return 0
+	}
+	return float64(d.Used) / float64(d.Used+d.Free)
+}
+
+func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, sp := range s.View.Spaces {
+		var all, writable []hemera.Disk
+		for _, d := range s.View.Disks {
+			if d.Space != sp.Name {
+				continue
+			}
+			all = append(all, d)
+			if d.Writable() {
+				writable = append(writable, d)
+			}
+		}
+		if len(all) == 0 {
+			continue // nobody can have files there, and no_disks says the rest
+		}
+		subject, name := "space "+sp.Name, "space "+sp.Name
+		need := int(max(sp.Policy.PiecesMin, 1))
+		switch wants := int(sp.Policy.Layout.Pieces); {
+		case len(writable) < need:
+			add(hemera.Condition{Code: SpaceNoRoom, Severity: hemera.SeverityError, Subject: subject,
+				Text:   fmt.Sprintf("%s takes no new files: they need %s that can be written, and it has %d", name, count(int64(need), "disk", "disks"), len(writable)),
+				Remedy: "hemera fs ls " + sp.Name + " shows its disks; add disks, bring some back, or free room",
+			})
+			continue
+		case len(all) < wants:
+			add(hemera.Condition{Code: SpaceTooSmall, Severity: hemera.SeverityWarning, Subject: subject, Count: int64(wants - len(all)),
+				Text:   fmt.Sprintf("%s has %s and its policy asks for %d pieces of each file", name, count(int64(len(all)), "disk", "disks"), wants),
+				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s policy.nstripes=%d", sp.Name, len(all)),
+			})
+		}
+		room := s.View.Room(writable)
+		if total := room.Used + room.Free; total > 0 && float64(room.Used) >= nearlyFull*float64(total) {
+			add(hemera.Condition{Code: SpaceNearFull, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: fmt.Sprintf("%s is %.0f%% full", name, 100*float64(room.Used)/float64(total)), Remedy: "remove files, or add disks",
+			})
+		}
+	}
+}
+
+func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, j := range s.Jobs {
+		if j.State != "stalled" {
+			continue
+		}
+		subject, remedy := "disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()+" says what it waits for"
+		if j.Disk == 0 {
+			subject, remedy = "repair", "hemera find / --stripediff names the files"
+		}
+		text := j.Kind + " is stalled with " + count(j.FilesLeft, "file", "files") + " left"
+		if j.Why != "" {
+			text += ": " + j.Why
+		}
+		add(hemera.Condition{Code: JobStalled, Severity: hemera.SeverityWarning, Subject: subject, Count: j.FilesLeft, Text: text, Remedy: remedy})
+	}
+}
+
+func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
+	if n := s.Namespace.Unlinked - s.Namespace.Held; n > removalsMax {
+		add(hemera.Condition{Code: RemovalLag, Severity: hemera.SeverityWarning, Count: n,
+			Text:   fmt.Sprintf("%d pieces wait for their disks to remove them, so room comes back late", n),
+			Remedy: "disks that are away remove theirs when they are back; busy ones need time (hemera fs ls --io)",
+		})
+	}
+}
+
+func quotas(s *hemera.Snapshot, add func(hemera.Condition)) {
+	over := slices.DeleteFunc(slices.Clone(s.Quotas), func(q hemera.QuotaRow) bool { return q.Counting || !exceeded(q) })
+	slices.SortStableFunc(over, func(a, b hemera.QuotaRow) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	for i, q := range over {
+		if i == quotasShown {
+			add(hemera.Condition{Code: QuotaExceeded, Severity: hemera.SeverityWarning, Subject: "quota", Count: int64(len(over) - i),
+				Text: count(int64(len(over)-i), "more limit is", "more limits are") + " used up", Remedy: "hemera quota ls shows all of them"})
+			return
+		}
+		whose := q.Kind.String()
+		if q.Kind != hemera.QuotaProject {
+			whose += fmt.Sprintf(" %d", q.ID)
+		}
+		add(hemera.Condition{Code: QuotaExceeded, Severity: hemera.SeverityWarning, Subject: "quota " + q.Path + " " + whose,
+			Text: fmt.Sprintf("the %s has used up a limit at %s, so writes there are refused", whose, q.Path), Remedy: "remove files, or raise it: hemera quota set",
+		})
+	}
+}
+
+// exceeded reports whether a limit is used up.
+func exceeded(q hemera.QuotaRow) bool {
+	up := func(used, limit int64) bool { return limit > 0 && used >= limit }
+	return up(q.Used.Files, q.Limits.Files) || up(q.Used.Bytes, q.Limits.Bytes) || up(q.Used.Physical, q.Limits.Physical)
+}

@@ -1,0 +1,78 @@
+package condition
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hemera"
+)
+
+// namesMax is how many things a text names.
+const namesMax = 5
+
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func atLeast(partial bool) string {
+	if partial {
+		return "at least "
+	}
+	return ""
+}
+
+func named(one, many string, ids []string) string {
+	switch {
+	case len(ids) == 1:
+		return one + " " + ids[0]
+	case len(ids) > namesMax:
+		return many + " " + strings.Join(ids[:namesMax], ", ") + " and " + fmt.Sprint(len(ids)-namesMax) + " more"
+	}
+	return many + " " + strings.Join(ids, ", ")
+}
+
+func onOff(b bool, on, off string) string {
+	if b {
+		return on
+	}
+	return off
+}
+
+// where is a disk as a person looks for it.
+func where(n hemera.NodeInfo, d hemera.Disk) string {
+	if n.Addr == "" {
+		return d.Path
+	}
+	return d.Path + " on " + n.Addr
+}
+
+func why(d hemera.Disk) string {
+	if d.Why == "" {
+		return ""
+	}
+	return ": " + d.Why
+}
+
+func holding(d hemera.Disk) string {
+	if d.Pieces == 0 {
+		return ""
+	}
+	return ", with " + count(d.Pieces, "piece", "pieces")
+}
+
+// age is a duration as a person says it.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return d.Round(time.Minute).String()[:len(d.Round(time.Minute).String())-2]
+	case d < 48*time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}

@@ -1,0 +1,236 @@
+package manager
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// censusPage is how many files one question lists, and censusBudget how many one look at the census
+	// goes through at most. A count that needs more goes on with the next look.
+	censusPage   = 512
+	censusBudget = 10_000
+	// censusShare is how many times as long as it took a count is good for, while files change.
+	censusShare = 20
+	censusMax   = time.Minute
+)
+
+// holdings is what the census asks of the namespace.
+type holdings interface {
+	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+}
+
+// census counts files that lack pieces. It works only when it is asked, and goes through nothing but
+// what the namespace lists for disks that cannot be read, and its index of incomplete files.
+type census struct {
+	files holdings
+	now   func() time.Time
+
+	turn sync.Mutex // who counts; others take the last result
+	mu   sync.Mutex // guards last and its key
+	last hemera.FileHealth
+	good censusKey
+	rest time.Time // last is good until then, though files changed
+
+	// Of who has the turn.
+	under  *counting
+	worked time.Duration
+}
+
+// censusKey says what a count depends on.
+type censusKey struct {
+	absent string // the disks that cannot be read
+	seq    uint64 // of the namespace
+}
+
+// counting is a count under way: first the disks, then the incomplete files.
+type counting struct {
+	key   censusKey
+	view  *hemera.View
+	disks []hemera.DiskID // still to go through
+	after hemera.FileID
+	sizes map[string]int // how many disks a space has
+	sum   hemera.FileHealth
+}
+
+func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID) *counting {
+	c := &counting{key: key, view: view, disks: disks, sizes: map[string]int{}}
+	for _, d := range view.Disks {
+		c.sizes[d.Space]++
+	}
+	return c
+}
+
+// look returns the newest count, and brings it up to date as far as the budget allows.
+func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemera.FileHealth, error) {
+	disks, absent := unreadable(view)
+	key := censusKey{absent, seq}
+	c.mu.Lock()
+	last, good, rest := c.last, c.good, c.rest
+	c.mu.Unlock()
+	fresh := good == key || good.absent == absent && c.now().Before(rest)
+	last.Partial = last.Taken.IsZero()
+	if !last.Partial && fresh || !c.turn.TryLock() {
+		return last, nil
+	}
+	defer c.turn.Unlock()
+	if c.under == nil || c.under.key.absent != absent {
+		c.under, c.worked = newCounting(key, view, disks), 0
+	}
+	began := c.now()
+	done, err := c.under.run(ctx, c.files, censusBudget)
+	c.worked += c.now().Sub(began)
+	if err != nil {
+		return last, err
+	}
+	sum := c.under.sum
+	sum.Taken, sum.Partial = c.now(), !done
+	if !done && good.absent == absent && !last.Partial {
+		return last, nil // a whole count of the same disks says more
+	}
+	if done {
+		c.mu.Lock()
+		c.last, c.good, c.rest = sum, c.under.key, c.now().Add(min(censusShare*c.worked, censusMax))
+		c.mu.Unlock()
+		c.under = nil
+	}
+	return sum, nil
+}
+
+// unreadable are the disks that pieces may be on and cannot be read from, ordered by id.
+func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
+	for _, d := range v.Disks {
+		if !d.Readable() {
+			ids = append(ids, d.ID)
+		}
+	}
+	for _, d := range v.Removed {
+		ids = append(ids, d.ID)
+	}
+	slices.Sort(ids)
+	var text []byte
+	for _, id := range ids {
+		text = append(text, byte(id), byte(id>>8), byte(id>>16), byte(id>>24))
+		if slices.ContainsFunc(v.Removed, func(r hemera.RemovedDisk) bool { return r.ID == id }) {
+			text = append(text, 'r')
+		}
+	}
+	return ids, string(text)
+}
+
+// run goes on until the count is done or the budget is used up.
+func (c *counting) run(ctx context.Context, files holdings, budget int) (done bool, err error) {
+	for budget > 0 {
+		var page []hemera.Entry
+		if len(c.disks) > 0 {
+			page, err = files.DiskFiles(ctx, c.disks[0], c.after, censusPage)
+		} else {
+			page, err = files.Incomplete(ctx, c.after, censusPage)
+		}
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case len(page) == 0 && len(c.disks) == 0:
+			return true, nil
+		case len(page) == 0:
+			c.disks, c.after = c.disks[1:], 0
+			continue
+		}
+		for _, e := range page {
+			c.after = e.ID
+			if len(c.disks) > 0 {
+				c.absent(e, c.disks[0])
+			} else {
+				c.short(ctx, files, e)
+			}
+		}
+		budget -= len(page)
+	}
+	return false, nil
+}
+
+// standing says how a file's pieces are.
+type standing int
+
+const (
+	readable standing = iota
+	away              // enough pieces, but not where they can be read now
+	lostFile          // too few pieces on disks that are of the cluster
+)
+
+// stand judges a file, and names the first of its disks that cannot be read.
+func stand(v *hemera.View, e hemera.Entry) (s standing, first hemera.DiskID) {
+	here, known, need := 0, 0, int(max(e.Layout.Data, 1))
+	for _, p := range e.Pieces {
+		d, ok := v.Disk(p.Disk)
+		if ok {
+			known++
+		}
+		if ok && d.Readable() {
+			here++
+		} else if first == 0 || p.Disk < first {
+			first = p.Disk
+		}
+	}
+	switch {
+	case e.IsDir() || e.Size == 0 || here >= need:
+		return readable, first
+	case known >= need:
+		return away, first
+	}
+	return lostFile, first
+}
+
+// absent counts a file that is listed for a disk which cannot be read.
+func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
+	s, first := stand(c.view, e)
+	if s == readable || first != disk {
+		return
+	}
+	at := len(c.sum.Disks) - 1
+	if at < 0 || c.sum.Disks[at].Disk != disk {
+		c.sum.Disks = append(c.sum.Disks, hemera.DiskLoss{Disk: disk})
+		at++
+	}
+	if s == lostFile {
+		c.sum.Lost++
+		c.sum.LostBytes += e.Size
+		c.sum.Disks[at].Lost++
+		return
+	}
+	c.sum.Unreadable++
+	c.sum.UnreadableBytes += e.Size
+	c.sum.Disks[at].Unreadable++
+}
+
+// unmetMax bounds how many layouts are told apart.
+const unmetMax = 20
+
+// short counts an incomplete file.
+func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
+	if s, _ := stand(c.view, e); s != readable {
+		return // it is counted as what is worse
+	}
+	c.sum.Incomplete++
+	have := c.sizes[e.Space]
+	if have >= int(e.Layout.Pieces) {
+		return
+	}
+	i := slices.IndexFunc(c.sum.Unmet, func(u hemera.UnmetLayout) bool { return u.Space == e.Space && u.Pieces == e.Layout.Pieces })
+	if i < 0 {
+		if len(c.sum.Unmet) == unmetMax {
+			return
+		}
+		_, path, _ := files.Resolve(ctx, e.ID)
+		c.sum.Unmet = append(c.sum.Unmet, hemera.UnmetLayout{Space: e.Space, Pieces: e.Layout.Pieces, Disks: have, Path: path})
+		i = len(c.sum.Unmet) - 1
+	}
+	c.sum.Unmet[i].Files++
+}

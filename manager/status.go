@@ -1,0 +1,73 @@
+package manager
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/condition"
+)
+
+// Status implements hemera.StatusAdmin.
+func (m *Manager) Status(ctx context.Context) (status hemera.ClusterStatus, err error) {
+	defer m.ops.begin("Status").end(&err)
+	s, err := m.snapshot(ctx)
+	if err != nil {
+		return status, err
+	}
+	return condition.Summarize(s), nil
+}
+
+// snapshot gathers what the conditions are found from. The view is one picture, the rest follows as
+// soon as it can.
+func (m *Manager) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
+	s = hemera.Snapshot{Now: m.now(), Version: m.version, View: m.cluster.View()}
+	if s.Namespace, err = m.NamespaceStats(ctx); err != nil {
+		return s, err
+	}
+	if s.Jobs, err = m.engine.Jobs(ctx); err != nil {
+		return s, err
+	}
+	if s.Quotas, err = m.quotas.get(func() ([]hemera.QuotaRow, error) {
+		return m.tree.Quotas(ctx, hemera.SystemIdentity(), "")
+	}); err != nil {
+		return s, err
+	}
+	if s.Files, err = m.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
+		return s, err
+	}
+	sessions, err := m.Sessions(ctx)
+	s.Sessions = len(sessions)
+	return s, err
+}
+
+// aged keeps an answer for censusShare times as long as it took, so that whoever asks often does not
+// keep the namespace busy.
+type aged[T any] struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	value T
+	until time.Time
+}
+
+// get is the kept answer, or a new one by ask. Two that find it too old both ask.
+func (a *aged[T]) get(ask func() (T, error)) (T, error) {
+	a.mu.Lock()
+	value, until := a.value, a.until
+	a.mu.Unlock()
+	began := a.now()
+	if began.Before(until) {
+		return value, nil
+	}
+	value, err := ask()
+	if err != nil {
+		return value, err
+	}
+	ended := a.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.value, a.until = value, ended.Add(min(censusShare*ended.Sub(began), censusMax))
+	return value, nil
+}

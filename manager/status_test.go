@@ -1,0 +1,181 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/condition"
+	"hemera/errs"
+)
+
+// codes are the conditions of the cluster now.
+func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
+	r.t.Helper()
+	s, err := r.m.Status(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, c := range s.Conditions {
+		codes = append(codes, c.Code)
+	}
+	return codes, s
+}
+
+// A disk with only copies is removed by force: what is lost stays known, with where the disk was, and
+// over a restart; when the disk is added again nothing is lost any more.
+func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
+	running(t, 2, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		if err := r.m.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			r.write(fmt.Sprintf("/f%d", i), 10)
+		}
+		if codes, _ := r.codes(); len(codes) != 0 {
+			t.Fatalf("%v", codes)
+		}
+		gone := r.m.cluster.View().Disks[0]
+		held, _, _ := r.m.tree.DiskUsage(ctx, gone.ID)
+		if err := r.m.RemoveDisk(ctx, gone.ID, hemera.Removal{Force: true, Lose: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		_, s := r.codes()
+		if held == 0 || s.Health != hemera.SeverityError || s.Conditions[0].Code != condition.FilesLost || s.Files.Lost != held || s.Files.LostBytes != 10*held || s.Files.Partial {
+			t.Errorf("%d held, %+v", held, s)
+		}
+		removed := r.m.cluster.View().Removed
+		if len(removed) != 1 || removed[0].ID != gone.ID || removed[0].Path != gone.Path || removed[0].Addr != r.nodes[0].addr || removed[0].Removed.IsZero() {
+			t.Errorf("%+v", removed)
+		}
+		if err := r.m.AddDisk(ctx, gone.Node, gone.Path, "default"); err != nil {
+			t.Fatal(err)
+		}
+		r.nodes[0].register()
+		if codes, s := r.codes(); s.Files.Lost != 0 || slices.Contains(codes, condition.FilesLost) {
+			t.Errorf("%v, %+v", codes, s.Files)
+		}
+	})
+}
+
+// A node that is away takes files out of reach, which is not lost; one that is short is counted too.
+func TestUnreadableIsNotLost(t *testing.T) {
+	running(t, 1, 2, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		r.write("/f", 10)
+		if err := r.m.SetDisk(ctx, 1, "configstatus", "off"); err != nil {
+			t.Fatal(err)
+		}
+		r.write("/short", 10)
+		codes, s := r.codes()
+		if !slices.Contains(codes, condition.FilesIncomplete) || s.Files.Incomplete != 1 || s.Files.Unreadable != 0 {
+			t.Errorf("%v %+v", codes, s.Files)
+		}
+		r.nodes[0].stop()
+		time.Sleep(2 * hemera.HeartbeatTimeout)
+		if codes, s := r.codes(); s.Health != hemera.SeverityError || !slices.Contains(codes, condition.FilesUnreadable) || s.Files.Unreadable != 2 || s.Files.Lost != 0 {
+			t.Errorf("%v %+v", codes, s.Files)
+		}
+	})
+}
+
+// paged is a namespace with files on two disks that are away.
+type paged struct{ files, asked int }
+
+func (p *paged) DiskFiles(_ context.Context, disk hemera.DiskID, after hemera.FileID, limit int) (out []hemera.Entry, _ error) {
+	p.asked += limit
+	for id := after + 1; int(id) <= p.files && len(out) < limit; id++ {
+		out = append(out, hemera.Entry{ID: id, Kind: hemera.KindFile, Size: 1, Layout: hemera.Replica(2), Pieces: []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}}})
+	}
+	return out, nil
+}
+func (p *paged) Incomplete(context.Context, hemera.FileID, int) ([]hemera.Entry, error) {
+	return nil, nil
+}
+func (p *paged) Resolve(context.Context, hemera.FileID) (hemera.Entry, string, error) {
+	return hemera.Entry{}, "", nil
+}
+
+// One look at the census costs a bounded number of files; the count goes on with the next look, counts
+// each file once, and is not begun again while nothing changes.
+func TestTheCensusIsBounded(t *testing.T) {
+	p := &paged{files: 3 * censusBudget}
+	c := &census{files: p, now: time.Now}
+	v := &hemera.View{Removed: []hemera.RemovedDisk{{ID: 1}, {ID: 2}}}
+	for i := 0; ; i++ {
+		before := p.asked
+		f, err := c.look(t.Context(), v, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.asked-before > censusBudget+3*censusPage {
+			t.Fatalf("a look asked for %d files", p.asked-before)
+		}
+		if !f.Partial {
+			if f.Lost != int64(p.files) || i < 5 || len(f.Disks) != 1 || f.Disks[0] != (hemera.DiskLoss{Disk: 1, Lost: f.Lost}) {
+				t.Errorf("look %d: %+v", i, f)
+			}
+			break
+		}
+		if f.Lost == 0 || i > 10 {
+			t.Fatalf("look %d: %+v", i, f)
+		}
+	}
+	before := p.asked
+	if f, _ := c.look(t.Context(), v, 7); f.Partial || p.asked != before {
+		t.Errorf("counted again: %+v", f)
+	}
+	if f, _ := c.look(t.Context(), &hemera.View{}, 7); f.Partial || f.Lost != 0 {
+		t.Errorf("the disks are back: %+v", f)
+	}
+}
+
+// By force alone a disk goes only when no file is lost by it: who calls the API without having said
+// that files may be lost is refused, with how many and a name.
+func TestForceAloneLosesNothing(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		r.write("/two", 10)
+		if err := r.m.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
+			t.Fatal(err)
+		}
+		r.write("/one", 10)
+		last := r.entry("/one").Pieces[0].Disk
+		sum, err := r.m.Impact(ctx, []hemera.DiskID{last})
+		if err != nil || sum.Partial || sum.Lost != 1 || sum.LostBytes != 10 || !slices.Equal(sum.Names, []string{"/one"}) {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if all, err := r.m.Impact(ctx, []hemera.DiskID{1, 2, 3}); err != nil || all.Lost != 2 || all.Weakened != 0 || all.Pieces != 3 {
+			t.Errorf("all disks: %+v, %v", all, err)
+		}
+		err = r.m.RemoveDisk(ctx, last, hemera.Removal{Force: true})
+		if !errors.Is(err, errs.NotEmpty) || !strings.Contains(err.Error(), "1 files") || !strings.Contains(err.Error(), "/one") {
+			t.Errorf("removed: %v", err)
+		}
+		for _, p := range r.entry("/two").Pieces {
+			if p.Disk == last {
+				continue
+			}
+			if sum, err := r.m.Impact(ctx, []hemera.DiskID{p.Disk}); err != nil || sum.Lost != 0 || sum.Weakened != 1 {
+				t.Errorf("disk %d: %+v, %v", p.Disk, sum, err)
+			}
+			if err := r.m.RemoveDisk(ctx, p.Disk, hemera.Removal{Force: true}); err != nil {
+				t.Errorf("nothing would be lost: %v", err)
+			}
+			break
+		}
+		if err := r.m.RemoveDisk(ctx, last, hemera.Removal{Force: true, Lose: true}); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.m.Impact(ctx, []hemera.DiskID{last}); !errors.Is(err, errs.NotFound) {
+			t.Errorf("a disk that is not there: %v", err)
+		}
+	})
+}

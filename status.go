@@ -1,0 +1,145 @@
+package hemera
+
+import (
+	"context"
+	"time"
+)
+
+// StatusAdmin tells how well the cluster is, and why something is as it is. Callers have checked that
+// who is an admin.
+type StatusAdmin interface {
+	// Status is the whole cluster at a glance, with everything that is not as it should be.
+	Status(ctx context.Context) (ClusterStatus, error)
+	// Impact counts what files would lose if the disks were removed now. NotFound.
+	Impact(ctx context.Context, disks []DiskID) (Impact, error)
+}
+
+// Severity says how bad a condition is.
+type Severity string
+
+// The severities. An error means that data is lost, or that something does not work now: reads of some
+// files, or writes to a space. A warning means that everything works, with less redundancy or room than
+// there should be. SeverityOK is that of a cluster without conditions.
+const (
+	SeverityOK      Severity = "ok"
+	SeverityWarning Severity = "warning"
+	SeverityError   Severity = "error"
+)
+
+// Condition is one thing that is not as it should be.
+type Condition struct {
+	// Code names the kind of condition. Codes are stable: docs/operations.md lists them.
+	Code     string
+	Severity Severity
+	// Subject is what the condition is about, such as "disk 4" or "space default"; empty: the cluster.
+	// It never names a file, so the number of subjects is bounded by the size of the cluster.
+	Subject string
+	Text    string
+	Remedy  string
+	// Count is how many things are meant, such as files; at least 1.
+	Count int64
+}
+
+// ClusterStatus is the cluster at a glance.
+type ClusterStatus struct {
+	Taken   time.Time
+	Version string // of the manager
+	Booted  time.Time
+	Health  Severity // the worst of the conditions
+	// Conditions are ordered: errors before warnings, then by code and subject.
+	Conditions []Condition
+
+	Nodes, NodesOnline                   int
+	Disks, DisksReadable, DisksWritable  int
+	Room                                 Room // of all disks
+	Tree                                 TreeTotals
+	Files                                FileHealth
+	ReadBytes, WriteBytes                int64 // per second, at all disks
+	ReadOpens, WriteOpens, PendingWrites int64
+	Sessions                             int // at the manager
+	// Jobs are the drains and repairs that are not done.
+	Jobs []JobStatus
+}
+
+// FileHealth counts files that lack pieces. It is counted from what the namespace lists for the disks
+// that cannot be read, not by a walk of the tree.
+type FileHealth struct {
+	Taken time.Time
+	// Partial: the count is not finished, and the numbers are how many were found so far.
+	Partial bool
+	// Lost files have too few pieces on disks of the cluster to be read ever again, unless a disk that
+	// was removed is added again.
+	Lost, LostBytes int64
+	// Unreadable files have enough pieces, but too few of them on disks that can be read now.
+	Unreadable, UnreadableBytes int64
+	// Incomplete files can be read, and have fewer pieces than their layout asks for.
+	Incomplete int64
+	// Unmet are layouts that incomplete files ask for and their space has too few disks for.
+	Unmet []UnmetLayout
+	// Disks are those that lost and unreadable files were on.
+	Disks []DiskLoss
+}
+
+// UnmetLayout is a layout that a space cannot give.
+type UnmetLayout struct {
+	Space  string
+	Pieces uint8 // what the layout asks for
+	Disks  int   // how many the space has, whatever their state
+	Files  int64
+	Path   string // one of the files
+}
+
+// DiskLoss is what of a disk cannot be read anywhere. A file with pieces on several such disks counts
+// at the one with the lowest id.
+type DiskLoss struct {
+	Disk             DiskID
+	Lost, Unreadable int64
+}
+
+// RemovedDisk is a disk that was removed while files still had pieces on it. It is remembered until no
+// file has one there.
+type RemovedDisk struct {
+	ID      DiskID
+	UUID    string
+	Node    NodeID
+	Addr    string // host:port of the node that had it, as of the removal
+	Path    string
+	Space   string
+	Removed time.Time // zero: not known
+}
+
+// Where names the disk's last place.
+func (r RemovedDisk) Where() string {
+	where := r.Path
+	if r.Addr != "" {
+		where += " on " + r.Addr
+	}
+	if r.Removed.IsZero() {
+		return where
+	}
+	return where + ", removed " + r.Removed.UTC().Format("2006-01-02 15:04 MST")
+}
+
+// Impact is what the removal of disks costs.
+type Impact struct {
+	// Partial: there is more than could be counted; the numbers are how many were found.
+	Partial       bool
+	Pieces, Bytes int64 // on the disks; exact in any case
+	// Lost files have too few pieces elsewhere to be read ever again, Unreadable ones too few that can be
+	// read now. Weakened ones lose a copy, and can be made whole from the others.
+	Lost, LostBytes      int64
+	Unreadable, Weakened int64
+	Names                []string // the first paths that would be lost
+}
+
+// Snapshot is what the conditions of a cluster are found from.
+type Snapshot struct {
+	Now       time.Time
+	Version   string // of the manager
+	View      *View
+	Jobs      []JobStatus
+	Namespace NamespaceStats
+	Quotas    []QuotaRow
+	Files     FileHealth
+	Sessions  int
+}
