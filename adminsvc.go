@@ -22,6 +22,8 @@ type ClusterAdmin interface {
 	// has disks.
 	RemoveNode(ctx context.Context, id NodeID) error
 	SetSpace(ctx context.Context, name, key, value string) error
+	// RemoveSpace forgets a space. NotEmpty while a disk, a file or a directory's attribute refers to it.
+	RemoveSpace(ctx context.Context, name string) error
 }
 
 // Removal says what may go with a disk.
@@ -50,6 +52,27 @@ type MaintAdmin interface {
 	// CheckNamespace compares the namespace's records with each other, beside all else. progress hears
 	// a few times a second how far it is; its error ends the check.
 	CheckNamespace(ctx context.Context, progress func(NamespaceCheck) error) (NamespaceCheck, error)
+	// DiskFiles lists files with a piece on the disk, by id from the one after after; at most 1000,
+	// whatever the limit.
+	DiskFiles(ctx context.Context, id DiskID, after FileID, limit int) (DiskFiles, error)
+}
+
+// DiskFile is a file with a piece on one disk.
+type DiskFile struct {
+	File   FileID
+	Path   string
+	Size   int64
+	Layout Layout
+	Pieces int
+	// Last says that without this disk the file cannot be read now: too few of its other pieces are on
+	// disks that can be.
+	Last bool
+}
+
+// DiskFiles is a page of them; Next is where the page after it begins, 0 when there is none.
+type DiskFiles struct {
+	Files []DiskFile
+	Next  FileID
 }
 
 // Backups makes copies of what a manager remembers, while it works.
@@ -163,7 +186,7 @@ type FsckReport struct {
 }
 
 // FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
-// size_mismatch, offline.
+// size_mismatch, offline, lost.
 type FsckProblem struct {
 	Tag   string
 	Disk  DiskID

@@ -133,6 +133,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
+	Seen []byte
 }
 
 // NodeWelcome is the manager's answer: who the node is and what it needs to serve.
@@ -144,6 +146,7 @@ type NodeWelcome struct {
 	Barred      []NodeID          // removed a short time ago: what is for them too is not opened
 	ManagerAddr string            // the manager's xrd door, where nodes send clients that ask for names
 	Headroom    map[DiskID]int64
+	Seen        []byte // as in [HeartbeatReply]
 }
 
 // Key is one secret of capabilities. The manager's sign and verify for all nodes; a node's, made of one of them,
@@ -191,6 +194,9 @@ type HeartbeatReply struct {
 	Detach   []DiskID
 	// Writes are those that the manager asks about: the node says in its next heartbeat what it knows.
 	Writes []WriteRef
+	// Seen says how far the manager's store is. The node keeps the newest, durably but not at once, and shows it
+	// when it registers: a manager whose state is older than the cluster learns so.
+	Seen []byte
 }
 
 // AttachDisk tells a node to use a path as a disk.

@@ -134,6 +134,9 @@ const (
 // open goes the route and makes what it finds the file's handle.
 func (f *File) open(ctx context.Context, r route, why openWhy) error {
 	again := why != openFirst
+	if again && !f.opts.Write {
+		r.url.Opaque = r.url.Opaque.With(hemera.OpaqueAgain, "1")
+	}
 	w := wire.Open{Mode: uint16(f.opts.Mode), Options: f.opts.flags(again)}
 	a, err := f.client.do(ctx, r, request{
 		op: "open", build: onPath(w), lane: f.lane,
@@ -152,6 +155,12 @@ func (f *File) open(ctx context.Context, r route, why openWhy) error {
 	if again && f.opts.Write && reply.Stat != nil && reply.Stat.Size < f.high {
 		giveUp(a.conn, reply.Handle)
 		return errs.New(errs.Conflict, "go on writing", r.url.Redacted(), "the server no longer has what was written before the connection was lost")
+	}
+	if again && !f.opts.Write && f.sized && reply.Stat != nil && reply.Stat.Size != f.info.Size {
+		a.conn.users.Add(1)
+		(&handle{conn: a.conn, fh: reply.Handle}).leave()
+		return errs.New(errs.Conflict, "go on reading", r.url.Redacted(), "the file was replaced while it was read").
+			WithRemedy("read it again from its beginning")
 	}
 	gen := 0
 	if f.handle != nil {

@@ -117,7 +117,7 @@ func (c *conn) openAtManager(r *request) error {
 		return c.resume(r, t, path, o)
 	}
 	c.takeTrace(r, opaque)
-	if err := c.readsOn(&want, o); err != nil {
+	if err := c.readsOn(&want, o, opaque); err != nil {
 		return err
 	}
 	g, err := c.grant(r, want, opaque)

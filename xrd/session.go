@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/limits"
 	"hemera/wire"
 )
 
@@ -35,6 +36,7 @@ type session struct {
 	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
 	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
 
+	files   *limits.Account[Client] // of open files; nil until the first
 	handles map[wire.Handle]*handle
 	next    uint32
 	visits  visits
@@ -139,6 +141,7 @@ func (ss *session) usable(id wire.Handle) (*handle, error) {
 }
 
 func (ss *session) dropHandle(id wire.Handle) {
+	ss.handles[id].leave()
 	delete(ss.handles, id)
 	ss.open.Add(-1)
 }
@@ -157,6 +160,9 @@ func (s *Server) endSession(ss *session) {
 	for id, h := range ss.handles {
 		h.abandon(s.o.Log)
 		ss.dropHandle(id)
+	}
+	if ss.files != nil {
+		ss.files.Close()
 	}
 	s.mu.Lock()
 	delete(s.sessions, ss.id)

@@ -19,6 +19,7 @@ type findOptions struct {
 	size, mtime, ctime string
 	depth, stripes     int
 	incomplete         bool
+	lost, unreadable   bool
 	uid, gid           int64
 	nuid, ngid         int64
 }
@@ -35,7 +36,8 @@ Nobody waits for a search: neither those who write nor other searches.`,
   hemera find /exp -d --maxdepth 2
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
-  hemera find / --stripediff              files with fewer pieces than their layout has`,
+  hemera find / --stripediff              files with fewer pieces than their layout has
+  hemera find / --lost                    files that no disk of the cluster has any more`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.onManager(args[0])
 			if err != nil {
@@ -59,6 +61,9 @@ Nobody waits for a search: neither those who write nor other searches.`,
 	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has so many pieces")
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
+	f.BoolVar(&o.lost, "lost", false, "files with too few pieces on any disk of the cluster, found without a search")
+	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")
+	c.MarkFlagsMutuallyExclusive("lost", "unreadable")
 	f.Int64Var(&o.nuid, "nuid", -1, "not of this owner")
 	f.Int64Var(&o.ngid, "ngid", -1, "not of this group")
 	f.IntVar(&o.depth, "maxdepth", -1, "go down at most so far; 0 is the path itself")
@@ -70,7 +75,8 @@ Nobody waits for a search: neither those who write nor other searches.`,
 
 // request is what the manager is asked for.
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
-	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete}
+	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
+		Lost: o.lost, Unreadable: o.unreadable}
 	switch {
 	case o.files:
 		r.Kind = hemera.KindFile
