@@ -72,7 +72,8 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 	var failed int64
 	_, err = m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
-			fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(f.Err))
+			text, _ := e.plain(f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			failed++
 			return nil
 		}

@@ -155,7 +155,8 @@ func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest) er
 	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
 			failed++
-			fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(f.Err))
+			text, _ := e.plain(f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			return nil
 		}
 		if r.Brief {
