@@ -95,6 +95,46 @@ type Observer interface {
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
 }
 
+// WritesListMax bounds one list of writes under way.
+const WritesListMax = 100_000
+
+// WriteAdmin is what an admin sees of writes under way, and may do about them.
+type WriteAdmin interface {
+	// Writes lists the writes that hold the lock of a name, oldest first, at most [WritesListMax].
+	Writes(ctx context.Context) ([]WriteInfo, error)
+	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims
+	// of quotas. Its writer is not stopped: his close counts unless another was faster. NotFound.
+	FreeWrite(ctx context.Context, id string) (WriteInfo, error)
+}
+
+// WriteInfo is one write under way.
+type WriteInfo struct {
+	ID        string
+	Path      string // as it was at the open
+	File      FileID
+	Who       Identity
+	Since     time.Time
+	Expires   time.Time // when the lock goes at the latest
+	Head      NodeID
+	HeadAddr  string
+	Announced int64 // bytes, 0: not announced
+	State     WriteStatus
+	// Written and Idle are as the head reported them; valid unless Reported is zero.
+	Written  int64
+	Idle     time.Duration
+	Reported time.Time
+}
+
+// WriteStatus says how far a write is.
+type WriteStatus string
+
+// What is known of writes. The manager asks heads about writes that are a minute old.
+const (
+	WriteGranted  WriteStatus = "granted"  // its head was not asked yet, or cannot be
+	WriteOpen     WriteStatus = "open"     // a client has it open at its head
+	WriteDetached WriteStatus = "detached" // its head keeps it for a client that lost its connection
+)
+
 // JobStatus is one drain or repair of one disk.
 type JobStatus struct {
 	Kind                 string // drain, repair
