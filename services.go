@@ -162,6 +162,17 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
+	Bad []BadPiece
+}
+
+// BadPiecesMax bounds the bad pieces in one report.
+const BadPiecesMax = 256
+
+// BadPiece names a piece on a disk that was found to be bad, missing or another's.
+type BadPiece struct {
+	Disk  DiskID
+	Piece PieceID
 }
 
 // HeartbeatReply carries what may have changed for the node.

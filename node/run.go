@@ -141,12 +141,13 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	defer tick.Stop()
 	lastRetry := time.Now()
 	for {
-		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Bad: n.bad.take()}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
 		if err != nil {
+			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
 		n.trust(reply.Keys, reply.Barred)
