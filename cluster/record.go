@@ -198,6 +198,8 @@ func (c *Cluster) apply(r record) {
 		c.keys[r.ID] = r
 	case nextRecord:
 		c.next = r
+	case historyRecord:
+		c.history = r.Secret
 	case authorityRecord:
 		c.authority = r.Fingerprint
 	}
@@ -214,6 +216,8 @@ func (c *Cluster) forget(r record) {
 		delete(c.disks, r.ID)
 		delete(c.byUUID, r.UUID)
 		delete(c.byNode[r.Node], r.ID)
+	case spaceRecord:
+		delete(c.spaces, r.Name)
 	case attachRecord:
 		delete(c.attaches, r.key())
 	case keyRecord:
@@ -251,6 +255,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[keyRecord](c, value)
 	case "next":
 		return decodeInto[nextRecord](c, value)
+	case "history":
+		return decodeInto[historyRecord](c, value)
 	case "authority":
 		return decodeInto[authorityRecord](c, value)
 	}
