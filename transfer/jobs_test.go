@@ -278,3 +278,12 @@ func TestPieceHandle(t *testing.T) {
 	_ = f.Close(ctx)
 	b.mustHave(c, 2)
 }
+
+// A checksum stops when nobody waits for it any more.
+func TestVerifyEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (stoppable{nil, ctx}).ReadPages(nil, nil, 0); errs.KindOf(err) != errs.Cancelled {
+		t.Error(err)
+	}
+}

@@ -171,6 +171,7 @@ func (c *conn) endsess(r *request) error {
 		return broken{net.ErrClosed}
 	}
 	c.session.replaces = true
+	c.session.follows(id)
 	old := c.srv.session(id)
 	if old == nil && c.srv.unfinished.take(id, c.session) {
 		return c.ok(r, nil)

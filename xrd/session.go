@@ -3,6 +3,8 @@ package xrd
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +46,26 @@ type session struct {
 	replaces bool
 	earlier  time.Time // since when the sessions that it has named are, of which nothing else is known
 	lost     map[string]ticket
+
+	name  string   // how the manager knows the session; a secret of its client
+	named []string // the same of earlier sessions that the client has named
+}
+
+// namedMax bounds how many earlier sessions one remembers. A client names one for each connection it loses.
+const namedMax = 8
+
+func nameOf(id wire.SessionID) string { return hex.EncodeToString(id[:]) }
+
+// follows remembers an earlier session that the client has named. Nobody else knows its id.
+func (ss *session) follows(id wire.SessionID) {
+	name := nameOf(id)
+	if slices.Contains(ss.named, name) {
+		return
+	}
+	ss.named = append(ss.named, name)
+	if len(ss.named) > namedMax {
+		ss.named = ss.named[1:]
+	}
 }
 
 func newSession(c *conn, login wire.Login) *session {
@@ -53,6 +75,7 @@ func newSession(c *conn, login wire.Login) *session {
 	}
 	_, _ = rand.Read(ss.id[:])
 	markSession(&ss.id, ss.since)
+	ss.name = nameOf(ss.id)
 	ss.last.Store(ss.since.UnixNano())
 	return ss
 }
