@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"sync"
 	"testing"
@@ -41,6 +42,11 @@ func TestCopy(t *testing.T) {
 			if n, err := h.Copy(ctx, b.job(c, 4, 0, 1, 2)); n != want || err != nil {
 				t.Fatalf("round %d: %d, %v", round, n, err)
 			}
+		}
+		nobody, leave := context.WithCancel(t.Context())
+		leave() // a checksum stops when nobody waits for it any more
+		if _, err := h.Verify(nobody, b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32); errs.KindOf(err) != errs.Cancelled {
+			t.Errorf("a checksum that nobody wants: %v", err)
 		}
 		v, err := h.Verify(t.Context(), b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32)
 		if err != nil || len(v.Bad) > 0 {
@@ -277,13 +283,4 @@ func TestPieceHandle(t *testing.T) {
 	}
 	_ = f.Close(ctx)
 	b.mustHave(c, 2)
-}
-
-// A checksum stops when nobody waits for it any more.
-func TestVerifyEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := (stoppable{nil, ctx}).ReadPages(nil, nil, 0); errs.KindOf(err) != errs.Cancelled {
-		t.Error(err)
-	}
 }
