@@ -10,6 +10,9 @@ const (
 	NameMax = 255
 	// PathMax is the longest path, in bytes.
 	PathMax = 4096
+	// DepthMax is the most names in the path of an entry that is made or moved: each change of a directory is
+	// written to all directories above it.
+	DepthMax = 256
 	// ReplicasMax is the most copies a replica layout can have.
 	ReplicasMax = 16
 	// PiecesMax is the most pieces any layout can have.
@@ -20,6 +23,8 @@ const (
 	XattrNameMax  = 248
 	XattrValueMax = 64 << 10
 	XattrsMax     = 256
+	// XattrsBytesMax bounds names and values of one entry together: they are part of its record.
+	XattrsBytesMax = 128 << 10
 	// CapabilityLifetime is how long after it was signed a capability opens a file.
 	CapabilityLifetime = time.Hour
 	// HeartbeatInterval is how often a node reports; HeartbeatTimeout is the silence after which its

@@ -15,6 +15,8 @@ const (
 	OpaqueTrace      = "hem.trace"
 	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
 	OpaqueWhere = "hem.where"
+	// OpaqueAgain says that an open goes on with a read whose connection was lost.
+	OpaqueAgain = "hem.again"
 	// OpaqueSize in the target of a kXR_mv makes it a publication ([Names.Publish]) of a file of that
 	// size, with the checksum OpaqueSum (kind:hex), onto a name that is free if OpaqueNew is there.
 	OpaqueSize = "hem.size"

@@ -165,6 +165,35 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
+	Bad []BadPiece
+	// Writes answer those of the last reply.
+	Writes []WriteState
+}
+
+// BadPiecesMax bounds the bad pieces in one report.
+const BadPiecesMax = 256
+
+// BadPiece names a piece on a disk that was found to be bad, missing or another's.
+type BadPiece struct {
+	Disk  DiskID
+	Piece PieceID
+}
+
+// WriteRef names a write under way.
+type WriteRef struct {
+	File  FileID
+	Gen   Generation
+	Nonce uint64
+}
+
+// WriteState is what the head of a write says of it.
+type WriteState struct {
+	Nonce    uint64
+	Pending  bool // it is under way here; otherwise nothing else is said
+	Attached bool // a client has it open
+	Size     int64
+	Idle     time.Duration // since a client last did something with it
 }
 
 // HeartbeatReply carries what may have changed for the node.
@@ -174,6 +203,8 @@ type HeartbeatReply struct {
 	Headroom map[DiskID]int64
 	Attach   []AttachDisk // disks an admin added for this node
 	Detach   []DiskID
+	// Writes are those that the manager asks about: the node says in its next heartbeat what it knows.
+	Writes []WriteRef
 	// Seen says how far the manager's store is. The node keeps the newest, durably but not at once, and shows it
 	// when it registers: a manager whose state is older than the cluster learns so.
 	Seen []byte

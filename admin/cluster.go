@@ -35,6 +35,8 @@ type removeNode struct{ ID hemera.NodeID }
 
 type setSpace struct{ Name, Key, Value string }
 
+type removeSpace struct{ Name string }
+
 type createToken struct{ Lifetime time.Duration }
 
 type token struct{ Token string }
@@ -64,6 +66,9 @@ func (d *door) serveCluster() {
 	})
 	change(d, "SetSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *setSpace) error {
 		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
+	})
+	change(d, "RemoveSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *removeSpace) error {
+		return c.RemoveSpace(ctx, r.Name)
 	})
 	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *createToken) (token, error) {
 		c, err := part(d.Tokens, "tokens")
@@ -125,6 +130,11 @@ func (c *Client) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 // SetSpace implements hemera.ClusterAdmin.
 func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
 	return c.do(ctx, "SetSpace", setSpace{name, key, value})
+}
+
+// RemoveSpace implements hemera.ClusterAdmin.
+func (c *Client) RemoveSpace(ctx context.Context, name string) error {
+	return c.do(ctx, "RemoveSpace", removeSpace{name})
 }
 
 // CreateToken implements hemera.TokenAdmin.

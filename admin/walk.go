@@ -18,7 +18,7 @@ type WalkRequest struct {
 	Kind  hemera.EntryKind `json:",omitempty"` // files or directories only
 	Name  string           `json:",omitempty"` // a pattern as in path.Match, on the last component
 	Depth int              `json:",omitempty"` // at most so far below Path; 0: all, -1: Path itself only
-	// Sizes apply to files. SizeMax is a pointer because 0 is a sensible maximum.
+	// Sizes apply to files alone, and with Kind KindDirectory to all that is in a directory. SizeMax is a pointer because 0 is a sensible maximum.
 	SizeMin int64      `json:",omitempty"`
 	SizeMax *int64     `json:",omitempty"`
 	Newer   *time.Time `json:",omitempty"` // modified after
@@ -192,10 +192,15 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if e.IsDir() && (r.Layout != "" || r.Pieces != 0 || r.Incomplete) {
 		return false
 	}
+	size := e.Size
+	if e.IsDir() {
+		size = e.Tree.Bytes
+	}
 	switch {
 	case r.Kind != 0 && e.Kind != r.Kind,
-		!e.IsDir() && e.Size < r.SizeMin,
-		!e.IsDir() && r.SizeMax != nil && e.Size > *r.SizeMax,
+		e.IsDir() && r.Kind == 0 && (r.SizeMin > 0 || r.SizeMax != nil),
+		size < r.SizeMin,
+		r.SizeMax != nil && size > *r.SizeMax,
 		r.Newer != nil && !e.Mtime.After(*r.Newer),
 		r.Older != nil && !e.Mtime.Before(*r.Older),
 		r.ChangedAfter != nil && !e.Ctime.After(*r.ChangedAfter),

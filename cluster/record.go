@@ -216,6 +216,8 @@ func (c *Cluster) forget(r record) {
 		delete(c.disks, r.ID)
 		delete(c.byUUID, r.UUID)
 		delete(c.byNode[r.Node], r.ID)
+	case spaceRecord:
+		delete(c.spaces, r.Name)
 	case attachRecord:
 		delete(c.attaches, r.key())
 	case keyRecord:

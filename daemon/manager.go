@@ -149,14 +149,14 @@ func (m *Manager) open() (err error) {
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
 		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr },
+		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
 	})
 	if err != nil {
 		return err
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Status: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),

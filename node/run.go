@@ -147,17 +147,22 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	tick := time.NewTicker(hemera.HeartbeatInterval)
 	defer tick.Stop()
 	lastRetry := time.Now()
+	var asked []hemera.WriteRef
 	for {
-		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		report := hemera.NodeReport{
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(),
+		}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
 		if err != nil {
+			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
 		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
+		asked = reply.Writes
 		n.keepSeen(reply.Seen)
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()

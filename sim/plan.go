@@ -14,6 +14,7 @@ const (
 	Nothing      Sabotage = iota
 	DropCommits           // some commits are acknowledged to the node and never reach the manager
 	ForgetPieces          // some pieces are acknowledged as sealed and not kept
+	MixReaders            // readers that were cut off go on with whatever content there is
 	// MoveOverRemovals: pieces are moved to disks that are still to remove them.
 	MoveOverRemovals
 )
@@ -36,7 +37,8 @@ type plan struct {
 	load                                time.Duration
 	pause                               time.Duration // at most, between operations of a client
 	cacheBytes                          int64
-	smallBytes                          int64 // of memory for short contents at a node; negative: none
+	hold                                time.Duration // of replaced and removed content
+	smallBytes                          int64         // of memory for short contents at a node; negative: none
 	weather                             weather
 	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed, and disks
 	// are not drained in turns.
@@ -63,6 +65,7 @@ func newPlan(o Options) plan {
 		p.cacheBytes = 4 << 20
 	}
 	p.smallBytes = []int64{0, 0, 40 << 10, -1}[p.random("small").IntN(4)]
+	p.hold = []time.Duration{0, 2 * time.Second, 20 * time.Second, 10 * time.Minute}[p.random("hold").IntN(4)]
 	if r := p.random("strain"); r.IntN(3) == 0 {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}

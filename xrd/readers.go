@@ -31,11 +31,15 @@ const (
 	unchangedTime = 24 * time.Hour
 )
 
-// process is one client process: the host as the door sees it and as it calls itself, and the number and
-// user that it logs in with.
+// process is one client process: the host as the door sees it and as it calls itself, the number and user
+// that it logs in with, and whom it was authenticated as. The last is no claim: what one was granted, another
+// who says the same of himself must not get, least of all when the file is removed and has no mode any more.
 type process struct {
 	host, name, user string
 	pid              uint32
+
+	who, protocol string
+	uid           uint32
 }
 
 // granted is the content of a path that a process was granted last.
@@ -113,20 +117,26 @@ func (rs *readers) get(of process, path string) (granted, bool) {
 
 // process is whose session this is.
 func (ss *session) process() process {
-	return process{ss.conn.peer.Remote.Addr().String(), ss.host, ss.login.User, ss.login.PID}
+	p := process{host: ss.conn.peer.Remote.Addr().String(), name: ss.host, user: ss.login.User, pid: ss.login.PID}
+	if who := ss.identity(); who != nil {
+		p.who, p.protocol, p.uid = who.Name, who.Protocol, who.UID
+	}
+	return p
 }
 
 // readsOn makes the request that of a reader who comes back, if it is one: for the content it was granted.
 //
 // Stock clients open for the first time with the options for an asynchronous answer and for a stat, and again
 // without. Those that say who they are (their login has a version) or name an earlier session are taken by
-// that. Of other clients, an open without these options is an open like any other.
+// that. Of other clients, an open without these options is an open like any other. Hemera's own client says
+// that it comes back.
 //
 // Of a reader that nothing is known of, the file must not have changed since before the session that it
 // names began, or for unchangedTime.
-func (c *conn) readsOn(want *hemera.OpenRequest, o wire.Open) error {
+func (c *conn) readsOn(want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque) error {
 	ss := c.session
-	if want.Access != hemera.AccessRead || o.Options&(wire.OpenAsync|wire.OpenRetStat) != 0 || !ss.stock && !ss.replaces {
+	bare := o.Options&(wire.OpenAsync|wire.OpenRetStat) == 0 && (ss.stock || ss.replaces)
+	if want.Access != hemera.AccessRead || !bare && !opaque.Has(hemera.OpaqueAgain) {
 		return nil
 	}
 	r, known := c.srv.readers.get(ss.process(), want.Path)

@@ -41,6 +41,7 @@ type env struct {
 	// The flags every command takes.
 	url           string
 	monitor, json bool
+	verbose       bool // errors are shown whole
 	silent        bool // -s before the command
 
 	misspelt sync.Once // whether HEMERA_URL is has been looked at
