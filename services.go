@@ -124,6 +124,8 @@ type NodeDisk struct {
 	// Inodes and InodesFree are as in [Disk].
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastScrub is when the node had read and verified all data of the disk; zero: never.
+	LastScrub time.Time
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -133,6 +135,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Unclean: the node's process before this one did not end in good order.
+	Unclean bool
 	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
 	Seen []byte
 }

@@ -202,6 +202,10 @@ func (c *Cluster) apply(r record) {
 		c.history = r.Secret
 	case authorityRecord:
 		c.authority = r.Fingerprint
+	case surveyRecord:
+		c.surveys[r.Disk] = r
+	case runningRecord:
+		c.running = true
 	}
 }
 
@@ -212,6 +216,10 @@ func (c *Cluster) forget(r record) {
 		delete(c.nodes, r.ID)
 		c.members.Delete(r.ID)
 		delete(c.byNode, r.ID)
+	case surveyRecord:
+		delete(c.surveys, r.Disk)
+	case runningRecord:
+		c.running = false
 	case diskRecord:
 		delete(c.disks, r.ID)
 		delete(c.byUUID, r.UUID)
@@ -259,6 +267,10 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[historyRecord](c, value)
 	case "authority":
 		return decodeInto[authorityRecord](c, value)
+	case "survey":
+		return decodeInto[surveyRecord](c, value)
+	case "running":
+		return decodeInto[runningRecord](c, value)
 	}
 	return nil // tokens stay in the store
 }
