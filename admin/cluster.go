@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"time"
 
 	"hemera"
 )
@@ -34,10 +33,6 @@ type removeNode struct{ ID hemera.NodeID }
 
 type setSpace struct{ Name, Key, Value string }
 
-type createToken struct{ Lifetime time.Duration }
-
-type token struct{ Token string }
-
 func (d *door) serveCluster() {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -63,15 +58,6 @@ func (d *door) serveCluster() {
 	})
 	change(d, "SetSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *setSpace) error {
 		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
-	})
-	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *createToken) (token, error) {
-		c, err := part(d.Tokens, "tokens")
-		if err != nil {
-			return token{}, err
-		}
-		d.audit(ctx, who, "CreateToken", r)
-		t, err := c.CreateToken(ctx, r.Lifetime)
-		return token{t}, err
 	})
 }
 
@@ -124,10 +110,4 @@ func (c *Client) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 // SetSpace implements hemera.ClusterAdmin.
 func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
 	return c.do(ctx, "SetSpace", setSpace{name, key, value})
-}
-
-// CreateToken implements hemera.TokenAdmin.
-func (c *Client) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
-	t, err := call[token](ctx, c, "CreateToken", createToken{lifetime})
-	return t.Token, err
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
+	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -76,6 +78,7 @@ var (
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
 
