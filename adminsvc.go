@@ -14,13 +14,20 @@ type ClusterAdmin interface {
 	AddDisk(ctx context.Context, node NodeID, path, space string) error
 	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
 	SetDisk(ctx context.Context, id DiskID, key, value string) error
-	// RemoveDisk forgets a disk. NotEmpty unless it holds no piece or force is set.
-	RemoveDisk(ctx context.Context, id DiskID, force bool) error
+	// RemoveDisk forgets a disk. NotEmpty when it holds pieces, or files are lost by it, and r does not
+	// say that they may go.
+	RemoveDisk(ctx context.Context, id DiskID, r Removal) error
 	SetNode(ctx context.Context, id NodeID, key, value string) error
 	// RemoveNode forgets a node, which cannot come back without a new join token. NotEmpty while it
 	// has disks.
 	RemoveNode(ctx context.Context, id NodeID) error
 	SetSpace(ctx context.Context, name, key, value string) error
+}
+
+// Removal says what may go with a disk.
+type Removal struct {
+	Force bool // its pieces: files that have others are made whole from them
+	Lose  bool // with Force, also the last pieces of files
 }
 
 // TokenAdmin makes what nodes join with.
@@ -96,6 +103,9 @@ type Backups interface {
 type Observer interface {
 	Operations(ctx context.Context) ([]OpStat, error)
 	Sessions(ctx context.Context) ([]SessionInfo, error)
+	// OpenFiles asks all nodes which files are open there. Nodes that do not answer within seconds are
+	// left out, and named.
+	OpenFiles(ctx context.Context) (OpenFiles, error)
 	NamespaceStats(ctx context.Context) (NamespaceStats, error)
 	// Events calls visit with the committed changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
@@ -181,6 +191,28 @@ type SessionInfo struct {
 	Addr  string
 }
 
+// OpenFile is one file that is open at a node: by a client, or by Hemera itself.
+type OpenFile struct {
+	Who   Identity // as the manager knew it at the open
+	Node  NodeID
+	Path  string // as of the open
+	File  FileID
+	Write bool
+	// Disks are the one that is read now, or those that are written; all that may be read while none is.
+	Disks []DiskID
+	Since time.Time // the node's clock
+	Bytes int64     // read or written
+	Rate  float64   // bytes per second since nodes were asked before, or since the open
+}
+
+// OpenFiles are the open files of all nodes. Cut is true when a node had more than it may list, and
+// Silent names the nodes that are online and did not answer.
+type OpenFiles struct {
+	Files  []OpenFile
+	Cut    bool
+	Silent []NodeID
+}
+
 // NamespaceStats is the head of `ns stat`.
 type NamespaceStats struct {
 	Totals     TreeTotals
@@ -199,7 +231,9 @@ type NamespaceStats struct {
 	Booted          time.Time
 	BootDuration    time.Duration
 	Pending         int64 // writes begun, not committed
-	Unlinked        int64 // pieces waiting for their disk to remove them
+	Unlinked        int64 // pieces that disks are to remove, held ones included
+	Held            int64 // pieces of replaced and removed content that stay for readers under way
+	HeldBytes       int64 // of them
 	RSS             int64
 	Goroutines      int
 	// Memory of the manager's process beside RSS, in bytes: Growth since it began to serve.

@@ -55,6 +55,10 @@ type Disk struct {
 	// where it has no such bound or does not tell.
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
+	// their size; only where an admin asks for the view.
+	Held      int64
+	HeldBytes int64
 }
 
 // Readable reports whether reads may be sent to the disk now.

@@ -104,6 +104,39 @@ type OpenRequest struct {
 	// as they are known. Where nothing else is left, other disks of these nodes will do.
 	Tried []NodeID
 	Avoid []DiskID
+	// Again asks for the content that an earlier grant was for, by a reader that comes back; the path is
+	// for messages then. Conflict when it is gone.
+	Again *Content
+	// Unchanged, if set, refuses with Conflict to read a file that has changed since, or whose name or
+	// directories have.
+	Unchanged time.Time
+}
+
+// Content is one content of a file as a reader was granted it: what a later grant of the same needs when
+// the file has another, or is removed.
+type Content struct {
+	File   FileID
+	Gen    Generation
+	Parent FileID
+	Name   string
+	Layout Layout
+	Space  string
+	Size   int64
+	Mode   uint32
+	Sums   []Checksum
+	Pieces []Piece
+}
+
+// Content is what a capability to read is for.
+func (c *Capability) Content() *Content {
+	out := &Content{File: c.File, Gen: c.Gen, Parent: c.Parent, Name: c.Name, Layout: c.Layout, Space: c.Space,
+		Size: c.Size, Mode: c.Mode, Sums: c.Sums, Pieces: make([]Piece, 0, len(c.Targets))}
+	for _, t := range c.Targets {
+		if t.Disk != 0 {
+			out.Pieces = append(out.Pieces, Piece{Index: t.Index, Disk: t.Disk})
+		}
+	}
+	return out
 }
 
 // Wish is what a client may ask of the policy; zero values ask for nothing. Replicas below zero stand

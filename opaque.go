@@ -15,6 +15,14 @@ const (
 	OpaqueTrace      = "hem.trace"
 	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
 	OpaqueWhere = "hem.where"
+	// OpaqueSize in the target of a kXR_mv makes it a publication ([Names.Publish]) of a file of that
+	// size, with the checksum OpaqueSum (kind:hex), onto a name that is free if OpaqueNew is there.
+	OpaqueSize = "hem.size"
+	OpaqueSum  = "hem.sum"
+	OpaqueNew  = "hem.new"
+	// ConfigPublish is the key by which clients ask (kXR_query, config) whether a server publishes, and
+	// shows no file before its close: it answers "1", and others give the key back.
+	ConfigPublish = "hem.publish"
 	// OpaqueSeal and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
 	// handle: seal it with the values that follow, or give it up.
 	OpaqueSeal  = "hem.seal"

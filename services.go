@@ -23,9 +23,21 @@ type Names interface {
 	// IsDirectory if the target is a directory; Invalid if a tree would move below itself.
 	// Missing parents of the target are NotFound.
 	Rename(ctx context.Context, who Identity, from, to string) error
+	// Publish moves a whole file from the name it was written under to the name it is for. It is one
+	// change: Conflict if the file is not what p says, Exists if the target is taken and not to be
+	// replaced, Unsupported if the file's checksum of that kind is not stored. Else as Rename.
+	Publish(ctx context.Context, who Identity, p Publication) error
 	// Remove removes a file or an empty directory. kind zero takes either; else IsDirectory or
 	// NotDirectory when it is the other. NotEmpty.
 	Remove(ctx context.Context, who Identity, path string, kind EntryKind) error
+}
+
+// Publication is a file to be moved to its final name, and what it must be.
+type Publication struct {
+	From, To string
+	Size     int64
+	Sum      Checksum // of kind ChecksumNone: any content will do
+	Replace  bool     // a file at To
 }
 
 // Directories lists directories page by page, by what they are rather than where: for long walks of
@@ -189,6 +201,7 @@ const (
 	OrderVerify    OrderKind = 3 // read the whole piece, check every page; compute Checksum if asked
 	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
+	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -215,6 +228,7 @@ type OrderResult struct {
 	Checksums []Checksum
 	Pieces    []PieceStat // OrderInventory, OrderVerify
 	BadPages  int64
+	Files     []OpenFile `cbor:",omitempty"` // OrderUses
 }
 
 // PieceStat describes a sealed piece.

@@ -10,6 +10,8 @@ import (
 type StatusAdmin interface {
 	// Status is the whole cluster at a glance, with everything that is not as it should be.
 	Status(ctx context.Context) (ClusterStatus, error)
+	// Impact counts what files would lose if the disks were removed now. NotFound.
+	Impact(ctx context.Context, disks []DiskID) (Impact, error)
 }
 
 // Severity says how bad a condition is.
@@ -116,6 +118,18 @@ func (r RemovedDisk) Where() string {
 		return where
 	}
 	return where + ", removed " + r.Removed.UTC().Format("2006-01-02 15:04 MST")
+}
+
+// Impact is what the removal of disks costs.
+type Impact struct {
+	// Partial: there is more than could be counted; the numbers are how many were found.
+	Partial       bool
+	Pieces, Bytes int64 // on the disks; exact in any case
+	// Lost files have too few pieces elsewhere to be read ever again, Unreadable ones too few that can be
+	// read now. Weakened ones lose a copy, and can be made whole from the others.
+	Lost, LostBytes      int64
+	Unreadable, Weakened int64
+	Names                []string // the first paths that would be lost
 }
 
 // Snapshot is what the conditions of a cluster are found from.

@@ -64,6 +64,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
 		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
+		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}
@@ -93,7 +94,7 @@ func TestChangesArrive(t *testing.T) {
 		mkdirErr,
 		remote.AddDisk(ctx, 2, "/data07", "default"),
 		remote.SetDisk(ctx, 1, "configstatus", "ro"),
-		remote.RemoveDisk(ctx, 6, true),
+		remote.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
 		remote.SetNode(ctx, 2, "status", "off"),
 		remote.RemoveNode(ctx, 3),
 		remote.SetSpace(ctx, "default", "policy.sync", "off"),
@@ -133,7 +134,7 @@ func TestChangesArrive(t *testing.T) {
 func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	_, _, remote := serve(t, root)
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
-	err := remote.RemoveDisk(ctx, 2, false)
+	err := remote.RemoveDisk(ctx, 2, hemera.Removal{})
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Kind != errs.NotEmpty || e.Op != "fs rm" || e.Subject != "disk 2" {
 		t.Fatalf("error is %#v", err)
@@ -356,6 +357,7 @@ func (endless) Mkdir(context.Context, hemera.Identity, string, uint32, bool) (e 
 	return
 }
 func (endless) Rename(context.Context, hemera.Identity, string, string) error           { return nil }
+func (endless) Publish(context.Context, hemera.Identity, hemera.Publication) error      { return nil }
 func (endless) Remove(context.Context, hemera.Identity, string, hemera.EntryKind) error { return nil }
 
 func TestPanicIsAnInternalError(t *testing.T) {

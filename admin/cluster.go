@@ -22,6 +22,7 @@ type setDisk struct {
 type removeDisk struct {
 	ID    hemera.DiskID
 	Force bool
+	Lose  bool `json:",omitempty"` // files, with Force
 }
 
 type setNode struct {
@@ -48,7 +49,7 @@ func (d *door) serveCluster() {
 		return c.SetDisk(ctx, r.ID, r.Key, r.Value)
 	})
 	change(d, "RemoveDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *removeDisk) error {
-		return c.RemoveDisk(ctx, r.ID, r.Force)
+		return c.RemoveDisk(ctx, r.ID, hemera.Removal{Force: r.Force, Lose: r.Lose})
 	})
 	change(d, "SetNode", func(ctx context.Context, c hemera.ClusterAdmin, r *setNode) error {
 		return c.SetNode(ctx, r.ID, r.Key, r.Value)
@@ -93,8 +94,8 @@ func (c *Client) SetDisk(ctx context.Context, id hemera.DiskID, key, value strin
 }
 
 // RemoveDisk implements hemera.ClusterAdmin.
-func (c *Client) RemoveDisk(ctx context.Context, id hemera.DiskID, force bool) error {
-	return c.do(ctx, "RemoveDisk", removeDisk{id, force})
+func (c *Client) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+	return c.do(ctx, "RemoveDisk", removeDisk{id, r.Force, r.Lose})
 }
 
 // SetNode implements hemera.ClusterAdmin.

@@ -19,6 +19,8 @@ const (
 	requestMax = 1 << 20
 	// strangerTime is how long a request may take to arrive until its sender is known.
 	strangerTime = 10 * time.Second
+	// strangerAnswer is how long the whole request may take, the answer included, until its sender is known.
+	strangerAnswer = 30 * time.Second
 	// TraceHeader carries the trace id: taken from a request if it looks like one, in every answer.
 	TraceHeader = "Hemera-Trace"
 )
@@ -40,6 +42,8 @@ type Services struct {
 	Backups     hemera.Backups
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []Setting
+	// Limits are the bounds of the process; nil shows none.
+	Limits func() []Limit
 	// Version describes the running program.
 	Version VersionInfo
 	Log     *slog.Logger
@@ -91,7 +95,9 @@ func (d *door) traced(next http.Handler) http.Handler {
 		}
 		w.Header().Set(TraceHeader, id)
 		// Who has not said who he is may not keep a connection by never finishing a request.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime))
+		deadlines, now := http.NewResponseController(w), time.Now()
+		_ = deadlines.SetReadDeadline(now.Add(strangerTime))
+		_ = deadlines.SetWriteDeadline(now.Add(strangerAnswer))
 		next.ServeHTTP(w, r.WithContext(hemera.WithTrace(r.Context(), id)))
 	})
 }
@@ -122,7 +128,9 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		deadlines := http.NewResponseController(w)
+		_ = deadlines.SetReadDeadline(time.Time{})
+		_ = deadlines.SetWriteDeadline(time.Time{})
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }

@@ -80,6 +80,8 @@ var (
 	mDiskUsed     = gauge("disk_used_bytes", "Used on the filesystem.", diskLabels("node", "space")...)
 	mDiskFree     = gauge("disk_free_bytes", "What may still be written, headroom taken off.", diskLabels("node", "space")...)
 	mDiskPieces   = gauge("disk_pieces", "Sealed pieces.", diskLabels("node", "space")...)
+	mDiskHeld     = gauge("disk_held_pieces", "Pieces of replaced and removed content that stay for readers.", diskLabels("node", "space")...)
+	mDiskHeldSize = gauge("disk_held_bytes", "Bytes of pieces that stay for readers.", diskLabels("node", "space")...)
 	mDiskReadable = gauge("disk_readable", "1 if reads may be sent there.", diskLabels("node", "space")...)
 	mDiskWritable = gauge("disk_writable", "1 if new pieces may be placed there.", diskLabels("node", "space")...)
 	mDiskHealth   = gauge("disk_health", "1 for the state the disk is in.", diskLabels("health", "configstatus")...)
@@ -111,7 +113,9 @@ var (
 	mStore    = gauge("namespace_store_bytes", "Bytes of the store on disk.")
 	mSequence = counter("namespace_changes_total", "Changes of the namespace committed since it was made.")
 	mPending  = gauge("namespace_pending_writes", "Writes begun and not committed.")
-	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces waiting for their disk to remove them.")
+	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces that disks are to remove, held ones included.")
+	mHeld     = gauge("namespace_held_pieces", "Pieces of replaced and removed content that stay for readers.")
+	mHeldSize = gauge("namespace_held_bytes", "Bytes of pieces that stay for readers.")
 
 	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
 	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
@@ -135,6 +139,9 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	view := &hemera.View{}
 	v := s.d.Version
 	mBuild.send(ch, 1, v.Version, v.Commit, v.Go, v.Arch, v.Role)
+	if s.d.Limits != nil {
+		sendLimits(ch, s.d.Limits())
+	}
 	if s.d.Cluster != nil {
 		now, err := s.d.Cluster.View(ctx)
 		s.report(ctx, ch, "cluster", err)
@@ -195,6 +202,8 @@ func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 		mDiskUsed.send(ch, float64(d.Used), where...)
 		mDiskFree.send(ch, float64(d.Free), where...)
 		mDiskPieces.send(ch, float64(d.Pieces), where...)
+		mDiskHeld.send(ch, float64(d.Held), where...)
+		mDiskHeldSize.send(ch, float64(d.HeldBytes), where...)
 		mDiskReadable.send(ch, number(d.Readable()), where...)
 		mDiskWritable.send(ch, number(d.Writable()), where...)
 		mDiskHealth.send(ch, 1, named(v, d.ID, string(d.Health), string(d.Config))...)
@@ -261,6 +270,8 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 	mSequence.send(ch, float64(n.Sequence))
 	mPending.send(ch, float64(n.Pending))
 	mUnlinked.send(ch, float64(n.Unlinked))
+	mHeld.send(ch, float64(n.Held))
+	mHeldSize.send(ch, float64(n.HeldBytes))
 	return nil
 }
 

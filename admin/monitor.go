@@ -18,7 +18,9 @@ type MonitorOptions struct {
 	Version VersionInfo
 	// Counters are asked once a scrape; names and texts must not change.
 	Counters func() []Counter
-	Log      *slog.Logger
+	// Limits are the bounds of the process; nil shows none.
+	Limits func() []Limit
+	Log    *slog.Logger
 }
 
 // NewMonitor makes a handler that answers /metrics and /healthz only. It may serve concurrently.
@@ -42,6 +44,9 @@ func (monitor) Describe(chan<- *prometheus.Desc) {}
 func (m monitor) Collect(ch chan<- prometheus.Metric) {
 	v := m.o.Version
 	mBuild.send(ch, 1, v.Version, v.Commit, v.Go, v.Arch, v.Role)
+	if m.o.Limits != nil {
+		sendLimits(ch, m.o.Limits())
+	}
 	for _, c := range m.o.Counters() {
 		counter("node_"+c.Name, c.Help).send(ch, float64(c.Value))
 	}

@@ -36,6 +36,9 @@ func (d *door) serveNames() {
 	names(d, "Rename", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *rename) (none, error) {
 		return none{}, n.Rename(ctx, who, r.From, r.To)
 	})
+	names(d, "Publish", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *hemera.Publication) (none, error) {
+		return none{}, n.Publish(ctx, who, *r)
+	})
 	names(d, "Remove", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *remove) (none, error) {
 		return none{}, n.Remove(ctx, who, r.Path, r.Kind)
 	})
@@ -87,6 +90,11 @@ func (c *Client) Mkdir(ctx context.Context, _ hemera.Identity, p string, mode ui
 // Rename implements hemera.Names.
 func (c *Client) Rename(ctx context.Context, _ hemera.Identity, from, to string) error {
 	return c.do(ctx, "Rename", rename{from, to})
+}
+
+// Publish implements hemera.Names.
+func (c *Client) Publish(ctx context.Context, _ hemera.Identity, p hemera.Publication) error {
+	return c.do(ctx, "Publish", p)
 }
 
 // Remove implements hemera.Names.

@@ -21,6 +21,9 @@ func (d *door) serveObserve() {
 	observe(d, "Sessions", func(ctx context.Context, o hemera.Observer, _ *none) ([]hemera.SessionInfo, error) {
 		return o.Sessions(ctx)
 	})
+	observe(d, "OpenFiles", func(ctx context.Context, o hemera.Observer, _ *none) (hemera.OpenFiles, error) {
+		return o.OpenFiles(ctx)
+	})
 	observe(d, "NamespaceStats", func(ctx context.Context, o hemera.Observer, _ *none) (hemera.NamespaceStats, error) {
 		return o.NamespaceStats(ctx)
 	})
@@ -50,6 +53,11 @@ func (c *Client) Operations(ctx context.Context) ([]hemera.OpStat, error) {
 // Sessions implements hemera.Observer.
 func (c *Client) Sessions(ctx context.Context) ([]hemera.SessionInfo, error) {
 	return call[[]hemera.SessionInfo](ctx, c, "Sessions", none{})
+}
+
+// OpenFiles implements hemera.Observer.
+func (c *Client) OpenFiles(ctx context.Context) (hemera.OpenFiles, error) {
+	return call[hemera.OpenFiles](ctx, c, "OpenFiles", none{})
 }
 
 // NamespaceStats implements hemera.Observer.

@@ -8,6 +8,8 @@ import (
 	"hemera"
 )
 
+type impact struct{ Disks []hemera.DiskID }
+
 func (d *door) serveStatus() {
 	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")
@@ -16,6 +18,18 @@ func (d *door) serveStatus() {
 		}
 		return s.Status(ctx)
 	})
+	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *impact) (sum hemera.Impact, err error) {
+		s, err := part(d.Status, "status")
+		if err != nil {
+			return sum, err
+		}
+		return s.Impact(ctx, r.Disks)
+	})
+}
+
+// Impact implements hemera.StatusAdmin.
+func (c *Client) Impact(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) {
+	return call[hemera.Impact](ctx, c, "Impact", impact{disks})
 }
 
 // Status implements hemera.StatusAdmin.

@@ -1,11 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/adler32"
 	"io"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -28,11 +31,16 @@ const (
 type CopyOptions struct {
 	Recursive bool
 	Force     bool // replace files
-	Continue  bool // go on with files that are there in part; pass over those of the same size
-	Persist   bool // have servers remove unfinished files
-	Parallel  int  // files at a time; 4
-	Verify    Verify
-	TPC       TPC
+	// Continue passes over files that are there with the same size and checksum, and goes on with parts
+	// that an interrupted copy of the same source has left.
+	Continue bool
+	Persist  bool // have servers remove unfinished files
+	Parallel int  // files at a time; 4
+	Verify   Verify
+	TPC      TPC
+	// PartMin is the size from which files are written as parts to servers that show no file before its
+	// close; smaller ones are written under their names. 16 MiB.
+	PartMin int64
 	// Progress is called several times a second, and once at the end.
 	Progress func(Progress)
 	// Report is called for each file when it is done or has failed, from several goroutines.
@@ -41,16 +49,20 @@ type CopyOptions struct {
 
 // Copy copies files and, with Recursive, directories between this machine and servers in any
 // combination. It goes on after a failure; the error tells of the first one and their number.
-// Local files get their name, and files at Hemera become visible, only when they are whole.
+// A file gets its name only when it is whole, and, where it is written as a part, verified. A copy that
+// is interrupted leaves the parts of large files, which one with Continue goes on with.
 func (c *Client) Copy(ctx context.Context, sources []string, to string, o CopyOptions) (Progress, error) {
 	if o.Parallel <= 0 {
 		o.Parallel = 4
+	}
+	if o.PartMin <= 0 {
+		o.PartMin = 16 << 20
 	}
 	dst, err := ParsePlace(to)
 	if err != nil {
 		return Progress{}, err
 	}
-	x := &copier{c: c, o: o, track: newTracker(o.Progress), jobs: make(chan job, o.Parallel)}
+	x := &copier{c: c, o: o, umask: umask(), track: newTracker(o.Progress), jobs: make(chan job, o.Parallel), atomic: map[Endpoint]bool{}}
 	g, ctx := errgroup.WithContext(ctx)
 	for range o.Parallel {
 		g.Go(func() error {
@@ -86,18 +98,20 @@ func (c *Client) Copy(ctx context.Context, sources []string, to string, o CopyOp
 // job is one file to copy.
 type job struct {
 	from, to Place
-	size     int64
+	src      state
 }
 
 // copier is one Copy under way.
 type copier struct {
 	c     *Client
 	o     CopyOptions
+	umask uint32
 	track *tracker
 	jobs  chan job
 
-	mu    sync.Mutex
-	first error
+	mu     sync.Mutex
+	first  error
+	atomic map[Endpoint]bool // servers that were asked whether they are
 }
 
 // store is where a place lives.
@@ -105,7 +119,46 @@ func (x *copier) store(p Place) store {
 	if p.Remote {
 		return servers{x.c}
 	}
-	return machine{x.c.opts.Chunk, x.o.Continue}
+	return machine{x.c.opts.Chunk}
+}
+
+// mode is what the copy of something gets: its permission bits less the umask, as with cp.
+func (x *copier) mode(src state, unknown uint32) uint32 { return cmp.Or(src.mode, unknown) &^ x.umask }
+
+// umask is the process's. It is read where that does not change it, as other goroutines make files.
+func umask() uint32 {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(line, "Umask:"); ok {
+			if n, err := strconv.ParseUint(strings.TrimSpace(v), 8, 32); err == nil {
+				return uint32(n)
+			}
+		}
+	}
+	return 0o022
+}
+
+// publisher is how the target's server gives the file its name.
+func (x *copier) publisher(ctx context.Context, j job) (publisher, error) {
+	p := publisher{c: x.c, verify: x.o.Verify}
+	if !j.to.Remote {
+		return p, nil
+	}
+	x.mu.Lock()
+	atomic, known := x.atomic[j.to.URL.Endpoint]
+	x.mu.Unlock()
+	if !known {
+		var err error
+		if atomic, err = x.c.Publishes(ctx, j.to.URL.Endpoint); err != nil {
+			return p, err
+		}
+		x.mu.Lock()
+		x.atomic[j.to.URL.Endpoint] = atomic
+		x.mu.Unlock()
+	}
+	p.atomic = atomic
+	p.whole = atomic && j.src.size < x.o.PartMin
+	return p, nil
 }
 
 // enumerate makes jobs of one source.
@@ -126,18 +179,20 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 		return err
 	}
 	if !from.dir {
-		return x.submit(ctx, job{src, dst, from.size})
+		return x.submit(ctx, job{src, dst, from})
 	}
-	if err := x.store(dst).mkdir(ctx, dst); err != nil {
+	if err := x.store(dst).mkdir(ctx, dst, x.mode(from, 0o755)); err != nil {
 		return err
 	}
 	return x.store(src).walk(ctx, src, func(rel string, s state) error {
-		j := job{src.Join(rel), dst.Join(rel), s.size}
+		j := job{src.Join(rel), dst.Join(rel), s}
 		switch {
+		case s.fault == nil && !s.dir && isPart(j.from.base()): // of a copy to there: no file yet
+			x.track.add(func(p *Progress) { p.Passed++ })
 		case s.fault != nil:
 			x.fault(j, s.fault)
 		case s.dir:
-			err := x.store(dst).mkdir(ctx, j.to)
+			err := x.store(dst).mkdir(ctx, j.to, x.mode(s, 0o755))
 			if err == nil || !ofEntry(err) {
 				return err
 			}
@@ -156,7 +211,7 @@ func (x *copier) fault(j job, err error) {
 }
 
 func (x *copier) submit(ctx context.Context, j job) error {
-	x.track.add(func(p *Progress) { p.FilesTotal++; p.BytesTotal += j.size })
+	x.track.add(func(p *Progress) { p.FilesTotal++; p.BytesTotal += j.src.size })
 	select {
 	case x.jobs <- j:
 		return nil
@@ -190,85 +245,130 @@ func (x *copier) done(j job, err error) {
 const fileTries = 4
 
 // file copies one file. One that is lost because the server it was written through stops is begun anew, as
-// by the stock clients: another server will take it.
+// by the stock clients: another server will take it. So is one that went on with a part of another source.
 func (x *copier) file(ctx context.Context, j job) error {
+	fresh := false
 	for try := 1; ; try++ {
-		n, err := x.fileOnce(ctx, j)
-		lost, ok := errors.AsType[unwritten](err)
-		if !ok || !lost.again() || try == fileTries || ctx.Err() != nil {
+		n, err := x.fileOnce(ctx, j, fresh)
+		lost, again := errors.AsType[unwritten](err)
+		again = again && lost.again()
+		if stale, ok := errors.AsType[staleError](err); ok {
+			x.c.opts.Log.Info("the part was of another file", "file", j.to.String(), "because", stale.error)
+			again, fresh = true, true
+		}
+		if !again || try == fileTries || ctx.Err() != nil {
 			return err
 		}
 		x.track.bytes(-n)
 	}
 }
 
+// staleError is the failure of a file that was gone on with, when its part was not of this source.
+type staleError struct{ error }
+
+func (s staleError) Unwrap() error { return s.error }
+
 // fileOnce copies one file by the way that fits, and says how many bytes it has counted.
-func (x *copier) fileOnce(ctx context.Context, j job) (int64, error) {
+func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, errs.Wrap(err, "copy", j.from.String())
 	}
 	if !j.to.Remote {
 		j.to.Path = behind(j.to.Path)
 	}
-	var there state // servers refuse by themselves to replace: no need to ask
-	if x.o.Continue || !j.to.Remote {
-		var err error
+	at, err := x.publisher(ctx, j)
+	if err != nil {
+		return 0, err
+	}
+	var there state
+	if x.o.Continue || !at.whole { // else the server refuses by itself to replace: no need to ask
 		if there, err = x.store(j.to).stat(ctx, j.to); err != nil {
 			return 0, err
 		}
 	}
-	act, err := choose(state{exists: true, size: j.size}, there, j.to.String(), x.o)
+	act, err := choose(j.src, there, j.to.String(), x.o)
 	if err != nil {
 		return 0, err
 	}
-	switch act {
-	case actSkip:
-		x.track.add(func(p *Progress) { p.Bytes += j.size; p.Skipped++; p.SkippedBytes += j.size })
-		return j.size, nil
-	case actCopy:
-		there.size = 0
-		if j.from.Remote && j.to.Remote && x.o.TPC != TPCOff {
-			err := x.thirdParty(ctx, j)
-			if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
-				return 0, err
-			}
+	if act == actCompare {
+		same, err := x.same(ctx, j)
+		switch {
+		case err != nil:
+			return 0, err
+		case same:
+			x.track.add(func(p *Progress) { p.Bytes += j.src.size; p.Skipped++; p.SkippedBytes += j.src.size })
+			return j.src.size, nil
+		case !x.o.Force:
+			return 0, errs.New(errs.Exists, "copy", j.to.String(), "another file of that name is there, with the same size and another checksum").
+				WithRemedy("use --force to replace it")
 		}
-	case actResume:
-		x.track.bytes(there.size)
 	}
-	n, err := x.stream(ctx, j, there.size)
-	return there.size + n, err
+	if j.from.Remote && j.to.Remote && x.o.TPC != TPCOff {
+		err := x.thirdParty(ctx, j, at)
+		if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
+			return 0, err
+		}
+	}
+	off, sum, err := int64(0), x.newSum(), error(nil)
+	if x.o.Continue && !fresh && !at.whole && !there.special {
+		if off, sum, err = x.begun(ctx, j); err != nil {
+			return 0, err
+		}
+	}
+	x.track.bytes(off)
+	n, err := x.stream(ctx, j, at, off, sum)
+	if off > 0 && err != nil && (errors.Is(err, errs.Corrupt) || errors.Is(err, errs.Unsupported)) {
+		err = staleError{err}
+	}
+	return off + n, err
 }
 
-// stream copies the bytes from off on through this process, and says how many it has counted.
-func (x *copier) stream(ctx context.Context, j job, off int64) (n int64, err error) {
-	sum, err := x.prefix(ctx, j, off)
-	if err != nil {
-		return 0, err
-	}
+// stream copies the bytes from off on through this process, and says how many it has counted. The sum is
+// of the bytes before off.
+func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum Hash32) (n int64, err error) {
 	src, err := x.store(j.from).source(ctx, j.from, off)
 	if err != nil {
 		return 0, err
 	}
 	defer src.close()
 	dst, err := x.store(j.to).target(ctx, j.to, targetOptions{
-		off: off, size: j.size, replace: x.o.Force, persist: x.o.Persist, mode: 0o644,
+		off: off, src: j.src, replace: x.o.Force, persist: x.o.Persist, mode: x.mode(j.src, 0o644), at: at,
 	})
 	if err != nil {
 		return 0, err
 	}
 	n, err = x.pump(src, dst, sum)
-	if err == nil && off+n != j.size {
+	if err == nil && off+n != j.src.size {
 		err = errs.New(errs.Conflict, "copy", j.from.String(), "it changed its size while it was copied")
 	}
+	var want hemera.Checksum
+	if err == nil && x.o.Verify != VerifyNever || off > 0 {
+		want = sumOf(sum)
+	}
+	if err == nil && j.from.Remote {
+		from := publisher{c: x.c, verify: x.o.Verify}
+		if off > 0 && !j.to.Remote {
+			from.verify = VerifyAlways // it is the proof that the part was of this source
+		}
+		err = from.check(ctx, j.from, want)
+	}
 	if err != nil {
-		dst.abandon(ctx, x.o.Continue)
+		if dst.abandon(ctx, worthKeeping(err)) {
+			x.track.add(func(p *Progress) { p.Kept++ })
+		}
 		return n, err
 	}
-	if err := dst.commit(ctx); err != nil {
-		return n, err
+	return n, dst.commit(ctx, want)
+}
+
+// worthKeeping reports whether what was copied before a failure is right as far as it goes.
+func worthKeeping(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.Conflict, errs.Corrupt, errs.Unsupported:
+		return false
 	}
-	return n, x.verify(ctx, j, sum)
+	_, unwritten := errors.AsType[unwritten](err)
+	return !unwritten
 }
 
 // pump moves everything from src to dst and into the sum.
@@ -277,9 +377,7 @@ func (x *copier) pump(src source, dst target, sum Hash32) (int64, error) {
 	for {
 		p, err := src.next()
 		if len(p) > 0 {
-			if sum != nil {
-				sum.Write(p)
-			}
+			sum.Write(p)
 			if err := dst.write(p); err != nil {
 				return total, err
 			}
@@ -293,80 +391,4 @@ func (x *copier) pump(src source, dst target, sum Hash32) (int64, error) {
 			return total, err
 		}
 	}
-}
-
-// prefix starts the checksum with the bytes that are not copied because they are there already.
-// Nil when they are on no local end.
-func (x *copier) prefix(ctx context.Context, j job, off int64) (Hash32, error) {
-	if x.o.Verify == VerifyNever {
-		return nil, nil
-	}
-	sum := x.newSum()
-	if off == 0 {
-		return sum, nil
-	}
-	local := j.from
-	if j.from.Remote {
-		if local = j.to; j.to.Remote {
-			return nil, nil
-		}
-		if s, err := x.store(local).source(ctx, Place{Path: local.Path + partSuffix}, 0); err == nil {
-			s.close()
-			local.Path += partSuffix
-		}
-	}
-	src, err := x.store(local).source(ctx, local, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer src.close()
-	for left := off; left > 0; {
-		p, err := src.next()
-		if len(p) == 0 {
-			return nil, errs.As(err, errs.Conflict, "continue", local.String())
-		}
-		p = p[:min(left, int64(len(p)))]
-		sum.Write(p)
-		left -= int64(len(p))
-	}
-	return sum, nil
-}
-
-func (x *copier) newSum() Hash32 {
-	if x.c.opts.NewAdler32 != nil {
-		return x.c.opts.NewAdler32()
-	}
-	return adler32.New()
-}
-
-// verify compares the checksum of the bytes that went through with those that the servers tell.
-// Without one (nothing went through here) it compares the servers' with each other.
-func (x *copier) verify(ctx context.Context, j job, sum Hash32) error {
-	if x.o.Verify == VerifyNever {
-		return nil
-	}
-	want := ""
-	if sum != nil {
-		want = fmt.Sprintf("%s:%08x", hemera.Adler32, sum.Sum32())
-	}
-	for _, p := range []Place{j.from, j.to} {
-		if !p.Remote {
-			continue
-		}
-		got, err := x.c.Checksum(ctx, p.URL, hemera.Adler32)
-		if errors.Is(err, errs.Unsupported) && x.o.Verify == VerifyPossible {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if want == "" {
-			want = got.String()
-		}
-		if got.String() != want {
-			return errs.New(errs.Corrupt, "copy", p.String(), "checksum is "+got.String()+", the copy has "+want).
-				WithRemedy("copy the file again with --force; if it fails again, one of the two servers or the network damages data")
-		}
-	}
-	return nil
 }

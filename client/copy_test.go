@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"errors"
+	"fmt"
+	"hash/adler32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +19,8 @@ import (
 	"hemera/wire"
 )
 
-// breaking is a server whose file cannot be read beyond its first half, while broken is set.
+// breaking is a server whose file cannot be read beyond its first half, while broken is set. Without
+// broken it has no checksums.
 func breaking(t *testing.T, data []byte, broken *atomic.Bool) *script {
 	return newScript(t, dataServer, func(r asked) []byte {
 		switch r.ID {
@@ -26,42 +29,41 @@ func breaking(t *testing.T, data []byte, broken *atomic.Bool) *script {
 		case wire.ReqOpen:
 			return opened(r, int64(len(data)))
 		case wire.ReqPgread:
-			if broken.Load() && wire.DecodePgread(r.Body).Offset >= int64(len(data)/2) {
+			if broken != nil && broken.Load() && wire.DecodePgread(r.Body).Offset >= int64(len(data)/2) {
 				return bad(r, wire.IOError, "unreadable")
 			}
 			return pages(r, data)
 		case wire.ReqQuery:
-			return bad(r, wire.Unsupported, "no checksums")
+			if wire.DecodeQuery(r.Body).Kind != wire.QueryChecksum || broken == nil {
+				return bad(r, wire.Unsupported, "no checksums")
+			}
+			return good(r, fmt.Appendf(nil, "adler32 %08x", adler32.Checksum(data)))
 		}
 		return good(r, nil)
 	})
 }
 
-func TestFailedDownloadLeavesNothingOrAPart(t *testing.T) {
+func TestFailedDownloadLeavesAPart(t *testing.T) {
 	data := pattern(1 << 20)
 	var broken atomic.Bool
 	broken.Store(true)
 	s := breaking(t, data, &broken)
 	c := client.New(client.Options{Chunk: 64 << 10})
 	defer c.Close()
-	local := filepath.Join(t.TempDir(), "f")
+	dir := t.TempDir()
+	local, part := filepath.Join(dir, "f"), filepath.Join(dir, ".f.hemera-part")
 	from := []string{s.url("/f").String()}
-	p, err := c.Copy(t.Context(), from, local, client.CopyOptions{})
-	if !errors.Is(err, errs.IO) || p.Failed != 1 {
-		t.Errorf("copy of an unreadable file: %+v, %v", p, err)
-	}
-	if left, _ := filepath.Glob(local + "*"); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Continue: true}); !errors.Is(err, errs.IO) {
-		t.Errorf("resumable copy of an unreadable file: %v", err)
-	}
-	part, err := os.Stat(local + ".hemera-part")
-	if err != nil || part.Size() != 1<<19 {
-		t.Errorf("the part is %+v, %v", part, err)
-	}
-	if _, err := os.Stat(local); err == nil {
-		t.Error("an unfinished file has its final name")
+	for _, o := range []client.CopyOptions{{}, {Continue: true}} {
+		p, err := c.Copy(t.Context(), from, local, o)
+		if !errors.Is(err, errs.IO) || p.Failed != 1 || p.Kept != 1 {
+			t.Errorf("copy of an unreadable file: %+v, %v", p, err)
+		}
+		if i, err := os.Stat(part); err != nil || i.Size() != 1<<19 {
+			t.Errorf("the part is %+v, %v", i, err)
+		}
+		if _, err := os.Stat(local); err == nil {
+			t.Error("an unfinished file has its final name")
+		}
 	}
 	broken.Store(false)
 	before := len(s.got(wire.ReqPgread))
@@ -74,8 +76,32 @@ func TestFailedDownloadLeavesNothingOrAPart(t *testing.T) {
 	if n := len(s.got(wire.ReqPgread)) - before; n > 8 {
 		t.Errorf("%d reads to resume half of a file of 16", n)
 	}
+}
+
+// Without a checksum of the source nothing proves that a part is of it.
+func TestWithoutChecksumsNothingIsGoneOnWith(t *testing.T) {
+	data := pattern(1 << 20)
+	s := breaking(t, data, nil)
+	c := client.New(client.Options{Chunk: 64 << 10})
+	defer c.Close()
+	dir := t.TempDir()
+	local := filepath.Join(dir, "f")
+	if err := os.WriteFile(filepath.Join(dir, ".f.hemera-part"), data[:1<<19], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	from := []string{s.url("/f").String()}
+	p, err := c.Copy(t.Context(), from, local, client.CopyOptions{Continue: true})
+	if err != nil || p.Bytes != int64(len(data)) || len(s.got(wire.ReqPgread)) < 16 {
+		t.Errorf("%+v, %v after %d reads", p, err, len(s.got(wire.ReqPgread)))
+	}
+	if got, err := os.ReadFile(local); err != nil || string(got) != string(data) {
+		t.Errorf("the file has %d bytes, %v", len(got), err)
+	}
 	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Force: true, Verify: client.VerifyAlways}); !errors.Is(err, errs.Unsupported) {
 		t.Errorf("a copy that must be verified where there are no checksums: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
@@ -100,7 +126,7 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 		t.Errorf("upload over quota: %v", err)
 	}
 	q := s.got(wire.ReqQuery)
-	if len(q) != 1 || q[0].payload != hemera.OpaqueAbort || len(s.got(wire.ReqClose)) != 1 {
+	if len(q) != 2 || q[1].payload != hemera.OpaqueAbort || len(s.got(wire.ReqClose)) != 1 {
 		t.Errorf("the write was ended by %+v", q)
 	}
 	if len(s.got(wire.ReqRm)) != 0 {

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -15,7 +17,9 @@ type store interface {
 	// walk visits everything below a directory, directories before what is in them, by relative path. An
 	// entry with a fault is all that is told of it; the walk goes on.
 	walk(ctx context.Context, p Place, visit func(rel string, s state) error) error
-	mkdir(ctx context.Context, p Place) error
+	mkdir(ctx context.Context, p Place, mode uint32) error
+	// part is how many bytes of a source are at the place of a part, 0 if it cannot be gone on with.
+	part(ctx context.Context, p Place, src state) (int64, error)
 	source(ctx context.Context, p Place, off int64) (source, error)
 	target(ctx context.Context, p Place, t targetOptions) (target, error)
 }
@@ -29,18 +33,21 @@ type source interface {
 // target takes a file's bytes in order. Exactly one of commit and abandon ends it.
 type target interface {
 	write(p []byte) error
-	// commit makes the file visible.
-	commit(ctx context.Context) error
-	// abandon leaves nothing behind, or, if asked to keep, what a later copy can go on with.
-	abandon(ctx context.Context, keep bool)
+	// commit makes the file visible under its name, if what was written has the checksum; the zero
+	// checksum is not compared.
+	commit(ctx context.Context, want hemera.Checksum) error
+	// abandon leaves nothing behind, or, if asked to keep and able to, a part, and says which.
+	abandon(ctx context.Context, keep bool) (kept bool)
 }
 
-// targetOptions say how to begin a target: with a positive offset what is there is continued.
+// targetOptions say how to begin a target: with a positive offset the part that is there is continued.
 type targetOptions struct {
-	off, size int64
-	replace   bool
-	persist   bool
-	mode      uint32
+	off     int64
+	src     state
+	replace bool
+	persist bool
+	mode    uint32
+	at      publisher // how a server's part gets its name
 }
 
 // servers is the store of remote places.
@@ -54,7 +61,11 @@ func (s servers) stat(ctx context.Context, p Place) (state, error) {
 		}
 		return state{}, err
 	}
-	return state{exists: true, dir: i.IsDir(), size: i.Size}, nil
+	return stateOfInfo(i), nil
+}
+
+func stateOfInfo(i Info) state {
+	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0)}
 }
 
 func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
@@ -72,7 +83,7 @@ func (s servers) walkBelow(ctx context.Context, top URL, rel string, visit func(
 		if i.IsDir() {
 			dirs = append(dirs, name)
 		}
-		refused = visit(name, state{exists: true, dir: i.IsDir(), size: i.Size})
+		refused = visit(name, stateOfInfo(i))
 		return refused
 	})
 	if err != nil && refused == nil && rel != "" && ofEntry(err) {
@@ -86,8 +97,16 @@ func (s servers) walkBelow(ctx context.Context, top URL, rel string, visit func(
 	return err
 }
 
-func (s servers) mkdir(ctx context.Context, p Place) error {
-	return s.c.Mkdir(ctx, p.URL, 0o755, true)
+func (s servers) mkdir(ctx context.Context, p Place, mode uint32) error {
+	return s.c.Mkdir(ctx, p.URL, mode|0o700, true)
+}
+
+func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
+	st, err := s.stat(ctx, p)
+	if err != nil || st.dir || st.size > src.size {
+		return 0, err
+	}
+	return st.size, nil
 }
 
 // remoteSource reads a file of a server ahead of its user.
@@ -114,18 +133,46 @@ func (s *remoteSource) close() {
 
 // remoteTarget writes a file of a server behind its user.
 type remoteTarget struct {
+	place  Place
 	file   *File
 	writer *Writer
+	stop   context.CancelFunc // of writing
+	targetOptions
 }
 
 func (s servers) target(ctx context.Context, p Place, t targetOptions) (target, error) {
-	o := OpenOptions{Write: true, Parents: true, Persist: t.persist, Mode: t.mode, Size: t.size}
-	o.Create, o.Exclusive = t.off == 0, !t.replace
-	f, err := s.c.Open(ctx, p.URL, o)
+	o := OpenOptions{Write: true, Parents: true, Persist: t.persist, Mode: t.mode, Size: t.src.size}
+	u := t.at.written(p).URL
+	o.Create, o.Exclusive = t.off == 0, t.at.whole && !t.replace || t.off == 0 && !t.at.atomic
+	f, err := s.c.Open(ctx, u, o)
+	if o.Create && !t.at.atomic && errors.Is(err, errs.Exists) {
+		// Emptied, it would be the same file to the stock server, which remembers checksums by file and
+		// second of the change.
+		if err = s.c.Remove(ctx, u); err == nil {
+			f, err = s.c.Open(ctx, u, o)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &remoteTarget{f, f.NewWriter(ctx, t.off)}, nil
+	writing, stop := patient(ctx, interruptGrace)
+	return &remoteTarget{p, f, f.NewWriter(writing, t.off), stop, t}, nil
+}
+
+// interruptGrace is how long an interrupted copy may take to leave what it has as a part.
+const interruptGrace = 5 * time.Second
+
+// patient is ctx, but it ends a while after ctx does.
+func patient(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+			cancel()
+		case <-longer.Done():
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 // unwritten is the failure of a write, or of sending what was left of it: nothing can have become
@@ -151,21 +198,30 @@ func (t *remoteTarget) write(p []byte) error {
 	return nil
 }
 
-func (t *remoteTarget) commit(ctx context.Context) error {
+// commit is not cut short by an interruption: who comes next would find what was asked of the server done
+// after it had looked.
+func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
+	defer t.stop()
+	ctx := t.writer.ctx
 	if err := t.writer.Flush(); err != nil {
-		t.abandon(ctx, false)
+		_ = t.file.Abandon(ctx)
 		return unwritten{err}
 	}
-	return t.file.Close(ctx)
+	if err := t.file.Close(ctx); err != nil {
+		return err
+	}
+	return t.at.publish(ctx, t.place, t.src.size, want, t.replace)
 }
 
-func (t *remoteTarget) abandon(ctx context.Context, keep bool) {
-	ctx = context.WithoutCancel(ctx)
-	if keep {
-		t.file.Close(ctx)
-		return
+// abandon leaves a part only if the server has accepted every byte up to its end.
+func (t *remoteTarget) abandon(_ context.Context, keep bool) bool {
+	defer t.stop()
+	if keep && !t.at.whole && t.writer.Flush() == nil && t.writer.off > 0 {
+		_ = t.file.Truncate(t.writer.ctx, t.writer.off) // on purpose: a close below the announced size fails
+		return t.file.Close(t.writer.ctx) == nil
 	}
-	t.file.Abandon(ctx)
+	_ = t.file.Abandon(t.writer.ctx)
+	return false
 }
 
 // readFull is how local files are read: whole chunks, so that their requests are.

@@ -9,28 +9,28 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
+	"hemera"
 	"hemera/errs"
 )
 
 // machine is the store of local paths. A file gets its name when it is complete.
-type machine struct {
-	chunk int
-	parts bool // unfinished parts count as what is there
-}
+type machine struct{ chunk int }
 
-// stat of a file that is not there tells of its unfinished part, if parts count.
-func (m machine) stat(_ context.Context, p Place) (state, error) {
+func (machine) stat(_ context.Context, p Place) (state, error) {
 	i, err := os.Stat(p.Path)
-	if errors.Is(err, fs.ErrNotExist) && m.parts {
-		i, err = os.Stat(p.Path + partSuffix)
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{}, nil
 	}
 	if err != nil {
 		return state{}, errs.Wrap(err, "stat", p.Path)
 	}
-	return state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size()}, nil
+	return stateOf(i), nil
+}
+
+func stateOf(i os.FileInfo) state {
+	return state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
 }
 
 func (machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
@@ -50,9 +50,6 @@ func (machine) walk(ctx context.Context, p Place, visit func(rel string, s state
 
 // found is what a walk has come upon; a file may be behind a link.
 func found(path string, d fs.DirEntry) state {
-	if d.IsDir() {
-		return state{exists: true, dir: true}
-	}
 	i, err := os.Stat(path)
 	link := d.Type()&fs.ModeSymlink != 0
 	switch {
@@ -60,38 +57,64 @@ func found(path string, d fs.DirEntry) state {
 		return state{fault: errs.New(errs.NotFound, "copy", path, "the link leads to nothing")}
 	case err != nil:
 		return state{fault: errs.Wrap(err, "stat", path)}
-	case i.IsDir():
+	case i.IsDir() && link:
 		return state{fault: errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
 			WithRemedy("copy the directory that it leads to by its own name")}
-	case !i.Mode().IsRegular():
+	case special(i):
 		return state{fault: errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory")}
 	}
-	return state{exists: true, size: i.Size()}
+	return stateOf(i)
 }
 
-func (machine) mkdir(_ context.Context, p Place) error {
-	return errs.Wrap(os.MkdirAll(p.Path, 0o755), "make directory", p.Path)
+// mkdir makes a directory that this user can fill.
+func (machine) mkdir(_ context.Context, p Place, mode uint32) error {
+	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "make directory", p.Path)
+}
+
+// part is what a download may go on with: the part of a source of that signature.
+func (machine) part(_ context.Context, p Place, src state) (int64, error) {
+	i, err := os.Lstat(p.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case err != nil:
+		return 0, errs.Wrap(err, "stat", p.Path)
+	case !own(i) || i.Size() > src.size:
+		return 0, nil
+	}
+	var b [64]byte
+	n, err := unix.Lgetxattr(p.Path, sourceAttribute, b[:])
+	if err == nil && string(b[:n]) != src.signature() {
+		return 0, nil
+	}
+	return i.Size(), nil
 }
 
 // localSource reads a local file.
 type localSource struct {
+	ctx  context.Context
 	file *os.File
 	buf  []byte
 }
 
-func (m machine) source(_ context.Context, p Place, off int64) (source, error) {
+func (m machine) source(ctx context.Context, p Place, off int64) (source, error) {
 	f, err := os.Open(p.Path)
 	if err != nil {
 		return nil, errs.Wrap(err, "open", p.Path)
 	}
-	if _, err := f.Seek(off, io.SeekStart); err != nil {
-		f.Close()
-		return nil, errs.Wrap(err, "open", p.Path)
+	if off > 0 {
+		if _, err := f.Seek(off, io.SeekStart); err != nil {
+			f.Close()
+			return nil, errs.Wrap(err, "open", p.Path)
+		}
 	}
-	return &localSource{f, make([]byte, m.chunk)}, nil
+	return &localSource{ctx, f, make([]byte, m.chunk)}, nil
 }
 
 func (s *localSource) next() ([]byte, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, errs.Wrap(err, "read", s.file.Name())
+	}
 	n, err := readFull(s.file, s.buf)
 	if err != nil && err != io.EOF {
 		return nil, errs.Wrap(err, "read", s.file.Name())
@@ -101,11 +124,11 @@ func (s *localSource) next() ([]byte, error) {
 
 func (s *localSource) close() { s.file.Close() }
 
-// localTarget writes beside the final name and renames at the end.
+// localTarget writes a part, which gets the final name at the end.
 type localTarget struct {
-	file    *os.File
-	name    string
-	replace bool
+	file *os.File
+	name string
+	targetOptions
 }
 
 func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
@@ -116,15 +139,15 @@ func (machine) target(_ context.Context, p Place, t targetOptions) (target, erro
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return nil, errs.Wrap(err, "make directory", filepath.Dir(p.Path))
 	}
-	f, err := openPart(p.Path, t.off)
+	f, err := openPart(p.part().Path, t.off, t.mode)
 	if err != nil {
 		return nil, err
 	}
-	return &localTarget{f, p.Path, t.replace}, nil
+	if t.off == 0 {
+		_ = unix.Fsetxattr(int(f.Fd()), sourceAttribute, []byte(t.src.signature()), 0) // not every filesystem can
+	}
+	return &localTarget{f, p.Path, t}, nil
 }
-
-// part is its name until it is whole; the file may have been opened by another.
-func (t *localTarget) part() string { return t.name + partSuffix }
 
 func (t *localTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
@@ -132,13 +155,16 @@ func (t *localTarget) write(p []byte) error {
 }
 
 // commit closes the file last: until then nobody else's part has its name.
-func (t *localTarget) commit(context.Context) error {
-	err := t.file.Sync()
+func (t *localTarget) commit(context.Context, hemera.Checksum) error {
+	err := t.dress()
 	if err == nil {
-		err = publish(t.part(), t.name, t.replace)
+		err = t.file.Sync()
+	}
+	if err == nil {
+		err = publish(t.file.Name(), t.name, t.replace)
 	}
 	if err != nil {
-		os.Remove(t.part())
+		os.Remove(t.file.Name())
 	}
 	if closeErr := t.file.Close(); err == nil {
 		err = closeErr
@@ -146,11 +172,27 @@ func (t *localTarget) commit(context.Context) error {
 	return errs.Wrap(err, "finish", t.name)
 }
 
-func (t *localTarget) abandon(_ context.Context, keep bool) {
-	if !keep {
-		os.Remove(t.part())
+// dress takes from the part what only an unfinished file has: the note of its source, and the owner's
+// permission to write where the source has none.
+func (t *localTarget) dress() error {
+	_ = unix.Fremovexattr(int(t.file.Fd()), sourceAttribute)
+	i, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	if now := i.Mode().Perm(); now&^fs.FileMode(t.mode) != 0 {
+		return t.file.Chmod(now & fs.FileMode(t.mode))
+	}
+	return nil
+}
+
+func (t *localTarget) abandon(_ context.Context, keep bool) bool {
+	if i, err := t.file.Stat(); !keep || err != nil || i.Size() == 0 {
+		keep = false
+		os.Remove(t.file.Name())
 	}
 	t.file.Close()
+	return keep
 }
 
 // deviceTarget writes to a device or a pipe, such as /dev/null.
@@ -161,8 +203,11 @@ func (t deviceTarget) write(p []byte) error {
 	return errs.Wrap(err, "write", t.file.Name())
 }
 
-func (t deviceTarget) commit(context.Context) error {
+func (t deviceTarget) commit(context.Context, hemera.Checksum) error {
 	return errs.Wrap(t.file.Close(), "write", t.file.Name())
 }
 
-func (t deviceTarget) abandon(context.Context, bool) { t.file.Close() }
+func (t deviceTarget) abandon(context.Context, bool) bool {
+	t.file.Close()
+	return false
+}

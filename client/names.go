@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"strings"
 
 	"hemera"
@@ -102,6 +104,33 @@ func (c *Client) Rename(ctx context.Context, from URL, to string) error {
 	}}
 	_, err := c.do(ctx, newRoute(from), q)
 	return err
+}
+
+// Publish moves a file within its server if it is what p says; see hemera.Names. Unsupported by servers
+// that are not Hemera: they would move any file, so ask [Client.Publishes] before.
+func (c *Client) Publish(ctx context.Context, server URL, p hemera.Publication) error {
+	opaque := server.Opaque.With(hemera.OpaqueSize, strconv.FormatInt(p.Size, 10))
+	if p.Sum.Kind != hemera.ChecksumNone {
+		opaque = opaque.With(hemera.OpaqueSum, p.Sum.String())
+	}
+	if !p.Replace {
+		opaque = opaque.With(hemera.OpaqueNew, "1")
+	}
+	server.Path = p.To
+	q := request{op: "publish", build: func(URL) (wire.Request, []byte) {
+		return wire.Mv{FromLength: int16(len(p.From))}, []byte(p.From + " " + opaque.Join(p.To))
+	}}
+	_, err := c.do(ctx, newRoute(server), q)
+	return err
+}
+
+// Publishes reports whether a server knows [Client.Publish] and shows no file before its close.
+func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
+	values, err := c.Config(ctx, e, hemera.ConfigPublish)
+	if errors.Is(err, errs.Unsupported) || errors.Is(err, errs.Invalid) {
+		return false, nil
+	}
+	return err == nil && len(values) == 1 && values[0] == "1", err
 }
 
 // Locate asks which servers have the file; "*" instead of a path asks for all servers.

@@ -74,11 +74,19 @@ func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (tran
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.client.openOn(ctx, u, OpenOptions{Write: true}, p.lane(t))
+	open := func(ctx context.Context) (*peerWriter, error) {
+		f, err := p.client.openOn(ctx, u, OpenOptions{Write: true}, p.lane(t))
+		if err != nil {
+			return nil, err
+		}
+		return newPeerWriter(p.client, f.handle, u.Addr()), nil
+	}
+	w, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return newPeerWriter(p.client, f.handle, u.Addr()), nil
+	w.again = open
+	return w, nil
 }
 
 // Open opens the target's sealed piece for reading.

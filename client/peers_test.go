@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,6 +235,50 @@ func TestAbortedPieceIsGivenUp(t *testing.T) {
 	w.Abort()
 	if err := w.Seal(t.Context(), hemera.SealInfo{}); !errors.Is(err, errs.Cancelled) {
 		t.Errorf("seal after abort: %v", err)
+	}
+}
+
+// A sealed piece whose connection ends is given up on another: its node would keep it, as it may be
+// committed. One that was released is never given up.
+func TestSealedPieceIsGivenUpOverAnotherConnection(t *testing.T) {
+	aborts := make(chan int, 10)
+	n := &pieceNode{hold: make(chan struct{})}
+	close(n.hold)
+	var count atomic.Int32
+	n.script = newScript(t, dataServer, func(r asked) []byte {
+		if r.ID != wire.ReqQuery || r.payload != hemera.OpaqueAbort {
+			return n.reply(r)
+		}
+		c := int(count.Add(1))
+		aborts <- c
+		if c == 1 {
+			return []byte{}
+		}
+		return good(r, nil)
+	})
+	p := peers(t, client.Options{})
+	w := create(t, p, n)
+	if err := w.Seal(t.Context(), hemera.SealInfo{}); err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	for _, want := range []int{1, 2} {
+		if got := <-aborts; got != want {
+			t.Errorf("abort %d, want %d", got, want)
+		}
+	}
+	kept := create(t, p, n)
+	if err := kept.Seal(t.Context(), hemera.SealInfo{}); err != nil {
+		t.Fatal(err)
+	}
+	kept.Release()
+	kept.Abort()
+	last := create(t, p, n)
+	if err := last.Seal(t.Context(), hemera.SealInfo{}); err != nil { // answered after what was sent before
+		t.Fatal(err)
+	}
+	if len(aborts) > 0 {
+		t.Error("a piece that was released is given up")
 	}
 }
 

@@ -25,6 +25,10 @@ type peerWriter struct {
 	err      error // final
 	signal   chan struct{}
 	left     bool
+	sealing  bool // asked to seal: only an abort that the peer answers is known to remove the piece
+
+	// again opens the piece once more, on another connection; nil where that was done already.
+	again func(context.Context) (*peerWriter, error)
 }
 
 // badWrite is a write of which the peer could not use some pages.
@@ -176,21 +180,58 @@ func (w *peerWriter) Sync(ctx context.Context) error {
 
 // Seal implements transfer.PeerWriter.
 func (w *peerWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
-	err := w.ask(ctx, "seal piece at", wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(s.Encode()))
-	if err == nil {
-		w.leave()
-	}
-	return err
+	w.mu.Lock()
+	w.sealing = true
+	w.mu.Unlock()
+	return w.ask(ctx, "seal piece at", wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(s.Encode()))
 }
 
-// Abort implements transfer.PeerWriter. It does not wait: a peer that is gone removes the piece by
-// itself, when nobody has written to it for long enough.
+// Release implements transfer.PeerWriter. It does not wait.
+func (w *peerWriter) Release() { w.leave() }
+
+// abortPatience bounds what is done to remove a sealed piece whose connection is gone.
+const abortPatience = 10 * time.Second
+
+// Abort implements transfer.PeerWriter. It does not wait: a peer that is gone removes an unsealed piece
+// by itself, when nobody has written to it for long enough. A sealed one it keeps, as that may be
+// committed: so when the connection ends before the answer, the piece is opened once more and given up
+// there. What is left when the peer cannot be reached either, the audit finds.
 func (w *peerWriter) Abort() {
 	_ = w.giveUp(errs.New(errs.Cancelled, "write piece at", w.peer, "given up"))
-	k := &call{finish: func(*call) {}}
+	w.mu.Lock()
+	left, again := w.left, w.again
+	if !w.sealing {
+		again = nil
+	}
+	w.again = nil
+	w.mu.Unlock()
+	if left {
+		return
+	}
+	cut := func() {
+		if again != nil {
+			go abortAgain(again)
+		}
+	}
+	k := &call{finish: func(k *call) {
+		if k.answer.err != nil { // none came
+			cut()
+		}
+	}}
 	q := wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}
-	if w.handle.conn.send(noContext, k, q, []byte(hemera.OpaqueAbort)) == nil {
-		w.leave()
+	if w.handle.conn.send(noContext, k, q, []byte(hemera.OpaqueAbort)) != nil {
+		cut()
+		return
+	}
+	w.leave()
+}
+
+// abortAgain gives a piece up on a connection of its own.
+func abortAgain(open func(context.Context) (*peerWriter, error)) {
+	ctx, cancel := context.WithTimeout(context.Background(), abortPatience)
+	defer cancel()
+	if w, err := open(ctx); err == nil {
+		w.Abort()
 	}
 }
 

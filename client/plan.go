@@ -3,6 +3,7 @@ package client
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"hemera/errs"
 )
@@ -66,7 +67,9 @@ type state struct {
 	dir     bool
 	special bool // a device or a pipe of this machine
 	size    int64
-	fault   error // why the entry cannot be copied; others can
+	mode    uint32    // permission bits; 0 if not known
+	mtime   time.Time // in seconds at servers; zero if not known
+	fault   error     // why the entry cannot be copied; others can
 }
 
 // ofEntry reports whether a failure is of one entry alone, so that it makes sense to go on with others.
@@ -109,9 +112,8 @@ func aim(from, to end, recursive bool, sources int) (Place, error) {
 type action int
 
 const (
-	actCopy   action = iota // all of it, making or replacing the target
-	actResume               // what is missing at the end
-	actSkip                 // it is there already
+	actCopy    action = iota // all of it or the rest, making or replacing the target
+	actCompare               // the target may be the same file already
 )
 
 // choose decides by what is at the target now.
@@ -120,18 +122,16 @@ func choose(src state, dst state, dstName string, o CopyOptions) (action, error)
 	case !dst.exists:
 		return actCopy, nil
 	case dst.dir:
-		return actSkip, errs.New(errs.IsDirectory, "copy", dstName, "a file cannot replace a directory")
+		return actCopy, errs.New(errs.IsDirectory, "copy", dstName, "a file cannot replace a directory")
 	case dst.special:
 		return actCopy, nil
 	case o.Continue && dst.size == src.size:
-		return actSkip, nil
-	case o.Continue && dst.size < src.size:
-		return actResume, nil
-	case o.Continue:
-		return actSkip, errs.New(errs.Conflict, "copy", dstName, "it is longer than the source, so it is no part of it").
-			WithRemedy("remove it, or use --force to replace it")
+		return actCompare, nil
 	case o.Force:
 		return actCopy, nil
+	case o.Continue:
+		return actCopy, errs.New(errs.Exists, "copy", dstName, "another file of that name is there, with another size").
+			WithRemedy("use --force to replace it")
 	}
-	return actSkip, errs.New(errs.Exists, "copy", dstName, "").WithRemedy("use --force to replace it")
+	return actCopy, errs.New(errs.Exists, "copy", dstName, "").WithRemedy("use --force to replace it")
 }

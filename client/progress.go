@@ -12,8 +12,12 @@ type Progress struct {
 	Bytes, BytesTotal int64
 	// Skipped and SkippedBytes are what of it was there already.
 	Skipped, SkippedBytes int64
-	Rate                  float64 // bytes per second of the last seconds
-	Done                  bool    // the last call
+	// Passed counts what a copy of a tree leaves out: the parts of unfinished copies.
+	Passed int64
+	// Kept counts the parts that were left because their copy was interrupted or failed.
+	Kept int64
+	Rate float64 // bytes per second of the last seconds
+	Done bool    // the last call
 }
 
 // progressEvery is the interval between calls of a progress function.

@@ -209,16 +209,17 @@ func TestAimAndChoose(t *testing.T) {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
 	}
-	part, long := state{exists: true, size: 4}, state{exists: true, size: 11}
+	short, long := state{exists: true, size: 4}, state{exists: true, size: 11}
 	for _, c := range []struct {
 		there state
 		o     CopyOptions
 		want  action
 		fail  errs.Kind
 	}{
-		{none, CopyOptions{}, actCopy, 0}, {file, CopyOptions{}, actSkip, errs.Exists}, {file, CopyOptions{Force: true}, actCopy, 0},
-		{part, CopyOptions{Continue: true}, actResume, 0}, {file, CopyOptions{Continue: true}, actSkip, 0},
-		{long, CopyOptions{Continue: true}, actSkip, errs.Conflict}, {dir, CopyOptions{Force: true}, actSkip, errs.IsDirectory},
+		{none, CopyOptions{}, actCopy, 0}, {file, CopyOptions{}, actCopy, errs.Exists}, {file, CopyOptions{Force: true}, actCopy, 0},
+		{short, CopyOptions{Continue: true}, actCopy, errs.Exists}, {file, CopyOptions{Continue: true}, actCompare, 0},
+		{short, CopyOptions{Continue: true, Force: true}, actCopy, 0}, {file, CopyOptions{Continue: true, Force: true}, actCompare, 0},
+		{long, CopyOptions{Continue: true}, actCopy, errs.Exists}, {dir, CopyOptions{Force: true}, actCopy, errs.IsDirectory},
 	} {
 		got, err := choose(file, c.there, "d", c.o)
 		if got != c.want || (err == nil) != (c.fail == 0) || (err != nil && !errors.Is(err, c.fail)) {

@@ -24,7 +24,7 @@ type script struct {
 	t        *testing.T
 	flags    uint32
 	security string
-	// answer returns what to send; nil sends nothing.
+	// answer returns what to send; nil sends nothing, an empty slice ends the connection.
 	answer func(asked) []byte
 
 	listener net.Listener
@@ -124,6 +124,9 @@ func (s *script) serve(c net.Conn, n int) {
 		}
 		if b == nil {
 			continue
+		}
+		if len(b) == 0 {
+			return
 		}
 		if _, err := c.Write(b); err != nil {
 			return

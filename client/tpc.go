@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -27,7 +28,7 @@ const tpcPoll = 2500 * time.Millisecond
 
 // thirdParty has the destination's server fetch the file from the source's: the sequence of the
 // stock clients. Unsupported if one of the servers does not do it.
-func (x *copier) thirdParty(ctx context.Context, j job) error {
+func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
 	placed, err := x.c.Open(ctx, withOpaque(j.from.URL, "tpc.stage", "placement"), OpenOptions{})
 	if err != nil {
 		return err
@@ -40,8 +41,8 @@ func (x *copier) thirdParty(ctx context.Context, j job) error {
 		return err
 	}
 	key := tpcKey()
-	dst, err := x.c.Open(ctx, orderURL(j.to.URL, src, j.from.URL, key), OpenOptions{
-		Write: true, Create: true, Exclusive: !x.o.Force, Parents: true, Persist: x.o.Persist, Mode: 0o644, Size: size,
+	dst, err := x.c.Open(ctx, orderURL(at.written(j.to).URL, src, j.from.URL, key), OpenOptions{
+		Write: true, Create: true, Exclusive: at.whole && !x.o.Force, Parents: true, Persist: x.o.Persist, Mode: x.mode(j.src, 0o644), Size: size,
 	})
 	if err != nil {
 		return err
@@ -57,7 +58,14 @@ func (x *copier) thirdParty(ctx context.Context, j job) error {
 	if err := dst.Close(ctx); err != nil {
 		return err
 	}
-	return x.verify(ctx, j, nil)
+	var want hemera.Checksum
+	if x.o.Verify != VerifyNever {
+		want, err = x.c.Checksum(ctx, j.from.URL, hemera.Adler32)
+		if err != nil && (x.o.Verify == VerifyAlways || !errors.Is(err, errs.Unsupported)) {
+			return err
+		}
+	}
+	return at.publish(ctx, j.to, size, want, x.o.Force)
 }
 
 // direct gives the destination its order and waits until it is carried out. The source is told at the
@@ -87,11 +95,11 @@ func (x *copier) direct(ctx context.Context, j job, from URL, dst *File, key str
 		select {
 		case err := <-finished:
 			if err == nil {
-				x.track.bytes(j.size - seen)
+				x.track.bytes(j.src.size - seen)
 			}
 			return err
 		case <-tick.C:
-			if i, err := dst.Stat(ctx); err == nil && i.Size > seen && i.Size <= j.size {
+			if i, err := dst.Stat(ctx); err == nil && i.Size > seen && i.Size <= j.src.size {
 				x.track.bytes(i.Size - seen)
 				seen = i.Size
 			}

@@ -232,7 +232,7 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 }
 
 func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
-	if n := s.Namespace.Unlinked; n > removalsMax {
+	if n := s.Namespace.Unlinked - s.Namespace.Held; n > removalsMax {
 		add(hemera.Condition{Code: RemovalLag, Severity: hemera.SeverityWarning, Count: n,
 			Text:   fmt.Sprintf("%d pieces wait for their disks to remove them, so room comes back late", n),
 			Remedy: "disks that are away remove theirs when they are back; busy ones need time (hemera fs ls --io)",

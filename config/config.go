@@ -14,14 +14,15 @@ type Config struct {
 	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
 	Advertise string `key:"advertise" default:"" doc:"host or host:port under which clients and other nodes reach this process; empty finds it out"`
 
-	HTTP   HTTP   `key:"http"`
-	Auth   Auth   `key:"auth"`
-	Space  Space  `key:"space"`
-	Node   Node   `key:"node"`
-	Up     Up     `key:"up"`
-	Repair Repair `key:"repair"`
-	Cache  Cache  `key:"cache"`
-	Log    Log    `key:"log"`
+	HTTP    HTTP    `key:"http"`
+	Auth    Auth    `key:"auth"`
+	Space   Space   `key:"space"`
+	Node    Node    `key:"node"`
+	Up      Up      `key:"up"`
+	Repair  Repair  `key:"repair"`
+	Removal Removal `key:"removal"`
+	Cache   Cache   `key:"cache"`
+	Log     Log     `key:"log"`
 }
 
 // HTTP is an HTTP door besides the one on the common port.
@@ -66,6 +67,11 @@ type Up struct {
 // Repair is how failures are acted on.
 type Repair struct {
 	Grace time.Duration `key:"grace" default:"5m" min:"1s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
+}
+
+// Removal is when space is given back.
+type Removal struct {
+	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"how long replaced and removed content stays on its disks for readers that have it open, shorter where a disk lacks room; 0 removes it at once"`
 }
 
 // Cache is memory that makes things faster.

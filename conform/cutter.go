@@ -19,8 +19,12 @@ type Cutter struct {
 	done sync.WaitGroup
 }
 
-// Cut ends a connection after so many bytes in a direction; zero is never.
-type Cut struct{ ToServer, ToClient int64 }
+// Cut ends a connection after so many bytes in a direction; zero is never. Before, if set, is called once
+// before the client notices.
+type Cut struct {
+	ToServer, ToClient int64
+	Before             func()
+}
 
 // NewCutter starts a proxy to the server's address. It cuts its connections as told, in the order
 // they come; those after that are left alone.
@@ -37,6 +41,13 @@ func NewCutter(t testing.TB, server string, cuts ...Cut) *Cutter {
 
 // Addr is where clients connect.
 func (p *Cutter) Addr() string { return p.listener.Addr().String() }
+
+// Next has the connections that come from now on cut as told.
+func (p *Cutter) Next(cuts ...Cut) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cuts = cuts
+}
 
 // Connections counts those that came.
 func (p *Cutter) Connections() int {
@@ -67,7 +78,10 @@ func (p *Cutter) accept() {
 			if limit > 0 {
 				r = io.LimitReader(src, limit)
 			}
-			io.Copy(dst, r)
+			n, _ := io.Copy(dst, r)
+			if limit > 0 && n == limit && now.Before != nil {
+				now.Before()
+			}
 			c.Close()
 			s.Close()
 		}

@@ -68,6 +68,9 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	return "root://" + addr + "//", root
 }
 
+// FreePort is a port for a server that has to be started again at the same one.
+func FreePort(t testing.TB) int { return freePort(t) }
+
 // freePort is a port that nobody listens on, and below those that the system chooses by itself: of those,
 // a connection or a listener of another test may take it before the server has it, and a connection may
 // even be made to itself.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -40,7 +41,7 @@ func TestThirdPartyCopiesOfAReplicatedFile(t *testing.T) {
 // runUp runs a cluster on loopback until the test ends, and returns its URL.
 func runUp(t *testing.T, o UpOptions) string {
 	t.Helper()
-	o.Manager.Dir, o.Manager.Listen, o.Manager.CacheBytes = t.TempDir(), "127.0.0.1:0", 1<<28
+	o.Manager.Dir, o.Manager.Listen, o.Manager.CacheBytes = cmp.Or(o.Manager.Dir, t.TempDir()), "127.0.0.1:0", 1<<28
 	o.Manager.Log = slog.New(slog.DiscardHandler)
 	u, err := OpenUp(t.Context(), o)
 	if err != nil {

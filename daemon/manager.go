@@ -36,6 +36,8 @@ type ManagerOptions struct {
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
 	RepairGrace time.Duration
+	// RemovalHold is how long replaced and removed content stays on its disks for readers.
+	RemovalHold time.Duration
 	// HTTPListen is one more address that answers HTTP only, or empty.
 	HTTPListen string
 	Settings   func() []admin.Setting
@@ -47,6 +49,8 @@ type ManagerOptions struct {
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *link.Loop
+	// Bounds are shared by all ports of a process; nil makes new ones.
+	Bounds *Bounds
 	// Local finds a node of the same process; nil when there is none.
 	Local   func(id hemera.NodeID) hemera.LocalNode
 	Role    string // for `hemera version` and the like: manager, up
@@ -85,6 +89,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if o.Bounds == nil {
+		o.Bounds = NewBounds()
+	}
 	m := &Manager{options: o, held: held}
 	defer func() {
 		if err != nil {
@@ -97,6 +104,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
+	m.port.bounds = o.Bounds
 	if o.HTTPListen != "" {
 		if m.port.extra, err = link.Listen(ctx, o.HTTPListen, link.DefaultOptions()); err != nil {
 			return nil, err
@@ -112,7 +120,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.store = store
-	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr})
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr, Hold: o.RemovalHold})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +161,7 @@ func (m *Manager) open() (err error) {
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr, program: "hemera " + o.Version},
-		Config:  o.Settings, Log: o.Log,
+		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Log: o.Log})

@@ -7,8 +7,6 @@ import (
 	"os"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"hemera/config"
 	"hemera/disk"
 	"hemera/errs"
@@ -39,11 +37,7 @@ type Memory struct {
 
 // NewMemory takes its share of what this process may use.
 func NewMemory() *Memory {
-	m := &Memory{total: min(config.MachineMemory()/verifiedShare, verifiedMost), files: idleMost}
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil { // the Go runtime has raised it as far as it may
-		m.files = int(min(limit.Cur/idleShare, 1<<20))
-	}
+	m := &Memory{total: min(config.MachineMemory()/verifiedShare, verifiedMost), files: int(min(files()/idleShare, 1<<20))}
 	return m
 }
 

@@ -45,6 +45,8 @@ type NodeOptions struct {
 	Memory *Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *link.Loop
+	// Bounds are shared by all ports of a process; nil makes new ones.
+	Bounds *Bounds
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	Version string
@@ -79,6 +81,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if o.Memory == nil {
 		o.Memory = NewMemory()
 	}
+	if o.Bounds == nil {
+		o.Bounds = NewBounds()
+	}
 	n := &Node{options: o, held: held}
 	defer func() {
 		if err != nil {
@@ -88,6 +93,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
+	n.port.bounds = o.Bounds
 	control, id, managerAddr := o.Control, hemera.NodeID(0), ""
 	if control == nil {
 		if err := n.join(ctx); err != nil {

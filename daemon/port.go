@@ -21,6 +21,8 @@ import (
 const (
 	shutdownTime = 5 * time.Second
 	closeTime    = 5 * time.Second
+	// webIdle is how long an HTTP connection may wait for its next request: longer than monitoring pauses.
+	webIdle = 75 * time.Second
 )
 
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
@@ -34,6 +36,7 @@ type port struct {
 	control  http.Handler
 	tls      *tls.Config
 	grace    time.Duration // how long a stopping door waits for requests under way
+	bounds   *Bounds       // of the process; nil for none
 	log      *slog.Logger
 }
 
@@ -56,20 +59,24 @@ func openPort(ctx context.Context, addr string, loop *link.Loop, log *slog.Logge
 
 // serve answers until the context ends, then lets requests under way finish.
 func (p *port) serve(ctx context.Context) error {
-	mux := link.NewMux(p.listener, link.MuxOptions{Log: p.log})
+	mux := link.NewMux(p.listener, p.muxOptions())
 	group, ctx := errgroup.WithContext(ctx)
 	door := mux.Listener(link.XRootD)
 	group.Go(func() error { return ended(ctx, p.xrd.Serve(ctx, door)) })
 	stop := []func(context.Context) error{p.xrd.Shutdown}
 	if p.web != nil {
 		server := &http.Server{
-			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: webIdle, MaxHeaderBytes: 64 << 10,
 			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
 		}
 		l := mux.Listener(link.HTTP)
 		group.Go(func() error { return ended(ctx, server.Serve(l)) })
 		if p.extra != nil {
-			group.Go(func() error { return ended(ctx, server.Serve(p.extra)) })
+			extra := link.NewMux(p.extra, p.muxOptions())
+			more := extra.Listener(link.HTTP)
+			group.Go(func() error { return ended(ctx, server.Serve(more)) })
+			group.Go(func() error { return ended(ctx, extra.Serve()) })
+			stop = append(stop, func(context.Context) error { return extra.Close() })
 		}
 		stop = append(stop, func(ctx context.Context) error {
 			if server.Shutdown(ctx) == nil {
@@ -80,7 +87,7 @@ func (p *port) serve(ctx context.Context) error {
 	}
 	if p.control != nil {
 		server := rpc.NewHTTPServer(p.control, p.tls, p.log)
-		l := mux.Listener(link.TLS)
+		l := rpc.Strangers(mux.Listener(link.TLS))
 		group.Go(func() error { return ended(ctx, server.ServeTLS(l, "", "")) })
 		stop = append(stop, func(context.Context) error { return server.Close() }) // long polls would never end
 	}
@@ -95,6 +102,15 @@ func (p *port) serve(ctx context.Context) error {
 		return mux.Close()
 	})
 	return group.Wait()
+}
+
+// muxOptions have the port take part in the bounds of the process.
+func (p *port) muxOptions() link.MuxOptions {
+	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.Relieve}
+	if p.bounds != nil {
+		o.Connections, o.Admin, o.Pending = p.bounds.connections, p.bounds.admin, p.bounds.pending
+	}
+	return o
 }
 
 // close frees what a port has that does not serve, or not any more.

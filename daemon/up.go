@@ -48,7 +48,9 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	if u.loop, err = link.NewLoop(); err != nil {
 		return nil, err
 	}
-	o.Manager.Loop = u.loop
+	if o.Manager.Loop = u.loop; o.Manager.Bounds == nil {
+		o.Manager.Bounds = NewBounds()
+	}
 	if u.Manager, err = OpenManager(ctx, o.Manager); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Metrics: o.Manager.Metrics,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {

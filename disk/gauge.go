@@ -37,6 +37,7 @@ type gauge struct {
 	headroom int64
 	health   health
 	looked   time.Time
+	blinded  time.Time         // when it was last said that a look was not possible
 	shown    hemera.DiskHealth // in the log, last
 	rates    hemera.DiskLoad
 	rated    time.Time
@@ -220,13 +221,21 @@ func (d *Disk) look() {
 	}
 }
 
+// lookNow looks. A look that fails because the process has run out of something says nothing: the picture
+// before it stays.
 func (d *Disk) lookNow() {
 	var o observation
-	if uuid, err := ReadLabel(d.fs, d.path); err != nil {
+	if uuid, err := ReadLabel(d.fs, d.path); errs.Exhausted(err) {
+		d.blind(err)
+		return
+	} else if err != nil {
 		o.Gone = err.Error()
 	} else if uuid != d.uuid {
 		o.Gone = "another disk is mounted there: " + uuid
-	} else if space, err := d.fs.Space(d.path); err != nil {
+	} else if space, err := d.fs.Space(d.path); errs.Exhausted(err) {
+		d.blind(err)
+		return
+	} else if err != nil {
 		o.Gone = err.Error()
 	} else {
 		o.Filesystem, o.Total, o.Free, o.ReadOnly = space.ID, space.Total, space.Free, space.ReadOnly
@@ -241,6 +250,23 @@ func (d *Disk) lookNow() {
 	if is, why := g.verdict(now); is != g.shown {
 		d.opt.Log.Warn("disk health changed", "disk", d.path, "from", g.shown, "to", is, "why", why)
 		g.shown = is
+	}
+}
+
+// blindInterval is how often it is said that a disk cannot be looked at.
+const blindInterval = time.Minute
+
+// blind notes that the disk could not be looked at, for which it is not to blame.
+func (d *Disk) blind(why error) {
+	now := d.opt.Now()
+	g := &d.gauge
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looked = now
+	if now.Sub(g.blinded) >= blindInterval {
+		g.blinded = now
+		d.opt.Log.Warn("cannot look at a disk: this process has run out of open files or memory", "disk", d.path, "err", why,
+			"remedy", "let the process have more (LimitNOFILE, MemoryMax of its unit); see Limits in docs/operations.md")
 	}
 }
 

@@ -41,7 +41,7 @@ const (
 	NoReplicas                  // no piece left to try
 	NoAttribute                 // the extended attribute is not set
 	Fenced                      // the writer's epoch or lease is over
-	Overloaded                  // a bounded queue is full
+	Overloaded                  // a bounded queue is full, or the process has run out of files or memory
 	kinds
 )
 
@@ -156,6 +156,17 @@ func Undecided(err error) bool {
 	return false
 }
 
+// Exhausted reports whether the process or its machine has run out of something: open files, memory, processes.
+// That says nothing about the disk, peer or file that the call was about.
+func Exhausted(err error) bool {
+	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EAGAIN} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 var system = []struct {
 	target error
 	kind   Kind
@@ -166,6 +177,11 @@ var system = []struct {
 	{syscall.EDQUOT, NoSpace},
 	{syscall.EROFS, ReadOnly},
 	{syscall.EIO, IO},
+	{syscall.EMFILE, Overloaded},
+	{syscall.ENFILE, Overloaded},
+	{syscall.ENOMEM, Overloaded},
+	{syscall.ENOBUFS, Overloaded},
+	{syscall.EAGAIN, Overloaded},
 	{syscall.EISDIR, IsDirectory},
 	{syscall.ENOTDIR, NotDirectory},
 	{syscall.ENOTEMPTY, NotEmpty},

@@ -111,13 +111,18 @@ func (l *Loop) Close() {
 // Adopt takes a TCP connection out of Go's poller into this loop. The connection given must not be
 // used any more. What is no TCP connection is returned as it is.
 func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
-	tcp, ok := conn.(*net.TCPConn)
+	raw, closed := conn, func() {}
+	if c, ok := conn.(*counted); ok {
+		raw, closed = c.Conn, c.lease.Release
+	}
+	tcp, ok := raw.(*net.TCPConn)
 	if !ok {
 		return conn, nil
 	}
-	s, err := newSocket(l, tcp)
+	s, err := newSocket(l, tcp, closed)
 	_ = tcp.Close()
 	if err != nil {
+		closed()
 		return nil, errs.Wrap(err, "link.Adopt", tcp.RemoteAddr().String())
 	}
 	return s, nil

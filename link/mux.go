@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
 
 	"hemera/errs"
+	"hemera/limits"
 )
 
 // Class is a family of protocols that the first byte of a connection tells apart.
@@ -52,11 +54,26 @@ type MuxOptions struct {
 	// Pending is how many connections may wait to be identified, or to be accepted by their door.
 	// When one more comes the oldest is closed, so that silent clients cannot lock others out.
 	Pending int
+	// Connections bounds the connections of all classes, also those that doors have accepted; its classes are
+	// numbered as here ([ConnectionClasses]). Ports of one process share it. Nil bounds nothing.
+	Connections *limits.Connections
+	// Admin says whether the process at the other end, on this machine, is an admin's: then the connection may
+	// be one of the reserve. It is asked only when there is no room otherwise. Nil knows no admins.
+	Admin func(remote, local netip.AddrPort) bool
+	// Relieve closes some connections that can be spared, and reports whether there were any. It is asked when
+	// there is no room. Nil has none.
+	Relieve func() bool
 	Log     *slog.Logger
 }
 
+// ConnectionClasses are the parts of all connections that each class may have.
+func ConnectionClasses() []limits.Class {
+	return []limits.Class{XRootD: {Name: "xrootd", Of: 3}, HTTP: {Name: "http", Of: 1}, TLS: {Name: "control", Of: 1}}
+}
+
 // Mux hands the connections of one listener to one listener a class. The first byte is only looked
-// at (MSG_PEEK): doors get the *net.TCPConn itself, with nothing read, so that sendfile works.
+// at (MSG_PEEK): doors get the *net.TCPConn itself, with nothing read, so that sendfile works; with bounds
+// ([MuxOptions]) they get one that gives its place back when it is closed, which [Loop.Adopt] takes apart.
 // Connections that are no TCP sockets are wrapped in one that replays the byte.
 type Mux struct {
 	base    net.Listener
@@ -137,6 +154,7 @@ func passing(err error) bool {
 // arrival is a connection that no door has taken yet. gone is closed when the mux gives it up.
 type arrival struct {
 	conn  net.Conn
+	lease *limits.Lease // nil without bounds, and before it was found
 	gone  chan struct{}
 	place *list.Element // nil once it is taken or given up; guarded by Mux.mu
 }
@@ -155,6 +173,10 @@ func (m *Mux) admit(conn net.Conn) {
 		m.giveUp(oldest)
 	}
 	a := &arrival{conn: conn, gone: make(chan struct{})}
+	if !m.tryPlace(a) {
+		conn.Close()
+		return
+	}
 	a.place = m.pending.PushBack(a)
 	m.running.Go(func() {
 		if !m.identify(a) {
@@ -167,6 +189,9 @@ func (m *Mux) admit(conn net.Conn) {
 
 // identify finds the connection's door and waits until it has taken the connection.
 func (m *Mux) identify(a *arrival) bool {
+	if !m.hasPlace(a) {
+		return false
+	}
 	_ = a.conn.SetReadDeadline(time.Now().Add(m.options.FirstByte))
 	ready, first, err := peek(a.conn)
 	if err != nil {
@@ -179,7 +204,13 @@ func (m *Mux) identify(a *arrival) bool {
 		m.options.Log.Debug("connection speaks nothing served here", "remote", a.conn.RemoteAddr().String(), "first", first)
 		return false
 	}
-	return m.doors[class].offer(a, ready)
+	if a.lease == nil {
+		return m.doors[class].offer(a, ready)
+	}
+	if !m.enter(a, class) {
+		return false
+	}
+	return m.doors[class].offer(a, &counted{Conn: ready, lease: a.lease})
 }
 
 // take ends the mux's part: true when the connection is the caller's, false when it was given up.
@@ -203,6 +234,7 @@ func (m *Mux) giveUp(a *arrival) {
 	a.place = nil
 	close(a.gone)
 	a.conn.Close()
+	a.lease.Release()
 }
 
 // Close closes the base listener, all doors' listeners and every pending connection, and waits for

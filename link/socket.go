@@ -22,6 +22,7 @@ type Socket struct {
 	loop          *Loop
 	fd            int
 	local, remote net.Addr
+	closed        func() // called once, by Close
 
 	in, out gate
 	hungUp  atomic.Bool  // the peer ended its side, or the connection failed: read until the end
@@ -40,12 +41,12 @@ type Socket struct {
 	goOn    func() // what is parked
 }
 
-func newSocket(l *Loop, tcp *net.TCPConn) (*Socket, error) {
+func newSocket(l *Loop, tcp *net.TCPConn, closed func()) (*Socket, error) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{loop: l, interest: unix.EPOLLIN, local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
+	s := &Socket{loop: l, closed: closed, interest: unix.EPOLLIN, local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
 	s.in.wake, s.out.wake = make(chan struct{}, 1), make(chan struct{}, 1)
 	var failed error
 	err = raw.Control(func(fd uintptr) { s.fd, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3) })
@@ -314,6 +315,7 @@ func (s *Socket) Close() error {
 			break
 		}
 	}
+	s.closed()
 	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
 	s.out.signal()
 	if s.in.signal() == parked {

@@ -253,9 +253,8 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
 	}
-	const most = 10_000
-	leaving, err := e.Files.Unlinked(ctx, d.ID, most)
-	if err != nil || len(leaving) >= most || slices.Contains(leaving, f.piece) {
+	leaving, err := e.Files.Leaving(ctx, d.ID, f.piece)
+	if err != nil || leaving {
 		return err
 	}
 	there, err := a.onDisk(ctx, d, f.piece)

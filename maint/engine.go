@@ -26,14 +26,22 @@ const (
 
 // Files is what the engine asks of the namespace; namespace.Tree has it.
 type Files interface {
+	Removals
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
-	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
+}
+
+// Removals is the pieces that disks are to remove, now or later.
+type Removals interface {
+	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // Cluster is what the engine asks of the cluster; cluster.Cluster has it.

@@ -109,6 +109,9 @@ func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) 
 func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
 	for {
 		pieces, err := v.engine.Files.Unlinked(ctx, id, removeBatch)
+		if err == nil && len(pieces) == 0 {
+			pieces, err = v.engine.Files.Held(ctx, id, removeBatch)
+		}
 		if err != nil {
 			return errs.Wrap(err, "maint.bury", "disk "+id.String())
 		}

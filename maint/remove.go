@@ -14,6 +14,8 @@ const (
 	removeBatch = 512
 	// removeRest is how long the remover rests when nobody wakes it.
 	removeRest = 5 * time.Second
+	// holdRest is the same while a disk holds pieces, of which some may have to go for lack of room.
+	holdRest = time.Second
 	// removePause is how long a disk that removed none of a batch is left alone. Each failure is a line
 	// in its node's log, and success at other disks wakes the remover many times a second.
 	removePause = 30 * time.Second
@@ -37,14 +39,18 @@ func newRemover(e *Engine) *remover {
 func (r *remover) name() string { return "remove" }
 
 func (r *remover) step(ctx context.Context) (time.Duration, error) {
-	for _, d := range r.engine.Cluster.View().Disks {
+	view, rest := r.engine.Cluster.View(), removeRest
+	for _, d := range view.Disks {
 		// What a read-only disk has to remove waits until it takes writes again.
 		if !d.Active || d.Config == hemera.ConfigOff || d.Health == hemera.HealthReadOnly || !r.ready(d.ID) {
 			continue
 		}
-		pieces, err := r.engine.Files.Unlinked(ctx, d.ID, removeBatch)
+		pieces, holds, err := r.due(ctx, view, d)
 		if err != nil {
 			return removeRest, errs.Wrap(err, "maint.remove", "disk "+d.ID.String())
+		}
+		if holds {
+			rest = holdRest
 		}
 		if len(pieces) > 0 {
 			r.begin(d.ID)
@@ -57,7 +63,7 @@ func (r *remover) step(ctx context.Context) (time.Duration, error) {
 			})
 		}
 	}
-	return removeRest, nil
+	return rest, nil
 }
 
 // batch removes pieces of one disk and forgets those that are gone. What fails stays on the list.

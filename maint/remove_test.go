@@ -20,6 +20,10 @@ func (unlinkedFiles) Unlinked(_ context.Context, disk hemera.DiskID, _ int) ([]h
 	return []hemera.PieceID{{File: hemera.FileID(disk), Gen: 1}}, nil
 }
 
+func (unlinkedFiles) DiskHeld(context.Context, hemera.DiskID) (pieces, bytes int64, err error) {
+	return 0, 0, nil
+}
+
 func (f unlinkedFiles) Forget(_ context.Context, disk hemera.DiskID, _ []hemera.PieceID) error {
 	f.forgotten <- disk
 	return nil

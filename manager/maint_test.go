@@ -136,7 +136,7 @@ func TestDrain(t *testing.T) {
 		for i := range 60 {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
-		if err := r.m.RemoveDisk(ctx, 1, false); err != nil {
+		if err := r.m.RemoveDisk(ctx, 1, hemera.Removal{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -291,11 +291,11 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 		for i := range 10 {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 		}
-		err := r.m.RemoveDisk(ctx, 1, false)
+		err := r.m.RemoveDisk(ctx, 1, hemera.Removal{})
 		if !errors.Is(err, errs.NotEmpty) || errs.RemedyOf(err) == "" {
 			t.Error(err)
 		}
-		if err := r.m.RemoveDisk(ctx, 1, true); err != nil {
+		if err := r.m.RemoveDisk(ctx, 1, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)

@@ -40,6 +40,13 @@ func (m *Manager) Rename(ctx context.Context, who hemera.Identity, from, to stri
 	return m.tree.Rename(ctx, who, from, to)
 }
 
+// Publish implements hemera.Names.
+func (m *Manager) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) (err error) {
+	defer m.ops.begin("Publish").end(&err)
+	defer m.engine.Wake()
+	return m.tree.Publish(ctx, who, p)
+}
+
 // Remove implements hemera.Names.
 func (m *Manager) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
 	defer m.ops.begin("Remove").end(&err)

@@ -2,10 +2,14 @@ package manager
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"hemera"
 )
@@ -30,6 +34,47 @@ func (m *Manager) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 		all = append(all, list()...)
 	}
 	return all, nil
+}
+
+const (
+	// usesLimit is how many open files each node lists, and usesPatience how long it has for that.
+	usesLimit    = 1000
+	usesPatience = 2 * time.Second
+)
+
+// OpenFiles implements hemera.Observer. It asks nodes by an order, so it costs them nothing while
+// nobody wants to know.
+func (m *Manager) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err error) {
+	defer m.ops.begin("OpenFiles").end(&err)
+	ctx, cancel := context.WithTimeout(ctx, usesPatience)
+	defer cancel()
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, n := range m.cluster.View().Nodes {
+		if n.Status != hemera.NodeOnline {
+			continue
+		}
+		asked.Go(func() {
+			r, err := m.orders.Do(ctx, n.ID, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				out.Silent = append(out.Silent, n.ID)
+				return
+			}
+			out.Cut = out.Cut || len(r.Files) >= usesLimit
+			for _, f := range r.Files[:min(len(r.Files), usesLimit)] {
+				f.Node = n.ID
+				out.Files = append(out.Files, f)
+			}
+		})
+	}
+	asked.Wait()
+	slices.Sort(out.Silent)
+	slices.SortStableFunc(out.Files, func(a, b hemera.OpenFile) int {
+		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Path, b.Path))
+	})
+	return out, nil
 }
 
 // NamespaceStats implements hemera.Observer.

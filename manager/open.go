@@ -36,7 +36,13 @@ const claimTries = 16
 
 func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
 	since := m.pending.claims.returned.load()
-	prep, err := m.tree.Prepare(ctx, who, r)
+	var prep namespace.Prepared
+	var err error
+	if r.Again != nil && r.Access == hemera.AccessRead {
+		prep.Entry, err = m.content(ctx, who, r)
+	} else {
+		prep, err = m.tree.Prepare(ctx, who, r)
+	}
 	if err != nil {
 		return hemera.Grant{}, err
 	}

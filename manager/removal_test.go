@@ -15,7 +15,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	req := r.seal(g, 10)
 	gone := g.Cap.Targets[0].Disk
-	if err := r.m.RemoveDisk(t.Context(), gone, false); err != nil {
+	if err := r.m.RemoveDisk(t.Context(), gone, hemera.Removal{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.m.Commit(t.Context(), req)
@@ -30,7 +30,7 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	req := r.seal(g, 10)
-	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[0].Disk, false); err != nil {
+	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[0].Disk, hemera.Removal{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second is the first, asked again
@@ -39,7 +39,7 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
-	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[1].Disk, true); err != nil {
+	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[1].Disk, hemera.Removal{Force: true, Lose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.m.Commit(t.Context(), req); err != nil {
@@ -58,7 +58,7 @@ func TestOrdersOfARemovedNodeEnd(t *testing.T) {
 			_, err := r.m.orders.Do(r.ctx, gone.id, hemera.Order{Kind: hemera.OrderRemove, Disk: gone.disks[0].ID})
 			done <- err
 		}()
-		if err := r.m.RemoveDisk(r.ctx, gone.disks[0].ID, true); err != nil {
+		if err := r.m.RemoveDisk(r.ctx, gone.disks[0].ID, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.m.cluster.RemoveNode(r.ctx, gone.id); err != nil {
@@ -84,7 +84,7 @@ func TestRemovedDiskIsForgotten(t *testing.T) {
 		if err := r.m.Remove(r.ctx, alice, "/f", hemera.KindFile); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.RemoveDisk(r.ctx, d.ID, false); err != nil {
+		if err := r.m.RemoveDisk(r.ctx, d.ID, hemera.Removal{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)

@@ -2,13 +2,16 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"hemera"
 	"hemera/condition"
+	"hemera/errs"
 )
 
 // codes are the conditions of the cluster now.
@@ -40,7 +43,7 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		}
 		gone := r.m.cluster.View().Disks[0]
 		held, _, _ := r.m.tree.DiskUsage(ctx, gone.ID)
-		if err := r.m.RemoveDisk(ctx, gone.ID, true); err != nil {
+		if err := r.m.RemoveDisk(ctx, gone.ID, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -132,4 +135,47 @@ func TestTheCensusIsBounded(t *testing.T) {
 	if f, _ := c.look(t.Context(), &hemera.View{}, 7); f.Partial || f.Lost != 0 {
 		t.Errorf("the disks are back: %+v", f)
 	}
+}
+
+// By force alone a disk goes only when no file is lost by it: who calls the API without having said
+// that files may be lost is refused, with how many and a name.
+func TestForceAloneLosesNothing(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		r.write("/two", 10)
+		if err := r.m.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
+			t.Fatal(err)
+		}
+		r.write("/one", 10)
+		last := r.entry("/one").Pieces[0].Disk
+		sum, err := r.m.Impact(ctx, []hemera.DiskID{last})
+		if err != nil || sum.Partial || sum.Lost != 1 || sum.LostBytes != 10 || !slices.Equal(sum.Names, []string{"/one"}) {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if all, err := r.m.Impact(ctx, []hemera.DiskID{1, 2, 3}); err != nil || all.Lost != 2 || all.Weakened != 0 || all.Pieces != 3 {
+			t.Errorf("all disks: %+v, %v", all, err)
+		}
+		err = r.m.RemoveDisk(ctx, last, hemera.Removal{Force: true})
+		if !errors.Is(err, errs.NotEmpty) || !strings.Contains(err.Error(), "1 files") || !strings.Contains(err.Error(), "/one") {
+			t.Errorf("removed: %v", err)
+		}
+		for _, p := range r.entry("/two").Pieces {
+			if p.Disk == last {
+				continue
+			}
+			if sum, err := r.m.Impact(ctx, []hemera.DiskID{p.Disk}); err != nil || sum.Lost != 0 || sum.Weakened != 1 {
+				t.Errorf("disk %d: %+v, %v", p.Disk, sum, err)
+			}
+			if err := r.m.RemoveDisk(ctx, p.Disk, hemera.Removal{Force: true}); err != nil {
+				t.Errorf("nothing would be lost: %v", err)
+			}
+			break
+		}
+		if err := r.m.RemoveDisk(ctx, last, hemera.Removal{Force: true, Lose: true}); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.m.Impact(ctx, []hemera.DiskID{last}); !errors.Is(err, errs.NotFound) {
+			t.Errorf("a disk that is not there: %v", err)
+		}
+	})
 }

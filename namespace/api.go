@@ -17,6 +17,7 @@ type Tree interface {
 	hemera.Attributes
 	Contents
 	Holdings
+	Holds
 	Quotas
 }
 
@@ -83,7 +84,7 @@ type Holdings interface {
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	// DiskUsage is the exact number of pieces and bytes the namespace has on a disk.
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	// Unlinked lists pieces a disk is to remove; Forget drops them once it has.
+	// Unlinked lists pieces a disk is to remove now; Forget drops them, and held ones, once it has.
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
@@ -92,6 +93,18 @@ type Holdings interface {
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
+}
+
+// Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They
+// are unlinked; [Holdings].Unlinked lists them when their time is over.
+type Holds interface {
+	// Held lists pieces that the disk holds, or is to remove because their time is over, oldest first.
+	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	// DiskHeld is the exact number of pieces in Held, and of their bytes.
+	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	// Leaving reports whether the disk is to remove the piece, now or later: it has been there, and has
+	// not been said to be gone.
+	Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are

@@ -56,7 +56,7 @@ func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.Names
 
 // passes is what a check does, in order: entries fill in what the ones behind them compare.
 func (c *checker) passes() []func() error {
-	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.usages, c.eventLog, c.quotas, c.cached}
+	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.held, c.usages, c.eventLog, c.quotas, c.cached}
 }
 
 type checker struct {
@@ -69,6 +69,8 @@ type checker struct {
 	// The namespace's own variables, as they belong to view.
 	first, next  uint64
 	unlinkedHere int64
+	unlinkedSeen int64
+	heldHere     heldSum
 	ids          uint64 // all are smaller
 	total        int64  // records, about
 
@@ -91,6 +93,7 @@ func (c *checker) begin() (err error) {
 		c.view, err = n.store.Snapshot(c.ctx)
 	}
 	c.first, c.next, c.unlinkedHere = n.first, n.next, n.unlinked.Load()
+	c.heldHere = heldSum{n.held.pieces.Load(), n.held.bytes.Load()}
 	n.mu.Unlock()
 	if err != nil {
 		return err
@@ -117,7 +120,7 @@ func (c *checker) estimate() error {
 	}
 	return c.scan(key(tabUsage), func(k, raw []byte) error {
 		if u, err := decodeUsage(k, raw); err == nil {
-			c.total += u.Pieces + u.Unlinked
+			c.total += u.Pieces + u.Unlinked + u.Held
 		}
 		return nil
 	})

@@ -56,7 +56,7 @@ func (t *counts) merge(o *counts) {
 	t.sums.merge(o.sums)
 	for disk, u := range o.disks {
 		was := t.disks[disk]
-		t.disks[disk] = usage{was.Pieces + u.Pieces, was.Bytes + u.Bytes, 0}
+		t.disks[disk] = usage{Pieces: was.Pieces + u.Pieces, Bytes: was.Bytes + u.Bytes}
 	}
 }
 
@@ -216,7 +216,7 @@ func (c *checker) count(t *counts, e *glance, root bool) {
 		weight = hemera.TreeTotals{Files: 1, Bytes: e.size, Physical: physical(file)}
 		for _, p := range e.pieces {
 			u := t.disks[p.Disk]
-			t.disks[p.Disk] = usage{u.Pieces + 1, u.Bytes + pieceBytes(file), 0}
+			t.disks[p.Disk] = usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + pieceBytes(file)}
 			t.pieces++
 		}
 	}

@@ -9,27 +9,64 @@ import (
 
 // unlinked counts the pieces that disks are to remove and looks up whether one is in use.
 func (c *checker) unlinked() error {
-	var count int64
-	var record glance
-	err := c.keyed(key(tabUnlinked), 23, func(k, raw []byte) error {
-		disk := diskOf(k)
+	return c.keyed(key(tabUnlinked), 23, func(k, raw []byte) error {
 		if len(raw) > 0 {
 			c.problem("piece to remove %x: %v", k, errRecord)
 		}
-		u := c.disks[disk]
-		u.Unlinked++
-		c.disks[disk] = u
-		count++
-		found, err := c.current(&record, hemera.FileID(number(k, 6)))
-		if err == nil && found && record.gen == hemera.Generation(number(k, 14)) && record.has(hemera.Piece{Index: k[22], Disk: disk}) {
-			c.problem("fid %s: piece %d is current, and disk %d is to remove it", record.id, k[22], disk)
-		}
-		return err
+		return c.leaves(k, usage{Unlinked: 1})
 	})
-	if count != c.unlinkedHere && err == nil {
-		c.problem("%d unlinked pieces, the counter says %d", count, c.unlinkedHere)
+}
+
+// leaves counts a piece that its disk is to remove, whose record has the key.
+func (c *checker) leaves(k []byte, add usage) error {
+	disk, p := diskOf(k), pieceOf(k[6:])
+	u := c.disks[disk]
+	u.Unlinked, u.Held, u.HeldBytes = u.Unlinked+add.Unlinked, u.Held+add.Held, u.HeldBytes+add.HeldBytes
+	c.disks[disk] = u
+	c.unlinkedSeen++
+	var record glance
+	found, err := c.current(&record, p.File)
+	if err == nil && found && record.gen == p.Gen && record.has(hemera.Piece{Index: p.Index, Disk: disk}) {
+		c.problem("fid %s: piece %d is current, and disk %d is to remove it", record.id, p.Index, disk)
 	}
 	return err
+}
+
+// held counts the pieces that are removed later, each of which is in the order of time once.
+func (c *checker) held() error {
+	var sum heldSum
+	err := c.keyed(key(tabHeld), 23, func(k, raw []byte) error {
+		h, err := decodeHeld(raw)
+		if err != nil {
+			c.problem("held piece %x: %v", k, err)
+			return nil
+		}
+		there, err := c.view.GetMany(c.ctx, [][]byte{dueKey(diskOf(k), h.until, pieceOf(k[6:]))})
+		if err != nil {
+			return err
+		}
+		if there[0] == nil {
+			c.problem("held piece %x is not in the order of time", k)
+		}
+		sum.pieces++
+		sum.bytes += h.bytes
+		return c.leaves(k, usage{Unlinked: 1, Held: 1, HeldBytes: h.bytes})
+	})
+	if err != nil {
+		return err
+	}
+	var ordered int64
+	err = c.keyed(key(tabDue), dueKeyBytes, func(_, _ []byte) error { ordered++; return nil })
+	switch {
+	case err != nil:
+		return err
+	case ordered != sum.pieces || sum != c.heldHere:
+		c.problem("%d held pieces of %d bytes, %d in the order of time, the counters say %d of %d bytes",
+			sum.pieces, sum.bytes, ordered, c.heldHere.pieces, c.heldHere.bytes)
+	case c.unlinkedSeen != c.unlinkedHere:
+		c.problem("%d unlinked pieces, the counter says %d", c.unlinkedSeen, c.unlinkedHere)
+	}
+	return nil
 }
 
 // current reads the entry with an id, if there is a readable one.

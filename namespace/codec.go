@@ -168,21 +168,41 @@ func decodeState(_, raw []byte) (*state, error) {
 	return s, d.end()
 }
 
-// usage counts a disk's pieces.
-type usage struct{ Pieces, Bytes, Unlinked int64 }
+// usage counts a disk's pieces. Unlinked has those in it that are held.
+type usage struct{ Pieces, Bytes, Unlinked, Held, HeldBytes int64 }
+
+// usageHolds is the version of a usage with held pieces; others stay as they were.
+const usageHolds = 2
 
 func encodeUsage(u *usage) []byte { return appendUsage(make([]byte, 0, totalMax/2), u) }
 
 func appendUsage(b []byte, u *usage) []byte {
-	b = append(b, recordVersion)
+	holds := u.Held != 0 || u.HeldBytes != 0
+	if holds {
+		b = append(b, usageHolds)
+	} else {
+		b = append(b, recordVersion)
+	}
 	b = binary.AppendVarint(b, u.Pieces)
-	return binary.AppendVarint(binary.AppendVarint(b, u.Bytes), u.Unlinked)
+	b = binary.AppendVarint(binary.AppendVarint(b, u.Bytes), u.Unlinked)
+	if holds {
+		b = binary.AppendVarint(binary.AppendVarint(b, u.Held), u.HeldBytes)
+	}
+	return b
 }
 
 func decodeUsage(_, raw []byte) (*usage, error) {
 	d := decoder{rest: raw}
+	if len(raw) > 0 && raw[0] == usageHolds {
+		d.byte()
+		u := &usage{d.int(), d.int(), d.int(), d.int(), d.int()}
+		if u.Held == 0 && u.HeldBytes == 0 {
+			d.bad = true // it would be of the first version
+		}
+		return u, d.end()
+	}
 	d.version()
-	u := &usage{d.int(), d.int(), d.int()}
+	u := &usage{Pieces: d.int(), Bytes: d.int(), Unlinked: d.int()}
 	return u, d.end()
 }
 

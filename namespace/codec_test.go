@@ -82,7 +82,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encodeEntry(sample()))
 	f.Add(encodeState(&state{}))
 	f.Add(encodeEvent(&hemera.Event{Path: "/a"}))
-	f.Add(encodeUsage(&usage{1, 2, 3}))
+	f.Add(encodeUsage(&usage{1, 2, 3, 0, 0}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		k := entryKey(5, "f")
 		if e, err := decodeEntry(k, raw); err == nil {

@@ -152,7 +152,7 @@ func (t *tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) 
 	fill(&e, c)
 	e.Ctime = t.now
 	e.Xattrs = mergeXattrs(now.Xattrs, c.Xattrs)
-	if err := t.dropPieces(now, now.Pieces); err != nil {
+	if err := t.replacePieces(now); err != nil {
 		return nil, err
 	}
 	return t.commitTo(parent, now, &e, c)

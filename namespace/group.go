@@ -45,6 +45,7 @@ type group struct {
 
 	first, next uint64 // of the event log, with the group's events
 	unlinked    int64
+	held        heldSum
 	buried      int // how many records of ended writes it makes
 
 	visible atomic.Bool // or failed for good
@@ -167,6 +168,8 @@ func (n *Namespace) run(g *group, r *request) bool {
 	}
 	g.log(n, t)
 	g.unlinked += t.unlinked
+	g.held.pieces += t.held.pieces
+	g.held.bytes += t.held.bytes
 	g.buried += t.buried
 	g.all.keep()
 	return true
@@ -243,6 +246,8 @@ func (n *Namespace) enqueue(g *group) (kv.Ticket, error) {
 	n.show(g, ticket.Seq())
 	n.first, n.next = g.first, g.next
 	n.unlinked.Add(g.unlinked)
+	n.held.pieces.Add(g.held.pieces)
+	n.held.bytes.Add(g.held.bytes)
 	return ticket, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -27,12 +28,13 @@ type machine struct {
 	store *pebblekv.Store
 	n     *namespace.Namespace
 	cache int64
+	hold  time.Duration
 
 	counter counter
 }
 
-func newMachine(t *testing.T, cache int64) *machine {
-	m := &machine{t: t, fs: vfs.NewCrashableMem(), cache: cache}
+func newMachine(t *testing.T, cache int64, hold time.Duration) *machine {
+	m := &machine{t: t, fs: vfs.NewCrashableMem(), cache: cache, hold: hold}
 	m.start()
 	return m
 }
@@ -43,7 +45,7 @@ func (m *machine) start() {
 	if m.store, err = pebblekv.Open("db", pebblekv.Options{FS: m.fs, MemTableBytes: 256 << 10}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.n = open(m.t, m.store, namespace.Options{CacheBytes: m.cache, EventsMax: 50})
+	m.n = open(m.t, m.store, namespace.Options{CacheBytes: m.cache, EventsMax: 50, Hold: m.hold})
 }
 
 func (m *machine) stop() {
@@ -74,7 +76,7 @@ func TestRandomHistories(t *testing.T) {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(s, 0))
-			h := &history{t: t, r: r, o: newOracle(), m: newMachine(t, []int64{1, 64 << 10, 16 << 20}[r.IntN(3)])}
+			h := &history{t: t, r: r, o: newOracle(), m: newMachine(t, []int64{1, 64 << 10, 16 << 20}[r.IntN(3)], []time.Duration{0, time.Hour}[s%2])}
 			for i := range 500 {
 				h.step()
 				if i%100 == 99 || t.Failed() {
@@ -258,7 +260,11 @@ func (h *history) move(p string) {
 
 func (h *history) forget(disk hemera.DiskID) {
 	h.t.Helper()
-	pieces := must[[]hemera.PieceID](h.t)(h.m.n.Unlinked(h.t.Context(), disk, h.r.IntN(20)))
+	list := h.m.n.Unlinked
+	if h.m.hold > 0 && h.r.IntN(2) == 0 {
+		list = h.m.n.Held
+	}
+	pieces := must[[]hemera.PieceID](h.t)(list(h.t.Context(), disk, h.r.IntN(20)))
 	h.expect("forget", h.m.n.Forget(h.t.Context(), disk, pieces), ok)
 }
 
@@ -266,7 +272,7 @@ func (h *history) forget(disk hemera.DiskID) {
 // power in the middle, and requires that everything acknowledged by then is there, whole.
 func TestConcurrentHistoryWithPowerCut(t *testing.T) {
 	const goroutines, rounds = 16, 40
-	m := newMachine(t, 64<<10)
+	m := newMachine(t, 64<<10, time.Minute)
 	var mu sync.Mutex
 	acked := make(map[string]int64) // files no other goroutine touches
 	var wg sync.WaitGroup

@@ -49,7 +49,7 @@ func (t *tx) dropPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.remove(pieceKey(p.Disk, e.ID, p.Index))
 		t.mark(unlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
-		if err := t.use(p.Disk, usage{-1, -pieceBytes(e), 1}); err != nil {
+		if err := t.use(p.Disk, usage{Pieces: -1, Bytes: -pieceBytes(e), Unlinked: 1}); err != nil {
 			return err
 		}
 	}
@@ -61,10 +61,12 @@ func (t *tx) use(disk hemera.DiskID, add usage) error {
 	if err != nil {
 		return err
 	}
-	sum := usage{u.Pieces + add.Pieces, u.Bytes + add.Bytes, u.Unlinked + add.Unlinked}
+	sum := usage{u.Pieces + add.Pieces, u.Bytes + add.Bytes, u.Unlinked + add.Unlinked, u.Held + add.Held, u.HeldBytes + add.HeldBytes}
 	t.key = appendDiskKey(t.key[:0], tabUsage, disk)
 	t.total(t.key, &sum)
 	t.unlinked += add.Unlinked
+	t.held.pieces += add.Held
+	t.held.bytes += add.HeldBytes
 	return nil
 }
 
@@ -154,19 +156,26 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 	return out, nil
 }
 
+// isUnlinked reports whether the disk is to remove the piece, now or later.
 func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
-	k := unlinkedKey(disk, p)
-	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
-		return value != nil, nil
+	var ask [][]byte
+	for _, k := range [...][]byte{unlinkedKey(disk, p), heldKey(disk, p)} {
+		value, ok := t.changed(k, t.n.cache.hash(k))
+		if ok && value != nil {
+			return true, nil
+		}
+		if !ok {
+			ask = append(ask, k)
+		}
 	}
-	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 {
+	if u, err := t.usage(disk); err != nil || u.Unlinked == 0 || len(ask) == 0 {
 		return false, err
 	}
-	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})
+	raw, err := t.n.store.GetMany(t.ctx, ask)
 	if err != nil {
 		return false, errs.Wrap(err, "namespace", "")
 	}
-	return raw[0] != nil, nil
+	return slices.ContainsFunc(raw, func(v []byte) bool { return v != nil }), nil
 }
 
 // DiskFiles implements Holdings.
@@ -249,23 +258,31 @@ func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, 
 
 // Unlinked implements Holdings.
 func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
-	var count int64
-	if err := n.view(ctx, func(t *tx) error { // nearly always there is nothing, and the cache says so
-		u, err := t.usage(disk)
-		count = u.Unlinked
+	var u usage
+	if err := n.view(ctx, func(t *tx) (err error) { // nearly always there is nothing, and the cache says so
+		u, err = t.usage(disk)
 		return err
-	}); err != nil || count == 0 {
+	}); err != nil || u.Unlinked == 0 {
 		return nil, err
 	}
 	var out []hemera.PieceID
-	lo := diskKey(tabUnlinked, disk)
-	err := n.store.Scan(ctx, lo, after(lo), func(k, _ []byte) bool {
-		if len(out) >= min(limit, listMax) || len(k) != 23 {
-			return false
-		}
-		out = append(out, hemera.PieceID{File: hemera.FileID(number(k, 6)), Gen: hemera.Generation(number(k, 14)), Index: k[22]})
-		return true
-	})
+	var err error
+	limit = min(limit, listMax)
+	if u.Unlinked > u.Held {
+		lo := diskKey(tabUnlinked, disk)
+		err = n.store.Scan(ctx, lo, after(lo), func(k, _ []byte) bool {
+			if len(out) >= limit || len(k) != 23 {
+				return false
+			}
+			out = append(out, pieceOf(k[6:]))
+			return true
+		})
+	}
+	if u.Held > 0 && err == nil {
+		var due []hemera.PieceID
+		due, err = n.due(ctx, disk, limit-len(out))
+		out = append(out, due...)
+	}
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Unlinked", "fs "+disk.String())
 	}
@@ -295,9 +312,15 @@ func (n *Namespace) Forget(ctx context.Context, disk hemera.DiskID, pieces []hem
 }
 
 func (t *tx) forget(disk hemera.DiskID, p hemera.PieceID) error {
-	there, err := t.isUnlinked(disk, p)
-	if err != nil || !there {
+	if there, err := t.isUnlinked(disk, p); err != nil || !there {
 		return err
+	}
+	h, err := t.heldRecord(disk, p)
+	switch {
+	case err != nil:
+		return err
+	case h != nil:
+		return t.letGo(disk, p, h)
 	}
 	t.remove(unlinkedKey(disk, p))
 	return t.use(disk, usage{Unlinked: -1})

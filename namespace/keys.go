@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"encoding/binary"
+	"time"
 
 	"hemera"
 )
@@ -17,6 +18,8 @@ const (
 	tabDisk     = 'd' // disk, file, index → nothing: a piece of a current generation
 	tabUsage    = 'g' // disk → counts of its pieces
 	tabUnlinked = 'u' // disk, file, generation, index → nothing: a piece to remove
+	tabHeld     = 'w' // disk, file, generation, index → until when, bytes: a piece to remove later
+	tabDue      = 'h' // disk, until when, file, generation, index → nothing: the same, in order of time
 	tabShort    = 'x' // file → nothing: it has fewer pieces than its layout
 	tabRemoved  = 'r' // write's number → until when: it was refused, or its file removed soon after it was made
 	tabEvent    = 'l' // sequence → event
@@ -76,7 +79,24 @@ func appendPieceKey(k []byte, disk hemera.DiskID, file hemera.FileID, index uint
 }
 
 func unlinkedKey(disk hemera.DiskID, p hemera.PieceID) []byte {
-	k := binary.BigEndian.AppendUint64(diskKey(tabUnlinked, disk), uint64(p.File))
+	return appendPieceID(diskKey(tabUnlinked, disk), p)
+}
+
+func heldKey(disk hemera.DiskID, p hemera.PieceID) []byte {
+	return appendPieceID(diskKey(tabHeld, disk), p)
+}
+
+func dueKey(disk hemera.DiskID, until time.Time, p hemera.PieceID) []byte {
+	return appendPieceID(dueFrom(disk, until), p)
+}
+
+// dueFrom is where the pieces begin that a disk holds until a time or longer.
+func dueFrom(disk hemera.DiskID, until time.Time) []byte {
+	return binary.BigEndian.AppendUint64(diskKey(tabDue, disk), uint64(max(0, until.UnixMilli())))
+}
+
+func appendPieceID(k []byte, p hemera.PieceID) []byte {
+	k = binary.BigEndian.AppendUint64(k, uint64(p.File))
 	return append(binary.BigEndian.AppendUint64(k, uint64(p.Gen)), p.Index)
 }
 

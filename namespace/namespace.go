@@ -21,6 +21,9 @@ type Options struct {
 	Clock      func() time.Time // nil: time.Now
 	Logger     *slog.Logger     // nil: silent
 	Owner      string           // who acquires the store, for its errors
+	// Hold is how long the pieces of replaced and removed content stay on their disks; 0: no longer than
+	// their removal takes.
+	Hold time.Duration
 }
 
 // Namespace is the tree over a store, of which it is the one writer.
@@ -84,6 +87,10 @@ type Namespace struct {
 	// events first to next-1 are stored.
 	first, next, eventsMax uint64
 	unlinked               atomic.Int64
+	held                   struct{ pieces, bytes atomic.Int64 }
+
+	hold  time.Duration
+	holds dueTimes
 }
 
 // sent is the newest enqueued batch.
@@ -108,7 +115,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax,
+	n := &Namespace{store: store, cache: newCache(o.CacheBytes), clock: o.Clock, log: o.Logger, eventsMax: o.EventsMax, hold: o.Hold,
 		uncounted: make(chan struct{}, 1), failed: make(chan struct{}), readers: sync.Pool{New: func() any { return new(tx) }}}
 	var err error
 	if n.writer, err = store.Acquire(ctx, o.Owner); err != nil {
@@ -180,6 +187,8 @@ func (n *Namespace) load(ctx context.Context) error {
 			return false
 		}
 		n.unlinked.Add(u.Unlinked)
+		n.held.pieces.Add(u.Held)
+		n.held.bytes.Add(u.HeldBytes)
 		return true
 	})
 }
@@ -236,6 +245,7 @@ func (n *Namespace) Stats() hemera.NamespaceStats {
 		CacheBytes: n.cache.bytes(), CacheMax: n.cache.max(),
 		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.writer.Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.unlinked.Load(),
+		Held: n.held.pieces.Load(), HeldBytes: n.held.bytes.Load(),
 	}
 	s.CacheHits, s.CacheMisses = n.cache.looks()
 	s.NextID = hemera.FileID(n.nextID.Load())

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"hemera"
 	"hemera/access"
@@ -19,7 +20,7 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 	var p Prepared
 	if r.Access == hemera.AccessRead {
 		err := n.view(ctx, func(t *tx) (err error) {
-			p, err = t.prepareRead(who, r.Path)
+			p, err = t.prepareRead(who, r)
 			return err
 		})
 		return p, err
@@ -55,7 +56,8 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 	return p, nil
 }
 
-func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
+func (t *tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	path := r.Path
 	f, err := t.existing("Open", who, path)
 	if err != nil {
 		return Prepared{}, err
@@ -65,6 +67,13 @@ func (t *tx) prepareRead(who hemera.Identity, path string) (Prepared, error) {
 	}
 	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
 		return Prepared{}, err
+	}
+	if !r.Unchanged.IsZero() {
+		for _, e := range append(slices.Clone(f.dirs), f.entry) {
+			if !e.Ctime.Before(r.Unchanged) {
+				return Prepared{}, refuse(errs.Conflict, "Open", path, "fid %s has changed, and nobody knows which content was being read", e.ID)
+			}
+		}
 	}
 	return Prepared{Entry: *f.entry, Existing: true, ID: f.entry.ID, Gen: f.entry.Gen}, nil
 }

@@ -51,7 +51,7 @@ func (t *tx) unlink(op, path string, f found) error {
 		}
 		t.remove(idKey(tabState, e.ID))
 	} else {
-		if err := errors.Join(t.dropPieces(e, e.Pieces), t.charge(f.dirs, e, nil)); err != nil {
+		if err := errors.Join(t.replacePieces(e), t.charge(f.dirs, e, nil)); err != nil {
 			return err
 		}
 		t.bury(e)
@@ -82,37 +82,81 @@ func (n *Namespace) Rename(ctx context.Context, who hemera.Identity, from, to st
 		return err
 	}
 	return n.update(ctx, func(t *tx) error {
-		f, err := t.existing("Rename", who, from)
-		if err != nil {
-			return err
-		}
-		target, err := t.walk("Rename", who, to)
-		if err != nil {
-			return err
-		}
-		if err := movable(f, target, from, to); err != nil {
-			return err
-		}
-		if err := permitRemove("Rename", from, who, f.parent(), f.entry); err != nil {
-			return err
-		}
-		if err := permit("Rename", to, who, target.parent(), access.CreateIn); err != nil {
-			return err
-		}
-		if target.entry != nil && target.entry.ID == f.entry.ID {
+		return t.rename(who, from, to, func(found, found) error { return nil })
+	})
+}
+
+// Publish implements hemera.Names.
+func (n *Namespace) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
+	if err := n.warm(ctx, who, p.From, p.To); err != nil {
+		return err
+	}
+	return n.update(ctx, func(t *tx) error {
+		return t.rename(who, p.From, p.To, func(f, target found) error { return publishable(f, target, p) })
+	})
+}
+
+// publishable holds the conditions of a publication.
+func publishable(f, target found, p hemera.Publication) error {
+	switch e := f.entry; {
+	case e.IsDir():
+		return refuse(errs.IsDirectory, "Publish", p.From, "only files are published")
+	case e.Size != p.Size:
+		return refuse(errs.Conflict, "Publish", p.From, "it has %d bytes and not %d", e.Size, p.Size)
+	case target.entry != nil && !p.Replace && target.entry.ID != e.ID:
+		return refuse(errs.Exists, "Publish", p.To, "the name is taken")
+	case p.Sum.Kind == hemera.ChecksumNone:
+		return nil
+	default:
+		for _, sum := range e.Checksums {
+			if sum.Kind != p.Sum.Kind {
+				continue
+			}
+			if sum != p.Sum {
+				return refuse(errs.Conflict, "Publish", p.From, "its checksum is %s and not %s", sum, p.Sum)
+			}
 			return nil
 		}
-		if target.entry != nil {
-			if err := permitRemove("Rename", to, who, target.parent(), target.entry); err != nil {
-				return err
-			}
-			if err := t.unlink("Rename", to, target); err != nil {
-				return err
-			}
+		return refuse(errs.Unsupported, "Publish", p.From, "its %s is not stored", p.Sum.Kind)
+	}
+}
+
+// rename is Rename, if the condition on what is at both names holds. Who may not rename does not learn
+// whether it does.
+func (t *tx) rename(who hemera.Identity, from, to string, condition func(f, target found) error) error {
+	f, err := t.existing("Rename", who, from)
+	if err != nil {
+		return err
+	}
+	target, err := t.walk("Rename", who, to)
+	if err != nil {
+		return err
+	}
+	if err := movable(f, target, from, to); err != nil {
+		return err
+	}
+	if err := permitRemove("Rename", from, who, f.parent(), f.entry); err != nil {
+		return err
+	}
+	if err := permit("Rename", to, who, target.parent(), access.CreateIn); err != nil {
+		return err
+	}
+	if err := condition(f, target); err != nil {
+		return err
+	}
+	if target.entry != nil && target.entry.ID == f.entry.ID {
+		return nil
+	}
+	if target.entry != nil {
+		if err := permitRemove("Rename", to, who, target.parent(), target.entry); err != nil {
+			return err
 		}
-		t.event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
-		return t.move(f, target)
-	})
+		if err := t.unlink("Rename", to, target); err != nil {
+			return err
+		}
+	}
+	t.event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
+	return t.move(f, target)
 }
 
 // movable holds the rules of a rename that are not about permission. It is asked under mu, so no

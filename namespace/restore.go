@@ -48,7 +48,7 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	s.Pairs = 2*s.Totals.Files + 3*s.Totals.Dirs + int64(next-first)
 	err = r.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
 		if u, bad := decodeUsage(k, raw); bad == nil {
-			s.Pairs += u.Pieces + u.Unlinked
+			s.Pairs += u.Pieces + u.Unlinked + u.Held
 		}
 		return true
 	})
@@ -77,7 +77,12 @@ const clockSlack = time.Hour
 // whoever followed it has seen others under the same numbers. Nor are pieces to remove: they were
 // removed since, and some came back to the same disk; what is left of them is found as orphans.
 func Restorable(k []byte) bool {
-	return !bytes.HasPrefix(k, key(tabEvent)) && !bytes.HasPrefix(k, key(tabUnlinked))
+	for _, table := range []byte{tabEvent, tabUnlinked, tabHeld, tabDue} {
+		if bytes.HasPrefix(k, key(table)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Restored makes a namespace of the restorable records of a backup, which are in the store: ids,
@@ -105,7 +110,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 			err = damaged(k, bad)
 			return false
 		}
-		u.Unlinked = 0
+		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0
 		batch.Put(bytes.Clone(k), encodeUsage(u))
 		return true
 	})

@@ -28,6 +28,7 @@ type tx struct {
 	// unlinked is how many more pieces wait for their removal, buried how many records of ended
 	// writes there are more.
 	unlinked int64
+	held     heldSum
 	buried   int
 }
 

@@ -65,14 +65,17 @@ type localWriter struct {
 	again func() (hemera.File, error)
 }
 
-// Seal seals the piece and lets go of the handle.
+// Seal seals the piece.
 func (w *localWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
 	_, err := w.File.(hemera.Sealer).Seal(ctx, s)
-	if err == nil {
-		w.File.(hemera.Detacher).Detach()
-	}
 	return err
 }
+
+// Release ends the hold on the sealed piece.
+func (w *localWriter) Release() { _ = w.Close(context.Background()) }
+
+// HangUp ends the connection without a word: the piece stays for its head to come back.
+func (w *localWriter) HangUp() { w.File.(hemera.Detacher).Detach() }
 
 // Abort removes the piece, sealed or not.
 func (w *localWriter) Abort() {

@@ -24,6 +24,8 @@ const (
 	callsMax = 2
 	// inventoryMax bounds one inventory.
 	inventoryMax = 10_000
+	// usesMax bounds one list of open files: some hundred kilobytes.
+	usesMax = 1000
 	// hangInterval is how often orders under way are looked at for disks that hang.
 	hangInterval = time.Second
 )
@@ -209,6 +211,9 @@ func (r *runner) answer(ctx context.Context, res hemera.OrderResult) {
 // run does one order.
 func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	defer n.orders.Add(1)
+	if o.Kind == hemera.OrderUses {
+		return hemera.OrderResult{ID: o.ID, Files: n.host.Uses(min(max(o.Limit, 0), usesMax))}
+	}
 	store, ok := n.disks.find(o.Disk)
 	if !ok {
 		return failure(o.ID, errs.New(errs.NotFound, "node.Order", o.Disk.String(), "this node does not have the disk"))

@@ -78,6 +78,12 @@ func (s *server) routeCertificates() {
 		return &certificateReply{chain}, err
 	})
 	s.mux.HandleFunc("POST "+Path+"Join", func(w http.ResponseWriter, r *http.Request) {
+		done, err := s.beginJoin(w, r)
+		if err != nil {
+			plain(s.codec, w, r, err)
+			return
+		}
+		defer done()
 		join.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), remoteKey{}, r.RemoteAddr)))
 	})
 	handle(s, "Renew", func(ctx context.Context, node hemera.NodeID, r *renewRequest) (*certificateReply, error) {

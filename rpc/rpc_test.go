@@ -154,7 +154,7 @@ func (c *cluster) listen(t testing.TB, addr string) {
 	}
 	c.addr = l.Addr().String()
 	mux := link.NewMux(l, link.MuxOptions{Log: log})
-	secure := mux.Listener(link.TLS)
+	secure := rpc.Strangers(mux.Listener(link.TLS))
 	server := rpc.NewHTTPServer(handler, c.authority.ServerTLS(), log)
 	var running sync.WaitGroup
 	running.Go(func() { _ = mux.Serve() })

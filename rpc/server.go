@@ -14,6 +14,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/limits"
 )
 
 // Issuer admits nodes: it turns certificate requests (PKCS #10, DER) into certificate chains (PEM).
@@ -50,13 +51,14 @@ func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	if o.Member == nil {
 		o.Member = func(hemera.NodeID) error { return nil }
 	}
-	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux()}
+	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux(),
+		joins: limits.NewBudget[netip.Addr]("joins", limits.Bounds{Total: joinsMax, Share: joinsShare})}
 	s.routes()
 	return s.mux, nil
 }
 
-// NewHTTPServer gives a handler the limits a control port needs. Serve it with ServeTLS on a
-// listener of raw connections; config is the manager's (auth.Authority.ServerTLS).
+// NewHTTPServer gives a handler the limits a control port needs. Serve it with ServeTLS on a listener of raw
+// connections, wrapped by [Strangers]; config is the manager's (auth.Authority.ServerTLS).
 func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
@@ -66,9 +68,10 @@ func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.S
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       withStranger,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: 1000,
+			MaxConcurrentStreams: streamsMax,
 			SendPingTimeout:      15 * time.Second,
 			PingTimeout:          15 * time.Second,
 		},
@@ -80,6 +83,7 @@ type server struct {
 	options ServerOptions
 	codec   connect.Codec
 	mux     *http.ServeMux
+	joins   *limits.Budget[netip.Addr]
 }
 
 // handle serves one method to nodes.
@@ -94,6 +98,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 			err = s.options.Member(node)
 		}
 		if err != nil {
+			turnedAway(w)
 			plain(s.codec, w, r, err)
 			return
 		}
@@ -108,7 +113,9 @@ func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
 	node, err := s.options.Node(*r.TLS)
 	if err != nil {
 		s.options.Log.Warn("refused a control call", "method", r.URL.Path, "remote", r.RemoteAddr, "err", err)
+		return 0, err
 	}
+	introduce(r.Context())
 	return node, err
 }
 

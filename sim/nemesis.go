@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"hemera"
 	"hemera/vfs"
 )
 
@@ -256,7 +257,7 @@ func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 	}
 	for _, one := range h.Cluster().View().Disks {
 		if n.w.drive(one) == d {
-			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, true))
+			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, hemera.Removal{Force: true, Lose: true}))
 		}
 	}
 }

@@ -142,14 +142,23 @@ func (w *peerWriter) Abort() {
 	}
 }
 
+// Release lets the peer keep the piece; when that is lost the peer sees the connection end.
+func (w *peerWriter) Release() {
+	w.line.peers.forget(w)
+	err := w.line.call(context.Background(), func(context.Context) error { w.PeerWriter.Release(); return nil })
+	if err != nil {
+		w.hangUp()
+	}
+}
+
 // hangUp is the end of the connection as the peer sees it: the piece stays pending for a while.
 func (w *peerWriter) hangUp() {
 	if !w.line.to.enter() {
 		return
 	}
 	defer w.line.to.leave()
-	if c, ok := w.PeerWriter.(interface{ Close(context.Context) error }); ok {
-		_ = c.Close(context.Background())
+	if c, ok := w.PeerWriter.(interface{ HangUp() }); ok {
+		c.HangUp()
 	}
 }
 

@@ -43,6 +43,7 @@ func (w *Writer) Close(ctx context.Context) error {
 // end records the result; a failed write leaves nothing behind, unless it may be that the manager
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
+	w.host.uses.end(&w.usage)
 	w.dropBase()
 	w.dropSmall()
 	if err != nil && w.unsure {
@@ -53,8 +54,11 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	case err != nil && w.unsure:
 		w.host.Log.Warn("a commit was refused after one that may have happened; its pieces are left to the audit",
 			"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+		w.release()
 	case err != nil:
 		w.discard(ctx)
+	default:
+		w.release()
 	}
 	w.cancel()
 	return err
@@ -94,6 +98,9 @@ func (w *Writer) expire(ctx context.Context) {
 		if err := w.Close(ctx); err != nil {
 			w.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
 				"path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace, "err", err)
+			w.mu.Lock()
+			w.release()
+			w.mu.Unlock()
 		}
 		return
 	}
@@ -105,6 +112,15 @@ func (w *Writer) undecided() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.done && w.request != nil
+}
+
+// release lets go of the sealed pieces: they stay.
+func (w *Writer) release() {
+	for i, pc := range w.pieces {
+		if pc.out != nil && w.ledger.states[i] == sealed {
+			pc.out.Release()
+		}
+	}
 }
 
 // discard removes every piece and tells the manager.

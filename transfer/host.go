@@ -60,6 +60,7 @@ type Host struct {
 
 	kept    atomic.Int64 // bytes of SmallBytes in use
 	smalls  smallPools
+	uses    uses
 	repairs atomic.Int32
 	work    sync.WaitGroup
 }

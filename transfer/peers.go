@@ -26,8 +26,11 @@ type PeerWriter interface {
 	Sync(ctx context.Context) error
 	// Seal waits for everything sent and seals the piece.
 	Seal(ctx context.Context, s hemera.SealInfo) error
-	// Abort gives the piece up; the peer removes it.
+	// Abort gives the piece up, sealed or not; the peer removes it.
 	Abort()
+	// Release ends the hold on a sealed piece: it is the file's, or left to the audit. Only until then
+	// Abort removes it.
+	Release()
 }
 
 // PeerReader is a sealed piece on another node; what it returns is verified end to end.

@@ -52,6 +52,9 @@ func (p *diskPiece) Abort() {
 	_ = p.store.Remove(p.id)
 }
 
+// Release implements PeerWriter: nothing is held.
+func (p *diskPiece) Release() {}
+
 // checkSealed refuses a sealed copy that does not have the whole file.
 func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
 	if stat.Layout.Data <= 1 && stat.Size != s.FileSize {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"hemera"
 	"hemera/checksum"
@@ -27,6 +28,7 @@ type Reader struct {
 	use    sync.RWMutex // held shared by reads, exclusively by Close
 	closed bool
 
+	usage   usage
 	mu      sync.Mutex // guards the origins
 	origins []*origin  // the local ones first, then as the capability prefers
 }
@@ -49,12 +51,12 @@ const badPagesMax = 64
 // opened. An empty file has no piece and always opens.
 func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 	r := h.newReader(&c.Capability, c)
-	if c.Size == 0 {
-		return r, nil
+	if c.Size > 0 {
+		if _, err := r.pick(nil); err != nil {
+			return nil, err
+		}
 	}
-	if _, err := r.pick(nil); err != nil {
-		return nil, err
-	}
+	h.uses.begin(&r.usage, r.cap, time.Now())
 	return r, nil
 }
 
@@ -103,7 +105,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 			return done, err
 		}
 	}
-	r.host.Counters.ReadBytes.Add(int64(len(p)))
+	r.sent(int64(len(p)))
 	return len(p), end
 }
 
@@ -262,6 +264,7 @@ func (r *Reader) open(o *origin) error {
 			return sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), r.cap.Size)
 		}
 		o.src, o.close = remote, remote.Close
+		r.usage.disk.Store(uint32(o.target.Disk))
 		return nil
 	}
 	local, err := r.host.openPiece(r.cap, o.target)
@@ -269,6 +272,7 @@ func (r *Reader) open(o *origin) error {
 		return err
 	}
 	o.src, o.local, o.close = local, local, local.Close
+	r.usage.disk.Store(uint32(o.target.Disk))
 	return nil
 }
 
@@ -287,9 +291,17 @@ func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
 	r.use.RLock()
 	defer r.use.RUnlock()
 	if local := r.inUse(); local != nil {
-		return local.Splice(pipe, off, n)
+		n = local.Splice(pipe, off, n)
+		r.sent(n)
+		return n
 	}
 	return 0
+}
+
+// sent counts bytes that go to the client.
+func (r *Reader) sent(n int64) {
+	r.host.Counters.ReadBytes.Add(n)
+	r.usage.bytes.Add(n)
 }
 
 // inUse is the piece that is read, if it is local and the file open. It is called with use held.
@@ -315,6 +327,7 @@ func (r *Reader) Close() {
 		return
 	}
 	r.closed = true
+	r.host.uses.end(&r.usage)
 	for _, o := range r.origins {
 		if o.close != nil {
 			_ = o.close()

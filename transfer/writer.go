@@ -25,6 +25,7 @@ type Writer struct {
 	ctx    context.Context    // ends with Abort
 	cancel context.CancelFunc
 	opened time.Time
+	usage  usage
 
 	inPlace inPlace
 
@@ -68,6 +69,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 		w.base = h.baseReader(permit)
 		w.size = c.Base.Size
 	}
+	h.uses.begin(&w.usage, c, w.opened)
 	return w, nil
 }
 
@@ -153,6 +155,7 @@ func (w *Writer) write(p []byte, sums []uint32, off int64) error {
 func (w *Writer) wrote(p []byte, off int64) {
 	w.size = max(w.size, off+int64(len(p)))
 	w.host.Counters.WriteBytes.Add(int64(len(p)))
+	w.usage.bytes.Add(int64(len(p)))
 }
 
 // pageSums are the sums of p's page fragments, taken if there are none.

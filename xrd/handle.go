@@ -19,11 +19,12 @@ type handle struct {
 	posc     bool // persist on successful close: given up when the connection ends
 	sealed   bool // a piece that was sealed or given up: only close is left
 	writable bool
-	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
-	undo     *undo         // checkpoint under way
-	pull     *pull         // third-party copy into this file
-	anew     *anew         // to have a copy begun anew when a write fails
-	ticket   *ticket       // of a write that a manager's door opened itself
+	bad      map[int64]int  // length of each page whose checksum did not match and was not sent again
+	undo     *undo          // checkpoint under way
+	pull     *pull          // third-party copy into this file
+	anew     *anew          // to have a copy begun anew when a write fails
+	ticket   *ticket        // of a write that a manager's door opened itself
+	granted  *hemera.Permit // of a read that it opened itself
 	// attributes were set through this handle, under their stored names.
 	attributes map[string][]byte
 	// inflight counts work that uses the file beside the session's goroutine, which alone adds.
@@ -106,8 +107,8 @@ func (h *handle) abandon(log *slog.Logger) {
 	h.inflight.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	if h.sealed {
-		h.letGo(ctx)
+	if d, ok := h.file.(hemera.Detacher); ok && h.sealed { // its head may come back to give the piece up
+		d.Detach()
 		return
 	}
 	if h.pull != nil {

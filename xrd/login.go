@@ -59,6 +59,7 @@ func (c *conn) doLogin(r *request) error {
 		return closing{err}
 	}
 	ss := newSession(c, login)
+	ss.host, ss.stock = printable(env.Value("xrd.hostname")), env.Has("xrd.rn")
 	var security strings.Builder
 	for _, m := range offers {
 		security.WriteString("&P=" + m.Offer())
@@ -166,6 +167,9 @@ func (c *conn) endsess(r *request) error {
 	old := c.srv.session(id)
 	if old == nil && c.srv.unfinished.take(id, c.session) {
 		return c.ok(r, nil)
+	}
+	if old == nil {
+		c.session.earlier = sessionBegan(id, c.session.since)
 	}
 	if old == nil || !old.samePrincipal(c.session) {
 		return errNoSession

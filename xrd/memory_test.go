@@ -170,6 +170,28 @@ func (m *memory) Rename(_ context.Context, _ hemera.Identity, from, to string) e
 	return nil
 }
 
+func (m *memory) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
+	m.mu.Lock()
+	e, err := m.find("publish", p.From)
+	taken := m.entries[p.To] != nil
+	size := int64(0)
+	if err == nil {
+		size = m.view(e).Size
+	}
+	m.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case size != p.Size:
+		return errs.New(errs.Conflict, "publish", p.From, "")
+	case taken && !p.Replace:
+		return errs.New(errs.Exists, "publish", p.To, "")
+	case p.Sum.Kind != hemera.ChecksumNone:
+		return errs.New(errs.Unsupported, "publish", p.From, "")
+	}
+	return m.Rename(ctx, who, p.From, p.To)
+}
+
 func (m *memory) Remove(_ context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
 	if err := m.failing("change"); err != nil {
 		return err

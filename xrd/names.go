@@ -141,7 +141,7 @@ func (c *conn) mv(r *request) error {
 		return err
 	}
 	rawFrom, _ := wire.SplitPath(first)
-	rawTo, _ := wire.SplitPath(second)
+	rawTo, opaque := wire.SplitPath(second)
 	from, err := wire.CleanPath(rawFrom)
 	if err != nil {
 		return err
@@ -150,11 +150,38 @@ func (c *conn) mv(r *request) error {
 	if err != nil {
 		return err
 	}
+	p, whole, err := publication(from, to, opaque)
+	if err != nil {
+		return err
+	}
 	c.lend()
-	if err := c.srv.o.Names.Rename(c.ctx, c.who(), from, to); err != nil {
+	if whole {
+		err = c.srv.o.Names.Publish(c.ctx, c.who(), p)
+	} else {
+		err = c.srv.o.Names.Rename(c.ctx, c.who(), from, to)
+	}
+	if err != nil {
 		return err
 	}
 	return c.ok(r, nil)
+}
+
+// publication reads what a client wants a file to be that it moves; false when it does not say.
+func publication(from, to string, opaque wire.Opaque) (p hemera.Publication, ok bool, err error) {
+	size := opaque.Value(hemera.OpaqueSize)
+	if size == "" {
+		return p, false, nil
+	}
+	p = hemera.Publication{From: from, To: to, Replace: opaque.Value(hemera.OpaqueNew) == ""}
+	if p.Size, err = strconv.ParseInt(size, 10, 64); err != nil || p.Size < 0 {
+		return p, false, refuse(wire.ArgInvalid, hemera.OpaqueSize+" is no size")
+	}
+	if sum := opaque.Value(hemera.OpaqueSum); sum != "" {
+		if p.Sum, err = hemera.ParseChecksum(sum); err != nil {
+			return p, false, refuse(wire.ArgInvalid, hemera.OpaqueSum+" is no checksum")
+		}
+	}
+	return p, true, nil
 }
 
 func (c *conn) chmod(r *request) error {

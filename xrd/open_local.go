@@ -34,8 +34,11 @@ func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaq
 // openLocal opens a granted file at a node of this process.
 func (c *conn) openLocal(r *request, n hemera.LocalNode, t ticket, path string, o wire.Open) (*handle, error) {
 	h, err := c.newHandle(path, o, func() (hemera.File, error) { return n.OpenPermit(c.traced(r), t.permit, nodeOpen(o)) })
-	if err == nil && h.writable {
+	switch {
+	case err == nil && h.writable:
 		h.ticket = &t
+	case err == nil && t.permit.Access == hemera.AccessRead && (c.session.stock || c.session.replaces):
+		h.granted = t.permit
 	}
 	return h, err
 }

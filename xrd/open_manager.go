@@ -117,6 +117,9 @@ func (c *conn) openAtManager(r *request) error {
 		return c.resume(r, t, path, o)
 	}
 	c.takeTrace(r, opaque)
+	if err := c.readsOn(&want, o); err != nil {
+		return err
+	}
 	g, err := c.grant(r, want, opaque)
 	if err != nil {
 		return err
@@ -127,6 +130,7 @@ func (c *conn) openAtManager(r *request) error {
 		}
 		// The client shall see what it would have seen at the node, and may be sent to another then.
 	}
+	c.reads(path, &g.Cap)
 	return c.sendTo(&g, want, opaque)
 }
 

@@ -103,12 +103,15 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.forWriting(); err != nil {
+	abort := strings.HasPrefix(arg, hemera.OpaqueAbort)
+	if abort && h.sealed && h.writable {
+		// What is sealed is given up too, as long as its head has not let go of it.
+	} else if err := h.forWriting(); err != nil {
 		return err
 	}
 	h.inflight.Wait()
 	ctx := context.WithoutCancel(c.traced(r))
-	if strings.HasPrefix(arg, hemera.OpaqueAbort) {
+	if abort {
 		a, ok := h.file.(hemera.Aborter)
 		if !ok {
 			return errs.New(errs.Unsupported, "xrd.Abort", h.path, "the handle cannot be given up")

@@ -103,7 +103,7 @@ type PullSource struct {
 
 // Limits bound what clients can use. A zero field means its default.
 type Limits struct {
-	Connections   int           // open at once; 16,384
+	Connections   int           // open at once; 65,536
 	Handles       int           // of one session; 65,536
 	LoginTimeout  time.Duration // from accept to the end of authentication; 30 s
 	IdleTimeout   time.Duration // between requests, and within one; 2 h
@@ -119,7 +119,7 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	if l.Connections == 0 {
-		l.Connections = 16384
+		l.Connections = 65536
 	}
 	if l.Handles == 0 {
 		l.Handles = 65536

@@ -80,6 +80,8 @@ func (s *Server) config(key string) string {
 			list = append(list, strconv.Itoa(i)+":"+k.String())
 		}
 		return strings.Join(list, ",")
+	case hemera.ConfigPublish:
+		return "1"
 	case "fattr":
 		return fmt.Sprintf("%d %d", wire.FattrMaxName, wire.FattrMaxValue)
 	case "pio_max":

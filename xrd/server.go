@@ -23,8 +23,10 @@ type Server struct {
 	waits      sync.Pool // of *wait
 	rendezvous rendezvous
 	prepares   prepares
+	readers    readers
 	unfinished unfinished
 	overtaken  atomic.Int32 // goroutines left behind in writes that hang
+	relieved   atomic.Int64 // when connections were last closed to make room, in Unix nanoseconds
 
 	mu       sync.Mutex
 	down     bool

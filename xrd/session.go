@@ -18,6 +18,8 @@ type session struct {
 	conn  *conn
 	since time.Time
 	login wire.Login
+	host  string        // as the client calls it
+	stock bool          // the client says which version of the stock client it is
 	ended chan struct{} // closed when the session's handles are released
 
 	open  atomic.Int32 // len(handles), for who asks from outside
@@ -38,6 +40,7 @@ type session struct {
 	// Of a manager that opens files itself: whether the client has named a session before this one, and
 	// the writes it had there.
 	replaces bool
+	earlier  time.Time // since when the sessions that it has named are, of which nothing else is known
 	lost     map[string]ticket
 }
 
@@ -47,6 +50,7 @@ func newSession(c *conn, login wire.Login) *session {
 		handles: map[wire.Handle]*handle{},
 	}
 	_, _ = rand.Read(ss.id[:])
+	markSession(&ss.id, ss.since)
 	ss.last.Store(ss.since.UnixNano())
 	return ss
 }
@@ -126,6 +130,7 @@ func (s *Server) addSession(ss *session) {
 func (s *Server) endSession(ss *session) {
 	ss.closeSubstreams()
 	s.unfinished.keep(ss)
+	s.keepReads(ss)
 	for id, h := range ss.handles {
 		h.abandon(s.o.Log)
 		ss.dropHandle(id)

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,15 +36,20 @@ everything else is a file of this machine:
   :/exp/data.root                 on the cluster
   root://host:1094//exp/data.root at any XRootD server
 
-If <to> is a directory, sources go into it under their own names; a <to> that ends in / is
-made if it is missing. Of a directory written with /. at its end, the content goes there.
-What is copied is checked against the servers' checksums. What cannot be copied is named, and
-the rest is copied. A copy that was interrupted goes on where it stopped with --continue,
-which passes over files that are there already; if it made <to> itself, <from> is then written
-with /. at its end. Copies between two servers go directly from one to the other if both can.
+If <to> is a directory, sources go into it under their own names. A <to> that ends in / is
+made if it is missing. A <from> that ends in /. stands for the contents of that directory.
+Copies between two servers go directly from one to the other if both can.
 
-A local file is written as <name>.hemera-part, by one copy at a time, and gets its name when it
-is whole; a device, such as /dev/null, is written to as it is.`,
+A file appears under its name only when it is whole and its checksum was compared. Until then
+a large file is written beside it as .<name>.hemera-part; an interrupted copy leaves this part.
+The same command with --continue goes on with the part if it is of the same source, and passes
+over files that are there with the same size and checksum. Without --continue the part is
+replaced. If the first copy made <to> itself, write <from> with /. at its end to continue.
+To find parts that nobody goes on with: hemera find / --name '.*.hemera-part'. Remove them with
+hemera rm. A copy of a tree leaves out parts.
+
+Files that exist are replaced only with --force. The command names what it cannot copy, copies
+the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.`,
 		Example: `  hemera cp data.root :/exp/
   hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
   hemera cp -r --continue :/exp/2026 /backup/
@@ -57,14 +64,13 @@ is whole; a device, such as /dev/null, is written to as it is.`,
 	f := c.Flags()
 	recursiveFlag(c, &o.recursive, "directories, with all that is in them")
 	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
-	f.BoolVarP(&o.resume, "continue", "c", false, "go on with what is there in part, pass over what is whole")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "so many files at a time")
+	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
 	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
 	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
-	c.MarkFlagsMutuallyExclusive("force", "continue")
 	return c
 }
 
@@ -107,7 +113,7 @@ func (o cpOptions) copyOptions() (client.CopyOptions, error) {
 
 // again is what to do after a copy of which a part failed.
 func (o cpOptions) again(args []string) string {
-	s := "repeat the command with --continue: what is there already is passed over"
+	s := "repeat the command with --continue: it goes on with the parts that were kept and passes over the files that are there"
 	if from, to := args[0], args[len(args)-1]; o.recursive && len(args) == 2 && !strings.HasSuffix(to, "/") && !strings.HasSuffix(from, "/.") {
 		s += "; if it made " + to + ", write " + strings.TrimSuffix(from, "/") + "/. for " + from
 	}
@@ -130,7 +136,7 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 	}
 	from, to := places[:len(places)-1], places[len(places)-1]
 	if to == "-" || len(from) == 1 && from[0] == "-" {
-		return e.pipe(ctx, cl, from, to, o.force)
+		return e.pipe(ctx, cl, from, to, options)
 	}
 	if !slices.ContainsFunc(places, client.IsRemote) {
 		return &usageError{errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
@@ -140,13 +146,13 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 		return err
 	}
 	s := e.stream(nil)
-	told := &teller{e: e, s: s, again: o.again(args)}
+	told := &teller{e: e, s: s, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
 	options.Report = told.file
 	if e.Live && !o.quiet {
 		options.Progress = told.progress
 	}
 	p, err := cl.Copy(ctx, from, to, options)
-	if err := told.end(p, err); err != nil {
+	if err := told.end(ctx, p, err); err != nil {
 		return err
 	}
 	if !o.quiet && !e.Live && !e.json && !e.monitor { // eyes that had no bar to look at
@@ -160,6 +166,12 @@ func copied(p client.Progress) string {
 	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
 	if p.Skipped > 0 {
 		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
+	}
+	if p.Passed > 0 {
+		s += "; " + output.Count(p.Passed, "part") + " of unfinished copies left out"
+	}
+	if p.Kept > 0 {
+		s += "; " + output.Count(p.Kept, "part") + " kept"
 	}
 	return s
 }
@@ -180,7 +192,7 @@ func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
 }
 
 // pipe copies standard input to a file, or a file to standard output.
-func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, force bool) error {
+func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to string, o client.CopyOptions) error {
 	if to == "-" {
 		return e.each(ctx, from, func(arg string) error {
 			if !client.IsRemote(arg) {
@@ -196,21 +208,51 @@ func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to str
 	if err != nil {
 		return err
 	}
-	f, err := cl.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Exclusive: !force, Parents: true, Mode: 0o644, Persist: true})
-	if err != nil {
-		return err
+	_, err = cl.CopyFrom(ctx, &input{ctx: ctx, r: e.In}, u, o)
+	return e.done(err)
+}
+
+// input is standard input of a command that can be interrupted. Ctrl-C ends the whole pipeline: the end of
+// what the program in front wrote may be seen before the own signal, and must not pass for the end of its
+// output.
+type input struct {
+	ctx context.Context
+	r   io.Reader
+	buf []byte
+}
+
+// signalGrace is how long a signal may take that was sent before the input ended.
+const signalGrace = 100 * time.Millisecond
+
+// Read is io.Reader. An interruption does not wait for the program in front.
+func (i *input) Read(p []byte) (int, error) {
+	if len(i.buf) < len(p) {
+		i.buf = make([]byte, len(p))
 	}
-	w := f.NewWriter(ctx, 0)
-	_, err = io.Copy(w, e.In)
-	if err == nil {
-		err = w.Flush()
+	type result struct {
+		n   int
+		err error
 	}
-	if err == nil {
-		return e.done(f.Close(ctx))
+	done := make(chan result, 1)
+	b := i.buf[:len(p)]
+	go func() {
+		n, err := i.r.Read(b)
+		done <- result{n, err}
+	}()
+	select {
+	case <-i.ctx.Done():
+		i.buf = nil // the reader may still write to it
+		return 0, i.ctx.Err()
+	case r := <-done:
+		if r.err == io.EOF {
+			select {
+			case <-i.ctx.Done():
+				return 0, i.ctx.Err()
+			case <-time.After(signalGrace):
+			}
+		}
+		return copy(p, b[:r.n]), r.err
 	}
-	// Not closed: a close would make visible, as if whole, what is only a part. The session ends with
-	// the command, and the server drops the file.
-	return errs.Wrap(err, "copy", u.Redacted())
 }
 
 // teller shows a copy while it goes on. Its methods are called from several goroutines.
@@ -218,6 +260,7 @@ type teller struct {
 	e     *env
 	s     *output.Stream
 	again string // what to do when some fail
+	over  func() bool
 
 	mu     sync.Mutex
 	drawn  bool
@@ -229,7 +272,7 @@ type teller struct {
 func (t *teller) file(from, to string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil {
+	if interrupted := err != nil && t.over() && errors.Is(err, errs.Cancelled); err != nil && !interrupted {
 		t.tellLast()
 		t.failed++
 		t.last = err
@@ -263,7 +306,7 @@ func (t *teller) tellLast() {
 }
 
 // end leaves the last bar standing and makes the command's error of what the copy ended with.
-func (t *teller) end(p client.Progress, err error) error {
+func (t *teller) end(ctx context.Context, p client.Progress, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.drawn {
@@ -271,10 +314,15 @@ func (t *teller) end(p client.Progress, err error) error {
 		t.drawn = false
 	}
 	switch {
+	case ctx.Err() != nil:
+		t.tellLast()
+		return errs.New(errs.Cancelled, "copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
 	case t.failed == 0:
 		return err
+	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
+		return &advised{t.last, t.again}
 	case t.failed == 1:
-		return advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are whole and go on with those that are not")
+		return advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are there already")
 	}
 	t.tellLast()
 	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).

@@ -29,6 +29,8 @@ type env struct {
 	Now      func() time.Time
 	// Terminal is the width of the terminal Out is, or 0 when it is none: no colours.
 	Terminal int
+	// Asks says that a person can be asked: In and Err are a terminal.
+	Asks bool
 	// Live says that Err is a terminal, where a progress bar may move.
 	Live bool
 	// Completion is how long a shell waits for words from the cluster; 0 is completionTimeout.
@@ -53,6 +55,7 @@ func processEnv() *env {
 		e.Terminal = cmp.Or(width, 80) // some do not know
 	}
 	e.Live = term.IsTerminal(int(os.Stderr.Fd()))
+	e.Asks = e.Live && term.IsTerminal(int(os.Stdin.Fd()))
 	return e
 }
 

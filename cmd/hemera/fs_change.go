@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )
 
@@ -167,30 +168,83 @@ func parseDiskProperty(s string) (key, value string, err error) {
 
 func fsRmCommand(e *env) *cobra.Command {
 	var force bool
+	var k consent
 	c := &cobra.Command{
 		Use: "rm <id>", Short: "Forget a disk that holds nothing any more", Args: cobra.ExactArgs(1),
 		Long: `Removes a disk from the cluster. It must hold no piece: empty it first with
 hemera fs set <id> drain. With --force the pieces on it are given up: files that have
-other pieces are repaired from them, files that have none are lost. A node that is
-started with --disk for the path adds it anew: take that out too.`,
-		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4`,
+other pieces are repaired from them, files that have none are lost. What will go is said
+before, and needs an answer at the terminal or --yes. The disk is remembered until no file
+has a piece on it: hemera fs add takes it in again as it was. A node that is started with
+--disk for the path adds it anew: take that out too.`,
+		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4
+  hemera fs rm 4 --force --dry-run     what would be lost?`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := parseDisk(args[0])
 			if err != nil {
 				return err
 			}
-			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				if err := m.RemoveDisk(ctx, id, force); err != nil {
-					return err
-				}
-				e.say("disk %d is forgotten", id)
-				return nil
-			})
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.removeDisk(ctx, m, id, force, k) })
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "even if it still holds pieces")
+	k.flags(c)
 	c.ValidArgsFunction = e.completeDisks
 	return c
+}
+
+// removeDisk forgets a disk. One that holds pieces goes only by force, and after it was said what goes.
+func (e *env) removeDisk(ctx context.Context, m *admin.Client, id hemera.DiskID, force bool, k consent) error {
+	r := hemera.Removal{Force: force}
+	if force || k.dry {
+		sum, err := m.Impact(ctx, []hemera.DiskID{id})
+		if err != nil {
+			return err
+		}
+		if sum.Pieces > 0 || k.dry {
+			if ok, err := e.agree(ctx, k, "fs rm", append([]string{"disk " + id.String() + " " + holds(sum)}, stakes(sum)...)); !ok {
+				return err
+			}
+		}
+		r.Lose = sum.Lost+sum.Unreadable > 0 || sum.Partial
+	}
+	if err := m.RemoveDisk(ctx, id, r); err != nil {
+		return err
+	}
+	e.say("disk %d is forgotten", id)
+	return nil
+}
+
+func holds(sum hemera.Impact) string {
+	return fmt.Sprintf("holds %s, %s", output.Count(sum.Pieces, "piece"), output.Bytes(sum.Bytes))
+}
+
+// namesShown is how many files a command names before it destroys them.
+const namesShown = 5
+
+// stakes says what files would lose.
+func stakes(sum hemera.Impact) (lines []string) {
+	atLeast := ""
+	if sum.Partial {
+		atLeast = "at least "
+	}
+	if sum.Lost > 0 {
+		names := strings.Join(sum.Names[:min(namesShown, len(sum.Names))], ", ")
+		if sum.Lost > namesShown {
+			names += ", …"
+		}
+		lines = append(lines, fmt.Sprintf("  LOST for ever: %s%s, %s, whose last piece it is: %s", atLeast, output.Count(sum.Lost, "file"), output.Bytes(sum.LostBytes), names))
+	}
+	if sum.Unreadable > 0 {
+		lines = append(lines, fmt.Sprintf("  out of reach: %s%s with other pieces only on disks that cannot be read now", atLeast, output.Count(sum.Unreadable, "file")))
+	}
+	if sum.Weakened > 0 {
+		lines = append(lines, fmt.Sprintf("  fewer copies: %s%s, to be made whole from the others", atLeast, output.Count(sum.Weakened, "file")))
+	}
+	if sum.Partial {
+		lines = append(lines, "  there are too many pieces to count all of them")
+	}
+	return lines
 }
 
 // findNode finds a node by id, host:port or host. A host with several nodes needs the port.

@@ -84,6 +84,7 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 		{Key: "ns.store.bytes", Value: n.StoreBytes},
 		{Key: "ns.store.cache_bytes", Value: n.StoreCacheBytes}, {Key: "ns.store.cache_bytes_max", Value: n.StoreCacheMax},
 		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked},
+		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes},
 		{Key: "ns.memory.resident", Value: n.RSS}, {Key: "ns.memory.virtual", Value: n.VSize}, {Key: "ns.memory.share", Value: n.Shared}, {Key: "ns.memory.growth", Value: n.Growth},
 		{Key: "ns.stat.threads", Value: n.Threads}, {Key: "ns.stat.goroutines", Value: n.Goroutines}, {Key: "ns.fds.all", Value: n.Descriptors},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,11 +16,14 @@ import (
 )
 
 func nsRestoreCommand(e *env) *cobra.Command {
-	return &cobra.Command{
+	var k consent
+	c := &cobra.Command{
 		Use: "restore <file> <dir>", Short: "Make a manager's state directory of a backup", Args: cobra.ExactArgs(2),
 		Long: `Makes the state directory of a manager (its --data; of hemera up, the folder manager in
 it) from an archive that ns backup wrote; - reads it from standard input. The directory
-must be empty. No manager is asked; the lost one must not run any more.
+must be empty. No manager is asked; the lost one must not run any more. What the backup is,
+and what its manager will not know, is said before, and needs an answer at the terminal or
+--yes.
 
 The restored namespace is that of the backup. New ids begin beyond all that were ever
 used, so that pieces of files made since the backup are told apart: they are kept, and
@@ -29,11 +33,39 @@ machine must be right.`,
 		Example: `  hemera ns restore namespace.hemera /var/lib/hemera
   hemera manager --data /var/lib/hemera
   hemera fsck repair`,
-		RunE: func(c *cobra.Command, args []string) error { return e.restore(c.Context(), args[0], args[1]) },
+		RunE: func(c *cobra.Command, args []string) error { return e.restore(c.Context(), args[0], args[1], k) },
 	}
+	k.flags(c)
+	return c
 }
 
-func (e *env) restore(ctx context.Context, file, dir string) error {
+// errSeen ends the reading of an archive after its head.
+var errSeen = errors.New("the head was read")
+
+// agreeRestore says which moment a backup is of. On standard input nobody has seen it, and it can be
+// read once: only --yes will do.
+func (e *env) agreeRestore(ctx context.Context, k consent, file string) (bool, error) {
+	stake := []string{"the manager will know nothing of what was done after the backup, and the one that it is of must not run any more"}
+	if file != "-" || k.dry {
+		in, done, err := e.openArchive(file)
+		if err != nil {
+			return false, err
+		}
+		defer done()
+		var head archive.Header
+		if _, err := archive.Read(in, archive.Visitor{Header: func(h archive.Header) error { head = h; return errSeen }}); !errors.Is(err, errSeen) {
+			return false, about(err, file)
+		}
+		stake = append(stake, fmt.Sprintf("  the backup is of %s: %s, %s", head.Taken.UTC().Format(time.RFC3339),
+			output.Count(head.Files, "file"), output.Count(head.Directories, "directory")))
+	}
+	return e.agree(ctx, k, "ns restore", stake)
+}
+
+func (e *env) restore(ctx context.Context, file, dir string, k consent) error {
+	if ok, err := e.agreeRestore(ctx, k, file); !ok {
+		return err
+	}
 	in, done, err := e.openArchive(file)
 	if err != nil {
 		return err

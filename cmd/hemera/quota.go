@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os/user"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )
 
@@ -160,6 +162,7 @@ func parseLimit(s string) (int64, error) {
 
 func quotaRmCommand(e *env) *cobra.Command {
 	var w whose
+	var k consent
 	c := &cobra.Command{
 		Use: "rm", Short: "Remove the limits of one user, group or project", Args: cobra.NoArgs,
 		Long: `Removes the limits of one user, group or project of a directory. With its last limit the
@@ -175,6 +178,9 @@ directory ends to be a quota node: its files count at the next node above, if an
 				return err
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if ok, err := e.agreeQuotas(ctx, m, k, key); !ok {
+					return err
+				}
 				if err := m.RemoveQuota(ctx, key); err != nil {
 					return err
 				}
@@ -184,11 +190,55 @@ directory ends to be a quota node: its files count at the next node above, if an
 		},
 	}
 	w.flags(e, c, true)
+	k.flags(c)
 	return c
+}
+
+// agreeQuotas says which limits go, of one or of the whole directory.
+func (e *env) agreeQuotas(ctx context.Context, m *admin.Client, k consent, key hemera.QuotaKey) (bool, error) {
+	rows, err := m.Quotas(ctx, key.Path)
+	if err != nil {
+		return false, err
+	}
+	var stake []string
+	for _, q := range rows {
+		all := key.Kind == 0 || q.Kind == key.Kind && q.ID == key.ID
+		if q.Path != key.Path || !all || q.Default || q.Limits == (hemera.QuotaAmount{}) {
+			continue
+		}
+		if len(stake) == namesShown {
+			stake = append(stake, "  and more: hemera quota ls -p "+key.Path)
+			break
+		}
+		stake = append(stake, fmt.Sprintf("  the limits of %s in %s: %s, %s; used are %s, %s", quotaName(q.QuotaKey), q.Path,
+			limit(q.Limits.Files, "file"), limitBytes(q.Limits), output.Count(q.Used.Files, "file"), output.Bytes(q.Used.Bytes)))
+	}
+	if len(stake) == 0 && !k.dry {
+		return true, nil // the manager says what is wrong
+	}
+	return e.agree(ctx, k, "quota rm", append([]string{output.Count(int64(len(stake)), "limit") + " will go, and writes are not bounded by them any more"}, stake...))
+}
+
+func limit(n int64, what string) string {
+	if n == 0 {
+		return "no limit of " + what + "s"
+	}
+	return output.Count(n, what)
+}
+
+func limitBytes(a hemera.QuotaAmount) string {
+	switch {
+	case a.Bytes > 0:
+		return output.Bytes(a.Bytes)
+	case a.Physical > 0:
+		return output.Bytes(a.Physical) + " on disks"
+	}
+	return "no limit of bytes"
 }
 
 func quotaRmnodeCommand(e *env) *cobra.Command {
 	var path string
+	var k consent
 	c := &cobra.Command{
 		Use: "rmnode", Short: "Remove all limits of a directory", Args: cobra.NoArgs,
 		Long:    `Removes all limits of a directory, which is no quota node any more.`,
@@ -199,6 +249,9 @@ func quotaRmnodeCommand(e *env) *cobra.Command {
 				return err
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if ok, err := e.agreeQuotas(ctx, m, k, hemera.QuotaKey{Path: at}); !ok {
+					return err
+				}
 				if err := m.RemoveQuota(ctx, hemera.QuotaKey{Path: at}); err != nil {
 					return err
 				}
@@ -208,6 +261,7 @@ func quotaRmnodeCommand(e *env) *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&path, "path", "p", "", "the directory")
+	k.flags(c)
 	_ = c.MarkFlagRequired("path")
 	_ = c.RegisterFlagCompletionFunc("path", e.completePaths)
 	return c

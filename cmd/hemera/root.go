@@ -43,7 +43,7 @@ func execute(ctx context.Context, e *env, args []string) int {
 		err = &usageError{err}
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
-		err = errs.New(errs.Cancelled, strings.TrimPrefix(c.CommandPath(), root.Name()+" "), "", "interrupted")
+		err = interrupted(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), err)
 	}
 	code := exitFailed
 	var usage *usageError
@@ -79,6 +79,14 @@ func (e *env) leadingFlags(args []string) ([]string, error) {
 		args = args[1:]
 	}
 	return args, nil
+}
+
+// interrupted is what an interrupted command says: its own words, if it has some.
+func interrupted(command string, err error) error {
+	if own, ok := errors.AsType[*errs.Error](err); ok && strings.HasPrefix(own.Text, "interrupted") {
+		return err
+	}
+	return errs.New(errs.Cancelled, command, "", "interrupted")
 }
 
 // usageError is a command line that makes no sense.

@@ -28,7 +28,7 @@ func TestDrainedDiskIsEmptyAndCanGo(t *testing.T) {
 	r.whole(files)
 	path := r.disk(id).Path
 	until(t, "its pieces are removed", func() bool { return sealed(path) == 0 })
-	if err := r.up.Manager.RemoveDisk(ctx, id, false); err != nil {
+	if err := r.up.Manager.RemoveDisk(ctx, id, hemera.Removal{}); err != nil {
 		t.Error(err)
 	}
 	r.whole(files)

@@ -136,7 +136,7 @@ func TestNodeJoinsByTokenOnce(t *testing.T) {
 	if err := j.admin.RemoveNode(t.Context(), id); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("a node with a disk: %v", err)
 	}
-	if err := j.admin.RemoveDisk(t.Context(), 1, true); err != nil {
+	if err := j.admin.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
 		t.Error(err)
 	}
 	stop()

@@ -19,7 +19,7 @@ type row struct {
 // rows are the layers from the bottom up. A package below one that is listed belongs to its row.
 var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "everybody speaks them, so they may depend on nothing but the standard library"},
-	{"rules", []string{"checksum", "ec", "layout", "place", "access", "capability", "quota", "wire", "condition"}, []string{},
+	{"rules", []string{"checksum", "ec", "layout", "place", "access", "capability", "quota", "limits", "wire", "condition"}, []string{},
 		"pure functions can be read and tested alone; each does without the others"},
 	{"ground", []string{"vfs", "kv", "rpc", "auth", "link"}, []string{"rpc link", "auth link", "kv vfs", "rpc auth"},
 		"I/O without policy knows nothing of what it is used for"},

@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/admin"
+	"hemera/auth"
+	"hemera/limits"
+	"hemera/link"
+)
+
+// pendingMost is how many connections of one port may wait until it is known what they are.
+const pendingMost = 1024
+
+// Bounds are what all ports of a process share, so that clients cannot use up what the process may have.
+type Bounds struct {
+	connections *limits.Connections
+	pending     int
+	owners      auth.Owners
+}
+
+// NewBounds takes them from what the operating system lets this process have.
+func NewBounds() *Bounds { return newBounds(files(), auth.NewKernelOwners()) }
+
+func newBounds(files int64, owners auth.Owners) *Bounds {
+	b := limits.ConnectionBounds(files)
+	return &Bounds{
+		connections: limits.NewConnections(b, link.ConnectionClasses()...),
+		pending:     int(min(pendingMost, b.Total/4)), owners: owners,
+	}
+}
+
+// files is how many files this process may have open. The Go runtime has raised it as far as it may.
+func files() int64 {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 1024
+	}
+	return int64(min(limit.Cur, 1<<30))
+}
+
+// admin reports whether a connection from this machine is of root or of this process's own user.
+func (b *Bounds) admin(remote, local netip.AddrPort) bool {
+	uid, err := b.owners.Owner(remote, local)
+	return err == nil && (uid == 0 || uid == uint32(os.Geteuid()))
+}
+
+// usages are for /metrics.
+func (b *Bounds) usages() []admin.Limit {
+	var list []admin.Limit
+	for _, u := range b.connections.Usages() {
+		list = append(list, admin.Limit(u))
+	}
+	return list
+}

@@ -1,0 +1,157 @@
+package limits
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Bounds are the sizes of one budget. Total is for everybody together, Share for one client; a Share of 0
+// is the Total. Reserve is on top of Total, and only [Account.TakeReserved] reaches it.
+type Bounds struct {
+	Total, Share, Reserve int64
+}
+
+// Verdict is the answer to who wants something.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Fits      Verdict = iota // taken
+	ShareFull                // the client has its share; nothing was taken
+	TotalFull                // everything is in use; nothing was taken
+)
+
+// String is the verdict in words, for errors and logs.
+func (v Verdict) String() string {
+	switch v {
+	case Fits:
+		return "fits"
+	case ShareFull:
+		return "this client has its share"
+	}
+	return "all are in use"
+}
+
+// Usage is what a budget looked like at one moment. Refused counts since the budget was made.
+type Usage struct {
+	Name                       string
+	Used, Total, Share         int64
+	Clients                    int
+	RefusedShare, RefusedTotal int64
+}
+
+// Budget bounds one kind of thing. Taking and giving back touch two counters and no lock; accounts are
+// opened and closed under one.
+type Budget[K comparable] struct {
+	name         string
+	bounds       Bounds
+	used         atomic.Int64
+	refusedShare atomic.Int64
+	refusedTotal atomic.Int64
+
+	mu       sync.Mutex // guards accounts and their holders
+	accounts map[K]*Account[K]
+}
+
+// Account is one client's part of a budget.
+type Account[K comparable] struct {
+	budget  *Budget[K]
+	key     K
+	share   int64
+	used    atomic.Int64
+	holders int // guarded by budget.mu
+}
+
+// NewBudget makes a budget. The name is for [Usage].
+func NewBudget[K comparable](name string, b Bounds) *Budget[K] {
+	if b.Share <= 0 || b.Share > b.Total {
+		b.Share = b.Total
+	}
+	return &Budget[K]{name: name, bounds: b, accounts: map[K]*Account[K]{}}
+}
+
+// Bounds are the budget's sizes.
+func (b *Budget[K]) Bounds() Bounds { return b.bounds }
+
+// Usage is what is in use now.
+func (b *Budget[K]) Usage() Usage {
+	b.mu.Lock()
+	clients := len(b.accounts)
+	b.mu.Unlock()
+	return Usage{Name: b.name, Used: b.used.Load(), Total: b.bounds.Total, Share: b.bounds.Share, Clients: clients,
+		RefusedShare: b.refusedShare.Load(), RefusedTotal: b.refusedTotal.Load()}
+}
+
+// Open is the account of a client, the same for all who ask for it until the last has closed it.
+func (b *Budget[K]) Open(key K) *Account[K] { return b.OpenShare(key, b.bounds.Share) }
+
+// OpenShare is Open with a share of its own, which holds for the account if nobody has it open.
+func (b *Budget[K]) OpenShare(key K, share int64) *Account[K] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.accounts[key]
+	if a == nil {
+		a = &Account[K]{budget: b, key: key, share: share}
+		b.accounts[key] = a
+	}
+	a.holders++
+	return a
+}
+
+// Close ends one use of the account; everything taken for that use must have been given back.
+func (a *Account[K]) Close() {
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if a.holders--; a.holders == 0 {
+		delete(b.accounts, a.key)
+	}
+}
+
+// Used is what the client has.
+func (a *Account[K]) Used() int64 { return a.used.Load() }
+
+// Take takes n, or nothing.
+func (a *Account[K]) Take(n int64) Verdict {
+	b := a.budget
+	if !within(&a.used, n, a.share) {
+		if a.share < b.bounds.Total {
+			b.refusedShare.Add(1)
+			return ShareFull
+		}
+		b.refusedTotal.Add(1)
+		return TotalFull
+	}
+	if !within(&b.used, n, b.bounds.Total) {
+		a.used.Add(-n)
+		b.refusedTotal.Add(1)
+		return TotalFull
+	}
+	return Fits
+}
+
+// TakeReserved is Take for those for whom the reserve is kept: no share bounds them.
+func (a *Account[K]) TakeReserved(n int64) Verdict {
+	b := a.budget
+	if !within(&b.used, n, b.bounds.Total+b.bounds.Reserve) {
+		b.refusedTotal.Add(1)
+		return TotalFull
+	}
+	a.used.Add(n)
+	return Fits
+}
+
+// Give gives back n that was taken.
+func (a *Account[K]) Give(n int64) {
+	a.used.Add(-n)
+	a.budget.used.Add(-n)
+}
+
+// within adds n unless the sum would be above the bound.
+func within(used *atomic.Int64, n, bound int64) bool {
+	if used.Add(n) <= bound {
+		return true
+	}
+	used.Add(-n)
+	return false
+}

@@ -1,0 +1,113 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Bounds of one question about what a removal costs.
+const (
+	impactFiles = 500_000
+	impactTime  = 20 * time.Second
+	impactNames = 20
+)
+
+// Impact implements hemera.StatusAdmin.
+func (m *Manager) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera.Impact, err error) {
+	defer m.ops.begin("Impact").end(&err)
+	view := m.cluster.View()
+	for _, id := range disks {
+		if _, ok := view.Disk(id); !ok {
+			return sum, errs.New(errs.NotFound, "impact", "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
+		}
+		pieces, bytes, err := m.tree.DiskUsage(ctx, id)
+		if err != nil {
+			return sum, errs.Wrap(err, "impact", "disk "+id.String())
+		}
+		sum.Pieces, sum.Bytes = sum.Pieces+pieces, sum.Bytes+bytes
+	}
+	end, left := m.now().Add(impactTime), impactFiles
+	for _, id := range disks {
+		var after hemera.FileID
+		for {
+			if left <= 0 || !m.now().Before(end) {
+				sum.Partial = true
+				return sum, nil
+			}
+			page, err := m.tree.DiskFiles(ctx, id, after, censusPage)
+			if err != nil {
+				return sum, errs.Wrap(err, "impact", "disk "+id.String())
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, e := range page {
+				after = e.ID
+				m.bear(ctx, view, e, id, disks, &sum)
+			}
+			left -= len(page)
+		}
+	}
+	return sum, nil
+}
+
+// bear counts one file on disk id, at the lowest of the disks that go.
+func (m *Manager) bear(ctx context.Context, view *hemera.View, e hemera.Entry, id hemera.DiskID, going []hemera.DiskID, sum *hemera.Impact) {
+	known, here, need := 0, 0, int(max(e.Layout.Data, 1))
+	for _, p := range e.Pieces {
+		if slices.Contains(going, p.Disk) {
+			if p.Disk < id {
+				return
+			}
+			continue
+		}
+		if d, ok := view.Disk(p.Disk); ok {
+			known++
+			if d.Readable() {
+				here++
+			}
+		}
+	}
+	switch {
+	case e.Size == 0 || here >= need:
+		sum.Weakened++
+		return
+	case known >= need:
+		sum.Unreadable++
+		return
+	}
+	sum.Lost++
+	sum.LostBytes += e.Size
+	if len(sum.Names) < impactNames {
+		if _, path, err := m.tree.Resolve(ctx, e.ID); err == nil {
+			sum.Names = append(sum.Names, path)
+		}
+	}
+}
+
+// mayGo refuses to remove a disk by force when files would be lost by it, or out of reach, and nobody
+// has said that they may.
+func (m *Manager) mayGo(ctx context.Context, id hemera.DiskID) error {
+	sum, err := m.Impact(ctx, []hemera.DiskID{id})
+	if err != nil {
+		return err
+	}
+	text := ""
+	switch {
+	case sum.Lost > 0:
+		text = fmt.Sprintf("%d files have their last piece on it, such as %s", sum.Lost, sum.Names[:min(1, len(sum.Names))])
+	case sum.Unreadable > 0:
+		text = fmt.Sprintf("%d files have their other pieces on disks that cannot be read now", sum.Unreadable)
+	case sum.Partial:
+		text = "it holds too many pieces to see whether files would be lost"
+	default:
+		return nil
+	}
+	return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), text).
+		WithRemedy("empty it with `hemera fs set " + id.String() + " drain`; to lose them all the same, consent: `hemera fs rm --force --yes`, in the API Lose")
+}

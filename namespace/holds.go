@@ -1,0 +1,185 @@
+package namespace
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// The pieces of a content that was replaced or removed are held for a while: readers that have the content
+// open go on with it, also when they lose their connection. A held piece is unlinked; its disk is told to
+// remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
+// content is still there.
+
+// heldPiece is the record of a held piece.
+type heldPiece struct {
+	until time.Time
+	bytes int64
+}
+
+func (h *heldPiece) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, recordVersion), uint64(max(0, h.until.UnixMilli())))
+	return binary.AppendVarint(b, h.bytes)
+}
+
+func decodeHeld(raw []byte) (heldPiece, error) {
+	d := decoder{rest: raw}
+	d.version()
+	until := number(d.take(8), 0)
+	h := heldPiece{time.UnixMilli(int64(until)), d.int()}
+	return h, d.end()
+}
+
+// heldSum is how many more pieces are held, and their bytes.
+type heldSum struct{ pieces, bytes int64 }
+
+// dueTimes remembers until when no held piece of a disk can be due, so that who asks often does not look
+// often. It is a hint: a disk that is not in it is looked at.
+type dueTimes struct {
+	mu   sync.Mutex
+	next map[hemera.DiskID]time.Time
+}
+
+func (d *dueTimes) passed(disk hemera.DiskID, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !now.Before(d.next[disk])
+}
+
+func (d *dueTimes) set(disk hemera.DiskID, next time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.next == nil {
+		d.next = map[hemera.DiskID]time.Time{}
+	}
+	d.next[disk] = next
+}
+
+// replacePieces takes all pieces of e, whose content is replaced or removed, from their disks' counts and
+// holds them.
+func (t *tx) replacePieces(e *hemera.Entry) error {
+	if t.n.hold <= 0 {
+		return t.dropPieces(e, e.Pieces)
+	}
+	bytes := pieceBytes(e)
+	// Whole milliseconds, as the key has.
+	h := heldPiece{time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()), bytes}
+	for _, p := range e.Pieces {
+		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
+		t.remove(pieceKey(p.Disk, e.ID, p.Index))
+		t.set(heldKey(p.Disk, id), &h, t.all.record(h.append(t.all.room(20))))
+		t.mark(dueKey(p.Disk, h.until, id))
+		if err := t.use(p.Disk, usage{-1, -bytes, 1, 1, bytes}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heldRecord is that of a piece which the disk holds, nil when it does not.
+func (t *tx) heldRecord(disk hemera.DiskID, p hemera.PieceID) (*heldPiece, error) {
+	k := heldKey(disk, p)
+	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
+		h, _ := value.(*heldPiece)
+		return h, nil
+	}
+	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace", "")
+	}
+	if raw[0] == nil {
+		return nil, nil
+	}
+	h, err := decodeHeld(raw[0])
+	if err != nil {
+		return nil, damaged(k, err)
+	}
+	return &h, nil
+}
+
+// letGo drops the records of a held piece.
+func (t *tx) letGo(disk hemera.DiskID, p hemera.PieceID, h *heldPiece) error {
+	t.remove(heldKey(disk, p))
+	t.remove(dueKey(disk, h.until, p))
+	return t.use(disk, usage{Unlinked: -1, Held: -1, HeldBytes: -h.bytes})
+}
+
+// due lists held pieces of the disk whose time is over. Those of a time further away than the hold are of
+// a clock that was wrong, or of a longer hold that was set before: their time is over as well.
+func (n *Namespace) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	now := n.clock()
+	if limit <= 0 || !n.holds.passed(disk, now) {
+		return nil, nil
+	}
+	next := now.Add(n.hold)
+	out, _, err := n.heldBetween(ctx, dueFrom(disk, time.UnixMilli(0)), dueFrom(disk, now.Add(time.Millisecond)), limit)
+	if err == nil && len(out) < limit {
+		var more []hemera.PieceID
+		more, _, err = n.heldBetween(ctx, dueFrom(disk, next.Add(time.Millisecond)), after(diskKey(tabDue, disk)), limit-len(out))
+		out = append(out, more...)
+	}
+	if err == nil && len(out) == 0 {
+		var first time.Time
+		_, first, err = n.heldBetween(ctx, dueFrom(disk, now), after(diskKey(tabDue, disk)), 1)
+		if err == nil && (first.IsZero() || first.After(next)) {
+			first = next
+		}
+		n.holds.set(disk, first)
+	}
+	return out, err
+}
+
+// heldBetween lists held pieces in order of time, and until when the first of them is held.
+func (n *Namespace) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out []hemera.PieceID, first time.Time, err error) {
+	err = n.store.Scan(ctx, lo, hi, func(k, _ []byte) bool {
+		if len(out) >= min(limit, listMax) || len(k) != dueKeyBytes {
+			return false
+		}
+		if len(out) == 0 {
+			first = time.UnixMilli(int64(number(k, 6)))
+		}
+		out = append(out, pieceOf(k[14:]))
+		return true
+	})
+	return out, first, err
+}
+
+// dueKeyBytes is the length of a key in the order of time.
+const dueKeyBytes = 31
+
+// pieceOf reads what appendPieceID wrote.
+func pieceOf(k []byte) hemera.PieceID {
+	return hemera.PieceID{File: hemera.FileID(number(k, 0)), Gen: hemera.Generation(number(k, 8)), Index: k[16]}
+}
+
+// Held implements Holds.
+func (n *Namespace) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	out, _, err := n.heldBetween(ctx, diskKey(tabDue, disk), after(diskKey(tabDue, disk)), limit)
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Held", "fs "+disk.String())
+	}
+	return out, n.outside(ctx)
+}
+
+// DiskHeld implements Holds.
+func (n *Namespace) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
+	err = n.view(ctx, func(t *tx) error {
+		u, err := t.usage(disk)
+		pieces, bytes = u.Held, u.HeldBytes
+		return err
+	})
+	return pieces, bytes, err
+}
+
+// Leaving implements Holds.
+func (n *Namespace) Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+	raw, err := n.store.GetMany(ctx, [][]byte{unlinkedKey(disk, p), heldKey(disk, p)})
+	if err != nil {
+		return false, errs.Wrap(err, "namespace.Leaving", "fs "+disk.String())
+	}
+	return raw[0] != nil || raw[1] != nil, n.outside(ctx)
+}

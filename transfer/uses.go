@@ -1,0 +1,90 @@
+package transfer
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+)
+
+// sampleMin is the shortest time a rate is taken over: who asks more often has the rate before.
+const sampleMin = 500 * time.Millisecond
+
+// uses are the files that are open through a [Host]. The zero value is empty.
+type uses struct {
+	mu   sync.Mutex
+	open map[*usage]struct{}
+}
+
+// usage is one open file. What is read and written is added without a lock.
+type usage struct {
+	cap   *hemera.Capability // not to be changed
+	since time.Time
+	bytes atomic.Int64
+	disk  atomic.Uint32 // where a reader reads now; 0: not known
+
+	// Guarded by uses.mu: when the rate was taken last, and of how many bytes.
+	sampled time.Time
+	counted int64
+	rate    float64
+}
+
+// begin notes that a file was opened. The usage is part of what is open, so nothing is allocated but
+// the place in the table.
+func (u *uses) begin(use *usage, c *hemera.Capability, now time.Time) {
+	use.cap, use.since, use.sampled = c, now, now
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.open == nil {
+		u.open = map[*usage]struct{}{}
+	}
+	u.open[use] = struct{}{}
+}
+
+// end notes that it was closed; what was never noted is no error.
+func (u *uses) end(use *usage) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.open, use)
+}
+
+// Uses lists at most limit of the files that are open here, those that move most first. Rates are
+// averages since they were asked for last, or since the file was opened.
+func (h *Host) Uses(limit int) []hemera.OpenFile {
+	now := time.Now()
+	h.uses.mu.Lock()
+	list := make([]hemera.OpenFile, 0, len(h.uses.open))
+	for use := range h.uses.open {
+		list = append(list, use.describe(now))
+	}
+	h.uses.mu.Unlock()
+	slices.SortFunc(list, func(a, b hemera.OpenFile) int {
+		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Path, b.Path), a.Since.Compare(b.Since))
+	})
+	return slices.Clip(list[:min(len(list), limit)])
+}
+
+// describe takes the rate anew. It is called with the table's lock.
+func (use *usage) describe(now time.Time) hemera.OpenFile {
+	c := use.cap
+	bytes := use.bytes.Load()
+	if took := now.Sub(use.sampled); took >= sampleMin {
+		use.rate = float64(bytes-use.counted) / took.Seconds()
+		use.sampled, use.counted = now, bytes
+	}
+	f := hemera.OpenFile{
+		Who: c.Who, Path: c.Path, File: c.File, Write: c.Access != hemera.AccessRead,
+		Since: use.since, Bytes: bytes, Rate: use.rate,
+	}
+	if d := hemera.DiskID(use.disk.Load()); d != 0 {
+		f.Disks = []hemera.DiskID{d}
+		return f
+	}
+	for _, t := range c.Targets {
+		f.Disks = append(f.Disks, t.Disk)
+	}
+	return f
+}
