@@ -103,7 +103,7 @@ func (c *Cluster) removeNode(ctx context.Context, id hemera.NodeID, disks bool) 
 				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`; one that is lost or in bad hands goes at once with --now")
 		}
 		rec := d.diskRecord
-		rec.Removed = true
+		rec.Removed, rec.RemovedAt, rec.RemovedAddr = true, c.now().Unix(), n.Addr
 		ch.put(rec)
 	}
 	for _, a := range c.attaches {

@@ -81,7 +81,8 @@ type disk struct {
 // it registers.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*Cluster, error) {
 	c := &Cluster{
-		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, grace: o.Grace,
+		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, approve: o.Approve, disksOff: o.DisksOff,
+		removed: map[hemera.NodeID]removedRecord{}, grace: o.Grace,
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
 		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},

@@ -55,7 +55,9 @@ type Space struct {
 type Node struct {
 	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
 	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
-	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only"`
+	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only; as a flag everybody on the machine can read it"`
+	// JoinFile keeps the token out of the arguments.
+	JoinFile string `key:"join_file" flag:"join-file" default:"" doc:"file with the join token; - reads it from standard input"`
 }
 
 // Up is hemera up, everything in one process.

@@ -126,6 +126,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Log: o.Log,
+		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff,
 	})
 	if err != nil {
 		return nil, err

@@ -92,6 +92,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
 		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
 	})
 	if err != nil {

@@ -61,7 +61,9 @@ func (m *Manager) has(node hemera.NodeID, e *hemera.Entry) bool {
 }
 
 // AdmitNode implements hemera.TrustAdmin.
-func (m *Manager) AdmitNode(ctx context.Context, id hemera.NodeID) error { return m.cluster.AdmitNode(ctx, id) }
+func (m *Manager) AdmitNode(ctx context.Context, id hemera.NodeID) error {
+	return m.cluster.AdmitNode(ctx, id)
+}
 
 // ExpelNode implements hemera.TrustAdmin.
 func (m *Manager) ExpelNode(ctx context.Context, id hemera.NodeID) error {
@@ -76,7 +78,9 @@ func (m *Manager) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 }
 
 // RotateKeys implements hemera.TrustAdmin.
-func (m *Manager) RotateKeys(ctx context.Context, end bool) error { return m.cluster.RotateKeys(ctx, end) }
+func (m *Manager) RotateKeys(ctx context.Context, end bool) error {
+	return m.cluster.RotateKeys(ctx, end)
+}
 
 // trusted leaves out the pieces at nodes that were removed: a capability that names such a node is refused.
 func (m *Manager) trusted(list []hemera.Target) []hemera.Target {

@@ -102,6 +102,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 			plain(s.codec, w, r, err)
 			return
 		}
+		introduce(r.Context())
 		h.ServeHTTP(w, r.WithContext(hemera.WithCaller(r.Context(), node)))
 	})
 }
@@ -113,9 +114,7 @@ func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
 	node, err := s.options.Node(*r.TLS)
 	if err != nil {
 		s.options.Log.Warn("refused a control call", "method", r.URL.Path, "remote", r.RemoteAddr, "err", err)
-		return 0, err
 	}
-	introduce(r.Context())
 	return node, err
 }
 
