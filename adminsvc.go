@@ -22,6 +22,8 @@ type ClusterAdmin interface {
 	// has disks.
 	RemoveNode(ctx context.Context, id NodeID) error
 	SetSpace(ctx context.Context, name, key, value string) error
+	// RemoveSpace forgets a space. NotEmpty while a disk, a file or a directory's attribute refers to it.
+	RemoveSpace(ctx context.Context, name string) error
 }
 
 // Removal says what may go with a disk.
@@ -89,6 +91,27 @@ type MaintAdmin interface {
 	// CheckNamespace compares the namespace's records with each other, beside all else. progress hears
 	// a few times a second how far it is; its error ends the check.
 	CheckNamespace(ctx context.Context, progress func(NamespaceCheck) error) (NamespaceCheck, error)
+	// DiskFiles lists files with a piece on the disk, by id from the one after after; at most 1000,
+	// whatever the limit.
+	DiskFiles(ctx context.Context, id DiskID, after FileID, limit int) (DiskFiles, error)
+}
+
+// DiskFile is a file with a piece on one disk.
+type DiskFile struct {
+	File   FileID
+	Path   string
+	Size   int64
+	Layout Layout
+	Pieces int
+	// Last says that without this disk the file cannot be read now: too few of its other pieces are on
+	// disks that can be.
+	Last bool
+}
+
+// DiskFiles is a page of them; Next is where the page after it begins, 0 when there is none.
+type DiskFiles struct {
+	Files []DiskFile
+	Next  FileID
 }
 
 // Backups makes copies of what a manager remembers, while it works.
@@ -110,6 +133,46 @@ type Observer interface {
 	// Events calls visit with the committed changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)
 }
+
+// WritesListMax bounds one list of writes under way.
+const WritesListMax = 100_000
+
+// WriteAdmin is what an admin sees of writes under way, and may do about them.
+type WriteAdmin interface {
+	// Writes lists the writes that hold the lock of a name, oldest first, at most [WritesListMax].
+	Writes(ctx context.Context) ([]WriteInfo, error)
+	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims
+	// of quotas. Its writer is not stopped: his close counts unless another was faster. NotFound.
+	FreeWrite(ctx context.Context, id string) (WriteInfo, error)
+}
+
+// WriteInfo is one write under way.
+type WriteInfo struct {
+	ID        string
+	Path      string // as it was at the open
+	File      FileID
+	Who       Identity
+	Since     time.Time
+	Expires   time.Time // when the lock goes at the latest
+	Head      NodeID
+	HeadAddr  string
+	Announced int64 // bytes, 0: not announced
+	State     WriteStatus
+	// Written and Idle are as the head reported them; valid unless Reported is zero.
+	Written  int64
+	Idle     time.Duration
+	Reported time.Time
+}
+
+// WriteStatus says how far a write is.
+type WriteStatus string
+
+// What is known of writes. The manager asks heads about writes that are a minute old.
+const (
+	WriteGranted  WriteStatus = "granted"  // its head was not asked yet, or cannot be
+	WriteOpen     WriteStatus = "open"     // a client has it open at its head
+	WriteDetached WriteStatus = "detached" // its head keeps it for a client that lost its connection
+)
 
 // JobStatus is one drain or repair of one disk.
 type JobStatus struct {
@@ -162,7 +225,7 @@ type FsckReport struct {
 }
 
 // FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
-// size_mismatch, offline.
+// size_mismatch, offline, lost.
 type FsckProblem struct {
 	Tag   string
 	Disk  DiskID

@@ -201,6 +201,16 @@ func (v *View) Disk(id DiskID) (Disk, bool) {
 	return v.Disks[i], true
 }
 
+// RemovedDisk finds a disk that was taken out by its id.
+func (v *View) RemovedDisk(id DiskID) (RemovedDisk, bool) {
+	for _, r := range v.Removed {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return RemovedDisk{}, false
+}
+
 // Node finds a node by id.
 func (v *View) Node(id NodeID) (NodeInfo, bool) {
 	i := sort.Search(len(v.Nodes), func(i int) bool { return v.Nodes[i].ID >= id })

@@ -98,6 +98,11 @@ type OpenRequest struct {
 	Force bool
 	// Layout and checksum the client asks for; honoured where the directory does not force others.
 	Wish Wish
+	// Session is the client's login session, and Ended are earlier ones whose place it has taken, as the
+	// client itself said. Both are secrets of the client: they prove that it comes back to a write of its
+	// own. Empty where a door has no sessions.
+	Session string
+	Ended   []string
 	// Unsigned asks for a Grant with a Permit instead of a Token.
 	Unsigned bool
 	// Tried are the nodes the client already failed at, and Avoid the disks it was sent to there, as far

@@ -20,6 +20,8 @@ const (
 	XattrNameMax  = 248
 	XattrValueMax = 64 << 10
 	XattrsMax     = 256
+	// XattrsBytesMax bounds names and values of one entry together: they are part of its record.
+	XattrsBytesMax = 128 << 10
 	// CapabilityLifetime is how long after it was signed a capability opens a file.
 	CapabilityLifetime = time.Hour
 	// HeartbeatInterval is how often a node reports; HeartbeatTimeout is the silence after which its

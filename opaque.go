@@ -15,6 +15,8 @@ const (
 	OpaqueTrace      = "hem.trace"
 	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
 	OpaqueWhere = "hem.where"
+	// OpaqueAgain says that an open goes on with a read whose connection was lost.
+	OpaqueAgain = "hem.again"
 	// OpaqueSize in the target of a kXR_mv makes it a publication ([Names.Publish]) of a file of that
 	// size, with the checksum OpaqueSum (kind:hex), onto a name that is free if OpaqueNew is there.
 	OpaqueSize = "hem.size"
@@ -23,6 +25,10 @@ const (
 	// ConfigPublish is the key by which clients ask (kXR_query, config) whether a server publishes, and
 	// shows no file before its close: it answers "1", and others give the key back.
 	ConfigPublish = "hem.publish"
+	// OpaqueMtime (nanoseconds since 1970) and OpaqueOwner (uid:gid, -1 leaves) in a kXR_chmod are set with
+	// the mode: for copies that keep what their source had.
+	OpaqueMtime = "hem.mtime"
+	OpaqueOwner = "hem.owner"
 	// OpaqueSeal and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
 	// handle: seal it with the values that follow, or give it up.
 	OpaqueSeal  = "hem.seal"

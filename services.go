@@ -133,6 +133,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
+	Seen []byte
 }
 
 // NodeWelcome is the manager's answer: who the node is and what it needs to serve.
@@ -144,6 +146,7 @@ type NodeWelcome struct {
 	Barred      []NodeID          // removed a short time ago: what is for them too is not opened
 	ManagerAddr string            // the manager's xrd door, where nodes send clients that ask for names
 	Headroom    map[DiskID]int64
+	Seen        []byte // as in [HeartbeatReply]
 }
 
 // Key is one secret of capabilities. The manager's sign and verify for all nodes; a node's, made of one of them,
@@ -162,6 +165,24 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Writes answer those of the last reply.
+	Writes []WriteState
+}
+
+// WriteRef names a write under way.
+type WriteRef struct {
+	File  FileID
+	Gen   Generation
+	Nonce uint64
+}
+
+// WriteState is what the head of a write says of it.
+type WriteState struct {
+	Nonce    uint64
+	Pending  bool // it is under way here; otherwise nothing else is said
+	Attached bool // a client has it open
+	Size     int64
+	Idle     time.Duration // since a client last did something with it
 }
 
 // HeartbeatReply carries what may have changed for the node.
@@ -171,6 +192,11 @@ type HeartbeatReply struct {
 	Headroom map[DiskID]int64
 	Attach   []AttachDisk // disks an admin added for this node
 	Detach   []DiskID
+	// Writes are those that the manager asks about: the node says in its next heartbeat what it knows.
+	Writes []WriteRef
+	// Seen says how far the manager's store is. The node keeps the newest, durably but not at once, and shows it
+	// when it registers: a manager whose state is older than the cluster learns so.
+	Seen []byte
 }
 
 // AttachDisk tells a node to use a path as a disk.

@@ -12,6 +12,10 @@ type StatusAdmin interface {
 	Status(ctx context.Context) (ClusterStatus, error)
 	// Impact counts what files would lose if the disks were removed now. NotFound.
 	Impact(ctx context.Context, disks []DiskID) (Impact, error)
+	// Unreadable calls visit for every file that has too few pieces on disks that can be read now, by
+	// disk and id; lost says that it has too few on any disk of the cluster. It reads what the namespace
+	// lists for those disks, and ends with visit's error, if any.
+	Unreadable(ctx context.Context, visit func(path string, e Entry, lost bool) error) error
 }
 
 // Severity says how bad a condition is.

@@ -67,6 +67,8 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Operations":     func(v verbs) (any, error) { return v.Operations(ctx) },
 		"Sessions":       func(v verbs) (any, error) { return v.Sessions(ctx) },
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
+		"DiskFiles":      func(v verbs) (any, error) { return v.DiskFiles(ctx, 1, 0, 2) },
+		"OpenFiles":      func(v verbs) (any, error) { return v.OpenFiles(ctx) },
 		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },

@@ -34,6 +34,8 @@ type removeNode struct{ ID hemera.NodeID }
 
 type setSpace struct{ Name, Key, Value string }
 
+type removeSpace struct{ Name string }
+
 func (d *door) serveCluster() {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -59,6 +61,9 @@ func (d *door) serveCluster() {
 	})
 	change(d, "SetSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *setSpace) error {
 		return c.SetSpace(ctx, r.Name, r.Key, r.Value)
+	})
+	change(d, "RemoveSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *removeSpace) error {
+		return c.RemoveSpace(ctx, r.Name)
 	})
 }
 
@@ -111,4 +116,9 @@ func (c *Client) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 // SetSpace implements hemera.ClusterAdmin.
 func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
 	return c.do(ctx, "SetSpace", setSpace{name, key, value})
+}
+
+// RemoveSpace implements hemera.ClusterAdmin.
+func (c *Client) RemoveSpace(ctx context.Context, name string) error {
+	return c.do(ctx, "RemoveSpace", removeSpace{name})
 }

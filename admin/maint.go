@@ -12,6 +12,12 @@ type fileRef struct {
 	Repair bool   `json:",omitempty"` // CheckFile only
 }
 
+type diskFiles struct {
+	ID    hemera.DiskID
+	After hemera.FileID
+	Limit int
+}
+
 type fsck struct {
 	Repair bool `json:",omitempty"`
 }
@@ -25,6 +31,9 @@ func (d *door) serveMaint() {
 	})
 	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) ([]hemera.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
+	})
+	maint(d, "DiskFiles", func(ctx context.Context, m hemera.MaintAdmin, r *diskFiles) (hemera.DiskFiles, error) {
+		return m.DiskFiles(ctx, r.ID, r.After, r.Limit)
 	})
 	maint(d, "Fsck", func(ctx context.Context, m hemera.MaintAdmin, r *fsck) (hemera.FsckReport, error) {
 		return m.Fsck(ctx, r.Repair)
@@ -55,6 +64,11 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.Ma
 // Jobs implements hemera.MaintAdmin.
 func (c *Client) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	return call[[]hemera.JobStatus](ctx, c, "Jobs", none{})
+}
+
+// DiskFiles implements hemera.MaintAdmin.
+func (c *Client) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (hemera.DiskFiles, error) {
+	return call[hemera.DiskFiles](ctx, c, "DiskFiles", diskFiles{id, after, limit})
 }
 
 // FileInfo implements hemera.MaintAdmin.

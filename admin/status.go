@@ -51,3 +51,14 @@ func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 		mCondition.send(ch, float64(n), c.Code, string(c.Severity), c.Subject)
 	}
 }
+
+// Unreadable implements hemera.StatusAdmin: lost files first.
+func (c *Client) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) error {
+	for _, lost := range []bool{true, false} {
+		_, err := c.Walk(ctx, WalkRequest{Path: "/", Lost: lost, Unreadable: !lost}, func(f Found) error { return visit(f.Path, f.Entry, lost) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

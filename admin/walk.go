@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	gopath "path"
+	"strings"
 	"time"
 
 	"hemera"
@@ -17,7 +18,7 @@ type WalkRequest struct {
 	Kind  hemera.EntryKind `json:",omitempty"` // files or directories only
 	Name  string           `json:",omitempty"` // a pattern as in path.Match, on the last component
 	Depth int              `json:",omitempty"` // at most so far below Path; 0: all, -1: Path itself only
-	// Sizes apply to files. SizeMax is a pointer because 0 is a sensible maximum.
+	// Sizes apply to files alone, and with Kind KindDirectory to all that is in a directory. SizeMax is a pointer because 0 is a sensible maximum.
 	SizeMin int64      `json:",omitempty"`
 	SizeMax *int64     `json:",omitempty"`
 	Newer   *time.Time `json:",omitempty"` // modified after
@@ -33,6 +34,10 @@ type WalkRequest struct {
 	Layout     string `json:",omitempty"` // its kind, or all of it: replica, replica:2
 	Pieces     int    `json:",omitempty"` // the layout has so many
 	Incomplete bool   `json:",omitempty"` // fewer pieces than the layout has
+	// Lost asks for files with too few pieces on disks of the cluster, Unreadable for those with too few
+	// where they can be read now. They are found from the lists of those disks, not by a walk, in no order
+	// of names, and need an admin.
+	Lost, Unreadable bool `json:",omitempty"`
 	// Brief answers with paths alone, Count with nothing but the sum: a fraction of the work.
 	Brief, Count bool `json:",omitempty"`
 }
@@ -93,12 +98,42 @@ func (d *door) serveWalk() {
 		out := &finder{request: r,
 			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}
+		if r.Lost || r.Unreadable {
+			if err := d.unreadable(ctx, who, top, out); err != nil {
+				return err
+			}
+			return out.end(send)
+		}
 		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, visit: out.visit})
 		defer w.close()
 		if err := w.run(top, e); err != nil {
 			return err
 		}
 		return out.end(send)
+	})
+}
+
+// unreadable finds the files below top that cannot be read.
+func (d *door) unreadable(ctx context.Context, who hemera.Identity, top string, out *finder) error {
+	s, err := part(d.Status, "status")
+	if err != nil {
+		return err
+	}
+	if !who.Admin {
+		return errs.New(errs.Denied, "admin.Walk", top, "only an admin is told which files cannot be read").
+			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
+	}
+	prefix := strings.TrimSuffix(top, "/") + "/"
+	return s.Unreadable(ctx, func(path string, e hemera.Entry, lost bool) error {
+		below, inside := strings.CutPrefix(path, prefix)
+		depth := strings.Count(below, "/") + 1
+		switch {
+		case path != top && !inside,
+			lost != out.request.Lost,
+			out.request.Depth != 0 && path != top && depth > max(0, out.request.Depth):
+			return nil
+		}
+		return out.visit(path, e, nil)
 	})
 }
 
@@ -157,10 +192,15 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if e.IsDir() && (r.Layout != "" || r.Pieces != 0 || r.Incomplete) {
 		return false
 	}
+	size := e.Size
+	if e.IsDir() {
+		size = e.Tree.Bytes
+	}
 	switch {
 	case r.Kind != 0 && e.Kind != r.Kind,
-		!e.IsDir() && e.Size < r.SizeMin,
-		!e.IsDir() && r.SizeMax != nil && e.Size > *r.SizeMax,
+		e.IsDir() && r.Kind == 0 && (r.SizeMin > 0 || r.SizeMax != nil),
+		size < r.SizeMin,
+		r.SizeMax != nil && size > *r.SizeMax,
 		r.Newer != nil && !e.Mtime.After(*r.Newer),
 		r.Older != nil && !e.Mtime.Before(*r.Older),
 		r.ChangedAfter != nil && !e.Ctime.After(*r.ChangedAfter),

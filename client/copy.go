@@ -27,6 +27,16 @@ const (
 	VerifyNever
 )
 
+// Links say what to do about symbolic links that are found in a tree. Sources themselves are followed.
+type Links int
+
+// The ways. With LinksFiles a link to a file is copied as that file, and others are failures.
+const (
+	LinksFiles Links = iota
+	LinksFollow
+	LinksSkip
+)
+
 // CopyOptions say how to copy.
 type CopyOptions struct {
 	Recursive bool
@@ -34,6 +44,10 @@ type CopyOptions struct {
 	// Continue passes over files that are there with the same size and checksum, and goes on with parts
 	// that an interrupted copy of the same source has left.
 	Continue bool
+	// Preserve keeps permission bits and times of files and directories, and the owner if root copies. Of
+	// servers only Hemera can: Unsupported. Each directory is noted until the end, about 300 bytes.
+	Preserve bool
+	Links    Links
 	Persist  bool // have servers remove unfinished files
 	Parallel int  // files at a time; 4
 	Verify   Verify
@@ -63,6 +77,10 @@ func (c *Client) Copy(ctx context.Context, sources []string, to string, o CopyOp
 		return Progress{}, err
 	}
 	x := &copier{c: c, o: o, umask: umask(), track: newTracker(o.Progress), jobs: make(chan job, o.Parallel), atomic: map[Endpoint]bool{}}
+	if err := x.canDress(ctx, dst); err != nil {
+		return x.track.close(), err
+	}
+	whole := ctx
 	g, ctx := errgroup.WithContext(ctx)
 	for range o.Parallel {
 		g.Go(func() error {
@@ -83,8 +101,12 @@ func (c *Client) Copy(ctx context.Context, sources []string, to string, o CopyOp
 			x.fault(job{from: from, to: dst}, err)
 		}
 	}
+	x.track.add(func(p *Progress) { p.Listed = true })
 	close(x.jobs)
 	_ = g.Wait()
+	if listing == nil {
+		x.dressDirs(whole)
+	}
 	p := x.track.close()
 	switch {
 	case x.first != nil && p.Failed > 1:
@@ -112,6 +134,8 @@ type copier struct {
 	mu     sync.Mutex
 	first  error
 	atomic map[Endpoint]bool // servers that were asked whether they are
+
+	dirs []job // to be dressed at the end; of the goroutine that lists
 }
 
 // store is where a place lives.
@@ -119,7 +143,7 @@ func (x *copier) store(p Place) store {
 	if p.Remote {
 		return servers{x.c}
 	}
-	return machine{x.c.opts.Chunk}
+	return machine{x.c.opts.Chunk, x.o.Links}
 }
 
 // mode is what the copy of something gets: its permission bits less the umask, as with cp.
@@ -184,16 +208,23 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	if err := x.store(dst).mkdir(ctx, dst, x.mode(from, 0o755)); err != nil {
 		return err
 	}
+	x.noteDir(job{src, dst, from})
 	return x.store(src).walk(ctx, src, func(rel string, s state) error {
 		j := job{src.Join(rel), dst.Join(rel), s}
 		switch {
 		case s.fault == nil && !s.dir && isPart(j.from.base()): // of a copy to there: no file yet
 			x.track.add(func(p *Progress) { p.Passed++ })
+		case s.link:
+			x.track.add(func(p *Progress) { p.Links++ })
 		case s.fault != nil:
 			x.fault(j, s.fault)
 		case s.dir:
 			err := x.store(dst).mkdir(ctx, j.to, x.mode(s, 0o755))
-			if err == nil || !ofEntry(err) {
+			if err == nil {
+				x.noteDir(j)
+				return nil
+			}
+			if !ofEntry(err) {
 				return err
 			}
 			x.fault(j, err)
@@ -202,6 +233,12 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 		}
 		return nil
 	})
+}
+
+func (x *copier) noteDir(j job) {
+	if x.o.Preserve {
+		x.dirs = append(x.dirs, j)
+	}
 }
 
 // fault tells of an entry that cannot be copied.
@@ -296,6 +333,12 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 		case err != nil:
 			return 0, err
 		case same:
+			if x.o.Preserve && !dressOf(j.src, 0o644).dressed(there) {
+				err = x.dress(ctx, j.to, j.src, 0o644)
+			}
+			if err != nil {
+				return 0, err
+			}
 			x.track.add(func(p *Progress) { p.Bytes += j.src.size; p.Skipped++; p.SkippedBytes += j.src.size })
 			return j.src.size, nil
 		case !x.o.Force:
@@ -305,6 +348,9 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 	}
 	if j.from.Remote && j.to.Remote && x.o.TPC != TPCOff {
 		err := x.thirdParty(ctx, j, at)
+		if err == nil && x.o.Preserve {
+			err = x.dress(ctx, j.to, j.src, 0o644)
+		}
 		if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
 			return 0, err
 		}
@@ -332,7 +378,7 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 	}
 	defer src.close()
 	dst, err := x.store(j.to).target(ctx, j.to, targetOptions{
-		off: off, src: j.src, replace: x.o.Force, persist: x.o.Persist, mode: x.mode(j.src, 0o644), at: at,
+		off: off, src: j.src, replace: x.o.Force, persist: x.o.Persist, preserve: x.o.Preserve, mode: x.mode(j.src, 0o644), at: at,
 	})
 	if err != nil {
 		return 0, err
@@ -358,7 +404,11 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 		}
 		return n, err
 	}
-	return n, dst.commit(ctx, want)
+	err = dst.commit(ctx, want)
+	if err == nil && x.o.Preserve && j.to.Remote {
+		err = x.dress(ctx, j.to, j.src, 0o644)
+	}
+	return n, err
 }
 
 // worthKeeping reports whether what was copied before a failure is right as far as it goes.

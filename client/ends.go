@@ -46,8 +46,10 @@ type targetOptions struct {
 	src     state
 	replace bool
 	persist bool
-	mode    uint32
-	at      publisher // how a server's part gets its name
+	// preserve asks a local target for the mode, time and owner of the source.
+	preserve bool
+	mode     uint32
+	at       publisher // how a server's part gets its name
 }
 
 // servers is the store of remote places.
@@ -65,7 +67,7 @@ func (s servers) stat(ctx context.Context, p Place) (state, error) {
 }
 
 func stateOfInfo(i Info) state {
-	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0)}
+	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0), owner: i.Owner, group: i.Group}
 }
 
 func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {

@@ -88,10 +88,38 @@ func (c *Client) openOn(ctx context.Context, u URL, o OpenOptions, lane int) (*F
 		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
 	}
 	f := &File{client: c, url: u, opts: o, lane: lane}
+	if o.Exclusive && o.Write {
+		if err := f.openExclusively(ctx, newRoute(u)); err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
 	if err := f.open(ctx, newRoute(u), openFirst); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// exclusiveGrace is for how long an exclusive create is brought to its end after its caller has left.
+const exclusiveGrace = 2 * time.Second
+
+// openExclusively makes a file that nobody else may be making. A caller that leaves must not leave the name
+// taken: he could not make the file himself the next moment. So the open goes on for a while, and what it
+// made is given up before the call returns.
+func (f *File) openExclusively(ctx context.Context, r route) error {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(exclusiveGrace, cancel)
+		context.AfterFunc(lasting, func() { t.Stop() })
+	})()
+	if err := f.open(lasting, r, openFirst); err != nil || ctx.Err() == nil {
+		return err
+	}
+	h := f.handle
+	h.conn.roundTrip(lasting, nil, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(hemera.OpaqueAbort))
+	h.leave()
+	return errs.Wrap(ctx.Err(), "open", r.url.Redacted())
 }
 
 // openWhy is why a file is opened.
@@ -106,6 +134,9 @@ const (
 // open goes the route and makes what it finds the file's handle.
 func (f *File) open(ctx context.Context, r route, why openWhy) error {
 	again := why != openFirst
+	if again && !f.opts.Write {
+		r.url.Opaque = r.url.Opaque.With(hemera.OpaqueAgain, "1")
+	}
 	w := wire.Open{Mode: uint16(f.opts.Mode), Options: f.opts.flags(again)}
 	a, err := f.client.do(ctx, r, request{
 		op: "open", build: onPath(w), lane: f.lane,
@@ -124,6 +155,12 @@ func (f *File) open(ctx context.Context, r route, why openWhy) error {
 	if again && f.opts.Write && reply.Stat != nil && reply.Stat.Size < f.high {
 		giveUp(a.conn, reply.Handle)
 		return errs.New(errs.Conflict, "go on writing", r.url.Redacted(), "the server no longer has what was written before the connection was lost")
+	}
+	if again && !f.opts.Write && f.sized && reply.Stat != nil && reply.Stat.Size != f.info.Size {
+		a.conn.users.Add(1)
+		(&handle{conn: a.conn, fh: reply.Handle}).leave()
+		return errs.New(errs.Conflict, "go on reading", r.url.Redacted(), "the file was replaced while it was read").
+			WithRemedy("read it again from its beginning")
 	}
 	gen := 0
 	if f.handle != nil {

@@ -57,7 +57,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 		Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer,
 	}
 	host, _ := os.Hostname()
-	if err := c.send(ctx, &login, id, fmt.Appendf(nil, "?xrd.appname=%s&xrd.hostname=%s", c.opts.App, host)); err != nil {
+	if err := c.send(ctx, &login, id, fmt.Appendf(nil, "?xrd.appname=%s&xrd.hostname=%s&xrd.rn=hemera", c.opts.App, host)); err != nil {
 		return err
 	}
 	c.flush()

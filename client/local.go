@@ -1,13 +1,16 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -16,7 +19,10 @@ import (
 )
 
 // machine is the store of local paths. A file gets its name when it is complete.
-type machine struct{ chunk int }
+type machine struct {
+	chunk int
+	links Links
+}
 
 func (machine) stat(_ context.Context, p Place) (state, error) {
 	i, err := os.Stat(p.Path)
@@ -30,40 +36,71 @@ func (machine) stat(_ context.Context, p Place) (state, error) {
 }
 
 func stateOf(i os.FileInfo) state {
-	return state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
+	s := state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
+	if sys, ok := i.Sys().(*syscall.Stat_t); ok {
+		s.owner, s.group = strconv.Itoa(int(sys.Uid)), strconv.Itoa(int(sys.Gid))
+	}
+	return s
 }
 
-func (machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
-	return filepath.WalkDir(p.Path, func(path string, d fs.DirEntry, err error) error {
-		rel, relErr := filepath.Rel(p.Path, path)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case rel == "." || relErr != nil:
-			return errs.Wrap(cmp.Or(err, relErr), "list", path)
-		case err != nil:
-			return visit(filepath.ToSlash(rel), state{fault: errs.Wrap(err, "list", path)})
+func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
+	top, err := os.Stat(p.Path)
+	if err != nil {
+		return errs.Wrap(err, "list", p.Path)
+	}
+	return m.walkBelow(ctx, p.Path, "", []os.FileInfo{top}, visit)
+}
+
+// walkBelow visits what is in a directory. above are the directories on the way to it, itself the last: a
+// link to one of them would lead round in circles.
+func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.FileInfo, visit func(rel string, s state) error) error {
+	dir := filepath.Join(top, filepath.FromSlash(rel))
+	entries, err := os.ReadDir(dir)
+	if err != nil && rel == "" {
+		return errs.Wrap(err, "list", dir)
+	}
+	if err != nil {
+		return visit(rel, state{fault: errs.Wrap(err, "list", dir)})
+	}
+	for _, d := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		return visit(filepath.ToSlash(rel), found(path, d))
-	})
+		name := path.Join(rel, d.Name())
+		s, i := m.found(filepath.Join(dir, d.Name()), d, above)
+		err := visit(name, s)
+		if err == nil && s.dir {
+			err = m.walkBelow(ctx, top, name, append(above[:len(above):len(above)], i), visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// found is what a walk has come upon; a file may be behind a link.
-func found(path string, d fs.DirEntry) state {
-	i, err := os.Stat(path)
+// found is what a walk has come upon; a file or directory may be behind a link.
+func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, os.FileInfo) {
 	link := d.Type()&fs.ModeSymlink != 0
+	if link && m.links == LinksSkip {
+		return state{link: true}, nil
+	}
+	fault := func(err error) (state, os.FileInfo) { return state{fault: err}, nil }
+	i, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && link:
-		return state{fault: errs.New(errs.NotFound, "copy", path, "the link leads to nothing")}
+		return fault(errs.New(errs.NotFound, "copy", path, "the link leads to nothing").WithRemedy("--skip-links passes over links"))
 	case err != nil:
-		return state{fault: errs.Wrap(err, "stat", path)}
-	case i.IsDir() && link:
-		return state{fault: errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
-			WithRemedy("copy the directory that it leads to by its own name")}
+		return fault(errs.Wrap(err, "stat", path))
+	case i.IsDir() && link && m.links != LinksFollow:
+		return fault(errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
+			WithRemedy("-L follows them, --skip-links passes over links"))
+	case i.IsDir() && slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, i) }):
+		return fault(errs.New(errs.Invalid, "copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
 	case special(i):
-		return state{fault: errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory")}
+		return fault(errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory"))
 	}
-	return stateOf(i)
+	return stateOf(i), i
 }
 
 // mkdir makes a directory that this user can fill.
@@ -179,6 +216,9 @@ func (t *localTarget) dress() error {
 	i, err := t.file.Stat()
 	if err != nil {
 		return err
+	}
+	if t.preserve {
+		return dressOf(t.src, 0o644).wear(t.file)
 	}
 	if now := i.Mode().Perm(); now&^fs.FileMode(t.mode) != 0 {
 		return t.file.Chmod(now & fs.FileMode(t.mode))

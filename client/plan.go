@@ -69,7 +69,10 @@ type state struct {
 	size    int64
 	mode    uint32    // permission bits; 0 if not known
 	mtime   time.Time // in seconds at servers; zero if not known
-	fault   error     // why the entry cannot be copied; others can
+	owner   string    // name or number
+	group   string
+	link    bool  // a link, told because links are passed over
+	fault   error // why the entry cannot be copied; others can
 }
 
 // ofEntry reports whether a failure is of one entry alone, so that it makes sense to go on with others.

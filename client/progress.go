@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Progress is how far a copy is. Totals grow while the sources are still being listed.
+// Progress is how far a copy is.
 type Progress struct {
 	Files, FilesTotal int64 // done: copied or skipped
 	Failed            int64
@@ -14,6 +14,10 @@ type Progress struct {
 	Skipped, SkippedBytes int64
 	// Passed counts what a copy of a tree leaves out: the parts of unfinished copies.
 	Passed int64
+	// Links counts the symbolic links that were passed over on purpose.
+	Links int64
+	// Listed says that the sources have been listed: the totals grow no more.
+	Listed bool
 	// Kept counts the parts that were left because their copy was interrupted or failed.
 	Kept int64
 	Rate float64 // bytes per second of the last seconds

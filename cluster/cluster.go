@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/capability"
+	"hemera/errs"
 	"hemera/kv"
 )
 
@@ -43,6 +44,10 @@ type Cluster struct {
 
 	members sync.Map // NodeID → true, of nodes, to be asked at each call without a lock
 
+	life     uint64     // of this process, in marks
+	since    uint64     // the store's sequence number when it was opened
+	outdated chan error // has one once a node proved that the store is older than the cluster
+
 	mu        sync.Mutex // guards all below, and the order of changes in the store
 	nodes     map[hemera.NodeID]*node
 	disks     map[hemera.DiskID]*disk
@@ -56,6 +61,7 @@ type Cluster struct {
 	swept     time.Time       // when records of old were looked for
 	next      nextRecord
 	authority []byte // fingerprint of the cluster's, nil while none is known
+	history   []byte // secret of the marks that nodes are given
 	version   uint64
 	shown     time.Time      // when the view was made
 	dirty     bool           // reports came that no view shows yet
@@ -86,13 +92,17 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
 		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
-		next: nextRecord{Node: 1, Disk: 1},
+		next: nextRecord{Node: 1, Disk: 1}, life: newLife(), outdated: make(chan error, 1),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if c.now == nil {
 		c.now = time.Now
+	}
+	var err error
+	if c.since, err = writer.LastSeq(ctx); err != nil {
+		return nil, errs.Wrap(err, "cluster.Open", "")
 	}
 	if err := c.load(ctx, store); err != nil {
 		return nil, err
@@ -106,6 +116,9 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	if len(c.spaces) == 0 {
 		ch.put(firstSpace(o.Space))
 	}
+	if c.history == nil {
+		ch.put(newHistory())
+	}
 	c.firstKeys(&ch)
 	if err := c.commit(ctx, &ch); err != nil {
 		return nil, err
@@ -118,7 +131,8 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 // View is the cluster now. It must not be changed.
 func (c *Cluster) View() *hemera.View { return c.view.Load() }
 
-// Run ends leases, publishes reports and rotates keys until the context ends.
+// Run ends leases, publishes reports and rotates keys until the context ends. It fails with Corrupt when a node proved
+// that the store is older than the cluster.
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(hemera.HeartbeatInterval / 2)
 	defer ticker.Stop()
@@ -126,6 +140,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-c.outdated:
+			return err
 		case <-ticker.C:
 			if err := c.Tick(ctx); err != nil {
 				c.log.Error("cluster state cannot be written", "error", err)

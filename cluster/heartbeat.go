@@ -22,7 +22,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 	if len(report.Disks) > disksPerNodeMax {
 		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
 	}
-	reply := hemera.HeartbeatReply{Keys: c.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id)}
+	reply := hemera.HeartbeatReply{Keys: c.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.seen()}
 	for _, r := range report.Disks {
 		known := c.byUUID[r.UUID]
 		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]

@@ -211,6 +211,8 @@ func (c *Cluster) apply(r record) {
 		c.rebar()
 	case nextRecord:
 		c.next = r
+	case historyRecord:
+		c.history = r.Secret
 	case authorityRecord:
 		c.authority = r.Fingerprint
 	}
@@ -226,6 +228,8 @@ func (c *Cluster) forget(r record) {
 		delete(c.disks, r.ID)
 		delete(c.byUUID, r.UUID)
 		delete(c.byNode[r.Node], r.ID)
+	case spaceRecord:
+		delete(c.spaces, r.Name)
 	case attachRecord:
 		delete(c.attaches, r.key())
 	case keyRecord:
@@ -268,6 +272,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[keyRecord](c, value)
 	case "next":
 		return decodeInto[nextRecord](c, value)
+	case "history":
+		return decodeInto[historyRecord](c, value)
 	case "authority":
 		return decodeInto[authorityRecord](c, value)
 	}

@@ -18,6 +18,9 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.checkSeen(hello); err != nil {
+		return hemera.NodeWelcome{}, err
+	}
 	var ch change
 	next := c.next
 	rec, err := c.identify(hello)
@@ -250,7 +253,7 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
 		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.nodeKeys(n.ID), Barred: c.barred,
-		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID),
+		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID), Seen: c.seen(),
 	}
 	for _, d := range c.byNode[n.ID] {
 		if !d.Removed && d.report.Health != hemera.HealthGone {

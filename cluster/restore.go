@@ -32,6 +32,7 @@ func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) 
 		return err
 	}
 	var ch change
+	ch.put(newHistory()) // marks of the lost store count no more
 	ch.put(nextRecord{Node: c.next.Node + idsLeftOut, Disk: c.next.Disk + idsLeftOut})
 	for _, n := range c.nodes {
 		rec := n.nodeRecord

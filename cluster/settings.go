@@ -208,6 +208,55 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	return c.change(ctx, &ch)
 }
 
+// SpaceUnused is an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
+// while a disk belongs to it, also one that was removed and may come back, or one that a node is to take.
+func (c *Cluster) SpaceUnused(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spaceUnused(name)
+}
+
+// spaceUnused is called with mu held.
+func (c *Cluster) spaceUnused(name string) error {
+	const op = "space rm"
+	if _, ok := c.spaces[name]; !ok {
+		return noSuchSpace(op, name)
+	}
+	if name == hemera.DefaultSpace {
+		return errs.New(errs.Invalid, op, name, "the default space always exists")
+	}
+	for _, d := range c.disks {
+		switch {
+		case d.Space != name:
+		case d.Removed:
+			return errs.New(errs.NotEmpty, op, name, "disk "+d.ID.String()+", which was removed, belonged to it and files still name it").
+				WithRemedy("hemera status names those files; remove them, or bring the disk back with hemera fs add")
+		default:
+			return errs.New(errs.NotEmpty, op, name, "it has disk "+d.ID.String()).
+				WithRemedy("give the disk another space: hemera fs set " + d.ID.String() + " space=OTHER")
+		}
+	}
+	for _, a := range c.attaches {
+		if a.Space == name {
+			return errs.New(errs.NotEmpty, op, name, "a node is to take "+a.Path+" as a disk of it").
+				WithRemedy("wait until the node is online, or remove the node")
+		}
+	}
+	return nil
+}
+
+// RemoveSpace forgets a space; see [Cluster.SpaceUnused]. Whether files refer to it is the caller's to see.
+func (c *Cluster) RemoveSpace(ctx context.Context, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.spaceUnused(name); err != nil {
+		return err
+	}
+	var ch change
+	ch.delete(c.spaces[name])
+	return c.change(ctx, &ch)
+}
+
 // SetSpace sets one property of a space, or makes it with the key define; see [Settings].
 func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
 	c.mu.Lock()

@@ -40,7 +40,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Count: f.Unreadable,
 			Text:   atLeast(f.Partial) + count(f.Unreadable, "file", "files") + " cannot be read now; the pieces are on " + named("disk", "disks", on),
-			Remedy: "bring the disks back: hemera fs ls -e says what is wrong with them; hemera find / --lost names the files",
+			Remedy: "bring the disks back: hemera fs ls -e says what is wrong with them; hemera find / --unreadable names the files",
 		})
 	}
 	if f.Incomplete > 0 {
@@ -66,9 +66,8 @@ func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
 			continue
 		}
 		where := "disk " + d.Disk.String()
-		i := slices.IndexFunc(s.View.Removed, func(r hemera.RemovedDisk) bool { return r.ID == d.Disk })
-		if i >= 0 {
-			where += ", last seen at " + s.View.Removed[i].Where()
+		if was, ok := s.View.RemovedDisk(d.Disk); ok {
+			where += ", last seen at " + was.Where()
 		}
 		if len(parts) == namesMax {
 			parts = append(parts, "…")
@@ -216,7 +215,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 
 func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, j := range s.Jobs {
-		if j.State != "stalled" {
+		if j.State != "stalled" || onlyLost(s, j) {
 			continue
 		}
 		subject, remedy := "disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()+" says what it waits for"
@@ -229,6 +228,12 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		add(hemera.Condition{Code: JobStalled, Severity: hemera.SeverityWarning, Subject: subject, Count: j.FilesLeft, Text: text, Remedy: remedy})
 	}
+}
+
+// onlyLost reports whether a job has nothing left but files that are lost: they are a condition already.
+func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
+	i := slices.IndexFunc(s.Files.Disks, func(d hemera.DiskLoss) bool { return d.Disk == j.Disk })
+	return i >= 0 && s.Files.Disks[i].Lost >= j.FilesLeft
 }
 
 func removals(s *hemera.Snapshot, add func(hemera.Condition)) {

@@ -37,7 +37,7 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 	if damaged == "" {
 		return dir
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, storeDir, "log", "*.log"))
+	logs, err := filepath.Glob(filepath.Join(dir, storeDir, "journal", "*.journal"))
 	if err != nil || len(logs) != 1 {
 		t.Fatal(logs, err)
 	}
@@ -56,7 +56,7 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 // logFiles is the content of a store's log.
 func logFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, storeDir, "log", "*"))
+	names, err := filepath.Glob(filepath.Join(dir, storeDir, "journal", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 
 	"hemera/admin"
 	"hemera/auth"
+	"hemera/config"
 	"hemera/limits"
 	"hemera/link"
+	"hemera/xrd"
 )
 
 // pendingMost is how many connections of one port may wait until it is known what they are.
@@ -18,6 +20,7 @@ const pendingMost = 1024
 // Bounds are what all ports of a process share, so that clients cannot use up what the process may have.
 type Bounds struct {
 	connections *limits.Connections
+	doors       *xrd.Budgets
 	pending     int
 	owners      auth.Owners
 }
@@ -29,6 +32,7 @@ func newBounds(files int64, owners auth.Owners) *Bounds {
 	b := limits.ConnectionBounds(files)
 	return &Bounds{
 		connections: limits.NewConnections(b, link.ConnectionClasses()...),
+		doors:       xrd.NewBudgets(files, config.MachineMemory()),
 		pending:     int(min(pendingMost, b.Total/4)), owners: owners,
 	}
 }
@@ -51,7 +55,7 @@ func (b *Bounds) admin(remote, local netip.AddrPort) bool {
 // usages are for /metrics.
 func (b *Bounds) usages() []admin.Limit {
 	var list []admin.Limit
-	for _, u := range b.connections.Usages() {
+	for _, u := range append(b.connections.Usages(), b.doors.Usages()...) {
 		list = append(list, admin.Limit(u))
 	}
 	return list

@@ -111,6 +111,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		}
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
+	if err := storeLost(o.Dir); err != nil {
+		return nil, err
+	}
 	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
 	if err := private(path); err != nil {
 		return nil, err
@@ -149,7 +152,7 @@ func (m *Manager) open() (err error) {
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
 		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr },
+		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
 	})
 	if err != nil {
 		return err

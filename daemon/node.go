@@ -122,7 +122,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
+		Budgets: n.options.Bounds.doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: puller{n.pulls}, Resolve: control.Resolve,
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))

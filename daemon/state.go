@@ -3,12 +3,15 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"hemera"
+	"hemera/auth"
 	"hemera/cluster"
 	"hemera/errs"
 	"hemera/kv"
@@ -53,6 +56,21 @@ func stateDir(dir string) (state string, ok bool) {
 func hasStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, storeDir))
 	return err == nil
+}
+
+// storeLost refuses a directory that has a cluster's authority and no store, or an empty one: a manager makes
+// its store first. A filesystem that is not mounted looks so.
+func storeLost(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, auth.AuthorityFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	path := filepath.Join(dir, storeDir)
+	list, err := os.ReadDir(path)
+	if len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errs.Wrap(err, "open the namespace", path)
+	}
+	return errs.New(errs.Corrupt, "open the namespace", path, "the namespace is missing, and "+auth.AuthorityFile+" beside it says that there was one").
+		WithRemedy("mount or put back the directory; if it is lost, restore the newest backup into an empty directory with `hemera ns restore FILE NEWDIR`")
 }
 
 func noState(dir string) error {

@@ -130,6 +130,9 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	if err == nil {
 		err = a.short(ctx, t)
 	}
+	if err == nil {
+		err = a.removed(ctx, t)
+	}
 	if repair {
 		a.engine.Wake()
 	}
@@ -230,6 +233,9 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 			return err
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
+		if len(now.Pieces) <= int(max(now.Layout.Data, 1)) {
+			t.add(tagLost, d.ID, f.piece.File)
+		}
 		if !t.repair {
 			return nil
 		}

@@ -15,6 +15,7 @@ const (
 	tagMoved    = "moved" // a piece that was moved after the backup that was restored
 	tagSize     = "size_mismatch"
 	tagShort    = "under_replicated"
+	tagLost     = "lost" // too few pieces are left anywhere
 	tagOffline  = "offline"
 	auditPage   = 1000
 	problemsMax = 1000 // file ids named of each problem

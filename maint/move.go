@@ -22,10 +22,7 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 		return 0, err
 	}
 	w.seed = uint64(entry.ID)<<8 ^ uint64(entry.Gen) ^ uint64(w.index)<<56
-	m, err := e.gate.enter(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (move, error) {
-		w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + e.Writers(id) }
-		return plan(e.Cluster.View(), entry, w)
-	})
+	m, err := e.choose(ctx, entry, w)
 	if err != nil {
 		return 0, err
 	}
@@ -49,6 +46,31 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 	}
 	e.Wake() // the dropped piece is to be removed
 	return result.Bytes, nil
+}
+
+// choose waits for the copy's turn and plans it. A disk that is still to remove this very piece is no
+// destination: the copy would find the piece there and be done, then the removal would take it, and when
+// the removal is forgotten nothing is left to tell MovePieces of it. No removal can come after the look,
+// since the file is held, and only pieces that an entry has are unlinked: its disks are none to choose.
+func (e *Engine) choose(ctx context.Context, entry hemera.Entry, w wants) (move, error) {
+	for {
+		m, err := e.gate.enter(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (move, error) {
+			w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + e.Writers(id) }
+			return plan(e.Cluster.View(), entry, w)
+		})
+		if err != nil {
+			return m, err
+		}
+		leaving, err := e.Files.Leaving(ctx, m.add.Disk, m.key().piece)
+		if err == nil && !leaving {
+			return m, nil
+		}
+		e.gate.leave(m)
+		if err != nil {
+			return m, err
+		}
+		w.leaving = append(w.leaving, m.add.Disk)
+	}
 }
 
 // current is the entry as it is now. Conflict when the work was decided on another.

@@ -1,10 +1,14 @@
 package maint
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // signed is the last capability that was asked for.
@@ -45,5 +49,46 @@ func TestACopyOrderIsForItsDestinationToo(t *testing.T) {
 	}
 	if len(s.also) != 1 || s.also[0] != 7 {
 		t.Errorf("signed for %v besides its sources", s.also)
+	}
+}
+
+// leavingFiles has disks that are still to remove every piece.
+type leavingFiles struct {
+	Files
+	disks []hemera.DiskID
+}
+
+func (f leavingFiles) Leaving(_ context.Context, disk hemera.DiskID, _ hemera.PieceID) (bool, error) {
+	return slices.Contains(f.disks, disk), nil
+}
+
+// A piece goes to no disk that is still to remove it: the copy would be done when it finds the piece there,
+// and the removal would come after it.
+func TestAPieceGoesToNoDiskThatIsToRemoveIt(t *testing.T) {
+	view := hemera.View{
+		Nodes:  []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true, Addr: "n1:1"}},
+		Spaces: []hemera.Space{{Name: "default"}},
+	}
+	for id := range hemera.DiskID(4) {
+		view.Disks = append(view.Disks, hemera.Disk{
+			ID: id + 1, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, Capacity: 1 << 40, Free: 1 << 40,
+		})
+	}
+	entry := hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}
+	for seed := range uint64(50) {
+		e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3}}, Cluster: &viewOnly{view: view}})
+		m, err := e.choose(t.Context(), entry, wants{drop: entry.Pieces, seed: seed})
+		if err != nil || m.add.Disk != 4 {
+			t.Fatalf("disk %d was chosen, %v", m.add.Disk, err)
+		}
+		e.gate.leave(m)
+		if len(e.gate.under)+len(e.gate.counts) > 0 {
+			t.Fatal("the gate counts a move that is over")
+		}
+	}
+	e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Cluster: &viewOnly{view: view}})
+	_, err := e.choose(t.Context(), entry, wants{drop: entry.Pieces})
+	if !errors.Is(err, errs.NoSpace) || !strings.Contains(err.Error(), "still to remove") {
+		t.Errorf("with nowhere to go: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package maint
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -68,12 +69,14 @@ type move struct {
 
 // wants are the pieces a move is planned around.
 type wants struct {
-	index  uint8           // of the piece to make
-	drop   []hemera.Piece  // pieces it replaces
-	avoid  []hemera.DiskID // not to read from: known to be bad
-	full   []hemera.DiskID // not to write to now
-	writes func(hemera.DiskID) int
-	seed   uint64
+	index uint8           // of the piece to make
+	drop  []hemera.Piece  // pieces it replaces
+	avoid []hemera.DiskID // not to read from: known to be bad
+	full  []hemera.DiskID // not to write to now
+	// leaving are disks that are still to remove this very piece: what a copy found there would go.
+	leaving []hemera.DiskID
+	writes  func(hemera.DiskID) int
+	seed    uint64
 }
 
 // plan decides where a piece is made anew and from what. NoReplicas when nothing can be read;
@@ -97,9 +100,13 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 		}
 	}
 	choice, err := place.Choose(v, place.Request{
-		Space: e.Space, Want: 1, Size: pieceSize(e), Have: have, ExcludeDisks: append(exclude, w.full...),
+		Space: e.Space, Want: 1, Size: pieceSize(e), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed,
 	})
+	if err != nil && len(w.leaving) > 0 {
+		return m, errs.New(errs.NoSpace, "maint.plan", "fxid:"+e.ID.Hex(),
+			fmt.Sprintf("disks %v are still to remove a piece of it that they had before, and no other can take it", w.leaving))
+	}
 	if err != nil {
 		return m, err
 	}

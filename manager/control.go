@@ -26,7 +26,12 @@ func (m *Manager) Register(ctx context.Context, hello hemera.NodeHello) (w hemer
 // Heartbeat implements hemera.Control.
 func (m *Manager) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
 	defer m.ops.begin("Heartbeat").end(&err)
-	return m.cluster.Heartbeat(node, epoch, report)
+	if reply, err = m.cluster.Heartbeat(node, epoch, report); err != nil {
+		return reply, err
+	}
+	m.reported(node, report.Writes)
+	reply.Writes = m.asks.take(node)
+	return reply, nil
 }
 
 // Exchange implements hemera.Control.

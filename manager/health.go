@@ -64,11 +64,15 @@ func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport
 	r = hemera.FileReport{Entry: e, Path: path, Status: status(view, e)}
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
-		if !ok {
-			d = hemera.Disk{ID: p.Disk, Health: hemera.HealthGone, Why: "the disk is not in the cluster"}
-		}
 		n, _ := view.Node(d.Node)
 		host, _, _ := net.SplitHostPort(n.Addr)
+		if !ok {
+			d = hemera.Disk{ID: p.Disk, Health: hemera.HealthGone, Why: "the disk is not in the cluster"}
+			if was, known := view.RemovedDisk(p.Disk); known {
+				d.UUID, d.Path, d.Node, d.Space, d.Why = was.UUID, was.Path, was.Node, was.Space, "the disk was removed"
+				host, _, _ = net.SplitHostPort(was.Addr)
+			}
+		}
 		r.Pieces = append(r.Pieces, hemera.PieceReport{Piece: p, Disk: d, Host: host})
 	}
 	return r, nil
@@ -93,10 +97,31 @@ func (m *Manager) find(ctx context.Context, ref string) (hemera.Entry, string, e
 	return e, ref, err
 }
 
+// lastSeen says where the pieces of a lost file were.
+func lastSeen(v *hemera.View, e hemera.Entry) string {
+	var parts []string
+	for _, p := range e.Pieces {
+		where := "disk " + p.Disk.String()
+		if was, ok := v.RemovedDisk(p.Disk); ok {
+			where += ", last seen at " + was.Where()
+		} else if _, ok := v.Disk(p.Disk); !ok {
+			where += ", which is not in the cluster"
+		}
+		parts = append(parts, where)
+	}
+	if len(parts) == 0 {
+		return "it has no pieces"
+	}
+	return strings.Join(parts, "; ")
+}
+
 // status says in words how well the file is, worst first.
 func status(v *hemera.View, e hemera.Entry) string {
 	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
 		return "healthy"
+	}
+	if s, _ := stand(v, e); s == lostFile {
+		return "lost: " + lastSeen(v, e)
 	}
 	readable := len(place.Order(v, e.Pieces, "", nil, 0))
 	data := int(max(e.Layout.Data, 1))

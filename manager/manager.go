@@ -53,6 +53,7 @@ type Manager struct {
 	orders  *maint.Orders
 	engine  *maint.Engine
 	pending *pending
+	asks    asks
 	ops     *operations
 	now     func() time.Time
 	log     *slog.Logger
@@ -79,6 +80,7 @@ var (
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
 	_ hemera.TrustAdmin   = (*Manager)(nil)
+	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
 
@@ -123,17 +125,3 @@ func (m *Manager) Run(ctx context.Context) error {
 
 // Cluster is the cluster's state, for what admits nodes.
 func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }
-
-// sweep ends pending writes whose time is over.
-func (m *Manager) sweep(ctx context.Context) error {
-	ticker := time.NewTicker(time.Minute)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			m.pending.expire(m.now())
-		}
-	}
-}

@@ -82,11 +82,11 @@ func TestObserver(t *testing.T) {
 func TestPendingWritesExpire(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
-	r.m.pending.expire(g.Cap.Expires)
+	r.m.pending.look(g.Cap.Expires)
 	if r.m.pending.size() != 1 || r.m.pending.load(g.Cap.Targets[0].Disk) != 1 {
 		t.Error("expired too early")
 	}
-	r.m.pending.expire(g.Cap.Expires.Add(hemera.PendingHold + time.Second))
+	r.m.pending.look(g.Cap.Expires.Add(hemera.PendingHold + time.Second))
 	if r.m.pending.size() != 0 || r.m.pending.load(g.Cap.Targets[0].Disk) != 0 {
 		t.Error("not expired")
 	}

@@ -35,7 +35,7 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 const claimTries = 16
 
 func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
-	since := m.pending.claims.returned.load()
+	since := before{m.pending.claims.returned.load(), m.pending.ends.Load()}
 	var prep namespace.Prepared
 	var err error
 	if r.Again != nil && r.Access == hemera.AccessRead {
@@ -109,7 +109,13 @@ func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target
 	return nil
 }
 
-func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenRequest) (hemera.Grant, error) {
+// before is what an open must know of the moment before it looked anything up.
+type before struct {
+	returned hemera.QuotaAmount // see claims
+	ends     uint64             // see pending
+}
+
+func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), r.Mode
@@ -140,15 +146,31 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, sinc
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
-	w := &write{nonce: c.Nonce, who: c.Who, disks: disks(c.Targets), claim: claimFor(prep, since, r, c), expires: c.Expires.Add(hemera.PendingHold)}
-	if err := m.pending.begin(name{c.Parent, c.Name}, w, r.Force, m.now()); err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
-	}
 	g, err := m.grant(c, r.Unsigned)
 	if err != nil {
-		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
+		return hemera.Grant{}, err
 	}
-	return g, err
+	now := m.now()
+	t := &taker{
+		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends,
+		write: &write{
+			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
+			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: permitOf(&g),
+			disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
+		},
+	}
+	if err := m.pending.begin(name{c.Parent, c.Name}, t, now); err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	return g, nil
+}
+
+// permitOf is what brings a client to its grant, signed or not.
+func permitOf(g *hemera.Grant) *hemera.Permit {
+	if g.Permit != nil {
+		return g.Permit
+	}
+	return hemera.SignedPermit(g.Cap, g.Token)
 }
 
 // decide finds the policy. An update keeps the layout and checksum the file has.

@@ -11,8 +11,13 @@ import (
 	"hemera/errs"
 )
 
-// pendingMax bounds the writes that can be under way at once.
-const pendingMax = 1 << 20
+// Bounds of the writes that can be under way at once: of all, of one user, and of one session. Admins are
+// bounded by the first alone.
+const (
+	pendingMax        = 1 << 20
+	pendingUserMax    = 1 << 14
+	pendingSessionMax = 1 << 12
+)
 
 // pending is the table of writes begun and not committed: one lock per name, and how many writes
 // each disk has. It is in memory only; after a restart nothing is locked, and the generation a
@@ -21,6 +26,8 @@ type pending struct {
 	seed    maphash.Seed
 	stripes [stripes]stripe // by the name's hash
 	total   atomic.Int64
+	ends    atomic.Uint64 // locks freed since the start
+	holders holders
 	// writers has a counter for each disk, by its id: ids are given out in order. It is read for each
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
@@ -34,6 +41,7 @@ const stripes = 256
 type stripe struct {
 	mu     sync.Mutex
 	writes map[name]*write
+	ended  uint64 // what ends was when a lock of these names was freed last
 }
 
 type name struct {
@@ -41,13 +49,63 @@ type name struct {
 	name   string
 }
 
+// write is one write under way. Who began it and where it is does not change; the rest is guarded by the
+// lock of its name's stripe.
 type write struct {
 	nonce   uint64
+	file    hemera.FileID
+	gen     hemera.Generation
+	path    string // as it was at the open
 	who     hemera.Identity
-	disks   []hemera.DiskID
-	claim   *claim
-	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
+	session string
+	head    hemera.NodeID
+	size    int64 // announced
+	began   time.Time
 	expires time.Time
+	permit  *hemera.Permit // for its writer to find it again
+
+	disks  []hemera.DiskID
+	claim  *claim
+	failed []hemera.DiskID // disks that failed in this write, not to be chosen again
+	report headReport
+}
+
+// taker is who asks for the lock of a name, and how.
+type taker struct {
+	*write
+	force     bool
+	exclusive bool            // the name must not be taken, by a write under way neither
+	ended     []string        // earlier sessions of the same client
+	tried     []hemera.NodeID // nodes that failed this client in this open
+	since     uint64          // what pending.ends was before the name was looked up
+}
+
+// sameUser reports whether both writes are of one user, and whether from one host.
+func (w *write) sameUser(other *write) (user, host bool) {
+	user = w.who.UID == other.who.UID && w.who.Name == other.who.Name
+	return user, user && w.who.Host == other.who.Host
+}
+
+// comesBack reports whether the lock is the taker's own. Of an exclusive create there is one winner: it is
+// known by a session that has ended, as the client was cut off before it heard of its open, or by the head,
+// to which nobody else was sent. Any other writer is believed when user and host are the same: if both of
+// his writes live, the first to commit wins and the other is told at its close, so nothing is lost unseen.
+func (t *taker) comesBack(old *write) bool {
+	user, host := t.sameUser(old)
+	if !t.exclusive {
+		return host
+	}
+	return user && slices.Contains(t.ended, old.session) || host && slices.Contains(t.tried, old.head)
+}
+
+// held refuses whoever comes after the writer of a name.
+func (t *taker) held(n name, old *write) error {
+	if t.exclusive {
+		return errs.New(errs.Exists, "open", n.name, "the file is being made by another writer ("+old.who.Name+")").
+			WithRemedy("wait until it is closed, or given up")
+	}
+	return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
+		WithRemedy("try again when it is closed, or open with force")
 }
 
 func newPending() *pending {
@@ -66,22 +124,24 @@ func (p *pending) lock(n name) *stripe {
 	return s
 }
 
-// begin takes the lock of a name. Another's lock is Locked, unless force is set. The same identity on
-// the same host gets through: it comes back after it lost its connection or its node. If both of its
-// writes live, the first to commit wins and the other is told at its close: nothing is lost unseen.
-// OverQuota when the write's claim does not fit.
-func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
+// begin takes the lock of a name. Locked, or Exists for an exclusive create, when another has it; see
+// taker. OverQuota when the write's claim does not fit, Overloaded when too much is under way, and
+// errOutdated when a write of the name may have ended since it was looked up.
+func (p *pending) begin(n name, t *taker, now time.Time) error {
 	s := p.lock(n)
 	defer s.mu.Unlock()
 	old := s.writes[n]
-	if old != nil {
-		back := old.who.UID == w.who.UID && old.who.Name == w.who.Name && old.who.Host == w.who.Host
-		if !force && !back && now.Before(old.expires) {
-			return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
-				WithRemedy("try again when it is closed, or open with force")
-		}
+	switch {
+	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old):
+		return t.held(n, old)
+	case old == nil && t.exclusive && s.ended > t.since:
+		return errOutdated
 	}
-	if err := p.claims.take(w.claim, old.claimed()); err != nil {
+	if err := p.holders.take(t.write); err != nil {
+		return err
+	}
+	if err := p.claims.take(t.claim, old.claimed()); err != nil {
+		p.holders.release(t.write)
 		return err
 	}
 	if old != nil {
@@ -90,11 +150,13 @@ func (p *pending) begin(n name, w *write, force bool, now time.Time) error {
 	}
 	if p.total.Add(1) > pendingMax {
 		p.total.Add(-1)
-		p.claims.release(w.claim)
-		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written")
+		p.claims.release(t.claim)
+		p.holders.release(t.write)
+		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written").
+			WithRemedy("try again later; `hemera open ls` shows who writes them")
 	}
-	s.writes[n] = w
-	p.count(w.disks, 1)
+	s.writes[n] = t.write
+	p.count(t.disks, 1)
 	return nil
 }
 
@@ -104,6 +166,8 @@ func (p *pending) end(n name, nonce uint64) {
 	defer s.mu.Unlock()
 	if w := s.writes[n]; w != nil && w.nonce == nonce {
 		p.drop(s, n, w)
+	} else {
+		s.ended = p.ends.Add(1) // it may have made the name all the same
 	}
 }
 
@@ -134,22 +198,11 @@ func (p *pending) disksOf(n name) []hemera.DiskID {
 
 func (p *pending) drop(s *stripe, n name, w *write) {
 	delete(s.writes, n)
+	s.ended = p.ends.Add(1)
 	p.total.Add(-1)
+	p.holders.release(w)
 	p.count(w.disks, -1)
 	p.claims.release(w.claim)
-}
-
-func (p *pending) expire(now time.Time) {
-	for i := range p.stripes {
-		s := &p.stripes[i]
-		s.mu.Lock()
-		for n, w := range s.writes {
-			if now.After(w.expires) {
-				p.drop(s, n, w)
-			}
-		}
-		s.mu.Unlock()
-	}
 }
 
 func (p *pending) count(disks []hemera.DiskID, by int64) {

@@ -86,7 +86,7 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	}
 	_, err = r.open("/exp/c", hemera.AccessCreate, size(1))
 	wantKind(t, err, errs.OverQuota)
-	r.m.pending.expire(r.m.now().Add(24 * time.Hour))
+	r.m.pending.look(r.m.now().Add(24 * time.Hour))
 	if len(r.m.pending.claims.held) != 0 {
 		t.Errorf("claims that nobody has: %v", r.m.pending.claims.held)
 	}

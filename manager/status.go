@@ -2,11 +2,13 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"hemera"
 	"hemera/condition"
+	"hemera/errs"
 )
 
 // Status implements hemera.StatusAdmin.
@@ -70,4 +72,40 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	defer a.mu.Unlock()
 	a.value, a.until = value, ended.Add(min(censusShare*ended.Sub(began), censusMax))
 	return value, nil
+}
+
+// Unreadable implements hemera.StatusAdmin.
+func (m *Manager) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) (err error) {
+	defer m.ops.begin("Unreadable").end(&err)
+	view := m.cluster.View()
+	disks, _ := unreadable(view)
+	for _, id := range disks {
+		for after := hemera.FileID(0); ; {
+			page, err := m.tree.DiskFiles(ctx, id, after, censusPage)
+			if err != nil {
+				return errs.Wrap(err, "unreadable", "disk "+id.String())
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, e := range page {
+				after = e.ID
+				s, first := stand(view, e)
+				if s == readable || first != id {
+					continue
+				}
+				_, path, err := m.tree.Resolve(ctx, e.ID)
+				if errors.Is(err, errs.NotFound) {
+					continue // removed meanwhile
+				}
+				if err == nil {
+					err = visit(path, e, s == lostFile)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }

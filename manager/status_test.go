@@ -27,6 +27,21 @@ func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 	return codes, s
 }
 
+// namesLost are the paths of lost files; there must be so many.
+func (r *rig) namesLost(want int) (paths []string) {
+	r.t.Helper()
+	err := r.m.Unreadable(r.t.Context(), func(path string, _ hemera.Entry, lost bool) error {
+		if lost {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil || len(paths) != want {
+		r.t.Fatalf("%q, %v, want %d", paths, err, want)
+	}
+	return paths
+}
+
 // A disk with only copies is removed by force: what is lost stays known, with where the disk was, and
 // over a restart; when the disk is added again nothing is lost any more.
 func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
@@ -51,6 +66,13 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		if held == 0 || s.Health != hemera.SeverityError || s.Conditions[0].Code != condition.FilesLost || s.Files.Lost != held || s.Files.LostBytes != 10*held || s.Files.Partial {
 			t.Errorf("%d held, %+v", held, s)
 		}
+		info, err := r.m.FileInfo(ctx, r.namesLost(int(held))[0])
+		if err != nil || !strings.HasPrefix(info.Status, "lost: disk 1, last seen at "+gone.Path+" on node1:1095") || info.Pieces[0].Host != "node1" || info.Pieces[0].Disk.Path != gone.Path {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if report, err := r.m.Fsck(ctx, false); err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "lost" || report.Problems[0].Disk != gone.ID || report.Problems[0].Count != held {
+			t.Errorf("%+v, %v", report, err)
+		}
 		removed := r.m.cluster.View().Removed
 		if len(removed) != 1 || removed[0].ID != gone.ID || removed[0].Path != gone.Path || removed[0].Addr != r.nodes[0].addr || removed[0].Removed.IsZero() {
 			t.Errorf("%+v", removed)
@@ -59,6 +81,10 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.nodes[0].register()
+		r.namesLost(0)
+		if report, err := r.m.Fsck(ctx, false); err != nil || slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "lost" }) {
+			t.Errorf("%+v, %v", report, err)
+		}
 		if codes, s := r.codes(); s.Files.Lost != 0 || slices.Contains(codes, condition.FilesLost) {
 			t.Errorf("%v, %+v", codes, s.Files)
 		}

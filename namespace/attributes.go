@@ -13,9 +13,6 @@ import (
 	"hemera/errs"
 )
 
-// xattrsBytesMax bounds the names and values of one entry together: they are part of its record.
-const xattrsBytesMax = 128 << 10
-
 // SetMode implements hemera.Attributes.
 func (n *Namespace) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	if err := checkMode("SetMode", path, mode); err != nil {
@@ -169,8 +166,8 @@ func checkXattrs(op, path string, all map[string][]byte) error {
 	if len(all) > hemera.XattrsMax {
 		return refuse(errs.TooLarge, op, path, "an entry has at most %d attributes, not %d", hemera.XattrsMax, len(all))
 	}
-	if total > xattrsBytesMax {
-		return refuse(errs.TooLarge, op, path, "an entry's attributes have at most %d bytes together, not %d", xattrsBytesMax, total)
+	if total > hemera.XattrsBytesMax {
+		return refuse(errs.TooLarge, op, path, "an entry's attributes have at most %d bytes together, not %d", hemera.XattrsBytesMax, total)
 	}
 	return nil
 }

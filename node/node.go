@@ -61,6 +61,7 @@ type Options struct {
 type Node struct {
 	o       Options
 	state   *stateFile
+	seen    *seenFile // of keep, one session after the other
 	disks   *disks
 	host    *transfer.Host
 	pending *transfer.Pending
@@ -96,7 +97,11 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
+	seen, err := openSeen(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}

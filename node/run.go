@@ -85,7 +85,7 @@ func (n *Node) session(ctx context.Context) error {
 	n.readdress()
 	n.disks.newcomers() // the hello has them
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(),
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Seen: n.seen.saved,
 	})
 	if err != nil {
 		return errs.Wrap(err, "node.Register", n.address())
@@ -116,6 +116,7 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 		return err
 	}
 	n.disks.headroom(w.Headroom)
+	n.keepSeen(w.Seen)
 	n.id.Store(uint32(w.ID))
 	n.manager.Store(&w.ManagerAddr)
 	n.born.CompareAndSwap(0, w.Epoch)
@@ -135,13 +136,20 @@ func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 	}
 }
 
+func (n *Node) keepSeen(mark []byte) {
+	if err := n.seen.keep(mark, time.Now()); err != nil {
+		n.o.Log.Error("how far the manager is cannot be saved", "err", err)
+	}
+}
+
 // heartbeats reports every interval, takes what came back, and tries missing disks again.
 func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	tick := time.NewTicker(hemera.HeartbeatInterval)
 	defer tick.Stop()
 	lastRetry := time.Now()
+	var asked []hemera.WriteRef
 	for {
-		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report()}
+		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked)}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
@@ -151,6 +159,8 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		}
 		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
+		asked = reply.Writes
+		n.keepSeen(reply.Seen)
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()
 			n.disks.retry(retryPatience)

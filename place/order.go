@@ -57,7 +57,10 @@ func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) st
 		why := ""
 		switch {
 		case !ok:
-			why = "is gone"
+			why = "is not in the cluster"
+			if was, known := v.RemovedDisk(p.Disk); known {
+				why = "was removed (it was " + was.Where() + ")"
+			}
 		case slices.Contains(tried, d.Node):
 			why = "was tried"
 		case node(v, d.Node).Status != hemera.NodeOnline:

@@ -270,7 +270,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	if why := Unreadable(v, pieces[3:], []hemera.NodeID{4}); why != "disk 4 was tried, disk 99 is gone" {
+	if why := Unreadable(v, pieces[3:], []hemera.NodeID{4}); why != "disk 4 was tried, disk 99 is not in the cluster" {
 		t.Error(why)
 	}
 }

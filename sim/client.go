@@ -61,7 +61,7 @@ func (c *client) step(ctx context.Context) {
 	if !own {
 		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
 	}
-	switch c.rng.IntN(22) {
+	switch c.rng.IntN(25) {
 	case 0, 1, 2, 3, 4, 5:
 		c.write(ctx, path, hemera.AccessCreate)
 	case 6, 7, 8:
@@ -80,6 +80,8 @@ func (c *client) step(ctx context.Context) {
 		c.makeDir(ctx)
 	case 21:
 		c.removeDir(ctx)
+	case 22, 23, 24:
+		c.cutRead(ctx)
 	}
 }
 

@@ -186,6 +186,15 @@ func (s *store) Open(id hemera.PieceID) (disk.Reader, error) {
 	return s.Disk.Open(id)
 }
 
+// Remove removes a piece.
+func (s *store) Remove(id hemera.PieceID) error {
+	s.drag()
+	if s.w.plan.strain > 0 && s.w.straining.Load() && s.w.coin(8) {
+		rest(s.life.ctx, s.w.upTo(s.w.plan.strain))
+	}
+	return s.Disk.Remove(id)
+}
+
 // Scan lists pieces.
 func (s *store) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	s.drag()

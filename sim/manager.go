@@ -30,12 +30,12 @@ func (w *world) startManager(rng *rand.Rand) error {
 	h := &head{process: newProcess(), store: w.device.open(rand.New(rand.NewPCG(rng.Uint64(), 1)))}
 	now := w.clock(w.managerSkew)
 	var err error
-	h.tree, err = namespace.Open(h.ctx, h.store, namespace.Options{CacheBytes: w.plan.cacheBytes, EventsMax: 500, Clock: now, Owner: "sim", Logger: w.log})
+	h.tree, err = namespace.Open(h.ctx, h.store, namespace.Options{CacheBytes: w.plan.cacheBytes, EventsMax: 500, Clock: now, Owner: "sim", Hold: w.plan.hold, Logger: w.log})
 	if err != nil {
 		return err
 	}
 	h.Manager, err = manager.New(h.ctx, manager.Options{
-		Store: h.store, Writer: h.tree.Writer(), Tree: h.tree, Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
+		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree), Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
 	})
 	if err != nil {
 		return err

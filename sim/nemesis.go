@@ -27,13 +27,20 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 // the other, and an admin is at work.
 func (n *nemesis) run(ctx context.Context) {
 	var all sync.WaitGroup
-	for actor, strike := range map[string]func(*nemesis, context.Context){
+	actors := map[string]func(*nemesis, context.Context){
 		"centre": (*nemesis).centre, "edge": (*nemesis).edge, "admin": (*nemesis).admin,
-	} {
-		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
+	}
+	if n.w.plan.strain > 0 {
+		actors["drainer"] = (*nemesis).rotate
+	}
+	for actor, strike := range actors {
+		one, between := &nemesis{w: n.w, rng: n.w.plan.random(actor)}, 8*time.Second
+		if actor == "drainer" {
+			between = time.Second
+		}
 		all.Go(func() {
 			for ctx.Err() == nil {
-				one.pause(ctx, 8*time.Second)
+				one.pause(ctx, between)
 				if ctx.Err() == nil {
 					strike(one, ctx)
 				}
@@ -98,6 +105,9 @@ func (n *nemesis) restartManager(ctx context.Context) {
 
 // drain has a disk emptied, for a while.
 func (n *nemesis) drain(ctx context.Context) {
+	if n.w.plan.strain > 0 {
+		return // the drainer does
+	}
 	disks := n.w.head.Load().Cluster().View().Disks
 	id := disks[n.rng.IntN(len(disks))].ID
 	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
@@ -280,4 +290,5 @@ func (n *nemesis) heal(ctx context.Context) {
 	if n.w.head.Load() == nil {
 		n.reviveManager()
 	}
+	n.useAll(context.WithoutCancel(ctx))
 }

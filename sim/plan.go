@@ -14,6 +14,9 @@ const (
 	Nothing      Sabotage = iota
 	DropCommits           // some commits are acknowledged to the node and never reach the manager
 	ForgetPieces          // some pieces are acknowledged as sealed and not kept
+	MixReaders            // readers that were cut off go on with whatever content there is
+	// MoveOverRemovals: pieces are moved to disks that are still to remove them.
+	MoveOverRemovals
 )
 
 // Options say what to simulate.
@@ -34,8 +37,12 @@ type plan struct {
 	load                                time.Duration
 	pause                               time.Duration // at most, between operations of a client
 	cacheBytes                          int64
-	smallBytes                          int64 // of memory for short contents at a node; negative: none
+	hold                                time.Duration // of replaced and removed content
+	smallBytes                          int64         // of memory for short contents at a node; negative: none
 	weather                             weather
+	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed, and disks
+	// are not drained in turns.
+	strain time.Duration
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
 	cruel  bool
@@ -58,12 +65,20 @@ func newPlan(o Options) plan {
 		p.cacheBytes = 4 << 20
 	}
 	p.smallBytes = []int64{0, 0, 40 << 10, -1}[p.random("small").IntN(4)]
+	p.hold = []time.Duration{0, 2 * time.Second, 20 * time.Second, 10 * time.Minute}[p.random("hold").IntN(4)]
+	if r := p.random("strain"); r.IntN(3) == 0 {
+		p.strain = time.Duration(1+r.IntN(6)) * time.Second
+	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
 	p.minPieces = "auto"
 	if p.cruel {
 		p.minPieces = "2"
+	}
+	if p.sabotage == MoveOverRemovals { // where one move too many is noticed
+		p.strain, p.replicas, p.cruel, p.minPieces = 4*time.Second, 1, false, "auto"
+		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
 	}
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {

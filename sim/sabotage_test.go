@@ -5,10 +5,13 @@ import "testing"
 // TestSabotageIsNoticed breaks the system in ways that the contract forbids: a simulator that finds
 // nothing then would find nothing ever.
 func TestSabotageIsNoticed(t *testing.T) {
-	for name, sabotage := range map[string]Sabotage{"commits dropped": DropCommits, "pieces forgotten": ForgetPieces} {
+	for name, sabotage := range map[string]Sabotage{
+		"commits dropped": DropCommits, "pieces forgotten": ForgetPieces, "moves over removals": MoveOverRemovals,
+		"readers mixed": MixReaders,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const enough = 10
+			const enough = 80
 			for seed := range uint64(enough) {
 				if r := simulate(t, Options{Seed: seed + 1, Sabotage: sabotage}); len(r.Failures) > 0 {
 					t.Logf("seed %d: %s", seed+1, r.Failures[0])

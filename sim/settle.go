@@ -197,6 +197,9 @@ func (w *world) checkDrives(ctx context.Context) {
 			}
 			continue
 		}
+		if held, bytes, err := h.tree.DiskHeld(ctx, d.ID); err != nil || held != 0 || bytes != 0 {
+			w.fail("disk %d still holds %d pieces, %d bytes, of content that is gone: %v", d.ID, held, bytes, err)
+		}
 		if w.tortured(d.ID) {
 			continue // a piece that lost its footer stays; nobody can tell whose it was
 		}

@@ -31,6 +31,7 @@ type world struct {
 	clients     []*client
 
 	acknowledged atomic.Int64 // writes
+	straining    atomic.Bool  // while clients work
 
 	mu       sync.Mutex
 	dice     *rand.Rand
@@ -143,6 +144,8 @@ func (w *world) load(ctx context.Context) {
 	w.net.set(w.plan.weather)
 	working, cancel := context.WithTimeout(ctx, w.plan.load)
 	defer cancel()
+	w.straining.Store(true)
+	defer w.straining.Store(false)
 	var clients sync.WaitGroup
 	for _, c := range w.clients {
 		clients.Go(func() { c.run(working) })

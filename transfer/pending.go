@@ -186,6 +186,26 @@ func (t *Pending) past(key pendingKey) (done *committed, gone bool) {
 	return nil, gone
 }
 
+// States says of each write what is known here.
+func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
+	list := make([]hemera.WriteState, len(refs))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, r := range refs {
+		list[i] = hemera.WriteState{Nonce: r.Nonce}
+		e := t.entries[pendingKey{piece: hemera.PieceID{File: r.File, Gen: r.Gen}, whole: true, nonce: r.Nonce}]
+		if e == nil {
+			continue
+		}
+		list[i].Pending, list[i].Attached = true, e.refs > 0
+		if w, ok := e.work.(*Writer); ok {
+			list[i].Size = w.seen.size.Load()
+			list[i].Idle = time.Since(w.opened) - time.Duration(w.seen.at.Load())
+		}
+	}
+	return list
+}
+
 // known reports whether the write is pending here.
 func (t *Pending) known(key pendingKey) bool {
 	t.mu.Lock()

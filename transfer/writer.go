@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -28,6 +29,7 @@ type Writer struct {
 	usage  usage
 
 	inPlace inPlace
+	seen    seen
 
 	mu      sync.Mutex     // guards all below
 	permit  *hemera.Permit // as granted last: Replace renews it
@@ -68,6 +70,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
 		w.base = h.baseReader(permit)
 		w.size = c.Base.Size
+		w.seen.size.Store(w.size)
 	}
 	h.uses.begin(&w.usage, c, w.opened)
 	return w, nil
@@ -151,9 +154,18 @@ func (w *Writer) write(p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
+// seen is what others may know of a write without its lock, which a disk that hangs may hold.
+type seen struct{ size, at atomic.Int64 } // at is in nanoseconds since the write was opened
+
+func (w *Writer) note() {
+	w.seen.size.Store(w.size)
+	w.seen.at.Store(int64(time.Since(w.opened)))
+}
+
 // wrote takes note of pages that were accepted.
 func (w *Writer) wrote(p []byte, off int64) {
 	w.size = max(w.size, off+int64(len(p)))
+	w.note()
 	w.host.Counters.WriteBytes.Add(int64(len(p)))
 	w.usage.bytes.Add(int64(len(p)))
 }
@@ -218,6 +230,7 @@ func (w *Writer) resize(size, least int64) error {
 		return err
 	}
 	w.least = least
+	w.note()
 	return nil
 }
 

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"hemera/errs"
+	"hemera/limits"
 	"hemera/wire"
 )
 
@@ -17,6 +18,9 @@ type undo struct {
 	size  int64
 	saved []savedRange // in the order it was overwritten
 	used  int64
+
+	account *limits.Account[Client] // of the memory
+	taken   int64
 }
 
 type savedRange struct {
@@ -42,7 +46,7 @@ func (c *conn) chkpoint(r *request) error {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
 		return refuse(wire.ItExists, "a checkpoint is under way")
 	case q.Operation == wire.CkpBegin:
-		h.undo = &undo{size: h.file.Info().Size}
+		h.undo = &undo{size: h.file.Info().Size, account: c.srv.o.Budgets.Checkpoints.Open(c.countedAs())}
 		return c.ok(r, nil)
 	case q.Operation == wire.CkpQuery:
 		reply := wire.ChkpointReply{Max: undoMax}
@@ -53,7 +57,7 @@ func (c *conn) chkpoint(r *request) error {
 	case h.undo == nil:
 		return refuse(wire.NotFound, "no checkpoint is under way")
 	case q.Operation == wire.CkpCommit:
-		h.undo = nil
+		h.forgetUndo()
 		return c.ok(r, nil)
 	case q.Operation == wire.CkpRollback:
 		if err := h.rollback(); err != nil {
@@ -113,8 +117,12 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 }
 
 func (c *conn) chkpointWritev(inner *request, h *handle, own wire.Handle, err error) error {
-	if err := c.readPayload(inner, &operation{}); err != nil {
-		return closing{err}
+	err2 := c.readPayload(inner, &operation{})
+	if inner.release != nil {
+		defer inner.release()
+	}
+	if err2 != nil {
+		return closing{err2}
 	}
 	n, listErr := wire.CheckSegments(inner.payload)
 	if listErr != nil {
@@ -146,6 +154,12 @@ func (h *handle) save(target, own wire.Handle, off, n int64) error {
 	if h.undo.used+n+savedCost*int64(len(h.undo.saved)) > undoMax {
 		return errs.New(errs.TooLarge, "xrd.Checkpoint", h.path, "the checkpoint overwrites more than 10 MiB, or in too many places")
 	}
+	cost := n + savedCost
+	if verdict := h.undo.account.Take(cost); verdict != limits.Fits {
+		return errs.New(errs.Overloaded, "xrd.Checkpoint", h.path, "no memory for another change under a checkpoint: "+verdict.String()).
+			WithRemedy("commit or end other checkpoints first")
+	}
+	h.undo.taken += cost
 	p := make([]byte, n)
 	got, err := h.file.ReadAt(p, off)
 	if int64(got) < n && err != nil && got < int(min(n, max(0, h.file.Info().Size-off))) {
@@ -159,6 +173,7 @@ func (h *handle) save(target, own wire.Handle, off, n int64) error {
 // rollback puts the file back to where the checkpoint began, and ends it.
 func (h *handle) rollback() error {
 	u := h.undo
+	defer u.forget()
 	h.undo = nil
 	for i := len(u.saved) - 1; i >= 0; i-- {
 		if err := h.file.WriteAt(u.saved[i].data, u.saved[i].off); err != nil {
@@ -166,4 +181,19 @@ func (h *handle) rollback() error {
 		}
 	}
 	return errs.Wrap(h.file.Truncate(u.size), "xrd.Rollback", h.path)
+}
+
+// forget gives the memory of a checkpoint back.
+func (u *undo) forget() {
+	u.saved = nil
+	u.account.Give(u.taken)
+	u.account.Close()
+}
+
+// forgetUndo ends a checkpoint, if there is one, with the file as it is now.
+func (h *handle) forgetUndo() {
+	if h.undo != nil {
+		h.undo.forget()
+		h.undo = nil
+	}
 }

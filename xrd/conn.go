@@ -15,6 +15,7 @@ import (
 
 	"hemera"
 	"hemera/auth"
+	"hemera/limits"
 	"hemera/link"
 	"hemera/wire"
 )
@@ -54,6 +55,7 @@ type conn struct {
 	session  *session
 	exchange *exchange  // authentication under way
 	bound    *substream // this connection carries answers of another's session
+	hurried  bool       // the rest of a request has a deadline of its own
 	current  request
 	rest     int64 // of the data of the write that writer is about
 
@@ -72,6 +74,7 @@ type conn struct {
 type request struct {
 	wire.RequestHeader
 	payload []byte // aliases the input buffer; nil when the operation reads it itself
+	release func() // gives back what the payload took of a budget; nil for nothing
 	trace   string
 }
 
@@ -109,6 +112,7 @@ func (c *conn) beforeWait(between bool) error {
 	}
 	now := time.Now()
 	switch {
+	case c.hurried:
 	case c.bound != nil:
 		if c.armed.IsZero() {
 			c.armed = now
@@ -313,7 +317,11 @@ func (c *conn) run(r *request) error {
 	if op.streams {
 		return op.run(c, r)
 	}
-	if err := c.readPayload(r, op); err != nil {
+	err := c.readPayload(r, op)
+	if r.release != nil {
+		defer r.release()
+	}
+	if err != nil {
 		return err
 	}
 	return op.run(c, r)
@@ -346,6 +354,9 @@ func (c *conn) skipRequest(r *request, err error) error {
 
 // drain drops n bytes of data and passes err on; it only fails differently when the connection does.
 func (c *conn) drain(n int64, err error) error {
+	if int64(len(c.in.data)) < n {
+		defer c.hurry(n)()
+	}
 	if e := c.in.drain(n); e != nil {
 		return closing{e}
 	}
@@ -358,7 +369,24 @@ func (c *conn) readPayload(r *request, op *operation) error {
 	switch {
 	case n > limit:
 		return c.skipRequest(r, refuse(wire.ArgTooLong, "the request is longer than the server takes"))
-	case n <= bufferSize:
+	case n <= len(c.in.data):
+		r.payload = c.in.data[:n]
+		c.in.skip(n)
+		return nil
+	}
+	return c.awaitPayload(r, n)
+}
+
+// awaitPayload reads a payload that is long, or not there yet: what waits for its client counts for it.
+func (c *conn) awaitPayload(r *request, n int) error {
+	if n > bufferSize && c.srv.o.Role == RoleNode && c.session != nil && c.session.open.Load() == 0 {
+		return c.skipRequest(r, refuse(wire.ArgTooLong, "a node takes requests of this length for open files only"))
+	}
+	defer c.hurry(int64(n))()
+	if verdict := c.reserve(r, max(n, bufferSize)); verdict != limits.Fits {
+		return c.skipRequest(r, &waitFor{Seconds: 5, Text: "too many long requests are under way: " + verdict.String()})
+	}
+	if n <= bufferSize {
 		b, err := c.in.peek(n)
 		if err != nil {
 			return closing{err}

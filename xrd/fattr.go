@@ -148,10 +148,18 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 	if err != nil {
 		return err
 	}
+	total := 0
+	for name, value := range known {
+		total += len(name) + len(value)
+	}
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
 		full := attributeName(name)
-		_, exists := known[full]
+		old, exists := known[full]
+		had := 0
+		if exists {
+			had = len(full) + len(old)
+		}
 		_, ours := h.attributes[full]
 		results[i].Name = name
 		switch {
@@ -159,6 +167,8 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 			results[i].Code = wire.NotAuthorized
 		case q.Subcode == wire.FattrDel && ours:
 			delete(h.attributes, full)
+			delete(known, full)
+			total -= had
 		case q.Subcode == wire.FattrDel && exists:
 			results[i].Code = wire.Unsupported
 		case q.Subcode == wire.FattrDel:
@@ -167,8 +177,13 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 			results[i].Code = wire.ItExists
 		case !ours && len(h.attributes) >= hemera.XattrsMax:
 			results[i].Code = wire.ArgTooLong
+		case total-had+len(full)+len(args.Values[i]) > hemera.XattrsBytesMax:
+			results[i].Code = wire.ArgTooLong // the commit would refuse it, with all else
 		default:
-			h.setAttribute(full, slices.Clone(args.Values[i]))
+			value := slices.Clone(args.Values[i])
+			h.setAttribute(full, value)
+			known[full] = value
+			total += len(full) + len(value) - had
 		}
 	}
 	return c.ok(r, wire.AppendFattrResults(nil, results, false))

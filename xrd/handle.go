@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/limits"
 	"hemera/wire"
 )
 
@@ -19,8 +20,9 @@ type handle struct {
 	posc     bool // persist on successful close: given up when the connection ends
 	sealed   bool // a piece that was sealed or given up: only close is left
 	writable bool
-	bad      map[int64]int  // length of each page whose checksum did not match and was not sent again
-	undo     *undo          // checkpoint under way
+	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
+	undo     *undo         // checkpoint under way
+	place    *limits.Account[Client]
 	pull     *pull          // third-party copy into this file
 	anew     *anew          // to have a copy begun anew when a write fails
 	ticket   *ticket        // of a write that a manager's door opened itself
@@ -72,6 +74,8 @@ func (h *handle) closeFor(ctx context.Context) error {
 
 // giveUp drops a write: nothing becomes visible.
 func (h *handle) giveUp(ctx context.Context) {
+	h.leave()
+	h.forgetUndo()
 	if a, ok := h.file.(hemera.Aborter); ok && h.writable {
 		_ = a.Abort(ctx)
 		return
@@ -82,6 +86,7 @@ func (h *handle) giveUp(ctx context.Context) {
 // letGo ends use of the handle, and keeps a pending write for a client that comes back. It never
 // commits.
 func (h *handle) letGo(ctx context.Context) {
+	h.forgetUndo()
 	h.handAttributes()
 	_, isPiece := h.file.(hemera.Sealer)
 	detacher, detaches := h.file.(hemera.Detacher)

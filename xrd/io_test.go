@@ -495,7 +495,7 @@ func TestCheckpointIsOfOneFile(t *testing.T) {
 
 // TestCheckpointIsBounded also in the number of changes, each of which takes memory.
 func TestCheckpointIsBounded(t *testing.T) {
-	h := &handle{file: lostFile{}, undo: &undo{size: 1 << 40}}
+	h := &handle{file: lostFile{}, undo: &undo{size: 1 << 40, account: NewBudgets(1<<20, 1<<40).Checkpoints.Open(Client{})}}
 	for i := range undoMax {
 		if err := h.save(wire.Handle{}, wire.Handle{}, int64(i), 1); err != nil {
 			break

@@ -56,6 +56,7 @@ func (c *conn) doLogin(r *request) error {
 	c.peer.App = printable(env.Value("xrd.appname"))
 	offers, err := c.srv.o.Policy.Offer(c.peer)
 	if err != nil {
+		c.refusedLogin(err)
 		return closing{err}
 	}
 	ss := newSession(c, login)
@@ -114,6 +115,7 @@ func (c *conn) doAuth(r *request) error {
 	switch {
 	case err != nil:
 		c.exchange = nil
+		c.refusedLogin(err)
 		return err
 	case who == nil:
 		return c.out.answer(r.Stream, wire.StatusAuthMore, more)
@@ -122,6 +124,11 @@ func (c *conn) doAuth(r *request) error {
 	c.session.setIdentity(*who)
 	c.becameReady()
 	return c.ok(r, nil)
+}
+
+// refusedLogin leaves in the log who was not let in. Lines that name a remote address are thinned out there.
+func (c *conn) refusedLogin(why error) {
+	c.srv.o.Log.Warn("login refused", "remote", c.peer.Remote.String(), "claims", c.peer.Login, "app", c.peer.App, "err", why)
 }
 
 func (c *conn) mechanism(name string) (auth.Mechanism, error) {
@@ -164,6 +171,7 @@ func (c *conn) endsess(r *request) error {
 		return broken{net.ErrClosed}
 	}
 	c.session.replaces = true
+	c.session.follows(id)
 	old := c.srv.session(id)
 	if old == nil && c.srv.unfinished.take(id, c.session) {
 		return c.ok(r, nil)

@@ -3,6 +3,7 @@ package xrd
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera"
 	"hemera/wire"
@@ -185,15 +186,42 @@ func publication(from, to string, opaque wire.Opaque) (p hemera.Publication, ok 
 }
 
 func (c *conn) chmod(r *request) error {
-	path, _, err := r.pathOf()
+	path, opaque, err := r.pathOf()
 	if err != nil {
 		return err
 	}
 	c.lend()
+	if err := c.dress(path, opaque); err != nil {
+		return err
+	}
 	if err := c.srv.o.Attributes.SetMode(c.ctx, c.who(), path, uint32(wire.DecodeChmod(r.Body).Mode)&0o777); err != nil {
 		return err
 	}
 	return c.ok(r, nil)
+}
+
+// dress sets the owner and time that come with a chmod. The owner is first: who gives a file away without
+// being an admin is refused before anything has changed.
+func (c *conn) dress(path string, opaque wire.Opaque) error {
+	if owner := opaque.Value(hemera.OpaqueOwner); owner != "" {
+		u, g, _ := strings.Cut(owner, ":")
+		uid, err1 := strconv.ParseInt(u, 10, 64)
+		gid, err2 := strconv.ParseInt(g, 10, 64)
+		if err1 != nil || err2 != nil {
+			return refuse(wire.ArgInvalid, hemera.OpaqueOwner+" is not uid:gid")
+		}
+		if err := c.srv.o.Attributes.SetOwner(c.ctx, c.who(), path, uid, gid); err != nil {
+			return err
+		}
+	}
+	if mtime := opaque.Value(hemera.OpaqueMtime); mtime != "" {
+		ns, err := strconv.ParseInt(mtime, 10, 64)
+		if err != nil {
+			return refuse(wire.ArgInvalid, hemera.OpaqueMtime+" is no time")
+		}
+		return c.srv.o.Attributes.SetTimes(c.ctx, c.who(), path, time.Unix(0, ns))
+	}
+	return nil
 }
 
 // locate answers kXR_locate. A manager answers about names itself, so for directories and for

@@ -117,7 +117,7 @@ func (c *conn) openAtManager(r *request) error {
 		return c.resume(r, t, path, o)
 	}
 	c.takeTrace(r, opaque)
-	if err := c.readsOn(&want, o); err != nil {
+	if err := c.readsOn(&want, o, opaque); err != nil {
 		return err
 	}
 	g, err := c.grant(r, want, opaque)
@@ -162,6 +162,7 @@ const (
 
 // grant asks for the open.
 func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
+	o.Session, o.Ended = c.session.name, c.session.named
 	if opaque.Has(triedKey) {
 		o.Tried, o.Avoid = c.session.visits.of(o.Path, true).tried(opaque)
 	}

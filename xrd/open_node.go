@@ -80,11 +80,16 @@ func (c *conn) newHandle(path string, o wire.Open, open func() (hemera.File, err
 	if len(c.session.handles) >= c.limits.Handles {
 		return nil, c.tooMany()
 	}
+	place, err := c.place()
+	if err != nil {
+		return nil, err
+	}
 	f, err := open()
 	if err != nil {
+		place.Give(1)
 		return nil, openFailure(err)
 	}
-	return &handle{file: f, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
+	return &handle{file: f, place: place, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
 }
 
 // okOpen answers an open with the handle it makes.

@@ -65,6 +65,8 @@ type Options struct {
 	Site    string
 	Version string
 	Limits  Limits
+	// Budgets are shared by the doors of one process; nil makes new ones, for a large machine.
+	Budgets *Budgets
 }
 
 // Recorder counts operations.
@@ -106,7 +108,8 @@ type Limits struct {
 	Connections   int           // open at once; 65,536
 	Handles       int           // of one session; 65,536
 	LoginTimeout  time.Duration // from accept to the end of authentication; 30 s
-	IdleTimeout   time.Duration // between requests, and within one; 2 h
+	IdleTimeout   time.Duration // between requests, and within the data of a file; 2 h
+	RequestTime   time.Duration // within a request without such data, and a second more for each 100 KiB; 30 s
 	WriteStall    time.Duration // a client that takes no byte for so long is dropped; 2 min
 	SlowAnswer    time.Duration // work longer than this is promised and answered later; 10 s
 	RendezvousTTL time.Duration // how long a third-party copy's key waits for its destination; 90 s
@@ -126,6 +129,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	def(&l.LoginTimeout, 30*time.Second)
 	def(&l.IdleTimeout, 2*time.Hour)
+	def(&l.RequestTime, 30*time.Second)
 	def(&l.WriteStall, 2*time.Minute)
 	def(&l.SlowAnswer, 10*time.Second)
 	def(&l.RendezvousTTL, 90*time.Second)
@@ -157,6 +161,9 @@ func (o Options) check() (Options, error) {
 	}
 	if o.Version == "" {
 		o.Version = "hemera"
+	}
+	if o.Budgets == nil {
+		o.Budgets = NewBudgets(1<<20, 1<<40)
 	}
 	o.Limits = o.Limits.withDefaults()
 	return o, nil

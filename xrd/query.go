@@ -56,12 +56,18 @@ func (c *conn) queryFile(r *request, kind uint16) error {
 	return c.queryPrepare(r)
 }
 
+// configKeysMax bounds the keys of one query: the answer to some is much longer than the key.
+const configKeysMax = 64
+
 // queryConfig answers one line a key, without NUL: some clients take the text as it is. What is not
 // known is echoed.
 func (c *conn) queryConfig(r *request, arg string) error {
 	keys := strings.Fields(arg)
 	if len(keys) == 0 {
 		return refuse(wire.ArgMissing, "the query names no key")
+	}
+	if len(keys) > configKeysMax {
+		return refuse(wire.ArgTooLong, "a query names at most "+strconv.Itoa(configKeysMax)+" keys")
 	}
 	var b strings.Builder
 	for _, key := range keys {

@@ -120,13 +120,15 @@ func (ss *session) process() process {
 //
 // Stock clients open for the first time with the options for an asynchronous answer and for a stat, and again
 // without. Those that say who they are (their login has a version) or name an earlier session are taken by
-// that. Of other clients, an open without these options is an open like any other.
+// that. Of other clients, an open without these options is an open like any other. Hemera's own client says
+// that it comes back.
 //
 // Of a reader that nothing is known of, the file must not have changed since before the session that it
 // names began, or for unchangedTime.
-func (c *conn) readsOn(want *hemera.OpenRequest, o wire.Open) error {
+func (c *conn) readsOn(want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque) error {
 	ss := c.session
-	if want.Access != hemera.AccessRead || o.Options&(wire.OpenAsync|wire.OpenRetStat) != 0 || !ss.stock && !ss.replaces {
+	bare := o.Options&(wire.OpenAsync|wire.OpenRetStat) == 0 && (ss.stock || ss.replaces)
+	if want.Access != hemera.AccessRead || !bare && !opaque.Has(hemera.OpaqueAgain) {
 		return nil
 	}
 	r, known := c.srv.readers.get(ss.process(), want.Path)

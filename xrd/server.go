@@ -108,7 +108,7 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 	if s.o.Loop != nil {
 		adopted, err := s.o.Loop.Adopt(nc)
 		if err != nil {
-			s.o.Log.Warn("cannot serve a connection", "err", err)
+			s.o.Log.Warn("cannot serve a connection", "remote", nc.RemoteAddr().String(), "err", err)
 			return
 		}
 		nc = adopted

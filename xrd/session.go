@@ -3,11 +3,14 @@ package xrd
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"hemera"
+	"hemera/limits"
 	"hemera/wire"
 )
 
@@ -33,6 +36,7 @@ type session struct {
 	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
 	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
 
+	files   *limits.Account[Client] // of open files; nil until the first
 	handles map[wire.Handle]*handle
 	next    uint32
 	visits  visits
@@ -42,6 +46,26 @@ type session struct {
 	replaces bool
 	earlier  time.Time // since when the sessions that it has named are, of which nothing else is known
 	lost     map[string]ticket
+
+	name  string   // how the manager knows the session; a secret of its client
+	named []string // the same of earlier sessions that the client has named
+}
+
+// namedMax bounds how many earlier sessions one remembers. A client names one for each connection it loses.
+const namedMax = 8
+
+func nameOf(id wire.SessionID) string { return hex.EncodeToString(id[:]) }
+
+// follows remembers an earlier session that the client has named. Nobody else knows its id.
+func (ss *session) follows(id wire.SessionID) {
+	name := nameOf(id)
+	if slices.Contains(ss.named, name) {
+		return
+	}
+	ss.named = append(ss.named, name)
+	if len(ss.named) > namedMax {
+		ss.named = ss.named[1:]
+	}
 }
 
 func newSession(c *conn, login wire.Login) *session {
@@ -51,6 +75,7 @@ func newSession(c *conn, login wire.Login) *session {
 	}
 	_, _ = rand.Read(ss.id[:])
 	markSession(&ss.id, ss.since)
+	ss.name = nameOf(ss.id)
 	ss.last.Store(ss.since.UnixNano())
 	return ss
 }
@@ -116,6 +141,7 @@ func (ss *session) usable(id wire.Handle) (*handle, error) {
 }
 
 func (ss *session) dropHandle(id wire.Handle) {
+	ss.handles[id].leave()
 	delete(ss.handles, id)
 	ss.open.Add(-1)
 }
@@ -134,6 +160,9 @@ func (s *Server) endSession(ss *session) {
 	for id, h := range ss.handles {
 		h.abandon(s.o.Log)
 		ss.dropHandle(id)
+	}
+	if ss.files != nil {
+		ss.files.Close()
 	}
 	s.mu.Lock()
 	delete(s.sessions, ss.id)

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"hemera/link"
+	"hemera/wire"
 )
 
 // source reads requests from a connection. It holds a buffer only while there is something in it:
@@ -18,8 +19,9 @@ type source struct {
 	idle func(between bool) error
 	pool *pool
 
-	whole *[bufferSize]byte // nil while data is empty and the connection waits
-	data  []byte            // read, not consumed; within whole
+	whole *[bufferSize]byte // nil while data is empty, or within few, and the connection waits
+	data  []byte            // read, not consumed; within whole or few
+	few   [wire.RequestHeaderSize]byte
 
 	requests int // begun since the last fill
 }
@@ -126,9 +128,7 @@ func (s *source) fill(inside bool) error {
 		}
 	}
 	if !inside {
-		if len(s.data) == 0 {
-			s.release()
-		}
+		s.shelve()
 		return errIdle
 	}
 	return s.took(s.sock.Read(s.whole[len(s.data):]))
@@ -160,6 +160,20 @@ func (s *source) release() {
 	if s.whole != nil && len(s.data) == 0 {
 		s.pool.buffers.Put(s.whole)
 		s.whole, s.data = nil, nil
+	}
+}
+
+// shelve gives the buffer back for as long as the connection waits: what there is of a header is kept aside, so
+// that a client cannot hold a buffer with one byte.
+func (s *source) shelve() {
+	if len(s.data) == 0 {
+		s.release()
+		return
+	}
+	if s.whole != nil && len(s.data) <= len(s.few) {
+		n := copy(s.few[:], s.data)
+		s.pool.buffers.Put(s.whole)
+		s.whole, s.data = nil, s.few[:n]
 	}
 }
 

@@ -65,7 +65,7 @@ func (c *conn) arrangeCopy(h *handle, path string, opaque wire.Opaque) error {
 		return err
 	}
 	if part == tpcProvider {
-		meeting := meeting{path: path, client: c.client(), token: opaque.Value(hemera.OpaqueCapability)}
+		meeting := meeting{path: path, client: c.client(), owner: c.countedAs(), token: opaque.Value(hemera.OpaqueCapability)}
 		return c.srv.rendezvous.register(opaque.Value(tpcKey), meeting, c.limits.RendezvousTTL)
 	}
 	if c.srv.o.Puller == nil {
@@ -184,8 +184,8 @@ func (c *conn) syncPull(r *request, h *handle) error {
 	})
 }
 
-// rendezvousMax bounds how many copies may be arranged at once.
-const rendezvousMax = 16384
+// rendezvousMax bounds how many copies may be arranged at once, rendezvousShare how many of them by one client.
+const rendezvousMax, rendezvousShare = 16384, 1024
 
 // rendezvous remembers, at a source, which keys open which file once.
 type rendezvous struct {
@@ -197,6 +197,7 @@ type rendezvous struct {
 type meeting struct {
 	path    string
 	client  string
+	owner   Client // who arranged it
 	token   string
 	expires time.Time
 }
@@ -208,9 +209,13 @@ func (v *rendezvous) register(key string, m meeting, ttl time.Duration) error {
 	if v.meetings == nil {
 		v.meetings = map[string]meeting{}
 	}
+	owned := 0
 	for k, old := range v.meetings {
-		if now.After(old.expires) {
+		switch {
+		case now.After(old.expires):
 			delete(v.meetings, k)
+		case old.owner == m.owner:
+			owned++
 		}
 	}
 	switch _, taken := v.meetings[key]; {
@@ -218,6 +223,9 @@ func (v *rendezvous) register(key string, m meeting, ttl time.Duration) error {
 		return refuse(wire.ArgInvalid, "tpc.key is too short")
 	case taken:
 		return refuse(wire.ItExists, "tpc.key is in use")
+	case owned >= rendezvousShare:
+		return errs.New(errs.Overloaded, "xrd.Copy", m.path, "this client has arranged too many third-party copies").
+			WithRemedy("let those that were arranged begin first")
 	case len(v.meetings) >= rendezvousMax:
 		return errs.New(errs.Overloaded, "xrd.Copy", m.path, "too many third-party copies are arranged")
 	}

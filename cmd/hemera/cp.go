@@ -20,6 +20,7 @@ import (
 
 type cpOptions struct {
 	recursive, force, resume, quiet bool
+	preserve, follow, skipLinks     bool
 	parallel                        int
 	checksum, tpc                   string
 }
@@ -48,6 +49,11 @@ replaced. If the first copy made <to> itself, write <from> with /. at its end to
 To find parts that nobody goes on with: hemera find / --name '.*.hemera-part'. Remove them with
 hemera rm. A copy of a tree leaves out parts.
 
+In a tree, a link to a file is copied as that file. Links to directories and links that lead
+nowhere are errors, unless -L follows links or --skip-links passes over them. Files and
+directories get the permission bits of their source less the umask; --preserve keeps the bits
+and the times of files and directories, and, if root copies, the owner.
+
 Files that exist are replaced only with --force. The command names what it cannot copy, copies
 the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.`,
 		Example: `  hemera cp data.root :/exp/
@@ -65,12 +71,16 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	recursiveFlag(c, &o.recursive, "directories, with all that is in them")
 	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
 	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
+	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")
+	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")
+	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links")
 	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
 	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
 	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
+	c.MarkFlagsMutuallyExclusive("dereference", "skip-links")
 	return c
 }
 
@@ -106,8 +116,15 @@ func (o cpOptions) copyOptions() (client.CopyOptions, error) {
 	case o.parallel < 1 || o.parallel > parallelMax:
 		return client.CopyOptions{}, &usageError{errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024")}
 	}
+	links := client.LinksFiles
+	switch {
+	case o.follow:
+		links = client.LinksFollow
+	case o.skipLinks:
+		links = client.LinksSkip
+	}
 	return client.CopyOptions{
-		Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
+		Preserve: o.preserve, Links: links, Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
 	}, nil
 }
 
@@ -166,6 +183,9 @@ func copied(p client.Progress) string {
 	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
 	if p.Skipped > 0 {
 		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
+	}
+	if p.Links > 0 {
+		s += "; " + output.Count(p.Links, "link") + " passed over"
 	}
 	if p.Passed > 0 {
 		s += "; " + output.Count(p.Passed, "part") + " of unfinished copies left out"
@@ -290,7 +310,7 @@ func (t *teller) file(from, to string, err error) {
 func (t *teller) progress(p client.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), func(bar int) string { return progressLine(p, bar) }))
+	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.liveWidth(), progressForms(p)))
 	t.drawn = true
 }
 

@@ -23,11 +23,11 @@ are kept by the namespace and exact, so that even du -s / answers at once.`,
   hemera du --depth 1 /exp
   hemera du -b -s /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.WalkRequest{Kind: hemera.KindDirectory, Depth: depth}
+			r := admin.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)}
 			if all {
 				r.Kind = 0
 			}
-			if summary {
+			if summary || depth == 0 {
 				r.Depth = -1
 			}
 			show := output.Bytes
@@ -56,7 +56,7 @@ are kept by the namespace and exact, so that even du -s / answers at once.`,
 	c.Flags().BoolVarP(&summary, "summarize", "s", false, "only the directories named")
 	c.Flags().BoolVarP(&all, "all", "a", false, "files too")
 	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")
-	c.Flags().IntVar(&depth, "depth", 0, "go down at most so far (0: all the way)")
+	c.Flags().IntVar(&depth, "depth", -1, "levels below the path to show; 0 is the path alone (default all)")
 	c.MarkFlagsMutuallyExclusive("summarize", "depth")
 	return c
 }
@@ -72,7 +72,8 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 	var failed int64
 	_, err = m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
-			fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(f.Err))
+			text, _ := e.plain(f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			failed++
 			return nil
 		}

@@ -33,12 +33,15 @@ type env struct {
 	Asks bool
 	// Live says that Err is a terminal, where a progress bar may move.
 	Live bool
+	// LiveWidth is the width of that terminal; nil or 0 is not known.
+	LiveWidth func() int
 	// Completion is how long a shell waits for words from the cluster; 0 is completionTimeout.
 	Completion time.Duration
 
 	// The flags every command takes.
 	url           string
 	monitor, json bool
+	verbose       bool // errors are shown whole
 	silent        bool // -s before the command
 
 	misspelt sync.Once // whether HEMERA_URL is has been looked at
@@ -55,6 +58,10 @@ func processEnv() *env {
 		e.Terminal = cmp.Or(width, 80) // some do not know
 	}
 	e.Live = term.IsTerminal(int(os.Stderr.Fd()))
+	e.LiveWidth = func() int {
+		width, _, _ := term.GetSize(int(os.Stderr.Fd()))
+		return width
+	}
 	e.Asks = e.Live && term.IsTerminal(int(os.Stdin.Fd()))
 	return e
 }
@@ -138,6 +145,16 @@ func (e *env) width() int {
 		return e.Terminal - 1
 	}
 	return 79
+}
+
+// liveWidth is how long a line that moves on Err may be, now: windows change their size.
+func (e *env) liveWidth() int {
+	if e.LiveWidth != nil {
+		if n := e.LiveWidth(); n > 1 {
+			return n - 1
+		}
+	}
+	return e.width()
 }
 
 // colour reports whether Out takes colours.

@@ -19,8 +19,9 @@ type findOptions struct {
 	size, mtime, ctime string
 	depth, stripes     int
 	incomplete         bool
-	uid, gid           int64
-	nuid, ngid         int64
+	lost, unreadable   bool
+	uid, gid           string
+	nuid, ngid         string
 }
 
 func findCommand(e *env) *cobra.Command {
@@ -35,7 +36,8 @@ Nobody waits for a search: neither those who write nor other searches.`,
   hemera find /exp -d --maxdepth 2
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
-  hemera find / --stripediff              files with fewer pieces than their layout has`,
+  hemera find / --stripediff              files with fewer pieces than their layout has
+  hemera find / --lost                    files that no disk of the cluster has any more`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.onManager(args[0])
 			if err != nil {
@@ -53,24 +55,28 @@ Nobody waits for a search: neither those who write nor other searches.`,
 	f.BoolVarP(&o.dirs, "directories", "d", false, "directories only")
 	f.BoolVar(&o.count, "count", false, "print only how many there are, and their bytes")
 	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])")
-	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this")
+	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this; with -d directories, with all that is in them")
 	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) than so many days ago")
 	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes")
 	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has so many pieces")
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
-	f.Int64Var(&o.nuid, "nuid", -1, "not of this owner")
-	f.Int64Var(&o.ngid, "ngid", -1, "not of this group")
-	f.IntVar(&o.depth, "maxdepth", -1, "go down at most so far; 0 is the path itself")
-	f.Int64Var(&o.uid, "uid", -1, "of this owner")
-	f.Int64Var(&o.gid, "gid", -1, "of this group")
+	f.BoolVar(&o.lost, "lost", false, "files with too few pieces on any disk of the cluster, found without a search")
+	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")
+	c.MarkFlagsMutuallyExclusive("lost", "unreadable")
+	f.StringVar(&o.nuid, "nuid", "", "not of this owner, a number or a name that this machine knows")
+	f.StringVar(&o.ngid, "ngid", "", "not of this group")
+	f.IntVar(&o.depth, "maxdepth", -1, "levels below <path> to search; 0 is <path> alone")
+	f.StringVar(&o.uid, "uid", "", "of this owner, a number or a name that this machine knows")
+	f.StringVar(&o.gid, "gid", "", "of this group")
 	c.MarkFlagsMutuallyExclusive("files", "directories")
 	return c
 }
 
 // request is what the manager is asked for.
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
-	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete}
+	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
+		Lost: o.lost, Unreadable: o.unreadable}
 	switch {
 	case o.files:
 		r.Kind = hemera.KindFile
@@ -113,11 +119,16 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 		}
 	}
 	for _, id := range []struct {
-		value int64
-		into  **uint32
-	}{{o.uid, &r.UID}, {o.gid, &r.GID}, {o.nuid, &r.NotUID}, {o.ngid, &r.NotGID}} {
-		if id.value >= 0 {
-			v := uint32(id.value)
+		name   string
+		lookup func(string) (string, error)
+		into   **uint32
+	}{{o.uid, lookupUser, &r.UID}, {o.gid, lookupGroup, &r.GID}, {o.nuid, lookupUser, &r.NotUID}, {o.ngid, lookupGroup, &r.NotGID}} {
+		n, err := parseID(id.name, id.lookup)
+		if err != nil {
+			return r, err
+		}
+		if n >= 0 {
+			v := uint32(n)
 			*id.into = &v
 		}
 	}
@@ -144,7 +155,8 @@ func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest) er
 	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
 			failed++
-			fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(f.Err))
+			text, _ := e.plain(f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			return nil
 		}
 		if r.Brief {

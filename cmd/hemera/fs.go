@@ -14,7 +14,7 @@ import (
 
 func fsCommand(e *env) *cobra.Command {
 	c := noun("fs", "Disks: list, add, change, empty, remove",
-		fsLsCommand(e), fsAddCommand(e), fsSetCommand(e), fsRmCommand(e), fsStatusCommand(e))
+		fsLsCommand(e), fsAddCommand(e), fsSetCommand(e), fsRmCommand(e), fsStatusCommand(e), fsFilesCommand(e))
 	c.Long = `A disk (EOS: filesystem, fs) is one mounted filesystem of one node, with an id that is
 its own for ever. Its configstatus is what you want of it; its health is what the node found out.`
 	return c

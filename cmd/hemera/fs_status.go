@@ -141,12 +141,12 @@ func (e *env) watchDisk(ctx context.Context, m diskSource, id hemera.DiskID) err
 		}
 		switch {
 		case e.Terminal > 0:
-			fmt.Fprintf(e.Out, "\r\x1b[K%s", fitted(e.width(), func(bar int) string {
+			fmt.Fprintf(e.Out, "\r\x1b[K%s", fitted(e.width(), barForms(func(bar int) string {
 				if job != nil {
 					line = jobLine(*job, bar)
 				}
 				return e.visible(line)
-			}))
+			})))
 		case line != last:
 			fmt.Fprintln(e.Out, line)
 		}

@@ -16,7 +16,8 @@ import (
 
 func fsckCommand(e *env) *cobra.Command {
 	report := &cobra.Command{
-		Use: "report", Short: "What does not agree between the namespace and the disks", Args: cobra.NoArgs,
+		Annotations: judges,
+		Use:         "report", Short: "What does not agree between the namespace and the disks", Args: cobra.NoArgs,
 		Long: `Compares the namespace with what the disks hold and counts what does not agree; it changes
 nothing:
 
@@ -24,11 +25,13 @@ nothing:
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
   size_mismatch      a piece's length is not its entry's
+  lost               a file has no piece on any disk of the cluster, or its last is missing
   offline            a piece is on a disk that cannot be asked now
   newer              a piece of a change made after the backup that was restored
   moved              a piece that was moved after that backup
 
-A healthy cluster prints nothing and says so.`,
+A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when something
+was found, 3 when nothing could be compared, or the command line is wrong.`,
 		Example: `  hemera fsck report
   hemera fsck report -a -i                       by disk, with file ids
   hemera fsck report --error missing,orphan -j`,
@@ -65,7 +68,11 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.printFsck(report, fsckOptions{perDisk: perDisk, ids: ids, tags: tags})
+			o := fsckOptions{perDisk: perDisk, ids: ids, tags: tags}
+			if err := e.printFsck(report, o); err != nil || repair || len(fsckRecords(report, o)) == 0 {
+				return err
+			}
+			return &verdict{exitWarning}
 		})
 	}
 	c.Flags().BoolVarP(&perDisk, "all", "a", false, "by disk")
@@ -76,7 +83,7 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 }
 
 // fsckTags are what a comparison may find.
-var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "newer", "moved"}
+var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved"}
 
 type fsckOptions struct {
 	perDisk, ids bool

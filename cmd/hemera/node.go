@@ -15,7 +15,7 @@ import (
 )
 
 func nodeCommand(e *env) *cobra.Command {
-	c := noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
+	c := noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
 	e.runsNode(c)
@@ -48,9 +48,13 @@ func nodeLsCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
 				var nodes []output.Record
 				for _, n := range v.Nodes {
-					nodes = append(nodes, e.nodeRecord(v, n))
+					nodes = append(nodes, e.nodeRecord(v, n, jobs))
 				}
 				columns := nodeColumns
 				if sys {
@@ -69,7 +73,7 @@ func nodeLsCommand(e *env) *cobra.Command {
 }
 
 // nodeRecord sums a node's disks and adds what the node measured of itself.
-func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
+func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo, jobs []hemera.JobStatus) output.Record {
 	var disks []hemera.Disk
 	for _, d := range v.Disks {
 		if d.Node == n.ID {
@@ -90,6 +94,7 @@ func (e *env) nodeRecord(v *hemera.View, n hemera.NodeInfo) output.Record {
 		{Key: "cfg.stat.sys.uptime", Value: since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
 		{Key: "cfg.stat.sys.cpuseconds", Value: n.Stats.CPUSeconds}, {Key: "usage", Value: percent(all.Used, all.Capacity)},
 	}
+	r = append(r, nodeDrain(disks, jobs)...)
 	r = append(r, sumsOf(v, disks)...)
 	if len(n.Stats.Unusable) > 0 {
 		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
@@ -130,7 +135,11 @@ func nodeStatusCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r := e.nodeRecord(v, n)
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
+				r := e.nodeRecord(v, n, jobs)
 				return e.printer().One(columnsOf(r), r)
 			})
 		},
@@ -183,6 +192,7 @@ var nodeColumns = []output.Column{
 	{Title: "geotag", Key: "cfg.stat.geotag"},
 	{Title: "status", Key: "status"},
 	{Title: "activated", Key: "cfg.status"},
+	{Title: "drain", Key: "drainstatus"},
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
 	{Title: "nofs", Key: "nofs"},
 }

@@ -58,7 +58,7 @@ func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 			return nil
 		}
 		t.moving = true
-		_, err := io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), func(bar int) string { return benchmarkLine(*u.Progress, bar) }))
+		_, err := io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), barForms(func(bar int) string { return benchmarkLine(*u.Progress, bar) })))
 		return err
 	}
 	return nil

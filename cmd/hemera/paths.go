@@ -67,7 +67,8 @@ func (e *env) files(c *cobra.Command, f func(context.Context, *client.Client) er
 // address never.
 func (e *env) trying(cause error, atMost time.Duration) {
 	e.told.Do(func() {
-		fmt.Fprintf(e.Err, "hemera: %s\n  trying again for at most %v; Ctrl-C stops\n", output.Visible(cause.Error()), atMost)
+		text, _ := e.plain(cause.Error())
+		fmt.Fprintf(e.Err, "hemera: %s\n  trying again for at most %v; Ctrl-C stops\n", text, atMost)
 	})
 }
 

@@ -29,21 +29,43 @@ func jobLine(j hemera.JobStatus, width int) string {
 	return b
 }
 
-// progressLine is a copy in one line. Its totals grow while sources are still being listed.
-func progressLine(p client.Progress, width int) string {
+// progressForms are ways to show a copy on one line, the fullest first. While sources are still being
+// listed the totals grow, which a + says.
+func progressForms(p client.Progress) []string {
 	share := percent(p.Bytes, p.BytesTotal)
 	if p.BytesTotal == 0 {
 		share = percent(p.Files, p.FilesTotal)
 	}
-	b := fmt.Sprintf("%s  %s of %s  %d of %d files  %s/s", bar(share, width),
-		output.Bytes(p.Bytes), output.Bytes(p.BytesTotal), p.Files, p.FilesTotal, output.Bytes(p.Rate))
+	grows := "+"
+	if p.Listed || p.Done {
+		grows = ""
+	}
+	done := output.Bytes(p.Bytes)
+	amount := fmt.Sprintf("%s of %s%s", done, output.Bytes(p.BytesTotal), grows)
+	files := fmt.Sprintf("%d of %d%s files", p.Files, p.FilesTotal, grows)
+	rate := output.Bytes(p.Rate) + "/s"
+	rest := ""
 	if p.Failed > 0 {
-		b += fmt.Sprintf("  %d failed", p.Failed)
+		rest += fmt.Sprintf("  %d failed", p.Failed)
 	}
 	if left := p.BytesTotal - p.Bytes; left > 0 && p.Rate > 0 && !p.Done {
-		b += "  " + output.Seconds(float64(left)/p.Rate) + " to go"
+		rest += "  " + output.Seconds(float64(left)/p.Rate) + " to go"
 	}
-	return b
+	var forms []string
+	for _, width := range []int{24, 16, 10, 4} {
+		forms = append(forms, fmt.Sprintf("%s  %s  %s  %s%s", bar(share, width), amount, files, rate, rest))
+	}
+	short := fmt.Sprintf("%.1f%%", share)
+	return append(forms,
+		fmt.Sprintf("%s  %s  %s  %s%s", short, amount, files, rate, rest),
+		fmt.Sprintf("%s  %s  %s%s", short, amount, rate, rest),
+		fmt.Sprintf("%s  %s  %s%s", short, done, rate, rest),
+		short+rest, short)
+}
+
+// barForms are a line with bars of several lengths.
+func barForms(line func(bar int) string) []string {
+	return []string{line(24), line(16), line(10), line(4)}
 }
 
 // bar draws a percentage: "[######..................] 25.0%".
@@ -52,15 +74,14 @@ func bar(percent float64, width int) string {
 	return fmt.Sprintf("[%s%s] %.1f%%", strings.Repeat("#", done), strings.Repeat(".", width-done), percent)
 }
 
-// fitted is a line with a bar that moves, on one line of a terminal: where that is narrow the bar gives
-// way to the figures.
-func fitted(width int, line func(bar int) string) string {
-	const widest, narrowest = 24, 4
-	s := line(widest)
-	if over := utf8.RuneCountInString(s) - width; over > 0 {
-		s = line(max(narrowest, widest-over))
+// fitted is the first of the forms that one line of the terminal has room for, the last in any case.
+func fitted(width int, forms []string) string {
+	for _, s := range forms {
+		if utf8.RuneCountInString(s) <= width {
+			return s
+		}
 	}
-	return cut(s, width)
+	return cut(forms[len(forms)-1], width)
 }
 
 // cut keeps a line that moves on one line of the terminal.

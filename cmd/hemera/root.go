@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,19 +102,35 @@ func (e *env) report(err error, code int) {
 		if e.open == nil {
 			e.open = e.printer().Stream(nil)
 		}
-		_ = e.open.Fail(code, err.Error(), remedyOf(err), admin.TraceOf(err))
+		_ = e.open.Fail(code, err.Error(), remedyOf(err), traceOf(err))
 	}
 	e.complain(err)
+}
+
+// traceOf is the id under which servers log the request that failed.
+func traceOf(err error) string {
+	_, trace := plainly(err.Error())
+	return cmp.Or(admin.TraceOf(err), trace)
+}
+
+// plain is the text of an error for a person, and the trace in it. With --verbose it is the whole of it.
+func (e *env) plain(text string) (string, string) {
+	plain, trace := plainly(text)
+	if e.verbose {
+		return output.Visible(text), ""
+	}
+	return output.Visible(plain), trace
 }
 
 // complain tells a person what went wrong, what to do about it, and under which trace id the
 // server's log tells more.
 func (e *env) complain(err error) {
-	fmt.Fprintf(e.Err, "hemera: %s\n", output.Visible(err.Error()))
+	text, trace := e.plain(err.Error())
+	fmt.Fprintf(e.Err, "hemera: %s\n", text)
 	if remedy := remedyOf(err); remedy != "" {
 		fmt.Fprintf(e.Err, "  what to do: %s\n", output.Visible(remedy))
 	}
-	if trace := admin.TraceOf(err); trace != "" {
+	if trace = cmp.Or(admin.TraceOf(err), trace); trace != "" {
 		fmt.Fprintf(e.Err, "  trace: %s\n", trace)
 	}
 }
@@ -161,6 +178,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port (default $HEMERA_URL or "+urlDefault+")")
 	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs an item")
 	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
+	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them")
 	root.MarkFlagsMutuallyExclusive("monitor", "json")
 	root.SetIn(e.In)
 	root.SetOut(e.Out)

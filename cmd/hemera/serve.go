@@ -52,9 +52,9 @@ func (e *env) logger(o config.Log, level slog.Leveler) *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.mayColour())}))
+		return slog.New(daemon.Thin(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.mayColour())})))
 	}
-	return slog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration}))
+	return slog.New(daemon.Thin(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration})))
 }
 
 // spellDuration has logs say 1.5s: a number would leave its unit to be guessed.

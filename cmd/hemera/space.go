@@ -13,7 +13,7 @@ import (
 )
 
 func spaceCommand(e *env) *cobra.Command {
-	c := noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e))
+	c := noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e), spaceRmCommand(e))
 	c.Long = `A space is a set of disks under one policy: layout, checksum, headroom. A directory
 chooses its space by the attribute sys.forced.space; the space "default" is always there.`
 	return c
@@ -177,4 +177,31 @@ Directories override the policy by sys.forced.* attributes; files that exist kee
 			})
 		},
 	}
+}
+
+func spaceRmCommand(e *env) *cobra.Command {
+	var k consent
+	c := &cobra.Command{
+		Use: "rm <space>", Short: "Forget a space that nothing refers to", Args: cobra.ExactArgs(1),
+		Long: `Removes a space. No disk may belong to it, no file may be stored under it, and no directory may
+send new files to it (sys.forced.space): the whole tree is searched for that, which takes about a
+second for a million files. The space "default" always stays.`,
+		Example:           `  hemera space rm scratch --yes`,
+		ValidArgsFunction: e.completeSpaces,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				stake := []string{"the policy of space " + args[0] + " is forgotten; no file goes, and it is refused while anything refers to the space"}
+				if ok, err := e.agree(ctx, k, "space rm", stake); !ok {
+					return err
+				}
+				if err := m.RemoveSpace(ctx, args[0]); err != nil {
+					return err
+				}
+				e.say("space %s is forgotten", args[0])
+				return nil
+			})
+		},
+	}
+	k.flags(c)
+	return c
 }

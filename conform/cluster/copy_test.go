@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/adler32"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -337,6 +339,56 @@ func TestAChangedSourceIsNotMixed(t *testing.T) {
 		}
 		if got := to.list(t); len(got) != 1 || !bytes.Equal([]byte(got["f"]), []byte(after["f"])) {
 			t.Errorf("%s: %d files, the content is not the new source's", kind, len(got))
+		}
+	}
+}
+
+// TestACopyKeepsModesAndTimes there and back again, also of directories that nobody may write to, and also
+// where the content was there already.
+func TestACopyKeepsModesAndTimes(t *testing.T) {
+	t.Parallel()
+	x := start(t, t.TempDir(), 2, 2)
+	from, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	treeOf(t, from, map[string]string{"private": "1", "sub/read": "2", "sub/deep/run": "3", "large": bytesOf("large", 2*partMin)})
+	modes := map[string]os.FileMode{"private": 0o600, "sub/read": 0o444, "sub/deep/run": 0o755, "large": 0o640, "sub/deep": 0o755, "sub": 0o550, ".": 0o711}
+	when := func(name string) time.Time { return time.Unix(1_000_000_000+int64(len(name)), 0) }
+	for _, name := range []string{"private", "sub/read", "sub/deep/run", "large", "sub/deep", "sub", "."} {
+		file := filepath.Join(from, name)
+		if err := errors.Join(os.Chmod(file, modes[name]), os.Chtimes(file, time.Time{}, when(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := client.CopyOptions{Recursive: true, Continue: true, Preserve: true, PartMin: partMin, TPC: client.TPCOff}
+	copyTo := func(from, to string) {
+		t.Helper()
+		if _, err := x.client.Copy(t.Context(), []string{from}, to, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := x.url("/kept")
+	for range 2 {
+		copyTo(from, dir.String())
+		for name, mode := range modes {
+			i, err := x.client.Stat(t.Context(), dir.Join(strings.TrimPrefix(name, ".")))
+			if err != nil || i.Mode != uint32(mode) || i.Mtime != when(name).Unix() {
+				t.Errorf("%s has mode %04o and time %d, %v", name, i.Mode, i.Mtime, err)
+			}
+		}
+		// what an interruption may leave: the content without the rest
+		if err := x.client.Chmod(t.Context(), dir.Join("private"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		from += "/."
+	}
+	copyTo(dir.String()+"/.", x.url("/again").String())
+	copyTo(x.url("/again").String(), back)
+	for name, mode := range modes {
+		if name == "private" {
+			mode = 0o644
+		}
+		i, err := os.Stat(filepath.Join(back, name))
+		if err != nil || i.Mode().Perm() != mode || !i.ModTime().Equal(when(name)) {
+			t.Errorf("%s came back with mode %04o and time %v, %v", name, i.Mode().Perm(), i.ModTime(), err)
 		}
 	}
 }

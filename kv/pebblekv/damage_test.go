@@ -114,7 +114,7 @@ func TestClosedStoreNeedsNoLog(t *testing.T) {
 	}
 	left := fs.CrashClone(vfs.CrashCloneCfg{})
 	for name := range logs(t, left) {
-		put(t, left, "db/log/"+name, bytes.Repeat([]byte("x"), 5000))
+		put(t, left, "db/journal/"+name, bytes.Repeat([]byte("x"), 5000))
 	}
 	if last, err := reopened(t, left, count+1); err != nil || last != count+1 {
 		t.Errorf("%d of %d batches, %v", last, count+1, err)
@@ -141,7 +141,7 @@ func TestDamageBetweenLots(t *testing.T) {
 		}
 		safe := count - sizes[len(sizes)-1]
 		for name := range logs(t, left) {
-			content := read(t, left, "db/log/"+name)
+			content := read(t, left, "db/journal/"+name)
 			end := bytes.LastIndex(content, fmt.Appendf(nil, "a%06d", count-1)) - 100 // the last record stays
 			if end < 0 {
 				end = len(content)
@@ -151,7 +151,7 @@ func TestDamageBetweenLots(t *testing.T) {
 				damaged := bytes.Clone(content)
 				clear(damaged[at:min(at+length, end)])
 				fs := left.CrashClone(vfs.CrashCloneCfg{})
-				put(t, fs, "db/log/"+name, damaged)
+				put(t, fs, "db/journal/"+name, damaged)
 				last, err := reopened(t, fs, count)
 				if errors.Is(err, errs.Corrupt) {
 					noticed++
@@ -196,7 +196,7 @@ func tornLot(t *testing.T, from image, sizes []int, r *rand.Rand) (left image, d
 	cut := r.IntN(len(sizes))
 	random := rand.New(rand.NewPCG(r.Uint64(), 5))
 	watched := errorfs.Wrap(from.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileSyncData && filepath.Ext(op.Path) == ".log" {
+		if op.Kind == errorfs.OpFileSyncData && filepath.Ext(op.Path) == ".journal" {
 			if cut--; cut < 0 && left.fs == nil {
 				durable = int(acked.Load())
 				left.fs = from.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 20 + random.IntN(70), RNG: random})
@@ -250,7 +250,7 @@ func TestFirstFormat(t *testing.T) {
 		}
 	}
 	// A file that begins beyond what the store has says that batches are missing.
-	put(t, fs, "db/log/000099.log", append([]byte("hemlog1\n"), first(11, []byte("batch"))...))
+	put(t, fs, "db/journal/000099.journal", append([]byte("hemlog1\n"), first(11, []byte("batch"))...))
 	if _, err := pebblekv.Open("db", pebblekv.Options{FS: fs}); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 		t.Errorf("a gap: %v", err)
 	}

@@ -22,16 +22,16 @@ import (
 // logs says how large the logs of a store are.
 func logs(t *testing.T, fs vfs.FS) map[string]int64 {
 	t.Helper()
-	names, err := fs.List("db/log")
+	names, err := fs.List("db/journal")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sizes := map[string]int64{}
 	for _, name := range names {
-		if filepath.Ext(name) != ".log" {
+		if filepath.Ext(name) != ".journal" {
 			continue
 		}
-		info, err := fs.Stat("db/log/" + name)
+		info, err := fs.Stat("db/journal/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestAheadIsZeros(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, size := range logs(t, fs) {
-		file, err := fs.Open("db/log/" + name)
+		file, err := fs.Open("db/journal/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestNoRoomAhead(t *testing.T) {
 	var refused atomic.Int64
 	mem := vfs.NewMem()
 	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileWriteAt && filepath.Ext(op.Path) == ".log" {
+		if op.Kind == errorfs.OpFileWriteAt && filepath.Ext(op.Path) == ".journal" {
 			refused.Add(1)
 			return syscall.ENOSPC
 		}
@@ -190,7 +190,7 @@ func TestLogOfPebble(t *testing.T) {
 func TestNobodyWaits(t *testing.T) {
 	written := make(chan struct{}, 1)
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileSyncData && filepath.Ext(op.Path) == ".log" {
+		if op.Kind == errorfs.OpFileSyncData && filepath.Ext(op.Path) == ".journal" {
 			select {
 			case written <- struct{}{}:
 			default:
@@ -227,7 +227,7 @@ func enqueue(t *testing.T, w kv.Writer, from, to int) {
 
 func newestLog(t *testing.T, fs vfs.FS) (name string, content []byte) {
 	t.Helper()
-	name = "db/log/" + slices.Max(slices.Collect(maps.Keys(logs(t, fs))))
+	name = "db/journal/" + slices.Max(slices.Collect(maps.Keys(logs(t, fs))))
 	return name, read(t, fs, name)
 }
 

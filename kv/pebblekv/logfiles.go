@@ -12,8 +12,10 @@ import (
 const (
 	// logMagic begins each file of the log.
 	logMagic = "hemlog2\n"
-	// logSuffix ends its name, which is a number.
-	logSuffix = ".log"
+	// logSuffix ends its name, which is a number. Clean-up jobs and lists of what a backup leaves out match
+	// "*.log", so that is no name for a file which must not be lost; older stores have it.
+	logSuffix    = ".journal"
+	oldLogSuffix = ".log"
 	// aheadMax is how far zeros run ahead of a log, in bytes: some hundred changes. Half of what was
 	// written ahead may never be used; the file is small all the same.
 	aheadMax = 256 << 10
@@ -43,6 +45,8 @@ type files struct {
 	// tables are where batches go before their file is used again.
 	tables *tables
 
+	mark mark // of the records
+
 	file   vfs.File // nil before the first
 	number uint64
 	end    int64 // of the log in the file
@@ -60,10 +64,10 @@ type fullFile struct {
 func logName(number uint64) string { return fmt.Sprintf("%06d", number) + logSuffix }
 
 // logNumber is the number of a log's file; not ok for other names.
-func logNumber(name string) (number uint64, ok bool) {
-	digits, ok := strings.CutSuffix(name, logSuffix)
+func logNumber(name, suffix string) (number uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
 	number, err := strconv.ParseUint(digits, 10, 64)
-	return number, ok && err == nil && logName(number) == name
+	return number, ok && err == nil && fmt.Sprintf("%06d", number) == digits
 }
 
 func (f *files) path(number uint64) string { return f.fs.PathJoin(f.dir, logName(number)) }
@@ -86,27 +90,34 @@ func (f *files) write(records []byte) error {
 	return f.file.SyncData()
 }
 
-// turn ends the file and begins the next.
+// turn ends the file and begins the next. Once the next is there, the last record of the file names it, and
+// then the tables that make the file superfluous do: so a start can tell that a file of the log is lost.
 func (f *files) turn() error {
 	if err := f.tables.room(); err != nil {
 		return err
 	}
-	flushed, err := f.tables.begin()
-	if err != nil {
-		return err
-	}
-	f.full = append(f.full, fullFile{f.number, flushed})
-	if len(f.full) > fullMax {
+	if len(f.full) >= fullMax {
 		if err := f.tables.wait(f.full[0].flushed); err != nil {
 			return err
 		}
 	}
-	old := f.file
-	f.file = nil
-	if err := old.Close(); err != nil {
+	old, number := f.file, f.number
+	if err := f.begin(); err != nil {
+		return errors.Join(err, old.Close())
+	}
+	_, err := old.Write(successor(f.number).appendTo(nil, f.mark))
+	if err == nil {
+		err = old.SyncData()
+	}
+	if err = errors.Join(err, old.Close()); err != nil {
 		return err
 	}
-	return f.begin()
+	if err := f.tables.newest(f.number); err != nil {
+		return err
+	}
+	flushed, err := f.tables.begin()
+	f.full = append(f.full, fullFile{number, flushed})
+	return err
 }
 
 // begin makes the next file, of one that is superfluous if there is any.

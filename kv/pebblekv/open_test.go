@@ -31,7 +31,7 @@ func TestOpenOnAFailingDisk(t *testing.T) {
 			var left atomic.Int64
 			left.Store(int64(step))
 			broken := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasPrefix(op.Path, "db/log") && left.Add(-1) < 0 {
+				if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasPrefix(op.Path, "db/journal") && left.Add(-1) < 0 {
 					return syscall.EIO
 				}
 				return nil

@@ -10,8 +10,11 @@ import (
 	"hemera/errs"
 )
 
-// logDir is where the log's files are, below the store's directory.
-const logDir = "log"
+// logDir is where the log's files are, below the store's directory; oldLogDir is where older versions had them.
+const (
+	logDir    = "journal"
+	oldLogDir = "log"
+)
 
 // openLog takes what the last log has and begins a new one. What fills a file of the log takes twice as much
 // room in memory, so a file is as much as a memory table, and the files that may wait bound the memory.
@@ -24,15 +27,18 @@ func (s *Store) openLog(table int64) (err error) {
 	if err != nil {
 		return err
 	}
-	f := files{fs: s.fs, dir: r.dir, max: table / 2, tables: s.tables, number: highest, ahead: min(aheadMax, table/aheadShare)}
+	var m mark
+	_, _ = rand.Read(m[:]) // never fails
+	f := files{fs: s.fs, dir: r.dir, mark: m, max: table / 2, tables: s.tables, number: highest, ahead: min(aheadMax, table/aheadShare)}
 	if err := f.begin(); err != nil {
 		return err
 	}
 	// The logs of the life before are gone for good now. Acquire makes the mark of this one durable, before
 	// the first record has it.
-	var m mark
-	_, _ = rand.Read(m[:]) // never fails
 	if err := s.db.Set([]byte(keyMark), m[:], pebble.NoSync); err != nil {
+		return err
+	}
+	if err := s.tables.newest(f.number); err != nil {
 		return err
 	}
 	s.seq = r.last
@@ -59,12 +65,14 @@ func (s *Store) readLog(damaged func(error)) error {
 
 // lastLog is what a start does with the log of the life before.
 func (s *Store) lastLog() (*replay, error) {
-	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), db: s.db, tables: s.tables}
+	r := &replay{fs: s.fs, dir: s.fs.PathJoin(s.dir, logDir), old: s.fs.PathJoin(s.dir, oldLogDir), db: s.db, tables: s.tables}
 	if err := s.own(keyMark, r.mark[:]); err != nil {
 		return nil, err
 	}
 	var err error
-	r.last, err = s.number(keySeq)
+	if r.newest, err = s.number(keyLog); err == nil {
+		r.last, err = s.number(keySeq)
+	}
 	return r, err
 }
 

@@ -37,7 +37,8 @@ type Options struct {
 	Epoch uint64
 	// ReadOnly opens a store to be read alone: nobody becomes its writer, and its log stays as it is.
 	ReadOnly bool
-	// Damaged lets a read-only store be opened whose log is damaged, as far as it goes, and is told of it.
+	// Damaged lets a read-only store be opened whose log or list of tables is damaged or lost, as far as it goes,
+	// and is told of it.
 	Damaged func(error)
 	FS      vfs.FS
 	Logger  *slog.Logger
@@ -48,6 +49,7 @@ type Options struct {
 // Keys of the engine, outside of what users of kv may write.
 const (
 	keyEpoch = "\x00e"
+	keyLog   = "\x00l"
 	keyMark  = "\x00m"
 	keySeq   = "\x00s"
 	userLo   = "\x01"
@@ -85,12 +87,20 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// Open opens or makes the store in the directory. Unavailable when another process has it.
+// Open opens or makes the store in the directory. Unavailable when another process has it; Corrupt, and nothing is
+// changed, when a part of it is lost or damaged.
 func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
 	o.FS = markers{o.FS}
+	if err := intact(o.FS, dir); err != nil {
+		if !errors.Is(err, errs.Corrupt) || !o.ReadOnly || o.Damaged == nil {
+			return nil, errs.Wrap(err, "kv.Open", dir)
+		}
+		o.Damaged(err)
+		o.FS = marked{o.FS, dir, uint64(pebble.FormatNewest)}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -214,7 +224,24 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 	if err := s.tables.flush(); err != nil { // of the log there is no copy
 		return errs.Wrap(err, "kv.Backup", dir)
 	}
-	return errs.Wrap(s.db.Checkpoint(dir), "kv.Backup", dir)
+	if err := s.db.Checkpoint(dir); err != nil {
+		return errs.Wrap(err, "kv.Backup", dir)
+	}
+	return errs.Wrap(s.settleCopy(dir), "kv.Backup", dir)
+}
+
+// settleCopy has a copy's tables know that they need no log.
+func (s *Store) settleCopy(dir string) error {
+	options := pebbleOptions(Options{FS: s.fs, Logger: slog.New(slog.DiscardHandler)})
+	copied, err := pebble.Open(dir, options)
+	if err != nil {
+		return err
+	}
+	err = copied.Set([]byte(keyLog), make([]byte, 8), pebble.NoSync)
+	if err == nil {
+		err = copied.Flush()
+	}
+	return errors.Join(err, copied.Close())
 }
 
 // Stats implements kv.Store.
@@ -241,7 +268,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	err := s.log.reach(s.seq) // who waits for it is told
-	if err == nil && s.dead.Load() == nil {
+	if err == nil && s.dead.Load() == nil && s.tables.newest(0) == nil {
 		_ = s.tables.flush()
 	}
 	s.reads.Add(stopped + 1)

@@ -34,6 +34,17 @@ type record struct {
 	batch   []byte // empty: a note, which says what is durable and is no batch
 }
 
+// successor is the last record of a file: it has no number, which no batch has, and names the next file.
+func successor(file uint64) record { return record{batch: binary.BigEndian.AppendUint64(nil, file)} }
+
+// successor is the number of the file that the record names as the next; zero if it is no such record.
+func (r record) successor() uint64 {
+	if r.number != 0 || len(r.batch) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(r.batch)
+}
+
 // appendTo is the format of a record.
 func (r record) appendTo(b []byte, m mark) []byte {
 	start := len(b)

@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
@@ -88,6 +89,12 @@ func (t *tables) giveUp(what string, cause error) error {
 		close(t.broken)
 	}
 	return t.failure
+}
+
+// newest has the tables know the number of the newest file of the log, with the next that are written. Zero: all
+// batches are in tables, and no file is needed.
+func (t *tables) newest(file uint64) error {
+	return apply(func() error { return t.db.Set([]byte(keyLog), binary.BigEndian.AppendUint64(nil, file), pebble.NoSync) })
 }
 
 // begin has all batches written that Pebble has; the channel is closed when they are durable.

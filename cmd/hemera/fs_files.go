@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+func fsFilesCommand(e *env) *cobra.Command {
+	var last bool
+	var after, limit uint64
+	c := &cobra.Command{
+		Use: "files <id>", Short: "List the files with a piece on a disk", Aliases: []string{"dumpmd"}, Args: cobra.ExactArgs(1),
+		Long: `Lists the files that have a piece on the disk, in the order of their ids: id, size, how many
+pieces the file has, whether it is the last that can be read now, and the path. The list is made
+while the cluster works: what is made or moved meanwhile may be in it or not.`,
+		Example: `  hemera fs files 4 | less
+  hemera fs files 4 --last              what could not be read without the disk
+  hemera fs files 4 --limit 1000 --after 0000fe21 -j    a page, after the fxid the one before ended with`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := parseDisk(args[0])
+			if err != nil {
+				return err
+			}
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				return e.listDiskFiles(ctx, m, id, hemera.FileID(after), limit, last)
+			})
+		},
+	}
+	c.Flags().BoolVar(&last, "last", false, "only files that cannot be read without the disk")
+	c.Flags().Var((*fxid)(&after), "after", "begin after the file with this fxid")
+	c.Flags().Uint64Var(&limit, "limit", 0, "list at most so many files; 0 for all")
+	c.ValidArgsFunction = e.completeDisks
+	return c
+}
+
+// filesPage is how many files are asked for at a time.
+const filesPage = 1000
+
+func (e *env) listDiskFiles(ctx context.Context, m *admin.Client, id hemera.DiskID, after hemera.FileID, limit uint64, last bool) error {
+	s := e.stream(func(r output.Record) string {
+		return fmt.Sprintf("%s  %11s  %2d  %-4s  %s", r.Get("fxid"), output.Bytes(r.Get("size")), r.Get("nrep"), onOff(r.Get("last") == true, "last", "-"), r.Get("path"))
+	})
+	shown := uint64(0)
+	for {
+		page, err := m.DiskFiles(ctx, id, after, filesPage)
+		if err != nil {
+			return err
+		}
+		for _, f := range page.Files {
+			if last && !f.Last {
+				continue
+			}
+			if limit > 0 && shown == limit {
+				return s.Close()
+			}
+			shown++
+			err := s.Add(output.Record{
+				{Key: "fxid", Value: f.File.Hex()}, {Key: "fid", Value: uint64(f.File)}, {Key: "size", Value: f.Size}, {Key: "nrep", Value: f.Pieces},
+				{Key: "layout", Value: f.Layout.String()}, {Key: "last", Value: f.Last}, {Key: "path", Value: f.Path},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if after = page.Next; after == 0 {
+			return s.Close()
+		}
+	}
+}
+
+// fxid is a flag that takes a file's id in hexadecimal, as the tables show it.
+type fxid uint64
+
+func (f *fxid) String() string {
+	if *f == 0 {
+		return ""
+	}
+	return hemera.FileID(*f).Hex()
+}
+
+func (f *fxid) Set(s string) error {
+	id, err := strconv.ParseUint(s, 16, 64)
+	if err != nil {
+		return errs.New(errs.Invalid, "read fxid", s, "want a hexadecimal number").WithRemedy("it is the first column of hemera fs files")
+	}
+	*f = fxid(id)
+	return nil
+}
+
+func (f *fxid) Type() string { return "fxid" }

@@ -1,0 +1,84 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hemera/errs"
+)
+
+// Names of Pebble's files. A marker is an empty file whose name says which manifest, the list of all tables,
+// or which format is the store's.
+const (
+	manifestMarker = "marker.manifest."
+	formatMarker   = "marker.format-version."
+	manifestPrefix = "MANIFEST-"
+	tableSuffix    = ".sst"
+)
+
+// intact refuses a directory that has parts of a store and lacks a marker: Pebble would make a new, empty store
+// there and remove the tables. A store that a crash cut short at its making has no table and no log yet.
+func intact(files vfs.FS, dir string) error {
+	names, err := files.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	used := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == tableSuffix })
+	for _, at := range []struct{ dir, suffix string }{{logDir, logSuffix}, {oldLogDir, oldLogSuffix}} {
+		logs, err := files.List(files.PathJoin(dir, at.dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		used = used || slices.ContainsFunc(logs, func(name string) bool { return path.Ext(name) == at.suffix })
+	}
+	if !used {
+		return nil
+	}
+	for _, marker := range []string{manifestMarker, formatMarker} {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, marker) }) {
+			return errs.New(errs.Corrupt, "kv.Open", files.PathJoin(dir, marker+"*"), "this file of the store is missing; what else the store has is left as it is").
+				WithRemedy("put the file back (its name counts, it is empty); without it, save what is there with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
+		}
+	}
+	return nil
+}
+
+// marked is a filesystem that shows a store's directory as if its markers were there: the newest manifest counts.
+// It is for reading alone.
+type marked struct {
+	vfs.FS
+	dir    string
+	format uint64
+}
+
+// List adds the markers that are missing.
+func (f marked) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	if err != nil || dir != f.dir {
+		return names, err
+	}
+	newest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, manifestPrefix) && (len(name) > len(newest) || len(name) == len(newest) && name > newest) {
+			newest = name
+		}
+	}
+	for marker, value := range map[string]string{manifestMarker: newest, formatMarker: fmt.Sprintf("%03d", f.format)} {
+		if value != "" && !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, marker) }) {
+			names = append(names, marker+"000001."+value)
+		}
+	}
+	return names, nil
+}
+
+// Unwrap implements [vfs.FS].
+func (f marked) Unwrap() vfs.FS { return f.FS }

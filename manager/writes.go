@@ -1,0 +1,280 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	// attachTime is how long after its open a write may take to begin at its head. After that a lock goes
+	// when the head says that it does not have the write, which it is asked every reportTime.
+	attachTime = time.Minute
+	reportTime = 30 * time.Second
+	// sweepTime is how often locks are looked through.
+	sweepTime = 10 * time.Second
+	// asksMax is how many writes a node is asked about in one heartbeat.
+	asksMax = 1024
+)
+
+// holders counts the writes under way of each user and session. Admins are not counted: they always get in.
+type holders struct {
+	mu       sync.Mutex
+	users    map[holder]int
+	sessions map[string]int
+}
+
+// holder is a user. Those without a name are told apart by their hosts.
+type holder struct {
+	uid        uint32
+	name, host string
+}
+
+func holderOf(who hemera.Identity) holder {
+	h := holder{uid: who.UID, name: who.Name}
+	if who.UID == hemera.NobodyID {
+		h.host = who.Host
+	}
+	return h
+}
+
+// take counts a write. Overloaded when its user or session has too many.
+func (h *holders) take(w *write) error {
+	if w.who.Admin {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users == nil {
+		h.users, h.sessions = map[holder]int{}, map[string]int{}
+	}
+	who := holderOf(w.who)
+	refuse := func(whose string, limit int) error {
+		return errs.New(errs.Overloaded, "open", w.path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
+			WithRemedy("close some; those of a client that went away are given up after some minutes")
+	}
+	switch {
+	case h.users[who] >= pendingUserMax:
+		return refuse("user "+w.who.Name, pendingUserMax)
+	case w.session != "" && h.sessions[w.session] >= pendingSessionMax:
+		return refuse("this connection", pendingSessionMax)
+	}
+	h.users[who]++
+	if w.session != "" {
+		h.sessions[w.session]++
+	}
+	return nil
+}
+
+func (h *holders) release(w *write) {
+	if w.who.Admin {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	less(h.users, holderOf(w.who))
+	if w.session != "" {
+		less(h.sessions, w.session)
+	}
+}
+
+func less[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] <= 0 {
+		delete(counts, of)
+	}
+}
+
+// headReport is what a write's head said of it last.
+type headReport struct {
+	at       time.Time // zero: it was never asked, or has not answered
+	size     int64
+	idle     time.Duration
+	attached bool // a client has it open there
+}
+
+// asks are the writes that nodes are to be asked about, and those they were asked about.
+type asks struct {
+	mu    sync.Mutex
+	nodes map[hemera.NodeID]*nodeAsks
+}
+
+type nodeAsks struct {
+	next []ask          // not asked yet
+	out  map[uint64]ask // by nonce
+}
+
+type ask struct {
+	name name
+	ref  hemera.WriteRef
+}
+
+// sweep frees locks whose time is over, and has the heads of old ones asked.
+func (m *Manager) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(sweepTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			m.asks.set(m.pending.look(m.now()))
+		}
+	}
+}
+
+// look frees the locks whose time is over and returns the writes whose heads are to be asked.
+func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
+	nodes := map[hemera.NodeID]*nodeAsks{}
+	p.each(func(s *stripe, n name, w *write) {
+		if now.After(w.expires) {
+			p.drop(s, n, w)
+			return
+		}
+		last := w.report.at
+		if last.IsZero() {
+			last = w.began.Add(attachTime - reportTime)
+		}
+		if now.Sub(last) < reportTime {
+			return
+		}
+		a := nodes[w.head]
+		if a == nil {
+			a = &nodeAsks{out: map[uint64]ask{}}
+			nodes[w.head] = a
+		}
+		a.next = append(a.next, ask{n, hemera.WriteRef{File: w.file, Gen: w.gen, Nonce: w.nonce}})
+	})
+	return nodes
+}
+
+// each calls visit for each write, with its stripe locked.
+func (p *pending) each(visit func(*stripe, name, *write)) {
+	for i := range p.stripes {
+		s := &p.stripes[i]
+		s.mu.Lock()
+		for n, w := range s.writes {
+			visit(s, n, w)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// set replaces what is to be asked. What a node did not answer is asked again.
+func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.nodes = nodes
+}
+
+// take returns what a node is to be asked now.
+func (a *asks) take(id hemera.NodeID) []hemera.WriteRef {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.nodes[id]
+	if n == nil || len(n.next) == 0 {
+		return nil
+	}
+	part := n.next[:min(len(n.next), asksMax)]
+	n.next = n.next[len(part):]
+	refs := make([]hemera.WriteRef, len(part))
+	for i, q := range part {
+		refs[i], n.out[q.ref.Nonce] = q.ref, q
+	}
+	return refs
+}
+
+// answered is the write that a node answers about, if it was asked.
+func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.nodes[id]
+	if n == nil {
+		return ask{}, false
+	}
+	q, ok := n.out[nonce]
+	delete(n.out, nonce)
+	return q, ok
+}
+
+// reported takes what a head says of its writes. A lock goes when its head does not have the write.
+func (m *Manager) reported(id hemera.NodeID, states []hemera.WriteState) {
+	for _, state := range states {
+		q, ok := m.asks.answered(id, state.Nonce)
+		if !ok {
+			continue
+		}
+		if freed := m.pending.hear(q.name, state, m.now()); freed {
+			m.log.Info("a lock is free again, as its write is not under way at its head", "name", q.name.name, "fxid", q.ref.File.Hex(), "node", id)
+		}
+	}
+}
+
+func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bool) {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	w := s.writes[n]
+	if w == nil || w.nonce != state.Nonce {
+		return false
+	}
+	if !state.Pending {
+		p.drop(s, n, w)
+		return true
+	}
+	w.report = headReport{now, state.Size, state.Idle, state.Attached}
+	return false
+}
+
+// Writes implements hemera.WriteAdmin.
+func (m *Manager) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
+	now, view := m.now(), m.cluster.View()
+	var list []hemera.WriteInfo
+	m.pending.each(func(_ *stripe, _ name, w *write) {
+		list = append(list, w.info(now, view))
+	})
+	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	return list[:min(len(list), hemera.WritesListMax)], nil
+}
+
+func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
+	i := hemera.WriteInfo{
+		ID: strconv.FormatUint(w.nonce, 36), Path: w.path, File: w.file, Who: w.who, Since: w.began, Expires: w.expires, Head: w.head, Announced: w.size,
+		State: hemera.WriteGranted,
+	}
+	if n, ok := view.Node(w.head); ok {
+		i.HeadAddr = n.Addr
+	}
+	if r := w.report; !r.at.IsZero() {
+		i.Reported, i.Written, i.Idle, i.State = r.at, r.size, r.idle+now.Sub(r.at), hemera.WriteDetached
+		if r.attached {
+			i.State = hemera.WriteOpen
+		}
+	}
+	return i
+}
+
+// FreeWrite implements hemera.WriteAdmin.
+func (m *Manager) FreeWrite(_ context.Context, id string) (info hemera.WriteInfo, err error) {
+	defer m.ops.begin("FreeWrite").end(&err)
+	nonce, err := strconv.ParseUint(id, 36, 64)
+	if err != nil {
+		return info, errs.New(errs.Invalid, "free a write", id, "no write has such an id").WithRemedy("see `hemera open ls`")
+	}
+	now, view, found := m.now(), m.cluster.View(), false
+	m.pending.each(func(s *stripe, n name, w *write) {
+		if w.nonce == nonce {
+			info, found = w.info(now, view), true
+			m.pending.drop(s, n, w)
+		}
+	})
+	if !found {
+		return info, errs.New(errs.NotFound, "free a write", id, "it is not under way").WithRemedy("see `hemera open ls`")
+	}
+	return info, nil
+}

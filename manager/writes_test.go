@@ -1,0 +1,223 @@
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+func exclusive(session string, ended ...string) func(*hemera.OpenRequest) {
+	return func(r *hemera.OpenRequest) { r.Exclusive, r.Session, r.Ended = true, session, ended }
+}
+
+// TestExclusiveCreateHasOneWinner: of one user at one host, who has many sessions or one.
+func TestExclusiveCreateHasOneWinner(t *testing.T) {
+	for _, sessions := range []int{1, 16} {
+		r := newRig(t, 2, 1)
+		var won, lost atomic.Int64
+		var all sync.WaitGroup
+		for i := range 16 {
+			all.Go(func() {
+				_, err := r.open("/lock", hemera.AccessCreate, exclusive(fmt.Sprint("s", i%sessions)))
+				switch {
+				case err == nil:
+					won.Add(1)
+				case errors.Is(err, errs.Exists):
+					lost.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if won.Load() != 1 || lost.Load() != 15 {
+			t.Errorf("%d sessions: %d won, %d lost", sessions, won.Load(), lost.Load())
+		}
+	}
+}
+
+// TestExclusiveCreateAfterACommit: who looked the name up before the winner's commit, and asks for its lock
+// afterwards, has lost too.
+func TestExclusiveCreateAfterACommit(t *testing.T) {
+	r := newRig(t, 2, 1)
+	won := r.mustOpen("/lock", hemera.AccessCreate, exclusive("a"))
+	since := before{ends: r.m.pending.ends.Load()}
+	req := hemera.OpenRequest{Path: "/lock", Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644}
+	prep, err := r.m.tree.Prepare(t.Context(), alice, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.m.Commit(t.Context(), r.seal(won, 0)); err != nil {
+		t.Fatal(err)
+	}
+	c := hemera.Capability{Path: "/lock", Access: hemera.AccessCreate, Who: alice, Expires: time.Now().Add(time.Hour)}
+	if _, err := r.m.openWrite(&c, &prep, since, req); !errors.Is(err, errOutdated) {
+		t.Errorf("open with an outdated look: %v", err)
+	}
+	_, err = r.open("/lock", hemera.AccessCreate, exclusive("b"))
+	wantKind(t, err, errs.Exists)
+}
+
+// TestWhoComesBackToALock tells who goes on from who comes second.
+func TestWhoComesBackToALock(t *testing.T) {
+	both := func(changes ...func(*hemera.OpenRequest)) func(*hemera.OpenRequest) {
+		return func(r *hemera.OpenRequest) {
+			for _, f := range changes {
+				f(r)
+			}
+		}
+	}
+	bob := hemera.Identity{Name: "bob", UID: 1001, GID: 1001, Host: alice.Host}
+	far := alice
+	far.Host = "elsewhere"
+	for _, c := range []struct {
+		name string
+		who  hemera.Identity
+		how  func(r *hemera.OpenRequest, head hemera.NodeID)
+		want errs.Kind // Internal: none
+	}{
+		{"the same session", alice, func(r *hemera.OpenRequest, _ hemera.NodeID) { exclusive("first")(r) }, errs.Exists},
+		{"another session", alice, func(r *hemera.OpenRequest, _ hemera.NodeID) { exclusive("second")(r) }, errs.Exists},
+		{"after the session ended", alice, func(r *hemera.OpenRequest, _ hemera.NodeID) { exclusive("second", "zero", "first")(r) }, errs.Internal},
+		{"the same from elsewhere", far, func(r *hemera.OpenRequest, _ hemera.NodeID) { exclusive("second", "first")(r) }, errs.Internal},
+		{"another user's", bob, func(r *hemera.OpenRequest, _ hemera.NodeID) { exclusive("second", "first")(r) }, errs.Exists},
+		{"after the head failed", alice, func(r *hemera.OpenRequest, head hemera.NodeID) {
+			both(exclusive("second"), func(r *hemera.OpenRequest) { r.Tried = []hemera.NodeID{head} })(r)
+		}, errs.Internal},
+		{"after another node failed", alice, func(r *hemera.OpenRequest, head hemera.NodeID) {
+			both(exclusive("second"), func(r *hemera.OpenRequest) { r.Tried = []hemera.NodeID{head%2 + 1} })(r)
+		}, errs.Exists},
+		{"not exclusive", alice, func(*hemera.OpenRequest, hemera.NodeID) {}, errs.Internal},
+		{"not exclusive, from elsewhere", far, func(*hemera.OpenRequest, hemera.NodeID) {}, errs.Locked},
+		{"another, not exclusive", bob, func(*hemera.OpenRequest, hemera.NodeID) {}, errs.Locked},
+		{"another, forced", bob, func(r *hemera.OpenRequest, _ hemera.NodeID) { r.Force = true }, errs.Internal},
+	} {
+		r := newRig(t, 3, 1)
+		first := r.mustOpen("/f", hemera.AccessCreate, exclusive("first"))
+		req := hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Mode: 0o644}
+		c.how(&req, first.Cap.Targets[0].Node)
+		_, err := r.m.Open(t.Context(), c.who, req)
+		if c.want == errs.Internal && err != nil || c.want != errs.Internal && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestWritesAreBoundedByUserAndSession: one who takes all he can keeps nobody else out.
+func TestWritesAreBoundedByUserAndSession(t *testing.T) {
+	p := newPending()
+	begin := func(i int, who hemera.Identity, session string) error {
+		w := &write{nonce: uint64(i), who: who, session: session, expires: time.Now().Add(time.Hour)}
+		return p.begin(name{1, fmt.Sprint(i)}, &taker{write: w}, time.Now())
+	}
+	n := 0
+	for err := error(nil); err == nil; n++ {
+		if err = begin(n, alice, "one"); err != nil && !errors.Is(err, errs.Overloaded) {
+			t.Fatal(err)
+		}
+	}
+	if n-1 != pendingSessionMax {
+		t.Errorf("one session has %d writes", n-1)
+	}
+	for err := error(nil); err == nil; n++ {
+		if err = begin(n, alice, fmt.Sprint("session", n/1000)); err != nil && !errors.Is(err, errs.Overloaded) {
+			t.Fatal(err)
+		}
+	}
+	if p.size() != pendingUserMax {
+		t.Errorf("one user has %d writes", p.size())
+	}
+	bob, boss := hemera.Identity{Name: "bob", UID: 1001}, alice
+	boss.Admin = true
+	for _, who := range []hemera.Identity{bob, boss} {
+		if err := begin(n, who, "other"); err != nil {
+			t.Error(err)
+		}
+		n++
+	}
+	p.end(name{1, "0"}, 0)
+	if err := begin(n, alice, "again"); err != nil {
+		t.Errorf("after one ended: %v", err)
+	}
+	p.each(func(s *stripe, n name, w *write) { p.drop(s, n, w) })
+	if len(p.holders.users) != 0 || len(p.holders.sessions) != 0 || p.size() != 0 {
+		t.Errorf("%d users, %d sessions are counted when all is over", len(p.holders.users), len(p.holders.sessions))
+	}
+}
+
+// TestNobodyIsCountedByHost: users without a name do not keep those of other hosts out.
+func TestNobodyIsCountedByHost(t *testing.T) {
+	nobody := hemera.Identity{Name: "nobody", UID: hemera.NobodyID, Host: "a"}
+	other := nobody
+	other.Host = "b"
+	if holderOf(nobody) == holderOf(other) || holderOf(alice) == holderOf(nobody) {
+		t.Error("they are taken for one")
+	}
+}
+
+// TestLocksOfWritesThatDoNotLive: the manager asks the heads of old writes, and frees what they do not have.
+func TestLocksOfWritesThatDoNotLive(t *testing.T) {
+	r := newRig(t, 1, 1)
+	living, dead := r.mustOpen("/living", hemera.AccessCreate), r.mustOpen("/dead", hemera.AccessCreate)
+	node, now := r.nodes[0], time.Now()
+	beat := func(states ...hemera.WriteState) []hemera.WriteRef {
+		t.Helper()
+		reply, err := r.m.Heartbeat(t.Context(), node.id, node.epoch, hemera.NodeReport{Disks: node.disks, Writes: states})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Writes
+	}
+	r.m.asks.set(r.m.pending.look(now.Add(attachTime - time.Second)))
+	if asked := beat(); len(asked) != 0 {
+		t.Errorf("asked about %v, too early", asked)
+	}
+	r.m.asks.set(r.m.pending.look(now.Add(attachTime + time.Second)))
+	asked := beat(hemera.WriteState{Nonce: living.Cap.Nonce}) // nobody asked: not believed
+	if len(asked) != 2 || r.m.pending.size() != 2 {
+		t.Fatalf("asked about %v, %d writes", asked, r.m.pending.size())
+	}
+	beat(hemera.WriteState{Nonce: living.Cap.Nonce, Pending: true, Attached: true, Size: 5, Idle: time.Second}, hemera.WriteState{Nonce: dead.Cap.Nonce})
+	list, err := r.m.Writes(t.Context())
+	if err != nil || len(list) != 1 || list[0].Path != "/living" || list[0].State != hemera.WriteOpen || list[0].Written != 5 || list[0].Idle < time.Second {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if r.m.pending.load(living.Cap.Targets[0].Disk) != 1 {
+		t.Error("the write that is over still counts at its disk")
+	}
+	r.m.asks.set(r.m.pending.look(time.Now().Add(reportTime - time.Second)))
+	if asked := beat(); len(asked) != 0 {
+		t.Errorf("asked again at once about %v", asked)
+	}
+	r.m.asks.set(r.m.pending.look(time.Now().Add(reportTime + time.Second)))
+	if asked := beat(); len(asked) != 1 || asked[0].Nonce != living.Cap.Nonce || asked[0].File != living.Cap.File {
+		t.Errorf("asked again about %v", asked)
+	}
+	if _, err := r.m.Commit(t.Context(), r.seal(dead, 3)); err != nil {
+		t.Errorf("a write that began late: %v", err)
+	}
+}
+
+func TestFreeWrite(t *testing.T) {
+	r := newRig(t, 1, 1)
+	r.mustOpen("/a", hemera.AccessCreate, exclusive("a"))
+	list, err := r.m.Writes(t.Context())
+	if err != nil || len(list) != 1 || list[0].State != hemera.WriteGranted || list[0].HeadAddr != "node1:1095" || list[0].Who.Name != alice.Name {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, id := range []string{"?", "0"} {
+		if _, err := r.m.FreeWrite(t.Context(), id); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.NotFound {
+			t.Error(err)
+		}
+	}
+	if w, err := r.m.FreeWrite(t.Context(), list[0].ID); err != nil || w.Path != "/a" {
+		t.Error(w, err)
+	}
+	r.mustOpen("/a", hemera.AccessCreate, exclusive("b"))
+}

@@ -1,0 +1,46 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hemera/errs"
+)
+
+// seenInterval is how often a node makes durable how far it saw the manager.
+const seenInterval = 10 * time.Second
+
+// seenFile keeps the manager's newest mark, manager.seen in the node's state directory: with it the node proves to a
+// manager with an older state that changes are missing. The mark is the manager's; a node does not read it.
+// It is used by one goroutine.
+type seenFile struct {
+	path  string
+	saved []byte
+	when  time.Time
+}
+
+func openSeen(dir string) (*seenFile, error) {
+	s := &seenFile{path: filepath.Join(dir, "manager.seen")}
+	var err error
+	if s.saved, err = os.ReadFile(s.path); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return s, errs.Wrap(err, "node.New: read", s.path)
+}
+
+// keep saves the mark if it is news, not too often.
+func (s *seenFile) keep(mark []byte, now time.Time) error {
+	if len(mark) == 0 || bytes.Equal(mark, s.saved) || now.Sub(s.when) < seenInterval {
+		return nil
+	}
+	s.when = now
+	if err := replaceFile(s.path, mark); err != nil {
+		return errs.Wrap(err, "node.Save", s.path)
+	}
+	s.saved = bytes.Clone(mark)
+	return nil
+}

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// cutRead reads a file that others may change meanwhile, loses its connections on the way, and goes on at its
+// offset with what the manager grants it then. It must find one content that was there when it began, or
+// fail for good.
+func (c *client) cutRead(ctx context.Context) {
+	// Others' directories are renamed, after which the oracle does not know what was at a path before.
+	path := fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
+	start := c.w.oracle.tick()
+	r := hemera.OpenRequest{Path: path, Access: hemera.AccessRead}
+	h, err := c.open(ctx, r)
+	if err != nil {
+		c.saw("cut read %s: %v", path, err)
+		return
+	}
+	defer func() { h.hangUp() }()
+	again := h.grant.Cap.Content()
+	var all []byte
+	for cuts := 0; ; cuts++ {
+		ended, err := h.readOn(ctx, &all, c.rng.IntN(4))
+		if ended {
+			break
+		}
+		if err == nil || lost(err) || errs.KindOf(err) == errs.NoReplicas {
+			h.hangUp()
+			rest(ctx, time.Duration(c.rng.Int64N(int64(20*time.Second))))
+			r.Again = again
+			if c.w.plan.sabotage == MixReaders {
+				r.Again = nil
+			}
+			var next *handle
+			if next, err = c.open(ctx, r); err == nil {
+				h = next
+			}
+		}
+		if err != nil || cuts > 20 {
+			c.saw("cut read %s: fxid %s gen %d, cut %d times at %d bytes: %v", path, again.File.Hex(), again.Gen, cuts+1, len(all), err)
+			return
+		}
+	}
+	found := contentOf(all)
+	c.saw("cut read %s: fxid %s gen %d: %s", path, again.File.Hex(), again.Gen, found)
+	if wrong := c.w.oracle.read(path, start, found); wrong != "" {
+		c.w.fail("%s read, cut off: %s", c.name, wrong)
+	}
+}
+
+// readOn reads some more chunks, and says whether the file ended.
+func (h *handle) readOn(ctx context.Context, all *[]byte, chunks int) (ended bool, err error) {
+	const chunk = 10_000 // no multiple of a page
+	for range chunks {
+		p, n := make([]byte, chunk), 0
+		err := h.call(ctx, func(_ context.Context, f hemera.File) (err error) {
+			n, err = f.ReadAt(p, int64(len(*all)))
+			return err
+		})
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		*all = append(*all, p[:n]...)
+		if err != nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
