@@ -165,8 +165,19 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
+	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
+}
+
+// BadPiecesMax bounds the bad pieces in one report.
+const BadPiecesMax = 256
+
+// BadPiece names a piece on a disk that was found to be bad, missing or another's.
+type BadPiece struct {
+	Disk  DiskID
+	Piece PieceID
 }
 
 // WriteRef names a write under way.

@@ -33,6 +33,7 @@ type Services struct {
 	Maint     hemera.MaintAdmin
 	Observe   hemera.Observer
 	Quota     hemera.QuotaAdmin
+	Writes    hemera.WriteAdmin
 	Status    hemera.StatusAdmin
 	Benchmark hemera.Benchmarker
 	Names     hemera.Names
@@ -71,6 +72,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	d.serveTrust()
 	d.serveMaint()
 	d.serveObserve()
+	d.serveWrites()
 	d.serveQuota()
 	d.serveStatus()
 	d.serveNames()

@@ -82,6 +82,7 @@ type Node struct {
 	working  sync.WaitGroup
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
+	bad      badPieces // to be reported
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
@@ -114,7 +115,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
-		SmallBytes: o.SmallBytes,
+		SmallBytes: o.SmallBytes, Bad: n.bad.add,
 	}
 	n.pending = transfer.NewPending(n.host)
 	return n, nil

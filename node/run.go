@@ -149,12 +149,15 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	lastRetry := time.Now()
 	var asked []hemera.WriteRef
 	for {
-		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked)}
+		report := hemera.NodeReport{
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(),
+		}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
 		if err != nil {
+			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
 		n.trust(reply.Keys, reply.Barred)

@@ -57,6 +57,7 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
 // CRC32C are what the namespace says. Whoever believes a piece drops another for it.
 func (h *Host) intact(ctx context.Context, j *Job) error {
+	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
 	if err != nil {
 		return err
@@ -133,6 +134,7 @@ type Verified struct {
 // Verify reads the whole piece. With a kind, it also computes that checksum of the content, if no
 // page is bad; one that differs from the footer's is Corrupt.
 func (h *Host) Verify(store disk.Store, id hemera.PieceID, kind hemera.ChecksumKind) (Verified, error) {
+	reopen(store, id)
 	r, err := store.Open(id)
 	if err != nil {
 		return Verified{}, err
@@ -225,11 +227,12 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 	}
 }
 
-// repairPage writes a good page over a bad one in the background. When too many repairs run, it is
-// left to the next read.
+// repairPage writes a good page over a bad one in the background. When too many repairs run, the
+// piece is reported instead.
 func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
 	if h.repairs.Add(1) > repairsMax {
 		h.repairs.Add(-1)
+		h.found(t, id, errs.Corrupt)
 		return
 	}
 	h.work.Go(func() {
@@ -240,10 +243,21 @@ func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off i
 		}
 		if err != nil {
 			h.Counters.RepairsFailed.Add(1)
+			h.found(t, id, err)
 			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "err", err)
 			return
 		}
 		h.Counters.Repairs.Add(1)
 		h.Log.Info("bad page repaired", "piece", id.String(), "disk", t.Disk, "offset", off)
 	})
+}
+
+// reopener is a disk that can be told not to rely on what it knows of a piece.
+type reopener interface{ Reopen(id hemera.PieceID) }
+
+// reopen has the next open of the piece read its footer and table again.
+func reopen(store disk.Store, id hemera.PieceID) {
+	if r, ok := store.(reopener); ok {
+		r.Reopen(id)
+	}
 }

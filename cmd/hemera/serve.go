@@ -103,7 +103,8 @@ func upCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
 		Long: `Runs a manager and storage nodes in one process, with folders as disks, until Ctrl-C.
-Everything is kept in DIR (default ./hemera-data) and is there again at the next start.
+Everything is kept in DIR (default ./hemera-data) and is there again at the next start, also
+the number of nodes and disks and the grace, unless other ones are given then.
 It listens on this machine only unless --listen says otherwise.`,
 		Example: `  hemera up
   hemera up /data/hemera --port 21094 --nodes 3`,
@@ -130,12 +131,19 @@ It listens on this machine only unless --listen says otherwise.`,
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
+		shape, err := upShape(l, log)
+		if err != nil {
+			return err
+		}
 		options, err := managerOptions(l, "up", log)
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: l.Up.Nodes, Disks: l.Up.Disks, Zone: l.Node.Zone})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone})
 		if err != nil {
+			return err
+		}
+		if err := daemon.SaveUpShape(l.Data, shape); err != nil {
 			return err
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
@@ -143,6 +151,50 @@ It listens on this machine only unless --listen says otherwise.`,
 		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); e.welcome(up) }) })
 	}
 	return c
+}
+
+// upShape is with how many nodes and disks, and which grace, a cluster starts: what was said this time,
+// else what was used last time, else the defaults.
+func upShape(l *config.Loaded, log *slog.Logger) (daemon.UpShape, error) {
+	said := map[string]bool{}
+	for _, v := range l.Values() {
+		said[v.Key] = v.Source != "default"
+	}
+	last, ok, err := daemon.LoadUpShape(l.Data)
+	if err != nil {
+		return last, err
+	}
+	if ok {
+		if !said["up.nodes"] {
+			l.Up.Nodes = last.Nodes
+		}
+		if !said["up.disks"] {
+			l.Up.Disks = last.Disks
+		}
+		if !said["repair.grace"] && last.Grace > 0 {
+			l.Repair.Grace = last.Grace
+		}
+		switch {
+		case l.Up.Disks >= l.Up.Nodes:
+		case said["up.nodes"]:
+			l.Up.Disks = l.Up.Nodes
+		default:
+			l.Up.Nodes = l.Up.Disks
+		}
+	}
+	for key, value := range map[string]string{
+		"up.nodes": strconv.Itoa(l.Up.Nodes), "up.disks": strconv.Itoa(l.Up.Disks), "repair.grace": l.Repair.Grace.String(),
+	} {
+		if ok && !said[key] {
+			l.Note(key, value, "as before")
+		}
+	}
+	now := daemon.UpShape{Nodes: l.Up.Nodes, Disks: l.Up.Disks, Grace: l.Repair.Grace}
+	if ok && now != last && last.Grace > 0 {
+		log.Info("the cluster is started in another way than last time", "nodes", now.Nodes, "disks", now.Disks, "grace", now.Grace,
+			"nodes_before", last.Nodes, "disks_before", last.Disks, "grace_before", last.Grace)
+	}
+	return now, daemon.CheckUpDisks(l.Data, now.Disks)
 }
 
 // upData is where `hemera up` keeps everything when nothing says otherwise.
