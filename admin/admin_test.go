@@ -71,6 +71,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"OpenFiles":      func(v verbs) (any, error) { return v.OpenFiles(ctx) },
 		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
+		"Why":            func(v verbs) (any, error) { return v.Why(ctx, hemera.WhyDisk, "4") },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}

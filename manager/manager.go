@@ -53,6 +53,7 @@ type Manager struct {
 	orders  *maint.Orders
 	engine  *maint.Engine
 	pending *pending
+	sums    *sums
 	asks    asks
 	ops     *operations
 	now     func() time.Time
@@ -102,7 +103,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(), ops: newOperations(o.Now), began: processStats().virtual,
+		pending: newPending(), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
 		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version,
 	}
 	m.engine = maint.New(maint.Options{
