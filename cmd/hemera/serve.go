@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -119,6 +120,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -263,6 +265,7 @@ func managerCommand(e *env) *cobra.Command {
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "repair", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -293,6 +296,7 @@ func (e *env) runsNode(c *cobra.Command) {
 			return unknownCommand(c, args[0])
 		}
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -377,6 +381,9 @@ func addProcessors() {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }
+
+// keepPrivate has all files of a server made for its own user alone: pieces are users' files, whatever their modes say.
+func keepPrivate() { syscall.Umask(0o077) }
 
 // serve runs a server until it ends, and leaves in the log why it did.
 func serve(ctx context.Context, log *slog.Logger, run func() error) error {
