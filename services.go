@@ -250,6 +250,7 @@ const (
 	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
+	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -264,6 +265,7 @@ type Order struct {
 	Checksum ChecksumKind
 	After    PieceID
 	Limit    int
+	Cancels  uint64 `cbor:",omitempty"` // OrderCancel: the id of another order
 }
 
 // OrderResult answers one order. ErrKind and ErrText are set when it failed.

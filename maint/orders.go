@@ -65,7 +65,7 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 
 // Do gives a node one order and waits for its answer. The order's own failure is an error of the
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
-// its queue is full. When the context ends, the node may still execute the order.
+// its queue is full. When the context ends, the node is told, but may still execute the order.
 //
 // An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
 // ends what it was doing: so no removal can come late, after a copy of the same piece.
@@ -105,7 +105,14 @@ func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
-	delete(n.sent, ord.ID)
+	if n.sent[ord.ID] != nil {
+		// The node has it. One that does not know how to stop an order answers that, to nobody.
+		delete(n.sent, ord.ID)
+		q.lastID++
+		n.waiting = append(n.waiting, &order{Order: hemera.Order{ID: q.lastID, Kind: hemera.OrderCancel, Disk: ord.Disk, Cancels: ord.ID}})
+		n.signal()
+		return
+	}
 	for i, w := range n.waiting {
 		if w == ord {
 			n.waiting = append(n.waiting[:i], n.waiting[i+1:]...)
@@ -149,7 +156,9 @@ func (n *queue) take() (list []hemera.Order) {
 	batch := n.waiting[:min(len(n.waiting), handout)]
 	n.waiting = n.waiting[len(batch):]
 	for _, o := range batch {
-		n.sent[o.ID] = o
+		if o.Kind != hemera.OrderCancel {
+			n.sent[o.ID] = o
+		}
 		list = append(list, o.Order)
 	}
 	return list
@@ -238,7 +247,9 @@ func (q *Orders) Fail(id hemera.NodeID) {
 		return
 	}
 	for _, o := range n.waiting {
-		n.sent[o.ID] = o
+		if o.Kind != hemera.OrderCancel {
+			n.sent[o.ID] = o
+		}
 	}
 	for _, o := range n.sent {
 		o.done <- outcome{err: errs.New(errs.Unavailable, "maint.Order", "node "+id.String(), "the node is offline")}

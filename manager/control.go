@@ -172,6 +172,11 @@ func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.Dis
 		t.Index = c.Targets[at].Index
 		c.Targets[at] = t
 	}
+	if c.Base != nil {
+		base := *c.Base
+		base.Pieces = m.trusted(base.Pieces)
+		c.Base = &base
+	}
 	c.Expires = m.now().Add(hemera.CapabilityLifetime)
 	return m.grant(&c, false)
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,7 @@ const (
 type runner struct {
 	node    *Node
 	group   *errgroup.Group
-	lanes   map[lane]chan hemera.Order
+	lanes   map[lane]chan queued
 	open    map[uint64]*taken // by id; orders given again are not run again
 	results chan hemera.OrderResult
 }
@@ -46,8 +47,18 @@ type runner struct {
 // taken is an order that is not answered yet.
 type taken struct {
 	disk    hemera.DiskID
-	refused bool // its answer is on its way
+	refused bool   // its answer is on its way
+	cancel  func() // stops it; nil if it cannot be
 }
+
+// queued is an order in its lane, with the context that it runs in.
+type queued struct {
+	hemera.Order
+	ctx context.Context
+}
+
+// sumWorker is the lane of checksums that clients ask for: other work of the disk does not wait for them.
+const sumWorker = -1
 
 // lane is one worker of one disk.
 type lane struct {
@@ -77,7 +88,7 @@ func (t *turns) of(at lane) chan struct{} {
 // hold results up: they go with a second one, which ends the first at the manager.
 func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
-	r := &runner{node: n, group: group, lanes: map[lane]chan hemera.Order{}, open: map[uint64]*taken{},
+	r := &runner{node: n, group: group, lanes: map[lane]chan queued{}, open: map[uint64]*taken{},
 		results: make(chan hemera.OrderResult, resultsMax)}
 	replies := make(chan []hemera.Order, callsMax)
 	calls := 0
@@ -123,23 +134,34 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 
 // take queues an order for its disk. Who gives orders to a disk that hangs shall know, and not wait.
 func (r *runner) take(ctx context.Context, o hemera.Order) {
+	if o.Kind == hemera.OrderCancel {
+		if other := r.open[o.Cancels]; other != nil && other.cancel != nil {
+			other.cancel()
+		}
+		return
+	}
 	if r.open[o.ID] != nil {
 		return
 	}
-	r.open[o.ID] = &taken{disk: o.Disk}
+	entry, job := &taken{disk: o.Disk}, queued{o, ctx}
+	r.open[o.ID] = entry
 	if r.node.disks.hangs(o.Disk) {
 		r.refuse(ctx, o.ID, silent(o.Disk))
 		return
 	}
 	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(r.node.o.Workers))}
+	if o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone {
+		at.worker = sumWorker
+		job.ctx, entry.cancel = context.WithCancel(ctx)
+	}
 	queue := r.lanes[at]
 	if queue == nil {
-		queue = make(chan hemera.Order, ordersQueued)
+		queue = make(chan queued, ordersQueued)
 		r.lanes[at] = queue
 		r.node.working.Go(func() { r.serve(ctx, r.node.turns.of(at), queue) })
 	}
 	select {
-	case queue <- o:
+	case queue <- job:
 	default:
 		r.refuse(ctx, o.ID, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
 	}
@@ -177,12 +199,15 @@ func (r *runner) collect(first hemera.OrderResult) []hemera.OrderResult {
 		list = append(list, <-r.results)
 	}
 	for _, res := range list {
+		if o := r.open[res.ID]; o != nil && o.cancel != nil {
+			o.cancel()
+		}
 		delete(r.open, res.ID)
 	}
 	return list
 }
 
-func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan hemera.Order) {
+func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan queued) {
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
@@ -197,7 +222,7 @@ func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan hemer
 			if ctx.Err() != nil {
 				return // it is given again
 			}
-			r.answer(ctx, r.node.run(ctx, o))
+			r.answer(ctx, r.node.run(o.ctx, o.Order))
 		}
 	}
 }
@@ -212,6 +237,9 @@ func (r *runner) answer(ctx context.Context, res hemera.OrderResult) {
 // run does one order.
 func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	defer n.orders.Add(1)
+	if err := ctx.Err(); err != nil {
+		return failure(o.ID, errs.Wrap(err, "node.Order", o.Piece.String()))
+	}
 	if o.Kind == hemera.OrderUses {
 		return hemera.OrderResult{ID: o.ID, Files: n.host.Uses(min(max(o.Limit, 0), usesMax))}
 	}
@@ -229,7 +257,7 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 		err = store.Remove(o.Piece)
 	case hemera.OrderVerify:
 		var v transfer.Verified
-		v, err = n.host.Verify(store, o.Piece, o.Checksum)
+		v, err = n.host.Verify(ctx, store, o.Piece, o.Checksum)
 		res.BadPages, res.Checksums, res.Bytes = int64(len(v.Bad)), v.Sums, v.Stat.Size
 		if v.Stat.ID == o.Piece {
 			res.Pieces = []hemera.PieceStat{v.Stat}
@@ -254,7 +282,11 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	if err != nil {
 		f := failure(o.ID, err)
 		f.BadPages, f.Pieces, f.Checksums = res.BadPages, res.Pieces, res.Checksums
-		n.o.Log.Warn("order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "err", err)
+		level := slog.LevelWarn
+		if ctx.Err() != nil {
+			level = slog.LevelDebug // whoever gave it does not want it any more
+		}
+		n.o.Log.Log(ctx, level, "order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "err", err)
 		return f
 	}
 	return res
