@@ -39,6 +39,8 @@ type Options struct {
 	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
+	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -78,6 +80,7 @@ var (
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
@@ -92,6 +95,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
 		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
 	})
 	if err != nil {

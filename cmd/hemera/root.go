@@ -216,7 +216,7 @@ func fileCommands(e *env) []*cobra.Command {
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(e), whyCommand(e), fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), openCommand(e), whoCommand(e),
-		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
+		fsckCommand(e), fileCommand(e), tokenCommand(e), keyCommand(e), configCommand(e),
 	}
 }
 
