@@ -169,7 +169,18 @@ type NodeReport struct {
 	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
+	// Copies are how far the copies under way are, at most [CopiesMax].
+	Copies []CopyState
 }
+
+// CopyState is how many bytes of its piece an order to copy has copied so far.
+type CopyState struct {
+	Order uint64
+	Bytes int64
+}
+
+// CopiesMax bounds the copies in one report.
+const CopiesMax = 1024
 
 // BadPiecesMax bounds the bad pieces in one report.
 const BadPiecesMax = 256
