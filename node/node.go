@@ -74,6 +74,7 @@ type Node struct {
 	born    atomic.Uint64 // the first lease of this process
 	manager atomic.Pointer[string]
 	orders  atomic.Int64 // done since the start
+	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
 
 	joinedOnce sync.Once
 	joined     chan struct{}

@@ -154,7 +154,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	var asked []hemera.WriteRef
 	for {
 		report := hemera.NodeReport{
-			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(),
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.copied(),
 		}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
