@@ -76,6 +76,7 @@ type Options struct {
 type Engine struct {
 	Options
 	gate *gate
+	room room // for opens that held pieces are in the way of
 
 	evacuator *evacuator
 	repairer  *repairer
