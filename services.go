@@ -124,6 +124,8 @@ type NodeDisk struct {
 	// Inodes and InodesFree are as in [Disk].
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastScrub is when the node had read and verified all data of the disk; zero: never.
+	LastScrub time.Time
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -133,6 +135,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Unclean: the node's process before this one did not end in good order.
+	Unclean bool
 	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
 	Seen []byte
 }
@@ -165,8 +169,30 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
+	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
+	// Copies are how far the copies under way are, at most [CopiesMax].
+	Copies []CopyState
+}
+
+// CopyState is how many bytes of its piece an order to copy has copied so far.
+type CopyState struct {
+	Order uint64
+	Bytes int64
+}
+
+// CopiesMax bounds the copies in one report.
+const CopiesMax = 1024
+
+// BadPiecesMax bounds the bad pieces in one report.
+const BadPiecesMax = 256
+
+// BadPiece names a piece on a disk that was found to be bad, missing or another's.
+type BadPiece struct {
+	Disk  DiskID
+	Piece PieceID
 }
 
 // WriteRef names a write under way.
@@ -228,6 +254,7 @@ const (
 	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
+	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -242,6 +269,7 @@ type Order struct {
 	Checksum ChecksumKind
 	After    PieceID
 	Limit    int
+	Cancels  uint64 `cbor:",omitempty"` // OrderCancel: the id of another order
 }
 
 // OrderResult answers one order. ErrKind and ErrText are set when it failed.

@@ -51,6 +51,9 @@ type Cluster interface {
 	Removed() []hemera.DiskID
 	Bury(ctx context.Context, id hemera.DiskID) error
 	SetEmpty(ctx context.Context, id hemera.DiskID) error
+	// Survey is when a disk was audited and is to be; SetAudit makes that durable.
+	Survey(id hemera.DiskID) hemera.DiskSurvey
+	SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error
 }
 
 // Signer signs read capabilities for the sources of copies and for who copies; capability.Keyring is one.
@@ -76,10 +79,12 @@ type Options struct {
 type Engine struct {
 	Options
 	gate *gate
+	room room // for opens that held pieces are in the way of
 
 	evacuator *evacuator
 	repairer  *repairer
 	auditor   *auditor
+	healer    *healer
 	workers   []worker
 	bells     []chan struct{} // one for each worker, buffered one
 	group     sync.WaitGroup  // work that outlasts a step
@@ -112,10 +117,11 @@ func New(o Options) *Engine {
 	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
-	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
+	e.healer = newHealer(e)
+	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
 		&watcher{engine: e}, newRemover(e),
-		e.evacuator, e.repairer, e.auditor,
+		e.evacuator, e.repairer, e.auditor, e.healer,
 	}
 	for range e.workers {
 		e.bells = append(e.bells, make(chan struct{}, 1))

@@ -261,6 +261,10 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:
+		if _, ok := n.get(o.Disk, o.Piece); !ok {
+			o.Kind = hemera.OrderCopy
+			return n.execute(o)
+		}
 		n.badPages = 0
 		return hemera.OrderResult{ID: o.ID}
 	}
