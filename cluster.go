@@ -58,13 +58,17 @@ type Disk struct {
 	// their size; only where an admin asks for the view.
 	Held      int64
 	HeldBytes int64
+	// Stopping is as in its [NodeInfo].
+	Stopping bool
 }
 
 // Readable reports whether reads may be sent to the disk now.
 func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 
 // Writable reports whether new pieces may be placed on the disk now.
-func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
+func (d Disk) Writable() bool {
+	return d.Active && !d.Stopping && d.Config == ConfigRW && d.Health == HealthOK
+}
 
 // Room is the bytes of several disks together, and how many files their filesystems have room for.
 type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
@@ -124,6 +128,8 @@ type NodeInfo struct {
 	// the time that it took; zero when the node does not tell.
 	ClockSkew time.Duration
 	Stats     NodeStats
+	// Stopping: it is about to stop, and lets the writes end that it has. It is read, and given no new pieces.
+	Stopping bool
 }
 
 // NodeStats is what a node measures of itself.

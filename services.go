@@ -165,6 +165,8 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Stopping: the node is about to stop. It takes no new writes.
+	Stopping bool
 	// Writes answer those of the last reply.
 	Writes []WriteState
 }
