@@ -1,6 +1,7 @@
 package hemera
 
 import (
+	"math"
 	"net"
 	"sort"
 	"time"
@@ -89,9 +90,17 @@ func (v *View) Room(disks []Disk) (r Room) {
 			continue
 		}
 		seen[at] = true
-		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free, r.Inodes + d.Inodes, r.InodesFree + d.InodesFree}
+		r = Room{plus(r.Capacity, d.Capacity), plus(r.Used, d.Used), plus(r.Free, d.Free), plus(r.Inodes, d.Inodes), plus(r.InodesFree, d.InodesFree)}
 	}
 	return r
+}
+
+// plus adds what nodes report, and stays at the greatest number where there is no greater one.
+func plus(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // DiskLoad is a disk's recent activity, averaged over the heartbeat interval.
@@ -112,6 +121,8 @@ type NodeStatus string
 const (
 	NodeOnline  NodeStatus = "online"
 	NodeOffline NodeStatus = "offline"
+	// NodeWaiting has joined and is to be admitted by an admin: it has no keys, no lease and no disks.
+	NodeWaiting NodeStatus = "waiting"
 )
 
 // NodeInfo is one storage node, as the cluster knows it.

@@ -10,6 +10,9 @@ const (
 	NameMax = 255
 	// PathMax is the longest path, in bytes.
 	PathMax = 4096
+	// DepthMax is the most names in the path of an entry that is made or moved: each change of a directory is
+	// written to all directories above it.
+	DepthMax = 256
 	// ReplicasMax is the most copies a replica layout can have.
 	ReplicasMax = 16
 	// PiecesMax is the most pieces any layout can have.

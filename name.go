@@ -3,8 +3,8 @@ package hemera
 import "fmt"
 
 // CheckName refuses what is no name of an entry: one rule, whichever door a name comes through. A name has 1 to
-// [NameMax] bytes, is neither "." nor "..", and holds no slash and no control character, with which a listing
-// would show what is not there.
+// [NameMax] bytes, is neither "." nor "..", and holds no slash, no question mark and no control character, with
+// which a listing would show what is not there.
 func CheckName(name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":
@@ -16,7 +16,10 @@ func CheckName(name string) error {
 		if name[i] == '/' {
 			return fmt.Errorf("%.60q: a name holds no slash", name)
 		}
-		if name[i] < ' ' || name[i] == 0x7f {
+		if name[i] == '?' {
+			return fmt.Errorf("%.60q: a name holds no question mark, which ends the path in a URL", name)
+		}
+		if name[i] < ' ' || name[i] == 0x7f || name[i] == 0xc2 && i+1 < len(name) && name[i+1] < 0xa0 { // the last: U+0080 to U+009F
 			return fmt.Errorf("%.60q: a name may not have control characters, such as tabs and newlines", name)
 		}
 	}

@@ -167,8 +167,30 @@ type NodeReport struct {
 	Disks []NodeDisk
 	// Stopping: the node is about to stop. It takes no new writes.
 	Stopping bool
+	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
+	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
+	// Copies are how far the copies under way are, at most [CopiesMax].
+	Copies []CopyState
+}
+
+// CopyState is how many bytes of its piece an order to copy has copied so far.
+type CopyState struct {
+	Order uint64
+	Bytes int64
+}
+
+// CopiesMax bounds the copies in one report.
+const CopiesMax = 1024
+
+// BadPiecesMax bounds the bad pieces in one report.
+const BadPiecesMax = 256
+
+// BadPiece names a piece on a disk that was found to be bad, missing or another's.
+type BadPiece struct {
+	Disk  DiskID
+	Piece PieceID
 }
 
 // WriteRef names a write under way.
@@ -230,6 +252,7 @@ const (
 	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
+	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -244,6 +267,7 @@ type Order struct {
 	Checksum ChecksumKind
 	After    PieceID
 	Limit    int
+	Cancels  uint64 `cbor:",omitempty"` // OrderCancel: the id of another order
 }
 
 // OrderResult answers one order. ErrKind and ErrText are set when it failed.

@@ -12,6 +12,9 @@ type StatusAdmin interface {
 	Status(ctx context.Context) (ClusterStatus, error)
 	// Impact counts what files would lose if the disks were removed now. NotFound.
 	Impact(ctx context.Context, disks []DiskID) (Impact, error)
+	// Why explains a file, a disk, a node or the jobs: what it waits for. kind is one of [WhyFile] and so
+	// on. NotFound, Invalid.
+	Why(ctx context.Context, kind, ref string) (Explanation, error)
 	// Unreadable calls visit for every file that has too few pieces on disks that can be read now, by
 	// disk and id; lost says that it has too few on any disk of the cluster. It reads what the namespace
 	// lists for those disks, and ends with visit's error, if any.
@@ -29,6 +32,24 @@ const (
 	SeverityWarning Severity = "warning"
 	SeverityError   Severity = "error"
 )
+
+// Subject kinds of Why.
+const (
+	WhyFile = "file" // a path, fid:<dec> or fxid:<hex>
+	WhyDisk = "disk" // its id
+	WhyNode = "node" // its id
+	WhyJobs = "jobs" // all drains and repairs
+)
+
+// Explanation says why something is as it is, and what it waits for.
+type Explanation struct {
+	Subject string
+	State   string // in a word or a sentence
+	Reasons []Reason
+}
+
+// Reason is one fact that explains a state. Remedy is empty where nothing needs to be done.
+type Reason struct{ About, Text, Remedy string }
 
 // Condition is one thing that is not as it should be.
 type Condition struct {

@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Trust: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -46,6 +46,7 @@ func TestRemoteIsLocal(t *testing.T) {
 	type verbs interface {
 		hemera.ClusterAdmin
 		hemera.TokenAdmin
+		hemera.TrustAdmin
 		hemera.MaintAdmin
 		hemera.Observer
 		hemera.QuotaAdmin
@@ -53,7 +54,10 @@ func TestRemoteIsLocal(t *testing.T) {
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
-		"CreateToken":    func(v verbs) (any, error) { return v.CreateToken(ctx, time.Hour) },
+		"CreateToken":    func(v verbs) (any, error) { return v.CreateToken(ctx, hemera.TokenRequest{Lifetime: time.Hour}) },
+		"Tokens":         func(v verbs) (any, error) { return v.Tokens(ctx) },
+		"RotateKeys":     func(v verbs) (any, error) { return nil, v.RotateKeys(ctx, true) },
+		"RemoveToken":    func(v verbs) (any, error) { return nil, v.RemoveToken(ctx, "0123456789ab") },
 		"Jobs":           func(v verbs) (any, error) { return v.Jobs(ctx) },
 		"FileInfo":       func(v verbs) (any, error) { return v.FileInfo(ctx, "/exp/data.root") },
 		"FileInfo fxid":  func(v verbs) (any, error) { return v.FileInfo(ctx, "fxid:00000010") },
@@ -67,6 +71,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"OpenFiles":      func(v verbs) (any, error) { return v.OpenFiles(ctx) },
 		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
+		"Why":            func(v verbs) (any, error) { return v.Why(ctx, hemera.WhyDisk, "4") },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"time"
 
 	"hemera"
 )
@@ -37,10 +36,6 @@ type setSpace struct{ Name, Key, Value string }
 
 type removeSpace struct{ Name string }
 
-type createToken struct{ Lifetime time.Duration }
-
-type token struct{ Token string }
-
 func (d *door) serveCluster() {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -69,15 +64,6 @@ func (d *door) serveCluster() {
 	})
 	change(d, "RemoveSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *removeSpace) error {
 		return c.RemoveSpace(ctx, r.Name)
-	})
-	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *createToken) (token, error) {
-		c, err := part(d.Tokens, "tokens")
-		if err != nil {
-			return token{}, err
-		}
-		d.audit(ctx, who, "CreateToken", r)
-		t, err := c.CreateToken(ctx, r.Lifetime)
-		return token{t}, err
 	})
 }
 
@@ -135,10 +121,4 @@ func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
 // RemoveSpace implements hemera.ClusterAdmin.
 func (c *Client) RemoveSpace(ctx context.Context, name string) error {
 	return c.do(ctx, "RemoveSpace", removeSpace{name})
-}
-
-// CreateToken implements hemera.TokenAdmin.
-func (c *Client) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
-	t, err := call[token](ctx, c, "CreateToken", createToken{lifetime})
-	return t.Token, err
 }

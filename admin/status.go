@@ -8,6 +8,8 @@ import (
 	"hemera"
 )
 
+type why struct{ Kind, Ref string }
+
 type impact struct{ Disks []hemera.DiskID }
 
 func (d *door) serveStatus() {
@@ -17,6 +19,13 @@ func (d *door) serveStatus() {
 			return status, err
 		}
 		return s.Status(ctx)
+	})
+	unary(d, "Why", true, func(ctx context.Context, _ hemera.Identity, r *why) (out hemera.Explanation, err error) {
+		s, err := part(d.Status, "status")
+		if err != nil {
+			return out, err
+		}
+		return s.Why(ctx, r.Kind, r.Ref)
 	})
 	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *impact) (sum hemera.Impact, err error) {
 		s, err := part(d.Status, "status")
@@ -30,6 +39,11 @@ func (d *door) serveStatus() {
 // Impact implements hemera.StatusAdmin.
 func (c *Client) Impact(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) {
 	return call[hemera.Impact](ctx, c, "Impact", impact{disks})
+}
+
+// Why implements hemera.StatusAdmin.
+func (c *Client) Why(ctx context.Context, kind, ref string) (hemera.Explanation, error) {
+	return call[hemera.Explanation](ctx, c, "Why", why{kind, ref})
 }
 
 // Status implements hemera.StatusAdmin.

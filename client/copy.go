@@ -355,7 +355,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 			return 0, err
 		}
 	}
-	off, sum, err := int64(0), x.newSum(), error(nil)
+	off, sum := int64(0), x.newSum()
 	if x.o.Continue && !fresh && !at.whole && !there.special {
 		if off, sum, err = x.begun(ctx, j); err != nil {
 			return 0, err

@@ -56,6 +56,9 @@ func (p publisher) publish(ctx context.Context, to Place, size int64, want hemer
 func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publication) error {
 	m.From, m.To = part.URL.Path, to.URL.Path
 	err := p.c.Publish(ctx, to.URL, m)
+	if err != nil && errs.KindOf(err) == errs.Unavailable && p.moved(ctx, part, to, m.Size) {
+		return nil // the answer was lost, not the move
+	}
 	if errors.Is(err, errs.Unsupported) && m.Sum.Kind != hemera.ChecksumNone { // not stored: it is to be computed
 		if err := p.check(ctx, part, m.Sum); err != nil {
 			return err
@@ -72,6 +75,16 @@ func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publicatio
 		return errs.New(errs.Exists, "copy", to.String(), "it was made while this copy was under way").WithRemedy("use --force to replace it")
 	}
 	return err
+}
+
+// moved reports whether a part is gone and a file of its size has the final name.
+func (p publisher) moved(ctx context.Context, part, to Place, size int64) bool {
+	_, err := p.c.Stat(ctx, part.URL)
+	if err == nil || errs.KindOf(err) != errs.NotFound {
+		return false
+	}
+	i, err := p.c.Stat(ctx, to.URL)
+	return err == nil && i.Size == size && !i.IsDir()
 }
 
 // look moves a part at a server that knows no conditions: between the look and the move another may make

@@ -208,32 +208,6 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	return c.change(ctx, &ch)
 }
 
-// RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
-// join anew. NotEmpty while it has disks.
-func (c *Cluster) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	const op = "node rm"
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.nodes[id]
-	if n == nil {
-		return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
-	}
-	for _, d := range c.disks {
-		if d.Node == id && !d.Removed {
-			return errs.New(errs.NotEmpty, op, "node "+id.String(), "it has disk "+d.ID.String()).
-				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`")
-		}
-	}
-	var ch change
-	ch.delete(n.nodeRecord)
-	for _, a := range c.attaches {
-		if a.Node == id {
-			ch.delete(a)
-		}
-	}
-	return c.change(ctx, &ch)
-}
-
 // SpaceUnused is an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
 // while a disk belongs to it, also one that was removed and may come back, or one that a node is to take.
 func (c *Cluster) SpaceUnused(name string) error {

@@ -35,7 +35,7 @@ func (c *Cluster) publish() {
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
-		if n := c.nodes[id]; n.Epoch > 0 {
+		if n := c.nodes[id]; n.Epoch > 0 || n.Waiting && n.Addr != "" {
 			v.Nodes = append(v.Nodes, n.info())
 		}
 	}
@@ -67,7 +67,10 @@ func (n *node) info() hemera.NodeInfo {
 		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
 		Stopping: n.online && n.stopping,
 	}
-	if n.online {
+	switch {
+	case n.Waiting:
+		info.Status = hemera.NodeWaiting
+	case n.online:
 		info.Status = hemera.NodeOnline
 	}
 	return info

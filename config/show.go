@@ -79,3 +79,12 @@ func Table(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// Note has Values show what a setting was taken to be, and why, where neither a person nor a default said so.
+func (l *Loaded) Note(key, value, source string) {
+	for i := range l.values {
+		if l.values[i].Key == key {
+			l.values[i].Value, l.values[i].Source = value, source
+		}
+	}
+}

@@ -161,6 +161,9 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 			return nil, errs.Wrap(err, "make disk", path)
 		}
 	}
+	if err := ownDisk(path); err != nil {
+		return nil, err
+	}
 	store, err := o.Memory.openDisk(path, fresh, o.Log)
 	if err == nil && fresh && !o.MakeDisks && isFolder(path) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)

@@ -1,9 +1,13 @@
 package disk
 
 import (
+	"errors"
+	"syscall"
 	"testing"
 
 	"hemera"
+	"hemera/errs"
+	"hemera/vfs"
 )
 
 // TestOneBadByteIsOneFault: however often a bad place is read, by whatever way, the disk is as well as
@@ -80,5 +84,34 @@ func TestBadPlacesAreBounded(t *testing.T) {
 	b.replaced(pieceID(badPlacesMax))
 	if !b.first(badPlace{pieceID(badPlacesMax), 0}) {
 		t.Error("a piece that was replaced is still bad")
+	}
+}
+
+// TestScanLooksAtTables: a piece whose checksums are bad is missing to an audit, one whose end the device
+// cannot read does not end it.
+func TestScanLooksAtTables(t *testing.T) {
+	const large = (blockSums + 5) * hemera.PageSize
+	d := newMemoryDisk(t, 0, Options{})
+	for i := range 4 {
+		store(t, d.Disk, pieceID(i+1), randomBytes(uint64(i), large), large)
+	}
+	if err := d.memory.Corrupt(d.sealedPath(pieceID(2)), tableOff(large)+blockSize+5, 1); err != nil {
+		t.Fatal(err)
+	}
+	d.open.forget(pieceID(3))
+	d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Pattern: pieceID(3).String(), Err: syscall.EIO})
+	found, err := d.Scan(hemera.PieceID{}, 10)
+	if err != nil || len(found) != 2 || found[0].ID != pieceID(1) || found[1].ID != pieceID(4) {
+		t.Errorf("found %v, %v", found, err)
+	}
+	d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Pattern: "*", Err: syscall.EIO})
+	for i := range scanFaults + 1 {
+		d.faulty.Heal()
+		store(t, d.Disk, pieceID(i+10), randomBytes(1, 100), 100)
+		d.open.forget(pieceID(i + 10))
+	}
+	d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Pattern: "*", Err: syscall.EIO})
+	if _, err := d.Scan(pieceID(4), 100); !errors.Is(err, errs.IO) {
+		t.Errorf("a disk that cannot be read: %v", err)
 	}
 }

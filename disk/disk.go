@@ -215,6 +215,9 @@ func (d *Disk) Open(id hemera.PieceID) (Reader, error) {
 	return &reader{piece: p}, nil
 }
 
+// Reopen has the next open of the piece read its footer and table again; Readers keep theirs.
+func (d *Disk) Reopen(id hemera.PieceID) { d.open.forget(id) }
+
 // Remove removes a piece, sealed or pending. It is not durable: after a crash the piece may be
 // there again.
 func (d *Disk) Remove(id hemera.PieceID) error {

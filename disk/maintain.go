@@ -99,8 +99,12 @@ func (d *Disk) unreadable(err error, id hemera.PieceID) error {
 	return err
 }
 
-// Scan lists sealed pieces. Pieces whose footer does not check are left out: to the cluster they
-// are missing.
+// scanFaults is how many pieces one Scan leaves out because the device cannot read their end. One that
+// fails more often says nothing of what is there.
+const scanFaults = 8
+
+// Scan lists sealed pieces. Those whose footer or table of checksums is bad are left out: to the cluster
+// they are missing.
 func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	const op = "disk.Scan"
 	dirs, err := d.pieceDirs()
@@ -108,6 +112,7 @@ func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 		return nil, d.failed(err, op, after)
 	}
 	var found []hemera.PieceStat
+	faults := 0
 	for _, dir := range dirs {
 		if dir < uint64(after.File)/perDirectory || len(found) >= limit {
 			continue
@@ -124,9 +129,13 @@ func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 				continue
 			}
 			stat, ok, err := d.stat(op, id)
-			if err != nil {
+			if faults++; err != nil && (errs.KindOf(err) != errs.IO || faults > scanFaults) {
 				return nil, err
+			} else if err != nil {
+				d.opt.Log.Warn("the end of a piece cannot be read", "disk", d.path, "piece", id.String(), "cause", err)
+				continue
 			}
+			faults--
 			if ok {
 				found = append(found, stat)
 			}
@@ -135,18 +144,21 @@ func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 	return found, nil
 }
 
-// stat reads a piece's footer; not ok if it has none that is valid.
+// stat reads a piece's footer and table; not ok if they are not valid.
 func (d *Disk) stat(op string, id hemera.PieceID) (stat hemera.PieceStat, ok bool, err error) {
 	p, err := d.acquire(id)
+	if err == nil {
+		err = p.checkTable()
+		d.release(p)
+	}
 	switch {
 	case err == nil:
-		d.release(p)
 		return p.stat, true, nil
 	case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 		return stat, false, nil
 	case errors.Is(err, errs.Corrupt):
 		_ = d.failed(err, op, id)
-		d.opt.Log.Warn("piece without a valid footer", "disk", d.path, "piece", id.String(), "cause", err)
+		d.opt.Log.Warn("piece without a valid end", "disk", d.path, "piece", id.String(), "cause", err)
 		return stat, false, nil
 	}
 	return stat, false, d.failed(err, op, id)

@@ -62,7 +62,41 @@ func (p *piece) block(index int64) (*tableBlock, error) {
 		}
 		p.forget(off, int64(len(raw)))
 	}
-	return nil, &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
+	return nil, p.badBlock(index)
+}
+
+func (p *piece) badBlock(index int64) error {
+	return &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
+}
+
+// checkTable reads the whole table and fails with a PageError if a block of it is bad. It keeps nothing.
+func (p *piece) checkTable() error {
+	const most = 64 // blocks read at once
+	var sums [blockSums]uint32
+	raw := make([]byte, min(blocks(p.stat.Size), most)*blockSize)
+	for first := int64(0); first < blocks(p.stat.Size); first += most {
+		last := min(first+most, blocks(p.stat.Size)) - 1
+		b := raw[:(last-first)*blockSize+int64(4*(blockLen(p.stat.Size, last)+1))]
+		if err := p.readAt(b, tableOff(p.stat.Size)+first*blockSize); err != nil {
+			return err
+		}
+		for i := first; i <= last; i++ {
+			n := blockLen(p.stat.Size, i)
+			at := (i - first) * blockSize
+			if parseBlock(b[at:at+int64(4*(n+1))], sums[:n]) {
+				continue
+			}
+			off := tableOff(p.stat.Size) + i*blockSize
+			p.forget(off, int64(4*(n+1)))
+			if err := p.readAt(b[at:at+int64(4*(n+1))], off); err != nil {
+				return err
+			}
+			if !parseBlock(b[at:at+int64(4*(n+1))], sums[:n]) { // from the device too
+				return p.badBlock(i)
+			}
+		}
+	}
+	return nil
 }
 
 // keepBlock parses a block and keeps it; nil if its CRC does not match.

@@ -24,8 +24,8 @@ const (
 
 // auditor compares disks with the namespace: each every [AuditInterval], and one that came back once
 // whatever it was writing is old enough to judge. Every finding is confirmed before it counts, since
-// files change meanwhile. A missing piece is given up when the file has others, so that repair makes
-// it anew; an orphan is removed.
+// files change meanwhile. A missing piece is made anew, one that is bad only when its copy is sealed; an
+// orphan is removed.
 type auditor struct {
 	engine *Engine
 	due    map[hemera.DiskID]time.Time // of step alone; zero while the disk is away
@@ -227,6 +227,9 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		return a.orphan(ctx, d, f, t)
 	case f.tag == tagSize && theirs:
 		t.add(tagSize, d.ID, f.piece.File)
+		if t.repair {
+			a.engine.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+		}
 	case f.tag == tagMissing && theirs:
 		there, err := a.onDisk(ctx, d, f.piece)
 		if err != nil || there {
@@ -239,7 +242,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		if !t.repair {
 			return nil
 		}
-		return a.giveUp(ctx, d, f, now)
+		a.engine.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 	}
 	return nil
 }
@@ -277,18 +280,5 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
 	defer cancel()
 	_, err = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: f.piece})
-	return err
-}
-
-// giveUp takes a missing piece out of the file, unless the file would be lost with it.
-func (a *auditor) giveUp(ctx context.Context, d hemera.Disk, f finding, now hemera.Entry) error {
-	if len(now.Pieces) <= int(max(now.Layout.Data, 1)) {
-		a.engine.Log.Error("the last piece of a file is missing", "fxid", now.ID.Hex(), "disk", d.ID)
-		return nil
-	}
-	err := a.engine.Files.MovePieces(ctx, now.ID, now.Gen, []hemera.Piece{{Index: f.piece.Index, Disk: d.ID}}, nil)
-	if errors.Is(err, errs.Conflict) {
-		return nil
-	}
 	return err
 }

@@ -80,6 +80,7 @@ type Engine struct {
 	evacuator *evacuator
 	repairer  *repairer
 	auditor   *auditor
+	healer    *healer
 	workers   []worker
 	bells     []chan struct{} // one for each worker, buffered one
 	group     sync.WaitGroup  // work that outlasts a step
@@ -112,10 +113,11 @@ func New(o Options) *Engine {
 	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
+	e.healer = newHealer(e)
 	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
 		&watcher{engine: e}, newRemover(e),
-		e.evacuator, e.repairer, e.auditor,
+		e.evacuator, e.repairer, e.auditor, e.healer,
 	}
 	for range e.workers {
 		e.bells = append(e.bells, make(chan struct{}, 1))

@@ -92,6 +92,20 @@ func (g *gate) hold(id hemera.FileID) bool {
 	return true
 }
 
+// holds reports whether a piece of the file is being relocated.
+func (g *gate) holds(id hemera.FileID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.files[id]
+}
+
+// busy is how many copies are under way, and how many disks take no more of them.
+func (g *gate) busy() (copies, full int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.under), len(g.full())
+}
+
 func (g *gate) release(id hemera.FileID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

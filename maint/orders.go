@@ -42,7 +42,8 @@ type queue struct {
 
 type order struct {
 	hemera.Order
-	done chan outcome // buffered: one outcome
+	done  chan outcome      // buffered: one outcome
+	watch func(bytes int64) // told how far a copy is; may be nil
 }
 
 type outcome struct {
@@ -64,11 +65,16 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 
 // Do gives a node one order and waits for its answer. The order's own failure is an error of the
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
-// its queue is full. When the context ends, the node may still execute the order.
+// its queue is full. When the context ends, the node is told, but may still execute the order.
 //
 // An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
 // ends what it was doing: so no removal can come late, after a copy of the same piece.
 func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
+	return q.follow(ctx, id, o, nil)
+}
+
+// follow is Do with somebody to tell how far a copy is, now and then, perhaps once more after the end.
+func (q *Orders) follow(ctx context.Context, id hemera.NodeID, o hemera.Order, watch func(bytes int64)) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
 	if len(n.waiting)+len(n.sent) >= q.limit {
@@ -77,7 +83,7 @@ func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (heme
 	}
 	q.lastID++
 	o.ID = q.lastID
-	ord := &order{Order: o, done: make(chan outcome, 1)}
+	ord := &order{Order: o, done: make(chan outcome, 1), watch: watch}
 	n.waiting = append(n.waiting, ord)
 	n.signal()
 	q.mu.Unlock()
@@ -99,7 +105,14 @@ func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
-	delete(n.sent, ord.ID)
+	if n.sent[ord.ID] != nil {
+		// The node has it. One that does not know how to stop an order answers that, to nobody.
+		delete(n.sent, ord.ID)
+		q.lastID++
+		n.waiting = append(n.waiting, &order{Order: hemera.Order{ID: q.lastID, Kind: hemera.OrderCancel, Disk: ord.Disk, Cancels: ord.ID}})
+		n.signal()
+		return
+	}
 	for i, w := range n.waiting {
 		if w == ord {
 			n.waiting = append(n.waiting[:i], n.waiting[i+1:]...)
@@ -143,7 +156,9 @@ func (n *queue) take() (list []hemera.Order) {
 	batch := n.waiting[:min(len(n.waiting), handout)]
 	n.waiting = n.waiting[len(batch):]
 	for _, o := range batch {
-		n.sent[o.ID] = o
+		if o.Kind != hemera.OrderCancel {
+			n.sent[o.ID] = o
+		}
 		list = append(list, o.Order)
 	}
 	return list
@@ -190,6 +205,27 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	n.signal()
 }
 
+// Progress takes a node's report of how far its copies are. Orders that it does not have are ignored.
+func (q *Orders) Progress(id hemera.NodeID, copies []hemera.CopyState) {
+	type news struct {
+		watch func(int64)
+		bytes int64
+	}
+	var tell []news
+	q.mu.Lock()
+	if n := q.nodes[id]; n != nil {
+		for _, c := range copies[:min(len(copies), hemera.CopiesMax)] {
+			if o := n.sent[c.Order]; o != nil && o.watch != nil {
+				tell = append(tell, news{o.watch, c.Bytes})
+			}
+		}
+	}
+	q.mu.Unlock()
+	for _, t := range tell {
+		t.watch(t.bytes)
+	}
+}
+
 // Busy lists the nodes with orders.
 func (q *Orders) Busy() (ids []hemera.NodeID) {
 	q.mu.Lock()
@@ -211,7 +247,9 @@ func (q *Orders) Fail(id hemera.NodeID) {
 		return
 	}
 	for _, o := range n.waiting {
-		n.sent[o.ID] = o
+		if o.Kind != hemera.OrderCancel {
+			n.sent[o.ID] = o
+		}
 	}
 	for _, o := range n.sent {
 		o.done <- outcome{err: errs.New(errs.Unavailable, "maint.Order", "node "+id.String(), "the node is offline")}

@@ -190,3 +190,29 @@ func TestOrdersAreBounded(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// Who does not wait any more for an order that the node has tells it to stop.
+func TestAnOrderThatIsUnderWayIsCancelled(t *testing.T) {
+	q := NewOrders()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := q.Do(ctx, 1, hemera.Order{Kind: hemera.OrderVerify, Disk: 7})
+		done <- err
+	}()
+	first, err := q.Exchange(t.Context(), 1, nil)
+	if err != nil || len(first) != 1 {
+		t.Fatal(first, err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, errs.Cancelled) {
+		t.Error(err)
+	}
+	second, err := q.Exchange(t.Context(), 1, nil)
+	if err != nil || len(second) != 1 || second[0].Kind != hemera.OrderCancel || second[0].Cancels != first[0].ID {
+		t.Errorf("%+v, %v", second, err)
+	}
+	if busy := q.Busy(); len(busy) != 0 {
+		t.Errorf("the nodes %v have orders", busy)
+	}
+}

@@ -63,7 +63,11 @@ func (m *Manager) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 
 // RemoveNode implements hemera.ClusterAdmin.
 func (m *Manager) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	return m.cluster.RemoveNode(ctx, id)
+	if err := m.cluster.RemoveNode(ctx, id); err != nil {
+		return err
+	}
+	m.orders.Fail(id)
+	return nil
 }
 
 // SetSpace implements hemera.ClusterAdmin.

@@ -27,6 +27,7 @@ type rig struct {
 	m     *Manager
 	nodes []*fakeNode
 	lost  time.Duration   // Options.LostAfter
+	hold  time.Duration   // of replaced and removed content
 	ctx   context.Context // of what start started
 }
 
@@ -56,7 +57,7 @@ func (r *rig) addNodes(nodes, disks int) {
 // restart makes a new manager over the same store, as after kill -9.
 func (r *rig) restart() {
 	r.t.Helper()
-	tree, err := namespace.Open(r.t.Context(), r.store, namespace.Options{CacheBytes: 1 << 20})
+	tree, err := namespace.Open(r.t.Context(), r.store, namespace.Options{CacheBytes: 1 << 20, Hold: r.hold})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func (n *fakeNode) run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			_, _ = n.rig.m.Heartbeat(ctx, n.id, n.epoch, hemera.NodeReport{Disks: n.disks})
+			_, _ = n.rig.m.Heartbeat(ctx, n.id, n.epoch, hemera.NodeReport{Disks: n.reported()})
 			select {
 			case <-ctx.Done():
 			case <-time.After(hemera.HeartbeatInterval):
@@ -260,10 +261,30 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:
+		if _, ok := n.get(o.Disk, o.Piece); !ok {
+			o.Kind = hemera.OrderCopy
+			return n.execute(o)
+		}
 		n.badPages = 0
 		return hemera.OrderResult{ID: o.ID}
 	}
 	return fail(errs.Unsupported, "unknown order")
+}
+
+// setFree says how much room each disk has.
+func (n *fakeNode) setFree(free int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.disks = slices.Clone(n.disks)
+	for i := range n.disks {
+		n.disks[i].Free = free
+	}
+}
+
+func (n *fakeNode) reported() []hemera.NodeDisk {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.disks
 }
 
 func (n *fakeNode) inventory(o hemera.Order) (list []hemera.PieceStat) {

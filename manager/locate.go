@@ -58,12 +58,15 @@ func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string
 	if len(targets) == 0 {
 		return hemera.Checksum{}, noReplicas(view, path, e.Pieces, nil)
 	}
-	for _, t := range targets {
-		sum, err = m.compute(ctx, e, t, kind)
-		if err == nil || ctx.Err() != nil {
-			break
+	sum, err = m.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
+		for _, t := range targets {
+			sum, err = m.compute(ctx, e, t, kind)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
 		}
-	}
+		return sum, err
+	})
 	return sum, errs.Wrap(err, "checksum", path)
 }
 

@@ -411,7 +411,7 @@ func TestFsck(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		want := map[string]hemera.FileID{"missing": gone.ID, "size_mismatch": wrong.ID, "orphan": removed.ID, "newer": 99999, "under_replicated": gone.ID}
+		want := map[string]hemera.FileID{"missing": gone.ID, "size_mismatch": wrong.ID, "orphan": removed.ID, "newer": 99999}
 		if len(found) != len(want) {
 			t.Errorf("found %v", report.Problems)
 		}
@@ -515,6 +515,55 @@ func TestOperationsAreCounted(t *testing.T) {
 		ops, _ = r.m.Operations(t.Context())
 		if o := ops[i]; o.Rate5s != 0 || o.Rate1m == 0 {
 			t.Errorf("later: %+v", o)
+		}
+	})
+}
+
+// TestBadPiecesAreHealed: what a node reports as bad is mended in its place, or elsewhere where that cannot
+// be, and leaves the file only for a good one.
+func TestBadPiecesAreHealed(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		report := func(e hemera.Entry, p hemera.Piece) *fakeNode {
+			t.Helper()
+			d, _ := r.m.cluster.View().Disk(p.Disk)
+			n := r.node(d.Node)
+			n.drop(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
+			bad := hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
+			nobody := hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID + 1000, Gen: 1}}
+			if _, err := r.m.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{nobody, bad, bad}}); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		e := r.write("/f", 10)
+		n := report(e, e.Pieces[0])
+		time.Sleep(10 * time.Second)
+		if now := r.entry("/f"); !slices.Equal(now.Pieces, e.Pieces) {
+			t.Errorf("the piece was moved: %v, was %v", now.Pieces, e.Pieces)
+		}
+		r.whole("/f", 2)
+		if n.copies != 1 {
+			t.Errorf("%d copies were made for one bad piece", n.copies)
+		}
+		n.mu.Lock()
+		n.failCopies = 1 << 20 // its disk takes none
+		n.mu.Unlock()
+		report(e, e.Pieces[0])
+		time.Sleep(10 * time.Second)
+		if now := r.entry("/f"); slices.Contains(now.Pieces, e.Pieces[0]) {
+			t.Errorf("the piece was not made anew elsewhere: %v", now.Pieces)
+		}
+		r.whole("/f", 2)
+		for _, n := range r.nodes {
+			n.mu.Lock()
+			n.failCopies = 1 << 20
+			n.mu.Unlock()
+		}
+		last := r.entry("/f")
+		report(last, last.Pieces[0])
+		time.Sleep(time.Minute)
+		if now := r.entry("/f"); !slices.Equal(now.Pieces, last.Pieces) {
+			t.Errorf("a piece left the file without another in its place: %v, was %v", now.Pieces, last.Pieces)
 		}
 	})
 }

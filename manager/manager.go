@@ -39,6 +39,8 @@ type Options struct {
 	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
+	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -51,6 +53,7 @@ type Manager struct {
 	orders  *maint.Orders
 	engine  *maint.Engine
 	pending *pending
+	sums    *sums
 	asks    asks
 	ops     *operations
 	now     func() time.Time
@@ -77,6 +80,7 @@ var (
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
@@ -91,6 +95,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
 		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
 	})
 	if err != nil {
@@ -98,7 +103,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(), ops: newOperations(o.Now), began: processStats().virtual,
+		pending: newPending(), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
 		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version,
 	}
 	m.engine = maint.New(maint.Options{

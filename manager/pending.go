@@ -196,6 +196,17 @@ func (p *pending) disksOf(n name) []hemera.DiskID {
 	return nil
 }
 
+// holder is the write that has the name's lock, if there is one.
+func (p *pending) holder(n name) (who hemera.Identity, disks []hemera.DiskID, expires time.Time, ok bool) {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	w := s.writes[n]
+	if w == nil {
+		return who, nil, expires, false
+	}
+	return w.who, w.disks, w.expires, true
+}
+
 func (p *pending) drop(s *stripe, n name, w *write) {
 	delete(s.writes, n)
 	s.ended = p.ends.Add(1)

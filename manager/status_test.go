@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/condition"
 	"hemera/errs"
+	"hemera/layout"
 )
 
 // codes are the conditions of the cluster now.
@@ -202,6 +203,59 @@ func TestForceAloneLosesNothing(t *testing.T) {
 		}
 		if _, err := r.m.Impact(ctx, []hemera.DiskID{last}); !errors.Is(err, errs.NotFound) {
 			t.Errorf("a disk that is not there: %v", err)
+		}
+	})
+}
+
+// reasons are the texts of an explanation, one a line.
+func (r *rig) reasons(kind, ref string) string {
+	r.t.Helper()
+	x, err := r.m.Why(r.t.Context(), kind, ref)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	lines := []string{x.Subject + ": " + x.State}
+	for _, reason := range x.Reasons {
+		lines = append(lines, reason.About+": "+reason.Text+" -> "+reason.Remedy)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// What cannot go on is explained at each end: the file that lacks a piece, the disk that is not emptied,
+// the name that another holds, and what a new file would get.
+func TestWhySaysWhatWaitsForWhat(t *testing.T) {
+	running(t, 2, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		if err := r.m.SetXattr(ctx, hemera.SystemIdentity(), "/", layout.AttrStripes, []byte("3"), false); err != nil {
+			t.Fatal(err)
+		}
+		r.write("/short", 10)
+		if err := r.m.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
+			t.Fatal(err)
+		}
+		r.mustOpen("/held", hemera.AccessCreate)
+		time.Sleep(10 * time.Second)
+		for ask, want := range map[[2]string][]string{
+			{hemera.WhyFile, "/short"}: {"/short: incomplete: 2 of 3 pieces", "piece 0, disk", "and is being moved away",
+				"piece 2: missing: it cannot be made now: 0 of its 2 disks can take", "layout: it asks for 3 pieces and space default has 2 disks"},
+			{hemera.WhyDisk, "1"}: {"disk 1, /disk0 on node1:1095: drain, ok", "content: files have 1 pieces on it",
+				"drain: stalled", "files: 1 of the first ones, such as /short: it cannot be made now", "add disks"},
+			{hemera.WhyFile, "/held"}: {"/held: it is being written", "lock: is being written by alice"},
+			{hemera.WhyFile, "/new"}:  {"/new: there is no such file", "new files: get layout replica:3 in space default, which has 2 disks, 1 that can be written", "nstripes"},
+			{hemera.WhyNode, "1"}:     {"node 1, node1:1095: online", "disk 1: /disk0 is drain"},
+			{hemera.WhyJobs, ""}:      {"jobs: 2 under way", "drain of disk 1: stalled", "repair of incomplete files"},
+		} {
+			got := r.reasons(ask[0], ask[1])
+			for _, w := range want {
+				if !strings.Contains(got, w) {
+					t.Errorf("%v does not say %q:\n%s", ask, w, got)
+				}
+			}
+		}
+		for _, ask := range [][2]string{{hemera.WhyDisk, "9"}, {hemera.WhyNode, "9"}, {hemera.WhyFile, "fxid:99"}} {
+			if _, err := r.m.Why(ctx, ask[0], ask[1]); !errors.Is(err, errs.NotFound) {
+				t.Errorf("%v: %v", ask, err)
+			}
 		}
 	})
 }

@@ -147,24 +147,56 @@ func decodePlace(_, raw []byte) (*place, error) {
 type state struct {
 	Mtime, Ctime time.Time // of the list of names
 	Tree         hemera.TreeTotals
+	// Deep bounds how many directories are above one another below this one: exact while none is removed. Trees of
+	// older versions have 0 until directories are made in them.
+	Deep int64
+}
+
+// stateDeep is the version of a state with Deep; others stay as they were.
+const stateDeep = 2
+
+// with is the state with other times, and more below it.
+func (s *state) with(mtime, ctime time.Time, delta hemera.TreeTotals) state {
+	out := state{mtime, ctime, s.Tree.Add(delta), s.Deep}
+	if out.Tree.Dirs == 0 {
+		out.Deep = 0
+	}
+	return out
 }
 
 func encodeState(s *state) []byte { return appendState(make([]byte, 0, totalMax), s) }
 
 func appendState(b []byte, s *state) []byte {
-	b = append(b, recordVersion)
+	if s.Deep > 0 {
+		b = append(b, stateDeep)
+	} else {
+		b = append(b, recordVersion)
+	}
 	b = appendTime(appendTime(b, s.Mtime), s.Ctime)
 	for _, n := range [...]int64{s.Tree.Files, s.Tree.Dirs, s.Tree.Bytes, s.Tree.Physical} {
 		b = binary.AppendVarint(b, n)
+	}
+	if s.Deep > 0 {
+		b = binary.AppendVarint(b, s.Deep)
 	}
 	return b
 }
 
 func decodeState(_, raw []byte) (*state, error) {
 	d := decoder{rest: raw}
-	d.version()
+	deep := len(raw) > 0 && raw[0] == stateDeep
+	if deep {
+		d.byte()
+	} else {
+		d.version()
+	}
 	s := &state{Mtime: d.time(), Ctime: d.time()}
 	s.Tree = hemera.TreeTotals{Files: d.int(), Dirs: d.int(), Bytes: d.int(), Physical: d.int()}
+	if deep {
+		if s.Deep = d.int(); s.Deep <= 0 {
+			d.bad = true // it would be of the first version
+		}
+	}
 	return s, d.end()
 }
 

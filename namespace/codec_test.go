@@ -83,6 +83,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encodeState(&state{}))
 	f.Add(encodeEvent(&hemera.Event{Path: "/a"}))
 	f.Add(encodeUsage(&usage{1, 2, 3, 0, 0}))
+	f.Add(encodeUsage(&usage{1, 2, 3, 1, 4}))
+	f.Add((&heldPiece{until: time.UnixMilli(1), bytes: 2}).append(nil))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		k := entryKey(5, "f")
 		if e, err := decodeEntry(k, raw); err == nil {
@@ -104,6 +106,11 @@ func FuzzDecode(f *testing.F) {
 		if u, err := decodeUsage(k, raw); err == nil {
 			if again, err := decodeUsage(k, encodeUsage(u)); err != nil || *again != *u {
 				t.Errorf("usage %+v: %v", u, err)
+			}
+		}
+		if h, err := decodeHeld(raw); err == nil {
+			if again, err := decodeHeld(h.append(nil)); err != nil || !again.until.Equal(h.until) || again.bytes != h.bytes {
+				t.Errorf("held piece %+v: %v, %v", h, again, err)
 			}
 		}
 		e, err := decodeEntry(k, raw)

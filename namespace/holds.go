@@ -29,8 +29,9 @@ func (h *heldPiece) append(b []byte) []byte {
 func decodeHeld(raw []byte) (heldPiece, error) {
 	d := decoder{rest: raw}
 	d.version()
-	until := number(d.take(8), 0)
-	h := heldPiece{time.UnixMilli(int64(until)), d.int()}
+	until := int64(number(d.take(8), 0))
+	d.bad = d.bad || until < 0
+	h := heldPiece{time.UnixMilli(until), d.int()}
 	return h, d.end()
 }
 

@@ -1,6 +1,7 @@
 package namespace_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +84,7 @@ func TestAFullBatchDoesNotStopTheNamespace(t *testing.T) {
 	who.Name = strings.Repeat("a", 5000)
 	var wg sync.WaitGroup
 	for i := range 32 {
-		from, to := deep+"/"+string(rune('a'+i)), deep+"/"+string(rune('A'+i))
+		from, to := fmt.Sprintf("%s/a%d", deep, i), fmt.Sprintf("%s/b%d", deep, i)
 		must[hemera.Entry](t)(n.Mkdir(ctx, alice(), from, 0o755, false))
 		if err := n.SetXattr(ctx, who, from, "user.v", make([]byte, hemera.XattrValueMax-1317*i), false); err != nil {
 			t.Fatal(err)

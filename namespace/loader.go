@@ -180,6 +180,9 @@ func (l *loader) around(ctx context.Context) error {
 	if err := t.adjust(l.above, with); err != nil {
 		return err
 	}
+	if err := t.deepen(l.above, s.deep(0)); err != nil {
+		return err
+	}
 	if err := t.listed(s.parent); err != nil {
 		return err
 	}
@@ -252,7 +255,7 @@ func (s *shaped) putPieces(disk int) func(func(k, v []byte) error, int64, int64)
 
 func (s *shaped) putStates(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
-		st := state{Mtime: s.now, Ctime: s.now, Tree: s.totals(i)}
+		st := state{Mtime: s.now, Ctime: s.now, Tree: s.totals(i), Deep: s.deep(i)}
 		if err := put(idKey(tabState, s.base+hemera.FileID(i)), encodeState(&st)); err != nil {
 			return err
 		}

@@ -270,13 +270,16 @@ func (t *tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode ui
 	if err := permit("Mkdir", path, who, f.parent(), access.CreateIn); err != nil {
 		return hemera.Entry{}, err
 	}
+	if err := newName("Mkdir", path, f, 0); err != nil {
+		return hemera.Entry{}, err
+	}
 	e := &hemera.Entry{ID: hemera.FileID(id), Parent: f.parent().ID, Name: f.name, Kind: hemera.KindDirectory,
 		Mode: mode, UID: who.UID, GID: who.GID, Mtime: t.now, Ctime: t.now, Birth: t.now}
 	t.putEntry(e)
 	t.putPlace(e.ID, place{e.Parent, e.Name})
 	t.putState(e.ID, state{Mtime: t.now, Ctime: t.now})
 	t.event(hemera.Event{Kind: hemera.EventMkdir, File: e.ID, Path: path, Who: who.Name})
-	return *e, t.relist(f.dirs, hemera.TreeTotals{Dirs: 1})
+	return *e, cmp.Or(t.relist(f.dirs, hemera.TreeTotals{Dirs: 1}), t.deepen(f.dirs, 0))
 }
 
 func checkMode(op, path string, mode uint32) error {

@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -87,7 +88,7 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 	case f.entry == nil && r.Access == hemera.AccessUpdate:
 		return Prepared{}, refuse(errs.NotFound, "Open", r.Path, "no such file")
 	case f.entry == nil:
-		err = permit("Open", r.Path, who, f.parent(), access.CreateIn)
+		err = cmp.Or(permit("Open", r.Path, who, f.parent(), access.CreateIn), newName("Open", r.Path, f, 0))
 	case f.entry.IsDir():
 		err = refuse(errs.IsDirectory, "Open", r.Path, "it is a directory")
 	case r.Exclusive:

@@ -76,6 +76,18 @@ func (t *tx) weight(e *hemera.Entry) (hemera.TreeTotals, error) {
 	return s.Tree.Add(hemera.TreeTotals{Dirs: 1}), nil
 }
 
+// deep is how many directories are above one another below the entry, at most.
+func (t *tx) deep(e *hemera.Entry) (int64, error) {
+	if !e.IsDir() {
+		return 0, nil
+	}
+	s, err := t.state(e.ID)
+	if err != nil {
+		return 0, err
+	}
+	return min(s.Deep, s.Tree.Dirs), nil
+}
+
 // Rename implements hemera.Names.
 func (n *Namespace) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
 	if err := n.warm(ctx, who, from, to); err != nil {
@@ -141,6 +153,18 @@ func (t *tx) rename(who hemera.Identity, from, to string, condition func(f, targ
 	if err := permit("Rename", to, who, target.parent(), access.CreateIn); err != nil {
 		return err
 	}
+	if f.entry.IsDir() && f.parent().ID != target.parent().ID { // its ".." is another then
+		if err := permit("Rename", from, who, f.entry, access.CreateIn); err != nil {
+			return err
+		}
+	}
+	deep, err := t.deep(f.entry)
+	if err == nil {
+		err = newName("Rename", to, target, deep)
+	}
+	if err != nil {
+		return err
+	}
 	if err := condition(f, target); err != nil {
 		return err
 	}
@@ -156,7 +180,7 @@ func (t *tx) rename(who hemera.Identity, from, to string, condition func(f, targ
 		}
 	}
 	t.event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
-	return t.move(f, target)
+	return t.move(f, target, deep)
 }
 
 // movable holds the rules of a rename that are not about permission. It is asked under mu, so no
@@ -181,8 +205,8 @@ func movable(f, target found, from, to string) error {
 	return nil
 }
 
-// move gives the entry its new parent and name. The totals of directories above both stay.
-func (t *tx) move(f, target found) error {
+// move gives the entry, with deep directories above one another below it, its new parent and name. The totals of directories above both stay.
+func (t *tx) move(f, target found, deep int64) error {
 	delta, err := t.weight(f.entry)
 	if err != nil {
 		return err
@@ -199,6 +223,11 @@ func (t *tx) move(f, target found) error {
 	}
 	if err := t.adjust(target.dirs[same:], delta); err != nil {
 		return err
+	}
+	if f.entry.IsDir() {
+		if err := t.deepen(target.dirs, deep); err != nil {
+			return err
+		}
 	}
 	e := *f.entry
 	t.remove(entryKey(e.Parent, e.Name))

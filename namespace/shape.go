@@ -203,6 +203,12 @@ func (s *shaped) totals(i int64) (t hemera.TreeTotals) {
 	return t
 }
 
+// deep is how many directories are above one another below directory i.
+func (s *shaped) deep(i int64) int64 {
+	l, _ := s.levelOf(i)
+	return int64(len(s.levels) - 1 - l)
+}
+
 // Paths gives the path of each file of the tree that [Load] makes of the shape at the path.
 func (s Shape) Paths(top string) (func(file int64) string, error) {
 	s, err := s.defaults()

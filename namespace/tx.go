@@ -207,7 +207,7 @@ func (t *tx) adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 		if err != nil {
 			return err
 		}
-		t.putState(dir.ID, state{s.Mtime, s.Ctime, s.Tree.Add(delta)})
+		t.putState(dir.ID, s.with(s.Mtime, s.Ctime, delta))
 	}
 	return nil
 }
@@ -220,16 +220,40 @@ func (t *tx) relist(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 	}
 	s, err := t.state(dirs[last].ID)
 	if err == nil {
-		t.putState(dirs[last].ID, state{t.now, t.now, s.Tree.Add(delta)})
+		t.putState(dirs[last].ID, s.with(t.now, t.now, delta))
 	}
 	return err
+}
+
+// deepen says that the last of dirs has a directory in it now with deep directories above one another below that. What
+// is deep enough has directories above that are, too.
+func (t *tx) deepen(dirs []*hemera.Entry, deep int64) error {
+	for i := len(dirs) - 1; i >= 0; i-- {
+		deep++
+		s, err := t.state(dirs[i].ID)
+		if err != nil || s.Deep >= deep {
+			return err
+		}
+		deeper := *s
+		deeper.Deep = deep
+		t.putState(dirs[i].ID, deeper)
+	}
+	return nil
+}
+
+// shallow refuses an entry that would have too many directories above one another, itself and those below included.
+func shallow(op, path string, dirs []*hemera.Entry, deep int64) error {
+	if int64(len(dirs))+deep > hemera.DepthMax {
+		return refuse(errs.TooLarge, op, path, "at most %d names may be in a path", hemera.DepthMax)
+	}
+	return nil
 }
 
 // listed says that the directory's list of names changed now.
 func (t *tx) listed(dir hemera.FileID) error {
 	s, err := t.state(dir)
 	if err == nil {
-		t.putState(dir, state{t.now, t.now, s.Tree})
+		t.putState(dir, s.with(t.now, t.now, hemera.TreeTotals{}))
 	}
 	return err
 }

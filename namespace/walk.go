@@ -51,6 +51,15 @@ func checkName(op, subject, name string) error {
 	return nil
 }
 
+// newName refuses an entry that is to be made, or moved to, where f found none: one with a name that no door takes, or
+// with too many directories above one another, deep below it included.
+func newName(op, path string, f found, deep int64) error {
+	if err := hemera.CheckName(f.name); err != nil {
+		return refuse(errs.Invalid, op, path, "%v", err)
+	}
+	return shallow(op, path, f.dirs, deep)
+}
+
 // walk follows the path as who. NotFound when a directory on the way is missing, NotDirectory when
 // it is a file, Denied when it may not be traversed. A missing last name is no error.
 func (t *tx) walk(op string, who hemera.Identity, path string) (found, error) {

@@ -199,3 +199,38 @@ func TestManyHangingDisks(t *testing.T) {
 		stop()
 	})
 }
+
+// TestChecksumsHaveALaneOfTheirOwn: other orders of a disk do not wait for checksums that clients ask for, and those
+// that nobody waits for any more are not computed.
+func TestChecksumsHaveALaneOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := newControl(), hangs{}
+		o := options(t, c)
+		o.Workers = 1
+		disks.add(t, &o, "/busy")
+		n, stop := running(t, o)
+		defer stop()
+		<-n.Joined()
+		slow, again := hemera.PieceID{File: 1, Gen: 1}, make(chan struct{})
+		disks["/busy"].Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen}, Pattern: slow.String(), Count: 1, Wait: again})
+		c.orders <- []hemera.Order{
+			{ID: 1, Kind: hemera.OrderVerify, Disk: 1, Piece: slow, Checksum: hemera.MD5},
+			{ID: 2, Kind: hemera.OrderVerify, Disk: 1, Piece: hemera.PieceID{File: 2, Gen: 1}, Checksum: hemera.MD5},
+			{ID: 3, Kind: hemera.OrderInventory, Disk: 1},
+		}
+		if r := <-c.results; r.ID != 3 || r.Failed {
+			t.Errorf("beside a checksum: %+v", r)
+		}
+		c.orders <- []hemera.Order{{ID: 4, Kind: hemera.OrderCancel, Cancels: 2}, {ID: 5, Kind: hemera.OrderInventory, Disk: 1}}
+		if r := <-c.results; r.ID != 5 {
+			t.Errorf("after the cancel: %+v", r)
+		}
+		close(again)
+		for range 2 {
+			r := <-c.results
+			if want := map[uint64]errs.Kind{1: errs.NotFound, 2: errs.Cancelled}[r.ID]; errs.Kind(r.ErrKind) != want {
+				t.Errorf("%+v, want %v", r, want)
+			}
+		}
+	})
+}

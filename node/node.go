@@ -74,6 +74,7 @@ type Node struct {
 	born    atomic.Uint64 // the first lease of this process
 	manager atomic.Pointer[string]
 	orders  atomic.Int64 // done since the start
+	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
 
 	stopOnce sync.Once
 	stopping chan struct{} // closed when the node is about to stop
@@ -85,6 +86,7 @@ type Node struct {
 	working  sync.WaitGroup
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
+	bad      badPieces // to be reported
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
@@ -117,7 +119,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
-		SmallBytes: o.SmallBytes,
+		SmallBytes: o.SmallBytes, Bad: n.bad.add,
 	}
 	n.pending = transfer.NewPending(n.host)
 	return n, nil

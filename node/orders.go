@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,7 +39,7 @@ const (
 type runner struct {
 	node    *Node
 	group   *errgroup.Group
-	lanes   map[lane]chan hemera.Order
+	lanes   map[lane]chan queued
 	open    map[uint64]*taken // by id; orders given again are not run again
 	results chan hemera.OrderResult
 }
@@ -45,8 +47,18 @@ type runner struct {
 // taken is an order that is not answered yet.
 type taken struct {
 	disk    hemera.DiskID
-	refused bool // its answer is on its way
+	refused bool   // its answer is on its way
+	cancel  func() // stops it; nil if it cannot be
 }
+
+// queued is an order in its lane, with the context that it runs in.
+type queued struct {
+	hemera.Order
+	ctx context.Context
+}
+
+// sumWorker is the lane of checksums that clients ask for: other work of the disk does not wait for them.
+const sumWorker = -1
 
 // lane is one worker of one disk.
 type lane struct {
@@ -76,7 +88,7 @@ func (t *turns) of(at lane) chan struct{} {
 // hold results up: they go with a second one, which ends the first at the manager.
 func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
-	r := &runner{node: n, group: group, lanes: map[lane]chan hemera.Order{}, open: map[uint64]*taken{},
+	r := &runner{node: n, group: group, lanes: map[lane]chan queued{}, open: map[uint64]*taken{},
 		results: make(chan hemera.OrderResult, resultsMax)}
 	replies := make(chan []hemera.Order, callsMax)
 	calls := 0
@@ -122,23 +134,34 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 
 // take queues an order for its disk. Who gives orders to a disk that hangs shall know, and not wait.
 func (r *runner) take(ctx context.Context, o hemera.Order) {
+	if o.Kind == hemera.OrderCancel {
+		if other := r.open[o.Cancels]; other != nil && other.cancel != nil {
+			other.cancel()
+		}
+		return
+	}
 	if r.open[o.ID] != nil {
 		return
 	}
-	r.open[o.ID] = &taken{disk: o.Disk}
+	entry, job := &taken{disk: o.Disk}, queued{o, ctx}
+	r.open[o.ID] = entry
 	if r.node.disks.hangs(o.Disk) {
 		r.refuse(ctx, o.ID, silent(o.Disk))
 		return
 	}
 	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(r.node.o.Workers))}
+	if o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone {
+		at.worker = sumWorker
+		job.ctx, entry.cancel = context.WithCancel(ctx)
+	}
 	queue := r.lanes[at]
 	if queue == nil {
-		queue = make(chan hemera.Order, ordersQueued)
+		queue = make(chan queued, ordersQueued)
 		r.lanes[at] = queue
 		r.node.working.Go(func() { r.serve(ctx, r.node.turns.of(at), queue) })
 	}
 	select {
-	case queue <- o:
+	case queue <- job:
 	default:
 		r.refuse(ctx, o.ID, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
 	}
@@ -176,12 +199,15 @@ func (r *runner) collect(first hemera.OrderResult) []hemera.OrderResult {
 		list = append(list, <-r.results)
 	}
 	for _, res := range list {
+		if o := r.open[res.ID]; o != nil && o.cancel != nil {
+			o.cancel()
+		}
 		delete(r.open, res.ID)
 	}
 	return list
 }
 
-func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan hemera.Order) {
+func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan queued) {
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
@@ -196,7 +222,7 @@ func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan hemer
 			if ctx.Err() != nil {
 				return // it is given again
 			}
-			r.answer(ctx, r.node.run(ctx, o))
+			r.answer(ctx, r.node.run(o.ctx, o.Order))
 		}
 	}
 }
@@ -211,6 +237,9 @@ func (r *runner) answer(ctx context.Context, res hemera.OrderResult) {
 // run does one order.
 func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	defer n.orders.Add(1)
+	if err := ctx.Err(); err != nil {
+		return failure(o.ID, errs.Wrap(err, "node.Order", o.Piece.String()))
+	}
 	if o.Kind == hemera.OrderUses {
 		return hemera.OrderResult{ID: o.ID, Files: n.host.Uses(min(max(o.Limit, 0), usesMax))}
 	}
@@ -228,7 +257,7 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 		err = store.Remove(o.Piece)
 	case hemera.OrderVerify:
 		var v transfer.Verified
-		v, err = n.host.Verify(store, o.Piece, o.Checksum)
+		v, err = n.host.Verify(ctx, store, o.Piece, o.Checksum)
 		res.BadPages, res.Checksums, res.Bytes = int64(len(v.Bad)), v.Sums, v.Stat.Size
 		if v.Stat.ID == o.Piece {
 			res.Pieces = []hemera.PieceStat{v.Stat}
@@ -253,7 +282,11 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	if err != nil {
 		f := failure(o.ID, err)
 		f.BadPages, f.Pieces, f.Checksums = res.BadPages, res.Pieces, res.Checksums
-		n.o.Log.Warn("order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "err", err)
+		level := slog.LevelWarn
+		if ctx.Err() != nil {
+			level = slog.LevelDebug // whoever gave it does not want it any more
+		}
+		n.o.Log.Log(ctx, level, "order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "err", err)
 		return f
 	}
 	return res
@@ -273,6 +306,9 @@ func (n *Node) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) 
 	if err != nil {
 		return 0, err
 	}
+	job.Copied = new(atomic.Int64)
+	n.copies.Store(o.ID, job.Copied)
+	defer n.copies.Delete(o.ID)
 	began := time.Now()
 	bytes, err := n.host.Copy(ctx, job)
 	if err == nil {
@@ -281,6 +317,15 @@ func (n *Node) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) 
 			"MBps", float64(bytes)/1e6/max(took.Seconds(), 1e-6))
 	}
 	return bytes, err
+}
+
+// copied is how far the copies under way are.
+func (n *Node) copied() (list []hemera.CopyState) {
+	n.copies.Range(func(id, bytes any) bool {
+		list = append(list, hemera.CopyState{Order: id.(uint64), Bytes: bytes.(*atomic.Int64).Load()})
+		return len(list) < hemera.CopiesMax
+	})
+	return list
 }
 
 func failure(order uint64, err error) hemera.OrderResult {

@@ -152,12 +152,16 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	var asked []hemera.WriteRef
 	stopping := n.stopping
 	for {
-		report := hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Stopping: n.stops()}
+		report := hemera.NodeReport{
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.copied(),
+			Stopping: n.stops(),
+		}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
 		if err != nil {
+			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
 		n.trust(reply.Keys, reply.Barred)

@@ -50,6 +50,9 @@ type Host struct {
 	Peers   Peers
 	Control Committer
 	Log     *slog.Logger
+	// Bad is told of pieces that a read found bad, missing or another's, for them to be repaired; nil for
+	// nobody. It does not wait.
+	Bad func(hemera.BadPiece)
 	// Patience replaces [CommitPatience] when above zero.
 	Patience time.Duration
 	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
@@ -81,6 +84,16 @@ type Counters struct {
 func (h *Host) Wait() { h.work.Wait() }
 
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }
+
+// found reports the piece that an error is about, if it says that the piece is bad.
+func (h *Host) found(t hemera.Target, id hemera.PieceID, err error) {
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.NotFound:
+		if h.Bad != nil {
+			h.Bad(hemera.BadPiece{Disk: t.Disk, Piece: id})
+		}
+	}
+}
 
 // store finds the disk of a local target.
 func (h *Host) store(t hemera.Target) (disk.Store, error) {

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/disk"
@@ -16,6 +17,8 @@ type Job struct {
 	Cap     hemera.Capability
 	Token   string
 	Sources []hemera.Target
+	// Copied counts the bytes of a copy as they are written; may be nil.
+	Copied *atomic.Int64
 }
 
 // check refuses a job whose capability is for something else.
@@ -57,6 +60,7 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
 // CRC32C are what the namespace says. Whoever believes a piece drops another for it.
 func (h *Host) intact(ctx context.Context, j *Job) error {
+	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
 	if err != nil {
 		return err
@@ -103,13 +107,28 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 		return 0, err
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
-	if err := h.copySealed(ctx, dst, src, &j.Cap); err != nil {
+	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap); err != nil {
 		if !dst.ended.Load() {
 			_ = w.Abort()
 		}
 		return 0, err
 	}
 	return j.Cap.Size, nil
+}
+
+// counted is a destination that counts what is written to it, for whoever watches.
+type counted struct {
+	PeerWriter
+	bytes *atomic.Int64
+}
+
+// WritePages implements PeerWriter.
+func (c counted) WritePages(p []byte, sums []uint32, off int64) error {
+	err := c.PeerWriter.WritePages(p, sums, off)
+	if err == nil && c.bytes != nil {
+		c.bytes.Add(int64(len(p)))
+	}
+	return err
 }
 
 func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {
@@ -131,24 +150,28 @@ type Verified struct {
 }
 
 // Verify reads the whole piece. With a kind, it also computes that checksum of the content, if no
-// page is bad; one that differs from the footer's is Corrupt.
-func (h *Host) Verify(store disk.Store, id hemera.PieceID, kind hemera.ChecksumKind) (Verified, error) {
+// page is bad; one that differs from the footer's is Corrupt. The end of the context stops it then.
+func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, kind hemera.ChecksumKind) (Verified, error) {
+	reopen(store, id)
 	r, err := store.Open(id)
 	if err != nil {
 		return Verified{}, err
 	}
 	defer r.Close()
 	v := Verified{Stat: r.Stat()}
-	v.Bad, err = r.Verify()
-	h.Counters.ChecksumErrors.Add(int64(len(v.Bad)))
-	if err != nil || kind == hemera.ChecksumNone || len(v.Bad) > 0 {
-		return v, err
+	if kind != hemera.ChecksumNone {
+		sums, err := newStreamSums([]hemera.ChecksumKind{kind})
+		if err != nil {
+			return v, errs.As(err, errs.Invalid, "transfer.Verify", id.String())
+		}
+		// Every page is checked on the way; which are bad is looked for only when one is.
+		if v.Sums, err = sums.finish(v.Stat.Size, stoppable{r, ctx}); err != nil && errs.KindOf(err) != errs.Corrupt {
+			return v, err
+		}
 	}
-	sums, err := newStreamSums([]hemera.ChecksumKind{kind})
-	if err != nil {
-		return v, errs.As(err, errs.Invalid, "transfer.Verify", id.String())
-	}
-	if v.Sums, err = sums.finish(v.Stat.Size, r); err != nil {
+	if len(v.Sums) == 0 {
+		v.Bad, err = r.Verify()
+		h.Counters.ChecksumErrors.Add(int64(len(v.Bad)))
 		return v, err
 	}
 	for _, got := range v.Sums {
@@ -157,6 +180,20 @@ func (h *Host) Verify(store disk.Store, id hemera.PieceID, kind hemera.ChecksumK
 		}
 	}
 	return v, nil
+}
+
+// stoppable is a piece that can be read until the context ends.
+type stoppable struct {
+	source
+	ctx context.Context
+}
+
+// ReadPages implements source.
+func (s stoppable) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, errs.Wrap(err, "transfer.Verify", "")
+	}
+	return s.source.ReadPages(p, sums, off)
 }
 
 // Repair makes a piece good again: bad pages are rewritten from the sources; a piece that is not
@@ -192,7 +229,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 	var repaired int64
 	var src *Reader
 	for {
-		v, err := h.Verify(j.Disk, j.Piece, hemera.ChecksumNone)
+		v, err := h.Verify(ctx, j.Disk, j.Piece, hemera.ChecksumNone)
 		if err != nil {
 			return repaired, err
 		}
@@ -225,11 +262,12 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 	}
 }
 
-// repairPage writes a good page over a bad one in the background. When too many repairs run, it is
-// left to the next read.
+// repairPage writes a good page over a bad one in the background. When too many repairs run, the
+// piece is reported instead.
 func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
 	if h.repairs.Add(1) > repairsMax {
 		h.repairs.Add(-1)
+		h.found(t, id, errs.Corrupt)
 		return
 	}
 	h.work.Go(func() {
@@ -240,10 +278,21 @@ func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off i
 		}
 		if err != nil {
 			h.Counters.RepairsFailed.Add(1)
+			h.found(t, id, err)
 			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "err", err)
 			return
 		}
 		h.Counters.Repairs.Add(1)
 		h.Log.Info("bad page repaired", "piece", id.String(), "disk", t.Disk, "offset", off)
 	})
+}
+
+// reopener is a disk that can be told not to rely on what it knows of a piece.
+type reopener interface{ Reopen(id hemera.PieceID) }
+
+// reopen has the next open of the piece read its footer and table again.
+func reopen(store disk.Store, id hemera.PieceID) {
+	if r, ok := store.(reopener); ok {
+		r.Reopen(id)
+	}
 }

@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"sync"
 	"testing"
@@ -42,7 +43,12 @@ func TestCopy(t *testing.T) {
 				t.Fatalf("round %d: %d, %v", round, n, err)
 			}
 		}
-		v, err := h.Verify(b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32)
+		nobody, leave := context.WithCancel(t.Context())
+		leave() // a checksum stops when nobody waits for it any more
+		if _, err := h.Verify(nobody, b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32); errs.KindOf(err) != errs.Cancelled {
+			t.Errorf("a checksum that nobody wants: %v", err)
+		}
+		v, err := h.Verify(t.Context(), b.hosts[3].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.Adler32)
 		if err != nil || len(v.Bad) > 0 {
 			t.Fatalf("the copy: %v, %v", v.Bad, err)
 		}
@@ -153,7 +159,7 @@ func TestRepair(t *testing.T) {
 			if err != nil || n != c.pages {
 				t.Errorf("%d pages, %v", n, err)
 			}
-			v, err := b.hosts[0].host.Verify(b.hosts[0].disk, hemera.PieceID{File: capability.File, Gen: capability.Gen}, hemera.MD5)
+			v, err := b.hosts[0].host.Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: capability.File, Gen: capability.Gen}, hemera.MD5)
 			if err != nil || len(v.Bad) > 0 {
 				t.Errorf("after: %v, %v", v.Bad, err)
 			}

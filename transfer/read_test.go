@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"hemera"
@@ -78,7 +79,7 @@ func TestBadPageIsServedFromAnotherPieceAndRepaired(t *testing.T) {
 		if n := h.Counters.Repairs.Load(); n != 1 {
 			t.Errorf("flip at %d: %d repairs", at, n)
 		}
-		v, err := h.Verify(b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.MD5)
+		v, err := h.Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.MD5)
 		if err != nil || len(v.Bad) != 0 {
 			t.Errorf("flip at %d: after the repair %v, %v", at, v.Bad, err)
 		}
@@ -190,5 +191,57 @@ func TestReadRefusesOtherContent(t *testing.T) {
 	}
 	if _, err := f.ReadAt(make([]byte, 1), 0); !isKind(err, errs.BadHandle) {
 		t.Errorf("read after close: %v", err)
+	}
+}
+
+// TestReadsReportBadPieces: whatever a read finds wrong with a piece, it is reported, and the content is served
+// from the other.
+func TestReadsReportBadPieces(t *testing.T) {
+	const size = 200_000
+	table := int64((size+hemera.PageSize-1)/hemera.PageSize) * hemera.PageSize
+	for name, spoil := range map[string]func(b *bench, c hemera.Capability, path string) error{
+		"table":  func(b *bench, c hemera.Capability, _ string) error { b.flip(c, 1, table+1); return nil },
+		"footer": func(b *bench, c hemera.Capability, _ string) error { b.flip(c, 1, table+4*50); return nil },
+		"cut":    func(_ *bench, _ hemera.Capability, path string) error { return os.Truncate(path, 1000) },
+		"gone":   func(_ *bench, _ hemera.Capability, path string) error { return os.Remove(path) },
+	} {
+		for _, reader := range []int{1, 2, 3} { // the node that has the bad piece, the good one, none
+			t.Run(fmt.Sprint(name, " read at ", reader), func(t *testing.T) {
+				b := newBench(t, 3)
+				p := content(size)
+				c := b.put(75, p, 1, 2)
+				if err := spoil(b, c, b.piecePath(c, 1)); err != nil {
+					t.Fatal(err)
+				}
+				h := b.hosts[reader-1].host
+				found := map[hemera.BadPiece]bool{}
+				var mu sync.Mutex
+				h.Bad = func(bad hemera.BadPiece) {
+					mu.Lock()
+					defer mu.Unlock()
+					found[bad] = true
+				}
+				token, read := b.read(c)
+				r, err := h.OpenReader(hemera.SignedPermit(read, token))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				got := make([]byte, size)
+				if n, err := r.ReadPages(got, nil, 0); n != size || err != nil && err != io.EOF || !bytes.Equal(got, p) {
+					t.Errorf("%d bytes, %v", n, err)
+				}
+				h.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				want := hemera.BadPiece{Disk: 1, Piece: hemera.PieceID{File: c.File, Gen: c.Gen, Index: 0}}
+				if reader == 2 && len(found) == 0 {
+					return // it looked at its own piece only
+				}
+				if len(found) != 1 || !found[want] {
+					t.Errorf("reported %v, want %v", found, want)
+				}
+			})
+		}
 	}
 }

@@ -145,6 +145,7 @@ func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause erro
 	start := off / hemera.PageSize * hemera.PageSize
 	page := make([]byte, min(hemera.PageSize, r.cap.Size-start))
 	if err := r.readElsewhere(o, page, start); err != nil {
+		r.host.found(o.target, r.piece(o), cause)
 		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap),
 			Text: "no other piece has the bad page", Cause: cause, Remedy: "`hemera file check` lists the pieces and their state"}
 	}
@@ -155,7 +156,9 @@ func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause erro
 	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
 		"disk", o.target.Disk, "offset", start, "err", cause)
 	if o.local != nil {
-		r.host.repairPage(o.target, pieceID(r.cap, o.target.Index), page, start)
+		r.host.repairPage(o.target, r.piece(o), page, start)
+	} else {
+		r.host.found(o.target, r.piece(o), cause)
 	}
 	r.mu.Lock()
 	o.badPages++
@@ -181,6 +184,7 @@ func (r *Reader) readElsewhere(not *origin, p []byte, off int64) error {
 		tried[o] = true
 		if errs.KindOf(err) == errs.Corrupt {
 			r.host.Counters.ChecksumErrors.Add(1)
+			r.host.found(o.target, r.piece(o), err)
 			continue
 		}
 		r.rule(o, err)
@@ -206,6 +210,7 @@ func (r *Reader) pick(not map[*origin]bool) (*origin, error) {
 			}
 			if err := r.open(o); err != nil {
 				o.bad, last = err, err
+				r.host.found(o.target, r.piece(o), err)
 				r.host.Log.Warn("piece cannot be read", "path", r.cap.Path, "trace", r.cap.Trace,
 					"disk", o.target.Disk, "node", o.target.Addr, "err", err)
 				continue
@@ -216,6 +221,9 @@ func (r *Reader) pick(not map[*origin]bool) (*origin, error) {
 	return nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap),
 		Text: "no piece can be read", Cause: last, Remedy: "`hemera file check` lists the pieces and their state"}
 }
+
+// piece is the one at an origin.
+func (r *Reader) piece(o *origin) hemera.PieceID { return pieceID(r.cap, o.target.Index) }
 
 // hangs reports whether an origin is on a disk of this node that does not answer. It is called with mu held.
 func (r *Reader) hangs(o *origin) bool {
@@ -234,6 +242,7 @@ func (r *Reader) rule(o *origin, why error) {
 	defer r.mu.Unlock()
 	if o.bad == nil {
 		o.bad = why
+		r.host.found(o.target, r.piece(o), why)
 		r.host.Counters.Switches.Add(1)
 		r.host.Log.Warn("read goes on at another piece", "path", r.cap.Path, "trace", r.cap.Trace,
 			"disk", o.target.Disk, "node", o.target.Addr, "err", why)

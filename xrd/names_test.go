@@ -31,6 +31,7 @@ func TestNamesAtManager(t *testing.T) {
 	p := newPair(t, nil)
 	p.putDir(t, "/d/empty")
 	p.put("/d/f", "hello")
+	p.put("/taken", "taken")
 	c := dial(t, p.managerAddr)
 
 	s, err := wire.ParseStat(c.must(t, wire.Stat{}, "//d/./f?x=y\x00"))
@@ -53,6 +54,22 @@ func TestNamesAtManager(t *testing.T) {
 	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/new/a b"); e.Mode != 0o751 {
 		t.Errorf("mode after chmod %o", e.Mode)
 	}
+	// A move on conditions, and what comes with a chmod.
+	for _, r := range []struct {
+		opaque string
+		code   wire.Code
+	}{
+		{"hem.size=4", wire.Conflict}, {"hem.size=x", wire.ArgInvalid}, {"hem.size=5&hem.sum=adler32:1", wire.ArgInvalid},
+		{"hem.size=5&hem.sum=adler32:00000001", wire.Unsupported}, {"hem.size=5&hem.new=1", wire.ItExists},
+	} {
+		c.refused(t, wire.Mv{FromLength: 8}, "/new/a b /taken?"+r.opaque, r.code)
+	}
+	c.must(t, wire.Mv{FromLength: 8}, "/new/a b /new/moved?hem.size=5&hem.new=1")
+	c.must(t, wire.Mv{FromLength: 10}, "/new/moved /new/a b?hem.size=5")
+	for opaque, code := range map[string]wire.Code{"hem.owner=x:1": wire.ArgInvalid, "hem.mtime=now": wire.ArgInvalid} {
+		c.refused(t, wire.Chmod{Mode: 0o600}, "/new/a b?"+opaque, code)
+	}
+	c.must(t, wire.Chmod{Mode: 0o600}, "/new/a b?hem.mtime=1000000000000000000&hem.owner=-1:-1")
 	c.must(t, wire.Rm{}, "/new/a b")
 	c.must(t, wire.Rm{}, "/d/empty") // an empty directory too
 	c.must(t, wire.Rmdir{}, "/new/deep")

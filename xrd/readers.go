@@ -31,11 +31,15 @@ const (
 	unchangedTime = 24 * time.Hour
 )
 
-// process is one client process: the host as the door sees it and as it calls itself, and the number and
-// user that it logs in with.
+// process is one client process: the host as the door sees it and as it calls itself, the number and user
+// that it logs in with, and whom it was authenticated as. The last is no claim: what one was granted, another
+// who says the same of himself must not get, least of all when the file is removed and has no mode any more.
 type process struct {
 	host, name, user string
 	pid              uint32
+
+	who, protocol string
+	uid           uint32
 }
 
 // granted is the content of a path that a process was granted last.
@@ -113,7 +117,11 @@ func (rs *readers) get(of process, path string) (granted, bool) {
 
 // process is whose session this is.
 func (ss *session) process() process {
-	return process{ss.conn.peer.Remote.Addr().String(), ss.host, ss.login.User, ss.login.PID}
+	p := process{host: ss.conn.peer.Remote.Addr().String(), name: ss.host, user: ss.login.User, pid: ss.login.PID}
+	if who := ss.identity(); who != nil {
+		p.who, p.protocol, p.uid = who.Name, who.Protocol, who.UID
+	}
+	return p
 }
 
 // readsOn makes the request that of a reader who comes back, if it is one: for the content it was granted.

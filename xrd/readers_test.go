@@ -153,6 +153,19 @@ func TestLocalReaderComesBack(t *testing.T) {
 	}
 }
 
+// TestReadersAreToldApartByWhoTheyAre: a client that says it is another's process gets nothing of that one's.
+func TestReadersAreToldApartByWhoTheyAre(t *testing.T) {
+	p := newPair(t, nil)
+	c := loginAs(t, p.managerAddr, 1, xrdcl)
+	c.must(t, wire.Ping{}, "")
+	ss := p.manager.session(c.id)
+	mine := ss.process()
+	ss.setIdentity(hemera.Identity{Name: "another", UID: 1001, Protocol: "unix"})
+	if other := ss.process(); mine == other || other.uid != 1001 || mine.pid != other.pid {
+		t.Errorf("%+v and %+v", mine, other)
+	}
+}
+
 // TestReadersAreBounded: what was not used for longest is forgotten, and counted right.
 func TestReadersAreBounded(t *testing.T) {
 	var rs readers

@@ -37,10 +37,18 @@ var knownAttributes = []cobra.Completion{
 }
 
 func attrLsCommand(e *env) *cobra.Command {
-	return &cobra.Command{
+	var effective bool
+	c := &cobra.Command{
 		Use: "ls <path>", Short: "List attributes", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
-		Example: `  hemera attr ls /exp`,
+		Long: `Lists the attributes of an entry, or with --effective the policy that a new file in a directory gets
+and where each value of it comes from: an attribute of this directory or one above it, or the space.
+Clients may still ask for another layout in URLs unless sys.forced.nouserlayout forbids it.`,
+		Example: `  hemera attr ls /exp
+  hemera attr ls --effective /exp/2026`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if effective {
+				return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.effectivePolicy(ctx, m, args[0]) })
+			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				attrs, _, err := e.attributes(ctx, m, args[0])
 				if err != nil {
@@ -56,6 +64,8 @@ func attrLsCommand(e *env) *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&effective, "effective", false, "the policy in force for new files there, with its sources")
+	return c
 }
 
 func (e *env) attributes(ctx context.Context, m *admin.Client, arg string) (map[string][]byte, string, error) {

@@ -15,7 +15,7 @@ func catCommand(e *env) *cobra.Command {
 	var offset, length int64
 	c := &cobra.Command{
 		Use: "cat <path>…", Short: "Write files to standard output", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
-		Long: "Writes the content of files to standard output. What is written was verified.\n" + pathHelp,
+		Long: "Writes files to standard output. Every page is compared with its checksum first.\n" + pathHelp,
 		Example: `  hemera cat /exp/notes.txt
   hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -31,8 +31,8 @@ func catCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&offset, "offset", 0, "begin at this byte")
-	c.Flags().Int64Var(&length, "length", 0, "at most so many bytes")
+	c.Flags().Int64Var(&offset, "offset", 0, "number of bytes to skip")
+	c.Flags().Int64Var(&length, "length", 0, "maximum number of bytes")
 	return c
 }
 

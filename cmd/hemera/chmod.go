@@ -14,7 +14,7 @@ func chmodCommand(e *env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
 		Use: "chmod <mode> <path>…", Short: "Change permission bits", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
-		Long: "Sets permission bits, given in octal or as changes, both as for chmod(1).\n" + pathHelp,
+		Long: "Sets permission bits. Write them in octal or as changes, as for chmod(1).\n" + pathHelp,
 		Example: `  hemera chmod 0750 /exp/run1
   hemera chmod -r u+rwX,go-w /exp`,
 		RunE: func(c *cobra.Command, args []string) error {

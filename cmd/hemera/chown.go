@@ -16,8 +16,8 @@ func chownCommand(e *env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
 		Use: "chown <owner>[:<group>] <path>…", Short: "Change owner and group", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
-		Long: `Sets the owner, the group or both. They are numbers, or names that this machine knows;
-XRootD clients are told by name, so prefer numbers where machines disagree.`,
+		Long: `Sets the owner, the group or both. Write numbers, or names that this machine knows.
+If your machines give one name different numbers, use numbers.`,
 		Example: `  hemera chown alice:users /exp/run1
   hemera chown -r 1001 /exp
   hemera chown :100 /exp`,

@@ -68,7 +68,7 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 		},
 	}
 	f := c.Flags()
-	recursiveFlag(c, &o.recursive, "directories, with all that is in them")
+	recursiveFlag(c, &o.recursive, "copy directories, with their contents")
 	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
 	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")

@@ -16,9 +16,9 @@ func duCommand(e *env) *cobra.Command {
 	var summary, all, bytes bool
 	var depth int
 	c := &cobra.Command{
-		Use: "du <path>…", Short: "How much is in directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
-		Long: `Prints what is below each directory: logical bytes, bytes of all pieces, files. The sums
-are kept by the namespace and exact, so that even du -s / answers at once.`,
+		Use: "du <path>…", Short: "Show how much directories hold", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Long: `Prints the contents of each directory: logical bytes, bytes of all pieces, and files. The
+namespace keeps exact sums, so du -s / answers at once.`,
 		Example: `  hemera du -s /exp
   hemera du --depth 1 /exp
   hemera du -b -s /exp`,

@@ -28,9 +28,9 @@ func findCommand(e *env) *cobra.Command {
 	o := findOptions{depth: -1}
 	c := &cobra.Command{
 		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
-		Long: `Searches a tree at the manager and prints paths as they are found. All conditions given
-must be met. Sizes take k, M, G, T (powers of 1000); +n means more than, -n less than.
-Nobody waits for a search: neither those who write nor other searches.`,
+		Long: `Searches a tree at the manager and prints paths as it finds them. A path must meet all
+conditions. Sizes take k, M, G, T (powers of 1000); +n means more than n, -n less than n.
+A search does not delay writers or other searches.`,
 		Example: `  hemera find /exp -f --name '*.root' --size +1G
   hemera find /exp -f --mtime +30         older than 30 days
   hemera find /exp -d --maxdepth 2
@@ -56,10 +56,10 @@ Nobody waits for a search: neither those who write nor other searches.`,
 	f.BoolVar(&o.count, "count", false, "print only how many there are, and their bytes")
 	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])")
 	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this; with -d directories, with all that is in them")
-	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) than so many days ago")
+	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) days ago")
 	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes")
 	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
-	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has so many pieces")
+	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
 	f.BoolVar(&o.lost, "lost", false, "files with too few pieces on any disk of the cluster, found without a search")
 	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")

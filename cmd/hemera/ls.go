@@ -17,7 +17,7 @@ func lsCommand(e *env) *cobra.Command {
 	var o lsOptions
 	c := &cobra.Command{
 		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: e.completePaths,
-		Long: "Lists what is in directories, or files themselves. Entries are shown as they come.\n" + pathHelp,
+		Long: "Lists the contents of directories, or files. Entries appear as the server sends them.\n" + pathHelp,
 		Example: `  hemera ls /exp
   hemera ls -l /exp/run1 /exp/run2
   hemera ls -lhR /exp
@@ -37,9 +37,9 @@ func lsCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&o.long, "long", "l", false, "with mode, owner, size and time")
-	c.Flags().BoolVarP(&o.self, "directory", "d", false, "directories themselves, not what is in them")
-	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "what is below directories too")
+	c.Flags().BoolVarP(&o.long, "long", "l", false, "show mode, owner, size and time")
+	c.Flags().BoolVarP(&o.self, "directory", "d", false, "list directories themselves, not their contents")
+	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list subdirectories too")
 	c.Flags().BoolP("all", "a", false, "")
 	_ = c.Flags().MarkHidden("all") // typed by habit: names that begin with a dot are always shown
 	c.MarkFlagsMutuallyExclusive("directory", "recursive")

@@ -35,7 +35,7 @@ func mkdirCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&parents, "parents", "p", false, "make missing parents; a directory that exists is no error")
+	c.Flags().BoolVarP(&parents, "parents", "p", false, "make missing parents; accept a directory that exists")
 	c.Flags().StringVar(&mode, "mode", "0755", "permission bits, octal")
 	return c
 }

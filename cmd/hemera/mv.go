@@ -14,7 +14,7 @@ import (
 func mvCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: e.completePaths,
-		Long: "Renames a file or a directory, in the same time whatever is below it. If <to> is a directory,\nthe entry goes into it; a file of that name is replaced.\n" + pathHelp,
+		Long: "Renames a file or a directory. A large tree takes no longer than a file. If <to> is a\ndirectory, the entry goes into it. If <to> is a file, it is replaced.\n" + pathHelp,
 		Example: `  hemera mv /exp/run1 /exp/2026/run1
   hemera mv /exp/data.root /archive/`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -35,8 +35,8 @@ go, and asks. A script gives its consent with --yes. --dry-run says what would g
 			})
 		},
 	}
-	recursiveFlag(c, &recursive, "directories too, with all that is in them")
-	c.Flags().BoolVarP(&force, "force", "f", false, "what is not there is no error")
+	recursiveFlag(c, &recursive, "remove directories too, with their contents")
+	c.Flags().BoolVarP(&force, "force", "f", false, "ignore paths that do not exist")
 	k.flags(c)
 	return c
 }

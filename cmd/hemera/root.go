@@ -215,8 +215,8 @@ func fileCommands(e *env) []*cobra.Command {
 
 func clusterCommands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		statusCommand(e), fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), openCommand(e), whoCommand(e),
-		fsckCommand(e), fileCommand(e), tokenCommand(e), configCommand(e),
+		statusCommand(e), whyCommand(e), fsCommand(e), nodeCommand(e), spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), openCommand(e), whoCommand(e),
+		fsckCommand(e), fileCommand(e), tokenCommand(e), keyCommand(e), configCommand(e),
 	}
 }
 

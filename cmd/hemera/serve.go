@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -69,7 +71,7 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 	space, err := l.Space.Define(hemera.DefaultSpace)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
-		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, Space: space, TokenLifetime: l.Auth.TokenLifetime,
+		Trusted: l.Auth.TrustedNetworks, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
 		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
@@ -107,7 +109,8 @@ func upCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
 		Long: `Runs a manager and storage nodes in one process, with folders as disks, until Ctrl-C.
-Everything is kept in DIR (default ./hemera-data) and is there again at the next start.
+Everything is kept in DIR (default ./hemera-data) and is there again at the next start, also
+the number of nodes and disks and the grace, unless other ones are given then.
 It listens on this machine only unless --listen says otherwise.`,
 		Example: `  hemera up
   hemera up /data/hemera --port 21094 --nodes 3`,
@@ -122,6 +125,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -134,12 +138,19 @@ It listens on this machine only unless --listen says otherwise.`,
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
+		shape, err := upShape(l, log)
+		if err != nil {
+			return err
+		}
 		options, err := managerOptions(l, "up", log)
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: l.Up.Nodes, Disks: l.Up.Disks, Zone: l.Node.Zone, StopPatience: stopPatience})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience})
 		if err != nil {
+			return err
+		}
+		if err := daemon.SaveUpShape(l.Data, shape); err != nil {
 			return err
 		}
 		warnOfSpace(c.Context(), l, up.Manager, log)
@@ -147,6 +158,50 @@ It listens on this machine only unless --listen says otherwise.`,
 		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); e.welcome(up) }) })
 	}
 	return c
+}
+
+// upShape is with how many nodes and disks, and which grace, a cluster starts: what was said this time,
+// else what was used last time, else the defaults.
+func upShape(l *config.Loaded, log *slog.Logger) (daemon.UpShape, error) {
+	said := map[string]bool{}
+	for _, v := range l.Values() {
+		said[v.Key] = v.Source != "default"
+	}
+	last, ok, err := daemon.LoadUpShape(l.Data)
+	if err != nil {
+		return last, err
+	}
+	if ok {
+		if !said["up.nodes"] {
+			l.Up.Nodes = last.Nodes
+		}
+		if !said["up.disks"] {
+			l.Up.Disks = last.Disks
+		}
+		if !said["repair.grace"] && last.Grace > 0 {
+			l.Repair.Grace = last.Grace
+		}
+		switch {
+		case l.Up.Disks >= l.Up.Nodes:
+		case said["up.nodes"]:
+			l.Up.Disks = l.Up.Nodes
+		default:
+			l.Up.Nodes = l.Up.Disks
+		}
+	}
+	for key, value := range map[string]string{
+		"up.nodes": strconv.Itoa(l.Up.Nodes), "up.disks": strconv.Itoa(l.Up.Disks), "repair.grace": l.Repair.Grace.String(),
+	} {
+		if ok && !said[key] {
+			l.Note(key, value, "as before")
+		}
+	}
+	now := daemon.UpShape{Nodes: l.Up.Nodes, Disks: l.Up.Disks, Grace: l.Repair.Grace}
+	if ok && now != last && last.Grace > 0 {
+		log.Info("the cluster is started in another way than last time", "nodes", now.Nodes, "disks", now.Disks, "grace", now.Grace,
+			"nodes_before", last.Nodes, "disks_before", last.Disks, "grace_before", last.Grace)
+	}
+	return now, daemon.CheckUpDisks(l.Data, now.Disks)
 }
 
 // upData is where `hemera up` keeps everything when nothing says otherwise.
@@ -209,12 +264,13 @@ func managerCommand(e *env) *cobra.Command {
 
   hemera manager --listen 10.1.0.1 --trusted-networks 10.1.0.0/24
   hemera token create                       (on the manager's machine)
-  hemera node --listen 10.1.0.2 --join TOKEN --disk /disk1     (on each node)`,
+  hemera node --listen 10.1.0.2 --join-file TOKENFILE --disk /disk1     (on each node)`,
 		Args: cobra.NoArgs,
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "repair", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -238,13 +294,14 @@ func managerCommand(e *env) *cobra.Command {
 // runsNode makes the noun `node` also the command that runs one.
 func (e *env) runsNode(c *cobra.Command) {
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "log")
-	c.Example = `  hemera node --join "$TOKEN" --listen 10.1.0.2 --disk /disk1 --disk /disk2
+	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(c, args[0])
 		}
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -257,9 +314,13 @@ func (e *env) runsNode(c *cobra.Command) {
 			}
 			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
 		}
+		token, err := e.joinToken(l.Node)
+		if err != nil {
+			return err
+		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, StopPatience: stopPatience,
+			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, StopPatience: stopPatience,
 			Version: version, Commit: buildVersion().Commit, Log: log,
 		})
 		if err != nil {
@@ -275,6 +336,27 @@ func (e *env) runsNode(c *cobra.Command) {
 		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
 	}
 }
+
+// joinToken is the token that the node is to join with, from wherever it was given.
+func (e *env) joinToken(n config.Node) (string, error) {
+	if n.Join != "" || n.JoinFile == "" {
+		return n.Join, nil
+	}
+	from := e.In
+	if n.JoinFile != "-" {
+		f, err := os.Open(n.JoinFile)
+		if err != nil {
+			return "", errs.Wrap(err, "read the join token", n.JoinFile)
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, joinMax))
+	return strings.TrimSpace(string(text)), errs.Wrap(err, "read the join token", n.JoinFile)
+}
+
+// joinMax bounds what is read for a token, which is shorter.
+const joinMax = 16 << 10
 
 func lastEqual(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
@@ -305,6 +387,9 @@ func addProcessors() {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }
+
+// keepPrivate has all files of a server made for its own user alone: pieces are users' files, whatever their modes say.
+func keepPrivate() { syscall.Umask(0o077) }
 
 // serve runs a server until it ends, and leaves in the log why it did.
 func serve(ctx context.Context, log *slog.Logger, run func() error) error {

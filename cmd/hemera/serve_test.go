@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"hemera/config"
+	"hemera/daemon"
 )
 
 func TestLogsSpellDurations(t *testing.T) {
@@ -36,5 +38,47 @@ func TestMisspeltURLIsNamed(t *testing.T) {
 	set = "root://m:1"
 	if u := e.clusterURL(); u != set || out.Len() > 0 {
 		t.Errorf("%q, said %q", u, out.String())
+	}
+}
+
+// TestUpStartsAsItWasStarted: what is not said is as it was, and what is said is remembered.
+func TestUpStartsAsItWasStarted(t *testing.T) {
+	dir := t.TempDir()
+	start := func(args ...string) daemon.UpShape {
+		t.Helper()
+		c := upCommand(&env{Err: io.Discard})
+		if err := c.ParseFlags(append(args, "--data", dir)); err != nil {
+			t.Fatal(err)
+		}
+		l, err := config.Load(config.FromProcess(c.Flags()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, err := upShape(l, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Repair.Grace != shape.Grace {
+			t.Errorf("the manager is told %s", l.Repair.Grace)
+		}
+		if err := daemon.SaveUpShape(dir, shape); err != nil {
+			t.Fatal(err)
+		}
+		return shape
+	}
+	minute := 5 * time.Minute
+	for _, c := range []struct {
+		args []string
+		want daemon.UpShape
+	}{
+		{nil, daemon.UpShape{Nodes: 6, Disks: 6, Grace: minute}},
+		{[]string{"--nodes", "2", "--disks", "4", "--repair-grace", "10s"}, daemon.UpShape{Nodes: 2, Disks: 4, Grace: 10 * time.Second}},
+		{nil, daemon.UpShape{Nodes: 2, Disks: 4, Grace: 10 * time.Second}},
+		{[]string{"--nodes", "5"}, daemon.UpShape{Nodes: 5, Disks: 5, Grace: 10 * time.Second}},
+		{[]string{"--repair-grace", "5m"}, daemon.UpShape{Nodes: 5, Disks: 5, Grace: minute}},
+	} {
+		if got := start(c.args...); got != c.want {
+			t.Errorf("%v: %+v, not %+v", c.args, got, c.want)
+		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 func statCommand(e *env) *cobra.Command {
 	var checksum string
 	c := &cobra.Command{
-		Use: "stat <path>", Short: "What the server says of one entry", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
-		Long: "Shows size, mode, owner and times of one entry; the exit code is 1 when there is none.\n" + pathHelp,
+		Use: "stat <path>", Short: "Show one entry", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Long: "Shows size, mode, owner and times of one entry. The exit code is 1 if it does not exist.\n" + pathHelp,
 		Example: `  hemera stat /exp/data.root
   hemera stat --checksum adler32 /exp/data.root
   hemera stat /exp/data.root -j | jq .result[0].size`,
@@ -50,6 +50,6 @@ func statCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&checksum, "checksum", "", "also the checksum of this kind (none: the kind the server prefers)")
+	c.Flags().StringVar(&checksum, "checksum", "", "show the checksum of this kind too (none: the kind the server prefers)")
 	return c
 }

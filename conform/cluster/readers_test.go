@@ -166,3 +166,74 @@ func TestCutStockReaderGetsOneContent(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenRacesAReplacement: who was granted a file reads it, though its name has another content or none
+// by the time he comes to the node, and again after that, with the same capability.
+func TestOpenRacesAReplacement(t *testing.T) {
+	t.Parallel()
+	s := newSplit(t, time.Hour)
+	ctx := t.Context()
+	old := content("/a", 300_000)
+	write(t, s.client, urlAt(t, s.manager.Addr, "/f"), old)
+	g, err := s.manager.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := urlAt(t, g.Addr, "/f")
+	u.Opaque = u.Opaque.With(hemera.OpaqueCapability, g.Token)
+	settled := func() { // what is to be removed at once is
+		until(t, "nothing is to be removed now", func() bool {
+			n, err := s.manager.NamespaceStats(ctx)
+			return err == nil && n.Unlinked == n.Held
+		})
+	}
+	for _, change := range []func(){
+		func() { s.overwrite("/f", content("/b", 300_000), client.OpenOptions{Create: true}) },
+		func() {
+			s.overwrite("/g", content("/c", 300_000), client.OpenOptions{Create: true})
+			if err := s.client.Rename(ctx, urlAt(t, s.manager.Addr, "/g"), "/f"); err != nil {
+				t.Error(err)
+			}
+		},
+		func() {
+			if err := s.client.Remove(ctx, urlAt(t, s.manager.Addr, "/f")); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		change()
+		settled()
+		read(t, s.client, u, old)
+	}
+}
+
+// TestCutReaderOfOurOwn: the same for Hemera's client.
+func TestCutReaderOfOurOwn(t *testing.T) {
+	t.Parallel()
+	for _, hold := range []time.Duration{time.Hour, 0} {
+		s := newSplit(t, hold)
+		const size = 20 << 20
+		old := content("/a", size)
+		write(t, s.client, urlAt(t, s.manager.Addr, "/f"), old)
+		s.cutter.Next(conform.Cut{ToClient: 4 << 20, Before: func() {
+			s.overwrite("/f", content("/b", size), client.OpenOptions{Create: true})
+			until(t, "what is not held is removed", func() bool {
+				n, err := s.manager.NamespaceStats(context.Background())
+				return err == nil && n.Unlinked == n.Held
+			})
+		}})
+		c := client.New(client.Options{Chunk: 1 << 20, Window: 2 << 20})
+		t.Cleanup(func() { _ = c.Close() })
+		f, err := c.Open(t.Context(), urlAt(t, s.manager.Addr, "/f"), client.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, failed := make([]byte, size), error(nil)
+		for off := 0; off < size && failed == nil; off += 1 << 20 {
+			_, failed = f.ReadAt(t.Context(), got[off:off+1<<20], int64(off))
+		}
+		if (failed != nil) != (hold == 0) || failed == nil && !bytes.Equal(got, old) {
+			t.Errorf("with a hold of %s: %v, the right content: %t", hold, failed, bytes.Equal(got, old))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	gopath "path"
+	"strings"
+
+	"hemera"
+	"hemera/admin"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+	"hemera/layout"
+)
+
+// effectivePolicy shows the policy of new files in a directory, by the rules the manager goes by.
+func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) error {
+	path, err := e.onManager(arg)
+	if err != nil {
+		return err
+	}
+	en, err := m.Stat(ctx, hemera.Identity{}, path)
+	if err != nil {
+		return err
+	}
+	if !en.IsDir() {
+		return errs.New(errs.NotDirectory, "attr ls --effective", path, "a policy is in force for new files in a directory").
+			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
+	}
+	attrs := layout.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
+	from := map[string]string{}
+	for at := path; ; at = gopath.Dir(at) {
+		if at != path {
+			if en, err = m.Stat(ctx, hemera.Identity{}, at); err != nil {
+				return err
+			}
+		}
+		for name, value := range en.Xattrs {
+			if _, nearer := attrs.Sys[name]; !nearer && strings.HasPrefix(name, "sys.") {
+				attrs.Sys[name], from[name] = value, at
+			}
+		}
+		if at == "/" {
+			break
+		}
+	}
+	v, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := policyRecords(v, path, attrs, from)
+	if err != nil {
+		return err
+	}
+	return e.list(policyColumns, records, "")
+}
+
+// policyRecords are the values of a policy with their sources. from says of which directory each sys.
+// attribute is.
+func policyRecords(v *hemera.View, path string, attrs layout.Attributes, from map[string]string) (records []output.Record, err error) {
+	name, err := layout.Space(attrs, hemera.Wish{}, hemera.Identity{})
+	if err != nil {
+		return nil, err
+	}
+	space, ok := v.Space(name)
+	if !ok {
+		return nil, errs.New(errs.NotFound, "attr ls --effective", path, "its space "+name+" does not exist: no file can be written there").
+			WithRemedy("make it: hemera space set " + name + " define=24, or change " + layout.AttrSpace)
+	}
+	p, err := layout.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})
+	if err != nil {
+		return nil, err
+	}
+	source := func(otherwise string, names ...string) string {
+		for _, attr := range names {
+			if _, ok := attrs.Sys[attr]; ok {
+				return attr + " of " + from[attr]
+			}
+			user := "user" + strings.TrimPrefix(attr, "sys")
+			if len(attrs.User[user]) > 0 {
+				return user + " of " + path
+			}
+		}
+		return otherwise
+	}
+	policy := "policy of space " + name
+	add := func(key string, value any, source string) {
+		records = append(records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
+	}
+	add("space", name, source("default", layout.AttrSpace))
+	add("layout", p.Layout.Kind.String(), source(policy, layout.AttrLayout, layout.AttrStripes))
+	add("nstripes", int(p.Layout.Pieces), source(policy, layout.AttrStripes, layout.AttrLayout))
+	add("checksum", p.Checksum.String(), source(policy, layout.AttrChecksum))
+	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), policy)
+	add("sync", onOff(p.Sync, "on", "off"), policy)
+	add("nouserlayout", onOff(string(attrs.Sys[layout.AttrNoUserLayout]) == "1", "on", "off"), source("default", layout.AttrNoUserLayout))
+	return records, nil
+}
+
+var policyColumns = []output.Column{
+	{Title: "key", Key: "key"},
+	{Title: "value", Key: "value"},
+	{Title: "source", Key: "source"},
+}

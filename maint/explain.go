@@ -1,0 +1,82 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// explainFiles is how many files of a disk are looked at to say what holds its job up.
+const explainFiles = 256
+
+// Hold is one reason why pieces of a disk are still there.
+type Hold struct {
+	Text, Remedy string
+	Files        int
+	Example      hemera.FileID
+}
+
+// Explain says what becomes of the pieces that the file lacks, and what could be done. They are made one
+// after the other, so what stands in the way of the first stands in the way of all.
+func (e *Engine) Explain(entry hemera.Entry) []hemera.Reason {
+	lacks := missing(entry)
+	if len(lacks) == 0 {
+		return nil
+	}
+	text, remedy := e.explain(entry, wants{index: lacks[0]})
+	about := fmt.Sprintf("piece %d", lacks[0])
+	if last := lacks[len(lacks)-1]; last != lacks[0] {
+		about = fmt.Sprintf("pieces %d to %d", lacks[0], last)
+	}
+	return []hemera.Reason{{About: about, Text: "missing: " + text, Remedy: remedy}}
+}
+
+// explain decides a relocation as it would be decided now, and says what stands in its way.
+func (e *Engine) explain(entry hemera.Entry, w wants) (text, remedy string) {
+	if e.gate.holds(entry.ID) {
+		return "a piece of the file is being copied now", ""
+	}
+	w.seed = uint64(entry.ID)
+	m, err := plan(e.Cluster.View(), entry, w)
+	var failed *errs.Error
+	switch {
+	case errors.As(err, &failed):
+		return "it cannot be made now: " + failed.Text, failed.Remedy
+	case err != nil:
+		return "it cannot be made now: " + err.Error(), ""
+	}
+	if copies, full := e.gate.busy(); copies > 0 {
+		return fmt.Sprintf("it waits for its turn: %d copies are under way, and %d disks have as many as they take", copies, full), ""
+	}
+	return fmt.Sprintf("it is to be made on disk %d within seconds", m.add.Disk), ""
+}
+
+// Holds says why the first pieces of a disk that is to be emptied are still there.
+func (e *Engine) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hold, err error) {
+	entries, err := e.Files.DiskFiles(ctx, disk, 0, explainFiles)
+	if err != nil {
+		return nil, errs.Wrap(err, "why", "disk "+disk.String())
+	}
+	for _, entry := range entries {
+		for _, p := range entry.Pieces {
+			if p.Disk != disk {
+				continue
+			}
+			text, remedy := e.explain(entry, wants{index: p.Index, drop: []hemera.Piece{p}})
+			at := -1
+			for i := range holds {
+				if holds[i].Text == text {
+					at = i
+				}
+			}
+			if at < 0 {
+				at, holds = len(holds), append(holds, Hold{Text: text, Remedy: remedy, Example: entry.ID})
+			}
+			holds[at].Files++
+		}
+	}
+	return holds, nil
+}

@@ -1,0 +1,72 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// badKept bounds the bad pieces that a node remembers, reported or not. Beyond, the oldest is forgotten
+	// and reported anew when it is met again.
+	badKept = 4096
+	// badAgain is how long after a report a bad piece is reported again.
+	badAgain = 10 * time.Minute
+)
+
+// badPieces are the pieces that reads and scrubs found bad, to be told to the manager. The zero value is ready.
+type badPieces struct {
+	mu    sync.Mutex
+	found map[hemera.BadPiece]*badPiece
+	order []hemera.BadPiece // as they were found first
+}
+
+type badPiece struct {
+	reported time.Time // zero: not yet
+}
+
+// add notes a bad piece. One that was reported a short while ago is not reported again.
+func (b *badPieces) add(p hemera.BadPiece) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if known := b.found[p]; known != nil {
+		if time.Since(known.reported) >= badAgain {
+			known.reported = time.Time{}
+		}
+		return
+	}
+	if b.found == nil {
+		b.found = map[hemera.BadPiece]*badPiece{}
+	}
+	if len(b.order) >= badKept {
+		delete(b.found, b.order[0])
+		b.order = append(b.order[:0], b.order[1:]...)
+	}
+	b.found[p] = &badPiece{}
+	b.order = append(b.order, p)
+}
+
+// take returns what is to be reported now, as many as one report takes.
+func (b *badPieces) take() (list []hemera.BadPiece) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.order {
+		if known := b.found[p]; known.reported.IsZero() && len(list) < hemera.BadPiecesMax {
+			known.reported = time.Now()
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// lost has pieces reported once more: the report did not arrive.
+func (b *badPieces) lost(list []hemera.BadPiece) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range list {
+		if known := b.found[p]; known != nil {
+			known.reported = time.Time{}
+		}
+	}
+}
