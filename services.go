@@ -295,6 +295,8 @@ type NodeOpen struct {
 	Piece    bool
 	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
 	Truncate bool  // begin a new file, or start a pending write over
+	// Path is what the client asks for, which must be the capability's; "" where there is none to compare.
+	Path string
 }
 
 // BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the

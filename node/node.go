@@ -149,6 +149,9 @@ func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 	if o.Piece {
 		return n.pending.OpenPiece(c, o)
 	}
+	if o.Path != "" && o.Path != c.Path {
+		return nil, errs.New(errs.Denied, "node.Open", o.Path, "the capability is for another path").WithRemedy("open the file at the manager")
+	}
 	return n.open(ctx, hemera.SignedPermit(c, token), o)
 }
 
