@@ -124,6 +124,8 @@ type NodeDisk struct {
 	// Inodes and InodesFree are as in [Disk].
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastScrub is when the node had read and verified all data of the disk; zero: never.
+	LastScrub time.Time
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -133,6 +135,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Unclean: the node's process before this one did not end in good order.
+	Unclean bool
 	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
 	Seen []byte
 }
@@ -169,7 +173,18 @@ type NodeReport struct {
 	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
+	// Copies are how far the copies under way are, at most [CopiesMax].
+	Copies []CopyState
 }
+
+// CopyState is how many bytes of its piece an order to copy has copied so far.
+type CopyState struct {
+	Order uint64
+	Bytes int64
+}
+
+// CopiesMax bounds the copies in one report.
+const CopiesMax = 1024
 
 // BadPiecesMax bounds the bad pieces in one report.
 const BadPiecesMax = 256

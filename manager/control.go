@@ -29,6 +29,7 @@ func (m *Manager) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64,
 	if reply, err = m.cluster.Heartbeat(node, epoch, report); err != nil {
 		return reply, err
 	}
+	m.orders.Progress(node, report.Copies)
 	m.engine.Heal(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	m.reported(node, report.Writes)
 	reply.Writes = m.asks.take(node)

@@ -74,6 +74,7 @@ type Node struct {
 	born    atomic.Uint64 // the first lease of this process
 	manager atomic.Pointer[string]
 	orders  atomic.Int64 // done since the start
+	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
 
 	joinedOnce sync.Once
 	joined     chan struct{}
@@ -83,6 +84,7 @@ type Node struct {
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
 	bad      badPieces // to be reported
+	unclean  bool      // the process before did not end in good order, and no manager knows it yet
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
@@ -106,6 +108,7 @@ func New(o Options) (*Node, error) {
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
+	n.unclean, state.Running = state.Running, true
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
