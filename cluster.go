@@ -55,10 +55,21 @@ type Disk struct {
 	// where it has no such bound or does not tell.
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastAudit is when the disk was last compared with the namespace, LastScrub when all of its data had
+	// been read and verified; zero: never.
+	LastAudit, LastScrub time.Time
 	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
 	// their size; only where an admin asks for the view.
 	Held      int64
 	HeldBytes int64
+}
+
+// DiskSurvey is when a disk was last looked at as a whole, and when it is to be, by the manager's clock.
+type DiskSurvey struct {
+	LastAudit time.Time // compared with the namespace; zero: never
+	AuditDue  time.Time // the next time; zero: not decided yet
+	LastScrub time.Time // all of its data read and verified; zero: never
+	Away      bool      // it was out of reach, and has not been seen since
 }
 
 // Readable reports whether reads may be sent to the disk now.

@@ -124,6 +124,8 @@ type NodeDisk struct {
 	// Inodes and InodesFree are as in [Disk].
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastScrub is when the node had read and verified all data of the disk; zero: never.
+	LastScrub time.Time
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -133,6 +135,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Unclean: the node's process before this one did not end in good order.
+	Unclean bool
 	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
 	Seen []byte
 }
@@ -306,6 +310,8 @@ type NodeOpen struct {
 	Piece    bool
 	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
 	Truncate bool  // begin a new file, or start a pending write over
+	// Path is what the client asks for, which must be the capability's; "" where there is none to compare.
+	Path string
 }
 
 // BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the

@@ -60,8 +60,11 @@ type Cluster struct {
 	barred    []hemera.NodeID // of removed; not changed in place
 	swept     time.Time       // when records of old were looked for
 	next      nextRecord
-	authority []byte // fingerprint of the cluster's, nil while none is known
-	history   []byte // secret of the marks that nodes are given
+	surveys   map[hemera.DiskID]surveyRecord
+	scrubs    []hemera.NodeDisk // reported, not stored yet
+	running   bool              // a manager runs, or did not end in good order
+	authority []byte            // fingerprint of the cluster's, nil while none is known
+	history   []byte            // secret of the marks that nodes are given
 	version   uint64
 	shown     time.Time      // when the view was made
 	dirty     bool           // reports came that no view shows yet
@@ -90,7 +93,8 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, approve: o.Approve, disksOff: o.DisksOff,
 		removed: map[hemera.NodeID]removedRecord{}, grace: o.Grace,
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
-		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
+		surveys: map[hemera.DiskID]surveyRecord{},
+		byUUID:  map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
 		next: nextRecord{Node: 1, Disk: 1}, life: newLife(), outdated: make(chan error, 1),
 	}
@@ -120,6 +124,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		ch.put(newHistory())
 	}
 	c.firstKeys(&ch)
+	c.started(&ch)
 	if err := c.commit(ctx, &ch); err != nil {
 		return nil, err
 	}
@@ -165,6 +170,9 @@ func (c *Cluster) Tick(ctx context.Context) error {
 		c.publish()
 	}
 	if err := c.withdraw(ctx); err != nil {
+		return err
+	}
+	if err := c.storeScrubs(ctx); err != nil {
 		return err
 	}
 	if err := c.sweep(ctx, now); err != nil {

@@ -48,6 +48,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 		}
 	}
 	c.dirty = true
+	c.noteScrubs(report.Disks)
 	if c.takeReports(id, report.Disks, "its node does not report it") {
 		c.publishSoon()
 	}

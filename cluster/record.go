@@ -215,6 +215,10 @@ func (c *Cluster) apply(r record) {
 		c.history = r.Secret
 	case authorityRecord:
 		c.authority = r.Fingerprint
+	case surveyRecord:
+		c.surveys[r.Disk] = r
+	case runningRecord:
+		c.running = true
 	}
 }
 
@@ -224,6 +228,10 @@ func (c *Cluster) forget(r record) {
 	case nodeRecord:
 		delete(c.nodes, r.ID)
 		c.members.Delete(r.ID)
+	case surveyRecord:
+		delete(c.surveys, r.Disk)
+	case runningRecord:
+		c.running = false
 	case diskRecord:
 		delete(c.disks, r.ID)
 		delete(c.byUUID, r.UUID)
@@ -276,6 +284,10 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[historyRecord](c, value)
 	case "authority":
 		return decodeInto[authorityRecord](c, value)
+	case "survey":
+		return decodeInto[surveyRecord](c, value)
+	case "running":
+		return decodeInto[runningRecord](c, value)
 	}
 	return nil // tokens stay in the store
 }

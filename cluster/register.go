@@ -48,6 +48,10 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	}
 	c.succeed(&ch, rec)
 	ch.put(rec)
+	if hello.Unclean {
+		c.hasten(&ch, c.byNode[rec.ID])
+	}
+	c.scrubbed(&ch, hello.Disks)
 	if next != c.next {
 		ch.puts = slices.Insert[[]record, record](ch.puts, 0, next) // ids are taken before anything has them
 	}

@@ -176,6 +176,7 @@ func (c *Cluster) Bury(ctx context.Context, id hemera.DiskID) error {
 	}
 	var ch change
 	ch.delete(d.diskRecord)
+	ch.delete(surveyRecord{Disk: id})
 	return c.change(ctx, &ch)
 }
 

@@ -45,7 +45,9 @@ func (c *Cluster) publish() {
 			v.Removed = append(v.Removed, d.removed())
 			continue
 		}
-		v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
+		info := d.info(c.nodes[d.Node])
+		info.LastAudit, info.LastScrub = c.surveys[id].LastAudit, c.surveys[id].LastScrub
+		v.Disks = append(v.Disks, info)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
 		v.Spaces = append(v.Spaces, c.spaces[name].info())

@@ -121,7 +121,22 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
-	return g.Wait()
+	err := g.Wait()
+	if err == nil {
+		m.stopped()
+	}
+	return err
+}
+
+// stopTime bounds how long a manager that ends notes that it did so in good order.
+const stopTime = 5 * time.Second
+
+func (m *Manager) stopped() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	if err := m.cluster.Stopped(ctx); err != nil {
+		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "err", err)
+	}
 }
 
 // Cluster is the cluster's state, for what admits nodes.

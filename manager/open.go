@@ -53,7 +53,7 @@ func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identit
 	if r.Access == hemera.AccessRead {
 		return m.openRead(&c, &prep, r)
 	}
-	return m.openWrite(&c, &prep, since, r)
+	return m.openWrite(ctx, &c, &prep, since, r)
 }
 
 func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
@@ -115,7 +115,7 @@ type before struct {
 	ends     uint64             // see pending
 }
 
-func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
+func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), r.Mode
@@ -142,6 +142,9 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, sinc
 		if m.place(c, view, policy, without{disks: r.Avoid}) == nil {
 			err = nil
 		}
+	}
+	if errs.KindOf(err) == errs.NoSpace {
+		err = m.makeRoom(ctx, view, c, err)
 	}
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)

@@ -228,6 +228,16 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 	return true, d.file.save()
 }
 
+// stopped notes that the node has ended in good order.
+func (d *disks) stopped() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.file.Running = false
+	if err := d.file.save(); err != nil {
+		d.log.Error("that the node ends in good order is not saved", "err", err)
+	}
+}
+
 // close closes every disk, as far as that does not hang until the context ends.
 func (d *disks) close(ctx context.Context) {
 	var closing sync.WaitGroup

@@ -84,6 +84,7 @@ type Node struct {
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
 	bad      badPieces // to be reported
+	unclean  bool      // the process before did not end in good order, and no manager knows it yet
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
@@ -107,6 +108,7 @@ func New(o Options) (*Node, error) {
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
+	n.unclean, state.Running = state.Running, true
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
@@ -149,6 +151,9 @@ func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 	}
 	if o.Piece {
 		return n.pending.OpenPiece(c, o)
+	}
+	if o.Path != "" && o.Path != c.Path {
+		return nil, errs.New(errs.Denied, "node.Open", o.Path, "the capability is for another path").WithRemedy("open the file at the manager")
 	}
 	return n.open(ctx, hemera.SignedPermit(c, token), o)
 }

@@ -47,6 +47,9 @@ func (n *Node) Run(ctx context.Context) error {
 	await(last.Done(), n.host.Wait)
 	await(last.Done(), n.working.Wait)
 	n.disks.close(last)
+	if last.Err() == nil {
+		n.disks.stopped()
+	}
 	return nil
 }
 
@@ -85,11 +88,12 @@ func (n *Node) session(ctx context.Context) error {
 	n.readdress()
 	n.disks.newcomers() // the hello has them
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Seen: n.seen.saved,
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.saved,
 	})
 	if err != nil {
 		return errs.Wrap(err, "node.Register", n.address())
 	}
+	n.unclean = false
 	if err := n.welcomed(welcome); err != nil {
 		return err
 	}
