@@ -36,6 +36,8 @@ type HTTP struct {
 type Auth struct {
 	TrustedNetworks []netip.Prefix `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user; clients of other machines are refused otherwise"`
 	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"how long a join token works unless its creator says otherwise"`
+	Admission       string         `key:"admission" default:"token" oneof:"token admin" doc:"what lets a node in that has joined: its token alone, or an admin besides (hemera node admit)"`
+	NewDisks        string         `key:"new_disks" default:"rw" oneof:"rw off" doc:"how new disks that a joined node brings by itself begin; off waits for hemera fs set ID configstatus=rw"`
 }
 
 // Space is the policy of the space that a new cluster begins with.
@@ -53,7 +55,9 @@ type Space struct {
 type Node struct {
 	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
 	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
-	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only"`
+	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only; as a flag everybody on the machine can read it"`
+	// JoinFile keeps the token out of the arguments.
+	JoinFile string `key:"join_file" flag:"join-file" default:"" doc:"file with the join token; - reads it from standard input"`
 }
 
 // Up is hemera up, everything in one process.
