@@ -21,6 +21,8 @@ type UpOptions struct {
 	Nodes   int // on the ports after the manager's
 	Disks   int // folders DIR/disk<n>, dealt to the nodes in turn
 	Zone    string
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 }
 
 // Up is a manager and its nodes in one process.
@@ -67,7 +69,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		name := fmt.Sprintf("node%d", i)
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
-			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
+			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, ScrubRate: o.ScrubRate, Control: u.Manager.Manager,
 			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})

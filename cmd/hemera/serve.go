@@ -141,7 +141,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, ScrubRate: int64(l.Scrub.Rate)})
 		if err != nil {
 			return err
 		}
@@ -315,7 +315,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Version: version, Commit: buildVersion().Commit, Log: log,
+			ScrubRate: int64(l.Scrub.Rate), Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Version: version, Commit: buildVersion().Commit, Log: log,
 		})
 		if err != nil {
 			return err
