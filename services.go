@@ -169,6 +169,8 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Stopping: the node is about to stop. It takes no new writes.
+	Stopping bool
 	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
 	Bad []BadPiece
 	// Writes answer those of the last reply.
@@ -229,6 +231,8 @@ type HeartbeatReply struct {
 type AttachDisk struct {
 	Path  string
 	Space string
+	// Folder accepts a directory that is no filesystem of its own: of one that somebody forgot to mount.
+	Folder bool
 }
 
 // CommitRequest is what the head node knows when all pieces are sealed.
@@ -310,6 +314,8 @@ type NodeOpen struct {
 	Piece    bool
 	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
 	Truncate bool  // begin a new file, or start a pending write over
+	// Path is what the client asks for, which must be the capability's; "" where there is none to compare.
+	Path string
 }
 
 // BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the

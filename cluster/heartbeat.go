@@ -49,7 +49,9 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 	}
 	c.dirty = true
 	c.noteScrubs(report.Disks)
-	if c.takeReports(id, report.Disks, "its node does not report it") {
+	changed := n.stopping != report.Stopping
+	n.stopping = report.Stopping
+	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
 		c.publishSoon()
 	}
 	return reply, nil
@@ -85,7 +87,7 @@ func (c *Cluster) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
 	prefix := attachRecord{Node: id}.key()
 	for key, a := range c.attaches {
 		if strings.HasPrefix(key, prefix) {
-			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space})
+			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space, Folder: a.Folder})
 		}
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,6 +24,8 @@ type UpOptions struct {
 	Zone    string
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
+	// StopPatience is as in [NodeOptions].
+	StopPatience time.Duration
 }
 
 // Up is a manager and its nodes in one process.
@@ -69,8 +72,8 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		name := fmt.Sprintf("node%d", i)
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
-			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, ScrubRate: o.ScrubRate, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics,
+			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {

@@ -306,7 +306,7 @@ func (d *Disk) Status() Status {
 	seen := g.health.seen
 	return Status{
 		LastScrub: d.lastScrub(),
-		UUID: d.uuid, Path: d.path, Health: health, Why: why,
+		UUID:      d.uuid, Path: d.path, Health: health, Why: why,
 		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
 		Inodes: seen.Inodes, InodesFree: seen.InodesFree, Pieces: d.count.now(), Load: g.rates,
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
 	// may be made a disk. A known path without its label is a disk that is not mounted.
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
+	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
+	// admin adds are asked for; nil lets them all in.
+	IsFolder func(path string) bool
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
 	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
@@ -78,6 +81,9 @@ type Node struct {
 	orders  atomic.Int64 // done since the start
 	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
 
+	stopOnce sync.Once
+	stopping chan struct{} // closed when the node is about to stop
+
 	joinedOnce sync.Once
 	joined     chan struct{}
 
@@ -108,7 +114,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
@@ -116,6 +122,7 @@ func New(o Options) (*Node, error) {
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks.folder = o.IsFolder
 	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
 		return nil, err
@@ -156,6 +163,9 @@ func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 	if o.Piece {
 		return n.pending.OpenPiece(c, o)
 	}
+	if o.Path != "" && o.Path != c.Path {
+		return nil, errs.New(errs.Denied, "node.Open", o.Path, "the capability is for another path").WithRemedy("open the file at the manager")
+	}
 	return n.open(ctx, hemera.SignedPermit(c, token), o)
 }
 
@@ -174,6 +184,10 @@ func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOp
 func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.HeadNode() != n.ID()) {
 		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
+	}
+	if p.Access != hemera.AccessRead && n.stops() && !n.pending.Known(&p.Capability) {
+		return nil, errs.New(errs.Unavailable, "node.Open", p.Path, "the node is about to stop, and takes no new writes").
+			WithRemedy("open the file again: the manager knows other nodes")
 	}
 	return n.pending.Open(ctx, p, o)
 }
