@@ -26,6 +26,7 @@ const (
 
 	NodeOffline  = "node_offline"
 	NodeDisabled = "node_disabled"
+	NodeWaiting  = "node_waiting"
 	NodeVersion  = "node_version"
 	NodeClock    = "node_clock"
 
@@ -64,7 +65,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 var codes = [...]string{
 	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, FilesIncomplete, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
-	NodeDisabled, DiskOff, PathUnusable, RemovalLag,
+	NodeWaiting, NodeDisabled, DiskOff, PathUnusable, RemovalLag,
 }
 
 func order(code string) int {

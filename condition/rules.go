@@ -94,6 +94,10 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Text:   n.Addr + " has not answered" + since,
 				Remedy: "start it, or see its log; to keep it away without repair around it: hemera node set " + n.ID.String() + " off",
 			})
+		case n.Status == hemera.NodeWaiting:
+			add(hemera.Condition{Code: NodeWaiting, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: n.Addr + " has joined and waits to be admitted", Remedy: "hemera node admit " + n.ID.String() + ", or hemera node rm " + n.ID.String(),
+			})
 		case !n.Enabled:
 			add(hemera.Condition{Code: NodeDisabled, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: n.Addr + " is switched off, so its disks are not used", Remedy: "hemera node set " + n.ID.String() + " on",
