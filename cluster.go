@@ -62,6 +62,8 @@ type Disk struct {
 	// their size; only where an admin asks for the view.
 	Held      int64
 	HeldBytes int64
+	// Stopping is as in its [NodeInfo].
+	Stopping bool
 }
 
 // DiskSurvey is when a disk was last looked at as a whole, and when it is to be, by the manager's clock.
@@ -76,7 +78,9 @@ type DiskSurvey struct {
 func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 
 // Writable reports whether new pieces may be placed on the disk now.
-func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
+func (d Disk) Writable() bool {
+	return d.Active && !d.Stopping && d.Config == ConfigRW && d.Health == HealthOK
+}
 
 // Room is the bytes of several disks together, and how many files their filesystems have room for.
 type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
@@ -146,6 +150,8 @@ type NodeInfo struct {
 	// the time that it took; zero when the node does not tell.
 	ClockSkew time.Duration
 	Stats     NodeStats
+	// Stopping: it is about to stop, and lets the writes end that it has. It is read, and given no new pieces.
+	Stopping bool
 }
 
 // NodeStats is what a node measures of itself.

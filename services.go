@@ -169,6 +169,8 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Stopping: the node is about to stop. It takes no new writes.
+	Stopping bool
 	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
 	Bad []BadPiece
 	// Writes answer those of the last reply.

@@ -78,6 +78,8 @@ type node struct {
 	last   time.Time     // of the last call under the lease
 	skew   time.Duration // of its clock, ahead of ours
 	stats  hemera.NodeStats
+
+	stopping bool // as it said last
 }
 
 type disk struct {

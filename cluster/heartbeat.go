@@ -49,7 +49,9 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 	}
 	c.dirty = true
 	c.noteScrubs(report.Disks)
-	if c.takeReports(id, report.Disks, "its node does not report it") {
+	changed := n.stopping != report.Stopping
+	n.stopping = report.Stopping
+	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
 		c.publishSoon()
 	}
 	return reply, nil

@@ -67,6 +67,7 @@ func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
 		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
+		Stopping: n.online && n.stopping,
 	}
 	switch {
 	case n.Waiting:
@@ -93,10 +94,13 @@ func (d *disk) info(n *node) hemera.Disk {
 		return info
 	}
 	info.Zone = cmp.Or(d.ZoneSet, n.zone())
+	info.Stopping = n.online && n.stopping
 	info.Active = n.online && !n.Disabled && info.Health != hemera.HealthGone
 	switch {
 	case n.online && n.Disabled:
 		info.Why = cmp.Or(info.Why, "its node is switched off")
+	case info.Stopping:
+		info.Why = cmp.Or(info.Why, "its node is about to stop")
 	case !n.online:
 		info.Why = cmp.Or(info.Why, "its node is offline")
 	}

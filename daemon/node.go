@@ -49,9 +49,11 @@ type NodeOptions struct {
 	Bounds *Bounds
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
-	Version string
-	Commit  string // what it was built of; may be empty
-	Log     *slog.Logger
+	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
+	StopPatience time.Duration
+	Version      string
+	Commit       string // what it was built of; may be empty
+	Log          *slog.Logger
 }
 
 // clockSkew is how much later than the manager's a node's clock may be before it refuses capabilities
@@ -239,11 +241,25 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 
 // Run serves until the context ends, then closes everything.
 func (n *Node) Run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.port.serve(ctx) })
-	group.Go(func() error { return ended(ctx, n.Node.Run(ctx)) })
+	// What serves goes on while the writes under way end.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group, serving := errgroup.WithContext(serving)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			if n.options.StopPatience > 0 {
+				n.Finish(serving, n.options.StopPatience)
+			}
+			stop()
+		case <-serving.Done():
+		}
+		return nil
+	})
+	group.Go(func() error { return n.port.serve(serving) })
+	group.Go(func() error { return ended(serving, n.Node.Run(serving)) })
 	if n.credentials != nil {
-		group.Go(func() error { n.credentials.Keep(ctx, n.remote, n.options.Log); return nil })
+		group.Go(func() error { n.credentials.Keep(serving, n.remote, n.options.Log); return nil })
 	}
 	err := group.Wait()
 	n.close()

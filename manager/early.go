@@ -25,7 +25,7 @@ func (m *Manager) early(err error, tried []hemera.NodeID) error {
 		if since.IsZero() {
 			since = m.started
 		}
-		return n.Enabled && n.Status == hemera.NodeOffline && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
+		return n.Enabled && (n.Status == hemera.NodeOffline || n.Stopping) && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
 	}
 	if !slices.ContainsFunc(m.cluster.View().Nodes, returning) {
 		return err

@@ -178,6 +178,10 @@ func permitOf(g *hemera.Grant) *hemera.Permit {
 
 // decide finds the policy. An update keeps the layout and checksum the file has.
 func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
+	if wish.Unknown != "" {
+		return hemera.Policy{}, errs.New(errs.Invalid, "layout.Decide", wish.Unknown, "there is no such wish").
+			WithRemedy("wishes are hem.space, hem.layout, hem.replicas and hem.checksum, as in root://host//path?hem.replicas=3")
+	}
 	attrs := layout.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
 	spaceName, err := layout.Space(attrs, wish, c.Who)
 	if err != nil {

@@ -76,6 +76,9 @@ type Node struct {
 	orders  atomic.Int64 // done since the start
 	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
 
+	stopOnce sync.Once
+	stopping chan struct{} // closed when the node is about to stop
+
 	joinedOnce sync.Once
 	joined     chan struct{}
 
@@ -104,7 +107,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
@@ -173,6 +176,10 @@ func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOp
 func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.HeadNode() != n.ID()) {
 		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
+	}
+	if p.Access != hemera.AccessRead && n.stops() && !n.pending.Known(&p.Capability) {
+		return nil, errs.New(errs.Unavailable, "node.Open", p.Path, "the node is about to stop, and takes no new writes").
+			WithRemedy("open the file again: the manager knows other nodes")
 	}
 	return n.pending.Open(ctx, p, o)
 }

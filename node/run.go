@@ -29,6 +29,8 @@ const (
 	// that are not there are tried again.
 	expireInterval = 10 * time.Minute
 	retryInterval  = 2 * time.Second
+	// finishInterval is how often a node that stops looks whether its writes have ended.
+	finishInterval = 50 * time.Millisecond
 )
 
 // errRejoin ends a session because the node's disks changed.
@@ -152,9 +154,11 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	defer tick.Stop()
 	lastRetry := time.Now()
 	var asked []hemera.WriteRef
+	stopping := n.stopping
 	for {
 		report := hemera.NodeReport{
 			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.copied(),
+			Stopping: n.stops(),
 		}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
@@ -182,8 +186,45 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-stopping:
+			stopping = nil // it is told once at once
 		case <-tick.C:
 		}
+	}
+}
+
+// Finish prepares a stop in good order: the node is out of placement at once and takes no new writes, and
+// those that a client has open here may end. It returns when they have, when the time is over, or when ctx
+// ends; Run goes on meanwhile. Pieces of writes with another head count too.
+func (n *Node) Finish(ctx context.Context, patience time.Duration) {
+	n.stopOnce.Do(func() { close(n.stopping) })
+	if n.pending.Attached() == 0 {
+		return
+	}
+	n.o.Log.Info("stopping when the writes under way have ended", "writes", n.pending.Attached(), "at the latest in", patience)
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	tick := time.NewTicker(finishInterval)
+	defer tick.Stop()
+	for n.pending.Attached() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			n.o.Log.Warn("writes are given up, as they did not end in time", "writes", n.pending.Attached())
+			return
+		}
+	}
+}
+
+// stops reports whether the node is about to stop.
+func (n *Node) stops() bool {
+	select {
+	case <-n.stopping:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -100,6 +101,10 @@ func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *
 	}
 }
 
+// stopPatience is how long a node that is stopped waits for the writes under way to end: less than the 90 s after
+// which systemd kills what it stops.
+const stopPatience = time.Minute
+
 func upCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
@@ -141,7 +146,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience})
 		if err != nil {
 			return err
 		}
@@ -315,7 +320,8 @@ func (e *env) runsNode(c *cobra.Command) {
 		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Version: version, Commit: buildVersion().Commit, Log: log,
+			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, StopPatience: stopPatience,
+			Version: version, Commit: buildVersion().Commit, Log: log,
 		})
 		if err != nil {
 			return err
