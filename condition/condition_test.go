@@ -72,10 +72,7 @@ func TestRules(t *testing.T) {
 				}
 			}
 		}, []string{"warning node_offline node 1"}, "n1:1095 has not answered for 1h30m"},
-		"disabled": {func(s *hemera.Snapshot) { s.View.Nodes[1].Enabled = false }, []string{"warning node_disabled node 2"}, "hemera node set 2 on"},
-		"waiting": {func(s *hemera.Snapshot) {
-			s.View.Nodes = append(s.View.Nodes, hemera.NodeInfo{ID: 9, Addr: "n9:1095", Status: hemera.NodeWaiting, Enabled: true})
-		}, []string{"warning node_waiting node 9"}, "hemera node admit 9"},
+		"disabled":        {func(s *hemera.Snapshot) { s.View.Nodes[1].Enabled = false }, []string{"warning node_disabled node 2"}, "hemera node set 2 on"},
 		"version":         {func(s *hemera.Snapshot) { s.View.Nodes[1].Version = "0.9.0" }, []string{"warning node_version node 2"}, "runs 0.9.0, the manager 1.0.0"},
 		"clock":           {func(s *hemera.Snapshot) { s.View.Nodes[1].ClockSkew = -time.Minute }, []string{"warning node_clock node 2"}, "is 1m behind the manager's"},
 		"clock, a little": {func(s *hemera.Snapshot) { s.View.Nodes[1].ClockSkew = time.Second }, nil, ""},
@@ -149,5 +146,15 @@ func TestCodesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(text), "`"+code+"`") {
 			t.Errorf("docs/operations.md does not list %s", code)
 		}
+	}
+}
+
+// A node that waits to be admitted is shown, and is no node that is offline.
+func TestANodeThatWaits(t *testing.T) {
+	s := well()
+	s.View.Nodes = append(s.View.Nodes, hemera.NodeInfo{ID: 9, Addr: "n9:1095", Status: hemera.NodeWaiting, Enabled: true})
+	list := List(s)
+	if len(list) != 1 || list[0].Code != NodeWaiting || list[0].Subject != "node 9" || !strings.Contains(list[0].Remedy, "hemera node admit 9") {
+		t.Errorf("%+v", list)
 	}
 }
