@@ -24,9 +24,12 @@ const (
 	DiskErrors   = "disk_errors"
 	PathUnusable = "path_unusable"
 
+	AuditOld = "audit_old"
+	ScrubOld = "scrub_old"
+
+	NodeWaiting  = "node_waiting"
 	NodeOffline  = "node_offline"
 	NodeDisabled = "node_disabled"
-	NodeWaiting  = "node_waiting"
 	NodeVersion  = "node_version"
 	NodeClock    = "node_clock"
 
@@ -52,7 +55,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		c.Count = max(c.Count, 1)
 		list = append(list, c)
 	}
-	for _, r := range []rule{files, nodes, disks, spaces, jobs, removals, quotas} {
+	for _, r := range []rule{files, nodes, disks, surveys, spaces, jobs, removals, quotas} {
 		r(&s, add)
 	}
 	slices.SortStableFunc(list, func(a, b hemera.Condition) int {
@@ -65,7 +68,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 var codes = [...]string{
 	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, FilesIncomplete, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
-	NodeWaiting, NodeDisabled, DiskOff, PathUnusable, RemovalLag,
+	NodeWaiting, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag,
 }
 
 func order(code string) int {

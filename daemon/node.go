@@ -23,6 +23,7 @@ import (
 	"hemera/link"
 	"hemera/node"
 	"hemera/rpc"
+	"hemera/vfs"
 	"hemera/xrd"
 )
 
@@ -118,6 +119,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		SetKeys:  keys.Set,
 		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
+		IsFolder: n.folder(),
 	})
 	if err != nil {
 		return nil, err
@@ -169,6 +171,18 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
 	}
 	return store, err
+}
+
+// folder tells folders from mount points; nil in `up`, where all disks are folders. One with a label was a
+// disk before.
+func (n *Node) folder() func(string) bool {
+	if n.options.MakeDisks {
+		return nil
+	}
+	return func(path string) bool {
+		_, err := disk.ReadLabel(vfs.OS{}, path)
+		return isFolder(path) && err != nil
+	}
 }
 
 // isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that

@@ -34,6 +34,9 @@ type Options struct {
 	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
 	// may be made a disk. A known path without its label is a disk that is not mounted.
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
+	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
+	// admin adds are asked for; nil lets them all in.
+	IsFolder func(path string) bool
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
 	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
@@ -115,6 +118,7 @@ func New(o Options) (*Node, error) {
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks.folder = o.IsFolder
 	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
 		return nil, err
