@@ -11,7 +11,8 @@ type ClusterAdmin interface {
 	// View is the cluster now.
 	View(ctx context.Context) (*View, error)
 	// AddDisk makes a node use a path; it appears in the view when the node has taken it.
-	AddDisk(ctx context.Context, node NodeID, path, space string) error
+	// A path that is no filesystem of its own is refused by the node unless Folder is set, and the wish withdrawn.
+	AddDisk(ctx context.Context, node NodeID, d AttachDisk) error
 	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
 	SetDisk(ctx context.Context, id DiskID, key, value string) error
 	// RemoveDisk forgets a disk. NotEmpty when it holds pieces, or files are lost by it, and r does not
@@ -34,8 +35,47 @@ type Removal struct {
 
 // TokenAdmin makes what nodes join with.
 type TokenAdmin interface {
-	// CreateToken makes a join token that works until it expires.
-	CreateToken(ctx context.Context, lifetime time.Duration) (string, error)
+	// CreateToken makes a join token that works until it expires or was used.
+	CreateToken(ctx context.Context, r TokenRequest) (string, error)
+	// Tokens lists those that have not expired, without their secrets.
+	Tokens(ctx context.Context) ([]TokenInfo, error)
+	// RemoveToken revokes one by its id. The nodes that it admitted stay. NotFound.
+	RemoveToken(ctx context.Context, id string) error
+}
+
+// TokenRequest says what a join token shall allow.
+type TokenRequest struct {
+	Lifetime time.Duration // zero: the manager's setting
+	Uses     int           // nodes it admits; zero: one
+	From     []string      // addresses or networks that they must come from; none: everywhere
+}
+
+// TokenInfo is what is known of a join token.
+type TokenInfo struct {
+	ID            string
+	Made, Expires time.Time
+	Left          int // how many more nodes it admits
+	From          []string
+	Used          []TokenUse
+}
+
+// TokenUse is a node that a token admitted.
+type TokenUse struct {
+	Node NodeID
+	From string // the address it came from
+	At   time.Time
+}
+
+// TrustAdmin decides which nodes are trusted.
+type TrustAdmin interface {
+	// AdmitNode lets a node in that waits for it. NotFound; Invalid for one that does not wait.
+	AdmitNode(ctx context.Context, id NodeID) error
+	// ExpelNode forgets a node that is lost or in bad hands, with all its disks. What they held is made anew from
+	// other pieces; files without another piece are lost. NotFound.
+	ExpelNode(ctx context.Context, id NodeID) error
+	// RotateKeys makes a new capability key. With end, what was signed so far is refused within seconds: opens are
+	// asked for again, and writes under way fail. Overloaded after too many.
+	RotateKeys(ctx context.Context, end bool) error
 }
 
 // MaintAdmin is what an admin asks about the files' health.

@@ -1,6 +1,7 @@
 package hemera
 
 import (
+	"math"
 	"net"
 	"sort"
 	"time"
@@ -54,17 +55,32 @@ type Disk struct {
 	// where it has no such bound or does not tell.
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastAudit is when the disk was last compared with the namespace, LastScrub when all of its data had
+	// been read and verified; zero: never.
+	LastAudit, LastScrub time.Time
 	// Held are pieces of replaced and removed content that stay for readers under way, and HeldBytes
 	// their size; only where an admin asks for the view.
 	Held      int64
 	HeldBytes int64
+	// Stopping is as in its [NodeInfo].
+	Stopping bool
+}
+
+// DiskSurvey is when a disk was last looked at as a whole, and when it is to be, by the manager's clock.
+type DiskSurvey struct {
+	LastAudit time.Time // compared with the namespace; zero: never
+	AuditDue  time.Time // the next time; zero: not decided yet
+	LastScrub time.Time // all of its data read and verified; zero: never
+	Away      bool      // it was out of reach, and has not been seen since
 }
 
 // Readable reports whether reads may be sent to the disk now.
 func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 
 // Writable reports whether new pieces may be placed on the disk now.
-func (d Disk) Writable() bool { return d.Active && d.Config == ConfigRW && d.Health == HealthOK }
+func (d Disk) Writable() bool {
+	return d.Active && !d.Stopping && d.Config == ConfigRW && d.Health == HealthOK
+}
 
 // Room is the bytes of several disks together, and how many files their filesystems have room for.
 type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
@@ -85,9 +101,17 @@ func (v *View) Room(disks []Disk) (r Room) {
 			continue
 		}
 		seen[at] = true
-		r = Room{r.Capacity + d.Capacity, r.Used + d.Used, r.Free + d.Free, r.Inodes + d.Inodes, r.InodesFree + d.InodesFree}
+		r = Room{plus(r.Capacity, d.Capacity), plus(r.Used, d.Used), plus(r.Free, d.Free), plus(r.Inodes, d.Inodes), plus(r.InodesFree, d.InodesFree)}
 	}
 	return r
+}
+
+// plus adds what nodes report, and stays at the greatest number where there is no greater one.
+func plus(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // DiskLoad is a disk's recent activity, averaged over the heartbeat interval.
@@ -108,6 +132,8 @@ type NodeStatus string
 const (
 	NodeOnline  NodeStatus = "online"
 	NodeOffline NodeStatus = "offline"
+	// NodeWaiting has joined and is to be admitted by an admin: it has no keys, no lease and no disks.
+	NodeWaiting NodeStatus = "waiting"
 )
 
 // NodeInfo is one storage node, as the cluster knows it.
@@ -124,6 +150,8 @@ type NodeInfo struct {
 	// the time that it took; zero when the node does not tell.
 	ClockSkew time.Duration
 	Stats     NodeStats
+	// Stopping: it is about to stop, and lets the writes end that it has. It is read, and given no new pieces.
+	Stopping bool
 }
 
 // NodeStats is what a node measures of itself.

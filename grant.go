@@ -151,4 +151,7 @@ type Wish struct {
 	Layout   string
 	Replicas int
 	Checksum string
+	// Unknown is a key that looks like a wish and is none, most likely misspelt: a write with it is
+	// refused, rather than stored otherwise than was meant.
+	Unknown string
 }

@@ -124,6 +124,8 @@ type NodeDisk struct {
 	// Inodes and InodesFree are as in [Disk].
 	Inodes, InodesFree int64
 	Load               DiskLoad
+	// LastScrub is when the node had read and verified all data of the disk; zero: never.
+	LastScrub time.Time
 }
 
 // NodeHello introduces a node. ID is zero the first time.
@@ -133,6 +135,8 @@ type NodeHello struct {
 	Zone    string
 	Version string
 	Disks   []NodeDisk
+	// Unclean: the node's process before this one did not end in good order.
+	Unclean bool
 	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
 	Seen []byte
 }
@@ -165,11 +169,24 @@ type NodeReport struct {
 	Clock time.Time
 	Stats NodeStats
 	Disks []NodeDisk
+	// Stopping: the node is about to stop. It takes no new writes.
+	Stopping bool
 	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
 	Bad []BadPiece
 	// Writes answer those of the last reply.
 	Writes []WriteState
+	// Copies are how far the copies under way are, at most [CopiesMax].
+	Copies []CopyState
 }
+
+// CopyState is how many bytes of its piece an order to copy has copied so far.
+type CopyState struct {
+	Order uint64
+	Bytes int64
+}
+
+// CopiesMax bounds the copies in one report.
+const CopiesMax = 1024
 
 // BadPiecesMax bounds the bad pieces in one report.
 const BadPiecesMax = 256
@@ -214,6 +231,8 @@ type HeartbeatReply struct {
 type AttachDisk struct {
 	Path  string
 	Space string
+	// Folder accepts a directory that is no filesystem of its own: of one that somebody forgot to mount.
+	Folder bool
 }
 
 // CommitRequest is what the head node knows when all pieces are sealed.
@@ -295,6 +314,8 @@ type NodeOpen struct {
 	Piece    bool
 	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
 	Truncate bool  // begin a new file, or start a pending write over
+	// Path is what the client asks for, which must be the capability's; "" where there is none to compare.
+	Path string
 }
 
 // BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the

@@ -48,6 +48,10 @@ type Explanation struct {
 	Reasons []Reason
 }
 
+// AboutNewFiles is what the reason is about that says what new files of a directory get. It has a remedy
+// when they cannot have it.
+const AboutNewFiles = "new files"
+
 // Reason is one fact that explains a state. Remedy is empty where nothing needs to be done.
 type Reason struct{ About, Text, Remedy string }
 

@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Trust: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -46,6 +46,7 @@ func TestRemoteIsLocal(t *testing.T) {
 	type verbs interface {
 		hemera.ClusterAdmin
 		hemera.TokenAdmin
+		hemera.TrustAdmin
 		hemera.MaintAdmin
 		hemera.Observer
 		hemera.QuotaAdmin
@@ -53,7 +54,10 @@ func TestRemoteIsLocal(t *testing.T) {
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
-		"CreateToken":    func(v verbs) (any, error) { return v.CreateToken(ctx, time.Hour) },
+		"CreateToken":    func(v verbs) (any, error) { return v.CreateToken(ctx, hemera.TokenRequest{Lifetime: time.Hour}) },
+		"Tokens":         func(v verbs) (any, error) { return v.Tokens(ctx) },
+		"RotateKeys":     func(v verbs) (any, error) { return nil, v.RotateKeys(ctx, true) },
+		"RemoveToken":    func(v verbs) (any, error) { return nil, v.RemoveToken(ctx, "0123456789ab") },
 		"Jobs":           func(v verbs) (any, error) { return v.Jobs(ctx) },
 		"FileInfo":       func(v verbs) (any, error) { return v.FileInfo(ctx, "/exp/data.root") },
 		"FileInfo fxid":  func(v verbs) (any, error) { return v.FileInfo(ctx, "fxid:00000010") },
@@ -95,7 +99,7 @@ func TestChangesArrive(t *testing.T) {
 	_, mkdirErr := remote.Mkdir(ctx, root, "/a/b", 0o750, true)
 	for i, err := range []error{
 		mkdirErr,
-		remote.AddDisk(ctx, 2, "/data07", "default"),
+		remote.AddDisk(ctx, 2, hemera.AttachDisk{Path: "/data07", Space: "default"}),
 		remote.SetDisk(ctx, 1, "configstatus", "ro"),
 		remote.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
 		remote.SetNode(ctx, 2, "status", "off"),

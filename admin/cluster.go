@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"time"
 
 	"hemera"
 )
@@ -13,6 +12,8 @@ type addDisk struct {
 	Node  hemera.NodeID
 	Path  string
 	Space string
+	// Folder takes a directory that is no filesystem of its own.
+	Folder bool `json:",omitempty"`
 }
 
 type setDisk struct {
@@ -37,10 +38,6 @@ type setSpace struct{ Name, Key, Value string }
 
 type removeSpace struct{ Name string }
 
-type createToken struct{ Lifetime time.Duration }
-
-type token struct{ Token string }
-
 func (d *door) serveCluster() {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -50,7 +47,7 @@ func (d *door) serveCluster() {
 		return c.View(ctx)
 	})
 	change(d, "AddDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *addDisk) error {
-		return c.AddDisk(ctx, r.Node, r.Path, r.Space)
+		return c.AddDisk(ctx, r.Node, hemera.AttachDisk{Path: r.Path, Space: r.Space, Folder: r.Folder})
 	})
 	change(d, "SetDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *setDisk) error {
 		return c.SetDisk(ctx, r.ID, r.Key, r.Value)
@@ -69,15 +66,6 @@ func (d *door) serveCluster() {
 	})
 	change(d, "RemoveSpace", func(ctx context.Context, c hemera.ClusterAdmin, r *removeSpace) error {
 		return c.RemoveSpace(ctx, r.Name)
-	})
-	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *createToken) (token, error) {
-		c, err := part(d.Tokens, "tokens")
-		if err != nil {
-			return token{}, err
-		}
-		d.audit(ctx, who, "CreateToken", r)
-		t, err := c.CreateToken(ctx, r.Lifetime)
-		return token{t}, err
 	})
 }
 
@@ -103,8 +91,8 @@ func (c *Client) View(ctx context.Context) (*hemera.View, error) {
 }
 
 // AddDisk implements hemera.ClusterAdmin.
-func (c *Client) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {
-	return c.do(ctx, "AddDisk", addDisk{node, path, space})
+func (c *Client) AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error {
+	return c.do(ctx, "AddDisk", addDisk{node, d.Path, d.Space, d.Folder})
 }
 
 // SetDisk implements hemera.ClusterAdmin.
@@ -135,10 +123,4 @@ func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
 // RemoveSpace implements hemera.ClusterAdmin.
 func (c *Client) RemoveSpace(ctx context.Context, name string) error {
 	return c.do(ctx, "RemoveSpace", removeSpace{name})
-}
-
-// CreateToken implements hemera.TokenAdmin.
-func (c *Client) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
-	t, err := call[token](ctx, c, "CreateToken", createToken{lifetime})
-	return t.Token, err
 }

@@ -29,6 +29,7 @@ const (
 type Services struct {
 	Cluster   hemera.ClusterAdmin
 	Tokens    hemera.TokenAdmin
+	Trust     hemera.TrustAdmin
 	Maint     hemera.MaintAdmin
 	Observe   hemera.Observer
 	Quota     hemera.QuotaAdmin
@@ -68,6 +69,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	}
 	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter()}
 	d.serveCluster()
+	d.serveTrust()
 	d.serveMaint()
 	d.serveObserve()
 	d.serveWrites()

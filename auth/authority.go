@@ -155,48 +155,6 @@ func (a *Authority) File() ([]byte, error) {
 // Fingerprint is the SHA-256 of the authority's certificate, by which nodes know it.
 func (a *Authority) Fingerprint() [32]byte { return sha256.Sum256(a.root.Raw) }
 
-// TokenOptions say what a join token shall allow.
-type TokenOptions struct {
-	Addrs    []string // where nodes find the manager's control port
-	Lifetime time.Duration
-	Once     bool // for one node only
-}
-
-// CreateToken makes a join token and stores what is needed to recognise it. Invalid for bad
-// addresses or a lifetime that is not positive.
-func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, error) {
-	if o.Lifetime <= 0 {
-		return "", errs.New(errs.Invalid, "auth.CreateToken", o.Lifetime.String(), "a token's lifetime must be positive").WithRemedy("for example 30m or 24h")
-	}
-	t, err := newToken(o.Addrs, a.Fingerprint())
-	if err != nil {
-		return "", err
-	}
-	record := TokenRecord{Expires: a.options.Now().Add(o.Lifetime), Once: o.Once}
-	if err := a.options.Tokens.PutToken(ctx, tokenID(t.Secret()), record); err != nil {
-		return "", errs.Wrap(err, "auth.CreateToken", "")
-	}
-	return t.Text(), nil
-}
-
-// Join admits the node that shows a token's secret: it reserves a node id and signs a certificate
-// for it. A lost answer costs one unused id. Unauthenticated: unknown, expired or used token;
-// Invalid: a bad request.
-func (a *Authority) Join(ctx context.Context, secret string, request []byte) ([]byte, error) {
-	csr, err := parseRequest(request)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.redeem(ctx, secret, csr); err != nil {
-		return nil, err
-	}
-	id, err := a.options.NewNode(ctx)
-	if err != nil {
-		return nil, errs.Wrap(err, "auth.Join", "")
-	}
-	return a.issue(id, csr)
-}
-
 // Renew signs the next certificate of a node whose present one the caller has verified. Invalid.
 func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte) ([]byte, error) {
 	csr, err := parseRequest(request)
@@ -204,36 +162,6 @@ func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte)
 		return nil, err
 	}
 	return a.issue(node, csr)
-}
-
-func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.CertificateRequest) error {
-	refuse := func(text string) error {
-		return errs.New(errs.Unauthenticated, "auth.Join", "", text).
-			WithRemedy("create a new token at the manager: hemera token create")
-	}
-	a.mu.Lock() // so that a token for one node is looked at and marked in one step
-	defer a.mu.Unlock()
-	id := tokenID(secret)
-	record, err := a.options.Tokens.Token(ctx, id)
-	switch {
-	case errs.KindOf(err) == errs.NotFound && err != nil:
-		return refuse("the manager does not know this join token")
-	case err != nil:
-		return errs.Wrap(err, "auth.Join", "")
-	case !a.options.Now().Before(record.Expires):
-		return refuse("the join token expired at " + record.Expires.UTC().Format(time.RFC3339) + " by the manager's clock")
-	case !record.Once:
-		return nil
-	}
-	key := sha256.Sum256(csr.RawSubjectPublicKeyInfo)
-	if record.UsedBy != nil {
-		if !bytes.Equal(record.UsedBy, key[:]) {
-			return refuse("the join token was for one node and has been used")
-		}
-		return nil
-	}
-	record.UsedBy = key[:]
-	return errs.Wrap(a.options.Tokens.PutToken(ctx, id, record), "auth.Join", "")
 }
 
 func (a *Authority) issue(node hemera.NodeID, csr *x509.CertificateRequest) ([]byte, error) {

@@ -73,6 +73,13 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 		return nil, err
 	}
 	answer, err := manager.Join(ctx, t.Secret(), request)
+	// The token may have been used up by a call whose answer was lost: the same request gets it again.
+	for range joinTries - 1 {
+		if err == nil || !errs.Undecided(err) || ctx.Err() != nil {
+			break
+		}
+		answer, err = manager.Join(ctx, t.Secret(), request)
+	}
 	if err != nil {
 		return nil, errs.Wrap(err, "auth.Enrol", t.String())
 	}
@@ -88,6 +95,9 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 	c.current.Store(&b)
 	return c, nil
 }
+
+// joinTries is how often a node asks to be admitted when no answer comes.
+const joinTries = 3
 
 func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,16 +1,21 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"hemera"
 	"hemera/errs"
 )
 
@@ -108,11 +113,54 @@ func checkAddrs(addrs []string) error {
 
 // TokenRecord is what the manager keeps of a token.
 type TokenRecord struct {
+	Made    time.Time
 	Expires time.Time
-	// Once: the token admits one node. UsedBy is that node's public key (SHA-256), so that the node
-	// may ask again when it lost the answer, and nobody else.
+	// Uses is how many nodes the token admits. Zero is a token of before 0.2: one if Once is set, else any number.
+	Uses int
+	// From are the networks that a node must come from; none: from everywhere.
+	From []netip.Prefix
+	// Used are the nodes it admitted.
+	Used []TokenUse
+	// Once and UsedBy are of tokens of before 0.2: for one node, and that node's public key (SHA-256).
 	Once   bool
 	UsedBy []byte
+}
+
+// TokenUse is one node that a token admitted. Key is its public key (SHA-256), so that the node may ask again when
+// it lost the answer, and nobody else.
+type TokenUse struct {
+	Key  []byte
+	Node hemera.NodeID
+	From string // the address it came from
+	At   time.Time
+}
+
+// UsesMax bounds the nodes that one token admits.
+const UsesMax = 1000
+
+// left is how many more nodes the token admits.
+func (r *TokenRecord) left() int {
+	switch {
+	case r.Uses > 0:
+		return max(0, r.Uses-len(r.Used))
+	case r.Once && r.UsedBy != nil:
+		return 0
+	}
+	return max(0, UsesMax-len(r.Used))
+}
+
+// admits reports whether a node at the address may use the token.
+func (r *TokenRecord) admits(from netip.Addr) bool {
+	return len(r.From) == 0 || slices.ContainsFunc(r.From, func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
+}
+
+// used finds what was made for the key.
+func (r *TokenRecord) used(key []byte) (TokenUse, bool) {
+	i := slices.IndexFunc(r.Used, func(u TokenUse) bool { return bytes.Equal(u.Key, key) })
+	if i < 0 {
+		return TokenUse{}, false
+	}
+	return r.Used[i], true
 }
 
 // TokenStore keeps the records of tokens under the SHA-256 of their secrets; from the store nobody
@@ -122,6 +170,10 @@ type TokenStore interface {
 	PutToken(ctx context.Context, id [32]byte, r TokenRecord) error
 	// Token returns the record. NotFound.
 	Token(ctx context.Context, id [32]byte) (TokenRecord, error)
+	// Tokens returns all records.
+	Tokens(ctx context.Context) (map[[32]byte]TokenRecord, error)
+	// RemoveToken forgets a record durably. One that is not there is no error.
+	RemoveToken(ctx context.Context, id [32]byte) error
 }
 
 // MemoryTokens is a TokenStore that forgets when the process ends. The zero value is ready to use.
@@ -150,6 +202,21 @@ func (m *MemoryTokens) Token(_ context.Context, id [32]byte) (TokenRecord, error
 		return TokenRecord{}, errs.New(errs.NotFound, "auth.Token", "", "no such token")
 	}
 	return r, nil
+}
+
+// Tokens implements [TokenStore].
+func (m *MemoryTokens) Tokens(context.Context) (map[[32]byte]TokenRecord, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.records), nil
+}
+
+// RemoveToken implements [TokenStore].
+func (m *MemoryTokens) RemoveToken(_ context.Context, id [32]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, id)
+	return nil
 }
 
 // tokenID is the store's key for a secret's text.

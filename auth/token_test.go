@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +108,7 @@ func TestTokenOptionsAreChecked(t *testing.T) {
 	a := testAuthority(t, t.TempDir())
 	for _, o := range []TokenOptions{
 		{Addrs: []string{"m:1"}}, {Addrs: []string{"m:1"}, Lifetime: -1}, {Lifetime: time.Hour},
-		{Addrs: []string{"no port"}, Lifetime: time.Hour}, {Addrs: make([]string, 17), Lifetime: time.Hour},
+		{Addrs: []string{"no port"}, Lifetime: time.Hour}, {Addrs: []string{"m:1"}, Lifetime: time.Hour, Uses: -1}, {Addrs: []string{"m:1"}, Lifetime: time.Hour, Uses: UsesMax + 1}, {Addrs: make([]string, 17), Lifetime: time.Hour},
 	} {
 		if _, err := a.CreateToken(context.Background(), o); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%+v: %v, want Invalid", o, err)
@@ -147,6 +148,16 @@ func TestAuthorityOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// direct joins without a network, from an address.
+type direct struct {
+	*Authority
+	from string
+}
+
+func (d direct) Join(ctx context.Context, secret string, request []byte) ([]byte, error) {
+	return d.Authority.Join(ctx, secret, request, netip.MustParseAddr(d.from))
+}
+
 // inProcess joins and renews without a network.
 type inProcess struct {
 	*Authority
@@ -172,7 +183,7 @@ func TestCredentialsOutliveTheProcess(t *testing.T) {
 	if _, err := LoadCredentials(dir); !errors.Is(err, errs.NotFound) || !strings.Contains(errs.RemedyOf(err), "--join") {
 		t.Errorf("before joining: %v (%s)", err, errs.RemedyOf(err))
 	}
-	creds, err := Enrol(context.Background(), dir, testToken(t, a), a)
+	creds, err := Enrol(context.Background(), dir, testToken(t, a), direct{a, "10.1.0.9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +245,7 @@ func TestKeepRenewsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := testAuthority(t, t.TempDir())
 		dir := t.TempDir()
-		creds, err := Enrol(context.Background(), dir, testToken(t, a), a)
+		creds, err := Enrol(context.Background(), dir, testToken(t, a), direct{a, "10.1.0.9"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,22 +87,31 @@ func TestARegistrationThatIsCutOff(t *testing.T) {
 	}
 }
 
-// Disks of one node that name the same new space make it once.
+// A node makes no spaces: its new disks are off until an admin has made what they name, and put them there.
 func TestASpaceThatANodeNames(t *testing.T) {
 	c := open(t, memkv.New(), nil)
-	h := hello(1, 30)
+	h := hello(1, 2)
+	h.Disks[0].Space = "fast"
+	register(t, c, h)
+	v := c.View()
+	if len(v.Spaces) != 1 || v.Disks[0].Space != hemera.DefaultSpace || v.Disks[0].Config != hemera.ConfigOff || v.Disks[1].Config != hemera.ConfigRW {
+		t.Errorf("spaces %+v, disks in %s as %s, in %s as %s", v.Spaces, v.Disks[0].Space, v.Disks[0].Config, v.Disks[1].Space, v.Disks[1].Config)
+	}
+	if err := c.SetSpace(t.Context(), "fast", "define", ""); err != nil {
+		t.Fatal(err)
+	}
+	h = hello(2, 30)
 	for i := range h.Disks {
 		h.Disks[i].Space = "fast"
 	}
 	register(t, c, h)
-	v := c.View()
 	groups := map[string]int{}
-	for _, d := range v.Disks {
-		if groups[d.Group]++; d.Space != "fast" {
-			t.Errorf("%+v", d)
+	for _, d := range c.View().Disks[2:] {
+		if groups[d.Group]++; d.Space != "fast" || d.Config != hemera.ConfigRW {
+			t.Errorf("disk %d in %s as %s", d.ID, d.Space, d.Config)
 		}
 	}
-	if len(v.Spaces) != 2 || groups["fast.0"] != 24 || groups["fast.1"] != 6 {
-		t.Errorf("spaces %+v, groups %v", v.Spaces, groups)
+	if groups["fast.0"] != 24 || groups["fast.1"] != 6 {
+		t.Errorf("groups %v", groups)
 	}
 }

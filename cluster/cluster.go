@@ -22,22 +22,25 @@ type Options struct {
 	Space hemera.Space
 	// Grace is shown in views: how long the maintenance waits for a disk.
 	Grace time.Duration
-	Log   *slog.Logger
+	// Approve has new nodes wait until an admin admits them, and DisksOff new disks of nodes until an admin sets them rw.
+	Approve, DisksOff bool
+	Log               *slog.Logger
 	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
 	Now func() time.Time
 }
 
 // Cluster is the state. Its methods may be called concurrently.
 type Cluster struct {
-	store   kv.Reader
-	writer  kv.Writer
-	log     *slog.Logger
-	now     func() time.Time
-	manager string
-	grace   time.Duration
-	view    atomic.Pointer[hemera.View]
-	ring    capability.Keyring // keys that every node has had time to learn
-	told    capability.Keyring // all keys: what nodes are told is made of them
+	store             kv.Reader
+	writer            kv.Writer
+	log               *slog.Logger
+	now               func() time.Time
+	manager           string
+	approve, disksOff bool
+	grace             time.Duration
+	view              atomic.Pointer[hemera.View]
+	ring              capability.Keyring // keys that every node has had time to learn
+	told              capability.Keyring // all keys: what nodes are told is made of them
 
 	members sync.Map // NodeID → true, of nodes, to be asked at each call without a lock
 
@@ -53,9 +56,15 @@ type Cluster struct {
 	spaces    map[string]spaceRecord
 	attaches  map[string]attachRecord // by key
 	keys      map[uint32]keyRecord
+	removed   map[hemera.NodeID]removedRecord
+	barred    []hemera.NodeID // of removed; not changed in place
+	swept     time.Time       // when records of old were looked for
 	next      nextRecord
-	authority []byte // fingerprint of the cluster's, nil while none is known
-	history   []byte // secret of the marks that nodes are given
+	surveys   map[hemera.DiskID]surveyRecord
+	scrubs    []hemera.NodeDisk // reported, not stored yet
+	running   bool              // a manager runs, or did not end in good order
+	authority []byte            // fingerprint of the cluster's, nil while none is known
+	history   []byte            // secret of the marks that nodes are given
 	version   uint64
 	shown     time.Time      // when the view was made
 	dirty     bool           // reports came that no view shows yet
@@ -69,6 +78,8 @@ type node struct {
 	last   time.Time     // of the last call under the lease
 	skew   time.Duration // of its clock, ahead of ours
 	stats  hemera.NodeStats
+
+	stopping bool // as it said last
 }
 
 type disk struct {
@@ -81,9 +92,11 @@ type disk struct {
 // it registers.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*Cluster, error) {
 	c := &Cluster{
-		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, grace: o.Grace,
+		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, approve: o.Approve, disksOff: o.DisksOff,
+		removed: map[hemera.NodeID]removedRecord{}, grace: o.Grace,
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
-		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
+		surveys: map[hemera.DiskID]surveyRecord{},
+		byUUID:  map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
 		next: nextRecord{Node: 1, Disk: 1}, life: newLife(), outdated: make(chan error, 1),
 	}
@@ -113,6 +126,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		ch.put(newHistory())
 	}
 	c.firstKeys(&ch)
+	c.started(&ch)
 	if err := c.commit(ctx, &ch); err != nil {
 		return nil, err
 	}
@@ -160,7 +174,28 @@ func (c *Cluster) Tick(ctx context.Context) error {
 	if err := c.withdraw(ctx); err != nil {
 		return err
 	}
+	if err := c.storeScrubs(ctx); err != nil {
+		return err
+	}
+	if err := c.sweep(ctx, now); err != nil {
+		return err
+	}
 	return c.rotate(ctx)
+}
+
+// sweepInterval is how often records are looked for that time has made useless.
+const sweepInterval = time.Hour
+
+// sweep forgets removals and join tokens of long ago.
+func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
+	if age := now.Sub(c.swept); !c.swept.IsZero() && age >= 0 && age < sweepInterval {
+		return nil
+	}
+	c.swept = now
+	if err := c.unbar(ctx); err != nil {
+		return err
+	}
+	return c.dropTokens(ctx)
 }
 
 // withdraw forgets wishes for disks that their nodes could not use: the admin has seen why.

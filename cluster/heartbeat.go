@@ -22,7 +22,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 	if len(report.Disks) > disksPerNodeMax {
 		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
 	}
-	reply := hemera.HeartbeatReply{Keys: c.nodeKeys(id), Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.seen()}
+	reply := hemera.HeartbeatReply{Keys: c.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.seen()}
 	for _, r := range report.Disks {
 		known := c.byUUID[r.UUID]
 		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
@@ -38,17 +38,20 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 			reply.Detach = append(reply.Detach, r.ID) // it has been moved away
 		}
 	}
-	n.last, n.stats, n.skew = c.now(), report.Stats, 0
+	n.last, n.stats, n.skew = c.now(), boundedStats(report.Stats), 0
 	if !report.Clock.IsZero() {
 		n.skew = report.Clock.Round(0).Sub(came.Round(0))
 	}
-	for _, u := range report.Stats.Unusable {
+	for _, u := range n.stats.Unusable {
 		if a, asked := c.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
 			c.refused = append(c.refused, a)
 		}
 	}
 	c.dirty = true
-	if c.takeReports(id, report.Disks, "its node does not report it") {
+	c.noteScrubs(report.Disks)
+	changed := n.stopping != report.Stopping
+	n.stopping = report.Stopping
+	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
 		c.publishSoon()
 	}
 	return reply, nil
@@ -84,7 +87,7 @@ func (c *Cluster) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
 	prefix := attachRecord{Node: id}.key()
 	for key, a := range c.attaches {
 		if strings.HasPrefix(key, prefix) {
-			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space})
+			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space, Folder: a.Folder})
 		}
 	}
 	return list

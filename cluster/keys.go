@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"hemera"
 	"hemera/capability"
+	"hemera/errs"
 )
 
 const (
@@ -20,6 +22,8 @@ const (
 	// keyLead is how long before it signs a key is given to nodes.
 	keyLead    = 2 * hemera.HeartbeatTimeout
 	secretSize = 32
+	// keysHeld is how many keys can be held before an admin's are refused; the daily ones still fit.
+	keysHeld = capability.KeysMax - 4
 	// keyVersion is of keys that no node was ever told: nodes are told what is made of them.
 	keyVersion = 2
 )
@@ -82,19 +86,27 @@ func secrets(keys []keyRecord) []hemera.Key {
 	return list
 }
 
-// rotate makes a new key when the newest has signed long enough.
+// rotate makes a new key when the newest has signed long enough, and ends those whose time is over.
 func (c *Cluster) rotate(ctx context.Context) error {
+	if err := c.endKeys(ctx); err != nil {
+		return err
+	}
 	// A key of the future was made while the clock was wrong: by its time it would never end.
 	if age := c.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
 		c.refreshRing()
 		return nil
 	}
-	return c.addKey(ctx)
+	var ch change
+	c.putKey(&ch)
+	if err := c.commit(ctx, &ch); err != nil {
+		return err
+	}
+	c.refreshRing()
+	return nil
 }
 
-// addKey makes a new key, and drops those that stopped to sign long ago.
-func (c *Cluster) addKey(ctx context.Context) error {
-	var ch change
+// putKey puts a new key into the change, and drops those that stopped to sign long ago.
+func (c *Cluster) putKey(ch *change) {
 	fresh := c.newKey()
 	ch.put(fresh)
 	next := fresh
@@ -104,9 +116,41 @@ func (c *Cluster) addKey(ctx context.Context) error {
 		}
 		next = k
 	}
+}
+
+// endKeys drops keys that an admin has ended, once the one after them signs.
+func (c *Cluster) endKeys(ctx context.Context) error {
+	var ch change
+	for _, k := range c.newestFirst()[1:] {
+		if !k.Ends.IsZero() && !c.now().Before(k.Ends) {
+			ch.delete(k)
+		}
+	}
+	return c.commit(ctx, &ch)
+}
+
+// RotateKeys makes a new key, which signs once all nodes had time to learn it. What was signed before stays good for
+// its time; with end, it is refused from then on, also where it would end a write. Overloaded when too many keys
+// are held already.
+func (c *Cluster) RotateKeys(ctx context.Context, end bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.keys) >= keysHeld && !end {
+		return errs.New(errs.Overloaded, "key rotate", "", fmt.Sprintf("%d keys are held for what they signed", len(c.keys))).
+			WithRemedy("wait some days; or end what was signed so far, with --now")
+	}
+	var ch change
+	if end {
+		for _, k := range c.newestFirst() {
+			k.Ends = c.now().Add(keyLead)
+			ch.put(k)
+		}
+	}
+	c.putKey(&ch)
 	if err := c.commit(ctx, &ch); err != nil {
 		return err
 	}
 	c.refreshRing()
+	c.log.Warn("a capability key was made by an admin", "ends", end)
 	return nil
 }

@@ -21,6 +21,7 @@ type nodeRecord struct {
 	Zone     string // as the node says
 	ZoneSet  string // as an admin says; wins
 	Disabled bool
+	Waiting  bool // for an admin to admit it
 	Epoch    uint64
 	Version  string
 }
@@ -53,9 +54,10 @@ type spaceRecord struct {
 }
 
 type attachRecord struct {
-	Node  hemera.NodeID
-	Path  string
-	Space string
+	Node   hemera.NodeID
+	Path   string
+	Space  string
+	Folder bool `json:",omitempty"`
 }
 
 type keyRecord struct {
@@ -63,6 +65,14 @@ type keyRecord struct {
 	Made time.Time
 	// Version is 2 for keys that nodes have only their own parts of; older ones all nodes had.
 	Version int
+	// Ends is when the key stops to verify, if an admin said so.
+	Ends time.Time
+}
+
+// removedRecord is of a node that was removed a short time ago.
+type removedRecord struct {
+	ID hemera.NodeID
+	At time.Time
 }
 
 // authorityRecord is the SHA-256 of the authority's certificate.
@@ -78,6 +88,7 @@ func (r diskRecord) key() string    { return fmt.Sprintf("disk/%08x", uint32(r.I
 func (s spaceRecord) key() string   { return "space/" + s.Name }
 func (r attachRecord) key() string  { return fmt.Sprintf("attach/%08x/%s", uint32(r.Node), r.Path) }
 func (r keyRecord) key() string     { return fmt.Sprintf("key/%08x", r.ID) }
+func (r removedRecord) key() string { return fmt.Sprintf("removed/%08x", uint32(r.ID)) }
 func (nextRecord) key() string      { return "next" }
 func (authorityRecord) key() string { return "authority" }
 
@@ -176,7 +187,7 @@ func (c *Cluster) apply(r record) {
 			c.nodes[r.ID] = new(node)
 		}
 		c.nodes[r.ID].nodeRecord = r
-		c.members.Store(r.ID, true)
+		c.members.Store(r.ID, !r.Waiting)
 	case diskRecord:
 		d := c.disks[r.ID]
 		if d == nil {
@@ -196,12 +207,19 @@ func (c *Cluster) apply(r record) {
 		c.attaches[r.key()] = r
 	case keyRecord:
 		c.keys[r.ID] = r
+	case removedRecord:
+		c.removed[r.ID] = r
+		c.rebar()
 	case nextRecord:
 		c.next = r
 	case historyRecord:
 		c.history = r.Secret
 	case authorityRecord:
 		c.authority = r.Fingerprint
+	case surveyRecord:
+		c.surveys[r.Disk] = r
+	case runningRecord:
+		c.running = true
 	}
 }
 
@@ -211,7 +229,10 @@ func (c *Cluster) forget(r record) {
 	case nodeRecord:
 		delete(c.nodes, r.ID)
 		c.members.Delete(r.ID)
-		delete(c.byNode, r.ID)
+	case surveyRecord:
+		delete(c.surveys, r.Disk)
+	case runningRecord:
+		c.running = false
 	case diskRecord:
 		delete(c.disks, r.ID)
 		delete(c.byUUID, r.UUID)
@@ -222,6 +243,9 @@ func (c *Cluster) forget(r record) {
 		delete(c.attaches, r.key())
 	case keyRecord:
 		delete(c.keys, r.ID)
+	case removedRecord:
+		delete(c.removed, r.ID)
+		c.rebar()
 	}
 }
 
@@ -251,6 +275,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[spaceRecord](c, value)
 	case "attach":
 		return decodeInto[attachRecord](c, value)
+	case "removed":
+		return decodeInto[removedRecord](c, value)
 	case "key":
 		return decodeInto[keyRecord](c, value)
 	case "next":
@@ -259,6 +285,10 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[historyRecord](c, value)
 	case "authority":
 		return decodeInto[authorityRecord](c, value)
+	case "survey":
+		return decodeInto[surveyRecord](c, value)
+	case "running":
+		return decodeInto[runningRecord](c, value)
 	}
 	return nil // tokens stay in the store
 }

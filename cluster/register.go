@@ -2,16 +2,11 @@ package cluster
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"slices"
 
 	"hemera"
 	"hemera/errs"
 )
-
-// disksPerNodeMax bounds what one node may report.
-const disksPerNodeMax = 4096
 
 // Register introduces a node and its disks, gives new ones ids, and begins a new lease. A node
 // without an id is taken for the one that holds its disks, else for the one at its address: it lost
@@ -39,17 +34,24 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 		rec.ID = next.Node
 		next.Node++
 	}
-	rec.Addr, rec.Zone, rec.Version = hello.Addr, hello.Zone, hello.Version
+	rec.Addr, rec.Zone, rec.Version = hello.Addr, zoneOf(hello), text(hello.Version)
+	if rec.Waiting {
+		return hemera.NodeWelcome{}, c.wait(ctx, rec)
+	}
 	rec.Epoch++
-	var groups map[string]map[string]int // not counted for disks that have one
+	fresh := newcomers{config: c.newDisks(ctx)}
 	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.byUUID[d.UUID] == nil }) {
-		groups = c.groupCounts()
+		fresh.groups = c.groupCounts()
 	}
 	for _, d := range hello.Disks {
-		c.adopt(&ch, &next, rec.ID, d, groups)
+		c.adopt(&ch, &next, rec.ID, d, fresh)
 	}
 	c.succeed(&ch, rec)
 	ch.put(rec)
+	if hello.Unclean {
+		c.hasten(&ch, c.byNode[rec.ID])
+	}
+	c.scrubbed(&ch, hello.Disks)
 	if next != c.next {
 		ch.puts = slices.Insert[[]record, record](ch.puts, 0, next) // ids are taken before anything has them
 	}
@@ -62,26 +64,6 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	c.publishSoon()
 	c.log.Info("node registered", "node", n.ID, "addr", n.Addr, "epoch", n.Epoch, "disks", len(hello.Disks))
 	return c.welcome(n), nil
-}
-
-func checkHello(h hemera.NodeHello) error {
-	host, port, err := net.SplitHostPort(h.Addr)
-	if err != nil || host == "" || port == "" {
-		return errs.New(errs.Invalid, "cluster.Register", h.Addr, "the node's address must be host:port").
-			WithRemedy("give the node an address that clients can reach")
-	}
-	if len(h.Disks) > disksPerNodeMax {
-		return errs.New(errs.TooLarge, "cluster.Register", h.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
-	}
-	seen := map[string]bool{}
-	for _, d := range h.Disks {
-		if d.UUID == "" || seen[d.UUID] {
-			return errs.New(errs.Invalid, "cluster.Register", d.Path, fmt.Sprintf("disk UUID %q is empty or reported twice", d.UUID)).
-				WithRemedy("two paths hold the same disk: remove one of them from the node")
-		}
-		seen[d.UUID] = true
-	}
-	return nil
 }
 
 // identify finds the record of a node that registers, or an empty one for a new node.
@@ -110,10 +92,13 @@ func noMember(op string, id hemera.NodeID) error {
 		WithRemedy("remove the node's own state, not its disks, and let it join again")
 }
 
-// Member refuses a node that was removed, whose certificate is still good. NotFound.
+// Member refuses a node that was removed, whose certificate is still good, and one that waits to be admitted. NotFound, Denied.
 func (c *Cluster) Member(id hemera.NodeID) error {
-	if _, ok := c.members.Load(id); !ok {
+	switch admitted, known := c.members.Load(id); {
+	case !known:
 		return noMember("cluster.Member", id)
+	case admitted == false:
+		return waiting("cluster.Member", id)
 	}
 	return nil
 }
@@ -179,7 +164,7 @@ func (c *Cluster) succeed(ch *change, by nodeRecord) {
 // adopt puts a reported disk into the change: a known one may have moved to this path, or to this node
 // if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
-func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, groups map[string]map[string]int) {
+func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, fresh newcomers) {
 	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
 	if asked {
 		ch.delete(wanted)
@@ -204,24 +189,30 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 		c.log.Warn("disk of another cluster, or removed from this one, is not used", "node", on, "path", d.Path, "disk", d.ID)
 		return
 	}
-	rec := diskRecord{ID: next.Disk, UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: hemera.ConfigRW}
+	rec := diskRecord{ID: next.Disk, UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: fresh.config}
 	next.Disk++
 	if asked {
-		rec.Space = wanted.Space
+		rec.Space, rec.Config = wanted.Space, hemera.ConfigRW
 	}
-	if !validName(rec.Space) {
+	if rec.Space == "" {
 		rec.Space = hemera.DefaultSpace
 	}
 	space, ok := c.spaces[rec.Space]
 	if !ok {
-		space = defaultSpace(rec.Space)
+		// Spaces are an admin's, and files of another policy shall not go to the disk unasked.
+		c.log.Warn("a new disk is off: its node names a space that there is not", "disk", rec.ID, "node", on, "path", text(d.Path), "space", text(d.Space),
+			"remedy", "make the space with `hemera space set NAME define=24`, then `hemera fs set "+rec.ID.String()+" space=NAME configstatus=rw`")
+		rec.Space, rec.Config = hemera.DefaultSpace, hemera.ConfigOff
+		space = c.spaces[rec.Space]
 	}
-	if !ok && !slices.Contains[[]record, record](ch.puts, space) {
-		ch.put(space)
-		c.log.Warn("a space is made, since a node names it for its disk", "space", rec.Space, "node", on, "path", d.Path)
-	}
-	rec.Group = pickGroup(groups, space)
+	rec.Group = pickGroup(fresh.groups, space)
 	ch.put(rec)
+}
+
+// newcomers is what new disks get.
+type newcomers struct {
+	groups map[string]map[string]int // disks by space and group; not counted when no disk is new
+	config hemera.DiskConfig
 }
 
 // standing is how good a node's claim to a disk is that it reports: none if the disk is not there.
@@ -258,14 +249,14 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 			r.Filesystem, r.Capacity, r.Used, r.Pieces = d.report.Filesystem, d.report.Capacity, d.report.Used, d.report.Pieces
 		}
 		changed = changed || r.Health != d.report.Health
-		d.report = r
+		d.report = boundedDisk(r)
 	}
 	return changed
 }
 
 func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
-		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.nodeKeys(n.ID),
+		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.nodeKeys(n.ID), Barred: c.barred,
 		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID), Seen: c.seen(),
 	}
 	for _, d := range c.byNode[n.ID] {

@@ -54,8 +54,9 @@ func firstSpace(s hemera.Space) spaceRecord {
 
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
-func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string) error {
+func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
 	const op = "fs add"
+	p, space := want.Path, want.Space
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes[id] == nil {
@@ -76,7 +77,7 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string
 		}
 	}
 	var ch change
-	ch.put(attachRecord{Node: id, Path: p, Space: space})
+	ch.put(attachRecord{Node: id, Path: p, Space: space, Folder: want.Folder})
 	return c.commit(ctx, &ch)
 }
 
@@ -176,6 +177,7 @@ func (c *Cluster) Bury(ctx context.Context, id hemera.DiskID) error {
 	}
 	var ch change
 	ch.delete(d.diskRecord)
+	ch.delete(surveyRecord{Disk: id})
 	return c.change(ctx, &ch)
 }
 
@@ -205,32 +207,6 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	}
 	var ch change
 	ch.put(rec)
-	return c.change(ctx, &ch)
-}
-
-// RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
-// join anew. NotEmpty while it has disks.
-func (c *Cluster) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	const op = "node rm"
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.nodes[id]
-	if n == nil {
-		return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
-	}
-	for _, d := range c.disks {
-		if d.Node == id && !d.Removed {
-			return errs.New(errs.NotEmpty, op, "node "+id.String(), "it has disk "+d.ID.String()).
-				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`")
-		}
-	}
-	var ch change
-	ch.delete(n.nodeRecord)
-	for _, a := range c.attaches {
-		if a.Node == id {
-			ch.delete(a)
-		}
-	}
 	return c.change(ctx, &ch)
 }
 

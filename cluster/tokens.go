@@ -19,35 +19,60 @@ var _ auth.TokenStore = (*Cluster)(nil)
 // is told that it has expired.
 const tokenKept = 24 * time.Hour
 
-// PutToken implements [auth.TokenStore]. Records of tokens that ended long ago go with it.
+// PutToken implements [auth.TokenStore].
 func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r auth.TokenRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return errs.Wrap(err, "cluster.PutToken", "")
 	}
 	var b kv.Batch
-	if err := c.oldTokens(ctx, &b); err != nil {
-		return errs.Wrap(err, "cluster.PutToken", "")
-	}
 	b.Put(tokenKey(id), text)
-	ticket, err := c.writer.Enqueue(&b)
+	return errs.Wrap(c.write(ctx, &b), "cluster.PutToken", "")
+}
+
+// RemoveToken implements [auth.TokenStore].
+func (c *Cluster) RemoveToken(ctx context.Context, id [32]byte) error {
+	var b kv.Batch
+	b.Delete(tokenKey(id))
+	return errs.Wrap(c.write(ctx, &b), "cluster.RemoveToken", "")
+}
+
+func (c *Cluster) write(ctx context.Context, b *kv.Batch) error {
+	ticket, err := c.writer.Enqueue(b)
 	if err == nil {
 		err = ticket.Wait(ctx)
 	}
-	return errs.Wrap(err, "cluster.PutToken", "")
+	return err
 }
 
-// oldTokens puts the removal of records that nobody needs any more into the batch.
-func (c *Cluster) oldTokens(ctx context.Context, b *kv.Batch) error {
+// Tokens implements [auth.TokenStore].
+func (c *Cluster) Tokens(ctx context.Context) (map[[32]byte]auth.TokenRecord, error) {
+	all := map[[32]byte]auth.TokenRecord{}
 	lo := []byte(Prefix + "token/")
-	before := c.now().Add(-tokenKept)
-	return c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
+	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
 		var r auth.TokenRecord
-		if json.Unmarshal(value, &r) == nil && r.Expires.Before(before) {
-			b.Delete(bytes.Clone(key))
+		var id [32]byte
+		if n, err := hex.Decode(id[:], key[len(lo):]); err == nil && n == len(id) && json.Unmarshal(value, &r) == nil {
+			all[id] = r
 		}
-		return len(b.Ops) < kv.BatchOps/2
+		return true
 	})
+	return all, errs.Wrap(err, "cluster.Tokens", "")
+}
+
+// dropTokens removes the records that nobody needs any more.
+func (c *Cluster) dropTokens(ctx context.Context) error {
+	all, err := c.Tokens(ctx)
+	var b kv.Batch
+	for id, r := range all {
+		if r.Expires.Before(c.now().Add(-tokenKept)) && len(b.Ops) < kv.BatchOps {
+			b.Delete(tokenKey(id))
+		}
+	}
+	if err != nil || len(b.Ops) == 0 {
+		return err
+	}
+	return errs.Wrap(c.write(ctx, &b), "cluster.dropTokens", "")
 }
 
 // Token implements [auth.TokenStore].
@@ -65,7 +90,7 @@ func (c *Cluster) ReserveNode(ctx context.Context) (hemera.NodeID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next := c.next
-	rec := nodeRecord{ID: next.Node}
+	rec := nodeRecord{ID: next.Node, Waiting: c.approve}
 	next.Node++
 	var ch change
 	ch.put(rec)

@@ -35,7 +35,7 @@ func (c *Cluster) publish() {
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
-		if n := c.nodes[id]; n.Epoch > 0 {
+		if n := c.nodes[id]; n.Epoch > 0 || n.Waiting && n.Addr != "" {
 			v.Nodes = append(v.Nodes, n.info())
 		}
 	}
@@ -45,7 +45,9 @@ func (c *Cluster) publish() {
 			v.Removed = append(v.Removed, d.removed())
 			continue
 		}
-		v.Disks = append(v.Disks, d.info(c.nodes[d.Node]))
+		info := d.info(c.nodes[d.Node])
+		info.LastAudit, info.LastScrub = c.surveys[id].LastAudit, c.surveys[id].LastScrub
+		v.Disks = append(v.Disks, info)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
 		v.Spaces = append(v.Spaces, c.spaces[name].info())
@@ -65,8 +67,12 @@ func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
 		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
+		Stopping: n.online && n.stopping,
 	}
-	if n.online {
+	switch {
+	case n.Waiting:
+		info.Status = hemera.NodeWaiting
+	case n.online:
 		info.Status = hemera.NodeOnline
 	}
 	return info
@@ -88,10 +94,13 @@ func (d *disk) info(n *node) hemera.Disk {
 		return info
 	}
 	info.Zone = cmp.Or(d.ZoneSet, n.zone())
+	info.Stopping = n.online && n.stopping
 	info.Active = n.online && !n.Disabled && info.Health != hemera.HealthGone
 	switch {
 	case n.online && n.Disabled:
 		info.Why = cmp.Or(info.Why, "its node is switched off")
+	case info.Stopping:
+		info.Why = cmp.Or(info.Why, "its node is about to stop")
 	case !n.online:
 		info.Why = cmp.Or(info.Why, "its node is offline")
 	}

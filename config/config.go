@@ -24,6 +24,7 @@ type Config struct {
 	Up      Up      `key:"up"`
 	Repair  Repair  `key:"repair"`
 	Removal Removal `key:"removal"`
+	Scrub   Scrub   `key:"scrub"`
 	Cache   Cache   `key:"cache"`
 	Log     Log     `key:"log"`
 }
@@ -39,6 +40,8 @@ type HTTP struct {
 type Auth struct {
 	TrustedNetworks []auth.Network `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user, but root is nobody; 10.1.0.0/16=own believes root too, =nobody makes everybody nobody; clients of other machines are refused otherwise"`
 	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"how long a join token works unless its creator says otherwise"`
+	Admission       string         `key:"admission" default:"token" oneof:"token admin" doc:"what lets a node in that has joined: its token alone, or an admin besides (hemera node admit)"`
+	NewDisks        string         `key:"new_disks" default:"rw" oneof:"rw off" doc:"how new disks that a joined node brings by itself begin; off waits for hemera fs set ID configstatus=rw"`
 }
 
 // TPC is third-party copy.
@@ -61,7 +64,9 @@ type Space struct {
 type Node struct {
 	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
 	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
-	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only"`
+	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only; as a flag everybody on the machine can read it"`
+	// JoinFile keeps the token out of the arguments.
+	JoinFile string `key:"join_file" flag:"join-file" default:"" doc:"file with the join token; - reads it from standard input"`
 }
 
 // Up is hemera up, everything in one process.
@@ -78,6 +83,11 @@ type Repair struct {
 // Removal is when space is given back.
 type Removal struct {
 	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"how long replaced and removed content stays on its disks for readers that have it open, shorter where a disk lacks room; 0 removes it at once"`
+}
+
+// Scrub is the reading and verifying of all data at rest.
+type Scrub struct {
+	Rate Bytes `key:"rate" default:"20MiB" min:"0B" doc:"bytes of each disk that are read and verified a second at most, at nodes; all of a disk every 14 days where that is enough, after clients' reads and writes; 0 reads none"`
 }
 
 // Cache is memory that makes things faster.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"net/netip"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,28 @@ type Bounds struct {
 	doors       *xrd.Budgets
 	pending     int
 	owners      auth.Owners
+
+	mu    sync.Mutex // guards spare
+	spare []func() bool
+}
+
+// spares adds a way to close connections that can be spared.
+func (b *Bounds) spares(close func() bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spare = append(b.spare, close)
+}
+
+// relieve closes connections that can be spared at all ports: the places are for all of them together.
+func (b *Bounds) relieve() bool {
+	b.mu.Lock()
+	list := b.spare
+	b.mu.Unlock()
+	any := false
+	for _, close := range list {
+		any = close() || any
+	}
+	return any
 }
 
 // NewBounds takes them from what the operating system lets this process have.

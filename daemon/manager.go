@@ -49,6 +49,8 @@ type ManagerOptions struct {
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
+	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *link.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
@@ -131,6 +133,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
+		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff,
 	})
 	if err != nil {
 		return nil, err
@@ -179,7 +182,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
@@ -267,19 +270,4 @@ func (m *Manager) space(ctx context.Context, who hemera.Identity, path string) (
 		s.Free, s.LargestFree = min(s.Free, left), min(s.LargestFree, left)
 	}
 	return s, nil
-}
-
-// tokens makes join tokens that lead to this manager.
-type tokens struct {
-	authority *auth.Authority
-	addr      string
-	lifetime  time.Duration
-}
-
-// CreateToken implements hemera.TokenAdmin.
-func (t tokens) CreateToken(ctx context.Context, lifetime time.Duration) (string, error) {
-	if lifetime == 0 {
-		lifetime = t.lifetime
-	}
-	return t.authority.CreateToken(ctx, auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: lifetime})
 }

@@ -23,6 +23,7 @@ import (
 	"hemera/link"
 	"hemera/node"
 	"hemera/rpc"
+	"hemera/vfs"
 	"hemera/xrd"
 )
 
@@ -47,11 +48,15 @@ type NodeOptions struct {
 	Loop *link.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
-	Version string
-	Commit  string // what it was built of; may be empty
-	Log     *slog.Logger
+	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
+	StopPatience time.Duration
+	Version      string
+	Commit       string // what it was built of; may be empty
+	Log          *slog.Logger
 }
 
 // clockSkew is how much later than the manager's a node's clock may be before it refuses capabilities
@@ -115,11 +120,12 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
-		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
 		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
+		IsFolder: n.folder(),
 	})
 	if err != nil {
 		return nil, err
@@ -163,11 +169,26 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 			return nil, errs.Wrap(err, "make disk", path)
 		}
 	}
+	if err := ownDisk(path); err != nil {
+		return nil, err
+	}
 	store, err := o.Memory.openDisk(path, fresh, o.Log)
 	if err == nil && fresh && !o.MakeDisks && isFolder(path) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
 	}
 	return store, err
+}
+
+// folder tells folders from mount points; nil in `up`, where all disks are folders. One with a label was a
+// disk before.
+func (n *Node) folder() func(string) bool {
+	if n.options.MakeDisks {
+		return nil
+	}
+	return func(path string) bool {
+		_, err := disk.ReadLabel(vfs.OS{}, path)
+		return isFolder(path) && err != nil
+	}
 }
 
 // isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that
@@ -240,11 +261,25 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 
 // Run serves until the context ends, then closes everything.
 func (n *Node) Run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.port.serve(ctx) })
-	group.Go(func() error { return ended(ctx, n.Node.Run(ctx)) })
+	// What serves goes on while the writes under way end.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group, serving := errgroup.WithContext(serving)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			if n.options.StopPatience > 0 {
+				n.Finish(serving, n.options.StopPatience)
+			}
+			stop()
+		case <-serving.Done():
+		}
+		return nil
+	})
+	group.Go(func() error { return n.port.serve(serving) })
+	group.Go(func() error { return ended(serving, n.Node.Run(serving)) })
 	if n.credentials != nil {
-		group.Go(func() error { n.credentials.Keep(ctx, n.remote, n.options.Log); return nil })
+		group.Go(func() error { n.credentials.Keep(serving, n.remote, n.options.Log); return nil })
 	}
 	err := group.Wait()
 	n.close()

@@ -59,6 +59,9 @@ func openPort(ctx context.Context, addr string, loop *link.Loop, log *slog.Logge
 
 // serve answers until the context ends, then lets requests under way finish.
 func (p *port) serve(ctx context.Context) error {
+	if p.bounds != nil {
+		p.bounds.spares(p.xrd.Relieve)
+	}
 	mux := link.NewMux(p.listener, p.muxOptions())
 	group, ctx := errgroup.WithContext(ctx)
 	door := mux.Listener(link.XRootD)
@@ -109,6 +112,7 @@ func (p *port) muxOptions() link.MuxOptions {
 	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.Relieve}
 	if p.bounds != nil {
 		o.Connections, o.Admin, o.Pending = p.bounds.connections, p.bounds.admin, p.bounds.pending
+		o.Relieve = p.bounds.relieve
 	}
 	return o
 }

@@ -77,7 +77,7 @@ func (s *site) joins(token string) hemera.NodeID {
 
 func (s *site) token(m *Manager) string {
 	s.t.Helper()
-	text, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(s.t.Context(), 0)
+	text, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(s.t.Context(), hemera.TokenRequest{Uses: 10})
 	if err != nil {
 		s.t.Fatal(err)
 	}

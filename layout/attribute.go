@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // CheckAttribute refuses a value of one of this package's attributes, sys.* or user.*, that would make
-// every later write below the directory fail. Other attributes are nobody's business here. Whether a
+// every later write below the directory fail, and names of sys.forced.* that steer nothing. Other attributes are nobody's business here. Whether a
 // space exists is for the caller. Invalid.
 func CheckAttribute(name, text string) error {
 	forced := name
@@ -19,6 +20,7 @@ func CheckAttribute(name, text string) error {
 	}
 	s := sources{attrs: Attributes{Sys: map[string][]byte{forced: []byte(text)}}}
 	switch forced {
+	case AttrSpace:
 	case AttrLayout, AttrStripes:
 		_, err := s.layout(hemera.Replica(1), hemera.Wish{})
 		return err
@@ -29,6 +31,11 @@ func CheckAttribute(name, text string) error {
 	case AttrNoUserLayout:
 		_, err := allowed(s.attrs, hemera.Identity{})
 		return err
+	default:
+		if strings.HasPrefix(name, "sys.forced.") {
+			return errs.New(errs.Invalid, "layout.CheckAttribute", name, "nothing reads this attribute, so it would steer nothing").
+				WithRemedy("known are " + strings.Join([]string{AttrSpace, AttrLayout, AttrStripes, AttrChecksum, AttrNoUserLayout}, ", "))
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -199,4 +200,19 @@ func TestConnections(t *testing.T) {
 			t.Errorf("%+v is left", u)
 		}
 	}
+}
+
+// BenchmarkAccount is what a request costs that takes something, with many clients at once.
+func BenchmarkAccount(b *testing.B) {
+	budget := NewBudget[int]("x", Bounds{Total: 1 << 40, Share: 1 << 39})
+	var clients atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		a := budget.Open(int(clients.Add(1)))
+		defer a.Close()
+		for pb.Next() {
+			if a.Take(1) == Fits {
+				a.Give(1)
+			}
+		}
+	})
 }

@@ -18,19 +18,30 @@ import (
 const (
 	// auditsAtOnce bounds the disks compared at a time.
 	auditsAtOnce = 16
+	// auditRest is how often it is looked whether an audit is due, auditRetry when one that failed is.
+	auditRest  = 10 * time.Second
+	auditRetry = 10 * time.Minute
+	// awayAfter is how long after a manager's start a disk that nobody has reported counts as away: its node
+	// may be about to register.
+	awayAfter = 2 * time.Minute
 	// orphanTime is how long the removal of one orphan is waited for.
 	orphanTime = 10 * time.Second
 )
 
-// auditor compares disks with the namespace: each every [AuditInterval], and one that came back once
-// whatever it was writing is old enough to judge. Every finding is confirmed before it counts, since
+// auditor compares disks with the namespace: each every [AuditInterval], and once whatever was being
+// written is old enough to judge after the disk came back, or after its node or the manager did not end
+// in good order. Every finding is confirmed before it counts, since
 // files change meanwhile. A missing piece is made anew, one that is bad only when its copy is sealed; an
 // orphan is removed.
 type auditor struct {
 	engine *Engine
-	due    map[hemera.DiskID]time.Time // of step alone; zero while the disk is away
+	// seen is since when a disk that is away may be said to be; of step alone.
+	seen map[hemera.DiskID]time.Time
 
 	suspects suspects
+
+	mu    sync.Mutex
+	turns map[hemera.DiskID]chan struct{} // held by the one audit of a disk that is under way
 }
 
 func (a *auditor) name() string { return "audit" }
@@ -39,39 +50,74 @@ func (a *auditor) step(ctx context.Context) (time.Duration, error) {
 	now := a.engine.Now()
 	var disks []hemera.Disk
 	for _, d := range a.engine.Cluster.View().Disks {
-		if a.schedule(d, now) {
+		old := a.engine.Cluster.Survey(d.ID)
+		s, due := a.schedule(d, old, now)
+		if s != old {
+			if err := a.engine.Cluster.SetAudit(ctx, d.ID, s); err != nil {
+				return auditRest, err
+			}
+		}
+		if due || d.Readable() && a.suspects.due(d.ID, now) {
 			disks = append(disks, d)
 		}
 	}
 	if len(disks) == 0 {
-		return 10 * time.Second, nil
+		return auditRest, nil
 	}
 	a.suspects.prune(now.Add(-2 * AuditInterval))
 	report, err := a.run(ctx, disks, true)
 	for _, p := range report.Problems {
 		a.engine.Log.Warn("audit found a problem", "tag", p.Tag, "disk", p.Disk, "count", p.Count)
 	}
-	return 10 * time.Second, err
+	return auditRest, err
 }
 
-// schedule reports whether the disk is due, and when it is, sets its next time.
-func (a *auditor) schedule(d hemera.Disk, now time.Time) bool {
-	at, known := a.due[d.ID]
-	switch {
-	case !d.Readable() && known:
-		a.due[d.ID] = time.Time{}
-	case !d.Readable():
-	case !known:
-		a.due[d.ID] = now.Add(AuditInterval)
-	case at.IsZero():
-		a.due[d.ID] = now.Add(a.engine.OrphanAge + time.Minute)
-	case !now.Before(at):
-		a.due[d.ID] = now.Add(AuditInterval)
-		return true
-	case a.suspects.due(d.ID, now):
-		return true
+// schedule is what is to be remembered of a disk's audits, and whether one is due. It is stored, so that
+// a manager which is often restarted audits all the same, and one that finds a disk again which was away
+// when it stopped knows so.
+func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_ hemera.DiskSurvey, due bool) {
+	soon := now.Add(a.engine.OrphanAge + time.Minute)
+	if !d.Readable() {
+		first, known := a.seen[d.ID]
+		if !known {
+			a.seen[d.ID] = now
+		} else if now.Sub(first) >= awayAfter {
+			s.Away = true
+		}
+		return s, false
 	}
-	return false
+	a.seen[d.ID] = now.Add(-awayAfter) // from now on it is away at once
+	if s.Away || s.AuditDue.IsZero() {
+		s.Away = false
+		if s.AuditDue.IsZero() || s.AuditDue.After(soon) {
+			s.AuditDue = soon
+		}
+	}
+	if latest := now.Add(AuditInterval); s.AuditDue.After(latest) { // by a clock that was wrong
+		s.AuditDue = latest
+	}
+	return s, !now.Before(s.AuditDue)
+}
+
+// audited remembers how the audit of a disk went. One that failed is tried again soon, and one with pieces
+// that may be orphans when they are old enough to judge: what is known of them is in memory only.
+func (a *auditor) audited(ctx context.Context, d hemera.Disk, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	now := a.engine.Now()
+	s := a.engine.Cluster.Survey(d.ID)
+	switch again := a.suspects.next(d.ID); {
+	case err != nil:
+		s.AuditDue = now.Add(auditRetry)
+	case !again.IsZero():
+		s.LastAudit, s.AuditDue = now, again
+	default:
+		s.LastAudit, s.AuditDue = now, now.Add(AuditInterval)
+	}
+	if err := a.engine.Cluster.SetAudit(ctx, d.ID, s); err != nil {
+		a.engine.Log.Error("that a disk was audited is not stored", "disk", d.ID, "error", err)
+	}
 }
 
 // tally gathers what many disks have.
@@ -118,7 +164,10 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 			if !d.Readable() {
 				return a.offline(gctx, d, t)
 			}
-			err := a.disk(gctx, d, t)
+			err := a.inTurn(gctx, d, t)
+			if repair {
+				a.audited(gctx, d, err)
+			}
 			if err != nil && gctx.Err() == nil {
 				a.engine.Log.Warn("disk could not be audited", "disk", d.ID, "error", err)
 				err = a.offline(gctx, d, t)
@@ -173,6 +222,28 @@ func (a *auditor) pages(ctx context.Context, list func(hemera.FileID) ([]hemera.
 		}
 	}
 	return ctx.Err()
+}
+
+// inTurn compares one disk when no other audit does: two would take each other's look at an orphan for
+// work on its file, and leave it out.
+func (a *auditor) inTurn(ctx context.Context, d hemera.Disk, t *tally) error {
+	a.mu.Lock()
+	if a.turns == nil {
+		a.turns = map[hemera.DiskID]chan struct{}{}
+	}
+	turn := a.turns[d.ID]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		a.turns[d.ID] = turn
+	}
+	a.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+		return a.disk(ctx, d, t)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // disk compares one disk, window by window.

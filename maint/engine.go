@@ -51,6 +51,9 @@ type Cluster interface {
 	Removed() []hemera.DiskID
 	Bury(ctx context.Context, id hemera.DiskID) error
 	SetEmpty(ctx context.Context, id hemera.DiskID) error
+	// Survey is when a disk was audited and is to be; SetAudit makes that durable.
+	Survey(id hemera.DiskID) hemera.DiskSurvey
+	SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error
 }
 
 // Signer signs read capabilities for the sources of copies and for who copies; capability.Keyring is one.
@@ -76,6 +79,7 @@ type Options struct {
 type Engine struct {
 	Options
 	gate *gate
+	room room // for opens that held pieces are in the way of
 
 	evacuator *evacuator
 	repairer  *repairer
@@ -114,7 +118,7 @@ func New(o Options) *Engine {
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
 	e.healer = newHealer(e)
-	e.auditor = &auditor{engine: e, due: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
+	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = []worker{
 		&watcher{engine: e}, newRemover(e),
 		e.evacuator, e.repairer, e.auditor, e.healer,

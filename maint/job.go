@@ -10,6 +10,10 @@ import (
 // rateWindow is the seconds over which a job's rate is averaged.
 const rateWindow = 10
 
+// estimateAfter is after how many seconds of work the time that is left is estimated: before, one small
+// file or one report says too little.
+const estimateAfter = 3
+
 // job is the visible state of one drain or repair.
 type job struct {
 	now     func() time.Time
@@ -21,6 +25,8 @@ type job struct {
 	ended   time.Time // zero while it runs
 	seconds [rateWindow]int64
 	last    int64 // the newest second counted
+	first   int64 // the first second in which bytes moved after nothing did
+	part    int64 // bytes of pieces that are being copied
 }
 
 func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
@@ -56,16 +62,58 @@ func (j *job) again(why string) {
 	}
 }
 
-// moved counts one piece made anew.
-func (j *job) moved(bytes int64) {
+// moved counts one piece made anew, of which so many bytes were counted on the way.
+func (j *job) moved(bytes, counted int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.status.FilesDone++
 	j.status.BytesDone += bytes
+	j.count(max(0, bytes-counted))
+}
+
+// count counts bytes that moved now. The caller holds mu.
+func (j *job) count(bytes int64) {
 	if j.ended.IsZero() && j.status.State != "running" {
 		j.status.State, j.status.Why = "running", j.why
 	}
-	j.seconds[j.advance()%rateWindow] += bytes
+	second := j.advance()
+	if j.moving() == 0 {
+		j.first = second // what comes is measured from where it begins
+	}
+	j.seconds[second%rateWindow] += bytes
+}
+
+// partial is one piece that is being copied for a job.
+type partial struct {
+	job   *job
+	most  int64 // the piece's size
+	bytes int64 // so far
+	over  bool
+}
+
+// begin watches the copy of one piece of that size.
+func (j *job) begin(size int64) *partial { return &partial{job: j, most: size} }
+
+// to says how many bytes of the piece are copied. A copy that begins anew is behind for a while.
+func (p *partial) to(bytes int64) {
+	p.job.mu.Lock()
+	defer p.job.mu.Unlock()
+	more := min(bytes, p.most) - p.bytes
+	if p.over || more <= 0 {
+		return
+	}
+	p.bytes += more
+	p.job.part += more
+	p.job.count(more)
+}
+
+// end is when the copy is done, or has failed: what was counted on the way.
+func (p *partial) end() int64 {
+	p.job.mu.Lock()
+	defer p.job.mu.Unlock()
+	p.job.part -= p.bytes
+	p.over = true
+	return p.bytes
 }
 
 // failed counts one piece that could not be made. What fails when the job has ended fails because of
@@ -90,20 +138,30 @@ func (j *job) advance() int64 {
 	return j.last
 }
 
+// moving is the bytes of the window. The caller holds mu and has advanced.
+func (j *job) moving() (sum int64) {
+	for _, b := range j.seconds {
+		sum += b
+	}
+	return sum
+}
+
 // report is the state with what is left.
 func (j *job) report(files, bytes int64) hemera.JobStatus {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := j.status
-	s.FilesLeft, s.BytesLeft = files, bytes
-	window := min(j.advance()+1, rateWindow)
-	var sum int64
-	for _, b := range j.seconds {
-		sum += b
+	s.FilesLeft, s.BytesLeft = files, max(0, bytes-j.part)
+	s.BytesDone += j.part
+	second := j.advance()
+	sum := j.moving()
+	if sum == 0 {
+		return s
 	}
+	window := min(second-j.first+1, rateWindow)
 	s.Rate = float64(sum) / float64(window)
-	if s.Rate > 0 && s.State == "running" {
-		s.Remaining = time.Duration(float64(bytes) / s.Rate * float64(time.Second))
+	if s.State == "running" && window >= estimateAfter {
+		s.Remaining = time.Duration(float64(s.BytesLeft) / s.Rate * float64(time.Second))
 	}
 	return s
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"hemera"
 )
 
 func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
@@ -16,7 +18,7 @@ func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
 	if s := j.report(1, 10); s.State != "stalled" || s.Why != "no room" || s.Failed != 0 {
 		t.Errorf("in the next pass: %+v", s)
 	}
-	j.moved(10)
+	j.moved(10, 0)
 	if s := j.report(0, 0); s.State != "running" || s.Why != "" || s.FilesDone != 1 {
 		t.Errorf("when something moved: %+v", s)
 	}
@@ -29,5 +31,66 @@ func TestAnEndedJobDoesNotFail(t *testing.T) {
 	j.failed(context.Canceled)
 	if s := j.report(0, 0); s.State != "done" || s.Why != "the disk is in use again" || s.Failed != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// The bytes of a large piece count while it is copied, once, also when the copy fails; the time that is
+// left follows what moves, and is not guessed in the first moments.
+func TestAJobShowsBytesWhileTheyMove(t *testing.T) {
+	now := time.Unix(1000, 0)
+	j := newJob("drain", 1, func() time.Time { return now })
+	j.set("running", "")
+	now = now.Add(time.Hour) // it waited for long
+	p := j.begin(1000)
+	p.to(100)
+	if s := j.report(1, 1000); s.BytesDone != 100 || s.BytesLeft != 900 || s.Rate != 100 || s.Remaining != 0 {
+		t.Errorf("in the first second: %+v", s)
+	}
+	for i := range int64(4) {
+		now = now.Add(time.Second)
+		p.to(200 + 100*i)
+		p.to(50) // an older report
+	}
+	if s := j.report(1, 1000); s.BytesDone != 500 || s.BytesLeft != 500 || s.Rate != 100 || s.Remaining != 5*time.Second {
+		t.Errorf("on the way: %+v", s)
+	}
+	p.to(5000) // no more than there is
+	j.moved(1000, p.end())
+	p.to(1000) // late
+	if s := j.report(0, 0); s.BytesDone != 1000 || s.FilesDone != 1 || s.Rate != 200 {
+		t.Errorf("done: %+v", s)
+	}
+	failed := j.begin(700)
+	failed.to(300)
+	failed.end()
+	if s := j.report(1, 700); s.BytesDone != 1000 || s.BytesLeft != 700 {
+		t.Errorf("a copy that failed: %+v", s)
+	}
+}
+
+func TestProgressReachesWhoWatches(t *testing.T) {
+	q := NewOrders()
+	told := make(chan int64, 4)
+	done := make(chan error, 1)
+	go func() {
+		_, err := q.follow(t.Context(), 1, hemera.Order{Kind: hemera.OrderCopy}, func(bytes int64) { told <- bytes })
+		done <- err
+	}()
+	list, err := q.Exchange(t.Context(), 1, nil)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	q.Progress(2, []hemera.CopyState{{Order: list[0].ID, Bytes: 3}}) // another node's
+	q.Progress(1, []hemera.CopyState{{Order: 99, Bytes: 4}, {Order: list[0].ID, Bytes: 5}})
+	if got := <-told; got != 5 {
+		t.Error(got)
+	}
+	q.settle(1, []hemera.OrderResult{{ID: list[0].ID}})
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	q.Progress(1, []hemera.CopyState{{Order: list[0].ID, Bytes: 6}})
+	if len(told) != 0 {
+		t.Error("told after the end")
 	}
 }

@@ -32,7 +32,7 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 	if err != nil {
 		return 0, err
 	}
-	result, err := e.Orders.Do(ctx, m.add.Node, order)
+	result, err := e.Orders.follow(ctx, m.add.Node, order, w.watch)
 	if err != nil {
 		return 0, err
 	}

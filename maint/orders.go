@@ -42,7 +42,8 @@ type queue struct {
 
 type order struct {
 	hemera.Order
-	done chan outcome // buffered: one outcome
+	done  chan outcome      // buffered: one outcome
+	watch func(bytes int64) // told how far a copy is; may be nil
 }
 
 type outcome struct {
@@ -69,6 +70,11 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 // An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
 // ends what it was doing: so no removal can come late, after a copy of the same piece.
 func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
+	return q.follow(ctx, id, o, nil)
+}
+
+// follow is Do with somebody to tell how far a copy is, now and then, perhaps once more after the end.
+func (q *Orders) follow(ctx context.Context, id hemera.NodeID, o hemera.Order, watch func(bytes int64)) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
 	if len(n.waiting)+len(n.sent) >= q.limit {
@@ -77,7 +83,7 @@ func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (heme
 	}
 	q.lastID++
 	o.ID = q.lastID
-	ord := &order{Order: o, done: make(chan outcome, 1)}
+	ord := &order{Order: o, done: make(chan outcome, 1), watch: watch}
 	n.waiting = append(n.waiting, ord)
 	n.signal()
 	q.mu.Unlock()
@@ -197,6 +203,27 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 	n.requeue()
 	n.call++
 	n.signal()
+}
+
+// Progress takes a node's report of how far its copies are. Orders that it does not have are ignored.
+func (q *Orders) Progress(id hemera.NodeID, copies []hemera.CopyState) {
+	type news struct {
+		watch func(int64)
+		bytes int64
+	}
+	var tell []news
+	q.mu.Lock()
+	if n := q.nodes[id]; n != nil {
+		for _, c := range copies[:min(len(copies), hemera.CopiesMax)] {
+			if o := n.sent[c.Order]; o != nil && o.watch != nil {
+				tell = append(tell, news{o.watch, c.Bytes})
+			}
+		}
+	}
+	q.mu.Unlock()
+	for _, t := range tell {
+		t.watch(t.bytes)
+	}
 }
 
 // Busy lists the nodes with orders.

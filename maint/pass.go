@@ -36,10 +36,13 @@ func (p *pass) relocate(ctx context.Context, entry hemera.Entry, w wants) {
 	}
 	p.group.Go(func() {
 		defer func() { <-p.slots }()
+		part := p.job.begin(pieceSize(entry))
+		w.watch = part.to
 		bytes, err := p.engine.relocate(ctx, entry, w)
+		counted := part.end()
 		switch {
 		case err == nil:
-			p.done(bytes)
+			p.done(bytes, counted)
 		case errors.Is(err, errs.Conflict) || ctx.Err() != nil:
 			// The file changed, or the job ended: the next pass sees what is left.
 		default:
@@ -48,8 +51,8 @@ func (p *pass) relocate(ctx context.Context, entry hemera.Entry, w wants) {
 	})
 }
 
-func (p *pass) done(bytes int64) {
-	p.job.moved(bytes)
+func (p *pass) done(bytes, counted int64) {
+	p.job.moved(bytes, counted)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moved++

@@ -77,6 +77,7 @@ type wants struct {
 	leaving []hemera.DiskID
 	writes  func(hemera.DiskID) int
 	seed    uint64
+	watch   func(bytes int64) // told how far the copy is; may be nil
 }
 
 // plan decides where a piece is made anew and from what. NoReplicas when nothing can be read;

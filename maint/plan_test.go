@@ -166,7 +166,7 @@ func TestJobRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob("drain", 3, time.Now)
 		for range 20 {
-			j.moved(500)
+			j.moved(500, 0)
 			time.Sleep(time.Second)
 		}
 		s := j.report(4, 2000)
@@ -179,7 +179,7 @@ func TestJobRates(t *testing.T) {
 		}
 		j.set("done", "")
 		j.set("running", "")
-		j.moved(1)
+		j.moved(1, 0)
 		if s := j.report(0, 0); s.State != "done" {
 			t.Errorf("after the end: %+v", s)
 		}

@@ -57,6 +57,13 @@ func (s *suspects) due(disk hemera.DiskID, now time.Time) bool {
 	return true
 }
 
+// next is when the disk is to be looked at again; zero when it has no suspects.
+func (s *suspects) next(disk hemera.DiskID) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.again[disk]
+}
+
 // drop forgets a piece.
 func (s *suspects) drop(k copyKey) {
 	s.mu.Lock()

@@ -24,8 +24,8 @@ func (m *Manager) View(ctx context.Context) (*hemera.View, error) {
 }
 
 // AddDisk implements hemera.ClusterAdmin.
-func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {
-	return m.cluster.AddDisk(ctx, node, path, space)
+func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error {
+	return m.cluster.AddDisk(ctx, node, d)
 }
 
 // SetDisk implements hemera.ClusterAdmin.
@@ -63,7 +63,11 @@ func (m *Manager) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 
 // RemoveNode implements hemera.ClusterAdmin.
 func (m *Manager) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	return m.cluster.RemoveNode(ctx, id)
+	if err := m.cluster.RemoveNode(ctx, id); err != nil {
+		return err
+	}
+	m.orders.Fail(id)
+	return nil
 }
 
 // SetSpace implements hemera.ClusterAdmin.

@@ -169,3 +169,29 @@ func TestHeldPiecesGoWhereRoomIsShort(t *testing.T) {
 		}
 	})
 }
+
+// TestHeldPiecesMakeRoomForAnOpen: an open that fits without held content waits, and then succeeds.
+func TestHeldPiecesMakeRoomForAnOpen(t *testing.T) {
+	holding(t, 5*time.Hour, func(t *testing.T, r *rig) {
+		r.write("/f", 1000)
+		r.write("/f", 1000)
+		for _, n := range r.nodes {
+			n.setFree(5000)
+		}
+		time.Sleep(time.Minute)
+		announced := func(bytes int64) func(*hemera.OpenRequest) { return func(o *hemera.OpenRequest) { o.Size = bytes } }
+		_, err := r.open("/large", hemera.AccessCreate, announced(7000))
+		wantKind(t, err, errs.NoSpace)
+		_, err = r.open("/large", hemera.AccessCreate, announced(5500))
+		wantKind(t, err, errs.Unavailable)
+		time.Sleep(time.Second)
+		if n := r.stored(); n != 2 {
+			t.Errorf("%d pieces stay", n)
+		}
+		for _, n := range r.nodes {
+			n.setFree(6000)
+		}
+		time.Sleep(time.Minute)
+		r.mustOpen("/large", hemera.AccessCreate, announced(5500))
+	})
+}

@@ -29,6 +29,7 @@ func (m *Manager) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64,
 	if reply, err = m.cluster.Heartbeat(node, epoch, report); err != nil {
 		return reply, err
 	}
+	m.orders.Progress(node, report.Copies)
 	m.engine.Heal(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	m.reported(node, report.Writes)
 	reply.Writes = m.asks.take(node)
@@ -170,6 +171,11 @@ func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.Dis
 		t := choice.Targets[i]
 		t.Index = c.Targets[at].Index
 		c.Targets[at] = t
+	}
+	if c.Base != nil {
+		base := *c.Base
+		base.Pieces = m.trusted(base.Pieces)
+		c.Base = &base
 	}
 	c.Expires = m.now().Add(hemera.CapabilityLifetime)
 	return m.grant(&c, false)

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"slices"
 
 	"hemera"
@@ -24,10 +25,23 @@ func (m *Manager) early(err error, tried []hemera.NodeID) error {
 		if since.IsZero() {
 			since = m.started
 		}
-		return n.Enabled && n.Status == hemera.NodeOffline && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
+		return n.Enabled && (n.Status == hemera.NodeOffline || n.Stopping) && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
 	}
 	if !slices.ContainsFunc(m.cluster.View().Nodes, returning) {
 		return err
 	}
 	return &errs.Error{Kind: errs.Unavailable, Op: "open", Text: "nodes that were there a moment ago may come back", Cause: err}
+}
+
+// makeRoom turns NoSpace into Unavailable where content that is held for readers is in the way, and has it go: the
+// client waits and asks again.
+func (m *Manager) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capability, noSpace error) error {
+	disks := slices.DeleteFunc(slices.Clone(view.Disks), func(d hemera.Disk) bool {
+		return d.Space != c.Space || !d.Active || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK && d.Health != hemera.HealthFull
+	})
+	found, err := m.engine.MakeRoom(ctx, disks, max(c.Size, 1))
+	if err != nil || !found {
+		return noSpace
+	}
+	return &errs.Error{Kind: errs.Unavailable, Op: "open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
 }

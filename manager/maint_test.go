@@ -567,3 +567,32 @@ func TestBadPiecesAreHealed(t *testing.T) {
 		}
 	})
 }
+
+// TestAuditsOutliveRestarts: what a kill leaves behind goes although the manager never runs for long.
+func TestAuditsOutliveRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		e := r.write("/f", 10)
+		d := r.nodes[0].disks[0].ID
+		orphan := hemera.PieceStat{ID: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: 9}, Sealed: time.Now()}
+		r.nodes[0].put(d, orphan)
+		for range 4 {
+			stop := r.start()
+			time.Sleep(28 * time.Minute)
+			stop()
+			r.restart()
+			for _, n := range r.nodes {
+				n.register()
+			}
+		}
+		if _, there := r.nodes[0].get(d, orphan.ID); there {
+			t.Error("the orphan is still there")
+		}
+		if d := r.m.cluster.View().Disks[0]; d.LastAudit.IsZero() || time.Since(d.LastAudit) > 4*time.Hour {
+			t.Errorf("the last audit was at %s", d.LastAudit)
+		}
+		stop := r.start()
+		r.whole("/f", 2)
+		stop()
+	})
+}

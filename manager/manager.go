@@ -42,6 +42,8 @@ type Options struct {
 	Space hemera.Space
 	// Sources says where third-party copies may read from, besides the cluster's own doors.
 	Sources access.Sources
+	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -84,6 +86,7 @@ var (
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
 	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 )
@@ -98,6 +101,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
 		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
 	})
 	if err != nil {
@@ -124,7 +128,22 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
-	return g.Wait()
+	err := g.Wait()
+	if err == nil {
+		m.stopped()
+	}
+	return err
+}
+
+// stopTime bounds how long a manager that ends notes that it did so in good order.
+const stopTime = 5 * time.Second
+
+func (m *Manager) stopped() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	if err := m.cluster.Stopped(ctx); err != nil {
+		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "err", err)
+	}
 }
 
 // Cluster is the cluster's state, for what admits nodes.

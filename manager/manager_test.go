@@ -327,6 +327,7 @@ func TestOpenRefusals(t *testing.T) {
 		{hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Exclusive: true}, errs.Exists},
 		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Size: 1 << 50}, errs.NoSpace},
 		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Replicas: 99}}, errs.Invalid},
+		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}, errs.Invalid},
 	} {
 		_, err := r.m.Open(t.Context(), alice, c.req)
 		if errs.KindOf(err) != c.want {

@@ -53,7 +53,7 @@ func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identit
 	if r.Access == hemera.AccessRead {
 		return m.openRead(&c, &prep, r)
 	}
-	return m.openWrite(&c, &prep, since, r)
+	return m.openWrite(ctx, &c, &prep, since, r)
 }
 
 func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
@@ -115,7 +115,7 @@ type before struct {
 	ends     uint64             // see pending
 }
 
-func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
+func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), r.Mode
@@ -142,6 +142,9 @@ func (m *Manager) openWrite(c *hemera.Capability, prep *namespace.Prepared, sinc
 		if m.place(c, view, policy, without{disks: r.Avoid}) == nil {
 			err = nil
 		}
+	}
+	if errs.KindOf(err) == errs.NoSpace {
+		err = m.makeRoom(ctx, view, c, err)
 	}
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
@@ -175,6 +178,10 @@ func permitOf(g *hemera.Grant) *hemera.Permit {
 
 // decide finds the policy. An update keeps the layout and checksum the file has.
 func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
+	if wish.Unknown != "" {
+		return hemera.Policy{}, errs.New(errs.Invalid, "layout.Decide", wish.Unknown, "there is no such wish").
+			WithRemedy("wishes are hem.space, hem.layout, hem.replicas and hem.checksum, as in root://host//path?hem.replicas=3")
+	}
 	attrs := layout.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
 	spaceName, err := layout.Space(attrs, wish, c.Who)
 	if err != nil {

@@ -59,3 +59,30 @@ func (m *Manager) has(node hemera.NodeID, e *hemera.Entry) bool {
 	return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return its(p.Disk) }) ||
 		slices.ContainsFunc(m.pending.disksOf(name{e.Parent, e.Name}), its)
 }
+
+// AdmitNode implements hemera.TrustAdmin.
+func (m *Manager) AdmitNode(ctx context.Context, id hemera.NodeID) error {
+	return m.cluster.AdmitNode(ctx, id)
+}
+
+// ExpelNode implements hemera.TrustAdmin.
+func (m *Manager) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+	m.removal.Lock()
+	defer m.removal.Unlock()
+	if err := m.cluster.ExpelNode(ctx, id); err != nil {
+		return err
+	}
+	m.orders.Fail(id)
+	m.engine.Wake()
+	return nil
+}
+
+// RotateKeys implements hemera.TrustAdmin.
+func (m *Manager) RotateKeys(ctx context.Context, end bool) error {
+	return m.cluster.RotateKeys(ctx, end)
+}
+
+// trusted leaves out the pieces at nodes that were removed: a capability that names such a node is refused.
+func (m *Manager) trusted(list []hemera.Target) []hemera.Target {
+	return slices.DeleteFunc(slices.Clone(list), func(t hemera.Target) bool { return m.cluster.Member(t.Node) != nil })
+}

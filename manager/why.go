@@ -213,7 +213,7 @@ func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir st
 	view := m.cluster.View()
 	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
 	if err != nil {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "new files", Text: "are refused: " + err.Error(), Remedy: errs.RemedyOf(err)})
+		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + err.Error(), Remedy: errs.RemedyOf(err)})
 		return
 	}
 	all, writable := 0, 0
@@ -225,7 +225,7 @@ func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir st
 			}
 		}
 	}
-	r := hemera.Reason{About: "new files", Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
+	r := hemera.Reason{About: hemera.AboutNewFiles, Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
 	if writable < int(policy.Layout.Pieces) {
 		r.Remedy = "add disks, or ask for fewer copies: hemera attr set sys.forced.nstripes=N " + dir
 	}

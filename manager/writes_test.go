@@ -57,7 +57,7 @@ func TestExclusiveCreateAfterACommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := hemera.Capability{Path: "/lock", Access: hemera.AccessCreate, Who: alice, Expires: time.Now().Add(time.Hour)}
-	if _, err := r.m.openWrite(&c, &prep, since, req); !errors.Is(err, errOutdated) {
+	if _, err := r.m.openWrite(t.Context(), &c, &prep, since, req); !errors.Is(err, errOutdated) {
 		t.Errorf("open with an outdated look: %v", err)
 	}
 	_, err = r.open("/lock", hemera.AccessCreate, exclusive("b"))

@@ -34,6 +34,9 @@ type Options struct {
 	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
 	// may be made a disk. A known path without its label is a disk that is not mounted.
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
+	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
+	// admin adds are asked for; nil lets them all in.
+	IsFolder func(path string) bool
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
 	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
@@ -53,6 +56,8 @@ type Options struct {
 	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
 	// negative.
 	SmallBytes int64
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
 }
@@ -74,6 +79,10 @@ type Node struct {
 	born    atomic.Uint64 // the first lease of this process
 	manager atomic.Pointer[string]
 	orders  atomic.Int64 // done since the start
+	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
+
+	stopOnce sync.Once
+	stopping chan struct{} // closed when the node is about to stop
 
 	joinedOnce sync.Once
 	joined     chan struct{}
@@ -83,6 +92,9 @@ type Node struct {
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
 	bad      badPieces // to be reported
+	// scrubbing are the disks with a scrub at work, by disk.Store.
+	scrubbing sync.Map
+	unclean   bool // the process before did not end in good order, and no manager knows it yet
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
@@ -102,13 +114,15 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{})}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
+	n.unclean, state.Running = state.Running, true
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks.folder = o.IsFolder
 	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
 		return nil, err
@@ -149,6 +163,9 @@ func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemer
 	if o.Piece {
 		return n.pending.OpenPiece(c, o)
 	}
+	if o.Path != "" && o.Path != c.Path {
+		return nil, errs.New(errs.Denied, "node.Open", o.Path, "the capability is for another path").WithRemedy("open the file at the manager")
+	}
 	return n.open(ctx, hemera.SignedPermit(c, token), o)
 }
 
@@ -167,6 +184,10 @@ func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOp
 func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.HeadNode() != n.ID()) {
 		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
+	}
+	if p.Access != hemera.AccessRead && n.stops() && !n.pending.Known(&p.Capability) {
+		return nil, errs.New(errs.Unavailable, "node.Open", p.Path, "the node is about to stop, and takes no new writes").
+			WithRemedy("open the file again: the manager knows other nodes")
 	}
 	return n.pending.Open(ctx, p, o)
 }

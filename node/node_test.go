@@ -490,3 +490,39 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFinishLetsWritesEnd: a node that is about to stop takes no new writes, and waits for those it has.
+func TestFinishLetsWritesEnd(t *testing.T) {
+	o := options(t, newControl(), t.TempDir())
+	n, stop := running(t, o)
+	defer stop()
+	<-n.Joined()
+	c := hemera.Capability{File: 1, Gen: 1, Nonce: 1, Access: hemera.AccessCreate, Layout: hemera.Plain(), Targets: []hemera.Target{{Disk: 1, Node: 5}}}
+	n.o.Verify = func(string) (hemera.Capability, error) { return c, nil }
+	f, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Finish(t.Context(), 0) // its time is over at once
+	finished := make(chan struct{})
+	go func() { defer close(finished); n.Finish(t.Context(), time.Hour) }()
+	c.File, c.Nonce = 2, 2
+	if _, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true}); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("a new write: %v", err)
+	}
+	c.File, c.Nonce = 1, 1
+	again, err := n.Open(t.Context(), "", hemera.NodeOpen{}) // its client lost the connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.(hemera.Detacher).Detach()
+	select {
+	case <-finished:
+		t.Error("the node does not wait for the write")
+	default:
+	}
+	if err := again.(hemera.Aborter).Abort(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-finished
+}

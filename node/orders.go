@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -305,6 +306,9 @@ func (n *Node) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) 
 	if err != nil {
 		return 0, err
 	}
+	job.Copied = new(atomic.Int64)
+	n.copies.Store(o.ID, job.Copied)
+	defer n.copies.Delete(o.ID)
 	began := time.Now()
 	bytes, err := n.host.Copy(ctx, job)
 	if err == nil {
@@ -313,6 +317,15 @@ func (n *Node) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) 
 			"MBps", float64(bytes)/1e6/max(took.Seconds(), 1e-6))
 	}
 	return bytes, err
+}
+
+// copied is how far the copies under way are.
+func (n *Node) copied() (list []hemera.CopyState) {
+	n.copies.Range(func(id, bytes any) bool {
+		list = append(list, hemera.CopyState{Order: id.(uint64), Bytes: bytes.(*atomic.Int64).Load()})
+		return len(list) < hemera.CopiesMax
+	})
+	return list
 }
 
 func failure(order uint64, err error) hemera.OrderResult {

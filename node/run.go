@@ -29,6 +29,8 @@ const (
 	// that are not there are tried again.
 	expireInterval = 10 * time.Minute
 	retryInterval  = 2 * time.Second
+	// finishInterval is how often a node that stops looks whether its writes have ended.
+	finishInterval = 50 * time.Millisecond
 )
 
 // errRejoin ends a session because the node's disks changed.
@@ -40,6 +42,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { n.keep(ctx); return nil })
 	group.Go(func() error { n.expire(ctx); return nil })
+	group.Go(func() error { n.scrub(ctx); return nil })
 	_ = group.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -47,6 +50,9 @@ func (n *Node) Run(ctx context.Context) error {
 	await(last.Done(), n.host.Wait)
 	await(last.Done(), n.working.Wait)
 	n.disks.close(last)
+	if last.Err() == nil {
+		n.disks.stopped()
+	}
 	return nil
 }
 
@@ -85,11 +91,12 @@ func (n *Node) session(ctx context.Context) error {
 	n.readdress()
 	n.disks.newcomers() // the hello has them
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Seen: n.seen.saved,
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.saved,
 	})
 	if err != nil {
 		return errs.Wrap(err, "node.Register", n.address())
 	}
+	n.unclean = false
 	if err := n.welcomed(welcome); err != nil {
 		return err
 	}
@@ -148,9 +155,11 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	defer tick.Stop()
 	lastRetry := time.Now()
 	var asked []hemera.WriteRef
+	stopping := n.stopping
 	for {
 		report := hemera.NodeReport{
-			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(),
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.copied(),
+			Stopping: n.stops(),
 		}
 		report.Stats.Unusable = n.disks.unusable()
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
@@ -178,8 +187,45 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-stopping:
+			stopping = nil // it is told once at once
 		case <-tick.C:
 		}
+	}
+}
+
+// Finish prepares a stop in good order: the node is out of placement at once and takes no new writes, and
+// those that a client has open here may end. It returns when they have, when the time is over, or when ctx
+// ends; Run goes on meanwhile. Pieces of writes with another head count too.
+func (n *Node) Finish(ctx context.Context, patience time.Duration) {
+	n.stopOnce.Do(func() { close(n.stopping) })
+	if n.pending.Attached() == 0 {
+		return
+	}
+	n.o.Log.Info("stopping when the writes under way have ended", "writes", n.pending.Attached(), "at the latest in", patience)
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	tick := time.NewTicker(finishInterval)
+	defer tick.Stop()
+	for n.pending.Attached() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			n.o.Log.Warn("writes are given up, as they did not end in time", "writes", n.pending.Attached())
+			return
+		}
+	}
+}
+
+// stops reports whether the node is about to stop.
+func (n *Node) stops() bool {
+	select {
+	case <-n.stopping:
+		return true
+	default:
+		return false
 	}
 }
 

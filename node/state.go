@@ -16,6 +16,8 @@ import (
 type state struct {
 	ID    hemera.NodeID `json:"id"`
 	Disks []knownDisk   `json:"disks"`
+	// Running is set while a process uses the directory, and after one that did not end in good order.
+	Running bool `json:"running,omitempty"`
 }
 
 // knownDisk is a disk the node was given, there or not.
@@ -26,6 +28,8 @@ type knownDisk struct {
 	ID    hemera.DiskID `json:"id,omitempty"`
 	// wished: only an admin's wish names it, which may be withdrawn while it was never opened.
 	wished bool
+	// mount: it must be a filesystem of its own when it is opened for the first time.
+	mount bool
 }
 
 // stateFile is node.json and its content as last saved.
@@ -69,7 +73,7 @@ func onceEach(list []knownDisk) (once []knownDisk) {
 // save makes the state durable: written aside, synced, renamed over. A path that was never opened as a
 // disk is not worth remembering: it may be a slip of the pen.
 func (s *stateFile) save() error {
-	kept := state{ID: s.ID, Disks: slices.DeleteFunc(slices.Clone(s.Disks), func(k knownDisk) bool { return k.UUID == "" })}
+	kept := state{ID: s.ID, Running: s.Running, Disks: slices.DeleteFunc(slices.Clone(s.Disks), func(k knownDisk) bool { return k.UUID == "" })}
 	text, err := json.MarshalIndent(kept, "", "  ")
 	if err != nil {
 		return errs.Wrap(err, "node.Save", s.path)

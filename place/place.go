@@ -176,6 +176,8 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 		return "are on offline nodes"
 	case !n.Enabled:
 		return "are on nodes that are switched off"
+	case n.Stopping:
+		return "are on nodes that are about to stop"
 	case d.Config != hemera.ConfigRW:
 		return "have configstatus " + string(d.Config)
 	case d.Health != hemera.HealthOK:

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"net/http"
+	"net/netip"
 
 	"hemera"
 	"hemera/errs"
@@ -78,9 +79,11 @@ func (s *server) routeCertificates() {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Join", "", "this manager admits no nodes")
 		}
-		chain, err := s.options.Issuer.Join(ctx, r.Secret, r.Request)
+		remote, _ := ctx.Value(remoteKey{}).(string)
+		at, _ := netip.ParseAddrPort(remote)
+		chain, err := s.options.Issuer.Join(ctx, r.Secret, r.Request, at.Addr())
 		if err != nil {
-			s.options.Log.Warn("refused a node that wants to join", "remote", ctx.Value(remoteKey{}), "err", err)
+			s.options.Log.Warn("refused a node that wants to join", "remote", remote, "err", err)
 		}
 		return &certificateReply{chain}, err
 	})

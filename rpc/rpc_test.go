@@ -170,7 +170,11 @@ func (c *cluster) listen(t testing.TB, addr string) {
 
 func (c *cluster) token(t testing.TB, once bool) auth.Token {
 	t.Helper()
-	text, err := c.authority.CreateToken(context.Background(), auth.TokenOptions{Addrs: []string{c.addr}, Lifetime: time.Hour, Once: once})
+	uses := 100
+	if once {
+		uses = 1
+	}
+	text, err := c.authority.CreateToken(context.Background(), auth.TokenOptions{Addrs: []string{c.addr}, Lifetime: time.Hour, Uses: uses})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ import (
 
 // Issuer admits nodes: it turns certificate requests (PKCS #10, DER) into certificate chains (PEM).
 type Issuer interface {
-	// Join admits a new node that shows the secret of a join token. Unauthenticated, Invalid.
-	Join(ctx context.Context, secret string, request []byte) ([]byte, error)
+	// Join admits a new node that shows the secret of a join token from an address. Unauthenticated, Invalid.
+	Join(ctx context.Context, secret string, request []byte, from netip.Addr) ([]byte, error)
 	// Renew gives a known node its next certificate. Invalid.
 	Renew(ctx context.Context, node hemera.NodeID, request []byte) ([]byte, error)
 }
@@ -29,8 +29,8 @@ type Issuer interface {
 type ServerOptions struct {
 	// Node says which node a TLS connection's certificate names. Unauthenticated. Required.
 	Node func(tls.ConnectionState) (hemera.NodeID, error)
-	// Member refuses nodes that were removed from the cluster, whose certificates are still good. It is asked
-	// at every call, so it must be quick. Nil takes all.
+	// Member refuses nodes that were removed from the cluster, or not admitted yet, whose certificates are good. It is
+	// asked at every call but Register, so it must be quick. Nil takes all.
 	Member func(hemera.NodeID) error
 	// Issuer answers Join and Renew; without one they are Unsupported.
 	Issuer Issuer
@@ -96,7 +96,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 	})
 	s.mux.HandleFunc("POST "+Path+method, func(w http.ResponseWriter, r *http.Request) {
 		node, err := s.caller(r)
-		if err == nil {
+		if err == nil && method != "Register" { // which answers for itself: who waits registers again and again
 			err = s.options.Member(node)
 		}
 		if err != nil {
@@ -104,6 +104,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 			plain(s.codec, w, r, err)
 			return
 		}
+		introduce(r.Context())
 		h.ServeHTTP(w, r.WithContext(hemera.WithCaller(r.Context(), node)))
 	})
 }
@@ -115,9 +116,7 @@ func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
 	node, err := s.options.Node(*r.TLS)
 	if err != nil {
 		s.options.Log.Warn("refused a control call", "method", r.URL.Path, "remote", r.RemoteAddr, "err", err)
-		return 0, err
 	}
-	introduce(r.Context())
 	return node, err
 }
 

@@ -60,7 +60,7 @@ for _ in $(seq 100); do
 	on manager "$hemera" --url root://10.77.0.1:1094 ns stat >/dev/null 2>&1 && break
 	sleep 0.1
 done
-token=$(on manager "$hemera" --url root://10.77.0.1:1094 token create)
+token=$(on manager "$hemera" --url root://10.77.0.1:1094 token create --uses 3)
 for n in 1 2 3; do
 	mkdir -p "$dir/node$n/disk1" "$dir/node$n/disk2"
 	HEMERA_NODE_JOIN=$token serve "node$n" "$hemera" node --data "$dir/node$n/state" --listen "10.77.0.$((n + 1))" --port 1095 \

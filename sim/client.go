@@ -115,6 +115,7 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 		if err != nil {
 			return nil, err
 		}
+		c.w.overheard.add(g)
 		h := &handle{client: c, grant: g}
 		if err = h.open(ctx); err == nil || attempt == 3 {
 			return h, err

@@ -17,6 +17,8 @@ const (
 	MixReaders            // readers that were cut off go on with whatever content there is
 	// MoveOverRemovals: pieces are moved to disks that are still to remove them.
 	MoveOverRemovals
+	// BelieveNodes: who calls the manager is not asked.
+	BelieveNodes
 )
 
 // Options say what to simulate.
@@ -43,6 +45,7 @@ type plan struct {
 	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed, and disks
 	// are not drained in turns.
 	strain time.Duration
+	rogue  bool // one more node has joined, and does what it must not
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
 	cruel  bool
@@ -69,6 +72,7 @@ func newPlan(o Options) plan {
 	if r := p.random("strain"); r.IntN(3) == 0 {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}
+	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.

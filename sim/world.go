@@ -29,6 +29,8 @@ type world struct {
 	machines    []*machine
 	local       *node.LocalPeers
 	clients     []*client
+	rogue       *rogue // nil in most simulations
+	overheard   overheard
 
 	acknowledged atomic.Int64 // writes
 	straining    atomic.Bool  // while clients work
@@ -135,6 +137,12 @@ func (w *world) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	if w.plan.rogue {
+		var err error
+		if w.rogue, err = w.newRogue(ctx); err != nil {
+			return err
+		}
+	}
 	rest(ctx, 2*time.Second)
 	return nil
 }
@@ -149,6 +157,9 @@ func (w *world) load(ctx context.Context) {
 	var clients sync.WaitGroup
 	for _, c := range w.clients {
 		clients.Go(func() { c.run(working) })
+	}
+	if w.rogue != nil {
+		clients.Go(func() { w.rogue.run(working) })
 	}
 	n := &nemesis{w: w, rng: w.plan.random("nemesis")}
 	n.run(working)

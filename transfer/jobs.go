@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/disk"
@@ -16,6 +17,8 @@ type Job struct {
 	Cap     hemera.Capability
 	Token   string
 	Sources []hemera.Target
+	// Copied counts the bytes of a copy as they are written; may be nil.
+	Copied *atomic.Int64
 }
 
 // check refuses a job whose capability is for something else.
@@ -104,13 +107,28 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 		return 0, err
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
-	if err := h.copySealed(ctx, dst, src, &j.Cap); err != nil {
+	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap); err != nil {
 		if !dst.ended.Load() {
 			_ = w.Abort()
 		}
 		return 0, err
 	}
 	return j.Cap.Size, nil
+}
+
+// counted is a destination that counts what is written to it, for whoever watches.
+type counted struct {
+	PeerWriter
+	bytes *atomic.Int64
+}
+
+// WritePages implements PeerWriter.
+func (c counted) WritePages(p []byte, sums []uint32, off int64) error {
+	err := c.PeerWriter.WritePages(p, sums, off)
+	if err == nil && c.bytes != nil {
+		c.bytes.Add(int64(len(p)))
+	}
+	return err
 }
 
 func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {

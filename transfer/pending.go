@@ -206,6 +206,25 @@ func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 	return list
 }
 
+// Attached is how many works a client, or the head of a write, has open.
+func (t *Pending) Attached() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.entries {
+		if e.refs > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Known reports whether the write of the capability is, or was, under way here: whoever opens it comes back.
+func (t *Pending) Known(c *hemera.Capability) bool {
+	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
+	done, gone := t.past(key)
+	return done != nil || gone || t.known(key)
+}
+
 // known reports whether the write is pending here.
 func (t *Pending) known(key pendingKey) bool {
 	t.mu.Lock()

@@ -66,17 +66,24 @@ func (c *conn) countedAs() Client {
 
 // reserve takes n bytes for a request, until it has run. Whoever gets no room is to give the request up.
 func (c *conn) reserve(r *request, n int) limits.Verdict {
-	account := c.srv.o.Budgets.Requests.Open(c.countedAs())
+	if as := c.countedAs(); c.waiting == nil || c.waitingAs != as {
+		c.closeAccount()
+		c.waiting, c.waitingAs = c.srv.o.Budgets.Requests.Open(as), as
+	}
+	account := c.waiting // kept open: most connections that need it once do so again
 	verdict := account.Take(int64(n))
-	if verdict != limits.Fits {
-		account.Close()
-		return verdict
+	if verdict == limits.Fits {
+		r.release = func() { account.Give(int64(n)) }
 	}
-	r.release = func() {
-		account.Give(int64(n))
-		account.Close()
+	return verdict
+}
+
+// closeAccount ends what the connection has of a budget.
+func (c *conn) closeAccount() {
+	if c.waiting != nil {
+		c.waiting.Close()
+		c.waiting = nil
 	}
-	return limits.Fits
 }
 
 // hurry bounds how long the client may take to send the next n bytes, until the function it returns is called.

@@ -43,8 +43,7 @@ func TestRequestsThatNeverEnd(t *testing.T) {
 	for range 100 {
 		c := dial(t, p.managerAddr)
 		held = append(held, c)
-		c.begin(t, wire.Prepare{}, pathsMax, pathsMax/2)
-		c.begin(t, wire.Prepare{}, 0, 0)
+		c.begin(t, wire.Prepare{}, 200_000, 100_000)
 	}
 	for _, c := range held {
 		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))

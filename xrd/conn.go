@@ -49,15 +49,17 @@ type conn struct {
 	armed  time.Time // when the read deadline was last set
 	limits Limits
 
-	greeted  bool   // the handshake is done
-	slow     uint64 // the kinds of request that took long when they last came, by operation
-	version  uint32 // of the client's protocol; 0 until it said so
-	session  *session
-	exchange *exchange  // authentication under way
-	bound    *substream // this connection carries answers of another's session
-	hurried  bool       // the rest of a request has a deadline of its own
-	current  request
-	rest     int64 // of the data of the write that writer is about
+	greeted   bool   // the handshake is done
+	slow      uint64 // the kinds of request that took long when they last came, by operation
+	version   uint32 // of the client's protocol; 0 until it said so
+	session   *session
+	exchange  *exchange               // authentication under way
+	bound     *substream              // this connection carries answers of another's session
+	waiting   *limits.Account[Client] // of memory for requests; nil until one had to be waited for
+	waitingAs Client
+	hurried   bool // the rest of a request has a deadline of its own
+	current   request
+	rest      int64 // of the data of the write that writer is about
 
 	// writer is the file that the goroutine of the connection is writing to, and may hang at; see overtake.go.
 	writer atomic.Pointer[handle]
@@ -220,6 +222,7 @@ func (c *conn) failed(p any) {
 
 func (c *conn) end() {
 	_ = c.nc.Close()
+	c.closeAccount()
 	c.cancel()
 	if c.bound != nil {
 		c.bound.close()

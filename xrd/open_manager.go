@@ -276,5 +276,28 @@ func wishes(opaque wire.Opaque) hemera.Wish {
 			w.Replicas = -1 // refused where the wish would count: fewer copies than were asked for are not made in silence
 		}
 	}
+	w.Unknown = misspelt(opaque)
 	return w
+}
+
+// misspelt is the first key of Hemera's that does not exist. A client that comes back from a node is not
+// asked: the node may be of a newer version.
+func misspelt(opaque wire.Opaque) string {
+	if !strings.Contains(string(opaque), "hem.") {
+		return ""
+	}
+	unknown := ""
+	for key := range opaque.All() {
+		switch key {
+		case hemera.OpaqueCapability, hemera.OpaqueNode, lostKey, "tried":
+			return ""
+		case "hem.space", "hem.layout", "hem.checksum", "hem.replicas", hemera.OpaquePiece, hemera.OpaqueTrace, hemera.OpaqueWhere,
+			hemera.OpaqueAgain, hemera.OpaqueSize, hemera.OpaqueSum, hemera.OpaqueNew, hemera.OpaqueMtime, hemera.OpaqueOwner:
+			continue
+		}
+		if unknown == "" && strings.HasPrefix(key, "hem.") {
+			unknown = key
+		}
+	}
+	return unknown
 }

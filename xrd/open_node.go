@@ -50,6 +50,7 @@ func (c *conn) openAtNode(r *request) error {
 
 func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
 	open := nodeOpen(o)
+	open.Path = path
 	if index, ok := opaque.Get(hemera.OpaquePiece); ok {
 		n, err := strconv.ParseUint(index, 10, 8)
 		if err != nil {

@@ -34,6 +34,9 @@ func TestOpenRequest(t *testing.T) {
 			Access: hemera.AccessCreate, Size: 42, Wish: hemera.Wish{Space: "ssd", Layout: "replica", Replicas: 3, Checksum: "md5"}}},
 		{wire.OpenDelete, "oss.asize=-1&eos.layout.type=plain&eos.layout.nstripes=x&eos.layout.checksum=adler&eos.space=hdd", hemera.OpenRequest{
 			Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "hdd", Layout: "plain", Replicas: -1, Checksum: "adler"}}},
+		{wire.OpenDelete, "hem.replica=3&hem.x=1", hemera.OpenRequest{Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}},
+		{wire.OpenDelete, "hem.new2=1&hem.node=7&tried=a", hemera.OpenRequest{Access: hemera.AccessCreate}}, // from a node that is newer
+		{wire.OpenDelete, "hem.where=1&eos.foo=1&oss.cgroup=x", hemera.OpenRequest{Access: hemera.AccessCreate}},
 	} {
 		c.want.Path, c.want.Mode = "/f", 0o600
 		got := openRequest("/f", c.opaque, wire.Open{Options: c.options})

@@ -116,11 +116,14 @@ func attrSetCommand(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e.warnOfAttribute(name)
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				return e.done(e.tree(ctx, m, args[1], recursive, func(path string) error {
+				err := e.tree(ctx, m, args[1], recursive, func(path string) error {
 					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create)
-				}))
+				})
+				if err == nil && strings.Contains(name, ".forced.") {
+					e.warnOfPolicy(ctx, m, args[1])
+				}
+				return e.done(err)
 			})
 		},
 	}
@@ -135,11 +138,21 @@ func attrSetCommand(e *env) *cobra.Command {
 	return c
 }
 
-// warnOfAttribute says so when a name looks as if it steered something and does not.
-func (e *env) warnOfAttribute(name string) {
-	known := func(c cobra.Completion) bool { return strings.HasPrefix(c, name+"=") }
-	if strings.HasPrefix(name, "sys.forced.") && !slices.ContainsFunc(knownAttributes, known) {
-		fmt.Fprintf(e.Err, "hemera: nothing reads %s; hemera attr --help lists the attributes that steer\n", name)
+// warnOfPolicy says so when new files of a directory cannot have what they are to get. It is no error:
+// the disks may come later.
+func (e *env) warnOfPolicy(ctx context.Context, m *admin.Client, arg string) {
+	path, err := e.onManager(arg)
+	if err != nil {
+		return
+	}
+	x, err := m.Why(ctx, hemera.WhyFile, path)
+	if err != nil {
+		return // the attribute is set all the same
+	}
+	for _, r := range x.Reasons {
+		if r.About == hemera.AboutNewFiles && r.Remedy != "" {
+			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.visible(path), e.visible(r.Text), e.visible(r.Remedy))
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 		{Key: "stat.health", Value: healthWord(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message},
 		{Key: "stat.usage", Value: percent(d.Used, d.Capacity)},
 		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity},
+		{Key: "stat.lastaudit", Value: unix(d.LastAudit)}, {Key: "stat.lastscrub", Value: unix(d.LastScrub)},
 		{Key: "stat.usedfiles", Value: d.Pieces}, {Key: "stat.held.pieces", Value: d.Held}, {Key: "stat.held.bytes", Value: d.HeldBytes},
 		{Key: "stat.statfs.files", Value: d.Inodes}, {Key: "stat.statfs.ffree", Value: d.InodesFree}, {Key: "stat.statfs.fused", Value: d.Inodes - d.InodesFree},
 		{Key: "stat.disk.load", Value: d.Load.Busy}, {Key: "stat.disk.readratemb", Value: float64(d.Load.ReadBytes) / 1e6},
@@ -79,13 +80,18 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 	if job == nil {
 		return r
 	}
-	return append(r, output.Record{
+	return append(r, jobFields(*job)...)
+}
+
+// jobFields are the keys of a drain or repair.
+func jobFields(job hemera.JobStatus) output.Record {
+	return output.Record{
 		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why},
-		{Key: "stat.drain.progress", Value: progress(*job)}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone},
+		{Key: "stat.drain.progress", Value: progress(job)}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone},
 		{Key: "stat.drain.bytesleft", Value: job.BytesLeft}, {Key: "stat.drain.bytesdone", Value: job.BytesDone},
 		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: int64(job.Remaining.Seconds())},
 		{Key: "stat.drain.started", Value: unix(job.Started)},
-	}...)
+	}
 }
 
 // drainKeys are the keys of a drain that EOS's tools read, and those of things that only EOS has.

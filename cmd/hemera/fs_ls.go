@@ -33,6 +33,9 @@ node's host or host:port, a space or a group.`,
 				if err == nil {
 					disks, err = matching(disks, args)
 				}
+				if err == nil && drain && len(args) == 0 {
+					disks, err = withJobs(ctx, m, disks)
+				}
 				if err != nil {
 					return err
 				}
@@ -40,7 +43,10 @@ node's host or host:port, a space or a group.`,
 				switch {
 				case drain:
 					none = "no disk is being emptied or repaired"
-					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool { return r.Get("local.drain") != "nodrain" })
+					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool {
+						state := r.Get("stat.drain.state")
+						return r.Get("local.drain") != "nodrain" || state != nil && state != "done"
+					})
 				case failed:
 					none = "nothing is wrong with any disk"
 					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
@@ -62,6 +68,31 @@ node's host or host:port, a space or a group.`,
 	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started")
 	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io", "latency")
 	return c
+}
+
+// withJobs adds the jobs that are of no disk of the cluster: the repair of files that lack pieces, and of
+// disks that were removed.
+func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]output.Record, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := m.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range jobs {
+		if _, ok := v.Disk(j.Disk); ok || j.State == "done" {
+			continue
+		}
+		r := output.Record{{Key: "host", Value: ""}, {Key: "port", Value: nil}, {Key: "id", Value: nil}, {Key: "path", Value: "files that lack pieces"}}
+		if was, ok := v.RemovedDisk(j.Disk); ok || j.Disk != 0 {
+			host, port := hostPort(was.Addr)
+			r = output.Record{{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "id", Value: uint32(j.Disk)}, {Key: "path", Value: was.Path}}
+		}
+		disks = append(disks, append(append(r, output.Field{Key: "local.drain", Value: "nodrain"}, output.Field{Key: "stat.drain.failed", Value: j.Failed}), jobFields(j)...))
+	}
+	return disks, nil
 }
 
 // matchKeys are what a word of `fs ls` may name.
@@ -157,11 +188,14 @@ var fsDrainColumns = []output.Column{
 	{Title: "id", Key: "id"},
 	{Title: "path", Key: "path"},
 	{Title: "drain", Key: "local.drain"},
+	{Title: "job", Key: "stat.drain.kind"},
+	{Title: "state", Key: "stat.drain.state"},
 	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent},
 	{Title: "files", Key: "stat.drain.files"},
 	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes},
 	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},
 	{Title: "failed", Key: "stat.drain.failed"},
+	{Title: "why", Key: "stat.drain.why"},
 }
 
 var fsIOColumns = []output.Column{

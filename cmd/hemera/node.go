@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,7 @@ import (
 )
 
 func nodeCommand(e *env) *cobra.Command {
-	c := noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeRmCommand(e))
+	c := noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
 	e.runsNode(c)
@@ -184,54 +183,6 @@ func nodeSetCommand(e *env) *cobra.Command {
 			})
 		},
 	}
-}
-
-func nodeRmCommand(e *env) *cobra.Command {
-	var k consent
-	c := &cobra.Command{
-		Use: "rm <node>", Short: "Forget a node that has no disks any more", Args: cobra.ExactArgs(1),
-		Long: `Removes a node from the cluster: it is refused from then on, until it joins with a new token.
-Its disks must have been removed before (hemera fs rm). It needs an answer at the terminal,
-or --yes.`,
-		Example:           `  hemera node rm node1.example.org`,
-		ValidArgsFunction: e.completeNodes,
-		RunE: func(c *cobra.Command, args []string) error {
-			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				n, err := findNode(ctx, m, args[0])
-				if err != nil {
-					return err
-				}
-				if ok, err := e.agreeNode(ctx, m, k, n); !ok {
-					return err
-				}
-				if err := m.RemoveNode(ctx, n.ID); err != nil {
-					return err
-				}
-				e.say("node %s is forgotten", n.Addr)
-				return nil
-			})
-		},
-	}
-	k.flags(c)
-	return c
-}
-
-// agreeNode says what the end of a node's membership means. One that has disks is the manager's to refuse.
-func (e *env) agreeNode(ctx context.Context, m *admin.Client, k consent, n hemera.NodeInfo) (bool, error) {
-	v, err := m.View(ctx)
-	if err != nil {
-		return false, err
-	}
-	if slices.ContainsFunc(v.Disks, func(d hemera.Disk) bool { return d.Node == n.ID }) && !k.dry {
-		return true, nil
-	}
-	stake := []string{fmt.Sprintf("node %s (%s) is refused from then on; it can only come back with a new join token", n.Addr, n.Status)}
-	for _, d := range v.Removed {
-		if d.Node == n.ID {
-			stake = append(stake, fmt.Sprintf("  disk %d was removed from it while files had pieces there: %s", d.ID, d.Path))
-		}
-	}
-	return e.agree(ctx, k, "node rm", stake)
 }
 
 var nodeColumns = []output.Column{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -68,7 +71,7 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 	space, err := l.Space.Define(hemera.DefaultSpace)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
-		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, Space: space, TokenLifetime: l.Auth.TokenLifetime,
+		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
 		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
@@ -98,6 +101,10 @@ func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *
 	}
 }
 
+// stopPatience is how long a node that is stopped waits for the writes under way to end: less than the 90 s after
+// which systemd kills what it stops.
+const stopPatience = time.Minute
+
 func upCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
@@ -118,6 +125,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -138,7 +146,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate)})
 		if err != nil {
 			return err
 		}
@@ -256,12 +264,13 @@ func managerCommand(e *env) *cobra.Command {
 
   hemera manager --listen 10.1.0.1 --trusted-networks 10.1.0.0/24
   hemera token create                       (on the manager's machine)
-  hemera node --listen 10.1.0.2 --join TOKEN --disk /disk1     (on each node)`,
+  hemera node --listen 10.1.0.2 --join-file TOKENFILE --disk /disk1     (on each node)`,
 		Args: cobra.NoArgs,
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "repair", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -285,13 +294,14 @@ func managerCommand(e *env) *cobra.Command {
 // runsNode makes the noun `node` also the command that runs one.
 func (e *env) runsNode(c *cobra.Command) {
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "log")
-	c.Example = `  hemera node --join "$TOKEN" --listen 10.1.0.2 --disk /disk1 --disk /disk2
+	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(c, args[0])
 		}
 		addProcessors()
+		keepPrivate()
 		l, log, err := e.settings(c)
 		if err != nil {
 			return err
@@ -304,9 +314,14 @@ func (e *env) runsNode(c *cobra.Command) {
 			}
 			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
 		}
+		token, err := e.joinToken(l.Node)
+		if err != nil {
+			return err
+		}
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
-			Disks: disks, Join: l.Node.Join, Metrics: l.HTTP.MetricsNetworks, Version: version, Commit: buildVersion().Commit, Log: log,
+			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
+			Version: version, Commit: buildVersion().Commit, Log: log,
 		})
 		if err != nil {
 			return err
@@ -321,6 +336,27 @@ func (e *env) runsNode(c *cobra.Command) {
 		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
 	}
 }
+
+// joinToken is the token that the node is to join with, from wherever it was given.
+func (e *env) joinToken(n config.Node) (string, error) {
+	if n.Join != "" || n.JoinFile == "" {
+		return n.Join, nil
+	}
+	from := e.In
+	if n.JoinFile != "-" {
+		f, err := os.Open(n.JoinFile)
+		if err != nil {
+			return "", errs.Wrap(err, "read the join token", n.JoinFile)
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, joinMax))
+	return strings.TrimSpace(string(text)), errs.Wrap(err, "read the join token", n.JoinFile)
+}
+
+// joinMax bounds what is read for a token, which is shorter.
+const joinMax = 16 << 10
 
 func lastEqual(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
@@ -351,6 +387,9 @@ func addProcessors() {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }
+
+// keepPrivate has all files of a server made for its own user alone: pieces are users' files, whatever their modes say.
+func keepPrivate() { syscall.Umask(0o077) }
 
 // serve runs a server until it ends, and leaves in the log why it did.
 func serve(ctx context.Context, log *slog.Logger, run func() error) error {

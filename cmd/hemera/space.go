@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -173,7 +174,7 @@ Directories override the policy by sys.forced.* attributes; files that exist kee
 					return err
 				}
 				e.say("space %s: %s=%s", args[0], key, value)
-				return nil
+				return e.warnOfSpace(ctx, m, args[0])
 			})
 		},
 	}
@@ -204,4 +205,24 @@ second for a million files. The space "default" always stays.`,
 	}
 	k.flags(c)
 	return c
+}
+
+// warnOfSpace says so when a space asks for more pieces than it has disks.
+func (e *env) warnOfSpace(ctx context.Context, m *admin.Client, name string) error {
+	v, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	s, ok := v.Space(name)
+	disks := 0
+	for _, d := range v.Disks {
+		if d.Space == name {
+			disks++
+		}
+	}
+	if ok && disks > 0 && int(s.Policy.Layout.Pieces) > disks {
+		fmt.Fprintf(e.Err, "hemera: warning: space %s asks for %d pieces of each file and has %s\n  what to do: add disks, or hemera space set %s policy.nstripes=%d\n",
+			name, s.Policy.Layout.Pieces, output.Count(int64(disks), "disk"), name, disks)
+	}
+	return nil
 }

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/admin"
 	"hemera/auth"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
 )
 
 // warnOfToken says so when only the manager's own machine can use a token.
@@ -27,16 +29,30 @@ func (e *env) warnOfToken(text string) {
 }
 
 func tokenCommand(e *env) *cobra.Command {
-	var lifetime time.Duration
-	create := &cobra.Command{
-		Use: "create", Short: "Make a token with which new nodes join", Args: cobra.NoArgs,
-		Long: `Makes a join token: whoever has it can add storage nodes to the cluster until it expires,
-so treat it as a password. The token is printed alone on one line.`,
-		Example: `  hemera token create --expires 1h
-  ssh node1 hemera node --listen 10.1.0.2 --disk /disk1 --join "$(hemera token create)"`,
+	return noun("token", "Join tokens for new nodes", tokenCreateCommand(e), tokenLsCommand(e), tokenRmCommand(e))
+}
+
+func tokenCreateCommand(e *env) *cobra.Command {
+	var r hemera.TokenRequest
+	var nodes []string
+	c := &cobra.Command{
+		Use: "create", Short: "Make a token with which a new node joins", Args: cobra.NoArgs,
+		Long: `Makes a join token: whoever has it can add a storage node to the cluster, until it was used or has
+expired, so treat it as a password. It is printed alone on one line. Give it to the node by its
+standard input, a file or its environment: the arguments of a process are for everybody on that machine to read.`,
+		Example: `  hemera token create | ssh node1 hemera node --listen 10.1.0.2 --disk /disk1 --join-file -
+  hemera token create --node 10.1.0.2
+  hemera token create --uses 20 --node 10.1.0.0/24 --lifetime 1h`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
-				t, err := m.CreateToken(ctx, lifetime)
+				for _, n := range nodes {
+					from, err := addressesOf(ctx, n)
+					if err != nil {
+						return err
+					}
+					r.From = append(r.From, from...)
+				}
+				t, err := m.CreateToken(ctx, r)
 				if err != nil {
 					return err
 				}
@@ -50,6 +66,85 @@ so treat it as a password. The token is printed alone on one line.`,
 			})
 		},
 	}
-	create.Flags().DurationVar(&lifetime, "expires", 0, "how long it works: 30m, 24h; 0 is the manager's auth.token_lifetime")
-	return noun("token", "Join tokens for new nodes", create)
+	c.Flags().DurationVar(&r.Lifetime, "lifetime", 0, "how long it works: 30m, 24h; 0 is the manager's auth.token_lifetime")
+	c.Flags().DurationVar(&r.Lifetime, "expires", 0, "the same as --lifetime")
+	_ = c.Flags().MarkHidden("expires")
+	c.Flags().IntVar(&r.Uses, "uses", 1, fmt.Sprintf("how many nodes it admits, at most %d", auth.UsesMax))
+	c.Flags().StringSliceVar(&nodes, "node", nil, "address, network or host name that the node must come from, as the manager sees it; may be given again")
+	return c
+}
+
+// addressesOf is what a node's address or network is, or those that its name has now.
+func addressesOf(ctx context.Context, node string) ([]string, error) {
+	if _, err := netip.ParsePrefix(node); err == nil {
+		return []string{node}, nil
+	}
+	if _, err := netip.ParseAddr(node); err == nil {
+		return []string{node}, nil
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", node)
+	if err != nil {
+		return nil, errs.As(err, errs.NotFound, "token create", node)
+	}
+	var list []string
+	for _, a := range found {
+		list = append(list, a.Unmap().String())
+	}
+	return list, nil
+}
+
+func tokenLsCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List the tokens that have not expired", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Long: `Lists join tokens by ids that tell nothing of their secrets: how many nodes each still admits, from
+where, and which nodes it has admitted.`,
+		Example: `  hemera token ls`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				list, err := m.Tokens(ctx)
+				if err != nil {
+					return err
+				}
+				var rows []output.Record
+				for _, t := range list {
+					var used []string
+					for _, u := range t.Used {
+						used = append(used, fmt.Sprintf("node %d at %s", u.Node, u.From))
+					}
+					rows = append(rows, output.Record{
+						{Key: "id", Value: t.ID}, {Key: "made", Value: unix(t.Made)}, {Key: "expires", Value: unix(t.Expires)},
+						{Key: "left", Value: t.Left}, {Key: "from", Value: strings.Join(t.From, ",")}, {Key: "used", Value: strings.Join(used, ", ")},
+					})
+				}
+				return e.list(tokenColumns, rows, "there is no token that could be used")
+			})
+		},
+	}
+}
+
+var tokenColumns = []output.Column{
+	{Title: "id", Key: "id"},
+	{Title: "made", Key: "made", Show: output.Time},
+	{Title: "expires", Key: "expires", Show: output.Time},
+	{Title: "nodes left", Key: "left"},
+	{Title: "only from", Key: "from"},
+	{Title: "used by", Key: "used"},
+}
+
+func tokenRmCommand(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm <id>", Short: "Revoke a token", Args: cobra.ExactArgs(1),
+		Long: `Revokes a join token by the id that token ls shows. Nodes that it has admitted stay; node rm ends
+the trust in one.`,
+		Example: `  hemera token rm 0123456789ab`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.RemoveToken(ctx, args[0]); err != nil {
+					return err
+				}
+				e.say("token %s is revoked", args[0])
+				return nil
+			})
+		},
+	}
 }

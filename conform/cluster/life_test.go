@@ -85,7 +85,7 @@ func startManager(t *testing.T) *joined {
 
 func (j *joined) token(lifetime time.Duration) string {
 	j.t.Helper()
-	token, err := j.admin.CreateToken(j.t.Context(), lifetime)
+	token, err := j.admin.CreateToken(j.t.Context(), hemera.TokenRequest{Lifetime: lifetime})
 	if err != nil {
 		j.t.Fatal(err)
 	}

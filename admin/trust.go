@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"context"
+
+	"hemera"
+)
+
+type token struct{ Token string }
+
+type removeToken struct{ ID string }
+
+type nodeVerb struct{ ID hemera.NodeID }
+
+type rotateKeys struct{ End bool }
+
+// serveTrust serves what decides about who may be a node.
+func (d *door) serveTrust() {
+	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *hemera.TokenRequest) (token, error) {
+		c, err := part(d.Tokens, "tokens")
+		if err != nil {
+			return token{}, err
+		}
+		d.audit(ctx, who, "CreateToken", r)
+		t, err := c.CreateToken(ctx, *r)
+		return token{t}, err
+	})
+	unary(d, "Tokens", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.TokenInfo, error) {
+		c, err := part(d.Tokens, "tokens")
+		if err != nil {
+			return nil, err
+		}
+		return c.Tokens(ctx)
+	})
+	unary(d, "RemoveToken", true, func(ctx context.Context, who hemera.Identity, r *removeToken) (none, error) {
+		c, err := part(d.Tokens, "tokens")
+		if err != nil {
+			return none{}, err
+		}
+		d.audit(ctx, who, "RemoveToken", r)
+		return none{}, c.RemoveToken(ctx, r.ID)
+	})
+	trust(d, "AdmitNode", func(ctx context.Context, t hemera.TrustAdmin, r *nodeVerb) error { return t.AdmitNode(ctx, r.ID) })
+	trust(d, "ExpelNode", func(ctx context.Context, t hemera.TrustAdmin, r *nodeVerb) error { return t.ExpelNode(ctx, r.ID) })
+	trust(d, "RotateKeys", func(ctx context.Context, t hemera.TrustAdmin, r *rotateKeys) error { return t.RotateKeys(ctx, r.End) })
+}
+
+// trust serves a verb that changes who is trusted, and logs who asked for it.
+func trust[Req any](d *door, verb string, f func(context.Context, hemera.TrustAdmin, *Req) error) {
+	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (none, error) {
+		t, err := part(d.Trust, "trust")
+		if err != nil {
+			return none{}, err
+		}
+		d.audit(ctx, who, verb, r)
+		return none{}, f(ctx, t, r)
+	})
+}
+
+// CreateToken implements hemera.TokenAdmin.
+func (c *Client) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
+	t, err := call[token](ctx, c, "CreateToken", r)
+	return t.Token, err
+}
+
+// Tokens implements hemera.TokenAdmin.
+func (c *Client) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
+	return call[[]hemera.TokenInfo](ctx, c, "Tokens", none{})
+}
+
+// RemoveToken implements hemera.TokenAdmin.
+func (c *Client) RemoveToken(ctx context.Context, id string) error {
+	return c.do(ctx, "RemoveToken", removeToken{id})
+}
+
+// AdmitNode implements hemera.TrustAdmin.
+func (c *Client) AdmitNode(ctx context.Context, id hemera.NodeID) error {
+	return c.do(ctx, "AdmitNode", nodeVerb{id})
+}
+
+// ExpelNode implements hemera.TrustAdmin.
+func (c *Client) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+	return c.do(ctx, "ExpelNode", nodeVerb{id})
+}
+
+// RotateKeys implements hemera.TrustAdmin.
+func (c *Client) RotateKeys(ctx context.Context, end bool) error {
+	return c.do(ctx, "RotateKeys", rotateKeys{end})
+}

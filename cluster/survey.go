@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// AuditSoon is how long after an unclean start of the manager or a node, or the return of a disk, its
+// disks are audited: whatever was being written then is over, and old enough to judge.
+const AuditSoon = hemera.UnsealedLifetime + time.Minute
+
+// surveyRecord is when a disk was last looked at as a whole, and when it is to be.
+type surveyRecord struct {
+	Disk hemera.DiskID
+	hemera.DiskSurvey
+}
+
+func (r surveyRecord) key() string { return fmt.Sprintf("survey/%08x", uint32(r.Disk)) }
+
+// runningRecord is there while a manager runs, and after one that did not end in good order.
+type runningRecord struct{}
+
+func (runningRecord) key() string { return "running" }
+
+// Survey is when the disk was last audited and scrubbed, and when it is to be; the zero survey when
+// nothing is known.
+func (c *Cluster) Survey(id hemera.DiskID) hemera.DiskSurvey {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.surveys[id].DiskSurvey
+}
+
+// SetAudit makes durable when a disk was audited and when it is to be, as s says; of scrubs it changes
+// nothing. A disk that is not of the cluster any more is none.
+func (c *Cluster) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.disks[id] == nil {
+		return nil
+	}
+	s.LastScrub = c.surveys[id].LastScrub
+	var ch change
+	ch.put(surveyRecord{id, s})
+	err := c.commit(ctx, &ch)
+	c.publishSoon()
+	return errs.Wrap(err, "cluster.SetAudit", "disk "+id.String())
+}
+
+// hasten puts into ch that the disks are audited soon. c.mu is held.
+func (c *Cluster) hasten(ch *change, disks map[hemera.DiskID]*disk) {
+	soon := c.now().Add(AuditSoon)
+	for id := range disks {
+		r := surveyRecord{id, c.surveys[id].DiskSurvey}
+		if r.AuditDue.IsZero() || r.AuditDue.After(soon) {
+			r.AuditDue = soon
+			ch.put(r)
+		}
+	}
+}
+
+// scrubbed puts into ch what nodes say of scrubs that ended. c.mu is held.
+func (c *Cluster) scrubbed(ch *change, reports []hemera.NodeDisk) {
+	for _, d := range reports {
+		known := c.byUUID[d.UUID]
+		if known == nil || d.LastScrub.IsZero() {
+			continue
+		}
+		r := surveyRecord{known.ID, c.surveys[known.ID].DiskSurvey}
+		if d.LastScrub.After(r.LastScrub) {
+			r.LastScrub = d.LastScrub
+			ch.put(r)
+		}
+	}
+}
+
+// started notes that a manager runs. After one that did not end in good order every disk is audited soon.
+// c.mu is held.
+func (c *Cluster) started(ch *change) {
+	if c.running {
+		c.log.Info("the manager did not end in good order: disks will be audited", "in", AuditSoon)
+		c.hasten(ch, c.disks)
+	}
+	ch.put(runningRecord{})
+}
+
+// Stopped notes that the manager ends in good order. Nothing may be changed afterwards.
+func (c *Cluster) Stopped(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ch change
+	ch.delete(runningRecord{})
+	return c.commit(ctx, &ch)
+}
+
+// noteScrubs has the next Tick store what nodes say of scrubs that ended. c.mu is held.
+func (c *Cluster) noteScrubs(reports []hemera.NodeDisk) {
+	for _, d := range reports {
+		if known := c.byUUID[d.UUID]; known != nil && d.LastScrub.After(c.surveys[known.ID].LastScrub) {
+			c.scrubs = append(c.scrubs, hemera.NodeDisk{UUID: d.UUID, LastScrub: d.LastScrub})
+		}
+	}
+}
+
+// storeScrubs stores what noteScrubs found. c.mu is held.
+func (c *Cluster) storeScrubs(ctx context.Context) error {
+	var ch change
+	c.scrubbed(&ch, c.scrubs)
+	c.scrubs = nil
+	return c.commit(ctx, &ch)
+}

@@ -1,0 +1,99 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// stop ends the process as an upgrade does.
+func (s *server) stop() {
+	s.t.Helper()
+	s.mu.Lock()
+	cmd, ended := s.cmd, s.ended
+	s.killing, s.cmd = true, nil
+	s.mu.Unlock()
+	if err := syscall.Kill(cmd.Process.Pid, syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	<-ended
+	if code := cmd.ProcessState.ExitCode(); code != 0 {
+		s.t.Errorf("%s was stopped, and ended with %d", s.name, code)
+		s.tail()
+	}
+}
+
+// TestUpgradeUnderLoad stops and starts every process in turn, as the manual says, while xrdcp copies files to the
+// cluster and back. No copy fails, and none has another content.
+func TestUpgradeUnderLoad(t *testing.T) {
+	if _, err := exec.LookPath("xrdcp"); err != nil {
+		t.Skip("xrdcp is not installed")
+	}
+	c := newCluster(t)
+	const copiers, size = 4, 4 << 20
+	var done atomic.Int64
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range copiers {
+		dir := t.TempDir()
+		all.Go(func() {
+			data := bytes.Repeat(fmt.Appendf(nil, "copier %d ", i), size/8)
+			source, back := filepath.Join(dir, "source"), filepath.Join(dir, "back")
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				data = append(data[1:], byte(n))
+				if err := os.WriteFile(source, data, 0o600); err != nil {
+					t.Error(err)
+					return
+				}
+				url := fmt.Sprintf("%s//up%d/f%d", c.url, i, n)
+				// A rate, for copies to be under way when a process is stopped.
+				if !xrdcp(t, "--xrate", "8m", source, url) || !xrdcp(t, "-f", url, back) {
+					return
+				}
+				if got, err := os.ReadFile(back); err != nil || !bytes.Equal(got, data) {
+					t.Errorf("%s came back with %d bytes that differ, %v", url, len(got), err)
+				}
+				done.Add(1)
+			}
+		})
+	}
+	progress := func() { // every copier has at least begun and ended one more
+		before := done.Load()
+		c.await("copies go on", func() bool { return done.Load() >= before+copiers || t.Failed() })
+	}
+	progress()
+	for _, s := range append([]*server{c.manager}, c.nodes...) {
+		s.stop()
+		s.start()
+		c.awaitOnline()
+		progress()
+	}
+	close(over)
+	all.Wait()
+	t.Logf("%d round trips", done.Load())
+}
+
+func xrdcp(t *testing.T, args ...string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "xrdcp", append([]string{"--nopbar"}, args...)...)
+	// Who is refused by his first server tries again when this is over: two minutes, unless it is said.
+	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=3", "XRD_CONNECTIONRETRY=20")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("xrdcp %v: %v\n%s", args, err, out)
+	}
+	return err == nil
+}

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+)
+
+// pendingDir is where a disk has the pieces that are being written; see docs/formats/piece.md.
+const pendingDir = "pending"
+
+// ownDisk refuses a directory as a disk in which another user could plant or change pieces: one that everybody may
+// write, one of another user, one whose folder of pending pieces is a link. One that is missing passes: the disk
+// is not mounted, which is said elsewhere.
+func ownDisk(path string) error {
+	for _, at := range []string{path, filepath.Join(path, pendingDir)} {
+		var stat unix.Stat_t
+		err := unix.Lstat(at, &stat)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if at == path && stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+			err = unix.Stat(at, &stat) // an admin may name a disk by a link
+		}
+		if err != nil {
+			return errs.Wrap(err, "open disk", at)
+		}
+		refuse := func(text, remedy string) error {
+			return errs.New(errs.Denied, "open disk", at, text).WithRemedy(remedy)
+		}
+		switch mode := os.FileMode(stat.Mode & 0o777); {
+		case stat.Mode&unix.S_IFMT != unix.S_IFDIR:
+			return refuse("it is no directory", "remove it, if nobody knows who made it; the node makes the folder it needs")
+		case stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
+			return refuse("it belongs to another user, who could change what is stored", "chown it to the user that the node runs as")
+		case mode&0o002 != 0:
+			return refuse("everybody may write there", "chmod o-w "+at)
+		}
+	}
+	return nil
+}
