@@ -111,7 +111,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		}
 		looks.Go(func() {
 			st, r := s.Status(), &list[i]
-			r.Health, r.Why, r.Load = st.Health, st.Why, st.Load
+			r.Health, r.Why, r.Load, r.LastScrub = st.Health, st.Why, st.Load, st.LastScrub
 			r.Inodes, r.InodesFree = st.Inodes, st.InodesFree
 			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
 		})

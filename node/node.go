@@ -56,6 +56,8 @@ type Options struct {
 	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
 	// negative.
 	SmallBytes int64
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
 }
@@ -90,7 +92,9 @@ type Node struct {
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
 	bad      badPieces // to be reported
-	unclean  bool      // the process before did not end in good order, and no manager knows it yet
+	// scrubbing are the disks with a scrub at work, by disk.Store.
+	scrubbing sync.Map
+	unclean   bool // the process before did not end in good order, and no manager knows it yet
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
