@@ -72,6 +72,7 @@ type Commit struct {
 	Pieces   []hemera.Piece
 	Mtime    time.Time
 	Xattrs   map[string][]byte // set in addition to those there
+	Gone     []string          // attributes to remove; those that are not there are no error
 	Who      string
 }
 
