@@ -158,6 +158,7 @@ func (m *Manager) open() (err error) {
 		return err
 	}
 	m.AddSessions(m.port.xrd.Sessions)
+	m.AddPresence(m.port.xrd.HasSession)
 	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
