@@ -97,6 +97,9 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
 		return invalid(fmt.Sprintf("%d is no size", r.Size))
 	}
+	if c.SizeMax > 0 && r.Size > c.SizeMax {
+		return errs.New(errs.OverQuota, "commit", c.Path, fmt.Sprintf("%d bytes, and quotas let this write have %d", r.Size, c.SizeMax))
+	}
 	if len(r.Pieces) == 0 && r.Size == 0 {
 		return nil
 	}

@@ -47,6 +47,20 @@ func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path strin
 	return limit, used, nil
 }
 
+// sizeMax is how large a quota lets a write become: what was announced, or what the tightest limit leaves now
+// besides what the file has. Zero: no limit holds.
+func (m *Manager) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
+	if len(prep.Quota) == 0 {
+		return 0
+	}
+	copies := int64(c.Layout.Pieces) / max(1, int64(c.Layout.Data))
+	limit, used := quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	if limit <= 0 {
+		return 0
+	}
+	return max(1, c.Size, prep.Entry.Size+max(0, limit-used))
+}
+
 // claim is what a write may come to use beyond what its file uses now, and whose limits that
 // touches. It counts from the open to the commit, so that writes at the same time do not each take
 // the same last bytes; it dies with the process like everything pending.
