@@ -24,6 +24,10 @@ const (
 	DiskErrors   = "disk_errors"
 	PathUnusable = "path_unusable"
 
+	AuditOld = "audit_old"
+	ScrubOld = "scrub_old"
+
+	NodeWaiting  = "node_waiting"
 	NodeOffline  = "node_offline"
 	NodeDisabled = "node_disabled"
 	NodeVersion  = "node_version"
@@ -51,7 +55,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		c.Count = max(c.Count, 1)
 		list = append(list, c)
 	}
-	for _, r := range []rule{files, nodes, disks, spaces, jobs, removals, quotas} {
+	for _, r := range []rule{files, nodes, disks, surveys, spaces, jobs, removals, quotas} {
 		r(&s, add)
 	}
 	slices.SortStableFunc(list, func(a, b hemera.Condition) int {
@@ -64,7 +68,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 var codes = [...]string{
 	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, FilesIncomplete, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
-	NodeDisabled, DiskOff, PathUnusable, RemovalLag,
+	NodeWaiting, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag,
 }
 
 func order(code string) int {

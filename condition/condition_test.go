@@ -34,16 +34,44 @@ func TestAWellClusterHasNoConditions(t *testing.T) {
 	}
 }
 
+// ruleCase changes a well cluster and names what must follow.
+type ruleCase struct {
+	change func(s *hemera.Snapshot)
+	want   []string // severity code subject
+	text   string   // what the first text or remedy must say
+}
+
+// disk changes disk 2.
+func disk(change func(d *hemera.Disk)) func(*hemera.Snapshot) {
+	return func(s *hemera.Snapshot) { change(&s.View.Disks[1]) }
+}
+
+func checkRules(t *testing.T, cases map[string]ruleCase) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := well()
+			c.change(&s)
+			list := List(s)
+			var got []string
+			for _, found := range list {
+				got = append(got, string(found.Severity)+" "+found.Code+" "+found.Subject)
+				if found.Remedy == "" || found.Count < 1 || order(found.Code) == len(codes) {
+					t.Errorf("incomplete: %+v", found)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Fatalf("%q, want %q", got, c.want)
+			}
+			if len(list) > 0 && !strings.Contains(list[0].Text+list[0].Remedy, c.text) {
+				t.Errorf("%q does not say %q", list[0].Text, c.text)
+			}
+		})
+	}
+}
+
 // TestRules changes one thing at a time and names the conditions that must follow, in their order.
 func TestRules(t *testing.T) {
-	disk := func(change func(d *hemera.Disk)) func(*hemera.Snapshot) {
-		return func(s *hemera.Snapshot) { change(&s.View.Disks[1]) }
-	}
-	for name, c := range map[string]struct {
-		change func(s *hemera.Snapshot)
-		want   []string // severity code subject
-		text   string   // what the first text or remedy must say
-	}{
+	checkRules(t, map[string]ruleCase{
 		"lost": {func(s *hemera.Snapshot) {
 			s.View.Removed = []hemera.RemovedDisk{{ID: 9, Addr: "n7:1095", Path: "/old", Removed: now}}
 			s.Files = hemera.FileHealth{Lost: 2, Disks: []hemera.DiskLoss{{Disk: 9, Lost: 2}}}
@@ -103,26 +131,23 @@ func TestRules(t *testing.T) {
 		"worst first": {func(s *hemera.Snapshot) {
 			s.View.Nodes[1].Enabled, s.Files.Lost, s.Files.Incomplete = false, 1, 1
 		}, []string{"error files_lost ", "warning files_incomplete ", "warning node_disabled node 2"}, "1 file has no piece"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := well()
-			c.change(&s)
-			list := List(s)
-			var got []string
-			for _, found := range list {
-				got = append(got, string(found.Severity)+" "+found.Code+" "+found.Subject)
-				if found.Remedy == "" || found.Count < 1 || order(found.Code) == len(codes) {
-					t.Errorf("incomplete: %+v", found)
-				}
-			}
-			if !slices.Equal(got, c.want) {
-				t.Fatalf("%q, want %q", got, c.want)
-			}
-			if len(list) > 0 && !strings.Contains(list[0].Text+list[0].Remedy, c.text) {
-				t.Errorf("%q does not say %q", list[0].Text, c.text)
-			}
-		})
-	}
+	})
+}
+
+func TestRulesOfLooksAtWholeDisks(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"old audit": {disk(func(d *hemera.Disk) { d.Pieces, d.LastAudit = 1, now.Add(-30*24*time.Hour) }), []string{"warning audit_old disk 2"}, "was not compared with the namespace for 30 days"},
+		"never audited": {func(s *hemera.Snapshot) {
+			s.View.Disks[1].Pieces, s.Namespace.Booted = 1, now.Add(-30*24*time.Hour)
+		}, []string{"warning audit_old disk 2"}, "30 days"},
+		"audited": {disk(func(d *hemera.Disk) {
+			d.Pieces, d.LastAudit, d.LastScrub = 1, now.Add(-8*24*time.Hour), now.Add(-60*24*time.Hour)
+		}), nil, ""},
+		"old scrub": {disk(func(d *hemera.Disk) { d.Pieces, d.LastAudit, d.LastScrub = 1, now, now.Add(-100*24*time.Hour) }), []string{"warning scrub_old disk 2"}, "for 100 days"},
+		"waiting": {func(s *hemera.Snapshot) {
+			s.View.Nodes = append(s.View.Nodes, hemera.NodeInfo{ID: 3, Addr: "n3:1095", Status: hemera.NodeWaiting})
+		}, []string{"warning node_waiting node 3"}, "hemera node admit 3"},
+	})
 }
 
 // Thousands of limits that are used up are some conditions and one that counts the rest.

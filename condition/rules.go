@@ -19,6 +19,10 @@ const (
 	clockSkewMax = 5 * time.Second
 	// removalsMax is how many pieces may wait for their disks to remove them.
 	removalsMax = 1_000_000
+	// auditMax and scrubMax are how long ago a disk may have been compared with the namespace (done every
+	// 7 days), and all of its data read.
+	auditMax = 21 * 24 * time.Hour
+	scrubMax = 90 * 24 * time.Hour
 	// quotasShown is how many quota nodes are named; the rest is one condition.
 	quotasShown = 20
 )
@@ -85,6 +89,10 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, n := range s.View.Nodes {
 		subject := "node " + n.ID.String()
 		switch {
+		case n.Status == hemera.NodeWaiting:
+			add(hemera.Condition{Code: NodeWaiting, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: n.Addr + " has joined and waits to be admitted", Remedy: "hemera node admit " + n.ID.String() + ", or hemera node rm " + n.ID.String(),
+			})
 		case n.Status == hemera.NodeOffline:
 			since := ""
 			if !n.Heartbeat.IsZero() {
@@ -161,6 +169,32 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Text: fmt.Sprintf("%s has had %s and %s since its node started", at,
 					count(d.Load.ChecksumErrors, "checksum error", "checksum errors"), count(d.Load.IOErrors, "I/O error", "I/O errors")),
 				Remedy: "look at the device (smartctl, the kernel's log); empty it if there are more: hemera fs set " + id + " drain",
+			})
+		}
+	}
+}
+
+// surveys looks at when disks were looked at as a whole. A disk that was never audited counts from the
+// manager's start; one that was never read as a whole says nothing, as nobody knows since when it is there.
+func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, d := range s.View.Disks {
+		if !d.Readable() || d.Pieces == 0 {
+			continue
+		}
+		n, _ := s.View.Node(d.Node)
+		subject := "disk " + d.ID.String()
+		audited := d.LastAudit
+		if audited.IsZero() {
+			audited = s.Namespace.Booted
+		}
+		if since := s.Now.Sub(audited); !audited.IsZero() && since > auditMax {
+			add(hemera.Condition{Code: AuditOld, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: where(n, d) + " was not compared with the namespace for " + age(since), Remedy: "hemera fsck report compares all disks now; the log says why the manager does not",
+			})
+		}
+		if since := s.Now.Sub(d.LastScrub); !d.LastScrub.IsZero() && since > scrubMax {
+			add(hemera.Condition{Code: ScrubOld, Severity: hemera.SeverityWarning, Subject: subject,
+				Text: "the data of " + where(n, d) + " was not read as a whole for " + age(since), Remedy: "give the node more time for it, or look at its log",
 			})
 		}
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Up      Up      `key:"up"`
 	Repair  Repair  `key:"repair"`
 	Removal Removal `key:"removal"`
+	Scrub   Scrub   `key:"scrub"`
 	Cache   Cache   `key:"cache"`
 	Log     Log     `key:"log"`
 }
@@ -74,6 +75,11 @@ type Repair struct {
 // Removal is when space is given back.
 type Removal struct {
 	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"how long replaced and removed content stays on its disks for readers that have it open, shorter where a disk lacks room; 0 removes it at once"`
+}
+
+// Scrub is the reading and verifying of all data at rest.
+type Scrub struct {
+	Rate Bytes `key:"rate" default:"20MiB" min:"0B" doc:"bytes of each disk that are read and verified a second at most, at nodes; all of a disk every 14 days where that is enough, after clients' reads and writes; 0 reads none"`
 }
 
 // Cache is memory that makes things faster.

@@ -23,6 +23,7 @@ import (
 	"hemera/link"
 	"hemera/node"
 	"hemera/rpc"
+	"hemera/vfs"
 	"hemera/xrd"
 )
 
@@ -47,6 +48,8 @@ type NodeOptions struct {
 	Loop *link.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
@@ -113,11 +116,12 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
-		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
 		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
+		IsFolder: n.folder(),
 	})
 	if err != nil {
 		return nil, err
@@ -169,6 +173,18 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
 	}
 	return store, err
+}
+
+// folder tells folders from mount points; nil in `up`, where all disks are folders. One with a label was a
+// disk before.
+func (n *Node) folder() func(string) bool {
+	if n.options.MakeDisks {
+		return nil
+	}
+	return func(path string) bool {
+		_, err := disk.ReadLabel(vfs.OS{}, path)
+		return isFolder(path) && err != nil
+	}
 }
 
 // isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that

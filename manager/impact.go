@@ -97,7 +97,7 @@ func (m *Manager) mayGo(ctx context.Context, id hemera.DiskID) error {
 	if err != nil {
 		return err
 	}
-	text := ""
+	var text string
 	switch {
 	case sum.Lost > 0:
 		text = fmt.Sprintf("%d files have their last piece on it, such as %s", sum.Lost, sum.Names[:min(1, len(sum.Names))])
