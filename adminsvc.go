@@ -11,7 +11,8 @@ type ClusterAdmin interface {
 	// View is the cluster now.
 	View(ctx context.Context) (*View, error)
 	// AddDisk makes a node use a path; it appears in the view when the node has taken it.
-	AddDisk(ctx context.Context, node NodeID, path, space string) error
+	// A path that is no filesystem of its own is refused by the node unless Folder is set, and the wish withdrawn.
+	AddDisk(ctx context.Context, node NodeID, d AttachDisk) error
 	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
 	SetDisk(ctx context.Context, id DiskID, key, value string) error
 	// RemoveDisk forgets a disk. NotEmpty when it holds pieces, or files are lost by it, and r does not

@@ -231,6 +231,8 @@ type HeartbeatReply struct {
 type AttachDisk struct {
 	Path  string
 	Space string
+	// Folder accepts a directory that is no filesystem of its own: of one that somebody forgot to mount.
+	Folder bool
 }
 
 // CommitRequest is what the head node knows when all pieces are sealed.

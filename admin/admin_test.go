@@ -99,7 +99,7 @@ func TestChangesArrive(t *testing.T) {
 	_, mkdirErr := remote.Mkdir(ctx, root, "/a/b", 0o750, true)
 	for i, err := range []error{
 		mkdirErr,
-		remote.AddDisk(ctx, 2, "/data07", "default"),
+		remote.AddDisk(ctx, 2, hemera.AttachDisk{Path: "/data07", Space: "default"}),
 		remote.SetDisk(ctx, 1, "configstatus", "ro"),
 		remote.RemoveDisk(ctx, 6, hemera.Removal{Force: true}),
 		remote.SetNode(ctx, 2, "status", "off"),

@@ -12,6 +12,8 @@ type addDisk struct {
 	Node  hemera.NodeID
 	Path  string
 	Space string
+	// Folder takes a directory that is no filesystem of its own.
+	Folder bool `json:",omitempty"`
 }
 
 type setDisk struct {
@@ -45,7 +47,7 @@ func (d *door) serveCluster() {
 		return c.View(ctx)
 	})
 	change(d, "AddDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *addDisk) error {
-		return c.AddDisk(ctx, r.Node, r.Path, r.Space)
+		return c.AddDisk(ctx, r.Node, hemera.AttachDisk{Path: r.Path, Space: r.Space, Folder: r.Folder})
 	})
 	change(d, "SetDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *setDisk) error {
 		return c.SetDisk(ctx, r.ID, r.Key, r.Value)
@@ -89,8 +91,8 @@ func (c *Client) View(ctx context.Context) (*hemera.View, error) {
 }
 
 // AddDisk implements hemera.ClusterAdmin.
-func (c *Client) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {
-	return c.do(ctx, "AddDisk", addDisk{node, path, space})
+func (c *Client) AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error {
+	return c.do(ctx, "AddDisk", addDisk{node, d.Path, d.Space, d.Folder})
 }
 
 // SetDisk implements hemera.ClusterAdmin.

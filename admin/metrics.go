@@ -88,6 +88,8 @@ var (
 	mDiskRead     = gauge("disk_read_bytes_per_second", "Read rate over the last heartbeat.", diskLabels()...)
 	mDiskWrite    = gauge("disk_write_bytes_per_second", "Write rate over the last heartbeat.", diskLabels()...)
 	mDiskBusy     = gauge("disk_busy_ratio", "Share of the time the device was busy.", diskLabels()...)
+	mDiskAudit    = gauge("disk_last_audit_timestamp_seconds", "When the disk was last compared with the namespace; 0: never.", diskLabels()...)
+	mDiskScrub    = gauge("disk_last_scrub_timestamp_seconds", "When all data of the disk had been read and verified; 0: never.", diskLabels()...)
 	mDiskSums     = counter("disk_checksum_errors_total", "Pages whose checksum did not match, since the node started.", diskLabels()...)
 	mDiskIO       = counter("disk_io_errors_total", "I/O errors since the node started.", diskLabels()...)
 
@@ -211,6 +213,8 @@ func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 		mDiskRead.send(ch, float64(d.Load.ReadBytes), where...)
 		mDiskWrite.send(ch, float64(d.Load.WriteBytes), where...)
 		mDiskBusy.send(ch, d.Load.Busy, where...)
+		mDiskAudit.send(ch, seconds(d.LastAudit), where...)
+		mDiskScrub.send(ch, seconds(d.LastScrub), where...)
 		mDiskSums.send(ch, float64(d.Load.ChecksumErrors), where...)
 		mDiskIO.send(ch, float64(d.Load.IOErrors), where...)
 		for call, l := range map[string]hemera.Latency{"read": d.Load.Read, "write": d.Load.Write, "sync": d.Load.Sync} {
@@ -286,4 +290,12 @@ func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStat
 		mJobRate.send(ch, j.Rate, labels...)
 		mJobFail.send(ch, float64(j.Failed), labels...)
 	}
+}
+
+// seconds is a time as metrics have it; 0 for none.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1e3
 }

@@ -206,7 +206,7 @@ func TestAddAndRemoveDisk(t *testing.T) {
 	beat := func() (hemera.HeartbeatReply, error) {
 		return c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
 	}
-	if err := c.AddDisk(ctx, w.ID, "/new", ""); err != nil {
+	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	reply, err := beat()
@@ -241,7 +241,7 @@ func TestAddAndRemoveDisk(t *testing.T) {
 	if w := register(t, c, h); w.DiskIDs["fresh"] != 0 {
 		t.Error("a removed disk came back by itself")
 	}
-	if err := c.AddDisk(ctx, w.ID, "/new", ""); err != nil {
+	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	if w := register(t, c, h); w.DiskIDs["fresh"] == 0 || w.DiskIDs["fresh"] == id {
@@ -267,7 +267,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"space room 2":  c.SetSpace(ctx, "default", "headroom", "99999999T"),
 		"space name":    c.SetSpace(ctx, "a/b", "define", ""),
 		"space key":     c.SetSpace(ctx, "default", "policy.colour", "red"),
-		"relative path": c.AddDisk(ctx, w.ID, "d", ""),
+		"relative path": c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "d", Space: ""}),
 	} {
 		if !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", what, err)
@@ -276,7 +276,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	for what, err := range map[string]error{
 		"disk": c.SetDisk(ctx, 9, "configstatus", "rw"), "node": c.SetNode(ctx, 9, "status", "on"),
 		"space": c.SetSpace(ctx, "none", "headroom", "1G"), "disk's space": c.SetDisk(ctx, 1, "space", "none"),
-		"add": c.AddDisk(ctx, 9, "/x", ""), "add's space": c.AddDisk(ctx, w.ID, "/x", "none"), "remove": c.RemoveDisk(ctx, 9),
+		"add": c.AddDisk(ctx, 9, hemera.AttachDisk{Path: "/x", Space: ""}), "add's space": c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/x", Space: "none"}), "remove": c.RemoveDisk(ctx, 9),
 	} {
 		if !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v", what, err)
@@ -285,7 +285,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	if err := c.SetSpace(ctx, "default", "define", ""); !errors.Is(err, errs.Exists) {
 		t.Error(err)
 	}
-	if err := c.AddDisk(ctx, w.ID, "/d0", ""); !errors.Is(err, errs.Exists) {
+	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/d0", Space: ""}); !errors.Is(err, errs.Exists) {
 		t.Error(err)
 	}
 }

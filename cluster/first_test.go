@@ -38,7 +38,7 @@ func TestRemoveNode(t *testing.T) {
 	if err := c.RemoveDisk(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AddDisk(ctx, w.ID, "/new", ""); err != nil {
+	if err := c.AddDisk(ctx, w.ID, hemera.AttachDisk{Path: "/new", Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.RemoveNode(ctx, w.ID); err != nil {

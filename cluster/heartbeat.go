@@ -87,7 +87,7 @@ func (c *Cluster) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
 	prefix := attachRecord{Node: id}.key()
 	for key, a := range c.attaches {
 		if strings.HasPrefix(key, prefix) {
-			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space})
+			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space, Folder: a.Folder})
 		}
 	}
 	return list

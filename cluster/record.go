@@ -54,9 +54,10 @@ type spaceRecord struct {
 }
 
 type attachRecord struct {
-	Node  hemera.NodeID
-	Path  string
-	Space string
+	Node   hemera.NodeID
+	Path   string
+	Space  string
+	Folder bool `json:",omitempty"`
 }
 
 type keyRecord struct {

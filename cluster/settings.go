@@ -54,8 +54,9 @@ func firstSpace(s hemera.Space) spaceRecord {
 
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
-func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string) error {
+func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
 	const op = "fs add"
+	p, space := want.Path, want.Space
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes[id] == nil {
@@ -76,7 +77,7 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, p, space string
 		}
 	}
 	var ch change
-	ch.put(attachRecord{Node: id, Path: p, Space: space})
+	ch.put(attachRecord{Node: id, Path: p, Space: space, Folder: want.Folder})
 	return c.commit(ctx, &ch)
 }
 

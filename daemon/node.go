@@ -23,6 +23,7 @@ import (
 	"hemera/link"
 	"hemera/node"
 	"hemera/rpc"
+	"hemera/vfs"
 	"hemera/xrd"
 )
 
@@ -47,6 +48,8 @@ type NodeOptions struct {
 	Loop *link.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
@@ -68,7 +71,7 @@ type Node struct {
 	options     NodeOptions
 	held        *os.File // the state directory
 	peers       *client.Peers
-	pulls       *client.Client
+	pulls       puller
 	credentials *auth.Credentials
 	remote      *rpc.Client
 	port        *port
@@ -110,14 +113,19 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewVerifier()
-	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
+	rules, ok := control.(hemera.CopyRules)
+	if !ok {
+		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
+	}
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
-		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
 		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
+		IsFolder: n.folder(),
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +133,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Budgets: n.options.Bounds.doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: puller{n.pulls}, Resolve: control.Resolve,
+		Puller: n.pulls, Resolve: control.Resolve,
 	})
 	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
 	return n, err
@@ -169,6 +177,18 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
 	}
 	return store, err
+}
+
+// folder tells folders from mount points; nil in `up`, where all disks are folders. One with a label was a
+// disk before.
+func (n *Node) folder() func(string) bool {
+	if n.options.MakeDisks {
+		return nil
+	}
+	return func(path string) bool {
+		_, err := disk.ReadLabel(vfs.OS{}, path)
+		return isFolder(path) && err != nil
+	}
 }
 
 // isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that
@@ -273,8 +293,8 @@ func (n *Node) close() {
 	if n.peers != nil {
 		_ = n.peers.Close()
 	}
-	if n.pulls != nil {
-		_ = n.pulls.Close()
+	if n.pulls.client != nil {
+		_ = n.pulls.client.Close()
 	}
 	if n.remote != nil {
 		_ = n.remote.Close()

@@ -35,10 +35,12 @@ type Store interface {
 
 // Status is what a node reports of a disk.
 type Status struct {
-	UUID   string
-	Path   string
-	Health hemera.DiskHealth
-	Why    string
+	// LastScrub is when all of the disk's data had been read and verified; zero: never.
+	LastScrub time.Time
+	UUID      string
+	Path      string
+	Health    hemera.DiskHealth
+	Why       string
 	// Filesystem is equal for disks of one host that are folders of one filesystem; zero: not known.
 	Filesystem uint64
 	Capacity   int64

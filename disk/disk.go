@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -72,6 +73,8 @@ type Disk struct {
 	gauge   gauge
 	count   counter
 	bad     badPlaces
+	// scrubbed is when the last scrub ended, in nanoseconds since 1970; 0 or less: not known.
+	scrubbed atomic.Int64
 
 	// names of one piece change under its stripe; a stripe is taken before mu.
 	stripes [64]sync.Mutex

@@ -305,7 +305,8 @@ func (d *Disk) Status() Status {
 	health, why := g.verdict(now)
 	seen := g.health.seen
 	return Status{
-		UUID: d.uuid, Path: d.path, Health: health, Why: why,
+		LastScrub: d.lastScrub(),
+		UUID:      d.uuid, Path: d.path, Health: health, Why: why,
 		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-g.headroom),
 		Inodes: seen.Inodes, InodesFree: seen.InodesFree, Pieces: d.count.now(), Load: g.rates,
 	}

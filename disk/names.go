@@ -13,6 +13,7 @@ import (
 // Names on a disk:
 //
 //	.hemera-disk                        the label
+//	.hemera-scrub                       how far the scrub is
 //	pending/<piece>                     a piece that is being written
 //	pending/<piece>.sums                page CRCs of a large one that do not stay in memory
 //	<file id / 10000>/<piece>           a sealed piece

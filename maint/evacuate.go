@@ -194,7 +194,7 @@ func (v *evacuator) run(ctx context.Context, j *evacuation) {
 		if usage == nil && pieces == 0 {
 			if usage = v.finish(ctx, j.task); usage == nil {
 				j.set("done", "")
-				v.engine.Log.Info("disk is empty", "disk", j.task.disk, "job", j.task.kind)
+				v.engine.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)
 				return
 			}
 		}

@@ -24,8 +24,8 @@ func (m *Manager) View(ctx context.Context) (*hemera.View, error) {
 }
 
 // AddDisk implements hemera.ClusterAdmin.
-func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, path, space string) error {
-	return m.cluster.AddDisk(ctx, node, path, space)
+func (m *Manager) AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error {
+	return m.cluster.AddDisk(ctx, node, d)
 }
 
 // SetDisk implements hemera.ClusterAdmin.

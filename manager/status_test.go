@@ -78,7 +78,7 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		if len(removed) != 1 || removed[0].ID != gone.ID || removed[0].Path != gone.Path || removed[0].Addr != r.nodes[0].addr || removed[0].Removed.IsZero() {
 			t.Errorf("%+v", removed)
 		}
-		if err := r.m.AddDisk(ctx, gone.Node, gone.Path, "default"); err != nil {
+		if err := r.m.AddDisk(ctx, gone.Node, hemera.AttachDisk{Path: gone.Path, Space: "default"}); err != nil {
 			t.Fatal(err)
 		}
 		r.nodes[0].register()

@@ -24,7 +24,9 @@ type (
 // return, so none is made while mu is held, and none that the node's lease would wait for.
 type disks struct {
 	open func(path string, fresh bool) (disk.Store, error)
-	log  *slog.Logger
+	// folder reports whether a path is a directory of the filesystem above it; nil asks nobody.
+	folder func(path string) bool
+	log    *slog.Logger
 
 	mu      sync.RWMutex
 	file    *stateFile // its list is the one of known disks
@@ -57,12 +59,11 @@ func (d *disks) load(configured []hemera.AttachDisk) error {
 }
 
 func (d *disks) know(a hemera.AttachDisk, wished bool) {
-	for _, k := range d.file.Disks {
-		if k.Path == a.Path {
-			return
-		}
+	if k := d.known(a.Path); k != nil {
+		k.mount = k.mount && !a.Folder // a second wish may accept what the first did not
+		return
 	}
-	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space, wished: wished})
+	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space, wished: wished, mount: wished && !a.Folder})
 }
 
 func (d *disks) known(path string) *knownDisk {
@@ -110,7 +111,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		}
 		looks.Go(func() {
 			st, r := s.Status(), &list[i]
-			r.Health, r.Why, r.Load = st.Health, st.Why, st.Load
+			r.Health, r.Why, r.Load, r.LastScrub = st.Health, st.Why, st.Load, st.LastScrub
 			r.Inodes, r.InodesFree = st.Inodes, st.InodesFree
 			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
 		})

@@ -34,6 +34,9 @@ type Options struct {
 	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
 	// may be made a disk. A known path without its label is a disk that is not mounted.
 	OpenDisk func(path string, fresh bool) (disk.Store, error)
+	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
+	// admin adds are asked for; nil lets them all in.
+	IsFolder func(path string) bool
 	// Disks are used besides those an admin attached earlier.
 	Disks []hemera.AttachDisk
 	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
@@ -53,6 +56,8 @@ type Options struct {
 	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
 	// negative.
 	SmallBytes int64
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
 }
@@ -87,7 +92,9 @@ type Node struct {
 	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
 	turns    turns
 	bad      badPieces // to be reported
-	unclean  bool      // the process before did not end in good order, and no manager knows it yet
+	// scrubbing are the disks with a scrub at work, by disk.Store.
+	scrubbing sync.Map
+	unclean   bool // the process before did not end in good order, and no manager knows it yet
 }
 
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
@@ -115,6 +122,7 @@ func New(o Options) (*Node, error) {
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks.folder = o.IsFolder
 	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (d *disks) retry(patience time.Duration) {
 			continue
 		}
 		d.opening[k.Path] = true
-		attempts.Go(func() { d.try(k.Path, k.UUID == "") })
+		attempts.Go(func() { d.try(k.Path, k.UUID == "", k.mount) })
 	}
 	d.mu.Unlock()
 	await(time.After(patience), attempts.Wait)
@@ -49,8 +49,15 @@ func await[T any](deadline <-chan T, done func()) {
 }
 
 // try makes one attempt to open a disk.
-func (d *disks) try(path string, fresh bool) {
-	store, err := d.open(path, fresh)
+func (d *disks) try(path string, fresh, mount bool) {
+	var store disk.Store
+	var err error
+	if fresh && mount && d.folder != nil && d.folder(path) {
+		err = errs.New(errs.Invalid, "node.OpenDisk", path, "it is a folder of the filesystem above it, not a mount point: what is written there fills that").
+			WithRemedy("mount the disk first; if a folder is meant, add it with hemera fs add --folder")
+	} else {
+		store, err = d.open(path, fresh)
+	}
 	if err == nil {
 		uuid := store.Status().UUID
 		if err = d.leave(uuid, path); err == nil {

@@ -28,6 +28,8 @@ type knownDisk struct {
 	ID    hemera.DiskID `json:"id,omitempty"`
 	// wished: only an admin's wish names it, which may be withdrawn while it was never opened.
 	wished bool
+	// mount: it must be a filesystem of its own when it is opened for the first time.
+	mount bool
 }
 
 // stateFile is node.json and its content as last saved.

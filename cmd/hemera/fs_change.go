@@ -17,12 +17,14 @@ import (
 
 func fsAddCommand(e *env) *cobra.Command {
 	var space string
+	var folder bool
 	c := &cobra.Command{
 		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
 		Long: `Tells a node to use a directory, normally the mount point of an empty filesystem, as a
 disk, and waits a moment for it. The node is named by its id, host or host:port. The
-directory must exist on the node's machine: a misspelt mount point is an error. If the
-node is offline, it takes the disk when it is back.`,
+directory must exist on the node's machine: a misspelt mount point is an error, and so is one
+where nothing is mounted, unless --folder says that a folder is meant (hemera up takes
+folders as they are). If the node is offline, it takes the disk when it is back.`,
 		Example: `  hemera fs add node1.example.org /data07
   hemera fs add 2 /data07 --space fast`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -31,13 +33,14 @@ node is offline, it takes the disk when it is back.`,
 				if err != nil {
 					return err
 				}
-				if err := m.AddDisk(ctx, n.ID, args[1], space); err != nil {
+				if err := m.AddDisk(ctx, n.ID, hemera.AttachDisk{Path: args[1], Space: space, Folder: folder}); err != nil {
 					return err
 				}
 				return e.awaitDisk(ctx, m, n, args[1])
 			})
 		},
 	}
+	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is no filesystem of its own")
 	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the space the disk belongs to")
 	_ = c.RegisterFlagCompletionFunc("space", e.completeSpaces)
 	c.ValidArgsFunction = e.completeNodes
@@ -68,7 +71,7 @@ func (e *env) awaitDisk(ctx context.Context, m *admin.Client, n hemera.NodeInfo,
 		n, _ := v.Node(n.ID)
 		for _, u := range n.Stats.Unusable {
 			if u.Path == path {
-				return errs.New(errs.Invalid, "fs add", path, u.Why).WithRemedy("put that right on the node, then add it again")
+				return errs.New(errs.Invalid, "fs add", path, u.Why).WithRemedy("put that right on the node, then add it again; --folder takes a directory where nothing is mounted")
 			}
 		}
 		if n.Status != hemera.NodeOnline || !time.Now().Before(end) {

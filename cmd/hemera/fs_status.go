@@ -112,7 +112,7 @@ func unitOf(key string) func(any) string {
 		return output.Percent
 	case has("timeleft", "uptime", "delta", "graceperiod"):
 		return output.Seconds
-	case has("started", ".start"):
+	case has("started", ".start", ".lastaudit", ".lastscrub"):
 		return output.Time
 	}
 	return nil

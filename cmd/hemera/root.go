@@ -184,7 +184,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	root.AddGroup(
-		&cobra.Group{ID: "serve", Title: "Serve:"},
+		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
 		&cobra.Group{ID: "files", Title: "Files:"},
 		&cobra.Group{ID: "cluster", Title: "Cluster:"},
 		&cobra.Group{ID: "other", Title: "Other:"},

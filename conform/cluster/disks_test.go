@@ -121,7 +121,7 @@ func TestAddedDiskIsUsedAndAnImpossibleOneExplained(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.up.Manager.AddDisk(ctx, node, bad, ""); err != nil {
+	if err := r.up.Manager.AddDisk(ctx, node, hemera.AttachDisk{Path: bad, Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the admin sees why not", func() bool {
@@ -132,7 +132,7 @@ func TestAddedDiskIsUsedAndAnImpossibleOneExplained(t *testing.T) {
 	if err := os.Mkdir(good, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.up.Manager.AddDisk(ctx, node, good, ""); err != nil {
+	if err := r.up.Manager.AddDisk(ctx, node, hemera.AttachDisk{Path: good, Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the disk is there", func() bool { return len(r.view().Disks) == 2 })
