@@ -36,7 +36,7 @@ type ManagerOptions struct {
 	// are the trusted ones, and this machine where the manager serves no other.
 	Sources []netip.Prefix
 	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
-	Hosts     []string       // names that HTTP requests may call it by, besides its own
+	Hosts   []string       // names that HTTP requests may call it by, besides its own
 	// CacheBytes bounds the memory of the namespace and of its store; see deal.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
