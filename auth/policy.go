@@ -8,13 +8,14 @@ import (
 )
 
 // ManagerPolicy is the policy of a manager's door: processes of this machine prove who they are by
-// unix (the kernel knows) or are nobody by host; hosts of trusted networks are believed; all others
-// are refused until stronger mechanisms are configured.
+// unix (the kernel knows) or are nobody by host; hosts of trusted networks are believed, but about root only where
+// the network's mapping says so; all others are refused until stronger mechanisms are configured.
 //
 // A proxy on this machine that forwards foreign connections makes their clients processes of this
 // machine, with the proxy's user.
 type ManagerPolicy struct {
-	Trusted []netip.Prefix
+	// Trusted are the networks whose hosts may connect. The first that holds an address counts.
+	Trusted []Network
 	Owners  Owners
 	Users   Users
 	// Setting is how the list of trusted networks is called, for remedies.
@@ -22,17 +23,22 @@ type ManagerPolicy struct {
 }
 
 // NewManagerPolicy is the policy with this machine's users and sockets.
-func NewManagerPolicy(trusted []netip.Prefix) *ManagerPolicy {
+func NewManagerPolicy(trusted []Network) *ManagerPolicy {
 	return &ManagerPolicy{Trusted: trusted, Owners: NewKernelOwners(), Users: SystemUsers{}, Setting: "auth.trusted_networks"}
 }
 
 // Offer implements [Policy].
 func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
+	mapping, trusted := p.trusts(peer.Remote.Addr())
 	switch {
+	case (peer.local() || trusted) && peer.App == copyApp:
+		return []Mechanism{Host{}}, nil
 	case peer.local():
 		return []Mechanism{Unix{Owners: p.Owners, Users: p.Users}, Host{}}, nil
-	case p.trusts(peer.Remote.Addr()):
-		return []Mechanism{Unix{Users: p.Users, Trusted: true}, Host{}}, nil
+	case trusted && mapping == MapNobody:
+		return []Mechanism{Host{}}, nil
+	case trusted:
+		return []Mechanism{Unix{Users: p.Users, Trusted: true, Own: mapping == MapOwn}, Host{}}, nil
 	}
 	host := peer.Remote.Addr().Unmap()
 	return nil, errs.New(errs.Denied, "auth.Offer", host.String(),
@@ -43,13 +49,18 @@ func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
 // Anonymous implements [Policy]; this policy authenticates everyone it serves.
 func (p *ManagerPolicy) Anonymous(peer Peer) hemera.Identity { return nobody("", peer) }
 
-func (p *ManagerPolicy) trusts(a netip.Addr) bool {
+// copyApp is what nodes call themselves when they fetch the source of a third-party copy. They act for somebody
+// else and log in as nobody; nodes of earlier versions claimed to be their own user.
+const copyApp = "hemera-tpc"
+
+// trusts finds the network of an address.
+func (p *ManagerPolicy) trusts(a netip.Addr) (Mapping, bool) {
 	for _, network := range p.Trusted {
 		if network.Contains(a.Unmap().WithZone("")) {
-			return true
+			return network.Map, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // example is the network of the size people usually mean around an address.

@@ -44,6 +44,51 @@ type ownerless struct{}
 
 func (ownerless) Owner(netip.AddrPort, netip.AddrPort) (uint32, error) { return 0, unowned("test") }
 
+func serverUser(uid uint32) Users { return fakeUsers{"server": uid} }
+
+// TestMappingsOfNetworks: the first network that holds the address counts, and copies never have a name.
+func TestMappingsOfNetworks(t *testing.T) {
+	var networks []Network
+	for _, text := range []string{"10.1.7.0/24=own", "10.1.0.0/16=squash", "10.2.0.0/16=nobody", "10.3.0.0/16"} {
+		n, err := ParseNetwork(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		networks = append(networks, n)
+	}
+	p := NewManagerPolicy(networks)
+	for _, c := range []struct{ remote, app, want string }{
+		{"10.1.7.1:9", "", "unix own host"},
+		{"10.1.8.1:9", "", "unix host"},
+		{"10.2.8.1:9", "", "host"},
+		{"10.3.8.1:9", "", "unix host"},
+		{"127.0.0.1:9", "", "unix host"},
+		{"10.1.7.1:9", "hemera-tpc", "host"},
+		{"127.0.0.1:9", "hemera-tpc", "host"},
+		{"192.0.2.1:9", "hemera-tpc", ""},
+	} {
+		offer, _ := p.Offer(Peer{Remote: netip.MustParseAddrPort(c.remote), Local: netip.MustParseAddrPort("10.9.9.9:1094"), App: c.app})
+		var got []string
+		for _, m := range offer {
+			got = append(got, m.Name())
+			if u, ok := m.(Unix); ok && u.Own {
+				got = append(got, "own")
+			}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s as %q: %s, want %s", c.remote, c.app, s, c.want)
+		}
+	}
+	for _, bad := range []string{"", "10.1.0.0/16=", "10.1.0.0/16=root", "=own", "10.1.0.0"} {
+		if n, err := ParseNetwork(bad); err == nil {
+			t.Errorf("%q is %v", bad, n)
+		}
+	}
+	if s := networks[0].String() + " " + networks[1].String(); s != "10.1.7.0/24=own 10.1.0.0/16" {
+		t.Error(s)
+	}
+}
+
 func TestUnixBelievesTheKernel(t *testing.T) {
 	self := uint32(os.Geteuid())
 	users := fakeUsers{"root": 0, "alice": 1001, "bob": 1002, "operator": self + 5000}
@@ -66,11 +111,16 @@ func TestUnixBelievesTheKernel(t *testing.T) {
 		{"the server's user", Unix{Owners: ownedBy(self)}, "bob", &hemera.Identity{Name: "bob", UID: 1002, GID: 1002}},
 		{"no owner", Unix{Owners: ownerless{}}, "alice", nil},
 		{"trusted network", Unix{Trusted: true}, "alice", &hemera.Identity{Name: "alice", UID: 1001, GID: 1001}},
-		{"trusted network, root is no admin", Unix{Trusted: true}, "root", &hemera.Identity{Name: "root"}},
+		{"trusted network, an unknown", Unix{Trusted: true}, "zoe", &hemera.Identity{Name: "zoe", UID: hemera.NobodyID, GID: hemera.NobodyID}},
+		{"trusted network, root", Unix{Trusted: true}, "root", &hemera.Identity{Name: "nobody", UID: hemera.NobodyID, GID: hemera.NobodyID}},
+		{"trusted network, the server's user", Unix{Trusted: true, Users: serverUser(self)}, "server", &hemera.Identity{Name: "nobody", UID: hemera.NobodyID, GID: hemera.NobodyID}},
+		{"network with root, who is no admin", Unix{Trusted: true, Own: true}, "root", &hemera.Identity{Name: "root"}},
 	}
 	for _, c := range cases {
 		t.Run(c.about, func(t *testing.T) {
-			c.unix.Users = users
+			if c.unix.Users == nil {
+				c.unix.Users = users
+			}
 			who, more, err := c.unix.Begin(local).Step([]byte("unix\x00" + c.claim + " users\x00"))
 			if more != nil {
 				t.Errorf("unix takes one step, it asked for more: %q", more)
@@ -103,7 +153,7 @@ func TestMismatchSaysWhoOwnsTheConnection(t *testing.T) {
 }
 
 func TestManagerPolicy(t *testing.T) {
-	p := NewManagerPolicy([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")})
+	p := NewManagerPolicy([]Network{{Prefix: netip.MustParsePrefix("10.1.0.0/16")}, {Prefix: netip.MustParsePrefix("fd00::/8"), Map: MapOwn}})
 	cases := []struct {
 		remote, local string
 		offer         string // "" is Denied

@@ -18,11 +18,13 @@ const payloadMax = 1024
 // Unix is the XRootD mechanism "unix": the client says its user and group name. Alone that is worth
 // nothing, so it is believed in two cases only: the client is a process on this machine, and the
 // kernel says that the user owns its socket; or Trusted is set, because the administrator has
-// said that the network's hosts speak the truth. Trusted peers never become Admin.
+// said that the network's hosts speak the truth. Trusted peers never become Admin, and without Own neither uid 0 nor
+// the server's own user: those are nobody.
 type Unix struct {
 	Owners  Owners // finds who owns a local client's socket; required unless Trusted
 	Users   Users
 	Trusted bool
+	Own     bool
 }
 
 // Name implements [Mechanism].
@@ -49,6 +51,9 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 	account := x.unix.Users.Find(user)
 	who := account.identity("unix", x.peer)
 	if x.unix.Trusted {
+		if !x.unix.Own && account.Known && (account.UID == 0 || account.UID == uint32(os.Geteuid())) {
+			who = nobody("unix", x.peer)
+		}
 		return &who, nil, nil
 	}
 	owner, err := x.unix.Owners.Owner(x.peer.Remote, x.peer.Local)

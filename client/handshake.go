@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hemera/errs"
@@ -24,7 +26,24 @@ func Dial(ctx context.Context, e Endpoint, o Options) (*Conn, error) {
 func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
-	nc, err := link.Dial(ctx, e.Addr(), link.Options{UserTimeout: o.UserTimeout, KeepIdle: o.UserTimeout / 2, KeepInterval: time.Second})
+	if o.Anonymous && e.User != "" {
+		return nil, errs.New(errs.Denied, "connect to", e.String(), "this client logs in as nobody, and the address names a user")
+	}
+	options := link.Options{UserTimeout: o.UserTimeout, KeepIdle: o.UserTimeout / 2, KeepInterval: time.Second}
+	var refused atomic.Pointer[error] // by Permit, for good; several addresses of a name are tried beside each other
+	if o.Permit != nil {
+		options.Permit = func(ctx context.Context, to netip.AddrPort) error {
+			err := o.Permit(ctx, e, to)
+			if err != nil {
+				refused.Store(&err)
+			}
+			return err
+		}
+	}
+	nc, err := link.Dial(ctx, e.Addr(), options)
+	if why := refused.Load(); err != nil && why != nil {
+		return nil, errs.Wrap(*why, "connect to", e.String())
+	}
 	if err != nil {
 		return nil, lost(e, false, err)
 	}
@@ -101,7 +120,7 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 	var last error
 	for _, name := range offers(security) {
 		credentials, known := credentials(name, c.user())
-		if !known {
+		if !known || c.opts.Anonymous && name != "host" {
 			continue
 		}
 		a := c.roundTrip(ctx, nil, wire.Auth{Type: name}, credentials)
@@ -116,8 +135,12 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 	if last != nil {
 		return last
 	}
+	has := "unix and host"
+	if c.opts.Anonymous {
+		has = "host, as it acts for somebody else"
+	}
 	return errs.New(errs.Unauthenticated, "log in at", c.endpoint.String(),
-		"the server wants one of "+strings.Join(offers(security), ", ")+", this client has unix and host")
+		"the server wants one of "+strings.Join(offers(security), ", ")+", this client has "+has)
 }
 
 // offers are the mechanisms in a login's answer: "&P=gsi,v:10600&P=unix".

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"context"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/user"
 	"time"
@@ -12,6 +14,12 @@ type Options struct {
 	User string // login name, default the process's
 	App  string // what the client calls itself at login, default "hemera"
 	Log  *slog.Logger
+	// Anonymous logs in as nobody, by host or where no proof is asked for: for who acts for somebody else, and
+	// must not lend him rights. An address that names a user, or a redirect to one, is Denied.
+	Anonymous bool
+	// Permit is asked before each connection, with the server's name and the address that it has; its error
+	// ends the operation. Nil permits all.
+	Permit func(ctx context.Context, e Endpoint, to netip.AddrPort) error
 
 	DialTimeout time.Duration // until logged in; 10 s
 	// Stall is the silence after which a session with requests in flight is given up; 60 s. Stock
@@ -57,7 +65,10 @@ func (o Options) withDefaults() Options {
 			*n = v
 		}
 	}
-	if o.User == "" {
+	switch {
+	case o.Anonymous:
+		o.User = "nobody"
+	case o.User == "":
 		o.User = processUser()
 	}
 	if o.App == "" {

@@ -19,6 +19,7 @@ type PullRequest struct {
 	// likeliest first: it gives the file only to who names it in the same way.
 	Origins []string
 	Opaque  wire.Opaque // tpc.scgi, for the source
+	Opened  func()      // called when the source is open; nil for nobody
 }
 
 // Pull reads the source's file into dst, checking every page and keeping its checksum, and calls
@@ -35,6 +36,9 @@ func (c *Client) Pull(ctx context.Context, r PullRequest, dst hemera.File, progr
 		return 0, err
 	}
 	defer f.Close(ctx)
+	if r.Opened != nil {
+		r.Opened()
+	}
 	src := f.NewReader(ctx, 0, hemera.FileSizeMax)
 	src.KeepSums()
 	defer src.Close()

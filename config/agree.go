@@ -43,8 +43,13 @@ func (l *Loaded) agree() error {
 			check(n == n.Masked(), key, fmt.Sprintf("has %s, which has bits beyond its mask", n), "did you mean "+n.Masked().String()+"?")
 		}
 	}
-	networks("auth.trusted_networks", c.Auth.TrustedNetworks)
+	var trusted []netip.Prefix
+	for _, n := range c.Auth.TrustedNetworks {
+		trusted = append(trusted, n.Prefix)
+	}
+	networks("auth.trusted_networks", trusted)
 	networks("http.metrics_networks", c.HTTP.MetricsNetworks)
+	networks("tpc.allow", c.TPC.Allow)
 	return errors.Join(wrong...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/netip"
 	"time"
+
+	"hemera/auth"
 )
 
 // Config is all settings. Tags: key, the setting's name; default, as one would write it; doc, one
@@ -16,6 +18,7 @@ type Config struct {
 
 	HTTP    HTTP    `key:"http"`
 	Auth    Auth    `key:"auth"`
+	TPC     TPC     `key:"tpc"`
 	Space   Space   `key:"space"`
 	Node    Node    `key:"node"`
 	Up      Up      `key:"up"`
@@ -31,14 +34,20 @@ type HTTP struct {
 	Listen string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only (metrics, health, admin API); empty for none"`
 	// MetricsNetworks is of this door and of the common port.
 	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, like 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
+	Hosts           []string       `key:"hosts" default:"" doc:"names, besides the advertised one and the machine's own, that HTTP requests may call this server by; requests that name another are refused, so that no web page reaches it by a name of its own"`
 }
 
 // Auth is who may come in.
 type Auth struct {
-	TrustedNetworks []netip.Prefix `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user; clients of other machines are refused otherwise"`
+	TrustedNetworks []auth.Network `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user, but root is nobody; 10.1.0.0/16=own believes root too, =nobody makes everybody nobody; clients of other machines are refused otherwise"`
 	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"how long a join token works unless its creator says otherwise"`
 	Admission       string         `key:"admission" default:"token" oneof:"token admin" doc:"what lets a node in that has joined: its token alone, or an admin besides (hemera node admit)"`
 	NewDisks        string         `key:"new_disks" default:"rw" oneof:"rw off" doc:"how new disks that a joined node brings by itself begin; off waits for hemera fs set ID configstatus=rw"`
+}
+
+// TPC is third-party copy.
+type TPC struct {
+	Allow []netip.Prefix `key:"allow" default:"" doc:"networks that third-party copies may read from, besides the nodes of this cluster; empty for the trusted networks, and this machine if the manager serves no other"`
 }
 
 // Space is the policy of the space that a new cluster begins with.

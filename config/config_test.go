@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera"
+	"hemera/auth"
 	"hemera/errs"
 )
 
@@ -90,7 +91,7 @@ port = 0x446
 node = { disks = ["/a", "/b=fast"], zone = "room::rack" }
 [auth]
 trusted_networks = [
-  "10.1.0.0/16",
+  "10.1.0.0/16=own",
   "fd00::/8", # comment
 ]
 token_lifetime = "90m"
@@ -106,17 +107,17 @@ level = "debug"
 	if err != nil {
 		t.Fatal(err)
 	}
-	networks := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}
+	networks := []auth.Network{{Prefix: netip.MustParsePrefix("10.1.0.0/16"), Map: auth.MapOwn}, {Prefix: netip.MustParsePrefix("fd00::/8"), Map: auth.MapSquash}}
 	if l.Data != "/srv/h" || l.Port != 0x446 || !reflect.DeepEqual(l.Node.Disks, []string{"/a", "/b=fast"}) || l.Node.Zone != "room::rack" ||
 		!reflect.DeepEqual(l.Auth.TrustedNetworks, networks) || l.Auth.TokenLifetime != 90*time.Minute || l.Space.Headroom != 1<<20 ||
 		l.Space.Sync || l.Cache.Namespace != 3<<29 || l.Log.Level != slog.LevelDebug {
 		t.Errorf("%+v", l.Config)
 	}
-	if v := l.value("auth.trusted_networks"); !strings.HasSuffix(v.Source, ":6") || v.Value != "10.1.0.0/16,fd00::/8" {
+	if v := l.value("auth.trusted_networks"); !strings.HasSuffix(v.Source, ":6") || v.Value != "10.1.0.0/16=own,fd00::/8" {
 		t.Errorf("%+v", v)
 	}
 	// The same through the other sources.
-	env := map[string]string{"HEMERA_AUTH_TRUSTED_NETWORKS": "10.1.0.0/16, fd00::/8", "HEMERA_SPACE_HEADROOM": "1MiB"}
+	env := map[string]string{"HEMERA_AUTH_TRUSTED_NETWORKS": "10.1.0.0/16=own, fd00::/8=squash", "HEMERA_SPACE_HEADROOM": "1MiB"}
 	m, err := Load(sources(t, "", env, "--disk", "/a", "--disk=/b=fast", "--space-sync=false"))
 	if err != nil || !reflect.DeepEqual(m.Auth.TrustedNetworks, networks) || m.Space.Headroom != 1<<20 ||
 		!reflect.DeepEqual(m.Node.Disks, []string{"/a", "/b=fast"}) || m.Space.Sync {
@@ -147,6 +148,8 @@ func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
 		{"[cache]\nnamespace = '1KiB'", nil, nil, []string{"cache.namespace", "at least 256MiB"}},
 		{"[repair]\ngrace = '5'", nil, nil, []string{"repair.grace", `"5"`, "duration"}},
 		{"[auth]\ntrusted_networks = ['10.1.2.3/16']", nil, nil, []string{"auth.trusted_networks", "did you mean 10.1.0.0/16?"}},
+		{"[auth]\ntrusted_networks = ['10.1.0.0/16=root']", nil, nil, []string{"auth.trusted_networks", "=squash, =own or =nobody"}},
+		{"[tpc]\nallow = ['10.1.2.3/16']", nil, nil, []string{"tpc.allow", "did you mean 10.1.0.0/16?"}},
 		{"[auth]\ntrusted_networks = ['everyone']", nil, nil, []string{"auth.trusted_networks", "everyone", "network like"}},
 		{"listen = 'localhost:1094'", nil, nil, []string{"listen", "localhost:1094", "IP address"}},
 		{"", nil, []string{"--space-replicas-min=3"}, []string{"space.replicas_min", "--space-replicas-min", "space.replicas, 2"}},

@@ -149,6 +149,8 @@ func (s setting) form() string {
 		return "a duration like 30s"
 	case "netip.Prefix":
 		return "a network like 10.1.0.0/16 or fd00::/8"
+	case "auth.Network":
+		return "a network like 10.1.0.0/16 or fd00::/8, alone or with =squash, =own or =nobody behind it"
 	case "slog.Level":
 		return "debug, info, warn or error"
 	case "int":

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/access"
 	"hemera/admin"
 	"hemera/auth"
 	"hemera/errs"
@@ -30,8 +31,12 @@ type ManagerOptions struct {
 	Dir       string // state: the namespace and the cluster's authority
 	Listen    string // host:port; port 0 chooses one
 	Advertise string // host:port as nodes and clients reach it; Listen's if empty
-	Trusted   []netip.Prefix
-	Metrics   []netip.Prefix // whose hosts may read /metrics, besides this machine
+	Trusted   []auth.Network
+	// Sources are networks that third-party copies may read from, besides the cluster's own doors; empty
+	// are the trusted ones, and this machine where the manager serves no other.
+	Sources []netip.Prefix
+	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
+	Hosts   []string       // names that HTTP requests may call it by, besides its own
 	// CacheBytes bounds the memory of the namespace and of its store; see deal.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
@@ -128,7 +133,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
-		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Log: o.Log,
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff,
 	})
 	if err != nil {
@@ -139,6 +144,25 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	return m, m.open()
+}
+
+// sources is the rule of third-party copies. A client of a manager that listens on loopback is a process of this
+// machine, which can read there itself.
+func (m *Manager) sources() access.Sources {
+	o := m.options
+	rule := access.Sources{Allow: o.Sources}
+	if len(rule.Allow) == 0 {
+		for _, n := range o.Trusted {
+			rule.Allow = append(rule.Allow, n.Prefix)
+		}
+		if isLoopback(m.Addr) {
+			rule.Allow = append(rule.Allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
+		}
+	}
+	if m.port.extra != nil {
+		rule.Never = []string{m.port.extra.Addr().String()}
+	}
+	return rule
 }
 
 // Dir is the state directory.
@@ -159,7 +183,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.AddPresence(m.port.xrd.HasSession)
-	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
@@ -169,7 +193,7 @@ func (m *Manager) open() (err error) {
 		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -52,6 +52,8 @@ type NodeOptions struct {
 	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
+	// Hosts are names that HTTP requests may call the process by, besides its own.
+	Hosts []string
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
 	StopPatience time.Duration
 	Version      string
@@ -71,7 +73,7 @@ type Node struct {
 	options     NodeOptions
 	held        *os.File // the state directory
 	peers       *client.Peers
-	pulls       *client.Client
+	pulls       puller
 	credentials *auth.Credentials
 	remote      *rpc.Client
 	port        *port
@@ -113,7 +115,11 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewVerifier()
-	n.pulls = client.New(client.Options{App: "hemera-tpc", Log: o.Log})
+	rules, ok := control.(hemera.CopyRules)
+	if !ok {
+		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
+	}
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
 	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
@@ -129,9 +135,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Budgets: n.options.Bounds.doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: puller{n.pulls}, Resolve: control.Resolve,
+		Puller: n.pulls, Resolve: control.Resolve,
 	})
-	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
+	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err
 }
 
@@ -289,8 +295,8 @@ func (n *Node) close() {
 	if n.peers != nil {
 		_ = n.peers.Close()
 	}
-	if n.pulls != nil {
-		_ = n.pulls.Close()
+	if n.pulls.client != nil {
+		_ = n.pulls.client.Close()
 	}
 	if n.remote != nil {
 		_ = n.remote.Close()

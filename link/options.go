@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -21,6 +22,9 @@ type Options struct {
 	UserTimeout time.Duration
 	// KeepIdle and KeepInterval are when an idle connection is probed first, and again.
 	KeepIdle, KeepInterval time.Duration
+	// Permit is asked before each connection that is dialled, with the address that its name turned out to
+	// have; its error is Dial's. Nil permits all.
+	Permit func(ctx context.Context, to netip.AddrPort) error
 }
 
 // DefaultOptions find a dead peer within half a minute, also on an idle connection.
@@ -51,9 +55,21 @@ func Listen(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	return nil, &errs.Error{Kind: kind, Op: "link.Listen", Subject: addr, Cause: err, Remedy: remedy}
 }
 
-// Dial connects to a TCP address with the options set. Unavailable or Timeout; the caller may retry.
+// Dial connects to a TCP address with the options set. Unavailable or Timeout; the caller may retry. An error of
+// Permit keeps its kind.
 func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
-	d := net.Dialer{Control: o.control, KeepAliveConfig: o.keepAlive()}
+	d := net.Dialer{KeepAliveConfig: o.keepAlive(), ControlContext: func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		if o.Permit != nil {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return errs.As(err, errs.Internal, "link.Dial", address)
+			}
+			if err := o.Permit(ctx, to); err != nil {
+				return err
+			}
+		}
+		return o.control(network, address, c)
+	}}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		kind := errs.KindOf(err)

@@ -119,6 +119,14 @@ func (s *Socket) Park(goOn func()) bool {
 	return false
 }
 
+// Wake has a parked connection go on, on a goroutine of its own, as if something could be read. If it is not
+// parked its next Park reports false.
+func (s *Socket) Wake() {
+	if s.in.signal() == parked {
+		go s.resume(nil)
+	}
+}
+
 // Lend tells that the goroutine serving the connection is about to do something that may take
 // longer than a few microseconds, so that the loop has another take its place.
 func (s *Socket) Lend() {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/access"
 	"hemera/cluster"
 	"hemera/errs"
 	"hemera/kv"
@@ -39,6 +40,8 @@ type Options struct {
 	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
+	// Sources says where third-party copies may read from, besides the cluster's own doors.
+	Sources access.Sources
 	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
 	ApproveNodes, NewDisksOff bool
 	// Now replaces time.Now; its times must carry a monotonic reading.
@@ -65,6 +68,8 @@ type Manager struct {
 	census  *census
 	quotas  aged[[]hemera.QuotaRow] // for Status
 	version string
+	addr    string
+	sources access.Sources
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
@@ -77,6 +82,7 @@ var (
 	_ hemera.Attributes   = (*Manager)(nil)
 	_ hemera.Files        = (*Manager)(nil)
 	_ hemera.Control      = (*Manager)(nil)
+	_ hemera.CopyRules    = (*Manager)(nil)
 	_ hemera.ClusterAdmin = (*Manager)(nil)
 	_ hemera.MaintAdmin   = (*Manager)(nil)
 	_ hemera.Observer     = (*Manager)(nil)
@@ -106,6 +112,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
 		pending: newPending(), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
 		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version,
+		addr: o.Addr, sources: o.Sources,
 	}
 	m.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,

@@ -53,6 +53,7 @@ type session struct {
 	abort     *connect.Client[abortRequest, empty]
 	replace   *connect.Client[replaceRequest, hemera.Grant]
 	resolve   *connect.Client[resolveRequest, resolveReply]
+	mayFetch  *connect.Client[mayFetchRequest, empty]
 	join      *connect.Client[joinRequest, certificateReply]
 	renew     *connect.Client[renewRequest, certificateReply]
 }
@@ -108,6 +109,7 @@ func (c *Client) session(transport *http.Transport) *session {
 		abort:     caller[abortRequest, empty](c, h, "Abort"),
 		replace:   caller[replaceRequest, hemera.Grant](c, h, "Replace"),
 		resolve:   caller[resolveRequest, resolveReply](c, h, "Resolve"),
+		mayFetch:  caller[mayFetchRequest, empty](c, h, "MayFetch"),
 		join:      caller[joinRequest, certificateReply](c, h, "Join"),
 		renew:     caller[renewRequest, certificateReply](c, h, "Renew"),
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 var (
-	_ hemera.Control = (*Client)(nil)
+	_ hemera.Control   = (*Client)(nil)
+	_ hemera.CopyRules = (*Client)(nil)
 )
 
 // Register implements hemera.Control.
@@ -50,6 +51,12 @@ func (c *Client) Replace(ctx context.Context, token string, failed []hemera.Disk
 func (c *Client) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
 	r, err := call(ctx, c, c.current.Load().resolve, callTimeout, &resolveRequest{id})
 	return r.Entry, r.Path, err
+}
+
+// MayFetch implements hemera.CopyRules.
+func (c *Client) MayFetch(ctx context.Context, s hemera.CopySource) error {
+	_, err := call(ctx, c, c.current.Load().mayFetch, callTimeout, &mayFetchRequest{s})
+	return err
 }
 
 // Join shows the manager a join token's secret and returns the certificate chain (PEM) for the

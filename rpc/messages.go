@@ -46,6 +46,8 @@ type resolveReply struct {
 	Path  string
 }
 
+type mayFetchRequest struct{ Source hemera.CopySource }
+
 type joinRequest struct {
 	Secret  string
 	Request []byte // PKCS #10, DER

@@ -13,6 +13,7 @@ import (
 func (s *server) routes() {
 	s.routeNodes()
 	s.routeFiles()
+	s.routeCopies()
 	s.routeCertificates()
 }
 
@@ -58,6 +59,15 @@ func (s *server) routeFiles() {
 	handle(s, "Resolve", func(ctx context.Context, _ hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
 		entry, path, err := s.control.Resolve(ctx, r.ID)
 		return &resolveReply{entry, path}, err
+	})
+}
+
+func (s *server) routeCopies() {
+	handle(s, "MayFetch", func(ctx context.Context, _ hemera.NodeID, r *mayFetchRequest) (*empty, error) {
+		if s.options.Copies == nil {
+			return nil, errs.New(errs.Unsupported, "rpc.MayFetch", r.Source.Name, "this manager has no rule for third-party copies")
+		}
+		return &empty{}, s.options.Copies.MayFetch(ctx, r.Source)
 	})
 }
 

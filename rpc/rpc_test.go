@@ -92,6 +92,7 @@ func (r *recorder) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry,
 type cluster struct {
 	authority *auth.Authority
 	manager   *recorder
+	copies    copyRules
 	addr      string
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
@@ -144,7 +145,7 @@ func (c *cluster) member(id hemera.NodeID) error {
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(&c.log, nil))
-	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Log: log})
+	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Copies: &c.copies, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +286,34 @@ func TestConformance(t *testing.T) {
 		creds, client := c.join(t)
 		conformance(t, c.manager, creds.Node(), client)
 	})
+}
+
+// copyRules remember what they were asked.
+type copyRules struct {
+	asked []any
+	err   error
+}
+
+func (r *copyRules) MayFetch(ctx context.Context, s hemera.CopySource) error {
+	node, _ := hemera.Caller(ctx)
+	r.asked = append(r.asked, node, s)
+	return r.err
+}
+
+func TestMayFetch(t *testing.T) {
+	c := newCluster(t)
+	creds, client := c.join(t)
+	source := hemera.CopySource{Node: 77, Name: "a:1", Addr: "192.0.2.1:1"}
+	if err := client.MayFetch(t.Context(), source); err != nil {
+		t.Error(err)
+	}
+	c.copies.err = errs.New(errs.Denied, "a.B", "s", "not there")
+	if err := client.MayFetch(t.Context(), source); !errors.Is(err, errs.Denied) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]any{creds.Node(), source, creds.Node(), source}, c.copies.asked); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestEveryKindSurvives also holds the kinds that are appended later.

@@ -34,6 +34,8 @@ type ServerOptions struct {
 	Member func(hemera.NodeID) error
 	// Issuer answers Join and Renew; without one they are Unsupported.
 	Issuer Issuer
+	// Copies answers MayFetch; without it that is Unsupported.
+	Copies hemera.CopyRules
 	Log    *slog.Logger
 }
 

@@ -42,6 +42,7 @@ func (c *conn) chkpoint(r *request) error {
 	if err != nil {
 		return err
 	}
+	h.inflight.Wait() // what is still written through bound connections belongs before it
 	switch {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
 		return refuse(wire.ItExists, "a checkpoint is under way")

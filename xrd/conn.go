@@ -54,7 +54,8 @@ type conn struct {
 	version   uint32 // of the client's protocol; 0 until it said so
 	session   *session
 	exchange  *exchange               // authentication under way
-	bound     *substream              // this connection carries answers of another's session
+	bound     *substream              // this connection carries data of another's session
+	working   substreamWork           // the queued request that it is about
 	waiting   *limits.Account[Client] // of memory for requests; nil until one had to be waited for
 	waitingAs Client
 	hurried   bool // the rest of a request has a deadline of its own
@@ -115,6 +116,9 @@ func (c *conn) beforeWait(between bool) error {
 	now := time.Now()
 	switch {
 	case c.hurried:
+	case c.bound != nil && !between: // in the middle of a write's data
+		c.armed = time.Time{}
+		return c.nc.SetReadDeadline(now.Add(c.limits.IdleTimeout))
 	case c.bound != nil:
 		if c.armed.IsZero() {
 			c.armed = now
@@ -225,9 +229,11 @@ func (c *conn) end() {
 	c.closeAccount()
 	c.cancel()
 	if c.bound != nil {
+		c.working.finished()
 		c.bound.close()
 	}
 	if c.session != nil {
+		c.session.closeSubstreams() // a close may wait for data that is to come there
 		c.jobs.Wait()
 		c.srv.endSession(c.session)
 	}
@@ -237,6 +243,9 @@ func (c *conn) end() {
 
 // next reads and runs one request. An error ends the connection, but for errIdle: there is none.
 func (c *conn) next() error {
+	if c.bound != nil {
+		return c.nextBound()
+	}
 	b, err := c.in.next(wire.RequestHeaderSize)
 	if err != nil {
 		return err
@@ -335,8 +344,6 @@ func (c *conn) admit(r *request, op *operation) error {
 	switch {
 	case op.always:
 		return nil
-	case c.bound != nil:
-		return refuse(wire.InvalidRequest, "a bound connection takes no requests")
 	case c.session == nil:
 		return closing{refuse(wire.InvalidRequest, r.ID.String()+" before login")}
 	case !c.ready():

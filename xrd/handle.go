@@ -12,15 +12,16 @@ import (
 	"hemera/wire"
 )
 
-// handle is one open file of a session. Its fields belong to the session's goroutine; reads that
-// answer on a bound connection, and the sealing of a piece, use only file.
+// handle is one open file of a session. Its fields belong to the session's goroutine; what is served on a bound
+// connection, and the sealing of a piece, use only file and, for pages, bad.
 type handle struct {
 	file     hemera.File
 	path     string
 	posc     bool // persist on successful close: given up when the connection ends
 	sealed   bool // a piece that was sealed or given up: only close is left
 	writable bool
-	bad      map[int64]int // length of each page whose checksum did not match and was not sent again
+	badMu    sync.Mutex
+	bad      map[int64]int // length of each page whose checksum did not match and was not sent again; see badMu
 	undo     *undo         // checkpoint under way
 	place    *limits.Account[Client]
 	pull     *pull          // third-party copy into this file
@@ -192,8 +193,10 @@ func (c *conn) closeHandle(r *request) error {
 		}
 		return nil, err
 	}
-	if len(c.session.handles) > 0 || len(c.in.data) > 0 {
-		return c.beside(r, work) // the client has more to do than to wait for this file's disks
+	if len(c.session.handles) > 0 || len(c.in.data) > 0 || c.session.wasBound(1) {
+		// The client has more to do than to wait for this file's disks, or may go away before it has sent on
+		// another connection what the close waits for.
+		return c.beside(r, work)
 	}
 	return c.inPlace(r, work)
 }

@@ -9,7 +9,7 @@ import (
 // or returns the error to answer with.
 type operation struct {
 	run     func(*conn, *request) error
-	always  bool // also before authentication, and on bound connections
+	always  bool // also before authentication
 	streams bool // reads its payload itself
 	payload int  // longest payload, if above the usual
 }

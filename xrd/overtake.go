@@ -66,5 +66,5 @@ func (c *conn) goOn(cause error) {
 	if c.sock != nil {
 		c.sock.Leave()
 	}
-	c.serveFrom(func() error { return c.finish(&c.current, c.drain(c.rest, cause)) })
+	c.serveFrom(func() error { return c.finishBound(c.drain(c.rest, cause)) })
 }

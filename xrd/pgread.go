@@ -21,7 +21,10 @@ func (c *conn) pgread(r *request) error {
 	case q.Offset < 0 || q.Length <= 0:
 		return refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
 	case path != 0:
-		return c.onSubstream(path, substreamRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length), pages: true})
+		stream, f := r.Stream, h.file
+		return c.onSubstream(path, substreamWork{request: *r, done: &h.inflight, run: func(b *conn) error {
+			return sendPages(b.out, stream, f, q.Offset, int64(q.Length))
+		}})
 	}
 	return sendPages(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
 }

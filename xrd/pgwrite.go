@@ -11,9 +11,17 @@ func (c *conn) pgwrite(r *request) error {
 	q := wire.DecodePgwrite(r.Body)
 	left := int64(r.Length)
 	h, err := c.target(q.Handle, q.Offset, left)
+	if q.Path != 0 {
+		return c.writeOnSubstream(q.Path, r, h, err, func(b *conn) error { return b.takePgwrite(h, q, left) })
+	}
 	if err != nil {
 		return c.drain(left, err)
 	}
+	return c.takePgwrite(h, q, left)
+}
+
+// takePgwrite takes the pages of the write that the connection is about, and answers it.
+func (c *conn) takePgwrite(h *handle, q wire.Pgwrite, left int64) error {
 	n, err := wire.PagesDataLen(q.Offset, left)
 	if err == nil {
 		err = checkPageWrite(h, q, n)
@@ -25,7 +33,7 @@ func (c *conn) pgwrite(r *request) error {
 	if err != nil {
 		return err
 	}
-	return c.okPages(r, q.Offset, bad)
+	return c.okPages(&c.current, q.Offset, bad)
 }
 
 func checkPageWrite(h *handle, q wire.Pgwrite, n int64) error {
@@ -35,6 +43,8 @@ func checkPageWrite(h *handle, q wire.Pgwrite, n int64) error {
 	if wire.Fragments(q.Offset, n) != 1 {
 		return refuse(wire.ArgInvalid, "a page sent again must be one page")
 	}
+	h.badMu.Lock()
+	defer h.badMu.Unlock()
 	if _, expected := h.bad[q.Offset]; !expected {
 		return refuse(wire.ArgInvalid, "this page was not asked for again")
 	}
@@ -96,7 +106,7 @@ func (c *conn) writePages(h *handle, of run, bad []badPage) ([]badPage, error) {
 	for i, sum := range sums {
 		f := wire.FragmentLen(off+int64(at), len(p)-at)
 		if checksum.CRC32C(p[at:at+f]) == sum {
-			delete(h.bad, off+int64(at))
+			h.corrected(off + int64(at))
 			at += f
 			continue
 		}
@@ -113,8 +123,17 @@ func (c *conn) writePages(h *handle, of run, bad []badPage) ([]badPage, error) {
 	return bad, flush(at, len(sums))
 }
 
+// corrected notes that a page came whole.
+func (h *handle) corrected(off int64) {
+	h.badMu.Lock()
+	defer h.badMu.Unlock()
+	delete(h.bad, off)
+}
+
 // remember notes a bad page that the client has to send again before it closes.
 func (h *handle) remember(off int64, n, already int) error {
+	h.badMu.Lock()
+	defer h.badMu.Unlock()
 	if h.bad == nil {
 		h.bad = map[int64]int{}
 	}

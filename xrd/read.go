@@ -41,7 +41,10 @@ func (c *conn) read(r *request) error {
 	case q.Offset < 0 || q.Length < 0:
 		return refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
 	case path != 0:
-		return c.onSubstream(path, substreamRead{request: *r, file: h.file, done: &h.inflight, off: q.Offset, n: int64(q.Length)})
+		stream, f := r.Stream, h.file
+		return c.onSubstream(path, substreamWork{request: *r, done: &h.inflight, run: func(b *conn) error {
+			return sendRead(b.out, stream, f, q.Offset, int64(q.Length))
+		}})
 	}
 	return sendRead(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
 }

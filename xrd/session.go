@@ -34,6 +34,7 @@ type session struct {
 	mu         sync.Mutex                    // guards these, which come from other goroutines too
 	ending     bool                          // nothing is bound to it any more
 	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
+	bound      [maxSubstreams + 1]bool       // the path ids that were ever given out
 	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
 
 	files   *limits.Account[Client] // of open files; nil until the first

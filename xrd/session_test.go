@@ -288,7 +288,10 @@ func TestBoundConnectionsLiveWithTheirSession(t *testing.T) {
 	c := dial(t, p.nodeAddr)
 	fh := p.openOld(t, c, "/f", hemera.AccessRead)
 	bound, id := bind(t, p.nodeAddr, c.id)
-	bound.must(t, wire.Ping{}, "") // whatever the bind did is done
+	if _, err := c.send(wire.Read{Handle: fh, Length: 7}, wire.AppendReadArgs(nil, id)); err != nil {
+		t.Fatal(err)
+	}
+	bound.expect(t, wire.StatusOK) // whatever the bind did is done
 	p.node.mu.Lock()
 	for sc := range p.node.conns {
 		if sc.nc.RemoteAddr().String() == bound.LocalAddr().String() && sc.expired(time.Now().Add(24*time.Hour)) {

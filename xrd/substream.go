@@ -1,44 +1,47 @@
 package xrd
 
 import (
+	"errors"
+	"net"
 	"sync"
+	"time"
 
-	"hemera"
 	"hemera/wire"
 )
 
 const (
 	// maxSubstreams is how many connections may be bound to one session, the reference's number.
 	maxSubstreams = 15
-	// substreamQueue is how many reads may wait for one bound connection.
+	// substreamQueue is how many requests may wait for one bound connection.
 	substreamQueue = 32
 )
 
-// substream is a bound connection as its session sees it: reads are queued for it, and a worker runs
-// them and writes the answers there (§2.4).
+// substream is a bound connection as its session sees it. Reads that are answered there and writes whose
+// data comes there are queued for it, and the goroutine of the bound connection runs them in that order.
+// Nothing else comes on a bound connection.
 type substream struct {
 	session *session
 	id      uint8
 	conn    *conn
 	quit    chan struct{}
 	once    sync.Once
-	done    chan struct{}
 
 	mu     sync.Mutex // held while something is put into work
 	closed bool
-	work   chan substreamRead
+	work   chan substreamWork
 }
 
-// substreamRead is one read whose answer goes out on a bound connection.
-type substreamRead struct {
+// errUnannounced ends a bound connection on which data came that no request announced.
+var errUnannounced = errors.New("data came on a bound connection that no write announced")
+
+// substreamWork is one request that is served on a bound connection.
+type substreamWork struct {
 	request request
-	file    hemera.File
-	done    *sync.WaitGroup
-	off, n  int64
-	pages   bool
+	done    *sync.WaitGroup // of the handle; nil if the request is refused
+	run     func(*conn) error
 }
 
-// doBind makes this connection carry answers of another's session.
+// doBind makes this connection carry data of another's session.
 func (c *conn) doBind(r *request) error {
 	if c.session != nil || c.bound != nil {
 		return refuse(wire.InvalidRequest, "the connection is in use")
@@ -52,14 +55,13 @@ func (c *conn) doBind(r *request) error {
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
 		return refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
-	l := &substream{session: ss, conn: c, quit: make(chan struct{}), done: make(chan struct{}), work: make(chan substreamRead, substreamQueue)}
+	l := &substream{session: ss, conn: c, quit: make(chan struct{}), work: make(chan substreamWork, substreamQueue)}
 	if err := ss.addSubstream(l); err != nil {
 		return err
 	}
 	c.bound = l
 	c.shared.Store(ss)
 	c.becameReady()
-	go l.run()
 	return c.ok(r, []byte{l.id})
 }
 
@@ -73,6 +75,7 @@ func (ss *session) addSubstream(l *substream) error {
 		if ss.substreams[id] == nil {
 			l.id = uint8(id)
 			ss.substreams[id] = l
+			ss.bound[id] = true
 			return nil
 		}
 	}
@@ -102,96 +105,154 @@ func (ss *session) closeSubstreams() {
 }
 
 // onSubstream queues a read for a bound connection. It waits while the queue is full.
-func (c *conn) onSubstream(id uint8, r substreamRead) error {
-	l := c.session.substream(id)
-	r.request.payload = nil
-	if l == nil || !l.submit(r, c.out.flush) {
-		return refuse(wire.ArgInvalid, "no such path")
+func (c *conn) onSubstream(id uint8, w substreamWork) error {
+	if l := c.session.substream(id); l != nil && l.submit(w, c.beforeQueue) {
+		return nil
 	}
-	return nil
+	return refuse(wire.ArgInvalid, "no such path")
 }
 
-func (l *substream) submit(r substreamRead, beforeWait func() error) bool {
+// writeOnSubstream queues a write to h whose data comes on a bound connection, where take takes it. cause, if
+// not nil, is why it is refused; then the data is dropped there. Where nothing was ever bound as the path nobody
+// knows where the data is: the connection is closed, lest data is taken for requests.
+func (c *conn) writeOnSubstream(id uint8, r *request, h *handle, cause error, take func(*conn) error) error {
+	w := substreamWork{request: *r, run: take}
+	if cause == nil {
+		w.done = &h.inflight
+	} else {
+		n := int64(r.Length)
+		w.run = func(b *conn) error { return b.drain(n, cause) }
+	}
+	if l := c.session.substream(id); l != nil && l.submit(w, c.beforeQueue) {
+		return nil
+	}
+	err := refuse(wire.ArgInvalid, "no connection is bound as this path")
+	if r.Length > 0 && !c.session.wasBound(id) {
+		return closing{err}
+	}
+	return err
+}
+
+// wasBound reports whether a connection was ever bound as the path: then a client may write on it that has
+// not noticed that it is lost.
+func (ss *session) wasBound(id uint8) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return int(id) < len(ss.bound) && ss.bound[id]
+}
+
+// beforeQueue runs before the connection waits for room in a queue.
+func (c *conn) beforeQueue() {
+	_ = c.out.flush()
+	c.lend()
+}
+
+func (l *substream) submit(w substreamWork, beforeWait func()) bool {
+	w.request.payload, w.request.release = nil, nil
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return false
 	}
-	r.done.Add(1)
-	select {
-	case l.work <- r:
-		return true
-	default:
+	if w.done != nil {
+		w.done.Add(1)
 	}
-	_ = beforeWait()
 	select {
-	case l.work <- r:
-		return true
-	case <-l.quit:
-		r.done.Done()
-		return false
+	case l.work <- w:
+	default:
+		beforeWait()
+		select {
+		case l.work <- w:
+		case <-l.quit:
+			w.finished()
+			return false
+		}
+	}
+	if l.conn.sock != nil {
+		l.conn.sock.Wake()
+	}
+	return true
+}
+
+// finished lets the file of the request go.
+func (w *substreamWork) finished() {
+	if w.done != nil {
+		w.done.Done()
+		w.done = nil
 	}
 }
 
 func (l *substream) stop() { l.once.Do(func() { close(l.quit) }) }
 
-// close ends the link; its connection's goroutine calls it.
+// close ends the link, and forgets what is queued: the client asks again elsewhere. The goroutine of its
+// connection calls it.
 func (l *substream) close() {
 	l.stop()
-	<-l.done
+	l.mu.Lock()
+	l.closed = true
+	for len(l.work) > 0 {
+		w := <-l.work
+		w.finished()
+	}
+	l.mu.Unlock()
 	l.session.mu.Lock()
 	defer l.session.mu.Unlock()
 	l.session.substreams[l.id] = nil
 }
 
-func (l *substream) run() {
-	defer close(l.done)
-	for {
-		select {
-		case r := <-l.work:
-			l.serve(r)
-		case <-l.quit:
-			l.drop()
-			return
-		}
-	}
-}
-
-func (l *substream) serve(r substreamRead) {
-	defer r.done.Done()
-	defer l.conn.contain()
-	l.answer(r)
-}
-
-// drop forgets what is queued: the client asks again elsewhere.
-func (l *substream) drop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	for {
-		select {
-		case r := <-l.work:
-			r.done.Done()
-		default:
-			return
-		}
-	}
-}
-
-func (l *substream) answer(r substreamRead) {
-	send := sendRead
-	if r.pages {
-		send = sendPages
-	}
-	err := send(l.conn.out, r.request.Stream, r.file, r.off, r.n)
+// nextBound runs one request that was queued for the bound connection. Like [conn.next] it returns errIdle
+// when there is none.
+func (c *conn) nextBound() error {
+	w, err := c.bound.await(c)
 	if err != nil {
-		err = l.conn.answerError(&r.request, err)
+		return err
 	}
-	if err == nil && len(l.work) == 0 {
-		err = l.conn.out.flush()
-	}
+	c.busy.Store(true)
+	c.working = w
+	c.current = w.request
+	return c.finishBound(w.run(c))
+}
+
+// finishBound answers a queued request that failed, and lets its file go.
+func (c *conn) finishBound(err error) error {
 	if err != nil {
-		_ = l.conn.nc.Close()
-		l.stop()
+		err = c.finish(&c.current, err)
+	}
+	c.working.finished()
+	return err
+}
+
+// await takes the next request out of the queue.
+func (l *substream) await(c *conn) (substreamWork, error) {
+	select {
+	case w := <-l.work:
+		return w, nil
+	default:
+	}
+	if err := c.out.flush(); err != nil {
+		return substreamWork{}, err
+	}
+	var late <-chan time.Time
+	if c.sock != nil {
+		_, err := c.in.next(1)
+		if err == errIdle && len(l.work) == 0 {
+			return substreamWork{}, err
+		}
+		if err != nil && err != errIdle {
+			return substreamWork{}, err
+		}
+		// Data is here before the request that announces it, which comes on another connection.
+		c.lend()
+		t := time.NewTimer(c.limits.RequestTime)
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case w := <-l.work:
+		return w, nil
+	case <-l.quit:
+		return substreamWork{}, broken{net.ErrClosed}
+	case <-late:
+		return substreamWork{}, broken{errUnannounced}
 	}
 }

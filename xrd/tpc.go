@@ -80,6 +80,8 @@ func (c *conn) arrangeCopy(h *handle, path string, opaque wire.Opaque) error {
 
 func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
 	s := PullSource{Addr: opaque.Value(tpcSource), Path: path, Size: -1, Streams: 1}
+	// Stock clients write the user of their URL here. It is who they are at the source, and nobody's right
+	// to be that in the server's name: it is dropped.
 	if _, after, ok := strings.Cut(s.Addr, "@"); ok {
 		s.Addr = after
 	}

@@ -12,13 +12,21 @@ func (c *conn) write(r *request) error {
 	q := wire.DecodeWrite(r.Body)
 	n := int64(r.Length)
 	h, err := c.target(q.Handle, q.Offset, n)
-	if err != nil {
+	switch {
+	case q.Path != 0:
+		return c.writeOnSubstream(q.Path, r, h, err, func(b *conn) error { return b.takeWrite(h, q.Offset, n) })
+	case err != nil:
 		return c.drain(n, err)
 	}
-	if err := c.takeData(h, q.Offset, n, 0); err != nil {
+	return c.takeWrite(h, q.Offset, n)
+}
+
+// takeWrite takes the data of the write that the connection is about, and answers it.
+func (c *conn) takeWrite(h *handle, off, n int64) error {
+	if err := c.takeData(h, off, n, 0); err != nil {
 		return err
 	}
-	return c.ok(r, nil)
+	return c.ok(&c.current, nil)
 }
 
 // target finds the handle of a write and judges its range.
