@@ -156,14 +156,18 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 	}
 	now := m.now()
 	t := &taker{
-		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends,
+		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: m.left,
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
 			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: permitOf(&g),
 			disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
 		},
 	}
-	if err := m.pending.begin(name{c.Parent, c.Name}, t, now); err != nil {
+	err = m.pending.begin(name{c.Parent, c.Name}, t, now)
+	if gone, ok := errors.AsType[lostWriter](err); ok {
+		err = m.lost(view, gone)
+	}
+	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	return g, nil
