@@ -26,7 +26,7 @@ func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) 
 		store: store, writer: w, nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
 		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
-		removed: map[hemera.NodeID]removedRecord{}, next: nextRecord{Node: 1, Disk: 1},
+		removed: map[hemera.NodeID]removedRecord{}, surveys: map[hemera.DiskID]surveyRecord{}, next: nextRecord{Node: 1, Disk: 1},
 	}
 	if err := c.load(ctx, store); err != nil {
 		return err

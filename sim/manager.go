@@ -117,7 +117,11 @@ func (c *control) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint6
 	})
 }
 
+// Exchange delivers results, under strain a while after the work was done: a move is recorded late then.
 func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+	if len(results) > 0 {
+		c.w.drag(ctx)
+	}
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
 		return m.Exchange(ctx, node, epoch, results)
 	})

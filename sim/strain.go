@@ -23,10 +23,13 @@ func (w *world) strain(tree namespace.Tree) namespace.Tree {
 	return &strained{tree, w}
 }
 
-// drag lets time go by, half of the time.
-func (s *strained) drag(ctx context.Context) {
-	if s.w.straining.Load() && s.w.coin(2) {
-		rest(ctx, s.w.upTo(s.w.plan.strain))
+// drag lets time go by, half of the time. It must not be called with a lock held: the clock stands still while
+// somebody waits for one.
+func (s *strained) drag(ctx context.Context) { s.w.drag(ctx) }
+
+func (w *world) drag(ctx context.Context) {
+	if w.plan.strain > 0 && w.straining.Load() && w.coin(2) {
+		rest(ctx, w.upTo(w.plan.strain))
 	}
 }
 
@@ -35,12 +38,6 @@ func (w *world) upTo(most time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Duration(w.dice.Int64N(int64(most)))
-}
-
-// MovePieces records a move, a while after the copy was made.
-func (s *strained) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
-	s.drag(ctx)
-	return s.Tree.MovePieces(ctx, id, gen, drop, add)
 }
 
 // Unlinked lists pieces to remove, a while before they are.
