@@ -252,14 +252,16 @@ func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
 
 // reported takes what a head says of its writes. A lock goes when its head does not have the write.
 func (m *Manager) reported(id hemera.NodeID, states []hemera.WriteState) {
+	var freed int
+	var example string
 	for _, state := range states {
-		q, ok := m.asks.answered(id, state.Nonce)
-		if !ok {
-			continue
+		if q, ok := m.asks.answered(id, state.Nonce); ok && m.pending.hear(q.name, state, m.now()) {
+			freed++
+			example = q.name.name
 		}
-		if freed := m.pending.hear(q.name, state, m.now()); freed {
-			m.log.Info("a lock is free again, as its write is not under way at its head", "name", q.name.name, "fxid", q.ref.File.Hex(), "node", id)
-		}
+	}
+	if freed > 0 { // one line: a user can have thousands
+		m.log.Info("locks are free again, as their writes are not under way at their head", "locks", freed, "one", example, "node", id)
 	}
 }
 
