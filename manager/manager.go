@@ -76,6 +76,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
+	present  []func(session string) bool
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/quota"
 )
 
 // Bounds of the writes that can be under way at once: of all, of one user, and of one session. Admins are
@@ -78,6 +79,7 @@ type taker struct {
 	ended     []string        // earlier sessions of the same client
 	tried     []hemera.NodeID // nodes that failed this client in this open
 	since     uint64          // what pending.ends was before the name was looked up
+	left      func(session string) bool
 }
 
 // sameUser reports whether both writes are of one user, and whether from one host.
@@ -98,8 +100,23 @@ func (t *taker) comesBack(old *write) bool {
 	return user && slices.Contains(t.ended, old.session) || host && slices.Contains(t.tried, old.head)
 }
 
-// held refuses whoever comes after the writer of a name.
-func (t *taker) held(n name, old *write) error {
+// replaces reports whether the taker may have the lock of a writer that is gone: one of the same user and host,
+// whose session has left and whose head says that nobody has had the write open for abandonTime.
+func (t *taker) replaces(old *write, now time.Time) bool {
+	return t.mayBeGone(old) && old.report.fresh(now) && !old.report.attached && old.report.idle+now.Sub(old.report.at) >= abandonTime
+}
+
+// mayBeGone reports whether the writer seems to be gone, as far as the manager sees. Its head knows.
+func (t *taker) mayBeGone(old *write) bool {
+	_, host := t.sameUser(old)
+	return t.exclusive && host && t.left != nil && t.left(old.session)
+}
+
+// held refuses whoever comes after the writer of a name. A lostWriter where the head is to be asked about it.
+func (t *taker) held(n name, old *write, now time.Time) error {
+	if t.mayBeGone(old) && !(old.report.fresh(now) && old.report.attached) {
+		return lostWriter{old.head, ask{n, hemera.WriteRef{File: old.file, Gen: old.gen, Nonce: old.nonce}}, old.expires}
+	}
 	if t.exclusive {
 		return errs.New(errs.Exists, "open", n.name, "the file is being made by another writer ("+old.who.Name+")").
 			WithRemedy("wait until it is closed, or given up")
@@ -132,8 +149,8 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	defer s.mu.Unlock()
 	old := s.writes[n]
 	switch {
-	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old):
-		return t.held(n, old)
+	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):
+		return t.held(n, old, now)
 	case old == nil && t.exclusive && s.ended > t.since:
 		return errOutdated
 	}
@@ -184,6 +201,18 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 		w.failed = w.failed[len(w.failed)-hemera.PiecesMax:]
 	}
 	return append([]hemera.DiskID(nil), w.failed...)
+}
+
+// settle has the claim of a write count as usage from now on, as it is being committed, and returns the
+// standings with what the other writes under way claim.
+func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) []quota.Standing {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	var own *claim
+	if w := s.writes[n]; w != nil && w.nonce == nonce {
+		own = w.claim
+	}
+	return p.claims.settle(own, limits)
 }
 
 // disksOf are the disks that the name's write was given at its open; none if none is under way.
