@@ -1,4 +1,4 @@
-// Package wire is the XRootD protocol, version 5.1.2, as bytes: constants, and how each message is
+// Package wire is the XRootD protocol, version 5.2.0, as bytes: constants, and how each message is
 // encoded and decoded, for both ends of a connection. It is pure: it reads no socket, keeps no
 // state, and never allocates by a length that the other side claims without having sent the bytes.
 //

@@ -150,7 +150,13 @@ func (c *conn) mechanism(name string) (auth.Mechanism, error) {
 	return nil, errs.New(errs.Unauthenticated, "xrd.Auth", "", "mechanism "+strconv.Quote(name)+" is not offered")
 }
 
-func (c *conn) ping(r *request) error { return c.ok(r, nil) }
+// ping answers who has logged in, before authentication too, as the reference does.
+func (c *conn) ping(r *request) error {
+	if c.session == nil {
+		return closing{refuse(wire.InvalidRequest, "ping before login")}
+	}
+	return c.ok(r, nil)
+}
 
 // sigver is dropped: nothing is announced that needs signing, and it has no answer (§2.6).
 func (c *conn) sigver(*request) error { return nil }

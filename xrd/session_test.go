@@ -84,8 +84,8 @@ func TestFirstBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := append([]byte{0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 5, 0x12, 0, 0, 0, 1}, // data server
-		0, 1, 0, 0, 0, 0, 0, 8, 0, 0, 5, 0x12, 0, 0x30, 0, 1, // server, posc, pages
+	want := append([]byte{0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 5, 0x20, 0, 0, 0, 1}, // data server
+		0, 1, 0, 0, 0, 0, 0, 8, 0, 0, 5, 0x20, 0, 0x30, 0, 1, // server, posc, pages
 		0, 2, 0, 0, 0, 0, 0, 16)
 	got := make([]byte, len(want)+16+8)
 	if _, err := io.ReadFull(c, got); err != nil {
@@ -152,10 +152,13 @@ func TestMalformed(t *testing.T) {
 					t.Fatalf("answer %+v %q, %v; want %d", h, body, err, c.code)
 				}
 			}
-			if c.open {
-				conn.must(t, wire.Ping{}, "")
-			} else {
+			switch {
+			case !c.open:
 				conn.closed(t)
+			case c.login:
+				conn.must(t, wire.Ping{}, "")
+			default:
+				conn.must(t, wire.Protocol{Version: wire.ProtocolVersion}, "")
 			}
 		})
 	}
