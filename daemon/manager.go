@@ -36,6 +36,7 @@ type ManagerOptions struct {
 	// are the trusted ones, and this machine where the manager serves no other.
 	Sources []netip.Prefix
 	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
+	Hosts   []string       // names that HTTP requests may call it by, besides its own
 	// CacheBytes bounds the memory of the namespace and of its store; see deal.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
@@ -181,7 +182,7 @@ func (m *Manager) open() (err error) {
 		return err
 	}
 	m.AddSessions(m.port.xrd.Sessions)
-	m.port.web = guardMetrics(o.Metrics, admin.NewHandler(admin.Services{
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,

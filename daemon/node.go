@@ -52,6 +52,8 @@ type NodeOptions struct {
 	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
+	// Hosts are names that HTTP requests may call the process by, besides its own.
+	Hosts []string
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
 	StopPatience time.Duration
 	Version      string
@@ -135,7 +137,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Budgets: n.options.Bounds.doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: n.pulls, Resolve: control.Resolve,
 	})
-	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
+	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"hemera/errs"
 	"hemera/namespace"
 	"hemera/place"
+	"hemera/quota"
 )
 
 // Register implements hemera.Control.
@@ -69,6 +70,9 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
+		Promised: c.Size, Settle: func(limits []quota.Standing) []quota.Standing {
+			return m.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
+		},
 	}, int(max(c.PiecesMin, 1)))
 	if err == nil || !errs.Undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
@@ -96,6 +100,10 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	invalid := func(text string) error { return errs.New(errs.Invalid, "commit", c.Path, text) }
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
 		return invalid(fmt.Sprintf("%d is no size", r.Size))
+	}
+	if c.SizeMax > 0 && r.Size > c.SizeMax {
+		return errs.New(errs.OverQuota, "commit", c.Path, fmt.Sprintf("%d bytes were written, and quotas let this write have %d", r.Size, c.SizeMax)).
+			WithRemedy("remove files, or have an admin raise the limit with `hemera quota set`")
 	}
 	if len(r.Pieces) == 0 && r.Size == 0 {
 		return nil

@@ -149,6 +149,7 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
+	c.SizeMax = m.sizeMax(prep, c)
 	g, err := m.grant(c, r.Unsigned)
 	if err != nil {
 		return hemera.Grant{}, err

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/quota"
 )
 
 // Bounds of the writes that can be under way at once: of all, of one user, and of one session. Admins are
@@ -184,6 +185,18 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 		w.failed = w.failed[len(w.failed)-hemera.PiecesMax:]
 	}
 	return append([]hemera.DiskID(nil), w.failed...)
+}
+
+// settle has the claim of a write count as usage from now on, as it is being committed, and returns the
+// standings with what the other writes under way claim.
+func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) []quota.Standing {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	var own *claim
+	if w := s.writes[n]; w != nil && w.nonce == nonce {
+		own = w.claim
+	}
+	return p.claims.settle(own, limits)
 }
 
 // disksOf are the disks that the name's write was given at its open; none if none is under way.

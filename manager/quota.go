@@ -47,6 +47,21 @@ func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path strin
 	return limit, used, nil
 }
 
+// sizeMax is how large quotas let a write become: what was announced, or what the tightest limit leaves now,
+// claims of writes under way counted, besides what the file has. Zero: no limit holds. It bounds what nodes
+// take; writes at the same time may be given the same room, so the commit looks again.
+func (m *Manager) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
+	if len(prep.Quota) == 0 {
+		return 0
+	}
+	copies := int64(c.Layout.Pieces) / max(1, int64(c.Layout.Data))
+	limit, used := quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	if limit <= 0 {
+		return 0
+	}
+	return max(1, c.Size, prep.Entry.Size+max(0, limit-used))
+}
+
 // claim is what a write may come to use beyond what its file uses now, and whose limits that
 // touches. It counts from the open to the commit, so that writes at the same time do not each take
 // the same last bytes; it dies with the process like everything pending.
@@ -54,10 +69,11 @@ type claim struct {
 	standings []quota.Standing
 	want      quota.Want
 	since     hemera.QuotaAmount // what claims.returned was before the standings were read
+	settled   bool               // its write is in the usage, and this claim still held
 }
 
 // claimFor is what a write asks of quotas; nil where no limit holds. Without a size in the request
-// nobody knows what will come: then something must be left, and the rest is settled at the commit.
+// nobody knows what will come: then something must be left, and the commit asks again.
 func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenRequest, c *hemera.Capability) *claim {
 	if len(prep.Quota) == 0 {
 		return nil
@@ -71,7 +87,7 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 		want.Bytes = c.Size - e.Size
 		want.Physical = pieceSize(c.Layout, c.Size)*int64(len(c.Targets)) - pieceSize(e.Layout, e.Size)*int64(len(e.Pieces))
 	}
-	return &claim{prep.Quota, want, since}
+	return &claim{standings: prep.Quota, want: want, since: since}
 }
 
 // pieceSize is how many bytes each piece of a content has.
@@ -98,6 +114,7 @@ func (w *write) claimed() *claim {
 type claims struct {
 	mu       sync.Mutex
 	held     map[quota.Account]hemera.QuotaAmount
+	settled  map[quota.Account]hemera.QuotaAmount // the part of held that is in the usage as well
 	returned returned
 }
 
@@ -165,6 +182,22 @@ func (c *claims) counted(standings []quota.Standing) []quota.Standing {
 	return standings
 }
 
+// settle counts a claim, which may be nil, as used from now on: a commit, which reads the usage in its
+// transaction, must not find it in both. It returns the standings with all other claims.
+func (c *claims) settle(own *claim, limits []quota.Standing) []quota.Standing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if own != nil && !own.settled {
+		own.settled = true
+		c.settled = own.addTo(c.settled, 1)
+	}
+	limits = c.counted(limits)
+	for i, s := range limits {
+		limits[i].Used = s.Used.Add(c.settled[s.Account].Negate())
+	}
+	return limits
+}
+
 // release gives a claim back. If its write was committed that shows in standings read from now on.
 func (c *claims) release(old *claim) {
 	if old == nil {
@@ -183,14 +216,23 @@ func (c *claims) add(one *claim, times int64) {
 	if one == nil {
 		return
 	}
-	if c.held == nil {
-		c.held = make(map[quota.Account]hemera.QuotaAmount)
+	c.held = one.addTo(c.held, times)
+	if one.settled {
+		c.settled = one.addTo(c.settled, times)
 	}
-	h := one.held()
-	for _, s := range one.standings {
-		sum := c.held[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
-		if c.held[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
-			delete(c.held, s.Account)
+}
+
+// addTo adds to each of the claim's accounts what it holds, so many times.
+func (c *claim) addTo(sums map[quota.Account]hemera.QuotaAmount, times int64) map[quota.Account]hemera.QuotaAmount {
+	if sums == nil {
+		sums = make(map[quota.Account]hemera.QuotaAmount)
+	}
+	h := c.held()
+	for _, s := range c.standings {
+		sum := sums[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
+		if sums[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
+			delete(sums, s.Account)
 		}
 	}
+	return sums
 }

@@ -80,16 +80,71 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	}
 	r.mustOpen("/exp/b", hemera.AccessCreate, size(300))
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(10))
-	// More comes than was said: it is kept, and the next open is told.
-	if e, err := r.m.Commit(t.Context(), r.seal(g, 3000)); err != nil || e.Size != 3000 {
-		t.Errorf("commit above the limit: %+v, %v", e, err)
-	}
-	_, err = r.open("/exp/c", hemera.AccessCreate, size(1))
+	// More comes than was said, of a node that does not hold the bound.
+	_, err = r.m.Commit(t.Context(), r.seal(g, 3000))
 	wantKind(t, err, errs.OverQuota)
 	r.m.pending.look(r.m.now().Add(24 * time.Hour))
 	if len(r.m.pending.claims.held) != 0 {
 		t.Errorf("claims that nobody has: %v", r.m.pending.claims.held)
 	}
+}
+
+// TestCommitHoldsWhatTheOpenDidNotPromise: writes that announce nothing share what is left, the first to
+// commit has it, and they take nothing from who announced his size.
+func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
+	r := newRig(t, 3, 1)
+	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		t.Fatal(err)
+	}
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
+	commit := func(g hemera.Grant, size int64) error {
+		_, err := r.m.Commit(t.Context(), r.seal(g, size))
+		return err
+	}
+	first, second := r.mustOpen("/exp/first", hemera.AccessCreate), r.mustOpen("/exp/second", hemera.AccessCreate)
+	promised := r.mustOpen("/exp/promised", hemera.AccessCreate, size(300))
+	if first.Cap.SizeMax != 1000 {
+		t.Errorf("the first may have %d bytes", first.Cap.SizeMax)
+	}
+	if err := commit(first, 600); err != nil {
+		t.Errorf("600 of 1000 with 300 claimed: %v", err)
+	}
+	err := commit(second, 101) // 600 used, 300 promised
+	wantKind(t, err, errs.OverQuota)
+	if errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), "900 of 1000 bytes are used, 101 more") {
+		t.Errorf("does not say why: %v", err)
+	}
+	wantKind(t, commit(second, 101), errs.Conflict) // what was refused stays refused
+	third := r.mustOpen("/exp/third", hemera.AccessCreate)
+	// Between the commit of what was promised and the end of its lock it must not count twice.
+	r.m.tree = &lingering{Tree: r.m.tree, then: func() {
+		if err := commit(third, 100); err != nil {
+			t.Errorf("the last 100 bytes: %v", err)
+		}
+	}}
+	if err := commit(promised, 300); err != nil {
+		t.Errorf("what was promised: %v", err)
+	}
+	_, err = r.open("/exp/more", hemera.AccessCreate)
+	wantKind(t, err, errs.OverQuota)
+	if len(r.m.pending.claims.held)+len(r.m.pending.claims.settled) != 0 {
+		t.Error("claims that nobody has")
+	}
+}
+
+// lingering is a tree in which something happens when a commit is made, and its claim is still held.
+type lingering struct {
+	namespace.Tree
+	then func()
+}
+
+func (l *lingering) Commit(ctx context.Context, c namespace.Commit) (hemera.Entry, error) {
+	e, err := l.Tree.Commit(ctx, c)
+	if then := l.then; then != nil {
+		l.then = nil
+		then()
+	}
+	return e, err
 }
 
 // meddling is a tree in which something happens as soon as a write is prepared.

@@ -73,6 +73,11 @@ type Commit struct {
 	Mtime    time.Time
 	Xattrs   map[string][]byte // set in addition to those there
 	Who      string
+	// Promised is the size that the open let the write have: up to it no quota refuses the commit.
+	Promised int64
+	// Settle, if not nil, is called in the transaction where limits may hold: what the open claimed counts
+	// in the usage from now on. It returns the standings with the claims of other writes under way.
+	Settle func([]quota.Standing) []quota.Standing
 }
 
 // Holdings is what each disk holds and is to remove.
@@ -108,8 +113,8 @@ type Holds interface {
 }
 
 // Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are
-// held by whoever opens files, with Prepared.Quota; a commit is never refused for one. Renames and
-// changes of owner hold them themselves: OverQuota.
+// held by whoever opens files, with Prepared.Quota, and a commit of more than was promised then is
+// refused if it exceeds one. Renames and changes of owner hold them themselves: OverQuota.
 type Quotas interface {
 	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
 	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error

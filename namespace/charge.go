@@ -25,6 +25,27 @@ func (t *tx) charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
 	return err
 }
 
+// settle refuses a content that is larger than its open promised and would exceed a limit, and has the
+// write's claim counted as usage. How many files there may be was decided at the open.
+func (t *tx) settle(dirs []*hemera.Entry, before, after *hemera.Entry, c *Commit) error {
+	if c.Settle == nil || !marked(dirs) {
+		return nil
+	}
+	var limits []quota.Standing
+	if c.Size > c.Promised {
+		var err error
+		if limits, err = t.standings(dirs, after.UID, after.GID); err != nil {
+			return err
+		}
+	}
+	want := quota.Want{QuotaAmount: weigh(after)}
+	if before != nil {
+		want.QuotaAmount = want.Add(weigh(before).Negate())
+	}
+	want.Files = 0
+	return within("Commit", after.Name, c.Settle(limits), want)
+}
+
 // weigh is what a file uses of a quota.
 func weigh(e *hemera.Entry) hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: physical(e)}

@@ -217,6 +217,9 @@ func (t *tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, e
 	if err != nil {
 		return nil, err
 	}
+	if err := t.settle(dirs, old, e, c); err != nil {
+		return nil, err
+	}
 	delta, _ := t.weight(e) // of a file: no error
 	adjust := t.relist
 	if old != nil {

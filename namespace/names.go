@@ -20,6 +20,7 @@ func (n *Namespace) Stat(ctx context.Context, who hemera.Identity, path string) 
 		}
 		return err
 	})
+	out.Xattrs = access.Attributes(who, &out)
 	return out, err
 }
 
@@ -51,6 +52,7 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 			return err
 		}
 		for _, e := range page.shown {
+			e.Xattrs = access.Attributes(who, &e)
 			if err := visit(e); err != nil {
 				return err
 			}
@@ -80,6 +82,9 @@ func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.Page
 		lo = append(lo, 0)
 	}
 	page, err := n.page(ctx, r.Path, lo, hi, r.Limit)
+	for i := range page.shown {
+		page.shown[i].Xattrs = access.Attributes(who, &page.shown[i])
+	}
 	return page.shown, page.last, err
 }
 

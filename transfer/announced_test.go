@@ -118,3 +118,26 @@ func TestUpdateBelowTheAnnouncedSize(t *testing.T) {
 	}
 	b.mustRead(c, append(old, content(50_000)...))
 }
+
+// TestQuotaBoundsWhatIsWritten: by writes and by truncations, in memory and on disk.
+func TestQuotaBoundsWhatIsWritten(t *testing.T) {
+	for _, most := range []int64{1000, 100_000} {
+		b := newMemoryBench(t, 1)
+		_, c := b.grant(73, 1, 1)
+		c.SizeMax = most
+		token := b.manager.sign(c)
+		f := b.begin(1, token)
+		if err := f.WriteAt(content(int(most)), 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range []error{f.WriteAt([]byte("x"), most), f.Truncate(most + 1), f.Truncate(1 << 40)} {
+			if !isKind(err, errs.OverQuota) {
+				t.Errorf("beyond %d: %v", most, err)
+			}
+		}
+		if err := f.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRead(c, content(int(most)))
+	}
+}

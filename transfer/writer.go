@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"sync"
@@ -124,6 +125,9 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 		return nil
 	}
 	end := off + int64(len(p))
+	if err := w.within(end); err != nil {
+		return err
+	}
 	if w.fits(max(end, w.size)) {
 		sums = w.pageSums(p, sums, off)
 		w.sums.wrote(p, sums, off)
@@ -226,12 +230,24 @@ func (w *Writer) resize(size, least int64) error {
 	if err := checkRange("transfer.Truncate", subject(w.cap), size, 0); err != nil {
 		return err
 	}
+	if err := w.within(size); err != nil {
+		return err
+	}
 	if err := w.truncate(size); err != nil {
 		return err
 	}
 	w.least = least
 	w.note()
 	return nil
+}
+
+// within refuses what would make the content larger than a quota lets it become. What is there already stays.
+func (w *Writer) within(end int64) error {
+	if w.cap.SizeMax <= 0 || end <= max(w.cap.SizeMax, w.size) {
+		return nil
+	}
+	return errs.New(errs.OverQuota, "transfer.Write", subject(w.cap), fmt.Sprintf("a quota lets the file have %d bytes", w.cap.SizeMax)).
+		WithRemedy("remove files, or ask for a larger quota; `xrdfs query space` shows what is left")
 }
 
 func (w *Writer) truncate(size int64) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/access"
 	"hemera/wire"
 )
 
@@ -18,24 +19,6 @@ func (r *request) pathOf() (string, wire.Opaque, error) {
 
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// may reports which of read 4, write 2 and execute 1 the entry's mode gives who.
-func may(e hemera.Entry, who hemera.Identity) uint32 {
-	switch {
-	case who.Admin:
-		return 6 | (e.Mode|e.Mode>>3|e.Mode>>6)&1
-	case who.UID == e.UID:
-		return e.Mode >> 6 & 7
-	case who.GID == e.GID:
-		return e.Mode >> 3 & 7
-	}
-	for _, g := range who.Groups {
-		if g == e.GID {
-			return e.Mode >> 3 & 7
-		}
-	}
-	return e.Mode & 7
-}
-
 // statOfEntry is an entry's stat line as who sees it.
 func statOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	s := wire.StatInfo{
@@ -45,7 +28,7 @@ func statOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	if e.IsDir() {
 		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
 	}
-	rights := may(e, who)
+	rights := access.Rights(who, access.Of(e))
 	if rights&4 != 0 {
 		s.Flags |= wire.StatReadable
 	}
