@@ -213,7 +213,7 @@ func (c *Cluster) apply(r record) {
 	case nextRecord:
 		c.next = r
 	case historyRecord:
-		c.history = r.Secret
+		c.history, c.lives = r.Secret, r.Lives
 	case authorityRecord:
 		c.authority = r.Fingerprint
 	case surveyRecord:

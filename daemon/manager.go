@@ -182,6 +182,7 @@ func (m *Manager) open() (err error) {
 		return err
 	}
 	m.AddSessions(m.port.xrd.Sessions)
+	m.AddPresence(m.port.xrd.HasSession)
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{

@@ -73,6 +73,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	sessions []func() []hemera.SessionInfo
+	present  []func(session string) bool
 }
 
 var (

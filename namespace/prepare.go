@@ -103,6 +103,11 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 		return Prepared{}, err
 	}
 	p := t.prepared(f)
+	if !p.Existing {
+		if p.Mode, err = modeOf(f.dirs, r.Mode, false); err != nil {
+			return Prepared{}, errs.Wrap(err, "open", r.Path)
+		}
+	}
 	p.Quota, err = t.standing(f, who)
 	return p, err
 }

@@ -79,3 +79,38 @@ func TestUsersAttributesAreForReaders(t *testing.T) {
 		t.Errorf("its owner sees %q", got)
 	}
 }
+
+// TestModesThatClientsDoNotGive: many clients send no mode; what they write is as readable as its directory.
+func TestModesThatClientsDoNotGive(t *testing.T) {
+	n := open(t, memkv.New(), namespace.Options{})
+	mkdir := func(path string, mode uint32) uint32 {
+		t.Helper()
+		e, err := n.Mkdir(t.Context(), alice(), path, mode, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Mode
+	}
+	file := func(path string, mode uint32) uint32 {
+		t.Helper()
+		p, err := n.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Mode
+	}
+	mkdir("/private", 0o700)
+	mkdir("/group", 0o755)
+	if err := n.SetXattr(t.Context(), alice(), "/group", "sys.forced.mode", []byte("770"), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ got, want uint32 }{
+		{mkdir("/open", hemera.ModeUnset), 0o755}, {file("/open/f", hemera.ModeUnset), 0o644}, {file("/open/g", 0o600), 0o600},
+		{mkdir("/private/d", hemera.ModeUnset), 0o700}, {file("/private/f", hemera.ModeUnset), 0o600},
+		{mkdir("/group/d", 0o700), 0o770}, {file("/group/d/f", 0o644), 0o660}, {file("/group/d/g", hemera.ModeUnset), 0o660},
+	} {
+		if c.got != c.want {
+			t.Errorf("mode %04o, want %04o", c.got, c.want)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (c *conn) statx(r *request) error {
 	return c.ok(r, flags)
 }
 
-// mkdir answers kXR_mkdir. Clients may leave the mode zero; the owner can always use a directory.
+// mkdir answers kXR_mkdir. A mode of zero leaves it to the policy; the owner can always use a directory.
 func (c *conn) mkdir(r *request) error {
 	path, _, err := r.pathOf()
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *conn) mkdir(r *request) error {
 	}
 	q := wire.DecodeMkdir(r.Body)
 	c.lend()
-	_, err = c.srv.o.Names.Mkdir(c.ctx, c.who(), path, uint32(q.Mode)&0o777|0o700, q.Options&wire.MkdirPath != 0)
+	_, err = c.srv.o.Names.Mkdir(c.ctx, c.who(), path, wishedMode(uint32(q.Mode), 0o700), q.Options&wire.MkdirPath != 0)
 	if err != nil {
 		return err
 	}
