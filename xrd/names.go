@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/wire"
 )
 
@@ -73,6 +74,11 @@ func (c *conn) statPath(r *request) error {
 	}
 	who := c.session.identity()
 	e, err := c.srv.o.Names.Stat(c.ctx, *who, path)
+	if errs.KindOf(err) == errs.NotFound {
+		if own, missing := c.srv.o.Files.Pending(c.ctx, *who, path, c.session.process().text()); missing == nil {
+			e, err = own, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -159,6 +165,7 @@ func (c *conn) mv(r *request) error {
 	if whole {
 		err = c.srv.o.Names.Publish(c.ctx, c.who(), p)
 	} else {
+		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.process().text())
 		err = c.srv.o.Names.Rename(c.ctx, c.who(), from, to)
 	}
 	if err != nil {
