@@ -160,3 +160,6 @@ type Wish struct {
 	// refused, rather than stored otherwise than was meant.
 	Unknown string
 }
+
+// ModeUnset is the mode of a new entry whose client gives none: the directory's policy decides.
+const ModeUnset uint32 = 1 << 31

@@ -8,6 +8,7 @@ package access
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"hemera"
 )
@@ -87,6 +88,31 @@ func Decide(who hemera.Identity, o Object, a Action) Decision {
 	}
 	return Decision{false, fmt.Sprintf("mode %04o of uid %d gid %d gives %s (uid %d gid %d) %s, and to %s it takes %s",
 		o.Mode, o.UID, o.GID, class, who.UID, who.GID, letters(bits), a, letters(need))}
+}
+
+// Rights are the bits (read 4, write 2, execute 1) that the object gives who. An admin reads and writes all, and
+// executes what anybody may.
+func Rights(who hemera.Identity, o Object) uint32 {
+	if who.Admin {
+		return 6 | (o.Mode|o.Mode>>3|o.Mode>>6)&1
+	}
+	_, bits := classOf(who, o)
+	return bits
+}
+
+// Attributes are those of the entry that who may see: the users' own need the right to read it, the system's
+// do not. The entry's own map is returned where nothing is left out; it is not to be changed.
+func Attributes(who hemera.Identity, e *hemera.Entry) map[string][]byte {
+	if len(e.Xattrs) == 0 || Rights(who, Of(*e))&4 != 0 {
+		return e.Xattrs
+	}
+	seen := map[string][]byte{}
+	for name, value := range e.Xattrs {
+		if !strings.HasPrefix(name, "user.") {
+			seen[name] = value
+		}
+	}
+	return seen
 }
 
 // DecideRemove says whether who may take the victim's name out of the directory: DeleteIn, and in a

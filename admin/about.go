@@ -40,14 +40,22 @@ func (d *door) serveAbout() {
 
 // health answers "ok" while the process can answer at all; the first line is for machines. Whether
 // disks and nodes are well is what /metrics and `hemera fs ls` tell.
-func (d *door) health(w http.ResponseWriter, _ *http.Request) {
+func (d *door) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if fromStranger(r) {
+		fmt.Fprintln(w, "ok")
+		return
+	}
 	fmt.Fprintf(w, "ok\nversion %s\nrole %s\n", d.Version.Version, d.Version.Role)
 }
 
 // page lists what is here, for people who come with a browser.
 func (d *door) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if fromStranger(r) {
+		fmt.Fprintf(w, "Hemera\n\nroot://%s/    files, for any XRootD client\n", r.Host)
+		return
+	}
 	fmt.Fprintf(w, "Hemera %s (%s)\n\n", d.Version.Version, d.Version.Role)
 	fmt.Fprintf(w, "root://%s/    files, for any XRootD client\n", r.Host)
 	fmt.Fprintf(w, "/metrics      measurements, for Prometheus\n/healthz      is it alive\n\n")

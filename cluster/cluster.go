@@ -62,9 +62,11 @@ type Cluster struct {
 	next      nextRecord
 	surveys   map[hemera.DiskID]surveyRecord
 	scrubs    []hemera.NodeDisk // reported, not stored yet
-	running   bool              // a manager runs, or did not end in good order
-	authority []byte            // fingerprint of the cluster's, nil while none is known
-	history   []byte            // secret of the marks that nodes are given
+	backup    backupRecord
+	running   bool   // a manager runs, or did not end in good order
+	authority []byte // fingerprint of the cluster's, nil while none is known
+	history   []byte // secret of the marks that nodes are given
+	lives     []life // of the store, oldest first; the last is this one
 	version   uint64
 	shown     time.Time      // when the view was made
 	dirty     bool           // reports came that no view shows yet
@@ -122,9 +124,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	if len(c.spaces) == 0 {
 		ch.put(firstSpace(o.Space))
 	}
-	if c.history == nil {
-		ch.put(newHistory())
-	}
+	c.begins(&ch)
 	c.firstKeys(&ch)
 	c.started(&ch)
 	if err := c.commit(ctx, &ch); err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"hemera"
 	"hemera/errs"
@@ -14,8 +15,9 @@ import (
 
 // A manager's directory can be put back from an older copy, or lose the end of its log. It cannot tell by itself:
 // what it forgot, it forgot whole. Its nodes can. Each heartbeat gives a node a mark: how far the store was, in
-// which life of the manager. A node keeps the newest mark and shows it when it registers. A mark of an earlier life
-// that is beyond where this life began proves that changes are missing.
+// which life of the manager. A node keeps the newest mark and shows it when it registers. The store knows where each
+// of its lives began, and so how far the one before it came: a mark beyond that, or of a life that the store should
+// know and does not, proves that changes are missing. It goes on doing so however often the manager is started.
 //
 // A mark has a MAC under a secret of the store, so that a node cannot make one up and stop the manager with it.
 // A restore makes a new secret: it goes back on purpose, and leaves out the ids that may have been used since.
@@ -26,15 +28,24 @@ const (
 	secretLen = 32
 )
 
-// historyRecord is the secret by which the store knows the marks it gave.
-type historyRecord struct{ Secret []byte }
+// livesMax bounds how many lives the store knows; of those before, it knows that they ended where the first began.
+const livesMax = 64
+
+// historyRecord is the secret by which the store knows the marks it gave, and its last lives, oldest first.
+type historyRecord struct {
+	Secret []byte
+	Lives  []life `json:",omitempty"`
+}
+
+// life is one run of the manager, and how many changes were there when it began.
+type life struct{ ID, Since uint64 }
 
 func (historyRecord) key() string { return "history" }
 
 func newHistory() historyRecord {
 	secret := make([]byte, secretLen)
 	_, _ = rand.Read(secret) // never fails
-	return historyRecord{secret}
+	return historyRecord{Secret: secret}
 }
 
 // newLife is the number of a life of the manager.
@@ -42,6 +53,26 @@ func newLife() uint64 {
 	var raw [8]byte
 	_, _ = rand.Read(raw[:]) // never fails
 	return binary.BigEndian.Uint64(raw[:])
+}
+
+// endOf is how many changes were there when a life ended, at most; over is false for the last, which goes on.
+func endOf(lives []life, id uint64) (end uint64, over bool) {
+	i := slices.IndexFunc(lives, func(l life) bool { return l.ID == id })
+	if i == len(lives)-1 {
+		return 0, false
+	}
+	return lives[i+1].Since, true // of a life that is not known the first is the end
+}
+
+// begins adds the life that begins to the history.
+func (c *Cluster) begins(ch *change) {
+	h := historyRecord{Secret: c.history, Lives: c.lives}
+	if h.Secret == nil {
+		h = newHistory()
+	}
+	h.Lives = append(slices.Clone(h.Lives), life{c.life, c.since})
+	h.Lives = h.Lives[max(0, len(h.Lives)-livesMax):]
+	ch.put(h)
 }
 
 // seen is the mark for a node: how far the store is now. Only what is durable counts. c.mu is held.
@@ -71,12 +102,13 @@ func (c *Cluster) checkSeen(hello hemera.NodeHello) error {
 	if !hmac.Equal(c.seal(mark), mac) {
 		return nil
 	}
-	life, was := binary.BigEndian.Uint64(mark), binary.BigEndian.Uint64(mark[8:])
-	if life == c.life || was <= c.since {
+	id, was := binary.BigEndian.Uint64(mark), binary.BigEndian.Uint64(mark[8:])
+	end, over := endOf(c.lives, id)
+	if !over || was <= end {
 		return nil
 	}
 	err := errs.New(errs.Corrupt, "cluster.Register", "the manager's state directory",
-		fmt.Sprintf("it is older than the cluster: node %d at %s saw %d changes, and %d were there when the manager started", hello.ID, hello.Addr, was, c.since)).
+		fmt.Sprintf("it is older than the cluster: node %d at %s saw changes up to number %d, which the directory does not have", hello.ID, hello.Addr, was)).
 		WithRemedy("start the manager with the newest copy of its directory; to go on with this one and lose the changes since, " +
 			"run `hemera ns backup --state DIR FILE` and `hemera ns restore FILE NEWDIR`")
 	select {

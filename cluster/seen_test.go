@@ -84,6 +84,12 @@ func TestOlderStore(t *testing.T) {
 	if _, err := late.Register(t.Context(), h); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 		t.Errorf("an older store: %v", err)
 	}
+	for range 10 { // each start makes changes of its own
+		again := open(t, older, time.Now)
+		if _, err := again.Register(t.Context(), h); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("an older store, started again: %v", err)
+		}
+	}
 	if err := late.Run(t.Context()); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("the manager goes on: %v", err)
 	}
@@ -103,5 +109,41 @@ func TestOlderStore(t *testing.T) {
 	cancel()
 	if err := again.Run(ended); err != nil {
 		t.Errorf("a restored store: %v", err)
+	}
+}
+
+// TestManyLives: marks of lives that the store no longer lists, and of those that it lists.
+func TestManyLives(t *testing.T) {
+	store := memkv.New()
+	var marks []hemera.NodeHello
+	for range livesMax + 5 {
+		c := open(t, store, time.Now)
+		h := hello(1, 1)
+		if len(marks) > 0 {
+			h.ID = marks[0].ID
+		}
+		for _, m := range marks {
+			if _, err := c.Register(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		welcome, err := c.Register(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.ID, h.Seen = welcome.ID, welcome.Seen
+		marks = append(marks, h)
+		if len(c.lives) > livesMax {
+			t.Fatalf("%d lives", len(c.lives))
+		}
+	}
+	lives := []life{{7, 10}, {8, 20}}
+	for id, want := range map[uint64]uint64{6: 10, 7: 20} {
+		if end, over := endOf(lives, id); !over || end != want {
+			t.Errorf("life %d ended at %d, %v", id, end, over)
+		}
+	}
+	if _, over := endOf(lives, 8); over {
+		t.Error("the last life is over")
 	}
 }

@@ -48,10 +48,13 @@ type NodeOptions struct {
 	Loop *link.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
+	limits func() []hemera.LimitUse // of bounds that are the node's own
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
 	Metrics []netip.Prefix
+	// Hosts are names that HTTP requests may call the process by, besides its own.
+	Hosts []string
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
 	StopPatience time.Duration
 	Version      string
@@ -86,8 +89,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if o.Memory == nil {
 		o.Memory = NewMemory()
 	}
-	if o.Bounds == nil {
+	if o.Bounds == nil { // what is shared with a manager, the manager tells of
 		o.Bounds = NewBounds()
+		o.limits = o.Bounds.reached
 	}
 	n := &Node{options: o, held: held}
 	defer func() {
@@ -126,6 +130,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
 		IsFolder: n.folder(),
+		Limits:   o.limits,
 	})
 	if err != nil {
 		return nil, err
@@ -135,7 +140,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Budgets: n.options.Bounds.doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
 		Puller: n.pulls, Resolve: control.Resolve,
 	})
-	n.port.web = guardMetrics(o.Metrics, monitorNode(n.Node, o))
+	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err
 }
 

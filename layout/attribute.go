@@ -28,13 +28,19 @@ func CheckAttribute(name, text string) error {
 		if _, err := hemera.ParseChecksumKind(text); err != nil {
 			return value{text, name}.invalid(err)
 		}
+	case AttrMode:
+		if name != AttrMode {
+			return errs.New(errs.Invalid, "layout.CheckAttribute", name, "a mode is for the whole tree").WithRemedy("set " + AttrMode)
+		}
+		_, err := parseMode(name, text)
+		return err
 	case AttrNoUserLayout:
 		_, err := allowed(s.attrs, hemera.Identity{})
 		return err
 	default:
 		if strings.HasPrefix(name, "sys.forced.") {
 			return errs.New(errs.Invalid, "layout.CheckAttribute", name, "nothing reads this attribute, so it would steer nothing").
-				WithRemedy("known are " + strings.Join([]string{AttrSpace, AttrLayout, AttrStripes, AttrChecksum, AttrNoUserLayout}, ", "))
+				WithRemedy("known are " + strings.Join([]string{AttrSpace, AttrLayout, AttrStripes, AttrChecksum, AttrNoUserLayout, AttrMode}, ", "))
 		}
 	}
 	return nil

@@ -24,6 +24,21 @@ func (m *Manager) AddSessions(list func() []hemera.SessionInfo) {
 	m.sessions = append(m.sessions, list)
 }
 
+// AddPresence has the manager ask a door whether a session is connected to it.
+func (m *Manager) AddPresence(present func(session string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.present = append(m.present, present)
+}
+
+// left reports whether a session is connected to no door any more. Where that is not known it is not so.
+func (m *Manager) left(session string) bool {
+	m.mu.Lock()
+	doors := m.present
+	m.mu.Unlock()
+	return session != "" && len(doors) > 0 && !slices.ContainsFunc(doors, func(present func(string) bool) bool { return present(session) })
+}
+
 // Sessions implements hemera.Observer.
 func (m *Manager) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 	m.mu.Lock()
@@ -85,6 +100,7 @@ func (m *Manager) NamespaceStats(context.Context) (hemera.NamespaceStats, error)
 	p := processStats()
 	s.RSS, s.VSize, s.Shared, s.Threads, s.Descriptors = p.resident, p.virtual, p.shared, p.threads, p.descriptors
 	s.Growth = p.virtual - m.began
+	s.LastBackup, s.BackupsSince = m.cluster.Backups()
 	return s, nil
 }
 

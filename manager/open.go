@@ -126,7 +126,7 @@ type before struct {
 func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := m.cluster.View()
 	e := &prep.Entry
-	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), r.Mode
+	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), prep.Mode
 	c.Size, c.Force, c.Nonce = r.Size, r.Force, m.nonce.Add(1)
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
@@ -164,14 +164,18 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 	}
 	now := m.now()
 	t := &taker{
-		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends,
+		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: m.left,
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
 			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: permitOf(&g),
 			process: r.Process, mode: c.Mode, disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
 		},
 	}
-	if err := m.pending.begin(name{c.Parent, c.Name}, t, now); err != nil {
+	err = m.pending.begin(name{c.Parent, c.Name}, t, now)
+	if gone, ok := errors.AsType[lostWriter](err); ok {
+		err = m.lost(view, gone)
+	}
+	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	return g, nil

@@ -82,6 +82,7 @@ type taker struct {
 	ended     []string        // earlier sessions of the same client
 	tried     []hemera.NodeID // nodes that failed this client in this open
 	since     uint64          // what pending.ends was before the name was looked up
+	left      func(session string) bool
 }
 
 // sameUser reports whether both writes are of one user, and whether from one host.
@@ -102,8 +103,23 @@ func (t *taker) comesBack(old *write) bool {
 	return user && slices.Contains(t.ended, old.session) || host && slices.Contains(t.tried, old.head)
 }
 
-// held refuses whoever comes after the writer of a name.
-func (t *taker) held(n name, old *write) error {
+// replaces reports whether the taker may have the lock of a writer that is gone: one of the same user and host,
+// whose session has left and whose head says that nobody has had the write open for abandonTime.
+func (t *taker) replaces(old *write, now time.Time) bool {
+	return t.mayBeGone(old) && old.report.fresh(now) && !old.report.attached && old.report.idle+now.Sub(old.report.at) >= abandonTime
+}
+
+// mayBeGone reports whether the writer seems to be gone, as far as the manager sees. Its head knows.
+func (t *taker) mayBeGone(old *write) bool {
+	_, host := t.sameUser(old)
+	return t.exclusive && host && t.left != nil && t.left(old.session)
+}
+
+// held refuses whoever comes after the writer of a name. A lostWriter where the head is to be asked about it.
+func (t *taker) held(n name, old *write, now time.Time) error {
+	if t.mayBeGone(old) && !(old.report.fresh(now) && old.report.attached) {
+		return lostWriter{old.head, ask{n, hemera.WriteRef{File: old.file, Gen: old.gen, Nonce: old.nonce}}, old.expires}
+	}
 	if t.exclusive {
 		return errs.New(errs.Exists, "open", n.name, "the file is being made by another writer ("+old.who.Name+")").
 			WithRemedy("wait until it is closed, or given up")
@@ -136,8 +152,8 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	defer s.mu.Unlock()
 	old := s.writes[n]
 	switch {
-	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old):
-		return t.held(n, old)
+	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):
+		return t.held(n, old, now)
 	case old == nil && t.exclusive && s.ended > t.since:
 		return errOutdated
 	}

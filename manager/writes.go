@@ -20,6 +20,12 @@ const (
 	reportTime = 30 * time.Second
 	// sweepTime is how often locks are looked through.
 	sweepTime = 10 * time.Second
+	// abandonTime is how long nobody must have had a write open for another exclusive create by its user, from
+	// its host, to replace it; its session at the manager must be gone too. Clients that were cut off come
+	// back sooner.
+	abandonTime = 4 * time.Second
+	// freshTime is how old a head's word may be for that.
+	freshTime = 10 * time.Second
 	// asksMax is how many writes a node is asked about in one heartbeat.
 	asksMax = 1024
 )
@@ -99,6 +105,30 @@ type headReport struct {
 	attached bool // a client has it open there
 }
 
+func (r headReport) fresh(now time.Time) bool { return !r.at.IsZero() && now.Sub(r.at) < freshTime }
+
+// lostWriter is the outcome of an exclusive create of a name whose writer seems to be gone, until its head has
+// said so.
+type lostWriter struct {
+	head    hemera.NodeID
+	ask     ask
+	expires time.Time
+}
+
+func (lostWriter) Error() string { return "the writer seems to be gone" }
+
+// lost has the head of the write asked in its next heartbeat. Unavailable, so that the client waits and asks
+// again; Exists where the head cannot answer.
+func (m *Manager) lost(view *hemera.View, w lostWriter) error {
+	if n, ok := view.Node(w.head); !ok || n.Status != hemera.NodeOnline {
+		return errs.New(errs.Exists, "open", w.ask.name.name, "the file is being made by a writer whose node is not online").
+			WithRemedy("try again after " + w.expires.UTC().Format(time.RFC3339) + ", or free the file with `hemera open rm`")
+	}
+	m.asks.add(w.head, w.ask)
+	return errs.New(errs.Unavailable, "open", w.ask.name.name, "the file was being made by a writer who seems to be gone").
+		WithRemedy("try again in some seconds")
+}
+
 // asks are the writes that nodes are to be asked about, and those they were asked about.
 type asks struct {
 	mu    sync.Mutex
@@ -173,6 +203,23 @@ func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
 	a.nodes = nodes
 }
 
+// add has a node asked about one more write, unless it is to be asked about many.
+func (a *asks) add(id hemera.NodeID, q ask) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.nodes == nil {
+		a.nodes = map[hemera.NodeID]*nodeAsks{}
+	}
+	n := a.nodes[id]
+	if n == nil {
+		n = &nodeAsks{out: map[uint64]ask{}}
+		a.nodes[id] = n
+	}
+	if len(n.next) < asksMax && !slices.ContainsFunc(n.next, func(o ask) bool { return o.ref.Nonce == q.ref.Nonce }) {
+		n.next = append(n.next, q)
+	}
+}
+
 // take returns what a node is to be asked now.
 func (a *asks) take(id hemera.NodeID) []hemera.WriteRef {
 	a.mu.Lock()
@@ -205,14 +252,16 @@ func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
 
 // reported takes what a head says of its writes. A lock goes when its head does not have the write.
 func (m *Manager) reported(id hemera.NodeID, states []hemera.WriteState) {
+	var freed int
+	var example string
 	for _, state := range states {
-		q, ok := m.asks.answered(id, state.Nonce)
-		if !ok {
-			continue
+		if q, ok := m.asks.answered(id, state.Nonce); ok && m.pending.hear(q.name, state, m.now()) {
+			freed++
+			example = q.name.name
 		}
-		if freed := m.pending.hear(q.name, state, m.now()); freed {
-			m.log.Info("a lock is free again, as its write is not under way at its head", "name", q.name.name, "fxid", q.ref.File.Hex(), "node", id)
-		}
+	}
+	if freed > 0 { // one line: a user can have thousands
+		m.log.Info("locks are free again, as their writes are not under way at their head", "locks", freed, "one", example, "node", id)
 	}
 }
 

@@ -221,3 +221,53 @@ func TestFreeWrite(t *testing.T) {
 	}
 	r.mustOpen("/a", hemera.AccessCreate, exclusive("b"))
 }
+
+// TestExclusiveCreateAfterItsWriterIsGone: who was killed and begins anew does not wait for minutes; but there is one
+// winner as long as the session or the head knows the first writer.
+func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
+	r := newRig(t, 1, 1)
+	connected := map[string]bool{"first": true}
+	r.m.AddPresence(func(s string) bool { return connected[s] })
+	first := r.mustOpen("/f", hemera.AccessCreate, exclusive("first"))
+	node := r.nodes[0]
+	asked := func(state hemera.WriteState) {
+		t.Helper()
+		for i := range 2 {
+			report := hemera.NodeReport{Disks: node.disks}
+			if state.Nonce = first.Cap.Nonce; i == 1 {
+				report.Writes = []hemera.WriteState{state}
+			}
+			reply, err := r.m.Heartbeat(t.Context(), node.id, node.epoch, report)
+			if err != nil || i == 0 && (len(reply.Writes) != 1 || reply.Writes[0].Nonce != first.Cap.Nonce) {
+				t.Fatalf("asked about %v, %v", reply.Writes, err)
+			}
+		}
+	}
+	again := func(want errs.Kind) {
+		t.Helper()
+		_, err := r.open("/f", hemera.AccessCreate, exclusive("second"))
+		wantKind(t, err, want)
+	}
+	again(errs.Exists) // its session is there
+	connected["first"] = false
+	far := alice
+	far.Host = "elsewhere"
+	_, err := r.m.Open(t.Context(), far, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644, Session: "second"})
+	wantKind(t, err, errs.Exists)
+	again(errs.Unavailable) // the head is asked
+	asked(hemera.WriteState{Pending: true, Attached: true, Idle: time.Hour})
+	again(errs.Exists) // it has the writer
+	name := name{first.Cap.Parent, first.Cap.Name}
+	r.m.pending.hear(name, hemera.WriteState{Nonce: first.Cap.Nonce, Pending: true, Attached: true}, time.Now().Add(-freshTime))
+	again(errs.Unavailable) // that was long ago
+	asked(hemera.WriteState{Pending: true, Idle: abandonTime / 2})
+	again(errs.Unavailable) // it may come back
+	asked(hemera.WriteState{Pending: true, Idle: abandonTime})
+	r.mustOpen("/f", hemera.AccessCreate, exclusive("second"))
+	if r.m.pending.size() != 1 {
+		t.Errorf("%d writes", r.m.pending.size())
+	}
+	connected["second"] = true
+	_, err = r.open("/f", hemera.AccessCreate, exclusive("third"))
+	wantKind(t, err, errs.Exists)
+}

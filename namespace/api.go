@@ -48,6 +48,7 @@ type Prepared struct {
 	Entry    hemera.Entry
 	Existing bool
 	Parent   hemera.Entry
+	Mode     uint32 // of a new file, by the directory's policy
 	Attrs    map[string][]byte
 	ID       hemera.FileID
 	Gen      hemera.Generation

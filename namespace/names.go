@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"hemera"
 	"hemera/access"
 	"hemera/errs"
 	"hemera/kv"
+	"hemera/layout"
 )
 
 // Stat implements hemera.Names.
@@ -20,6 +22,7 @@ func (n *Namespace) Stat(ctx context.Context, who hemera.Identity, path string) 
 		}
 		return err
 	})
+	out.Xattrs = access.Attributes(who, &out)
 	return out, err
 }
 
@@ -51,6 +54,7 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 			return err
 		}
 		for _, e := range page.shown {
+			e.Xattrs = access.Attributes(who, &e)
 			if err := visit(e); err != nil {
 				return err
 			}
@@ -80,6 +84,9 @@ func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.Page
 		lo = append(lo, 0)
 	}
 	page, err := n.page(ctx, r.Path, lo, hi, r.Limit)
+	for i := range page.shown {
+		page.shown[i].Xattrs = access.Attributes(who, &page.shown[i])
+	}
 	return page.shown, page.last, err
 }
 
@@ -273,6 +280,10 @@ func (t *tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode ui
 	if err := newName("Mkdir", path, f, 0); err != nil {
 		return hemera.Entry{}, err
 	}
+	mode, err := modeOf(f.dirs, mode, true)
+	if err != nil {
+		return hemera.Entry{}, errs.Wrap(err, "namespace.Mkdir", path)
+	}
 	e := &hemera.Entry{ID: hemera.FileID(id), Parent: f.parent().ID, Name: f.name, Kind: hemera.KindDirectory,
 		Mode: mode, UID: who.UID, GID: who.GID, Mtime: t.now, Ctime: t.now, Birth: t.now}
 	t.putEntry(e)
@@ -282,8 +293,27 @@ func (t *tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode ui
 	return *e, cmp.Or(t.relist(f.dirs, hemera.TreeTotals{Dirs: 1}), t.deepen(f.dirs, 0))
 }
 
+// modeOf is the mode of a new entry below the directories, by their policy. Modes with bits beyond permissions come
+// from admins' tools, and are taken as they are.
+func modeOf(dirs []*hemera.Entry, wished uint32, directory bool) (uint32, error) {
+	if wished != hemera.ModeUnset && wished&^0o777 != 0 {
+		return wished, nil
+	}
+	return layout.Mode(forcedMode(dirs), wished, wished != hemera.ModeUnset, dirs[len(dirs)-1].Mode, directory)
+}
+
+// forcedMode is what the nearest directory says that has the attribute: nothing is made for the many without.
+func forcedMode(dirs []*hemera.Entry) map[string][]byte {
+	for _, dir := range slices.Backward(dirs) {
+		if value := dir.Xattrs[layout.AttrMode]; value != nil {
+			return map[string][]byte{layout.AttrMode: value}
+		}
+	}
+	return nil
+}
+
 func checkMode(op, path string, mode uint32) error {
-	if mode&^0o7777 != 0 {
+	if mode != hemera.ModeUnset && mode&^0o7777 != 0 {
 		return refuse(errs.Invalid, op, path, "mode %o has bits beyond 07777", mode)
 	}
 	return nil

@@ -93,6 +93,9 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 		err = refuse(errs.IsDirectory, "Open", r.Path, "it is a directory")
 	case r.Exclusive:
 		err = refuse(errs.Exists, "Open", r.Path, "the file exists")
+	case r.Access == hemera.AccessUpdate:
+		// It begins with the content that is there, and its writer may read all of it.
+		err = cmp.Or(permit("Open", r.Path, who, f.entry, access.Write), permit("Open", r.Path, who, f.entry, access.Read))
 	default:
 		err = permit("Open", r.Path, who, f.entry, access.Write)
 	}
@@ -100,6 +103,11 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 		return Prepared{}, err
 	}
 	p := t.prepared(f)
+	if !p.Existing {
+		if p.Mode, err = modeOf(f.dirs, r.Mode, false); err != nil {
+			return Prepared{}, errs.Wrap(err, "open", r.Path)
+		}
+	}
 	p.Quota, err = t.standing(f, who)
 	return p, err
 }

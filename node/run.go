@@ -91,7 +91,7 @@ func (n *Node) session(ctx context.Context) error {
 	n.readdress()
 	n.disks.newcomers() // the hello has them
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.saved,
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.newest,
 	})
 	if err != nil {
 		return errs.Wrap(err, "node.Register", n.address())
@@ -162,6 +162,9 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 			Stopping: n.stops(),
 		}
 		report.Stats.Unusable = n.disks.unusable()
+		if n.o.Limits != nil {
+			report.Stats.Limits = n.o.Limits()
+		}
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()

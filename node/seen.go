@@ -18,9 +18,10 @@ const seenInterval = 10 * time.Second
 // manager with an older state that changes are missing. The mark is the manager's; a node does not read it.
 // It is used by one goroutine.
 type seenFile struct {
-	path  string
-	saved []byte
-	when  time.Time
+	path   string
+	newest []byte // what the node shows
+	saved  []byte
+	when   time.Time
 }
 
 func openSeen(dir string) (*seenFile, error) {
@@ -29,11 +30,15 @@ func openSeen(dir string) (*seenFile, error) {
 	if s.saved, err = os.ReadFile(s.path); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
+	s.newest = s.saved
 	return s, errs.Wrap(err, "node.New: read", s.path)
 }
 
-// keep saves the mark if it is news, not too often.
+// keep takes the newest mark, and saves it if it is news, not too often.
 func (s *seenFile) keep(mark []byte, now time.Time) error {
+	if len(mark) > 0 {
+		s.newest = bytes.Clone(mark)
+	}
 	if len(mark) == 0 || bytes.Equal(mark, s.saved) || now.Sub(s.when) < seenInterval {
 		return nil
 	}

@@ -112,7 +112,14 @@ func (w *Writer) lose(i int, err error) {
 	w.ledger.states[i] = failed
 	pc.err = err
 	if out := pc.out; out != nil {
-		w.host.work.Go(out.Abort)
+		end := func() {}
+		if pc.local != nil {
+			end = w.host.removals.begin(pieceID(w.cap, pc.target.Index), pc.target.Disk)
+		}
+		w.host.work.Go(func() {
+			defer end()
+			out.Abort()
+		})
 	}
 	pc.out, pc.local = nil, nil
 	w.host.Log.Warn("piece of a write lost", "path", w.cap.Path, "fxid", w.cap.File.Hex(), "trace", w.cap.Trace,

@@ -61,11 +61,12 @@ type Host struct {
 
 	Counters Counters
 
-	kept    atomic.Int64 // bytes of SmallBytes in use
-	smalls  smallPools
-	uses    uses
-	repairs atomic.Int32
-	work    sync.WaitGroup
+	kept     atomic.Int64 // bytes of SmallBytes in use
+	smalls   smallPools
+	uses     uses
+	removals removals
+	repairs  atomic.Int32
+	work     sync.WaitGroup
 }
 
 // Counters count what a node's transfers met since it started.

@@ -45,7 +45,8 @@ func (p *pendingPiece) sealed() bool {
 }
 
 // Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
-// sealed be kept, for the file: nothing its head still asks for touches it afterwards.
+// sealed be kept, for the file: nothing its head still asks for touches it afterwards. It waits for a
+// removal that has begun.
 func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 	t.mu.Lock()
 	var left []*pendingPiece
@@ -66,6 +67,7 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 		p.w, p.stat, p.taken = nil, nil, true
 		p.mu.Unlock()
 	}
+	t.host.removals.wait(id, on)
 }
 
 // expire removes the piece unless it is sealed: what is sealed may be committed.
@@ -179,15 +181,19 @@ func (h *pieceHandle) Abort(context.Context) error {
 		return badHandle("transfer.AbortPiece", h.id.String())
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.w != nil {
 		_ = h.w.Abort()
 		h.w = nil
 	}
 	h.stat = nil
+	taken := h.taken
+	if !taken { // before the entry leaves the table: whoever does not find it there any more waits for this
+		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
+	}
+	h.mu.Unlock()
 	h.table.finish(h.entry, nil)
 	h.table.detach(h.entry)
-	if h.taken {
+	if taken {
 		return nil
 	}
 	return h.store.Remove(h.id)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hemera"
+	"hemera/access"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -20,6 +21,9 @@ func attributeName(name string) string {
 	}
 	return userPrefix + name
 }
+
+// usersOwn reports whether a client's name is of an attribute that only readers of the entry may see.
+func usersOwn(name string) bool { return strings.HasPrefix(attributeName(name), userPrefix) }
 
 // shownAttributes lists attributes under the names clients use for them. Of files only the users'
 // own are shown, so that a copy of all of them can be made by anyone.
@@ -71,6 +75,9 @@ func (c *conn) fattrPath(r *request) error {
 		values := q.Options&wire.FattrData != 0
 		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
+		if d := access.Decide(c.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, usersOwn) {
+			return errs.New(errs.Denied, "read attributes", path, "permission denied: "+d.Rule)
+		}
 		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
 	}
 	c.lend()
@@ -127,7 +134,12 @@ func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
 		if err != nil && errs.KindOf(err) != errs.NotFound {
 			return nil, err
 		}
-		maps.Copy(known, e.Xattrs)
+		if info := h.file.Info(); info.Writable {
+			// The right to write is none to read. What the handle itself sets is shown below.
+			maps.Copy(known, access.Attributes(hemera.Identity{UID: info.UID, GID: info.GID}, &e))
+		} else {
+			maps.Copy(known, e.Xattrs)
+		}
 	}
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
 		maps.Copy(known, pending.Xattrs())

@@ -47,7 +47,10 @@ func (c *conn) protocol(r *request) error {
 
 // doLogin makes the session (§2.3).
 func (c *conn) doLogin(r *request) error {
-	if c.session != nil || c.bound != nil {
+	switch {
+	case c.refusal != nil:
+		return closing{c.refusal}
+	case c.session != nil || c.bound != nil:
 		return refuse(wire.InvalidRequest, "already logged in")
 	}
 	login := wire.DecodeLogin(r.Body)
@@ -56,8 +59,11 @@ func (c *conn) doLogin(r *request) error {
 	c.peer.App = printable(env.Value("xrd.appname"))
 	offers, err := c.srv.o.Policy.Offer(c.peer)
 	if err != nil {
+		// Stock clients print no text that answers a login, but that of their first request: it is refused.
 		c.refusedLogin(err)
-		return closing{err}
+		c.refusal = err
+		ss := newSession(c, login) // nobody finds it: it was not added
+		return c.ok(r, wire.LoginReply{Session: ss.id}.Append(nil))
 	}
 	ss := newSession(c, login)
 	ss.host, ss.stock = printable(env.Value("xrd.hostname")), env.Has("xrd.rn")

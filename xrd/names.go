@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/access"
 	"hemera/errs"
 	"hemera/wire"
 )
@@ -19,24 +20,6 @@ func (r *request) pathOf() (string, wire.Opaque, error) {
 
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// may reports which of read 4, write 2 and execute 1 the entry's mode gives who.
-func may(e hemera.Entry, who hemera.Identity) uint32 {
-	switch {
-	case who.Admin:
-		return 6 | (e.Mode|e.Mode>>3|e.Mode>>6)&1
-	case who.UID == e.UID:
-		return e.Mode >> 6 & 7
-	case who.GID == e.GID:
-		return e.Mode >> 3 & 7
-	}
-	for _, g := range who.Groups {
-		if g == e.GID {
-			return e.Mode >> 3 & 7
-		}
-	}
-	return e.Mode & 7
-}
-
 // statOfEntry is an entry's stat line as who sees it.
 func statOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	s := wire.StatInfo{
@@ -46,7 +29,7 @@ func statOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	if e.IsDir() {
 		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
 	}
-	rights := may(e, who)
+	rights := access.Rights(who, access.Of(e))
 	if rights&4 != 0 {
 		s.Flags |= wire.StatReadable
 	}
@@ -107,7 +90,7 @@ func (c *conn) statx(r *request) error {
 	return c.ok(r, flags)
 }
 
-// mkdir answers kXR_mkdir. Clients may leave the mode zero; the owner can always use a directory.
+// mkdir answers kXR_mkdir. A mode of zero leaves it to the policy; the owner can always use a directory.
 func (c *conn) mkdir(r *request) error {
 	path, _, err := r.pathOf()
 	if err != nil {
@@ -115,7 +98,7 @@ func (c *conn) mkdir(r *request) error {
 	}
 	q := wire.DecodeMkdir(r.Body)
 	c.lend()
-	_, err = c.srv.o.Names.Mkdir(c.ctx, c.who(), path, uint32(q.Mode)&0o777|0o700, q.Options&wire.MkdirPath != 0)
+	_, err = c.srv.o.Names.Mkdir(c.ctx, c.who(), path, wishedMode(uint32(q.Mode), 0o700), q.Options&wire.MkdirPath != 0)
 	if err != nil {
 		return err
 	}

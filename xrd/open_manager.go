@@ -232,11 +232,19 @@ func (t ticket) redirect(patience wire.Opaque) error {
 	return redirectTo(t.addr, wire.Opaque(hemera.OpaqueCapability+"="+token+"&"+hemera.OpaqueNode+"="+t.node.String()+"&")+patience)
 }
 
+// wishedMode is the mode that a client asks for, with what its owner needs. Many clients give none.
+func wishedMode(mode, least uint32) uint32 {
+	if mode &= 0o777; mode != 0 {
+		return mode | least
+	}
+	return hemera.ModeUnset
+}
+
 // openRequest reads a client's open (§1.2). Reading wins over updating; creating implies both.
 // Stock clients always set the async option, and create missing parents with it.
 func openRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenRequest {
 	r := hemera.OpenRequest{
-		Path: path, Access: hemera.AccessRead, Mode: uint32(o.Mode)&0o777 | 0o600,
+		Path: path, Access: hemera.AccessRead, Mode: wishedMode(uint32(o.Mode), 0o600),
 		Force: o.Options&wire.OpenForce != 0, Wish: wishes(opaque), Size: announced(opaque),
 	}
 	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend

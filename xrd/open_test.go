@@ -38,7 +38,7 @@ func TestOpenRequest(t *testing.T) {
 		{wire.OpenDelete, "hem.new2=1&hem.node=7&tried=a", hemera.OpenRequest{Access: hemera.AccessCreate}}, // from a node that is newer
 		{wire.OpenDelete, "hem.where=1&eos.foo=1&oss.cgroup=x", hemera.OpenRequest{Access: hemera.AccessCreate}},
 	} {
-		c.want.Path, c.want.Mode = "/f", 0o600
+		c.want.Path, c.want.Mode = "/f", hemera.ModeUnset
 		got := openRequest("/f", c.opaque, wire.Open{Options: c.options})
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("options %x %q: %+v, want %+v", c.options, c.opaque, got, c.want)

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"net"
 	"sync"
@@ -181,6 +182,16 @@ func (s *Server) closeConns(which func(*conn) bool) {
 			_ = c.nc.Close()
 		}
 	}
+}
+
+// HasSession reports whether the session of that name, as opens give it, is connected.
+func (s *Server) HasSession(name string) bool {
+	var id wire.SessionID
+	if hex.DecodedLen(len(name)) != len(id) {
+		return false
+	}
+	_, err := hex.Decode(id[:], []byte(name))
+	return err == nil && s.session(id) != nil
 }
 
 // Sessions lists the logged-in clients.

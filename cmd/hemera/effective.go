@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	gopath "path"
 	"strings"
 
@@ -26,6 +28,7 @@ func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) 
 		return errs.New(errs.NotDirectory, "attr ls --effective", path, "a policy is in force for new files in a directory").
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
+	dirMode := en.Mode
 	attrs := layout.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
 	from := map[string]string{}
 	for at := path; ; at = gopath.Dir(at) {
@@ -47,7 +50,7 @@ func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) 
 	if err != nil {
 		return err
 	}
-	records, err := policyRecords(v, path, attrs, from)
+	records, err := policyRecords(v, path, attrs, from, dirMode)
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) 
 
 // policyRecords are the values of a policy with their sources. from says of which directory each sys.
 // attribute is.
-func policyRecords(v *hemera.View, path string, attrs layout.Attributes, from map[string]string) (records []output.Record, err error) {
+func policyRecords(v *hemera.View, path string, attrs layout.Attributes, from map[string]string, mode uint32) (records []output.Record, err error) {
 	name, err := layout.Space(attrs, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
 		return nil, err
@@ -93,6 +96,14 @@ func policyRecords(v *hemera.View, path string, attrs layout.Attributes, from ma
 	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), policy)
 	add("sync", onOff(p.Sync, "on", "off"), policy)
 	add("nouserlayout", onOff(string(attrs.Sys[layout.AttrNoUserLayout]) == "1", "on", "off"), source("default", layout.AttrNoUserLayout))
+	file, err1 := layout.Mode(attrs.Sys, 0, false, mode, false)
+	dir, err2 := layout.Mode(attrs.Sys, 0, false, mode, true)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	from["mode"] = "mode of " + path + ", for clients that give none"
+	add("filemode", fmt.Sprintf("%04o", file), source(from["mode"], layout.AttrMode))
+	add("dirmode", fmt.Sprintf("%04o", dir), source(from["mode"], layout.AttrMode))
 	return records, nil
 }
 

@@ -1,0 +1,59 @@
+package transfer
+
+import (
+	"sync"
+
+	"hemera"
+)
+
+// removals are the pieces that writes are removing at this moment from disks of this node. Removing may take
+// long, and the write may have been committed without the piece meanwhile: whoever makes it anew at the same
+// place waits, or the removal would take what he made. The zero value has none.
+type removals struct {
+	mu    sync.Mutex
+	under map[removalKey]*removal
+}
+
+type removalKey struct {
+	piece hemera.PieceID
+	disk  hemera.DiskID
+}
+
+type removal struct {
+	count int // of those who remove the piece
+	over  chan struct{}
+}
+
+// begin says that the piece is about to be removed, until end is called.
+func (r *removals) begin(piece hemera.PieceID, disk hemera.DiskID) (end func()) {
+	key := removalKey{piece, disk}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.under[key]
+	if one == nil {
+		one = &removal{over: make(chan struct{})}
+		if r.under == nil {
+			r.under = map[removalKey]*removal{}
+		}
+		r.under[key] = one
+	}
+	one.count++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if one.count--; one.count == 0 {
+			delete(r.under, key)
+			close(one.over)
+		}
+	}
+}
+
+// wait returns when nobody removes the piece any more.
+func (r *removals) wait(piece hemera.PieceID, disk hemera.DiskID) {
+	r.mu.Lock()
+	one := r.under[removalKey{piece, disk}]
+	r.mu.Unlock()
+	if one != nil {
+		<-one.over
+	}
+}
