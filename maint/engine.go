@@ -195,6 +195,9 @@ func (e *Engine) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	if show {
 		list = append(list, s)
 	}
+	if s, show := e.healer.status(); show {
+		list = append(list, s)
+	}
 	return list, err
 }
 

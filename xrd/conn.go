@@ -53,6 +53,7 @@ type conn struct {
 	slow      uint64 // the kinds of request that took long when they last came, by operation
 	version   uint32 // of the client's protocol; 0 until it said so
 	session   *session
+	refusal   error                   // why the client was not let in; its first request is told
 	exchange  *exchange               // authentication under way
 	bound     *substream              // this connection carries data of another's session
 	working   substreamWork           // the queued request that it is about
@@ -342,6 +343,8 @@ func (c *conn) run(r *request) error {
 // admit says whether the client may send the request now.
 func (c *conn) admit(r *request, op *operation) error {
 	switch {
+	case c.refusal != nil && r.ID != wire.ReqProtocol && r.ID != wire.ReqPing && r.ID != wire.ReqLogin:
+		return closing{c.refusal}
 	case op.always:
 		return nil
 	case c.session == nil:

@@ -47,7 +47,10 @@ func (c *conn) protocol(r *request) error {
 
 // doLogin makes the session (§2.3).
 func (c *conn) doLogin(r *request) error {
-	if c.session != nil || c.bound != nil {
+	switch {
+	case c.refusal != nil:
+		return closing{c.refusal}
+	case c.session != nil || c.bound != nil:
 		return refuse(wire.InvalidRequest, "already logged in")
 	}
 	login := wire.DecodeLogin(r.Body)
@@ -56,8 +59,11 @@ func (c *conn) doLogin(r *request) error {
 	c.peer.App = printable(env.Value("xrd.appname"))
 	offers, err := c.srv.o.Policy.Offer(c.peer)
 	if err != nil {
+		// Stock clients print no text that answers a login, but that of their first request: it is refused.
 		c.refusedLogin(err)
-		return closing{err}
+		c.refusal = err
+		ss := newSession(c, login) // nobody finds it: it was not added
+		return c.ok(r, wire.LoginReply{Session: ss.id}.Append(nil))
 	}
 	ss := newSession(c, login)
 	ss.host, ss.stock = printable(env.Value("xrd.hostname")), env.Has("xrd.rn")
@@ -208,11 +214,26 @@ func (c *conn) set(r *request) error {
 		c.session.setIdentity(who)
 		return c.ok(r, nil)
 	case "monitor":
-		return c.ok(r, nil)
+		return c.setMonitor(r, rest)
 	case "cache":
 		return c.ok(r, nil)
 	}
 	return refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
+}
+
+// setMonitor answers requests about monitoring, of which there is none: the id of an info is 0, which means that
+// it was not recorded.
+func (c *conn) setMonitor(r *request, rest string) error {
+	verb, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	switch verb {
+	case "info":
+		return c.ok(r, make([]byte, 4))
+	case "on", "off":
+		return c.ok(r, nil)
+	case "":
+		return refuse(wire.ArgMissing, "set monitor needs on, off or info")
+	}
+	return refuse(wire.ArgInvalid, "cannot set monitor "+strconv.Quote(verb))
 }
 
 // splitAddr takes host:port apart; brackets of IPv6 addresses stay.

@@ -234,14 +234,30 @@ func TestAuthentication(t *testing.T) {
 	}
 	c.must(t, wire.Stat{}, "/")
 
-	banned := bare(t, p.managerAddr)
-	if err := banned.hello(); err != nil {
-		t.Fatal(err)
+	// Who is not let in is told at his first request, whatever it is: stock clients drop what answers a login.
+	for _, first := range []func(c *rawConn) *wire.Error{
+		func(c *rawConn) *wire.Error { return c.refused(t, wire.Stat{}, "/", wire.NotAuthorized) },
+		func(c *rawConn) *wire.Error {
+			return c.refused(t, wire.Bind{Session: reply.Session}, "", wire.NotAuthorized)
+		},
+		func(c *rawConn) *wire.Error {
+			return c.refused(t, wire.Auth{Type: "key"}, "key\x00", wire.NotAuthorized)
+		},
+		func(c *rawConn) *wire.Error { return c.refused(t, wire.Login{User: "ali"}, "", wire.NotAuthorized) },
+	} {
+		banned := bare(t, p.managerAddr)
+		if err := banned.hello(); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := wire.ParseLoginReply(banned.must(t, wire.Login{User: "banned"}, ""))
+		if err != nil || reply.Security != "" {
+			t.Errorf("login answer %+v, %v", reply, err)
+		}
+		if e := first(banned); !strings.Contains(e.Text, "ask the admin") {
+			t.Errorf("text %q", e.Text)
+		}
+		banned.closed(t)
 	}
-	if e := banned.refused(t, wire.Login{User: "banned"}, "", wire.NotAuthorized); !strings.Contains(e.Text, "ask the admin") {
-		t.Errorf("text %q", e.Text)
-	}
-	banned.closed(t)
 }
 
 func TestLoginTimeout(t *testing.T) {

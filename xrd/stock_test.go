@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"context"
+
+	"hemera/auth"
+	"hemera/errs"
 )
 
 // stock runs a stock client's command and returns what it printed.
@@ -65,4 +68,28 @@ func TestStockClients(t *testing.T) {
 	}
 	stock(t, "xrdfs", url, "rm", "/d/moved")
 	stock(t, "xrdfs", url, "spaceinfo", "/")
+}
+
+// TestStockClientsSayWhyTheyAreRefused: the reason has to be in words that they print.
+func TestStockClientsSayWhyTheyAreRefused(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Policy = closedPolicy{} })
+	url := "root://" + p.managerAddr
+	for _, command := range [][]string{{"xrdfs", url, "stat", "/"}, {"xrdcp", "--nopbar", url + "//f", filepath.Join(t.TempDir(), "f")}} {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			t.Skip(command[0] + " is not installed")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
+		cancel()
+		if err == nil || !strings.Contains(string(out), "this network is not trusted") {
+			t.Errorf("%q: %v, %s", command, err, out)
+		}
+	}
+}
+
+// closedPolicy lets nobody in.
+type closedPolicy struct{ everybody }
+
+func (closedPolicy) Offer(auth.Peer) ([]auth.Mechanism, error) {
+	return nil, errs.New(errs.Denied, "login", "", "this network is not trusted")
 }
