@@ -249,7 +249,9 @@ type CommitRequest struct {
 	Checksums []Checksum
 	Pieces    []Piece // sealed ones; at least the layout's minimum
 	Mtime     time.Time
-	Xattrs    map[string][]byte
+	Xattrs    map[string][]byte // set in addition to those there
+	// XattrsGone are removed; one that is not there is none the less.
+	XattrsGone []string `cbor:",omitempty" json:",omitempty"`
 }
 
 // OrderKind says what a node shall do. The numbers travel between versions.
@@ -397,7 +399,8 @@ type SealInfo struct {
 	Sync      bool
 }
 
-// XattrSetter is a pending write that carries attributes into its commit.
+// XattrSetter is a pending write that carries changes of attributes into its commit. A nil value is the removal
+// of the attribute.
 type XattrSetter interface {
 	SetXattr(name string, value []byte)
 	Xattrs() map[string][]byte

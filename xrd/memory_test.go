@@ -482,7 +482,7 @@ func (f *memoryFile) Close(context.Context) error {
 	}
 	e.data, e.Mtime = f.data, time.Now()
 	e.Checksums = []hemera.Checksum{sumOf(hemera.Adler32, f.data)}
-	maps.Copy(e.Xattrs, f.xattrs)
+	applyAttributes(e.Xattrs, f.xattrs)
 	if g := f.m.grants[f.token]; g.pending == f {
 		g.pending = nil
 	}

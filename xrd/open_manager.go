@@ -98,6 +98,23 @@ func (v *visit) forgive() bool {
 	return true
 }
 
+// openOptions are those of an open. What is not known is refused: it may change what the client gets.
+func openOptions(r *request) (wire.Open, error) {
+	o := wire.DecodeOpen(r.Body)
+	switch unknown := o.Options2 &^ (wire.OpenRetStatX | wire.OpenDirectIO); {
+	case unknown&wire.OpenDup != 0:
+		return o, refuse(wire.Unsupported, "file cloning is not supported")
+	case unknown&wire.OpenSameFS != 0:
+		return o, refuse(wire.Unsupported, "colocating with a specified file is not supported")
+	case unknown != 0:
+		return o, refuse(wire.Unsupported, "the open asks for options that are not known")
+	}
+	if o.Options2&wire.OpenRetStatX != 0 {
+		o.Options |= wire.OpenRetStat
+	}
+	return o, nil
+}
+
 // openAtManager answers kXR_open with the node to go to and the permission to open there, or opens the
 // file itself at a node of this process.
 func (c *conn) openAtManager(r *request) error {
@@ -105,7 +122,10 @@ func (c *conn) openAtManager(r *request) error {
 	if err != nil {
 		return err
 	}
-	o := wire.DecodeOpen(r.Body)
+	o, err := openOptions(r)
+	if err != nil {
+		return err
+	}
 	if err := c.afterLoss(path, opaque, o); err != nil {
 		return err
 	}
