@@ -43,7 +43,7 @@ check "append" 'echo one >c; echo two >>c; soon lines 2 c'
 check "cp" 'cp "$in" d; soon cmp d "$in"'
 check "dd in the middle" 'dd if=/dev/zero of=d bs=4k count=1 seek=3 conv=notrunc; test "$(wc -c <d)" = 3000000'
 check "mv right after the write" 'cp "$in" e; mv e f; soon cmp f "$in"'
-check "many files" 'for i in $(seq 20); do echo $i >n$i; done; soon lines 20 n*'
+check "many files" 'for i in $(seq 20); do echo $i >n$i; done; soon lines 20 n{1..20}'
 check "rm" 'rm n1; ! test -e n1'
 rm -rf "$work/mnt/xrootdfs.$$"
 exit $((failed > 0))
