@@ -304,6 +304,9 @@ type NamespaceStats struct {
 	VSize, Shared, Growth int64
 	Threads               int
 	Descriptors           int // open now
+	// LastBackup is when the last backup was taken that the manager sent as a whole; zero: none.
+	// BackupsSince is since when it remembers that.
+	LastBackup, BackupsSince time.Time
 }
 
 // EventKind says what an event records. The numbers are stored.

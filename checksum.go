@@ -19,15 +19,17 @@ const (
 	SHA256
 	XXH3 // 64 bit
 	BLAKE3
+	CRC32  // of POSIX's cksum; XRootD's crc32
+	ZCRC32 // zlib's CRC-32, lowest byte first
 	checksumKinds
 )
 
-var checksumNames = [checksumKinds]string{"none", "adler32", "crc32c", "crc64nvme", "md5", "sha256", "xxh3", "blake3"}
-var checksumSizes = [checksumKinds]int{0, 4, 4, 8, 16, 32, 8, 32}
+var checksumNames = [checksumKinds]string{"none", "adler32", "crc32c", "crc64nvme", "md5", "sha256", "xxh3", "blake3", "crc32", "zcrc32"}
+var checksumSizes = [checksumKinds]int{0, 4, 4, 8, 16, 32, 8, 32, 4, 4}
 
 // ChecksumKinds lists every kind but none, the order in which a server announces them.
 func ChecksumKinds() []ChecksumKind {
-	return []ChecksumKind{Adler32, CRC32C, CRC64NVME, MD5, SHA256, XXH3, BLAKE3}
+	return []ChecksumKind{Adler32, CRC32C, CRC64NVME, MD5, SHA256, XXH3, BLAKE3, CRC32, ZCRC32}
 }
 
 // Valid reports whether k is one of the constants.

@@ -169,6 +169,8 @@ type NodeStats struct {
 	Load1      float64
 	// Unusable are paths the node was told to use as disks and never could.
 	Unusable []UnusableDisk
+	// Limits are the bounds that refused somebody a short time ago.
+	Limits []LimitUse
 }
 
 // UnusableDisk is a path that is no disk, and why not.

@@ -19,8 +19,9 @@ const (
 	PiecesMax = 64
 	// FileSizeMax is the largest file, in bytes.
 	FileSizeMax = 1 << 50
-	// XattrNameMax and XattrValueMax bound one extended attribute, XattrsMax their number per entry.
-	XattrNameMax  = 248
+	// XattrNameMax and XattrValueMax bound one extended attribute, XattrsMax their number per entry. A name
+	// counts with its prefix: clients of XRootD leave "user." out and may use 248 bytes.
+	XattrNameMax  = 253
 	XattrValueMax = 64 << 10
 	XattrsMax     = 256
 	// XattrsBytesMax bounds names and values of one entry together: they are part of its record.

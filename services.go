@@ -78,6 +78,11 @@ type Files interface {
 	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried and Avoid cover all, or
 	// none is online), Locked, Exists, IsDirectory, NotFound.
 	Open(ctx context.Context, who Identity, r OpenRequest) (Grant, error)
+	// Pending is the file that the process is writing at the path, where none is visible yet, with the size
+	// that is known of it. NotFound if it is not writing one; process is as in [OpenRequest].
+	Pending(ctx context.Context, who Identity, path, process string) (Entry, error)
+	// Settle waits until the process no longer writes the path, for some seconds at most.
+	Settle(ctx context.Context, who Identity, path, process string)
 	// Locate lists where the file's pieces are now, best first.
 	Locate(ctx context.Context, who Identity, path string) ([]Target, error)
 	// Checksum returns the file's checksum of the kind (ChecksumNone: the policy's), having a node
@@ -244,7 +249,9 @@ type CommitRequest struct {
 	Checksums []Checksum
 	Pieces    []Piece // sealed ones; at least the layout's minimum
 	Mtime     time.Time
-	Xattrs    map[string][]byte
+	Xattrs    map[string][]byte // set in addition to those there
+	// XattrsGone are removed; one that is not there is none the less.
+	XattrsGone []string `cbor:",omitempty" json:",omitempty"`
 }
 
 // OrderKind says what a node shall do. The numbers travel between versions.
@@ -362,6 +369,13 @@ type FileInfo struct {
 // and ends use of this handle; its lock is free for the same token at once.
 type Detacher interface{ Detach() }
 
+// Sharer is a File of a pending write that other handles may have open. While Shared, one of those is to
+// commit, and this one can be detached.
+type Sharer interface {
+	Detacher
+	Shared() bool
+}
+
 // Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
 // that has taken too long; from then on the write cannot succeed any more, and every call but the one
 // that hangs fails with it at once.
@@ -385,7 +399,8 @@ type SealInfo struct {
 	Sync      bool
 }
 
-// XattrSetter is a pending write that carries attributes into its commit.
+// XattrSetter is a pending write that carries changes of attributes into its commit. A nil value is the removal
+// of the attribute.
 type XattrSetter interface {
 	SetXattr(name string, value []byte)
 	Xattrs() map[string][]byte

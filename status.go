@@ -26,9 +26,11 @@ type Severity string
 
 // The severities. An error means that data is lost, or that something does not work now: reads of some
 // files, or writes to a space. A warning means that everything works, with less redundancy or room than
-// there should be. SeverityOK is that of a cluster without conditions.
+// there should be. SeverityInfo is worth to know, and nothing is wrong. SeverityOK is that of a cluster
+// without errors and warnings.
 const (
 	SeverityOK      Severity = "ok"
+	SeverityInfo    Severity = "info"
 	SeverityWarning Severity = "warning"
 	SeverityError   Severity = "error"
 )
@@ -74,8 +76,8 @@ type ClusterStatus struct {
 	Taken   time.Time
 	Version string // of the manager
 	Booted  time.Time
-	Health  Severity // the worst of the conditions
-	// Conditions are ordered: errors before warnings, then by code and subject.
+	Health  Severity // the worst of the conditions; ok when they are for information only
+	// Conditions are ordered: errors, warnings, information; then by code and subject.
 	Conditions []Condition
 
 	Nodes, NodesOnline                   int
@@ -171,4 +173,21 @@ type Snapshot struct {
 	Quotas    []QuotaRow
 	Files     FileHealth
 	Sessions  int
+	Limits    []LimitUse // of the manager's process
+	Bad       int        // pieces found bad that wait to be mended, or are being
 }
+
+// LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process
+// started, RefusedAgo is how long ago the last time was.
+type LimitUse struct {
+	Name               string
+	Used, Max, Refused int64
+	RefusedAgo         time.Duration
+}
+
+// The bounds of what a process tells about its limits: [LimitUse] is of those that refused somebody within
+// LimitRecent, at most LimitsMax of them.
+const (
+	LimitRecent = 10 * time.Minute
+	LimitsMax   = 16
+)

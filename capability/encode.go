@@ -201,7 +201,7 @@ func (d *decoder) capability() hemera.Capability {
 	}
 	c.Access = hemera.Access(d.byte())
 	c.Layout = d.layout()
-	n := d.count(int(hemera.BLAKE3) + 1)
+	n := d.count(len(hemera.ChecksumKinds()) + 1)
 	c.Checksums = slices.Grow(c.Checksums, n)
 	for range n {
 		c.Checksums = append(c.Checksums, d.checksumKind())
@@ -256,7 +256,7 @@ func (d *decoder) targets() (ts []hemera.Target) {
 }
 
 func (d *decoder) sums() (sums []hemera.Checksum) {
-	for range d.count(int(hemera.BLAKE3) + 1) {
+	for range d.count(len(hemera.ChecksumKinds()) + 1) {
 		s := hemera.Checksum{Kind: d.checksumKind()}
 		copy(s.Value[:], d.take(uint64(s.Kind.Size())))
 		sums = append(sums, s)

@@ -24,6 +24,8 @@ func TestKnownValues(t *testing.T) {
 	for _, c := range []struct{ kind, empty, digits string }{
 		{"adler32", "00000001", "091e01de"},
 		{"crc32c", "00000000", "e3069283"},
+		{"crc32", "ffffffff", "377a6011"},
+		{"zcrc32", "00000000", "2639f4cb"},
 		{"crc64nvme", "0000000000000000", "ae8b14860a799888"},
 		{"md5", "d41d8cd98f00b204e9800998ecf8427e", "25f9e794323b453885f5181f1b624d0b"},
 		{"sha256", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -241,5 +243,28 @@ func BenchmarkAppendPage(b *testing.B) {
 	var a Appender
 	for b.Loop() {
 		a.Append(0x12345678, hemera.PageSize)
+	}
+}
+
+// crc32 is what cksum prints, and agrees with the definition bit by bit.
+func TestCksum(t *testing.T) {
+	slow := func(p []byte) (sum uint32) {
+		for n := len(p); n > 0; n >>= 8 {
+			p = append(p, byte(n))
+		}
+		for _, b := range p {
+			for bit := 7; bit >= 0; bit-- {
+				carry := sum>>31 ^ uint32(b>>bit&1)
+				sum = sum<<1 ^ 0x04c11db7&-carry
+			}
+		}
+		return ^sum
+	}
+	for n := range 700 {
+		p := randomBytes(uint64(n), n)
+		got, err := Of(hemera.CRC32, p)
+		if want := fmt.Sprintf("%08x", slow(p[:n:n])); err != nil || got.Hex() != want {
+			t.Fatalf("%d bytes: %s, want %s, %v", n, got.Hex(), want, err)
+		}
 	}
 }

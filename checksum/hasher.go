@@ -30,6 +30,10 @@ func New(kind hemera.ChecksumKind) (Hasher, error) {
 		return &adlerHasher{state: adlerInit}, nil
 	case hemera.CRC32C:
 		return &crcHasher{}, nil
+	case hemera.CRC32:
+		return &cksumHasher{}, nil
+	case hemera.ZCRC32:
+		return &zcrcHasher{}, nil
 	case hemera.CRC64NVME:
 		h = crc64nvme.New()
 	case hemera.MD5:

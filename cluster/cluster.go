@@ -62,10 +62,11 @@ type Cluster struct {
 	next      nextRecord
 	surveys   map[hemera.DiskID]surveyRecord
 	scrubs    []hemera.NodeDisk // reported, not stored yet
-	running   bool              // a manager runs, or did not end in good order
-	authority []byte            // fingerprint of the cluster's, nil while none is known
-	history   []byte            // secret of the marks that nodes are given
-	lives     []life            // of the store, oldest first; the last is this one
+	backup    backupRecord
+	running   bool   // a manager runs, or did not end in good order
+	authority []byte // fingerprint of the cluster's, nil while none is known
+	history   []byte // secret of the marks that nodes are given
+	lives     []life // of the store, oldest first; the last is this one
 	version   uint64
 	shown     time.Time      // when the view was made
 	dirty     bool           // reports came that no view shows yet

@@ -220,6 +220,8 @@ func (c *Cluster) apply(r record) {
 		c.surveys[r.Disk] = r
 	case runningRecord:
 		c.running = true
+	case backupRecord:
+		c.backup = r
 	}
 }
 
@@ -287,6 +289,8 @@ func (c *Cluster) decode(name string, value []byte) error {
 		return decodeInto[authorityRecord](c, value)
 	case "survey":
 		return decodeInto[surveyRecord](c, value)
+	case "backup":
+		return decodeInto[backupRecord](c, value)
 	case "running":
 		return decodeInto[runningRecord](c, value)
 	}

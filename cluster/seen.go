@@ -108,7 +108,7 @@ func (c *Cluster) checkSeen(hello hemera.NodeHello) error {
 		return nil
 	}
 	err := errs.New(errs.Corrupt, "cluster.Register", "the manager's state directory",
-		fmt.Sprintf("it is older than the cluster: node %d at %s saw %d changes, of which the directory has %d", hello.ID, hello.Addr, was, end)).
+		fmt.Sprintf("it is older than the cluster: node %d at %s saw changes up to number %d, which the directory does not have", hello.ID, hello.Addr, was)).
 		WithRemedy("start the manager with the newest copy of its directory; to go on with this one and lose the changes since, " +
 			"run `hemera ns backup --state DIR FILE` and `hemera ns restore FILE NEWDIR`")
 	select {

@@ -26,6 +26,33 @@ type runningRecord struct{}
 
 func (runningRecord) key() string { return "running" }
 
+// backupRecord is when the last backup was taken, and since when that is remembered.
+type backupRecord struct {
+	Last  time.Time // zero: none
+	Since time.Time
+}
+
+func (backupRecord) key() string { return "backup" }
+
+// Backups is when the last backup was taken, zero for none, and since when the cluster remembers that.
+func (c *Cluster) Backups() (last, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.backup.Last, c.backup.Since
+}
+
+// BackupTaken makes durable that there is a backup of that moment. An older one than is known changes nothing.
+func (c *Cluster) BackupTaken(ctx context.Context, at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !at.After(c.backup.Last) {
+		return nil
+	}
+	var ch change
+	ch.put(backupRecord{Last: at, Since: c.backup.Since})
+	return errs.Wrap(c.commit(ctx, &ch), "cluster.BackupTaken", "")
+}
+
 // Survey is when the disk was last audited and scrubbed, and when it is to be; the zero survey when
 // nothing is known.
 func (c *Cluster) Survey(id hemera.DiskID) hemera.DiskSurvey {
@@ -85,6 +112,9 @@ func (c *Cluster) started(ch *change) {
 		c.hasten(ch, c.disks)
 	}
 	ch.put(runningRecord{})
+	if c.backup.Since.IsZero() {
+		ch.put(backupRecord{Last: c.backup.Last, Since: c.now()})
+	}
 }
 
 // Stopped notes that the manager ends in good order. Nothing may be changed afterwards.

@@ -70,3 +70,24 @@ func TestScrubsAreRemembered(t *testing.T) {
 		t.Errorf("scrubbed at %s, want %s", d.LastScrub, done)
 	}
 }
+
+// TestTheLastBackupIsRemembered over a start, and an older one does not take its place.
+func TestTheLastBackupIsRemembered(t *testing.T) {
+	at := time.Now().Truncate(time.Second)
+	store := memkv.New()
+	start := func() *Cluster { return open(t, store, func() time.Time { return at }) }
+	c := start()
+	since := at
+	if last, from := c.Backups(); !last.IsZero() || !from.Equal(since) {
+		t.Errorf("a new cluster: %s since %s", last, from)
+	}
+	at = at.Add(time.Hour)
+	for _, taken := range []time.Time{at, at.Add(-time.Minute)} {
+		if err := c.BackupTaken(t.Context(), taken); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last, from := start().Backups(); !last.Equal(at) || !from.Equal(since) {
+		t.Errorf("%s since %s, want %s since %s", last, from, at, since)
+	}
+}

@@ -30,6 +30,7 @@ const (
 	NodeWaiting  = "node_waiting"
 	NodeOffline  = "node_offline"
 	NodeDisabled = "node_disabled"
+	NodeStopping = "node_stopping"
 	NodeVersion  = "node_version"
 	NodeClock    = "node_clock"
 
@@ -40,12 +41,16 @@ const (
 	JobStalled    = "job_stalled"
 	RemovalLag    = "removal_backlog"
 	QuotaExceeded = "quota_exceeded"
+
+	PiecesBad    = "pieces_bad"
+	LimitReached = "limit_reached"
+	BackupOld    = "backup_old"
 )
 
 // rule looks at one kind of thing.
 type rule func(s *hemera.Snapshot, add func(hemera.Condition))
 
-// List is everything that is not as it should be: errors first, then by code and subject.
+// List is everything that is not as it should be: errors first, then warnings and information, each by code and subject.
 func List(s hemera.Snapshot) []hemera.Condition {
 	if s.View == nil {
 		s.View = &hemera.View{}
@@ -55,7 +60,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		c.Count = max(c.Count, 1)
 		list = append(list, c)
 	}
-	for _, r := range []rule{files, nodes, disks, surveys, spaces, jobs, removals, quotas} {
+	for _, r := range []rule{files, nodes, disks, surveys, spaces, jobs, removals, quotas, limits, backups} {
 		r(&s, add)
 	}
 	slices.SortStableFunc(list, func(a, b hemera.Condition) int {
@@ -67,8 +72,8 @@ func List(s hemera.Snapshot) []hemera.Condition {
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
 	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, DiskGone, DiskFailing, DiskErrors,
-	DiskReadOnly, JobStalled, FilesIncomplete, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
-	NodeWaiting, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag,
+	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
+	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
 }
 
 func order(code string) int {
@@ -81,18 +86,20 @@ func order(code string) int {
 func rank(s hemera.Severity) int {
 	switch s {
 	case hemera.SeverityError:
-		return 2
+		return 3
 	case hemera.SeverityWarning:
+		return 2
+	case hemera.SeverityInfo:
 		return 1
 	}
 	return 0
 }
 
-// Worst is the severity of a list.
+// Worst is the severity of a list; ok when there is nothing but information.
 func Worst(list []hemera.Condition) hemera.Severity {
 	worst := hemera.SeverityOK
 	for _, c := range list {
-		if rank(c.Severity) > rank(worst) {
+		if c.Severity != hemera.SeverityInfo && rank(c.Severity) > rank(worst) {
 			worst = c.Severity
 		}
 	}

@@ -25,6 +25,14 @@ func well() hemera.Snapshot {
 	return hemera.Snapshot{Now: now, Version: "1.0.0", View: v}
 }
 
+func TestInformationIsNoTrouble(t *testing.T) {
+	s := well()
+	s.View.Nodes[0].Stopping = true
+	if sum := Summarize(s); sum.Health != hemera.SeverityOK || len(sum.Conditions) != 1 {
+		t.Errorf("%+v", sum)
+	}
+}
+
 func TestAWellClusterHasNoConditions(t *testing.T) {
 	if list := List(well()); len(list) != 0 || Worst(list) != hemera.SeverityOK {
 		t.Errorf("%+v", list)
@@ -85,13 +93,34 @@ func TestRules(t *testing.T) {
 		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
 		"gone": {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }),
 			[]string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone: no label, with 7 pieces"},
-		"failing":              {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
-		"readonly":             {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
-		"full":                 {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},
-		"nearly":               {disk(func(d *hemera.Disk) { d.Used, d.Free = 900, 90 }), []string{"warning disk_nearly_full disk 2"}, "91% full"},
-		"draining a full disk": {disk(func(d *hemera.Disk) { d.Config, d.Used, d.Free = hemera.ConfigDrain, 990, 0 }), nil, ""},
-		"off":                  {disk(func(d *hemera.Disk) { d.Config = hemera.ConfigOff }), []string{"warning disk_off disk 2"}, "switched off"},
-		"errors":               {disk(func(d *hemera.Disk) { d.Load.ChecksumErrors = 3 }), []string{"warning disk_errors disk 2"}, "3 checksum errors and 0 I/O errors"},
+		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
+		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
+		"full":     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},
+		"nearly":   {disk(func(d *hemera.Disk) { d.Used, d.Free = 900, 90 }), []string{"warning disk_nearly_full disk 2"}, "91% full"},
+		"stopping": {func(s *hemera.Snapshot) { s.View.Nodes[0].Stopping = true }, []string{"info node_stopping node 1"}, "n1:1095 is stopping"},
+		"stopped":  {func(s *hemera.Snapshot) { n := &s.View.Nodes[0]; n.Stopping, n.Status = true, hemera.NodeOffline }, []string{"warning node_offline node 1"}, "n1:1095 has not answered"},
+		"limits": {func(s *hemera.Snapshot) {
+			use := hemera.LimitUse{Name: "connections", Used: 9, Max: 10, Refused: 3, RefusedAgo: time.Minute}
+			s.Limits, s.View.Nodes[1].Stats.Limits = []hemera.LimitUse{use}, []hemera.LimitUse{use, {Name: "request_bytes", Max: 5, Refused: 1}}
+		}, []string{"warning limit_reached node 2", "warning limit_reached manager"},
+			"n2:1095 refused clients at limits connections (9 of 10 in use, 1m ago), request_bytes (0 of 5 in use, 0s ago); 4 refusals since its start"},
+		"bad pieces": {func(s *hemera.Snapshot) { s.Bad = 2 }, []string{"warning pieces_bad "}, "2 pieces were found bad"},
+		"never backed up": {func(s *hemera.Snapshot) {
+			s.Namespace.Totals.Files, s.Namespace.BackupsSince = 1, now.Add(-8*24*time.Hour)
+		},
+			[]string{"warning backup_old "}, "no backup of the manager was taken for 8 days"},
+		"backed up long ago": {func(s *hemera.Snapshot) {
+			n := &s.Namespace
+			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-9*24*time.Hour)
+		}, []string{"warning backup_old "}, "taken 9 days ago"},
+		"backed up": {func(s *hemera.Snapshot) {
+			n := &s.Namespace
+			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-6*24*time.Hour)
+		}, nil, ""},
+		"young, without files or backup": {func(s *hemera.Snapshot) { s.Namespace.BackupsSince = now.Add(-90 * 24 * time.Hour) }, nil, ""},
+		"draining a full disk":           {disk(func(d *hemera.Disk) { d.Config, d.Used, d.Free = hemera.ConfigDrain, 990, 0 }), nil, ""},
+		"off":                            {disk(func(d *hemera.Disk) { d.Config = hemera.ConfigOff }), []string{"warning disk_off disk 2"}, "switched off"},
+		"errors":                         {disk(func(d *hemera.Disk) { d.Load.ChecksumErrors = 3 }), []string{"warning disk_errors disk 2"}, "3 checksum errors and 0 I/O errors"},
 		"offline": {func(s *hemera.Snapshot) {
 			s.View.Nodes[0].Status, s.View.Nodes[0].Heartbeat = hemera.NodeOffline, now.Add(-90*time.Minute)
 			for i := range s.View.Disks {

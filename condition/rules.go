@@ -25,6 +25,8 @@ const (
 	scrubMax = 90 * 24 * time.Hour
 	// quotasShown is how many quota nodes are named; the rest is one condition.
 	quotasShown = 20
+	// backupMax is how old the last backup of a manager with files may be.
+	backupMax = 7 * 24 * time.Hour
 )
 
 func files(s *hemera.Snapshot, add func(hemera.Condition)) {
@@ -110,6 +112,12 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if n.Status != hemera.NodeOnline {
 			continue
 		}
+		if n.Stopping {
+			add(hemera.Condition{Code: NodeStopping, Severity: hemera.SeverityInfo, Subject: subject,
+				Text: n.Addr + " is stopping: its files can be read, it gets no new ones, and the writes it has may end", Remedy: "nothing; start it again when its work is done",
+			})
+		}
+		reached(subject, n.Addr, n.Stats.Limits, add)
 		if s.Version != "" && n.Version != "" && n.Version != s.Version {
 			add(hemera.Condition{Code: NodeVersion, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: fmt.Sprintf("%s runs %s, the manager %s", n.Addr, n.Version, s.Version), Remedy: "upgrade it, or finish the upgrade under way",
@@ -271,11 +279,54 @@ func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
 }
 
 func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
+	if s.Bad > 0 {
+		add(hemera.Condition{Code: PiecesBad, Severity: hemera.SeverityWarning, Count: int64(s.Bad),
+			Text: count(int64(s.Bad), "piece was", "pieces were") + " found bad and will be mended from other pieces", Remedy: "nothing, unless it stays: the manager's log says which cannot be mended, hemera fs ls which disks have errors",
+		})
+	}
 	if n := s.Namespace.Unlinked - s.Namespace.Held; n > removalsMax {
 		add(hemera.Condition{Code: RemovalLag, Severity: hemera.SeverityWarning, Count: n,
 			Text:   fmt.Sprintf("%d pieces wait for their disks to remove them, so room comes back late", n),
 			Remedy: "disks that are away remove theirs when they are back; busy ones need time (hemera fs ls --io)",
 		})
+	}
+}
+
+// limits are the bounds of the manager's process; those of nodes are with the nodes.
+func limits(s *hemera.Snapshot, add func(hemera.Condition)) {
+	reached("manager", "the manager", s.Limits, add)
+}
+
+// reached makes one condition of the bounds of one process that refused somebody a short time ago.
+func reached(subject, at string, list []hemera.LimitUse, add func(hemera.Condition)) {
+	var names []string
+	var refused int64
+	for _, l := range list {
+		names = append(names, fmt.Sprintf("%s (%d of %d in use, %s ago)", l.Name, l.Used, l.Max, age(l.RefusedAgo)))
+		refused += l.Refused
+	}
+	if len(names) == 0 {
+		return
+	}
+	add(hemera.Condition{Code: LimitReached, Severity: hemera.SeverityWarning, Subject: subject, Count: refused,
+		Text:   fmt.Sprintf("%s refused clients at %s; %s since its start", at, named("limit", "limits", names), count(refused, "refusal", "refusals")),
+		Remedy: "hemera who says who is there, hemera_limit_refused_total whether one client or all together reached it; see Limits in docs/operations.md",
+	})
+}
+
+// backups counts from when the manager began to remember backups, if there was none.
+func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
+	n, text := s.Namespace, ""
+	switch {
+	case n.Totals.Files == 0:
+	case !n.LastBackup.IsZero() && s.Now.Sub(n.LastBackup) > backupMax:
+		text = "the last backup of the manager was taken " + age(s.Now.Sub(n.LastBackup)) + " ago"
+	case n.LastBackup.IsZero() && !n.BackupsSince.IsZero() && s.Now.Sub(n.BackupsSince) > backupMax:
+		text = "no backup of the manager was taken for " + age(s.Now.Sub(n.BackupsSince))
+	}
+	if text != "" {
+		add(hemera.Condition{Code: BackupOld, Severity: hemera.SeverityWarning, Text: text + "; without one, a lost disk of the manager loses all names",
+			Remedy: "hemera ns backup DIR, daily, to another machine"})
 	}
 }
 

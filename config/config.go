@@ -55,7 +55,7 @@ type Space struct {
 	Layout      string `key:"layout" default:"replica" oneof:"plain replica" doc:"how new files are stored"`
 	Replicas    int    `key:"replicas" default:"2" min:"1" max:"16" doc:"copies of a file with layout replica"`
 	ReplicasMin int    `key:"replicas_min" default:"0" min:"0" max:"16" doc:"copies that must be safe before a close is acknowledged, repair makes the rest; 0 is all, or one fewer when no disk is spare"`
-	Checksum    string `key:"checksum" default:"adler32" oneof:"none adler32 crc32c crc64nvme md5 sha256 xxh3 blake3" doc:"checksum of whole files"`
+	Checksum    string `key:"checksum" default:"adler32" oneof:"none adler32 crc32c crc64nvme md5 sha256 xxh3 blake3 crc32 zcrc32" doc:"checksum of whole files"`
 	Sync        bool   `key:"sync" default:"true" doc:"fsync every copy before a close is acknowledged; without, a power cut can lose files that were"`
 	Headroom    Bytes  `key:"headroom" default:"0B" min:"0" doc:"bytes kept free on every disk; 0 is 1 % of the disk, at most 1 GiB"`
 	GroupSize   int    `key:"group_size" default:"24" min:"1" max:"1000" doc:"how many disks a group aims at"`

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"hemera"
 	"hemera/auth"
 	"hemera/errs"
 	"hemera/kv"
@@ -23,16 +24,29 @@ type backups struct {
 	authority *auth.Authority
 	addr      string
 	program   string
+	taken     func(ctx context.Context, at time.Time) error // remembers it
+	log       *slog.Logger
 }
 
-// Backup implements hemera.Backups.
+func (m *Manager) backups() hemera.Backups {
+	return backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr, program: "hemera " + m.options.Version,
+		taken: m.Cluster().BackupTaken, log: m.options.Log}
+}
+
+// Backup implements hemera.Backups. The backup is remembered once all of it was sent.
 func (b backups) Backup(ctx context.Context, out io.Writer) (err error) {
 	head := archive.Header{Taken: time.Now().UTC(), Epoch: b.epoch, Program: b.program, Manager: b.addr}
 	authority, err := b.authority.File()
 	if err != nil {
 		return errs.Wrap(err, "ns backup", "")
 	}
-	return writeArchive(ctx, out, b.store, authority, func(namespace.Summary) archive.Header { return head })
+	if err := writeArchive(ctx, out, b.store, authority, func(namespace.Summary) archive.Header { return head }); err != nil {
+		return err
+	}
+	if err := b.taken(ctx, head.Taken); err != nil {
+		b.log.Error("it is not remembered that a backup was taken", "err", err) // the backup is good
+	}
+	return nil
 }
 
 // writeArchive writes one picture of a store, and the authority's file beside it.

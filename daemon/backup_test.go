@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -14,6 +15,34 @@ import (
 	"hemera"
 	"hemera/errs"
 )
+
+// failingWriter is a client that goes away.
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestABackupIsRememberedOnceItIsSent: one whose client went away is not.
+func TestABackupIsRememberedOnceItIsSent(t *testing.T) {
+	m, err := OpenManager(t.Context(), ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	last := func() time.Time {
+		s, err := m.NamespaceStats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.LastBackup
+	}
+	if err := m.backups().Backup(t.Context(), failingWriter{}); err == nil || !last().IsZero() {
+		t.Errorf("a backup that was not taken: %v, remembered as of %s", err, last())
+	}
+	before := time.Now()
+	if err := m.backups().Backup(t.Context(), io.Discard); err != nil || last().Before(before) || last().After(time.Now()) {
+		t.Errorf("a backup: %v, remembered as of %s", err, last())
+	}
+}
 
 // crashed is a copy of the state directory of a manager that made directories /d00, /d01 and so on, and was killed;
 // with damage to what it wrote of one of them, unless that is empty.

@@ -4,9 +4,11 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hemera"
 	"hemera/admin"
 	"hemera/auth"
 	"hemera/config"
@@ -78,8 +80,23 @@ func (b *Bounds) admin(remote, local netip.AddrPort) bool {
 // usages are for /metrics.
 func (b *Bounds) usages() []admin.Limit {
 	var list []admin.Limit
-	for _, u := range append(b.connections.Usages(), b.doors.Usages()...) {
-		list = append(list, admin.Limit(u))
+	for _, u := range b.all() {
+		list = append(list, admin.Limit{Name: u.Name, Used: u.Used, Total: u.Total, Share: u.Share, Clients: u.Clients,
+			RefusedShare: u.RefusedShare, RefusedTotal: u.RefusedTotal})
+	}
+	return list
+}
+
+func (b *Bounds) all() []limits.Usage { return append(b.connections.Usages(), b.doors.Usages()...) }
+
+// reached are the bounds that refused somebody a short time ago.
+func (b *Bounds) reached() (list []hemera.LimitUse) {
+	for _, u := range b.all() {
+		ago := time.Since(u.LastRefused)
+		if u.LastRefused.IsZero() || ago > hemera.LimitRecent || len(list) == hemera.LimitsMax {
+			continue
+		}
+		list = append(list, hemera.LimitUse{Name: u.Name, Used: u.Used, Max: u.Total, Refused: u.RefusedShare + u.RefusedTotal, RefusedAgo: max(ago, 0)})
 	}
 	return list
 }

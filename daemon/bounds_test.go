@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/condition"
 )
 
 // owners says of every socket that it is of the user set last.
@@ -22,6 +23,27 @@ func (o *owners) Owner(client, server netip.AddrPort) (uint32, error) { return o
 
 // Connections of every kind, as many as somebody likes, to a process that may have few files open: the admin
 // gets in, the disks are well, and everything is there again when they are gone.
+// tellsOfLimits wants one limit that was reached in the status: nodes share the bounds of the manager's process.
+func tellsOfLimits(t *testing.T, m *Manager) {
+	t.Helper()
+	status, err := m.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached := 0
+	for _, c := range status.Conditions {
+		if c.Code == condition.LimitReached {
+			reached++
+			if c.Subject != "manager" || !strings.Contains(c.Text, "connections (") {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	if reached != 1 {
+		t.Errorf("the status has %d limits that were reached, want 1", reached)
+	}
+}
+
 func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 	who := &owners{}
 	who.uid.Store(4711)
@@ -79,6 +101,7 @@ func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 			t.Errorf("the metrics do not have %s", want)
 		}
 	}
+	tellsOfLimits(t, u.Manager)
 	view, err := u.Manager.View(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
-		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff,
+		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.reached,
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
-		Backups: backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr, program: "hemera " + o.Version},
+		Backups: m.backups(),
 		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users)))

@@ -48,6 +48,7 @@ type NodeOptions struct {
 	Loop *link.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
+	limits func() []hemera.LimitUse // of bounds that are the node's own
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
@@ -88,8 +89,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if o.Memory == nil {
 		o.Memory = NewMemory()
 	}
-	if o.Bounds == nil {
+	if o.Bounds == nil { // what is shared with a manager, the manager tells of
 		o.Bounds = NewBounds()
+		o.limits = o.Bounds.reached
 	}
 	n := &Node{options: o, held: held}
 	defer func() {
@@ -128,6 +130,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Bar:      keys.Bar,
 		OpenDisk: n.openDisk,
 		IsFolder: n.folder(),
+		Limits:   o.limits,
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package limits
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Bounds are the sizes of one budget. Total is for everybody together, Share for one client; a Share of 0
@@ -38,6 +39,7 @@ type Usage struct {
 	Used, Total, Share         int64
 	Clients                    int
 	RefusedShare, RefusedTotal int64
+	LastRefused                time.Time // zero: never
 }
 
 // Budget bounds one kind of thing. Taking and giving back touch two counters and no lock; accounts are
@@ -48,6 +50,7 @@ type Budget[K comparable] struct {
 	used         atomic.Int64
 	refusedShare atomic.Int64
 	refusedTotal atomic.Int64
+	lastRefused  atomic.Int64 // nanoseconds since 1970
 
 	mu       sync.Mutex // guards accounts and their holders
 	accounts map[K]*Account[K]
@@ -78,8 +81,17 @@ func (b *Budget[K]) Usage() Usage {
 	b.mu.Lock()
 	clients := len(b.accounts)
 	b.mu.Unlock()
-	return Usage{Name: b.name, Used: b.used.Load(), Total: b.bounds.Total, Share: b.bounds.Share, Clients: clients,
+	u := Usage{Name: b.name, Used: b.used.Load(), Total: b.bounds.Total, Share: b.bounds.Share, Clients: clients,
 		RefusedShare: b.refusedShare.Load(), RefusedTotal: b.refusedTotal.Load()}
+	if last := b.lastRefused.Load(); last > 0 {
+		u.LastRefused = time.Unix(0, last)
+	}
+	return u
+}
+
+func (b *Budget[K]) refuse(why *atomic.Int64) {
+	why.Add(1)
+	b.lastRefused.Store(time.Now().UnixNano())
 }
 
 // Open is the account of a client, the same for all who ask for it until the last has closed it.
@@ -116,15 +128,15 @@ func (a *Account[K]) Take(n int64) Verdict {
 	b := a.budget
 	if !within(&a.used, n, a.share) {
 		if a.share < b.bounds.Total {
-			b.refusedShare.Add(1)
+			b.refuse(&b.refusedShare)
 			return ShareFull
 		}
-		b.refusedTotal.Add(1)
+		b.refuse(&b.refusedTotal)
 		return TotalFull
 	}
 	if !within(&b.used, n, b.bounds.Total) {
 		a.used.Add(-n)
-		b.refusedTotal.Add(1)
+		b.refuse(&b.refusedTotal)
 		return TotalFull
 	}
 	return Fits
@@ -134,7 +146,7 @@ func (a *Account[K]) Take(n int64) Verdict {
 func (a *Account[K]) TakeReserved(n int64) Verdict {
 	b := a.budget
 	if !within(&b.used, n, b.bounds.Total+b.bounds.Reserve) {
-		b.refusedTotal.Add(1)
+		b.refuse(&b.refusedTotal)
 		return TotalFull
 	}
 	a.used.Add(n)

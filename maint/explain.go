@@ -22,16 +22,23 @@ type Hold struct {
 // Explain says what becomes of the pieces that the file lacks, and what could be done. They are made one
 // after the other, so what stands in the way of the first stands in the way of all.
 func (e *Engine) Explain(entry hemera.Entry) []hemera.Reason {
+	var reasons []hemera.Reason
+	for _, p := range entry.Pieces {
+		if e.healer.healing(hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index}}) {
+			reasons = append(reasons, hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk),
+				Text: "was found bad, and waits to be mended from the other pieces, or is being"})
+		}
+	}
 	lacks := missing(entry)
 	if len(lacks) == 0 {
-		return nil
+		return reasons
 	}
 	text, remedy := e.explain(entry, wants{index: lacks[0]})
 	about := fmt.Sprintf("piece %d", lacks[0])
 	if last := lacks[len(lacks)-1]; last != lacks[0] {
 		about = fmt.Sprintf("pieces %d to %d", lacks[0], last)
 	}
-	return []hemera.Reason{{About: about, Text: "missing: " + text, Remedy: remedy}}
+	return append(reasons, hemera.Reason{About: about, Text: "missing: " + text, Remedy: remedy})
 }
 
 // explain decides a relocation as it would be decided now, and says what stands in its way.

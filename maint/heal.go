@@ -59,6 +59,31 @@ func (h *healer) add(bad []hemera.BadPiece) (all bool) {
 	return true
 }
 
+// Bad is how many pieces were found bad and wait to be mended, or are being.
+func (e *Engine) Bad() int {
+	e.healer.mu.Lock()
+	defer e.healer.mu.Unlock()
+	return len(e.healer.known)
+}
+
+// healing reports whether a piece waits to be mended, or is being.
+func (h *healer) healing(b hemera.BadPiece) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known[b]
+}
+
+// status is the work as a job; false when there is none.
+func (h *healer) status() (hemera.JobStatus, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := hemera.JobStatus{Kind: "heal", State: "waiting", FilesLeft: int64(len(h.known))}
+	if h.running > 0 {
+		s.State = "running"
+	}
+	return s, len(h.known) > 0
+}
+
 func (h *healer) name() string { return "heal" }
 
 func (h *healer) step(ctx context.Context) (time.Duration, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if err := checkPieces(c, r); err != nil {
 		return hemera.Entry{}, err
 	}
-	if err := checkXattrs(c, r.Xattrs); err != nil {
+	if err := checkXattrs(c, r.Xattrs, r.XattrsGone); err != nil {
 		return hemera.Entry{}, err
 	}
 	mtime := r.Mtime
@@ -69,7 +70,7 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	e, err = m.commitRemaining(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
-		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Who: c.Who.Name,
+		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Gone: r.XattrsGone, Who: c.Who.Name,
 		Promised: c.Size, Settle: func(limits []quota.Standing) []quota.Standing {
 			return m.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
@@ -124,8 +125,8 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 
 // checkXattrs refuses what a client may not set beside the content: the right to write a file is not
 // that to change the system's attributes, which takes the directory's owner and is asked by path.
-func checkXattrs(c hemera.Capability, xattrs map[string][]byte) error {
-	for name := range xattrs {
+func checkXattrs(c hemera.Capability, set map[string][]byte, gone []string) error {
+	for _, name := range slices.AppendSeq(slices.Clone(gone), maps.Keys(set)) {
 		if strings.HasPrefix(name, "sys.") && !c.Who.Admin {
 			return errs.New(errs.Denied, "commit", c.Path, "attribute "+name+" cannot be set through an open file").
 				WithRemedy("set it by the file's path, as the owner of its directory")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/condition"
 	"hemera/errs"
 )
 
@@ -565,6 +566,34 @@ func TestBadPiecesAreHealed(t *testing.T) {
 		if now := r.entry("/f"); !slices.Equal(now.Pieces, last.Pieces) {
 			t.Errorf("a piece left the file without another in its place: %v, was %v", now.Pieces, last.Pieces)
 		}
+	})
+}
+
+// TestBadPiecesAreShownUntilTheyAreMended: in the status, as a job and as a reason.
+func TestBadPiecesAreShownUntilTheyAreMended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		e := r.write("/f", 10)
+		p := e.Pieces[0]
+		d, _ := r.m.cluster.View().Disk(p.Disk)
+		n, bad := r.node(d.Node), hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
+		if _, err := r.m.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{bad}}); err != nil {
+			t.Fatal(err)
+		}
+		codes, s := r.codes()
+		if !slices.Contains(codes, condition.PiecesBad) || !slices.ContainsFunc(s.Jobs, func(j hemera.JobStatus) bool { return j.Kind == "heal" && j.FilesLeft == 1 }) {
+			t.Errorf("%v, jobs %+v", codes, s.Jobs)
+		}
+		why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
+		if err != nil || !slices.ContainsFunc(why.Reasons, func(x hemera.Reason) bool { return strings.Contains(x.Text, "found bad") }) {
+			t.Errorf("%+v, %v", why, err)
+		}
+		stop := r.start()
+		time.Sleep(time.Minute)
+		if codes, s := r.codes(); slices.Contains(codes, condition.PiecesBad) || slices.ContainsFunc(s.Jobs, func(j hemera.JobStatus) bool { return j.Kind == "heal" }) {
+			t.Errorf("after the mending: %v, jobs %+v", codes, s.Jobs)
+		}
+		stop()
 	})
 }
 

@@ -47,6 +47,8 @@ type Options struct {
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
+	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	Limits func() []hemera.LimitUse
 }
 
 // Manager implements the manager's interfaces of package hemera.
@@ -68,6 +70,7 @@ type Manager struct {
 	census  *census
 	quotas  aged[[]hemera.QuotaRow] // for Status
 	version string
+	limits  func() []hemera.LimitUse
 	addr    string
 	sources access.Sources
 
@@ -111,7 +114,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
 		pending: newPending(), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
-		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version,
+		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version, limits: o.Limits,
 		addr: o.Addr, sources: o.Sources,
 	}
 	m.engine = maint.New(maint.Options{

@@ -100,6 +100,7 @@ func (m *Manager) NamespaceStats(context.Context) (hemera.NamespaceStats, error)
 	p := processStats()
 	s.RSS, s.VSize, s.Shared, s.Threads, s.Descriptors = p.resident, p.virtual, p.shared, p.threads, p.descriptors
 	s.Growth = p.virtual - m.began
+	s.LastBackup, s.BackupsSince = m.cluster.Backups()
 	return s, nil
 }
 

@@ -39,6 +39,10 @@ func (m *Manager) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
 	if s.Files, err = m.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
 		return s, err
 	}
+	s.Bad = m.engine.Bad()
+	if m.limits != nil {
+		s.Limits = m.limits()
+	}
 	sessions, err := m.Sessions(ctx)
 	s.Sessions = len(sessions)
 	return s, err

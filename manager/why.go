@@ -382,7 +382,10 @@ func (m *Manager) whyJobs(ctx context.Context) (out hemera.Explanation, err erro
 		}
 		r := whyJob(j)
 		r.About, r.Remedy = j.Kind+" of disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()
-		if j.Disk == 0 {
+		switch {
+		case j.Kind == "heal":
+			r.About, r.Remedy = "bad pieces", ""
+		case j.Disk == 0:
 			r.About, r.Remedy = j.Kind+" of incomplete files", "hemera find / --stripediff names them, hemera why PATH explains one"
 		}
 		out.Reasons = append(out.Reasons, r)

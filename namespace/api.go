@@ -73,6 +73,7 @@ type Commit struct {
 	Pieces   []hemera.Piece
 	Mtime    time.Time
 	Xattrs   map[string][]byte // set in addition to those there
+	Gone     []string          // attributes to remove; those that are not there are no error
 	Who      string
 	// Promised is the size that the open let the write have: up to it no quota refuses the commit.
 	Promised int64

@@ -185,6 +185,18 @@ func mergeXattrs(old, fresh map[string][]byte) map[string][]byte {
 	return out
 }
 
+// withoutXattrs is all without those that are gone; all stays as it is.
+func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
+	if len(gone) == 0 {
+		return all
+	}
+	out := maps.Clone(all)
+	for _, name := range gone {
+		delete(out, name)
+	}
+	return out
+}
+
 // inherited is the sys.* attributes in force in the last of dirs; the nearest wins.
 func inherited(dirs []*hemera.Entry) map[string][]byte {
 	var out map[string][]byte

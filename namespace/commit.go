@@ -151,7 +151,7 @@ func (t *tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) 
 	e := *now
 	fill(&e, c)
 	e.Ctime = t.now
-	e.Xattrs = mergeXattrs(now.Xattrs, c.Xattrs)
+	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.Gone)
 	if err := t.replacePieces(now); err != nil {
 		return nil, err
 	}

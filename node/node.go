@@ -60,6 +60,8 @@ type Options struct {
 	ScrubRate int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
+	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	Limits func() []hemera.LimitUse
 }
 
 // Node is one storage node. Its methods may be called concurrently.

@@ -162,6 +162,9 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 			Stopping: n.stops(),
 		}
 		report.Stats.Unusable = n.disks.unusable()
+		if n.o.Limits != nil {
+			report.Stats.Limits = n.o.Limits()
+		}
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()

@@ -182,9 +182,8 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
-	w.request = &hemera.CommitRequest{
-		Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now(), Xattrs: w.xattrs,
-	}
+	w.request = &hemera.CommitRequest{Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now()}
+	w.request.Xattrs, w.request.XattrsGone = w.changedXattrs()
 	if w.permit.Decided() {
 		w.request.Permit = w.permit
 		return false, nil

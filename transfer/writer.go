@@ -324,7 +324,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 	return w.fanOut(2*diskPatience, func(out PeerWriter) error { return out.Sync(ctx) }, nil)
 }
 
-// SetXattr keeps an attribute for the commit.
+// SetXattr keeps an attribute for the commit; nil removes it.
 func (w *Writer) SetXattr(name string, value []byte) {
 	if w.enter() != nil {
 		return // it will not be committed
@@ -336,13 +336,28 @@ func (w *Writer) SetXattr(name string, value []byte) {
 	w.xattrs[name] = value
 }
 
-// Xattrs is a copy of the attributes kept so far.
+// Xattrs is a copy of the changes kept so far; nil is a removal.
 func (w *Writer) Xattrs() map[string][]byte {
 	if w.enter() != nil {
 		return nil
 	}
 	defer w.mu.Unlock()
 	return maps.Clone(w.xattrs)
+}
+
+// changedXattrs are the attributes that the commit sets, and those that it removes.
+func (w *Writer) changedXattrs() (set map[string][]byte, gone []string) {
+	for name, value := range w.xattrs {
+		if value == nil {
+			gone = append(gone, name)
+			continue
+		}
+		if set == nil {
+			set = map[string][]byte{}
+		}
+		set[name] = value
+	}
+	return set, gone
 }
 
 // usable refuses use after the end of the write.

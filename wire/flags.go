@@ -1,7 +1,7 @@
 package wire
 
-// ProtocolVersion is what both ends announce: pgread and pgwrite, but not kXR_clone.
-const ProtocolVersion = 0x512
+// ProtocolVersion is what both ends announce.
+const ProtocolVersion = 0x520
 
 // VersionPages is the first version whose clients know pgread, pgwrite and kXR_status.
 const VersionPages = 0x511
@@ -74,6 +74,12 @@ const (
 	OpenNoWait   uint16 = 0x2000
 	OpenSeqIO    uint16 = 0x4000
 	OpenWriteTo  uint16 = 0x8000
+
+	// These are in Options2.
+	OpenDup      uint16 = 1 // begin as a clone of the template
+	OpenSameFS   uint16 = 2 // where the template is
+	OpenRetStatX uint16 = 4 // as OpenRetStat
+	OpenDirectIO uint16 = 8
 
 	LocatePrefName uint16 = 0x100
 	LocateNoWait   uint16 = 0x2000

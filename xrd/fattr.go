@@ -128,6 +128,15 @@ func (c *conn) fattrHandle(r *request) error {
 
 // attributesOf is what an open file has: committed, and set since.
 func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
+	known, err := c.attributesBelow(h)
+	if err == nil {
+		applyAttributes(known, h.attributes)
+	}
+	return known, err
+}
+
+// attributesBelow is what an open file has without what this handle changed.
+func (c *conn) attributesBelow(h *handle) (map[string][]byte, error) {
 	known := map[string][]byte{}
 	if c.srv.o.Resolve != nil {
 		e, _, err := c.srv.o.Resolve(c.ctx, h.file.Info().ID)
@@ -142,13 +151,23 @@ func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
 		}
 	}
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
-		maps.Copy(known, pending.Xattrs())
+		applyAttributes(known, pending.Xattrs())
 	}
-	maps.Copy(known, h.attributes)
 	return known, nil
 }
 
-// changeAttributes sets attributes of a file being written, or takes back what this handle set.
+// applyAttributes makes changes to a set of attributes; a nil value removes one.
+func applyAttributes(known, changes map[string][]byte) {
+	for name, value := range changes {
+		if value == nil {
+			delete(known, name)
+		} else {
+			known[name] = value
+		}
+	}
+}
+
+// changeAttributes sets or removes attributes of a file being written.
 func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.FattrArgs) error {
 	if err := h.forWriting(); err != nil {
 		return err
@@ -156,10 +175,12 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 	if _, ok := h.file.(hemera.XattrSetter); !ok {
 		return refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
 	}
-	known, err := c.attributesOf(h)
+	below, err := c.attributesBelow(h)
 	if err != nil {
 		return err
 	}
+	known := maps.Clone(below)
+	applyAttributes(known, h.attributes)
 	total := 0
 	for name, value := range known {
 		total += len(name) + len(value)
@@ -177,14 +198,16 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 		switch {
 		case !strings.HasPrefix(full, userPrefix):
 			results[i].Code = wire.NotAuthorized
-		case q.Subcode == wire.FattrDel && ours:
-			delete(h.attributes, full)
+		case q.Subcode == wire.FattrDel && !exists:
+			results[i].Code = wire.AttrNotFound
+		case q.Subcode == wire.FattrDel:
+			if _, stored := below[full]; stored {
+				h.setAttribute(full, nil)
+			} else {
+				delete(h.attributes, full)
+			}
 			delete(known, full)
 			total -= had
-		case q.Subcode == wire.FattrDel && exists:
-			results[i].Code = wire.Unsupported
-		case q.Subcode == wire.FattrDel:
-			results[i].Code = wire.AttrNotFound
 		case exists && q.Options&wire.FattrIsNew != 0:
 			results[i].Code = wire.ItExists
 		case !ours && len(h.attributes) >= hemera.XattrsMax:
@@ -192,7 +215,7 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 		case total-had+len(full)+len(args.Values[i]) > hemera.XattrsBytesMax:
 			results[i].Code = wire.ArgTooLong // the commit would refuse it, with all else
 		default:
-			value := slices.Clone(args.Values[i])
+			value := append([]byte{}, args.Values[i]...) // never nil
 			h.setAttribute(full, value)
 			known[full] = value
 			total += len(full) + len(value) - had

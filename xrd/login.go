@@ -214,11 +214,26 @@ func (c *conn) set(r *request) error {
 		c.session.setIdentity(who)
 		return c.ok(r, nil)
 	case "monitor":
-		return c.ok(r, nil)
+		return c.setMonitor(r, rest)
 	case "cache":
 		return c.ok(r, nil)
 	}
 	return refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
+}
+
+// setMonitor answers requests about monitoring, of which there is none: the id of an info is 0, which means that
+// it was not recorded.
+func (c *conn) setMonitor(r *request, rest string) error {
+	verb, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	switch verb {
+	case "info":
+		return c.ok(r, make([]byte, 4))
+	case "on", "off":
+		return c.ok(r, nil)
+	case "":
+		return refuse(wire.ArgMissing, "set monitor needs on, off or info")
+	}
+	return refuse(wire.ArgInvalid, "cannot set monitor "+strconv.Quote(verb))
 }
 
 // splitAddr takes host:port apart; brackets of IPv6 addresses stay.

@@ -306,6 +306,12 @@ func (m memoryFiles) Open(_ context.Context, _ hemera.Identity, r hemera.OpenReq
 	return m.grantOpen(r)
 }
 
+func (m memoryFiles) Pending(_ context.Context, _ hemera.Identity, p, _ string) (hemera.Entry, error) {
+	return hemera.Entry{}, errs.New(errs.NotFound, "stat", p, "")
+}
+
+func (m memoryFiles) Settle(context.Context, hemera.Identity, string, string) {}
+
 func (m memoryFiles) Locate(context.Context, hemera.Identity, string) ([]hemera.Target, error) {
 	return []hemera.Target{{Node: 7, Addr: m.addr}}, nil
 }
@@ -476,7 +482,7 @@ func (f *memoryFile) Close(context.Context) error {
 	}
 	e.data, e.Mtime = f.data, time.Now()
 	e.Checksums = []hemera.Checksum{sumOf(hemera.Adler32, f.data)}
-	maps.Copy(e.Xattrs, f.xattrs)
+	applyAttributes(e.Xattrs, f.xattrs)
 	if g := f.m.grants[f.token]; g.pending == f {
 		g.pending = nil
 	}

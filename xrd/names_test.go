@@ -187,7 +187,7 @@ func TestQueries(t *testing.T) {
 	if got := text(wire.QueryConfig, "readv_ior_max readv_iov_max nonsense role version sitename tpc"); got != "2097136\n1024\nnonsense\nmanager\nv1\nhere\n1\n" {
 		t.Errorf("config %q", got)
 	}
-	if got := text(wire.QueryConfig, "chksum"); got != "0:adler32,1:crc32c,2:crc64nvme,3:md5,4:sha256,5:xxh3,6:blake3\n" {
+	if got := text(wire.QueryConfig, "chksum"); got != "0:adler32,1:crc32c,2:crc64nvme,3:md5,4:sha256,5:xxh3,6:blake3,7:crc32,8:zcrc32\n" {
 		t.Errorf("checksums %q", got)
 	}
 	if got := text(wire.QueryChecksum, "/f?cks.type=adler32"); got != "adler32 00620062\x00" {
@@ -273,16 +273,26 @@ func TestAttributesOfOpenFile(t *testing.T) {
 		r, _ := wire.ParseFattrResults(body, sub == wire.FattrGet)
 		return status, r
 	}
+	long := strings.Repeat("n", wire.FattrMaxName)
+	if _, r := do(fh, wire.FattrSet, []string{long}, []byte("4")); r[0].Code != 0 {
+		t.Errorf("a name of %d bytes: %+v", len(long), r)
+	}
+	if _, r := do(fh, wire.FattrDel, []string{"old"}); r[0].Code != 0 {
+		t.Errorf("removal of a stored attribute: %+v", r)
+	}
+	if _, r := do(fh, wire.FattrDel, []string{"old"}); r[0].Code != wire.AttrNotFound {
+		t.Errorf("second removal: %+v", r)
+	}
 	do(fh, wire.FattrSet, []string{"new", "gone"}, []byte("2"), []byte("3"))
 	do(fh, wire.FattrDel, []string{"gone"})
-	if _, r := do(fh, wire.FattrGet, []string{"old", "new", "gone"}); string(r[0].Value) != "1" || string(r[1].Value) != "2" || r[2].Code != wire.AttrNotFound {
+	if _, r := do(fh, wire.FattrGet, []string{"old", "new", "gone"}); r[0].Code != wire.AttrNotFound || string(r[1].Value) != "2" || r[2].Code != wire.AttrNotFound {
 		t.Errorf("get %+v", r)
 	}
 	if _, r := do(fh, wire.FattrSet, []string{"sys.acl"}, []byte("x")); r[0].Code != wire.NotAuthorized {
 		t.Errorf("system attribute through a handle: %+v", r)
 	}
 	c.must(t, wire.Close{Handle: fh}, "")
-	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/f"); string(e.Xattrs["user.new"]) != "2" || e.Xattrs["user.gone"] != nil {
+	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/f"); string(e.Xattrs["user.new"]) != "2" || e.Xattrs["user.gone"] != nil || e.Xattrs["user.old"] != nil || string(e.Xattrs["user."+long]) != "4" {
 		t.Errorf("committed %v", e.Xattrs)
 	}
 	ro := p.openOld(t, c, "/f", hemera.AccessRead)

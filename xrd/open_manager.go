@@ -98,6 +98,23 @@ func (v *visit) forgive() bool {
 	return true
 }
 
+// openOptions are those of an open. What is not known is refused: it may change what the client gets.
+func openOptions(r *request) (wire.Open, error) {
+	o := wire.DecodeOpen(r.Body)
+	switch unknown := o.Options2 &^ (wire.OpenRetStatX | wire.OpenDirectIO); {
+	case unknown&wire.OpenDup != 0:
+		return o, refuse(wire.Unsupported, "file cloning is not supported")
+	case unknown&wire.OpenSameFS != 0:
+		return o, refuse(wire.Unsupported, "colocating with a specified file is not supported")
+	case unknown != 0:
+		return o, refuse(wire.Unsupported, "the open asks for options that are not known")
+	}
+	if o.Options2&wire.OpenRetStatX != 0 {
+		o.Options |= wire.OpenRetStat
+	}
+	return o, nil
+}
+
 // openAtManager answers kXR_open with the node to go to and the permission to open there, or opens the
 // file itself at a node of this process.
 func (c *conn) openAtManager(r *request) error {
@@ -105,7 +122,10 @@ func (c *conn) openAtManager(r *request) error {
 	if err != nil {
 		return err
 	}
-	o := wire.DecodeOpen(r.Body)
+	o, err := openOptions(r)
+	if err != nil {
+		return err
+	}
 	if err := c.afterLoss(path, opaque, o); err != nil {
 		return err
 	}
@@ -134,7 +154,8 @@ func (c *conn) openAtManager(r *request) error {
 	return c.sendTo(&g, want, opaque)
 }
 
-// truncateAtManager sends a truncation to a node: an update of one step.
+// truncateAtManager sends a truncation to a node: an update of one step, or a step of the write that the
+// same process has open, as of xrootdfs, which opens a file and then truncates it by its path.
 func (c *conn) truncateAtManager(r *request) error {
 	path, opaque, err := r.pathOf()
 	if err != nil {
@@ -146,7 +167,7 @@ func (c *conn) truncateAtManager(r *request) error {
 	if t := wire.DecodeTruncate(r.Body); t.Size < 0 || t.Size > hemera.FileSizeMax {
 		return refuse(wire.ArgInvalid, "no file can have this size")
 	}
-	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}
+	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate, Join: true}
 	g, err := c.grant(r, want, opaque)
 	if err != nil {
 		return err
@@ -162,7 +183,7 @@ const (
 
 // grant asks for the open.
 func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
-	o.Session, o.Ended = c.session.name, c.session.named
+	o.Session, o.Ended, o.Process = c.session.name, c.session.named, c.session.process().text()
 	if opaque.Has(triedKey) {
 		o.Tried, o.Avoid = c.session.visits.of(o.Path, true).tried(opaque)
 	}

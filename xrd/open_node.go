@@ -19,7 +19,10 @@ func (c *conn) openAtNode(r *request) error {
 	if err != nil {
 		return err
 	}
-	o := wire.DecodeOpen(r.Body)
+	o, err := openOptions(r)
+	if err != nil {
+		return err
+	}
 	if opaque.Has(tpcKey) {
 		part, err := tpcPart(opaque)
 		if err != nil {

@@ -22,7 +22,7 @@ func operations(role Role, local bool) (ops [wire.ReqClone - wire.ReqAuth + 1]op
 	set(wire.ReqLogin, operation{run: (*conn).doLogin, always: true})
 	set(wire.ReqAuth, operation{run: (*conn).doAuth, always: true})
 	set(wire.ReqBind, operation{run: (*conn).doBind, always: true})
-	set(wire.ReqPing, operation{run: (*conn).ping, always: true})
+	set(wire.ReqPing, operation{run: (*conn).ping})
 	set(wire.ReqSigver, operation{run: (*conn).sigver, always: true})
 	set(wire.ReqEndsess, operation{run: (*conn).endsess})
 	set(wire.ReqSet, operation{run: (*conn).set})

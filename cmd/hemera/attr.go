@@ -24,7 +24,7 @@ func attrCommand(e *env) *cobra.Command {
   sys.forced.space       the space new files go to
   sys.forced.layout      plain or replica
   sys.forced.nstripes    how many replicas
-  sys.forced.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3
+  sys.forced.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32
   sys.forced.nouserlayout  1: clients may not choose these in URLs
 
 Those that begin with user. are yours.`

@@ -86,6 +86,9 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 			continue
 		}
 		r := output.Record{{Key: "host", Value: ""}, {Key: "port", Value: nil}, {Key: "id", Value: nil}, {Key: "path", Value: "files that lack pieces"}}
+		if j.Kind == "heal" {
+			r[3].Value = "pieces found bad"
+		}
 		if was, ok := v.RemovedDisk(j.Disk); ok || j.Disk != 0 {
 			host, port := hostPort(was.Addr)
 			r = output.Record{{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "id", Value: uint32(j.Disk)}, {Key: "path", Value: was.Path}}

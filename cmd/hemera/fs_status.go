@@ -112,7 +112,7 @@ func unitOf(key string) func(any) string {
 		return output.Percent
 	case has("timeleft", "uptime", "delta", "graceperiod"):
 		return output.Seconds
-	case has("started", ".start", ".lastaudit", ".lastscrub"):
+	case has("started", ".start", ".lastaudit", ".lastscrub", ".backup.last"):
 		return output.Time
 	}
 	return nil

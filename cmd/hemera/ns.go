@@ -87,6 +87,7 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes},
 		{Key: "ns.memory.resident", Value: n.RSS}, {Key: "ns.memory.virtual", Value: n.VSize}, {Key: "ns.memory.share", Value: n.Shared}, {Key: "ns.memory.growth", Value: n.Growth},
 		{Key: "ns.stat.threads", Value: n.Threads}, {Key: "ns.stat.goroutines", Value: n.Goroutines}, {Key: "ns.fds.all", Value: n.Descriptors},
+		{Key: "ns.backup.last", Value: unix(n.LastBackup)},
 	}
 }
 

@@ -147,7 +147,7 @@ func spaceSetCommand(e *env) *cobra.Command {
   define             make the space; the value is its groupsize
   policy.layout      plain, replica or replica:<n>
   policy.nstripes    how many replicas
-  policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3 or none
+  policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32 or none
   policy.minpieces   how many pieces must be sealed before a close is acknowledged, or auto
   policy.sync        on or off: fdatasync every piece before it counts as sealed
   headroom           bytes kept free on every disk: 10G, or auto

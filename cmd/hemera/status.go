@@ -144,9 +144,10 @@ func (e *env) printStatus(s hemera.ClusterStatus, all bool) error {
 func (e *env) healthLine(s hemera.ClusterStatus) string {
 	var errors, warnings int64
 	for _, c := range s.Conditions {
-		if c.Severity == hemera.SeverityError {
+		switch c.Severity {
+		case hemera.SeverityError:
 			errors++
-		} else {
+		case hemera.SeverityWarning:
 			warnings++
 		}
 	}
