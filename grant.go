@@ -103,6 +103,11 @@ type OpenRequest struct {
 	// own. Empty where a door has no sessions.
 	Session string
 	Ended   []string
+	// Process is which process of which machine asks, as far as a door knows: an open waits for a write of
+	// its own process to end, whose close may be on its way. Empty: nobody waits.
+	Process string
+	// Join asks for the write of the same process, if there is one under way, instead of another.
+	Join bool
 	// Unsigned asks for a Grant with a Permit instead of a Token.
 	Unsigned bool
 	// Tried are the nodes the client already failed at, and Avoid the disks it was sent to there, as far

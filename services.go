@@ -78,6 +78,11 @@ type Files interface {
 	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried and Avoid cover all, or
 	// none is online), Locked, Exists, IsDirectory, NotFound.
 	Open(ctx context.Context, who Identity, r OpenRequest) (Grant, error)
+	// Pending is the file that the process is writing at the path, where none is visible yet, with the size
+	// that is known of it. NotFound if it is not writing one; process is as in [OpenRequest].
+	Pending(ctx context.Context, who Identity, path, process string) (Entry, error)
+	// Settle waits until the process no longer writes the path, for some seconds at most.
+	Settle(ctx context.Context, who Identity, path, process string)
 	// Locate lists where the file's pieces are now, best first.
 	Locate(ctx context.Context, who Identity, path string) ([]Target, error)
 	// Checksum returns the file's checksum of the kind (ChecksumNone: the policy's), having a node
@@ -363,6 +368,13 @@ type FileInfo struct {
 // Detacher is a File whose client may come back: Detach keeps a pending write for [PendingHold]
 // and ends use of this handle; its lock is free for the same token at once.
 type Detacher interface{ Detach() }
+
+// Sharer is a File of a pending write that other handles may have open. While Shared, one of those is to
+// commit, and this one can be detached.
+type Sharer interface {
+	Detacher
+	Shared() bool
+}
 
 // Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
 // that has taken too long; from then on the write cannot succeed any more, and every call but the one

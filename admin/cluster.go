@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 
 	"hemera"
 )
@@ -81,8 +82,17 @@ func change[Req any](d *door, verb string, f func(context.Context, hemera.Cluste
 	})
 }
 
+// logged is a request in a log: JSON in logs of both kinds, as text logs would show Go's syntax.
+type logged struct{ request any }
+
+// MarshalJSON implements json.Marshaler.
+func (l logged) MarshalJSON() ([]byte, error) { return json.Marshal(l.request) }
+
+// MarshalText implements encoding.TextMarshaler, for text logs.
+func (l logged) MarshalText() ([]byte, error) { return json.Marshal(l.request) }
+
 func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
-	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", request, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
+	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }
 
 // View implements hemera.ClusterAdmin.

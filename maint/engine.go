@@ -88,6 +88,7 @@ type Engine struct {
 	workers   []worker
 	bells     []chan struct{} // one for each worker, buffered one
 	group     sync.WaitGroup  // work that outlasts a step
+	stopping  chan struct{}   // closed when Run's context has ended
 }
 
 // worker is one kind of background work. A step does what is due now, with bounded memory, and
@@ -114,7 +115,7 @@ func New(o Options) *Engine {
 	if o.Writers == nil {
 		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
-	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal)}
+	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal), stopping: make(chan struct{})}
 	e.evacuator = newEvacuator(e)
 	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
 	e.healer = newHealer(e)
@@ -129,8 +130,9 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Run works until the context ends, and returns when all work has stopped.
+// Run works until the context ends, and returns when all work has stopped. It is called once.
 func (e *Engine) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { close(e.stopping) })()
 	var loops sync.WaitGroup
 	for i, w := range e.workers {
 		loops.Go(func() { e.loop(ctx, w, e.bells[i]) })

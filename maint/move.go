@@ -11,7 +11,8 @@ import (
 
 // relocate makes one piece of the entry anew somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
-// here. The view is read when the copy's turn comes.
+// here. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
+// is recorded: its node does not stop it, and what it makes would be no file's.
 func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int64, error) {
 	if !e.gate.hold(entry.ID) {
 		return 0, errs.New(errs.Conflict, "maint.relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
@@ -28,6 +29,8 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 	}
 	defer e.gate.leave(m)
 	m.path = path
+	ctx, cancel := e.lasting(ctx)
+	defer cancel()
 	order, err := e.copyOrder(m)
 	if err != nil {
 		return 0, err
@@ -46,6 +49,19 @@ func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int
 	}
 	e.Wake() // the dropped piece is to be removed
 	return result.Bytes, nil
+}
+
+// lasting is a context that ends when Run does, and not before.
+func (e *Engine) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-e.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // choose waits for the copy's turn and plans it. A disk that is still to remove this very piece is no

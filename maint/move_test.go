@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"hemera"
 	"hemera/errs"
@@ -90,5 +91,64 @@ func TestAPieceGoesToNoDiskThatIsToRemoveIt(t *testing.T) {
 	_, err := e.choose(t.Context(), entry, wants{drop: entry.Pieces})
 	if !errors.Is(err, errs.NoSpace) || !strings.Contains(err.Error(), "still to remove") {
 		t.Errorf("with nowhere to go: %v", err)
+	}
+}
+
+// recordedMoves is a namespace with one file, which notes what is recorded of its pieces.
+type recordedMoves struct {
+	leavingFiles
+	entry hemera.Entry
+	added []hemera.Piece
+}
+
+func (f *recordedMoves) Resolve(context.Context, hemera.FileID) (hemera.Entry, string, error) {
+	return f.entry, "/f", nil
+}
+
+func (f *recordedMoves) MovePieces(ctx context.Context, _ hemera.FileID, _ hemera.Generation, _, add []hemera.Piece) error {
+	f.added = add
+	return ctx.Err()
+}
+
+// TestACopyOfADrainThatIsCalledOffIsRecorded: the node makes the piece all the same, and it would be no file's.
+// When the manager stops, nobody waits for it.
+func TestACopyOfADrainThatIsCalledOffIsRecorded(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			view := hemera.View{
+				Nodes:  []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true, Addr: "n1:1"}},
+				Spaces: []hemera.Space{{Name: "default"}},
+			}
+			for id := range hemera.DiskID(2) {
+				view.Disks = append(view.Disks, hemera.Disk{
+					ID: id + 1, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, Capacity: 1 << 40, Free: 1 << 40,
+				})
+			}
+			files := &recordedMoves{entry: hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}}
+			e := New(Options{Files: files, Cluster: &viewOnly{view: view}, Orders: NewOrders(), Signer: &signed{}})
+			job, callOff := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := e.relocate(job, files.entry, wants{drop: files.entry.Pieces})
+				ended <- err
+			}()
+			orders, err := e.Orders.Exchange(t.Context(), 1, nil)
+			if err != nil || len(orders) != 1 || orders[0].Kind != hemera.OrderCopy {
+				t.Fatalf("%v, %v", orders, err)
+			}
+			callOff()
+			synctest.Wait()
+			if stops {
+				close(e.stopping)
+				if err := <-ended; !errors.Is(err, context.Canceled) || files.added != nil {
+					t.Errorf("%v is recorded, %v", files.added, err)
+				}
+				return
+			}
+			e.Orders.settle(1, []hemera.OrderResult{{ID: orders[0].ID, Bytes: 10}})
+			if err := <-ended; err != nil || !slices.Equal(files.added, []hemera.Piece{{Disk: 2}}) {
+				t.Errorf("%v is recorded, %v", files.added, err)
+			}
+		})
 	}
 }

@@ -43,6 +43,14 @@ func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identit
 	} else {
 		prep, err = m.tree.Prepare(ctx, who, r)
 	}
+	if r.Join {
+		if g, ok, err := m.join(ctx, who, &prep, r, err); ok {
+			return g, err
+		}
+	}
+	if m.awaitOwn(ctx, who, &prep, r, err) {
+		return hemera.Grant{}, errOutdated
+	}
 	if err != nil {
 		return hemera.Grant{}, err
 	}
@@ -160,7 +168,7 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
 			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: permitOf(&g),
-			disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
+			process: r.Process, mode: c.Mode, disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
 		},
 	}
 	err = m.pending.begin(name{c.Parent, c.Name}, t, now)

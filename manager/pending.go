@@ -64,11 +64,14 @@ type write struct {
 	began   time.Time
 	expires time.Time
 	permit  *hemera.Permit // for its writer to find it again
+	process string         // that opened it; see hemera.OpenRequest
+	mode    uint32
 
 	disks  []hemera.DiskID
 	claim  *claim
 	failed []hemera.DiskID // disks that failed in this write, not to be chosen again
 	report headReport
+	ended  chan struct{} // closed when the lock is freed; nil while nobody waits for that
 }
 
 // taker is who asks for the lock of a name, and how.
@@ -238,6 +241,9 @@ func (p *pending) holder(n name) (who hemera.Identity, disks []hemera.DiskID, ex
 
 func (p *pending) drop(s *stripe, n name, w *write) {
 	delete(s.writes, n)
+	if w.ended != nil {
+		close(w.ended)
+	}
 	s.ended = p.ends.Add(1)
 	p.total.Add(-1)
 	p.holders.release(w)

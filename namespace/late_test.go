@@ -48,7 +48,7 @@ func TestCommitsThatCouldNotBeReadAreRefused(t *testing.T) {
 		"line in a name":   func(c *namespace.Commit) { c.Name = "f\nfake.root" },
 		"slash in a name":  func(c *namespace.Commit) { c.Name = "f/g" },
 		"id of the future": func(c *namespace.Commit) { c.ID = 1<<64 - 1 },
-		"an id too early":  func(c *namespace.Commit) { c.ID = hemera.FileID(n.Stats().NextID) },
+		"an id too early":  func(c *namespace.Commit) { c.ID = n.Stats().NextID },
 		"generation":       func(c *namespace.Commit) { c.Gen = hemera.Generation(n.Stats().NextID) + 1<<20 },
 	} {
 		c := prepare(t, n, alice(), "/f")

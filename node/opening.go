@@ -132,7 +132,11 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 		d.byID[k.ID] = store
 	}
 	d.came = true
-	d.log.Info("disk opened", "path", path, "uuid", uuid, "disk", k.ID)
+	id := "new"
+	if k.ID != 0 {
+		id = k.ID.String()
+	}
+	d.log.Info("disk opened", "path", path, "uuid", uuid, "disk", id)
 	return nil
 }
 

@@ -23,6 +23,7 @@ var (
 	_ hemera.File        = (*writeHandle)(nil)
 	_ hemera.Detacher    = (*writeHandle)(nil)
 	_ hemera.Aborter     = (*writeHandle)(nil)
+	_ hemera.Sharer      = (*writeHandle)(nil)
 	_ hemera.Staller     = (*writeHandle)(nil)
 	_ hemera.XattrSetter = (*writeHandle)(nil)
 )
@@ -57,6 +58,13 @@ func (h *writeHandle) Detach() {
 	if h.open.CompareAndSwap(true, false) {
 		h.table.detach(h.entry)
 	}
+}
+
+// Shared implements hemera.Sharer.
+func (h *writeHandle) Shared() bool {
+	h.table.mu.Lock()
+	defer h.table.mu.Unlock()
+	return h.entry.refs > 1
 }
 
 // Close commits, as [Writer.Close] says. A write whose commit is undecided, or that hangs, is kept like

@@ -246,8 +246,21 @@ func (c *conn) truncate(r *request) error {
 			return nil, openFailure(err)
 		}
 		if err := f.Truncate(t.Size); err != nil {
-			(&handle{file: f, writable: true}).giveUp(ctx)
+			shared, ok := f.(hemera.Sharer)
+			switch {
+			case errs.KindOf(err) == errs.BadHandle: // of a write that was closed meanwhile: begin another
+				_ = f.Close(ctx)
+				return nil, c.toManager(r)
+			case ok && shared.Shared():
+				shared.Detach()
+			default:
+				(&handle{file: f, writable: true}).giveUp(ctx)
+			}
 			return nil, err
+		}
+		if shared, ok := f.(hemera.Sharer); ok && shared.Shared() {
+			shared.Detach() // who has it open commits
+			return nil, nil
 		}
 		return nil, f.Close(ctx)
 	})

@@ -306,6 +306,12 @@ func (m memoryFiles) Open(_ context.Context, _ hemera.Identity, r hemera.OpenReq
 	return m.grantOpen(r)
 }
 
+func (m memoryFiles) Pending(_ context.Context, _ hemera.Identity, p, _ string) (hemera.Entry, error) {
+	return hemera.Entry{}, errs.New(errs.NotFound, "stat", p, "")
+}
+
+func (m memoryFiles) Settle(context.Context, hemera.Identity, string, string) {}
+
 func (m memoryFiles) Locate(context.Context, hemera.Identity, string) ([]hemera.Target, error) {
 	return []hemera.Target{{Node: 7, Addr: m.addr}}, nil
 }

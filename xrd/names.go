@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/access"
+	"hemera/errs"
 	"hemera/wire"
 )
 
@@ -56,6 +57,11 @@ func (c *conn) statPath(r *request) error {
 	}
 	who := c.session.identity()
 	e, err := c.srv.o.Names.Stat(c.ctx, *who, path)
+	if errs.KindOf(err) == errs.NotFound {
+		if own, missing := c.srv.o.Files.Pending(c.ctx, *who, path, c.session.process().text()); missing == nil {
+			e, err = own, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -142,6 +148,7 @@ func (c *conn) mv(r *request) error {
 	if whole {
 		err = c.srv.o.Names.Publish(c.ctx, c.who(), p)
 	} else {
+		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.process().text())
 		err = c.srv.o.Names.Rename(c.ctx, c.who(), from, to)
 	}
 	if err != nil {

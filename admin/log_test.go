@@ -1,0 +1,25 @@
+package admin
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"hemera"
+)
+
+// TestRequestsInLogsAreJSON: an object in logs of JSON, and the same text in text logs, without Go's syntax.
+func TestRequestsInLogsAreJSON(t *testing.T) {
+	var text, object bytes.Buffer
+	for _, h := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&object, nil)} {
+		d := &door{Services: Services{Log: slog.New(h)}}
+		d.audit(t.Context(), hemera.SystemIdentity(), "SetDisk", &setDisk{ID: 2, Key: "configstatus", Value: "drain"})
+	}
+	if got := strings.ReplaceAll(text.String(), `\`, ""); !strings.Contains(got, `"Key":"configstatus","Value":"drain"}`) || strings.Contains(got, "&{") {
+		t.Errorf("text log: %s", got)
+	}
+	if !strings.Contains(object.String(), `"request":{"ID":2,"Key":"configstatus","Value":"drain"}`) {
+		t.Errorf("JSON log: %s", &object)
+	}
+}

@@ -1,0 +1,136 @@
+package manager
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/namespace"
+)
+
+// Clients such as xrootdfs answer a close to their user before they send it, and open the file again at
+// once, or look at it. Whoever asks for a file that the same process is writing therefore waits for the
+// end of that write, as long as this: a close takes milliseconds, and a second handle beside an open one
+// is rare. In one session it is shorter, as the close may be waiting in line behind this request.
+const (
+	ownPatience        = 3 * time.Second
+	ownSessionPatience = 250 * time.Millisecond
+)
+
+// own is the write under way of a name, if the process of the user began it.
+func (s *stripe) own(n name, who hemera.Identity, process string) *write {
+	w := s.writes[n]
+	if w == nil || process == "" || w.process != process {
+		return nil
+	}
+	if _, host := w.sameUser(&write{who: who}); !host {
+		return nil
+	}
+	return w
+}
+
+// Pending implements hemera.Files.
+func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process string) (e hemera.Entry, err error) {
+	missing := errs.New(errs.NotFound, "stat", at, "")
+	if process == "" || at == "/" || m.pending.size() == 0 {
+		return e, missing
+	}
+	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+	if err != nil {
+		return e, err
+	}
+	n := name{dir.ID, path.Base(at)}
+	s := m.pending.lock(n)
+	defer s.mu.Unlock()
+	w := s.own(n, who, process)
+	if w == nil {
+		return e, missing
+	}
+	return hemera.Entry{
+		ID: w.file, Gen: w.gen, Parent: n.parent, Name: n.name, Kind: hemera.KindFile, Mode: w.mode, UID: w.who.UID, GID: w.who.GID,
+		Size: w.report.size, Birth: w.began, Mtime: w.began, Ctime: w.began,
+	}, nil
+}
+
+// Settle implements hemera.Files.
+func (m *Manager) Settle(ctx context.Context, who hemera.Identity, at, process string) {
+	m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process}, errs.NotFound)
+}
+
+// join grants a process the write of the name that it has under way; not ok if it has none.
+func (m *Manager) join(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (g hemera.Grant, ok bool, err error) {
+	if r.Process == "" || m.pending.size() == 0 {
+		return g, false, nil
+	}
+	n, ok := m.nameOf(ctx, who, prep, r, failed)
+	if !ok {
+		return g, false, nil
+	}
+	s := m.pending.lock(n)
+	w := s.own(n, who, r.Process)
+	s.mu.Unlock()
+	if w == nil {
+		return g, false, nil
+	}
+	head, ok := m.cluster.View().Node(w.head)
+	if !ok {
+		return g, false, nil
+	}
+	g = hemera.Grant{Addr: head.Addr, Cap: w.permit.Capability, Permit: w.permit}
+	if !r.Unsigned {
+		g.Permit = nil
+		g.Token, err = w.permit.Token()
+	}
+	return g, true, err
+}
+
+// nameOf is the name that an open is for; failed is what came of looking it up.
+func (m *Manager) nameOf(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (name, bool) {
+	switch {
+	case errs.KindOf(failed) == errs.NotFound:
+		dir, err := m.tree.Stat(ctx, who, path.Dir(r.Path))
+		return name{dir.ID, path.Base(r.Path)}, err == nil
+	case failed != nil:
+		return name{}, false
+	case prep.Existing || r.Access == hemera.AccessRead:
+		return name{prep.Entry.Parent, prep.Entry.Name}, true
+	}
+	return name{prep.Parent.ID, path.Base(r.Path)}, true
+}
+
+// awaitOwn waits for the end of a write of the same process, and reports whether one ended: the name is
+// to be looked up again then. Who comes back to a write that was cut off does not wait for himself.
+func (m *Manager) awaitOwn(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) bool {
+	if r.Process == "" || r.Exclusive || r.Force || len(r.Ended)+len(r.Tried) > 0 || r.Again != nil || m.pending.size() == 0 {
+		return false
+	}
+	n, ok := m.nameOf(ctx, who, prep, r, failed)
+	if !ok {
+		return false
+	}
+	s := m.pending.lock(n)
+	w := s.own(n, who, r.Process)
+	if w == nil {
+		s.mu.Unlock()
+		return false
+	}
+	if w.ended == nil {
+		w.ended = make(chan struct{})
+	}
+	ended, patience := w.ended, ownPatience
+	if w.session == r.Session {
+		patience = ownSessionPatience
+	}
+	s.mu.Unlock()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false
+}

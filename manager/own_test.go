@@ -1,0 +1,133 @@
+package manager
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"hemera"
+	"hemera/errs"
+)
+
+func by(process, session string) func(*hemera.OpenRequest) {
+	return func(r *hemera.OpenRequest) { r.Process, r.Session = process, session }
+}
+
+// TestPendingFileIsFoundByItsProcess: xrootdfs looks at a file that it made before the close has arrived.
+func TestPendingFileIsFoundByItsProcess(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/other", 1)
+	g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+	e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7")
+	if err != nil || e.ID != g.Cap.File || e.Mode != 0o644 || e.UID != alice.UID || e.Kind != hemera.KindFile {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for _, c := range []struct {
+		who           hemera.Identity
+		path, process string
+	}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
+		_, err := r.m.Pending(t.Context(), c.who, c.path, c.process)
+		wantKind(t, err, errs.NotFound)
+	}
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/7")
+	wantKind(t, err, errs.NotFound)
+}
+
+// TestOpenWaitsForTheCloseOfItsProcess: a second handle of a process is given what the first one wrote,
+// whose close is on its way. It would be told of a conflict at its own close otherwise.
+func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		for _, access := range []hemera.Access{hemera.AccessUpdate, hemera.AccessCreate, hemera.AccessRead} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 2, 1)
+				if r.write("/exp/other", 1); exists {
+					r.write("/exp/a", 3)
+				}
+				first := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+				var second hemera.Grant
+				done := make(chan error)
+				go func() {
+					var err error
+					second, err = r.open("/exp/a", access, by("host/7", "other"))
+					done <- err
+				}()
+				synctest.Wait()
+				select {
+				case err := <-done:
+					t.Fatalf("does not wait: %v", err)
+				default:
+				}
+				e, err := r.m.Commit(t.Context(), r.seal(first, 5))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+				if access == hemera.AccessRead {
+					if second.Cap.Gen != e.Gen {
+						t.Errorf("reads generation %d, not %d", second.Cap.Gen, e.Gen)
+					}
+					return
+				}
+				if _, err := r.m.Commit(t.Context(), r.seal(second, 7)); err != nil {
+					t.Errorf("the second close: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestTruncationJoinsTheWriteOfItsProcess: xrootdfs opens a file and truncates it by its path.
+func TestTruncationJoinsTheWriteOfItsProcess(t *testing.T) {
+	r := newRig(t, 2, 1)
+	join := func(o *hemera.OpenRequest) { o.Join = true }
+	for _, exists := range []bool{false, true} {
+		r.write("/exp/other", 1)
+		access := hemera.AccessCreate
+		if exists {
+			access = hemera.AccessUpdate
+		}
+		first := r.mustOpen("/exp/a", access, by("host/7", "s"))
+		g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t"))
+		if g.Cap.Nonce != first.Cap.Nonce || g.Addr != first.Addr || g.Token == "" {
+			t.Errorf("exists: %v: joins %+v, not %+v", exists, g, first)
+		}
+		if _, err := r.m.Commit(t.Context(), r.seal(first, 5)); err != nil {
+			t.Fatal(err)
+		}
+		if g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t")); g.Cap.Nonce == first.Cap.Nonce {
+			t.Error("joins a write that is over")
+		} else if err := r.m.Abort(t.Context(), g.Token); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOpenBesideAnOpenHandle does not wait for ever, and not at all for who is not of the process or comes back.
+func TestOpenBesideAnOpenHandle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/a", 3)
+		r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		now := r.m.now()
+		r.mustOpen("/exp/a", hemera.AccessRead, by("host/8", "t"))
+		r.mustOpen("/exp/a", hemera.AccessRead)
+		back := func(o *hemera.OpenRequest) { o.Process, o.Ended = "host/7", []string{"s"} }
+		r.mustOpen("/exp/a", hemera.AccessUpdate, back)
+		r.mustOpen("/exp/a", hemera.AccessUpdate, by("host/7", "u"), func(o *hemera.OpenRequest) { o.Force = true })
+		if waited := r.m.now().Sub(now); waited > 0 {
+			t.Errorf("waited %v", waited)
+		}
+		r.mustOpen("/exp/a", hemera.AccessUpdate, by("host/7", "u"))
+		if waited := r.m.now().Sub(now); waited != ownSessionPatience {
+			t.Errorf("waited %v in one session", waited)
+		}
+		r.mustOpen("/exp/a", hemera.AccessRead, by("host/7", "v"))
+		if waited := r.m.now().Sub(now); waited != ownSessionPatience+ownPatience {
+			t.Errorf("waited %v in all", waited)
+		}
+	})
+}

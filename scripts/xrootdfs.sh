@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# File operations in a mounted xrootdfs: scripts/xrootdfs.sh root://host:port//dir
+# Ends with 77 where xrootdfs or FUSE is missing. Prints a line per operation.
+set -euo pipefail
+url=$1
+for tool in xrootdfs fusermount; do command -v $tool >/dev/null || { echo "no $tool: left out"; exit 77; }; done
+[ -w /dev/fuse ] || { echo "no /dev/fuse: left out"; exit 77; }
+work=$(mktemp -d)
+mkdir "$work/mnt"
+xrootdfs -f -o "rdr=$url" "$work/mnt" >"$work/log" 2>&1 &
+daemon=$!
+end() {
+	fusermount -u -z "$work/mnt" || true
+	kill $daemon 2>/dev/null || true
+	wait $daemon 2>/dev/null || true
+	rm -rf "$work/in" "$work/out" "$work/log"
+	rmdir "$work/mnt" "$work" || true
+}
+trap end EXIT
+for _ in $(seq 100); do grep -q " $work/mnt " /proc/mounts && break; sleep 0.1; done
+head -c 3000000 /dev/urandom >"$work/in"
+export in=$work/in
+failed=0
+mkdir -p "$work/mnt/xrootdfs.$$"
+check() { # check NAME SCRIPT
+	if (cd "$work/mnt/xrootdfs.$$" && timeout 60 bash -ec "$2") >"$work/out" 2>&1; then
+		echo "ok    xrootdfs: $1"
+	else
+		failed=$((failed + 1))
+		echo "FAIL  xrootdfs: $1"
+		tail -n 5 "$work/out" | sed 's/^/      /'
+	fi
+}
+# xrootdfs answers a close before it has written, and the kernel keeps sizes for a second: what was
+# written last may be seen a moment later, so the checks of contents try again.
+soon() { for _ in $(seq 50); do "$@" && return; sleep 0.1; done; return 1; }
+lines() { test "$(cat "${@:2}" | wc -l)" = "$1"; }
+holds() { test "$(cat "$1")" = "$2"; }
+export -f soon lines holds
+check "make a file and read it" 'echo hello >a; soon holds a hello'
+check "write over a file at once" 'echo one >b; echo two >b; soon holds b two'
+check "append" 'echo one >c; echo two >>c; soon lines 2 c'
+check "cp" 'cp "$in" d; soon cmp d "$in"'
+check "dd in the middle" 'dd if=/dev/zero of=d bs=4k count=1 seek=3 conv=notrunc; test "$(wc -c <d)" = 3000000'
+check "mv right after the write" 'cp "$in" e; mv e f; soon cmp f "$in"'
+check "many files" 'for i in $(seq 20); do echo $i >n$i; done; soon lines 20 n{1..20}'
+check "rm" 'rm n1; ! test -e n1'
+rm -rf "$work/mnt/xrootdfs.$$"
+exit $((failed > 0))
