@@ -18,7 +18,8 @@ const usualMode = 0o755
 // directory that the entry is made in. Without a wish and an attribute all may read, as far as they may read the
 // directory, and the owner may read and write, and search a directory. Invalid.
 func Mode(sys map[string][]byte, wished uint32, ok bool, parent uint32, directory bool) (uint32, error) {
-	mode, most, least := uint32(0), uint32(0o666), uint32(0o600)
+	var mode uint32
+	most, least := uint32(0o666), uint32(0o600)
 	if directory {
 		most, least = 0o777, 0o700
 	}
