@@ -103,8 +103,7 @@ func TestALostAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer // a manager that runs still has it
-	b := backups{store: m.store, epoch: m.tree.Writer().Epoch(), authority: m.authority, addr: m.Addr}
-	if err := b.Backup(t.Context(), &archive); err != nil {
+	if err := m.backups().Backup(t.Context(), &archive); err != nil {
 		t.Fatal(err)
 	}
 	stop()
