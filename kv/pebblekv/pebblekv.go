@@ -125,7 +125,7 @@ func Open(dir string, o Options) (*Store, error) {
 			kind = errs.Unavailable
 		}
 		return nil, errs.New(kind, "kv.Open", dir, err.Error()).
-			WithRemedy("check that no other process uses the directory and that its filesystem is healthy")
+			WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore`")
 	}
 	s := &Store{
 		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
