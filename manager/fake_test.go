@@ -167,6 +167,13 @@ func (n *fakeNode) register() {
 	}
 }
 
+// lease is who the node is now: it may register while it runs.
+func (n *fakeNode) lease() (hemera.NodeID, uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.id, n.epoch
+}
+
 func (n *fakeNode) put(d hemera.DiskID, s hemera.PieceStat) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -198,7 +205,8 @@ func (n *fakeNode) run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			_, _ = n.rig.m.Heartbeat(ctx, n.id, n.epoch, hemera.NodeReport{Disks: n.reported()})
+			id, epoch := n.lease()
+			_, _ = n.rig.m.Heartbeat(ctx, id, epoch, hemera.NodeReport{Disks: n.reported()})
 			select {
 			case <-ctx.Done():
 			case <-time.After(hemera.HeartbeatInterval):
@@ -207,7 +215,8 @@ func (n *fakeNode) run(ctx context.Context) {
 	})
 	var results []hemera.OrderResult
 	for ctx.Err() == nil {
-		orders, err := n.rig.m.Exchange(ctx, n.id, n.epoch, results)
+		id, epoch := n.lease()
+		orders, err := n.rig.m.Exchange(ctx, id, epoch, results)
 		if err != nil {
 			return
 		}
