@@ -60,8 +60,6 @@ type Capability struct {
 	Epoch uint64
 	// SizeMax is what the write may make the file's size at most; zero: no bound but [FileSizeMax].
 	SizeMax int64
-	// NoRead: whoever updates may write the file and not read it. Only what this write wrote is read back.
-	NoRead bool
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
 	Head NodeID
 }

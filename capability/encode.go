@@ -16,7 +16,6 @@ const (
 	flagBase
 	flagName // the name is not the path's last part
 	flagAdmin
-	flagNoRead
 )
 
 type encoder struct{ buf []byte }
@@ -28,7 +27,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, c.NoRead})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -64,7 +63,7 @@ func (e *encoder) capability(c *hemera.Capability) {
 }
 
 // flags writes a bit for each, the first lowest.
-func (e *encoder) flags(on [6]bool) {
+func (e *encoder) flags(on [5]bool) {
 	var f byte
 	for i, set := range on {
 		if set {
@@ -225,7 +224,6 @@ func (d *decoder) capability() hemera.Capability {
 	if d.version == versionShared {
 		return c
 	}
-	c.NoRead = f&flagNoRead != 0
 	c.SizeMax = d.int()
 	c.Head = hemera.NodeID(d.uint32())
 	return c

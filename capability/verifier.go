@@ -98,7 +98,7 @@ func (v *Verifier) bars(nodes []hemera.NodeID) bool {
 
 const op = "capability.Verify"
 
-// envelope is a token taken apart, of which nothing is believed yet.
+// envelope is a decoded token whose signatures are not checked yet.
 type envelope struct {
 	version byte
 	key     uint64
