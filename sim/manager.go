@@ -79,6 +79,8 @@ type control struct {
 	life *process
 	from host
 	id   func() hemera.NodeID // who calls, as its certificate would say
+
+	believed believed
 }
 
 var _ hemera.Control = (*control)(nil)
@@ -122,9 +124,16 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	if len(results) > 0 {
 		c.w.drag(ctx)
 	}
-	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
+	if c.w.plan.sabotage == TrustFooters {
+		results = append(results, c.believed.take()...)
+	}
+	orders, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
 		return m.Exchange(ctx, node, epoch, results)
 	})
+	if c.w.plan.sabotage == TrustFooters {
+		orders = c.believed.leave(c.w, orders)
+	}
+	return orders, err
 }
 
 func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error) {

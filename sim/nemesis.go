@@ -27,17 +27,8 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 // the other, and an admin is at work.
 func (n *nemesis) run(ctx context.Context) {
 	var all sync.WaitGroup
-	actors := map[string]func(*nemesis, context.Context){
-		"centre": (*nemesis).centre, "edge": (*nemesis).edge, "admin": (*nemesis).admin,
-	}
-	if n.w.plan.strain > 0 {
-		actors["drainer"] = (*nemesis).rotate
-	}
-	for actor, strike := range actors {
-		one, between := &nemesis{w: n.w, rng: n.w.plan.random(actor)}, 8*time.Second
-		if actor == "drainer" {
-			between = time.Second
-		}
+	start := func(actor string, between time.Duration, strike func(*nemesis, context.Context)) {
+		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
 		all.Go(func() {
 			for ctx.Err() == nil {
 				one.pause(ctx, between)
@@ -46,6 +37,16 @@ func (n *nemesis) run(ctx context.Context) {
 				}
 			}
 		})
+	}
+	const seldom, often = 8 * time.Second, time.Second
+	start("centre", seldom, (*nemesis).centre)
+	start("edge", seldom, (*nemesis).edge)
+	start("admin", seldom, (*nemesis).admin)
+	if n.w.plan.turns() {
+		start("drainer", often, (*nemesis).rotate)
+	}
+	if n.w.plan.plants {
+		start("planter", often, (*nemesis).planter)
 	}
 	all.Wait()
 }
@@ -105,7 +106,7 @@ func (n *nemesis) restartManager(ctx context.Context) {
 
 // drain has a disk emptied, for a while.
 func (n *nemesis) drain(ctx context.Context) {
-	if n.w.plan.strain > 0 {
+	if n.w.plan.turns() {
 		return // the drainer does
 	}
 	disks := n.w.head.Load().Cluster().View().Disks
