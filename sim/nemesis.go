@@ -52,15 +52,21 @@ func (n *nemesis) run(ctx context.Context) {
 }
 
 func (n *nemesis) centre(ctx context.Context) {
-	switch n.rng.IntN(5) {
+	strikes := 5
+	if n.w.plan.stale {
+		strikes = 8
+	}
+	switch n.rng.IntN(strikes) {
 	case 0:
-		n.restartManager(ctx)
+		n.w.keep(func() { n.restartManager(ctx) })
 	case 1:
-		n.burnManager(ctx)
+		n.w.keep(func() { n.burnManager(ctx) })
 	case 2:
 		n.drain(ctx)
 	case 3, 4:
 		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
+	default:
+		n.goBack(ctx)
 	}
 }
 
@@ -95,12 +101,15 @@ func (n *nemesis) edge(ctx context.Context) {
 	}
 }
 
+// managerSkewMax is how far the manager's clock is off at most.
+const managerSkewMax = 5 * time.Minute
+
 // restartManager kills the manager, and starts it again with another clock.
 func (n *nemesis) restartManager(ctx context.Context) {
 	n.did("kills the manager")
 	n.w.killManager()
 	n.pause(ctx, 10*time.Second)
-	n.w.managerSkew.Store(n.rng.Int64N(int64(10*time.Minute)) - int64(5*time.Minute))
+	n.w.managerSkew.Store(n.rng.Int64N(int64(2*managerSkewMax)) - int64(managerSkewMax))
 	n.reviveManager()
 }
 
@@ -288,8 +297,10 @@ func (n *nemesis) heal(ctx context.Context) {
 			n.reviveNode(m)
 		}
 	}
-	if n.w.head.Load() == nil {
-		n.reviveManager()
-	}
+	n.w.keep(func() {
+		if n.w.head.Load() == nil {
+			n.reviveManager()
+		}
+	})
 	n.useAll(context.WithoutCancel(ctx))
 }

@@ -21,6 +21,8 @@ const (
 	BelieveNodes
 	// TrustFooters: a piece with a footer that stands where a copy is to be made is the copy.
 	TrustFooters
+	// ForgetMarks: nodes do not show how far they saw the manager.
+	ForgetMarks
 )
 
 // Options say what to simulate.
@@ -48,6 +50,8 @@ type plan struct {
 	strain time.Duration
 	rogue  bool // one more node has joined, and does what it must not
 	plants bool // pieces of files stand where they do not belong
+	// stale: the manager's directory is put back to an older copy now and then.
+	stale bool
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
 	cruel  bool
@@ -76,6 +80,9 @@ func newPlan(o Options) plan {
 	}
 	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
 	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
+	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
+		p.hold = 10 * time.Minute // what it removes by mistake is there when the right one comes back
+	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.

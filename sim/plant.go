@@ -58,7 +58,7 @@ func (n *nemesis) plant(ctx context.Context) {
 }
 
 // plantWrite puts some bytes where a write that is under way wants a piece of its own.
-func (n *nemesis) plantWrite() {
+func (n *nemesis) plantWrite(ctx context.Context) {
 	g, ok := n.w.overheard.one(n.rng)
 	if !ok || g.Cap.Access == hemera.AccessRead || len(g.Cap.Targets) == 0 {
 		return
@@ -73,6 +73,9 @@ func (n *nemesis) plantWrite() {
 		return
 	}
 	piece := hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen, Index: t.Index}
+	if e, _, err := h.tree.Resolve(ctx, piece.File); err == nil && e.Gen == piece.Gen {
+		return // it has been committed, and that the disk has no such piece may be a loss
+	}
 	e := hemera.Entry{Layout: g.Cap.Layout, Size: 100}
 	n.did("plants a piece of a write of %s: %s on disk %d: %v", g.Cap.Path, piece, at.ID,
 		n.w.drive(at).plant(n.rng, piece, plantStale, &e, make([]byte, 100)))
@@ -154,7 +157,7 @@ func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) err
 func (n *nemesis) planter(ctx context.Context) {
 	n.plant(ctx)
 	if n.rng.IntN(4) == 0 {
-		n.plantWrite()
+		n.plantWrite(ctx)
 	}
 }
 
