@@ -32,6 +32,8 @@ type sideFile interface {
 	save(index int64, b *sumBlock) error
 	// load returns nil for a block that was never saved, or was dropped.
 	load(index int64) (*sumBlock, error)
+	// has reports whether load would return a block.
+	has(index int64) bool
 	// drop forgets the blocks from index on.
 	drop(index int64)
 }
@@ -58,9 +60,7 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	}
 	if b == nil {
 		b = &sumBlock{}
-		for i := range b.sums {
-			b.sums[i] = zeroPage
-		}
+		fillZeroPages(b.sums[:])
 	}
 	if len(t.blocks) >= t.limit {
 		if err := t.spill(); err != nil {
@@ -71,6 +71,9 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	t.blocks[index] = b
 	return b, nil
 }
+
+// absent reports whether nothing was ever written to the block's pages: they are zeros.
+func (t *sumTable) absent(index int64) bool { return t.blocks[index] == nil && !t.side.has(index) }
 
 // spill moves the block that was not used for longest to the side file.
 func (t *sumTable) spill() error {
