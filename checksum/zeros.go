@@ -12,6 +12,9 @@ import (
 // A hole is zeros that nobody wrote. What it does to a CRC or an Adler-32 follows from its length alone;
 // a digest such as md5 must see every byte.
 
+// ZeroPage is the CRC32C of a page of zeros.
+const ZeroPage = 0x98f94189
+
 // SkipsZeros reports whether zeros cost this kind nothing, however many they are.
 func SkipsZeros(kind hemera.ChecksumKind) bool {
 	switch kind {

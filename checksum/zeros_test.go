@@ -33,6 +33,12 @@ func TestZerosByNumber(t *testing.T) {
 	}
 }
 
+func TestZeroPage(t *testing.T) {
+	if got := CRC32C(make([]byte, hemera.PageSize)); got != ZeroPage {
+		t.Errorf("%08x", got)
+	}
+}
+
 // A petabyte of zeros in one step is one in many, for all kinds that need not see them.
 func TestManyZeros(t *testing.T) {
 	for _, kind := range hemera.ChecksumKinds() {

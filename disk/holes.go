@@ -22,7 +22,7 @@ var zeroBlock = func() []byte {
 
 func fillZeroPages(sums []uint32) []uint32 {
 	for i := range sums {
-		sums[i] = zeroPage
+		sums[i] = checksum.ZeroPage
 	}
 	return sums
 }
@@ -41,7 +41,7 @@ func zeroSum(size, page int64) uint32 {
 	if n := pageLen(size, page); n < hemera.PageSize {
 		return checksum.CRC32C(zeros[:n])
 	}
-	return zeroPage
+	return checksum.ZeroPage
 }
 
 // NextData is the first offset at or after off from where there may be anything but zeros, as far as one look

@@ -38,9 +38,6 @@ type sideFile interface {
 	drop(index int64)
 }
 
-// zeroPage is the CRC32C of a whole page of zeros.
-var zeroPage = checksum.CRC32C(make([]byte, hemera.PageSize))
-
 var zeros [hemera.PageSize]byte
 
 func newSumTable(limit int, side sideFile) *sumTable {
@@ -193,7 +190,7 @@ func (t *sumTable) truncate(size int64) error {
 		return err
 	}
 	for i := int((end-1)%blockSums) + 1; i < blockSums; i++ {
-		b.sums[i] = zeroPage
+		b.sums[i] = checksum.ZeroPage
 		b.setDirty(i, false)
 	}
 	if size%hemera.PageSize != 0 {
