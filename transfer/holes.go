@@ -9,18 +9,14 @@ import (
 	"hemera/errs"
 )
 
-// sparse is a source that knows where it holds nothing but zeros.
-type sparse = hemera.Sparse
-
 // holesHashed is how many bytes of holes a close hashes for digests such as md5, which must see every
 // byte; as many as the client sent, if that is more. Other checksums take a hole by its length.
 const holesHashed = 1 << 30
 
 // nextData is the first offset at or after off, up to size, from where the source may have data.
 func nextData(src source, off, size int64) int64 {
-	s, ok := src.(sparse)
-	for ok && off < size {
-		next, err := s.NextData(off)
+	for off < size {
+		next, err := src.NextData(off)
 		if err != nil || next <= off {
 			break
 		}
@@ -64,10 +60,7 @@ func (r *Reader) NextData(off int64) (int64, error) {
 	if err != nil {
 		return off, err
 	}
-	if s, ok := o.src.(sparse); ok {
-		return s.NextData(off)
-	}
-	return off, nil
+	return o.src.NextData(off)
 }
 
 // NextData looks in pending content.
@@ -84,10 +77,7 @@ func (s pendingSource) NextData(off int64) (int64, error) {
 		return off, err
 	}
 	defer closeSource()
-	if s, ok := src.(sparse); ok {
-		return s.NextData(off)
-	}
-	return off, nil
+	return src.NextData(off)
 }
 
 // NextData asks the disk within the time that it has for any call.
@@ -120,13 +110,10 @@ func (h *pieceHandle) NextData(off int64) (next int64, err error) {
 	return next, err
 }
 
-// NextData implements sparse, where the piece does.
+// NextData implements source.
 func (s stoppable) NextData(off int64) (int64, error) {
 	if err := s.ctx.Err(); err != nil {
 		return off, err
 	}
-	if s, ok := s.source.(sparse); ok {
-		return s.NextData(off)
-	}
-	return off, nil
+	return s.source.NextData(off)
 }
