@@ -100,6 +100,8 @@ type Holdings interface {
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
 }
 
 // Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They

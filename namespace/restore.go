@@ -161,6 +161,9 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	return err
 }
 
+// Restored implements Holdings.
+func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
+
 // Forgotten implements Holdings.
 func (n *Namespace) Forgotten(p hemera.PieceID, sealed time.Time) bool {
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.nextID.Load()
