@@ -24,13 +24,13 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
 	}
 	if err != nil || now.Gen != f.piece.Gen || now.Size != f.stat.FileSize {
-		t.add(tagNewer, d.ID, f.piece.File)
+		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
 	}
 	var drop []hemera.Piece
 	for _, p := range now.Pieces {
 		if p.Disk == d.ID {
-			t.add(tagNewer, d.ID, f.piece.File) // the disk has another piece of the file, which is enough
+			t.addPiece(tagNewer, d.ID, f.stat) // the disk has another piece of the file, which is enough
 			return nil
 		}
 		if p.Index == f.piece.Index {
@@ -42,19 +42,17 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return err
 	}
 	if !t.repair {
-		t.add(tagMoved, d.ID, f.piece.File)
+		t.addPiece(tagMoved, d.ID, f.stat)
 		return nil
 	}
 	piece := hemera.Piece{Index: f.piece.Index, Disk: d.ID}
 	check := e.verify(ctx, e.Cluster.View(), now, piece)
-	if !check.OK && !a.gone(ctx, now, drop) {
-		if ctx.Err() == nil && !check.Offline {
-			e.Log.Warn("a piece is not taken for one that was moved after the backup: it is bad", "piece", f.piece.String(), "disk", d.ID, "err", check.Error)
-		}
-		t.add(tagNewer, d.ID, f.piece.File)
+	if !check.OK && (check.Offline || !a.gone(ctx, now, drop)) {
+		e.Log.Warn("a piece is not taken for one that was moved after the backup", "piece", f.piece.String(), "disk", d.ID, "why", check.Error)
+		t.addPiece(tagNewer, d.ID, f.stat)
 		return ctx.Err()
 	}
-	t.add(tagMoved, d.ID, f.piece.File)
+	t.addPiece(tagMoved, d.ID, f.stat)
 	err = e.Files.MovePieces(ctx, now.ID, now.Gen, drop, []hemera.Piece{piece})
 	if errors.Is(err, errs.Conflict) { // it is being removed, or the file has changed
 		return nil

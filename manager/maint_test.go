@@ -13,7 +13,6 @@ import (
 	"hemera"
 	"hemera/condition"
 	"hemera/errs"
-	"hemera/namespace"
 )
 
 // running executes f inside a bubble with a manager and nodes that run.
@@ -393,7 +392,7 @@ func TestFsck(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		old := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 7}, Sealed: time.Now().Add(-48 * time.Hour)}
 		young := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 8}, Sealed: time.Now()}
-		newer := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now().Add(-48 * time.Hour)}
+		newer := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Path: "/made/later", Sealed: time.Now().Add(-48 * time.Hour)}
 		r.nodes[0].put(r.nodes[0].disks[0].ID, newer)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, old)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, young)
@@ -407,8 +406,12 @@ func TestFsck(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := map[string]hemera.FileID{}
+		paths := map[string]string{"missing": "/f0", "size_mismatch": "/f1", "newer": "/made/later"}
 		for _, p := range report.Problems {
 			found[p.Tag] = p.Files[0]
+			if p.Paths[p.Files[0]] != paths[p.Tag] {
+				t.Errorf("%s is called %v, want %s", p.Tag, p.Paths, paths[p.Tag])
+			}
 			if p.Count != 1 {
 				t.Errorf("%+v", p)
 			}
@@ -440,57 +443,33 @@ func TestFsck(t *testing.T) {
 	})
 }
 
-// TestMovesAfterABackupAreVerified: a restored namespace finds pieces that were moved here after its backup. Their
-// footers say so, but only what was read as a whole takes the place of another piece; a bad one that of a piece that
-// is gone, since it is the best there is.
-func TestMovesAfterABackupAreVerified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 3, 1)
-		if err := r.m.SetSpace(t.Context(), hemera.DefaultSpace, "policy.nstripes", "1"); err != nil {
-			t.Fatal(err)
+// TestFileInfoOfPiecesThatNobodyKnows asks by id for what only disks have: after a restore, a piece says
+// what it is and whose it was.
+func TestFileInfoOfPiecesThatNobodyKnows(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		known := r.write("/f", 10)
+		on := func(n int) hemera.DiskID { return r.nodes[n].disks[0].ID }
+		for gen, n := range []int{0, 1} {
+			r.nodes[n].put(on(n), hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: hemera.Generation(gen + 1)}, FileSize: 5, Path: "/made/later", Sealed: time.Now()})
 		}
-		moved := map[string]hemera.Piece{} // where each was copied to
-		for _, c := range []struct {
-			path       string
-			good, gone bool // the copy, and what it was copied from
-		}{{"/moved", true, true}, {"/spare", true, false}, {"/bad", false, false}, {"/last", false, true}} {
-			e := r.write(c.path, 10)
-			from := e.Pieces[0]
-			id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: from.Index}
-			holder := r.nodes[from.Disk-1]
-			stat, _ := holder.get(from.Disk, id)
-			to := r.nodes[from.Disk%3]
-			if !c.good {
-				stat.Checksums = slices.Clone(stat.Checksums)
-				stat.Checksums[0].Value[0] ^= 1
-			}
-			to.put(to.disks[0].ID, stat)
-			if c.gone {
-				holder.drop(from.Disk, id)
-			}
-			moved[c.path] = hemera.Piece{Index: from.Index, Disk: to.disks[0].ID}
+		report, err := r.m.FileInfo(ctx, "fxid:1869f")
+		if err != nil || report.Path != "/made/later" || report.Entry.ID != 99999 || !strings.Contains(report.Status, "is kept") || len(report.Strays) != 2 {
+			t.Fatalf("%+v, %v", report, err)
 		}
-		w, err := r.store.Acquire(t.Context(), "restore")
-		if err != nil {
-			t.Fatal(err)
+		if s := report.Strays[0]; s.Tag != "newer" || s.Disk != on(1) || s.Host != "node2" || s.Piece.ID.Gen != 2 {
+			t.Errorf("the newest piece: %+v", s)
 		}
+		if report, err = r.m.FileInfo(ctx, "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
+			t.Errorf("a file that is well: %+v, %v", report, err)
+		}
+		if _, err = r.m.FileInfo(ctx, "fid:88888"); !errors.Is(err, errs.NotFound) {
+			t.Errorf("an id that nobody knows: %v", err)
+		}
+		r.nodes[2].stop()
 		time.Sleep(time.Minute)
-		if _, err := namespace.Restored(t.Context(), r.store, w, time.Now().Add(-time.Minute), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		r.restart()
-		for _, n := range r.nodes {
-			n.register()
-		}
-		stop := r.start()
-		defer stop()
-		if _, err := r.m.Fsck(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-		for path, piece := range moved {
-			if took := slices.Contains(r.entry(path).Pieces, piece); took == (path == "/bad") {
-				t.Errorf("%s: the piece that was found is the file's: %t", path, took)
-			}
+		if _, err = r.m.FileInfo(ctx, "fid:88888"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "do not answer: 1") {
+			t.Errorf("an id that nobody knows, with a disk out of reach: %v", err)
 		}
 	})
 }
