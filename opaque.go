@@ -33,6 +33,9 @@ const (
 	// handle: seal it with the values that follow, or give it up.
 	OpaqueSeal  = "hem.seal"
 	OpaqueAbort = "hem.abort"
+	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
+	// an HTTP request follows, and the answer is the HTTP response; see [Calls].
+	OpaqueCall = "hem.call\n"
 )
 
 // Encode is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -39,9 +40,16 @@ var _ interface {
 	hemera.Backups
 } = (*Client)(nil)
 
+// dialTime is how long finding and reaching a server may take.
+const dialTime = 10 * time.Second
+
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
 // http://host[:port]. It does not connect yet. Invalid when the URL is none.
-func Dial(rawURL string) (*Client, error) {
+func Dial(rawURL string) (*Client, error) { return DialFrom(rawURL, nil) }
+
+// DialFrom is Dial for whoever may be on another machine than the server: elsewhere brings the requests to it then.
+// Close closes elsewhere too.
+func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "root" && u.Scheme != "xroot" && u.Scheme != "http" {
 		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a manager").
@@ -53,11 +61,15 @@ func Dial(rawURL string) (*Client, error) {
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
 	transport := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     time.Minute,
 	}
-	return &Client{base: "http://" + addr, addr: addr, http: &http.Client{Transport: transport}}, nil
+	c := &Client{base: "http://" + addr, addr: addr, http: &http.Client{Transport: transport}}
+	if elsewhere != nil {
+		c.http.Transport = nearest{transport, through{elsewhere}, sync.OnceValue(func() bool { return onThisMachine(u.Hostname()) })}
+	}
+	return c, nil
 }
 
 // Close ends idle connections.
@@ -66,7 +78,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 func options() []connect.ClientOption {
 	return []connect.ClientOption{
 		connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax),
-		// Calls are taken from the manager's own machine: compressing would cost more than sending.
+		// Most calls stay on the manager's own machine: compressing would cost more than sending.
 		connect.WithAcceptCompression("gzip", nil, nil),
 	}
 }
