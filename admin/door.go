@@ -157,7 +157,11 @@ func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
 		}
 	}
 	if admin && !who.Admin {
-		return who, errs.New(errs.Denied, "admin.Authorize", who.Name, "this needs an admin").
+		text := "this needs an admin"
+		if known {
+			text += ", and users of other machines are none"
+		}
+		return who, errs.New(errs.Denied, "admin.Authorize", who.Name, text).
 			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 	}
 	return who, nil
