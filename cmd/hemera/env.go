@@ -45,6 +45,7 @@ type env struct {
 	monitor, json bool
 	verbose       bool // errors are shown whole
 	silent        bool // -s before the command
+	columns       output.Choice
 
 	misspelt sync.Once // whether HEMERA_URL is has been looked at
 
@@ -124,7 +125,7 @@ func (c calls) Call(ctx context.Context, request []byte, answer func([]byte) err
 }
 
 func (e *env) printer() output.Printer {
-	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0}
+	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0, Width: e.Terminal, Choice: &e.columns, Show: unitOf}
 	switch {
 	case e.json:
 		p.Format = output.JSON
@@ -138,6 +139,7 @@ func (e *env) printer() output.Printer {
 func (e *env) list(columns []output.Column, records []output.Record, none string) error {
 	p := e.printer()
 	if p.Format == output.Table && len(records) == 0 {
+		e.columns.Used = true
 		e.say("%s", none)
 		return nil
 	}
