@@ -108,7 +108,7 @@ func (e *env) warnOfURL() {
 func (e *env) manager() (*admin.Client, error) {
 	at, err := client.ParseURL(e.clusterURL())
 	if err != nil {
-		return nil, err
+		return admin.Dial(e.clusterURL()) // which says how it is written
 	}
 	return admin.DialFrom(e.clusterURL(), calls{client.New(client.Options{Trying: e.trying}), at})
 }
