@@ -80,7 +80,7 @@ func (e *env) clusterURL() string {
 	if rest, ok := strings.CutPrefix(u, "http://"); ok {
 		u = rest
 	}
-	if !strings.Contains(u, "://") {
+	if !strings.Contains(u, "://") && !admin.IsSocketURL(u) {
 		u = "root://" + u
 	}
 	return u

@@ -184,7 +184,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetVersionTemplate("Hemera {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	flags := root.PersistentFlags()
-	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port (default $HEMERA_URL or "+urlDefault+")")
+	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port, or the manager's unix:///path (default $HEMERA_URL or "+urlDefault+")")
 	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs an item")
 	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
 	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them")
