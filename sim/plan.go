@@ -82,6 +82,7 @@ func newPlan(o Options) plan {
 	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
 	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
 		p.hold = 10 * time.Minute // what it removes by mistake is there when the right one comes back
+		p.load += 20 * time.Second
 	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
