@@ -94,6 +94,7 @@ func newPlan(o Options) plan {
 	if p.sabotage == MoveOverRemovals { // where one move too many is noticed
 		p.strain, p.replicas, p.cruel, p.minPieces = 4*time.Second, 1, false, "auto"
 		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
+		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
 	}
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
