@@ -38,9 +38,12 @@ func (c *conn) dirlist(r *request) error {
 	if l.stats {
 		l.buf = wire.AppendDirlistLead(l.buf)
 	}
-	making, err := c.srv.o.Files.PendingIn(c.ctx, l.who, path, c.session.process().text())
-	if err != nil {
-		return err
+	var making []hemera.Entry
+	if !l.stats { // their sizes are known at nodes
+		making, err = c.srv.o.Files.PendingIn(c.ctx, l.who, path, c.session.processName())
+		if err != nil {
+			return err
+		}
 	}
 	if err := c.srv.o.Names.List(c.ctx, l.who, path, func(e hemera.Entry) error {
 		making = slices.DeleteFunc(making, func(m hemera.Entry) bool { return m.Name == e.Name })

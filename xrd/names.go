@@ -58,7 +58,7 @@ func (c *conn) statPath(r *request) error {
 	who := c.session.identity()
 	e, err := c.srv.o.Names.Stat(c.ctx, *who, path)
 	if err == nil || errs.KindOf(err) == errs.NotFound {
-		if g, own, missing := c.srv.o.Files.Pending(c.ctx, *who, path, c.session.process().text(), e); missing == nil {
+		if g, own, missing := c.srv.o.Files.Pending(c.ctx, *who, path, c.session.processName(), e); missing == nil {
 			if e, err = own, nil; !c.asWritten(&g, &e) && !opaque.Has(triedKey) {
 				return ticketOf(&g).redirect(triesElse)
 			}
@@ -165,7 +165,7 @@ func (c *conn) mv(r *request) error {
 	if whole {
 		err = c.srv.o.Names.Publish(c.ctx, c.who(), p)
 	} else {
-		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.process().text())
+		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.processName())
 		err = c.srv.o.Names.Rename(c.ctx, c.who(), from, to)
 	}
 	if err != nil {

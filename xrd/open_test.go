@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -153,6 +154,9 @@ func TestStatOfAWriteUnderWay(t *testing.T) {
 	}
 	if list := string(c.must(t, wire.Dirlist{}, "/")); list != "f\nnew\x00" {
 		t.Errorf("its process lists %q", list)
+	}
+	if list := c.must(t, wire.Dirlist{Options: wire.DirlistStat}, "/"); bytes.Contains(list, []byte("new")) {
+		t.Errorf("with sizes it lists %q", list)
 	}
 	p.mu.Lock()
 	p.own = false
