@@ -195,6 +195,17 @@ type FileReport struct {
 	Path   string
 	Pieces []PieceReport
 	Status string // healthy, or what is wrong
+	// Strays are pieces on disks that the namespace does not have. They are looked for when the file is
+	// asked for by its id, and either there is no such file or the namespace was restored.
+	Strays []Stray
+}
+
+// Stray is a piece on a disk that the namespace does not have, with the tag that an audit gives it.
+type Stray struct {
+	Tag   string
+	Disk  DiskID
+	Host  string
+	Piece PieceStat
 }
 
 // PieceReport is one piece with its disk and node.
@@ -232,6 +243,9 @@ type FsckProblem struct {
 	Disk  DiskID
 	Count int64
 	Files []FileID
+	// Paths are the files' names, as the namespace has them, else as their pieces remember them. They are
+	// cut at a limit over all problems.
+	Paths map[FileID]string `json:",omitempty"`
 }
 
 // OpStat counts one operation (EOS: ns stat). Latencies are of the server's part.

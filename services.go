@@ -387,6 +387,14 @@ type Sharer interface {
 // that hangs fails with it at once.
 type Staller interface{ Stalled() error }
 
+// Sparse is a File that knows where it holds nothing but zeros.
+type Sparse interface {
+	// NextData is where data may begin, at or after off: what lies between is zeros, for certain, and need not
+	// be read. It is off itself where that is not known, and the size at most. One call looks only so far; to
+	// ask again from there may get further.
+	NextData(off int64) (int64, error)
+}
+
 // Aborter is a File whose pending write can be given up at once.
 type Aborter interface {
 	Abort(ctx context.Context) error

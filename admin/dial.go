@@ -16,6 +16,9 @@ import (
 // PortDefault is the port of a manager when its URL names none; IANA's for XRootD.
 const PortDefault = "1094"
 
+// dialTime bounds the making of a connection.
+const dialTime = 10 * time.Second
+
 // answerMax bounds one message of an answer: the largest is a view of thousands of disks.
 const answerMax = 64 << 20
 
@@ -23,7 +26,7 @@ const answerMax = 64 << 20
 // Benchmarker, Backups, Names and Attributes; calls may be made concurrently. Identities passed to it are
 // ignored: the server finds out itself who is calling. Errors are *[RemoteError].
 type Client struct {
-	base string // http://host:port
+	base string // http://host:port, or http://localhost over a unix socket
 	addr string // for errors
 	http *http.Client
 }
@@ -40,24 +43,28 @@ var _ interface {
 } = (*Client)(nil)
 
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
-// http://host[:port]. It does not connect yet. Invalid when the URL is none.
+// http://host[:port], or unix:///path for the unix socket of a manager on this machine. It does not connect yet.
+// Invalid when the URL is none.
 func Dial(rawURL string) (*Client, error) {
+	if IsSocketURL(rawURL) {
+		return dialSocket(rawURL)
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "root" && u.Scheme != "xroot" && u.Scheme != "http" {
 		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a manager").
-			WithRemedy("write it as root://host:1094")
+			WithRemedy("write it as root://host:1094, or unix:///path/of/admin.sock on the manager's machine")
 	}
 	port := u.Port()
 	if port == "" {
 		port = PortDefault
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
-	transport := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		MaxIdleConnsPerHost: 4,
-		IdleConnTimeout:     time.Minute,
-	}
-	return &Client{base: "http://" + addr, addr: addr, http: &http.Client{Transport: transport}}, nil
+	return newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext), nil
+}
+
+func newClient(base, addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Client {
+	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
+	return &Client{base: base, addr: addr, http: &http.Client{Transport: transport}}
 }
 
 // Close ends idle connections.

@@ -23,13 +23,13 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
 	}
 	if err != nil || now.Gen != f.piece.Gen || now.Size != f.stat.FileSize {
-		t.add(tagNewer, d.ID, f.piece.File)
+		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
 	}
 	var drop []hemera.Piece
 	for _, p := range now.Pieces {
 		if p.Disk == d.ID {
-			t.add(tagNewer, d.ID, f.piece.File) // the disk has another piece of the file, which is enough
+			t.addPiece(tagNewer, d.ID, f.stat) // the disk has another piece of the file, which is enough
 			return nil
 		}
 		if p.Index == f.piece.Index {
@@ -40,7 +40,7 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 	if err != nil || !there {
 		return err
 	}
-	t.add(tagMoved, d.ID, f.piece.File)
+	t.addPiece(tagMoved, d.ID, f.stat)
 	if !t.repair {
 		return nil
 	}

@@ -124,13 +124,21 @@ func (t *tx) notEnded(c *Commit) error {
 		return nil // as nearly always: no such record was made in this life, and none before could be
 	}
 	over, err := t.wasEnded(c.number())
-	if err == nil && over {
-		err = conflict(c, "it was refused before, or its file was removed since")
+	if err != nil {
+		return err
+	}
+	if over {
+		return conflict(c, "it was refused before, or its file was removed since")
+	}
+	barred, err := t.isBarred(c.number())
+	if err == nil && barred {
+		err = conflict(c, "its node was silent for too long after the file was closed, and its pieces were given up").
+			WithRemedy("write the file again")
 	}
 	return err
 }
 
-func conflict(c *Commit, why string) error {
+func conflict(c *Commit, why string) *errs.Error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 

@@ -556,6 +556,9 @@ func (f *memoryFile) Xattrs() map[string][]byte {
 // memoryPiece is a file opened as a piece.
 type memoryPiece struct{ *memoryFile }
 
+// NextData says that the page at off is zeros.
+func (p memoryPiece) NextData(off int64) (int64, error) { return off + hemera.PageSize, nil }
+
 // Close lets go of the piece; it never commits.
 func (p *memoryPiece) Close(context.Context) error {
 	p.Detach()

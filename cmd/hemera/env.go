@@ -43,6 +43,7 @@ type env struct {
 	monitor, json bool
 	verbose       bool // errors are shown whole
 	silent        bool // -s before the command
+	columns       output.Choice
 
 	misspelt sync.Once // whether HEMERA_URL is has been looked at
 
@@ -77,7 +78,7 @@ func (e *env) clusterURL() string {
 	if rest, ok := strings.CutPrefix(u, "http://"); ok {
 		u = rest
 	}
-	if !strings.Contains(u, "://") {
+	if !strings.Contains(u, "://") && !admin.IsSocketURL(u) {
 		u = "root://" + u
 	}
 	return u
@@ -104,7 +105,7 @@ func (e *env) warnOfURL() {
 func (e *env) manager() (*admin.Client, error) { return admin.Dial(e.clusterURL()) }
 
 func (e *env) printer() output.Printer {
-	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0}
+	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0, Width: e.Terminal, Choice: &e.columns, Show: unitOf}
 	switch {
 	case e.json:
 		p.Format = output.JSON
@@ -118,6 +119,7 @@ func (e *env) printer() output.Printer {
 func (e *env) list(columns []output.Column, records []output.Record, none string) error {
 	p := e.printer()
 	if p.Format == output.Table && len(records) == 0 {
+		e.columns.Used = true
 		e.say("%s", none)
 		return nil
 	}
