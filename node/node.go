@@ -197,7 +197,9 @@ func (n *Node) Written(ctx context.Context, token, path string) (hemera.FileInfo
 }
 
 // WrittenPermit implements hemera.LocalNode.
-func (n *Node) WrittenPermit(p *hemera.Permit) hemera.FileInfo { return n.pending.Written(&p.Capability) }
+func (n *Node) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
+	return n.pending.Written(&p.Capability)
+}
 
 // OpenPermit implements hemera.LocalNode.
 func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
