@@ -36,6 +36,9 @@ const (
 	// OpaqueData begins one on a handle that asks where data may begin ([Sparse]): "hem.data&off=N", answered
 	// by a number.
 	OpaqueData = "hem.data"
+	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([Allocated]),
+	// answered by a number.
+	OpaqueAllocated = "hem.allocated"
 )
 
 // AskData is the argument of a question for the data at or after an offset.

@@ -13,6 +13,9 @@ import (
 // byte; as many as the client sent, if that is more. Other checksums take a hole by its length.
 const holesHashed = 1 << 30
 
+// sparseLeast is how much smaller than its size a piece is on its disk for a copy not to reserve that size.
+const sparseLeast = 1 << 20
+
 // nextData is the first offset at or after off, up to size, from where the source may have data.
 func nextData(src source, off, size int64) int64 {
 	for off < size {
@@ -61,6 +64,20 @@ func (r *Reader) NextData(off int64) (int64, error) {
 		return off, err
 	}
 	return o.src.NextData(off)
+}
+
+// allocated is how many bytes the piece in use takes on its disk; the file's size where that is not known.
+func (r *Reader) allocated() int64 {
+	o, err := r.pick(nil)
+	if err != nil {
+		return r.cap.Size
+	}
+	if a, ok := o.src.(hemera.Allocated); ok {
+		if n, err := a.Allocated(); err == nil {
+			return n
+		}
+	}
+	return r.cap.Size
 }
 
 // NextData looks in pending content.
