@@ -213,7 +213,7 @@ func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir st
 	view := m.cluster.View()
 	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
 	if err != nil {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + err.Error(), Remedy: errs.RemedyOf(err)})
+		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
 		return
 	}
 	all, writable := 0, 0
