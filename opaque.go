@@ -36,6 +36,9 @@ const (
 	// OpaqueData begins one on a handle that asks where data may begin ([Sparse]): "hem.data&off=N", answered
 	// by a number.
 	OpaqueData = "hem.data"
+	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
+	// an HTTP request follows, and the answer is the HTTP response; see [Calls].
+	OpaqueCall = "hem.call\n"
 )
 
 // AskData is the argument of a question for the data at or after an offset.
