@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"fmt"
+	"slices"
 
 	"hemera"
 	"hemera/checksum"
@@ -40,15 +41,11 @@ func allZeros(sums []uint32, n int) bool {
 	return true
 }
 
+// tooSparse is why a digest, one of the kinds, is not made.
 func tooSparse(kinds []hemera.ChecksumKind) error {
-	var digests []hemera.ChecksumKind
-	for _, k := range kinds {
-		if !checksum.SkipsZeros(k) {
-			digests = append(digests, k)
-		}
-	}
+	digest := kinds[slices.IndexFunc(kinds, func(k hemera.ChecksumKind) bool { return !checksum.SkipsZeros(k) })]
 	return errs.New(errs.TooLarge, "transfer.Checksum", "",
-		fmt.Sprintf("%v must see every byte, and the file has more in holes than was written to it, and than %d GiB", digests, holesHashed>>30)).
+		fmt.Sprintf("%s must see every byte, and more than %d GiB of the file are holes, and more than was written to it", digest, holesHashed>>30)).
 		WithRemedy("store it where policy.checksum is adler32, crc32c, crc64nvme, crc32 or zcrc32, which holes cost nothing, or write its zeros")
 }
 

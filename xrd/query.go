@@ -17,6 +17,12 @@ import (
 func (c *conn) query(r *request) error {
 	q := wire.DecodeQuery(r.Body)
 	manager := c.srv.o.Role == RoleManager
+	if isCall(q, r.payload) && (!manager || c.srv.o.Calls != nil) {
+		if !manager {
+			return c.toManager(r)
+		}
+		return c.call(r)
+	}
 	arg := wire.Text(r.payload)
 	switch q.Kind {
 	case wire.QueryConfig:
