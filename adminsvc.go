@@ -33,6 +33,13 @@ type Removal struct {
 	Lose  bool // with Force, also the last pieces of files
 }
 
+// Calls runs verbs of the admin API for clients of another door.
+type Calls interface {
+	// Call answers one HTTP request with an HTTP response, in pieces, which answer may not keep. The door has found
+	// out who asks: what the request says of that counts for nothing. Answer's error ends the call and is returned.
+	Call(ctx context.Context, who Identity, request []byte, answer func([]byte) error) error
+}
+
 // TokenAdmin makes what nodes join with.
 type TokenAdmin interface {
 	// CreateToken makes a join token that works until it expires or was used.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -16,7 +17,7 @@ import (
 // PortDefault is the port of a manager when its URL names none; IANA's for XRootD.
 const PortDefault = "1094"
 
-// dialTime bounds the making of a connection.
+// dialTime bounds the making of a connection, and the search for its server.
 const dialTime = 10 * time.Second
 
 // answerMax bounds one message of an answer: the largest is a view of thousands of disks.
@@ -45,7 +46,11 @@ var _ interface {
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
 // http://host[:port], or unix:///path for the unix socket of a manager on this machine. It does not connect yet.
 // Invalid when the URL is none.
-func Dial(rawURL string) (*Client, error) {
+func Dial(rawURL string) (*Client, error) { return DialFrom(rawURL, nil) }
+
+// DialFrom is Dial for whoever may be on another machine than the server: elsewhere brings the requests to it then.
+// Close closes elsewhere too.
+func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	if IsSocketURL(rawURL) {
 		return dialSocket(rawURL)
 	}
@@ -59,7 +64,11 @@ func Dial(rawURL string) (*Client, error) {
 		port = PortDefault
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
-	return newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext), nil
+	c := newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext)
+	if elsewhere != nil {
+		c.http.Transport = nearest{c.http.Transport, through{elsewhere}, sync.OnceValue(func() bool { return onThisMachine(u.Hostname()) })}
+	}
+	return c, nil
 }
 
 func newClient(base, addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Client {
@@ -73,7 +82,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 func options() []connect.ClientOption {
 	return []connect.ClientOption{
 		connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax),
-		// Calls are taken from the manager's own machine: compressing would cost more than sending.
+		// Most calls stay on the manager's own machine: compressing would cost more than sending.
 		connect.WithAcceptCompression("gzip", nil, nil),
 	}
 }

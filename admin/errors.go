@@ -106,6 +106,9 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 			return fromDetail(remote.Message(), s.GetFields())
 		}
 	}
+	if own, ok := errors.AsType[*errs.Error](err); ok { // of the door that the request came through
+		return &RemoteError{cause: own, text: own.Error()}
+	}
 	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
 	if !connect.IsWireError(err) {
 		trace = ""

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -103,20 +105,43 @@ func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transf
 		f.letGo()
 		return nil, errs.New(errs.Corrupt, "open piece at", u.Addr(), "the size is negative")
 	}
-	return peerReader{f}, nil
+	return &peerReader{file: f}, nil
 }
 
 // peerReader is an open file without a context: the sessions' own timeouts end its calls.
-type peerReader struct{ file *File }
+type peerReader struct {
+	file *File
+	full atomic.Bool // the peer knows no holes
+}
 
-func (r peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+// NextData implements [hemera.Sparse]. To a peer that knows no holes all is data.
+func (r *peerReader) NextData(off int64) (int64, error) {
+	if r.full.Load() {
+		return off, nil
+	}
+	text, err := r.file.Query(noContext, wire.QueryOpaquf, hemera.AskData(off))
+	if errors.Is(err, errs.Unsupported) {
+		r.full.Store(true)
+		return off, nil
+	}
+	if err != nil {
+		return off, err
+	}
+	next, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || next < off || next > max(off, r.Size()) {
+		return off, errs.New(errs.Corrupt, "read piece at", r.file.url.Addr(), "the answer to where data is makes no sense")
+	}
+	return next, nil
+}
+
+func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return r.file.ReadPages(noContext, p, sums, off)
 }
 
-func (r peerReader) Size() int64 { return r.file.info.Size }
+func (r *peerReader) Size() int64 { return r.file.info.Size }
 
 // Close does not wait for the peer, whose disk may hang.
-func (r peerReader) Close() error {
+func (r *peerReader) Close() error {
 	r.file.letGo()
 	return nil
 }

@@ -47,8 +47,8 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 		uid, err := owners.Owner(remote, local)
 		if err != nil {
 			return hemera.Identity{}, errs.New(errs.Unauthenticated, "admin.authorize", remote.Addr().String(),
-				"admin calls are taken from processes of the manager's own machine only").
-				WithRemedy("run the command on the manager's machine, for example through ssh")
+				"calls by HTTP are taken from processes of the manager's own machine only").
+				WithRemedy("the hemera command asks for files from other machines through root://; run others on the manager's machine, for example by ssh")
 		}
 		return identityOf(users, uid, remote.Addr().Unmap().String()), nil
 	}

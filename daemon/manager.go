@@ -200,17 +200,7 @@ func (m *Manager) open() (err error) {
 	o := m.options
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
-	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
-		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
-	})
-	if err != nil {
-		return err
-	}
-	m.AddSessions(m.port.xrd.Sessions)
-	m.AddPresence(m.port.xrd.HasSession)
-	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, admin.NewHandler(admin.Services{
+	verbs := admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
@@ -219,7 +209,18 @@ func (m *Manager) open() (err error) {
 		Backups: m.backups(),
 		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
-	}, socketOwner(policy.Owners, policy.Users)))
+	}, socketOwner(policy.Owners, policy.Users))
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
+	m.port.xrd, err = xrd.New(xrd.Options{
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
+		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
+		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
+	})
+	if err != nil {
+		return err
+	}
+	m.AddSessions(m.port.xrd.Sessions)
+	m.AddPresence(m.port.xrd.HasSession)
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err

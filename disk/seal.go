@@ -82,12 +82,16 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
 	src := (*pendingSource)(w)
 	for i := range blocks(size) {
-		var sums [blockSums]uint32
-		n := blockLen(size, i)
-		if err := src.pageSums(i*blockSums, sums[:n]); err != nil {
-			return stat, err
+		if w.table.absent(i) {
+			tail = appendZeroBlock(tail, blockLen(size, i)) // a page that is not whole makes a block
+		} else {
+			var sums [blockSums]uint32
+			n := blockLen(size, i)
+			if err := src.pageSums(i*blockSums, sums[:n]); err != nil {
+				return stat, err
+			}
+			tail = appendBlock(tail, sums[:n])
 		}
-		tail = appendBlock(tail, sums[:n])
 		if len(tail) >= tailBuffer {
 			if err := w.writeAt(tail, off); err != nil {
 				return stat, err

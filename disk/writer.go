@@ -171,6 +171,11 @@ func (s *pendingSource) pageSums(first int64, dst []uint32) error {
 	for len(dst) > 0 {
 		index, from := first/blockSums, int(first%blockSums)
 		n := min(len(dst), blockSums-from)
+		if s.table.absent(index) {
+			fillZeroPages(dst[:n])
+			dst, first = dst[n:], first+int64(n)
+			continue
+		}
 		if err := s.table.clean(index, from, from+n, (*writer)(s).readData); err != nil {
 			return err
 		}

@@ -96,5 +96,13 @@ type localReader struct{ hemera.File }
 // Size is the piece's size when it was opened.
 func (r *localReader) Size() int64 { return r.Info().Size }
 
+// NextData asks the piece where data may begin.
+func (r *localReader) NextData(off int64) (int64, error) {
+	if s, ok := r.File.(hemera.Sparse); ok {
+		return s.NextData(off)
+	}
+	return off, nil
+}
+
 // Close ends the handle.
 func (r *localReader) Close() error { return r.File.Close(context.Background()) }

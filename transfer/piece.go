@@ -12,6 +12,7 @@ import (
 // source reads pages of one piece, verified; it is what content is copied from.
 type source interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	hemera.Sparse
 }
 
 // piece is one piece of a write at its head: where it goes, and the way there. The way is a

@@ -117,6 +117,27 @@ func (f *memoryFile) Size() (int64, error) {
 	return int64(len(f.node.data)), f.alive("size")
 }
 
+// holeUnit is the least hole that a file in memory tells of.
+const holeUnit = 4096
+
+// NextData finds zeros, written or not.
+func (f *memoryFile) NextData(off int64) (int64, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.alive("seek"); err != nil {
+		return off, err
+	}
+	data := f.node.data
+	for off < int64(len(data)) {
+		end := min(off-off%holeUnit+holeUnit, int64(len(data)))
+		if slices.ContainsFunc(data[off:end], func(b byte) bool { return b != 0 }) {
+			break
+		}
+		off = end
+	}
+	return off, nil
+}
+
 func (f *memoryFile) Sync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

@@ -106,6 +106,28 @@ func (c *conn) okOpen(r *request, h *handle, o wire.Open) error {
 	return c.ok(r, reply.Append(nil, o.Options&wire.OpenCompress != 0))
 }
 
+// nextData tells a copy where the data of an open file goes on, so that holes are not sent.
+func (c *conn) nextData(r *request, id wire.Handle, arg string) error {
+	h, err := c.session.handle(id)
+	if err != nil {
+		return err
+	}
+	off, err := hemera.ParseAskData(arg)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "xrd.Data", h.path)
+	}
+	s, ok := h.file.(hemera.Sparse)
+	if !ok {
+		return errs.New(errs.Unsupported, "xrd.Data", h.path, "the handle knows no holes")
+	}
+	h.inflight.Add(1)
+	return c.beside(r, func() ([]byte, error) {
+		defer h.inflight.Done()
+		next, err := s.NextData(off)
+		return append(strconv.AppendInt(nil, next, 10), 0), err
+	})
+}
+
 // finishPiece serves what a head node asks of a piece handle by kXR_query: to seal it or give it up.
 func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 	h, err := c.session.handle(id)

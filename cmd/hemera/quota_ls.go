@@ -16,7 +16,8 @@ func quotaLsCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List limits and what is used of them", Args: cobra.NoArgs, Aliases: []string{"list"},
 		Long: `Lists everybody with files or limits at the quota nodes: all of them, or with -p those at
-and above a path, which are the ones whose limits hold there.
+and above a path, which are the ones whose limits hold there. Users see the limits that bound
+them: their own, their groups' and those of projects.
 
   bytes, files       what the files hold, without directories
   physical           the same bytes with every replica counted
@@ -44,7 +45,7 @@ counting means that files which were there before are still being counted.`,
 						records = append(records, quotaRecord(r, numeric))
 					}
 				}
-				return e.list(quotaColumns, records, "no limits: hemera quota set")
+				return e.list(quotaColumns, records, "no limits; an admin sets them with hemera quota set")
 			})
 		},
 	}

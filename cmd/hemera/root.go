@@ -195,8 +195,8 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetErr(e.Err)
 	root.AddGroup(
 		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
-		&cobra.Group{ID: "files", Title: "Files:"},
-		&cobra.Group{ID: "cluster", Title: "Cluster:"},
+		&cobra.Group{ID: "files", Title: "Files, from any machine:"},
+		&cobra.Group{ID: "cluster", Title: "Cluster, on the manager's machine (file info and quota ls from any):"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
 	root.AddCommand(serverCommands(e)...)
@@ -207,6 +207,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	for _, c := range clusterCommands(e) {
 		c.GroupID = "cluster"
 		root.AddCommand(c)
+		markAdmins(c)
 	}
 	root.AddCommand(versionCommand(e))
 	root.SetHelpCommandGroupID("other")
