@@ -395,6 +395,9 @@ type Sparse interface {
 	NextData(off int64) (int64, error)
 }
 
+// Allocated is a File that knows how many bytes it takes on its disk: fewer than its size where it has holes.
+type Allocated interface{ Allocated() (int64, error) }
+
 // Aborter is a File whose pending write can be given up at once.
 type Aborter interface {
 	Abort(ctx context.Context) error
