@@ -31,6 +31,9 @@ type Contents interface {
 	// replaced generation become unlinked. Idempotent. Conflict when the name is now another file's,
 	// the file is gone, or its generation is not c.BaseGen.
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
+	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
+	// Of the commit, ID, Gen, BaseGen and Name are looked at.
+	Discard(ctx context.Context, c Commit) (bool, error)
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Events lists changes after a sequence number, oldest first.

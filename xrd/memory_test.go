@@ -310,6 +310,10 @@ func (m memoryFiles) Pending(_ context.Context, _ hemera.Identity, p, _ string) 
 	return hemera.Entry{}, errs.New(errs.NotFound, "stat", p, "")
 }
 
+func (m memoryFiles) Discard(_ context.Context, _ hemera.Identity, p, _, _ string) error {
+	return errs.New(errs.NotFound, "remove", p, "")
+}
+
 func (m memoryFiles) Settle(context.Context, hemera.Identity, string, string) {}
 
 func (m memoryFiles) Locate(context.Context, hemera.Identity, string) ([]hemera.Target, error) {

@@ -36,6 +36,8 @@ type Options struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
+	// View is the cluster as it is now, for those who ask for all servers; nil shows this one alone.
+	View func() *hemera.View
 	// Local finds a node of this process, nil for others. Small files whose head is such a node are
 	// opened there by the manager's door itself, and served on the client's connection. May be nil.
 	Local func(id hemera.NodeID) hemera.LocalNode
