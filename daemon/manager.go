@@ -174,7 +174,7 @@ func (m *Manager) open() (err error) {
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, View: m.Cluster().View, Local: o.Local, Policy: policy,
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1, Local: o.Local, Policy: policy,
 		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
 		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
 	})
