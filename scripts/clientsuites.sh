@@ -4,7 +4,7 @@
 # usage: scripts/clientsuites.sh [up|nodes|stock ...]     all three without an argument
 # Prints a table. Fails if a test fails that is not in scripts/clientsuites-known, or if one passes that is there.
 # XROOTD_SRC is a directory with XRootD's sources, or a git repository to take the tag from; ONLY=REGEX chooses tests by name.
-# Tests that need no server (URLs, pollers, local files) are left out. 8 GiB of room are needed in build/, 4 GiB of memory.
+# Tests that need no server (URLs, pollers, local files, mocks) are left out. 8 GiB of room are needed in build/, 4 GiB of memory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 XROOTD_TAG=v6.1.0
@@ -38,7 +38,9 @@ fetch() {
 		ln -sfn "$(realpath "$XROOTD_SRC")" "$src"
 		return 0
 	fi
-	git -c advice.detachedHead=false clone --quiet --depth 1 --branch $XROOTD_TAG "${XROOTD_SRC:-https://github.com/xrootd/xrootd}" "$src"
+	local from=(--depth 1 https://github.com/xrootd/xrootd)
+	[ -z "${XROOTD_SRC:-}" ] || from=("$XROOTD_SRC")
+	git -c advice.detachedHead=false clone --quiet --branch $XROOTD_TAG "${from[@]}" "$src"
 }
 
 # build makes the client library and one program for each suite. Nothing is written into the sources.
@@ -138,7 +140,7 @@ start_nodes() {
 }
 
 start_stock() {
-	local dir=$work/servers/stock as=()
+	local dir as=()
 	dir=$(mktemp -d) # the server is nobody, who may not see the tree
 	mkdir -p "$work/servers" "$dir/tree" "$dir/admin"
 	cat >"$dir/cfg" <<-CFG
@@ -253,7 +255,10 @@ table() {
 		}' "$known" "${@/%/.results}")
 }
 
-[ $# -gt 0 ] || set -- up nodes $(command -v xrootd >/dev/null && echo stock)
+if [ $# = 0 ]; then
+	set -- up nodes
+	! command -v xrootd >/dev/null || set -- "$@" stock
+fi
 fetch
 build
 generate
