@@ -28,6 +28,8 @@ const (
 	XattrsBytesMax = 128 << 10
 	// CapabilityLifetime is how long after it was signed a capability opens a file.
 	CapabilityLifetime = time.Hour
+	// CommitLifetime is how long after that a write may still be committed: as long as keys are kept.
+	CommitLifetime = 72 * time.Hour
 	// HeartbeatInterval is how often a node reports; HeartbeatTimeout is the silence after which its
 	// disks leave placement and its lease is over.
 	HeartbeatInterval = time.Second

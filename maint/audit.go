@@ -149,6 +149,21 @@ func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	}
 }
 
+// addPiece is add for a piece that the namespace does not have: only the piece knows a path.
+func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
+	t.add(tag, disk, s.ID.File)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.problems[problemKey{tag, disk}]
+	if s.Path == "" || len(p.Paths) >= problemsMax {
+		return
+	}
+	if p.Paths == nil {
+		p.Paths = map[hemera.FileID]string{}
+	}
+	p.Paths[s.ID.File] = s.Path
+}
+
 // Fsck compares every disk with the namespace now, and puts right what can be only if it is asked to.
 // Disks that cannot be read count as offline.
 func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
@@ -318,8 +333,10 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	return nil
 }
 
-// orphan removes a piece that no file has, is not about to have, and that is not on its way out. One
-// of changes that a restored namespace has forgotten is kept (see forgotten). It holds the file, lest a relocation find the piece where it wants to make it, and take it for made.
+// orphan removes a piece that no file has and that is not on its way out. The write it belongs to may still be
+// under way, at a head that stood still for all that time: from the moment of the removal on it cannot be
+// committed. A piece of changes that a restored namespace has forgotten is kept (see forgotten). The file is
+// held, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
 	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
@@ -341,12 +358,22 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if err != nil || !there {
 		return err
 	}
-	t.add(tagOrphan, d.ID, f.piece.File)
+	t.addPiece(tagOrphan, d.ID, f.stat)
 	key := copyKey{d.ID, f.piece}
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}
+	condemned, err := e.Files.Condemn(ctx, d.ID, f.piece)
+	switch {
+	case errors.Is(err, errs.Overloaded): // its turn comes later
+		return nil
+	case err != nil:
+		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
+	}
 	a.suspects.drop(key)
+	if !condemned {
+		return nil
+	}
 	// Whoever asked for the audit may go away, the order does not: the file is held until it is done.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
 	defer cancel()

@@ -33,6 +33,7 @@ type Files interface {
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
+	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // Removals is the pieces that disks are to remove, now or later.

@@ -3,6 +3,7 @@ package manager
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +63,9 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if err := checkXattrs(c, r.Xattrs, r.XattrsGone); err != nil {
 		return hemera.Entry{}, err
 	}
+	if m.now().After(c.Expires.Add(hemera.CommitLifetime)) {
+		return m.late(ctx, &c)
+	}
 	mtime := r.Mtime
 	if mtime.IsZero() {
 		mtime = m.now()
@@ -82,6 +86,20 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 		m.engine.Wake() // there are pieces to remove, or to make
 	}
 	return e, errs.Wrap(err, "commit", c.Path)
+}
+
+// late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
+// given up. It is refused, unless it was made before.
+func (m *Manager) late(ctx context.Context, c *hemera.Capability) (hemera.Entry, error) {
+	e, _, err := m.tree.Resolve(ctx, c.File)
+	switch {
+	case err == nil && e.Gen == c.Gen:
+		return e, nil
+	case err != nil && !errors.Is(err, errs.NotFound):
+		return hemera.Entry{}, err
+	}
+	return hemera.Entry{}, errs.New(errs.Conflict, "commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
+		WithRemedy("write the file again")
 }
 
 // writeCapability verifies a token that must permit writing, shown by the head of that write; it may have expired.
@@ -153,6 +171,15 @@ func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.Dis
 	c, err := m.writeCapability(ctx, "replace", token)
 	if err != nil {
 		return hemera.Grant{}, err
+	}
+	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
+	barred, err := m.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+	}
+	if barred {
+		return hemera.Grant{}, errs.New(errs.Conflict, "replace", c.Path, "the write was refused before, or its pieces were given up").
+			WithRemedy("write the file again")
 	}
 	bad := m.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
 	var lost []int

@@ -18,6 +18,7 @@ type Tree interface {
 	Contents
 	Holdings
 	Holds
+	History
 	Quotas
 }
 
@@ -34,6 +35,9 @@ type Contents interface {
 	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
 	// Of the commit, ID, Gen, BaseGen and Name are looked at.
 	Discard(ctx context.Context, c Commit) (bool, error)
+	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
+	// given up. See [Holdings].Condemn.
+	Barred(ctx context.Context, c Commit) (bool, error)
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Events lists changes after a sequence number, oldest first.
@@ -99,10 +103,20 @@ type Holdings interface {
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// Condemn reports whether a piece on a disk is no file's, and sees to it that it never will be: from then on,
+	// for as long as the manager takes commits of such a write, it is refused. Who asks removes the piece then.
+	// Overloaded when too many writes are barred.
+	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+}
+
+// History is what a namespace knows of its own past.
+type History interface {
 	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
 }
 
 // Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They

@@ -41,7 +41,7 @@ func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
 	case err != nil:
 		return nil, err
 	case now != nil && now.Gen == c.Gen:
-		return now, nil
+		return now, c.made(now)
 	case now == nil && t.isUnused(c.ID):
 		return t.commitFile(c)
 	}
@@ -55,6 +55,20 @@ func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
 		return t.commitContent(now, c)
 	}
 	return t.commitFile(c)
+}
+
+// made fails unless the content that has the commit's number is what it is for: the request came again. Another content
+// has it where a manager over an older copy of the store gave the number out once more, and the right store came back.
+func (c *Commit) made(now *hemera.Entry) error {
+	same := now.Size == c.Size
+	for _, sum := range c.Sums {
+		is, ok := hemera.FindChecksum(now.Checksums, sum.Kind)
+		same = same && (!ok || is == sum)
+	}
+	if !same {
+		return conflict(c, "another content has this number")
+	}
+	return nil
 }
 
 func checkCommit(c *Commit) error {
@@ -124,13 +138,21 @@ func (t *tx) notEnded(c *Commit) error {
 		return nil // as nearly always: no such record was made in this life, and none before could be
 	}
 	over, err := t.wasEnded(c.number())
-	if err == nil && over {
-		err = conflict(c, "it was refused before, or its file was removed since")
+	if err != nil {
+		return err
+	}
+	if over {
+		return conflict(c, "it was refused before, or its file was removed since")
+	}
+	barred, err := t.isBarred(c.number())
+	if err == nil && barred {
+		err = conflict(c, "its node was silent for too long after the file was closed, and its pieces were given up").
+			WithRemedy("write the file again")
 	}
 	return err
 }
 
-func conflict(c *Commit, why string) error {
+func conflict(c *Commit, why string) *errs.Error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 

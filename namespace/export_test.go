@@ -36,3 +36,9 @@ func (n *Namespace) Hasten(ctx context.Context, who hemera.Identity, path string
 	})
 	return out, err
 }
+
+// SetBars sets how many writes are taken to be barred, for an hour.
+func (n *Namespace) SetBars(count int) {
+	n.bars.due(n.clock(), n.nextID.Load())
+	n.bars.counted(count, false)
+}

@@ -22,6 +22,7 @@ const (
 	tabDue      = 'h' // disk, until when, file, generation, index → nothing: the same, in order of time
 	tabShort    = 'x' // file → nothing: it has fewer pieces than its layout
 	tabRemoved  = 'r' // write's number → until when: it was refused, or its file removed soon after it was made
+	tabBarred   = 'o' // write's number → until when, file: pieces of it were given up
 	tabEvent    = 'l' // sequence → event
 	tabNode     = 'q' // directory → quota node
 	tabLimit    = 'b' // directory, kind, id → limits of a user or group

@@ -63,7 +63,7 @@ type Namespace struct {
 	idMu             sync.Mutex
 	nextID, reserved atomic.Uint64
 	reserving        atomic.Bool
-	// firstID is the first of this life; refused is how many writes it refused for good.
+	// firstID is the first of this life; refused is how many writes it refused for good, or barred.
 	firstID uint64
 	refused atomic.Int64
 
@@ -91,6 +91,7 @@ type Namespace struct {
 
 	hold  time.Duration
 	holds dueTimes
+	bars  bars
 }
 
 // sent is the newest enqueued batch.
@@ -125,6 +126,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
 	n.booted = o.Clock()
+	n.bars.mark(n.booted, n.firstID)
 	n.boot = time.Since(started)
 	n.log.Info("namespace open", "epoch", n.writer.Epoch(), "took", n.boot)
 	return n, nil

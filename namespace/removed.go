@@ -53,7 +53,9 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 			return err
 		}
 		if now != nil && now.Gen == c.Gen {
-			out = now
+			if c.made(now) == nil {
+				out = now
+			}
 			return nil
 		}
 		if known, err := t.wasEnded(c.number()); err != nil || known {
@@ -126,7 +128,11 @@ func (t *tx) isUnused(id hemera.FileID) bool {
 
 // wasEnded reports whether the write with the number was refused, or its file removed not long after.
 func (t *tx) wasEnded(number hemera.FileID) (bool, error) {
-	k := idKey(tabRemoved, number)
+	return t.recorded(idKey(tabRemoved, number))
+}
+
+// recorded reports whether there is a record with the key, which is of no cached table.
+func (t *tx) recorded(k []byte) (bool, error) {
 	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
 		return value != nil, nil
 	}

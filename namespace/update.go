@@ -162,7 +162,7 @@ func (n *Namespace) outside(ctx context.Context) error {
 	return n.settled(ctx, n.lastSeq())
 }
 
-func refuse(kind errs.Kind, op, subject, format string, args ...any) error {
+func refuse(kind errs.Kind, op, subject, format string, args ...any) *errs.Error {
 	return errs.New(kind, "namespace."+op, subject, fmt.Sprintf(format, args...))
 }
 

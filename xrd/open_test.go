@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -123,6 +124,48 @@ func TestTruncateByPath(t *testing.T) {
 	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/f"); e.Size != 3 {
 		t.Errorf("size %d", e.Size)
 	}
+}
+
+// TestStatOfAWriteUnderWay: its process is sent to the node that has it, which knows the size.
+func TestStatOfAWriteUnderWay(t *testing.T) {
+	p := newPair(t, nil)
+	p.own = true
+	p.put("/f", "0123456789")
+	c := dial(t, p.managerAddr)
+	for _, at := range []string{"/f", "/new"} {
+		status, body, err := c.call(wire.Open{Options: wire.OpenDelete, Mode: 0o644}, []byte(at))
+		to, e := wire.ParseRedirect(body)
+		if status != wire.StatusRedirect || err != nil || e != nil {
+			t.Fatalf("status %d, %v, %v", status, err, e)
+		}
+		n := dial(t, p.nodeAddr)
+		fh := open(t, n, to.Opaque.Join(at), wire.OpenDelete)
+		n.must(t, wire.Write{Handle: fh}, "123")
+
+		status, body, err = c.call(wire.Stat{}, []byte(at))
+		to, e = wire.ParseRedirect(body)
+		if status != wire.StatusRedirect || err != nil || e != nil {
+			t.Fatalf("%s: status %d, %v, %v", at, status, err, e)
+		}
+		if s, err := wire.ParseStat(dial(t, p.nodeAddr).must(t, wire.Stat{}, to.Opaque.Join(at))); err != nil || s.Size != 3 {
+			t.Errorf("%s: %+v, %v", at, s, err)
+		}
+		c.must(t, wire.Stat{}, at+"?tried="+to.Host) // the node cannot be reached: what the manager knows
+	}
+	if list := string(c.must(t, wire.Dirlist{}, "/")); list != "f\nnew\x00" {
+		t.Errorf("its process lists %q", list)
+	}
+	if list := c.must(t, wire.Dirlist{Options: wire.DirlistStat}, "/"); bytes.Contains(list, []byte("new")) {
+		t.Errorf("with sizes it lists %q", list)
+	}
+	p.mu.Lock()
+	p.own = false
+	p.mu.Unlock()
+	if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/f")); err != nil || s.Size != 10 {
+		t.Errorf("others see %+v, %v", s, err)
+	}
+	c.refused(t, wire.Stat{}, "/new", wire.NotFound)
+	dial(t, p.nodeAddr).refused(t, wire.Stat{}, "/f?hem.cap=forged", wire.NotAuthorized)
 }
 
 // refusing grants nothing, for now.

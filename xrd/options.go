@@ -36,6 +36,8 @@ type Options struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
+	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
+	Calls hemera.Calls
 	// View is the cluster as it is now, for those who ask for all servers; nil shows this one alone.
 	View func() *hemera.View
 	// First says that the cluster never had a manager's door before this one.
