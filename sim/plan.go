@@ -19,6 +19,8 @@ const (
 	MoveOverRemovals
 	// BelieveNodes: who calls the manager is not asked.
 	BelieveNodes
+	// ForgetBars: a write can be committed although an audit has given its pieces up.
+	ForgetBars
 )
 
 // Options say what to simulate.
@@ -45,6 +47,7 @@ type plan struct {
 	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed, and disks
 	// are not drained in turns.
 	strain time.Duration
+	stalls bool // some commits arrive hours late
 	rogue  bool // one more node has joined, and does what it must not
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
@@ -73,6 +76,7 @@ func newPlan(o Options) plan {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}
 	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
+	p.stalls = p.random("stalled").IntN(3) == 0 || p.sabotage == ForgetBars
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
