@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -17,6 +18,8 @@ type stalled struct {
 	mu   sync.Mutex
 	list []stalledCommit
 	seen map[string]bool // by token: whether it is held back
+	// gate, if there is one, is where every head stands still that asks for a commit, until it is closed.
+	gate atomic.Pointer[chan struct{}]
 }
 
 type stalledCommit struct {
@@ -44,6 +47,16 @@ func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
 		}
 	}
 	return held
+}
+
+// stand has a head stand still where there is a gate. No time limit of its own ends that.
+func (s *stalled) stand(ctx context.Context) context.Context {
+	gate := s.gate.Load()
+	if gate == nil {
+		return ctx
+	}
+	<-*gate
+	return context.WithoutCancel(ctx)
 }
 
 // arrive has them arrive now. What comes of it is for the checks to see that follow.
