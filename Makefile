@@ -57,7 +57,7 @@ network: build ## the same against a manager and three nodes in network namespac
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh network
 
-clients: build ## stock clients: xrdcp, xrdfs, Python, fsspec, uproot, gfal2
+clients: build ## stock clients: xrdcp, xrdfs, Python, fsspec, uproot, gfal2, xrootdfs
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh clients
 

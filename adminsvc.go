@@ -33,6 +33,13 @@ type Removal struct {
 	Lose  bool // with Force, also the last pieces of files
 }
 
+// Calls runs verbs of the admin API for clients of another door.
+type Calls interface {
+	// Call answers one HTTP request with an HTTP response, in pieces, which answer may not keep. The door has found
+	// out who asks: what the request says of that counts for nothing. Answer's error ends the call and is returned.
+	Call(ctx context.Context, who Identity, request []byte, answer func([]byte) error) error
+}
+
 // TokenAdmin makes what nodes join with.
 type TokenAdmin interface {
 	// CreateToken makes a join token that works until it expires or was used.
@@ -195,6 +202,17 @@ type FileReport struct {
 	Path   string
 	Pieces []PieceReport
 	Status string // healthy, or what is wrong
+	// Strays are pieces on disks that the namespace does not have. They are looked for when the file is
+	// asked for by its id, and either there is no such file or the namespace was restored.
+	Strays []Stray
+}
+
+// Stray is a piece on a disk that the namespace does not have, with the tag that an audit gives it.
+type Stray struct {
+	Tag   string
+	Disk  DiskID
+	Host  string
+	Piece PieceStat
 }
 
 // PieceReport is one piece with its disk and node.
@@ -232,6 +250,9 @@ type FsckProblem struct {
 	Disk  DiskID
 	Count int64
 	Files []FileID
+	// Paths are the files' names, as the namespace has them, else as their pieces remember them. They are
+	// cut at a limit over all problems.
+	Paths map[FileID]string `json:",omitempty"`
 }
 
 // OpStat counts one operation (EOS: ns stat). Latencies are of the server's part.

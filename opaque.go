@@ -33,7 +33,29 @@ const (
 	// handle: seal it with the values that follow, or give it up.
 	OpaqueSeal  = "hem.seal"
 	OpaqueAbort = "hem.abort"
+	// OpaqueData begins one on a handle that asks where data may begin ([Sparse]): "hem.data&off=N", answered
+	// by a number.
+	OpaqueData = "hem.data"
+	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([Allocated]),
+	// answered by a number.
+	OpaqueAllocated = "hem.allocated"
+	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
+	// an HTTP request follows, and the answer is the HTTP response; see [Calls].
+	OpaqueCall = "hem.call\n"
 )
+
+// AskData is the argument of a question for the data at or after an offset.
+func AskData(off int64) string { return OpaqueData + "&off=" + strconv.FormatInt(off, 10) }
+
+// ParseAskData reads what [AskData] wrote.
+func ParseAskData(arg string) (int64, error) {
+	text, _ := strings.CutPrefix(arg, OpaqueData+"&off=")
+	off, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || off < 0 || off > FileSizeMax {
+		return 0, fmt.Errorf("question for data %q: no offset", arg)
+	}
+	return off, nil
+}
 
 // Encode is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".
 func (s SealInfo) Encode() string {

@@ -192,8 +192,10 @@ func TestUnreachableServerHasARemedy(t *testing.T) {
 	if !errors.Is(err, errs.Unavailable) || !strings.Contains(errs.RemedyOf(err), "HEMERA_URL") || admin.TraceOf(err) != "" {
 		t.Errorf("error is %v (%s), trace %q", err, errs.RemedyOf(err), admin.TraceOf(err))
 	}
-	if _, err := admin.Dial("ftp://x"); !errors.Is(err, errs.Invalid) {
-		t.Errorf("ftp: %v", err)
+	for _, url := range []string{"ftp://x", "unix://x", "unix:x", "unix:///" + strings.Repeat("x", 200)} {
+		if _, err := admin.Dial(url); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+			t.Errorf("%s: %v", url, err)
+		}
 	}
 }
 

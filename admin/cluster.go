@@ -47,6 +47,17 @@ func (d *door) serveCluster() {
 		}
 		return c.View(ctx)
 	})
+	unary(d, "Spaces", false, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.Space, error) {
+		c, err := part(d.Cluster, "cluster")
+		if err != nil {
+			return nil, err
+		}
+		v, err := c.View(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return v.Spaces, nil
+	})
 	change(d, "AddDisk", func(ctx context.Context, c hemera.ClusterAdmin, r *addDisk) error {
 		return c.AddDisk(ctx, r.Node, hemera.AttachDisk{Path: r.Path, Space: r.Space, Folder: r.Folder})
 	})
@@ -98,6 +109,11 @@ func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, requ
 // View implements hemera.ClusterAdmin.
 func (c *Client) View(ctx context.Context) (*hemera.View, error) {
 	return call[*hemera.View](ctx, c, "View", none{})
+}
+
+// Spaces are those of the view, with their policies, which users may know too.
+func (c *Client) Spaces(ctx context.Context) ([]hemera.Space, error) {
+	return call[[]hemera.Space](ctx, c, "Spaces", none{})
 }
 
 // AddDisk implements hemera.ClusterAdmin.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -16,6 +17,9 @@ import (
 // PortDefault is the port of a manager when its URL names none; IANA's for XRootD.
 const PortDefault = "1094"
 
+// dialTime bounds the making of a connection, and the search for its server.
+const dialTime = 10 * time.Second
+
 // answerMax bounds one message of an answer: the largest is a view of thousands of disks.
 const answerMax = 64 << 20
 
@@ -23,7 +27,7 @@ const answerMax = 64 << 20
 // Benchmarker, Backups, Names and Attributes; calls may be made concurrently. Identities passed to it are
 // ignored: the server finds out itself who is calling. Errors are *[RemoteError].
 type Client struct {
-	base string // http://host:port
+	base string // http://host:port, or http://localhost over a unix socket
 	addr string // for errors
 	http *http.Client
 }
@@ -40,24 +44,36 @@ var _ interface {
 } = (*Client)(nil)
 
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
-// http://host[:port]. It does not connect yet. Invalid when the URL is none.
-func Dial(rawURL string) (*Client, error) {
+// http://host[:port], or unix:///path for the unix socket of a manager on this machine. It does not connect yet.
+// Invalid when the URL is none.
+func Dial(rawURL string) (*Client, error) { return DialFrom(rawURL, nil) }
+
+// DialFrom is Dial for whoever may be on another machine than the server: elsewhere brings the requests to it then.
+// Close closes elsewhere too.
+func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
+	if IsSocketURL(rawURL) {
+		return dialSocket(rawURL)
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "root" && u.Scheme != "xroot" && u.Scheme != "http" {
 		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a manager").
-			WithRemedy("write it as root://host:1094")
+			WithRemedy("write it as root://host:1094, or unix:///path/of/admin.sock on the manager's machine")
 	}
 	port := u.Port()
 	if port == "" {
 		port = PortDefault
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
-	transport := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		MaxIdleConnsPerHost: 4,
-		IdleConnTimeout:     time.Minute,
+	c := newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext)
+	if elsewhere != nil {
+		c.http.Transport = nearest{c.http.Transport, through{elsewhere}, sync.OnceValue(func() bool { return onThisMachine(u.Hostname()) })}
 	}
-	return &Client{base: "http://" + addr, addr: addr, http: &http.Client{Transport: transport}}, nil
+	return c, nil
+}
+
+func newClient(base, addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Client {
+	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
+	return &Client{base: base, addr: addr, http: &http.Client{Transport: transport}}
 }
 
 // Close ends idle connections.
@@ -66,7 +82,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 func options() []connect.ClientOption {
 	return []connect.ClientOption{
 		connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax),
-		// Calls are taken from the manager's own machine: compressing would cost more than sending.
+		// Most calls stay on the manager's own machine: compressing would cost more than sending.
 		connect.WithAcceptCompression("gzip", nil, nil),
 	}
 }

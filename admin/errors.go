@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -105,11 +106,19 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 			return fromDetail(remote.Message(), s.GetFields())
 		}
 	}
+	if own, ok := errors.AsType[*errs.Error](err); ok { // of the door that the request came through
+		return &RemoteError{cause: own, text: own.Error()}
+	}
 	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
 	if !connect.IsWireError(err) {
 		trace = ""
 		switch cause.Kind {
 		case errs.Unavailable:
+			if errors.Is(err, fs.ErrPermission) { // a unix socket's directory
+				cause.Kind = errs.Denied
+				cause.Remedy = "run it as a user who may enter the socket's directory, or name the manager's port: root://localhost:1094"
+				break
+			}
 			cause.Remedy = "check that a manager is running there (hemera up starts one), or set HEMERA_URL to where it is"
 		case errs.Unsupported: // what a 404 that no server of these calls made becomes
 			cause.Text = "no manager answers there (" + cause.Text + ")"

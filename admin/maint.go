@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"hemera"
 	"hemera/errs"
@@ -26,9 +28,7 @@ func (d *door) serveMaint() {
 	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *none) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
 	})
-	maint(d, "FileInfo", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) (hemera.FileReport, error) {
-		return m.FileInfo(ctx, r.Ref)
-	})
+	unary(d, "FileInfo", false, d.fileInfo)
 	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) ([]hemera.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
 	})
@@ -59,6 +59,47 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.Ma
 		}
 		return f(ctx, m, r)
 	})
+}
+
+// fileInfo tells users of what they may see by its path, and of disks what says where a piece is.
+func (d *door) fileInfo(ctx context.Context, who hemera.Identity, r *fileRef) (report hemera.FileReport, err error) {
+	m, err := part(d.Maint, "maintenance")
+	if err != nil {
+		return report, err
+	}
+	if who.Admin {
+		return m.FileInfo(ctx, r.Ref)
+	}
+	names, err := part(d.Names, "namespace")
+	if err != nil {
+		return report, err
+	}
+	byPath := strings.HasPrefix(r.Ref, "/")
+	if byPath {
+		if _, err := names.Stat(ctx, who, r.Ref); err != nil {
+			return report, err
+		}
+	}
+	report, err = m.FileInfo(ctx, r.Ref)
+	if err == nil {
+		var e hemera.Entry
+		if e, err = names.Stat(ctx, who, report.Path); err == nil && e.ID != report.Entry.ID {
+			err = errs.New(errs.NotFound, "file info", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
+		}
+		report.Entry.Xattrs = e.Xattrs // those that he may see
+	}
+	if err != nil && !byPath && slices.Contains([]errs.Kind{errs.NotFound, errs.Denied}, errs.KindOf(err)) {
+		// The same for all, and without the path.
+		err = errs.New(errs.NotFound, "file info", r.Ref, "there is no such file, or it is below a directory that is not for you")
+	}
+	if err != nil {
+		return hemera.FileReport{}, err
+	}
+	for i, p := range report.Pieces {
+		report.Pieces[i].Disk = hemera.Disk{ID: p.Disk.ID, Node: p.Disk.Node, Path: p.Disk.Path, Space: p.Disk.Space, Group: p.Disk.Group,
+			Zone: p.Disk.Zone, Config: p.Disk.Config, Health: p.Disk.Health, Active: p.Disk.Active}
+	}
+	return report, nil
 }
 
 // Jobs implements hemera.MaintAdmin.

@@ -9,6 +9,9 @@ import (
 // batchMax is how many entries one message of a stream carries at most.
 const batchMax = 256
 
+// attributesMax is with how many bytes of attributes a message is sent before it has so many entries.
+const attributesMax = 1 << 20
+
 type path struct{ Path string }
 
 type mkdir struct {
@@ -48,7 +51,18 @@ func (d *door) serveNames() {
 			return err
 		}
 		b := batch[hemera.Entry]{send: func(e []hemera.Entry) error { return send(&entries{e}) }}
-		if err := n.List(ctx, who, r.Path, b.add); err != nil {
+		attributes := 0 // their bytes in the batch, which are bounded too
+		err = n.List(ctx, who, r.Path, func(e hemera.Entry) error {
+			for _, value := range e.Xattrs {
+				attributes += len(value)
+			}
+			if err := b.add(e); err != nil || attributes < attributesMax {
+				return err
+			}
+			attributes = 0
+			return b.flush()
+		})
+		if err != nil {
 			return err
 		}
 		return b.flush()

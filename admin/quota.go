@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"slices"
 
 	"hemera"
 )
@@ -30,13 +31,51 @@ func (d *door) serveQuota() {
 		d.audit(ctx, who, "RemoveQuota", r)
 		return none{}, q.RemoveQuota(ctx, *r)
 	})
-	unary(d, "Quotas", true, func(ctx context.Context, _ hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
-		q, err := part(d.Quota, "quota")
-		if err != nil {
+	unary(d, "Quotas", false, d.quotas)
+}
+
+// quotas tells users of the limits that bound them: their own, their groups' and those of projects, at quota nodes
+// that they may see.
+func (d *door) quotas(ctx context.Context, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
+	q, err := part(d.Quota, "quota")
+	if err != nil {
+		return nil, err
+	}
+	if who.Admin {
+		return q.Quotas(ctx, r.Path)
+	}
+	names, err := part(d.Names, "namespace")
+	if err != nil {
+		return nil, err
+	}
+	if r.Path != "" {
+		if _, err := names.Stat(ctx, who, r.Path); err != nil {
 			return nil, err
 		}
-		return q.Quotas(ctx, r.Path)
-	})
+	}
+	rows, err := q.Quotas(ctx, r.Path)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
+		if !bounds(row, who) {
+			return true
+		}
+		if _, looked := seen[row.Path]; !looked {
+			_, err := names.Stat(ctx, who, row.Path)
+			seen[row.Path] = err == nil
+		}
+		return !seen[row.Path]
+	}), err
+}
+
+// bounds reports whether a limit is about the files of who.
+func bounds(row hemera.QuotaRow, who hemera.Identity) bool {
+	switch row.Kind {
+	case hemera.QuotaUser:
+		return row.ID == who.UID || row.ID == hemera.QuotaDefault
+	case hemera.QuotaGroup:
+		return row.ID == who.GID || row.ID == hemera.QuotaDefault || slices.Contains(who.Groups, row.ID)
+	}
+	return true
 }
 
 // SetQuota implements hemera.QuotaAdmin.

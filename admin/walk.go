@@ -42,7 +42,7 @@ type WalkRequest struct {
 	Brief, Count bool `json:",omitempty"`
 }
 
-// Found is one entry of a walk. Err is set when a directory could not be listed, and names it: the walk
+// Found is one entry of a walk, without its attributes. Err is set when a directory could not be listed, and names it: the walk
 // goes on.
 type Found struct {
 	Path  string
@@ -104,13 +104,21 @@ func (d *door) serveWalk() {
 			}
 			return out.end(send)
 		}
-		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, visit: out.visit})
+		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, turns: d.turns(who), visit: out.visit})
 		defer w.close()
 		if err := w.run(top, e); err != nil {
 			return err
 		}
 		return out.end(send)
 	})
+}
+
+// turns keeps users' walks, however many there are, to half of the processors. An admin does not wait for them.
+func (d *door) turns(who hemera.Identity) chan struct{} {
+	if who.Admin {
+		return nil
+	}
+	return d.walking
 }
 
 // unreadable finds the files below top that cannot be read.
@@ -153,6 +161,7 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 		}
 		return f.found.add(Found{Path: path, Entry: hemera.Entry{Kind: e.Kind}, Err: errs.Plain(failure.Error())})
 	}
+	e.Xattrs = nil // of all that is found they could be most
 	if f.request.matches(e) {
 		f.sum.add(e)
 		switch {

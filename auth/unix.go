@@ -3,7 +3,6 @@ package auth
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -51,7 +50,7 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 	account := x.unix.Users.Find(user)
 	who := account.identity("unix", x.peer)
 	if x.unix.Trusted {
-		if !x.unix.Own && account.Known && (account.UID == 0 || account.UID == uint32(os.Geteuid())) {
+		if !x.unix.Own && account.Known && IsAdmin(account.UID) {
 			who = nobody("unix", x.peer)
 		}
 		return &who, nil, nil
@@ -60,10 +59,9 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 	if err != nil {
 		return nil, nil, errs.As(err, errs.Unauthenticated, "auth.unix", user)
 	}
-	self := uint32(os.Geteuid())
 	switch {
-	case owner == 0 || owner == self:
-		who.Admin = account.Known && (account.UID == 0 || account.UID == self)
+	case IsAdmin(owner):
+		who.Admin = account.Known && IsAdmin(account.UID)
 		return &who, nil, nil
 	case account.Known && account.UID == owner:
 		return &who, nil, nil

@@ -8,7 +8,6 @@ import (
 
 	"hemera"
 
-	"github.com/minio/crc64nvme"
 	"github.com/zeebo/xxh3"
 	"lukechampine.com/blake3"
 )
@@ -35,7 +34,7 @@ func New(kind hemera.ChecksumKind) (Hasher, error) {
 	case hemera.ZCRC32:
 		return &zcrcHasher{}, nil
 	case hemera.CRC64NVME:
-		h = crc64nvme.New()
+		return &crc64Hasher{}, nil
 	case hemera.MD5:
 		h = md5.New()
 	case hemera.SHA256:

@@ -15,39 +15,45 @@ import (
 // session is its own while it lasts, so that visit may use the client as it likes and be slow. It
 // ends with visit's error, if any.
 func (c *Client) List(ctx context.Context, u URL, visit func(Info) error) error {
-	chunks := make(chunkSink, 4)
 	var l listing
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	each := func(i Info) error { return c.visit(ctx, u, i, l.plain, visit) }
+	q := request{op: "list", build: onPath(wire.Dirlist{Options: wire.DirlistStat})}
+	err := c.streamed(ctx, u, q, func(chunk []byte) error { return l.feed(chunk, false, each) })
+	if err == nil {
+		err = l.feed(nil, true, each)
+	}
+	return err
+}
+
+// streamed does a request on a session of its own, and calls feed with the answer's bytes as they come. It ends with
+// feed's error, if any.
+func (c *Client) streamed(ctx context.Context, u URL, q request, feed func(chunk []byte) error) error {
+	chunks := make(chunkSink, 4)
 	var failed error
-	q := request{
-		op: "list", exclusive: true, sink: chunks, build: onPath(wire.Dirlist{Options: wire.DirlistStat}),
-		await: func(ctx context.Context, conn *Conn, k *call) answer {
-			for {
-				select {
-				case chunk := <-chunks:
-					if failed = l.feed(chunk, false, each); failed != nil {
-						conn.Close() // nobody reads the rest
-						drain(chunks, k)
-						return answer{}
-					}
-				case <-k.done:
-					return k.answer
-				case <-ctx.Done():
-					conn.Close()
+	q.exclusive, q.sink = true, chunks
+	q.await = func(ctx context.Context, conn *Conn, k *call) answer {
+		for {
+			select {
+			case chunk := <-chunks:
+				if failed = feed(chunk); failed != nil {
+					conn.Close() // nobody reads the rest
 					drain(chunks, k)
-					return answer{err: ctx.Err()}
+					return answer{}
 				}
+			case <-k.done:
+				return k.answer
+			case <-ctx.Done():
+				conn.Close()
+				drain(chunks, k)
+				return answer{err: ctx.Err()}
 			}
-		},
+		}
 	}
 	_, err := c.do(ctx, newRoute(u), q)
 	for err == nil && failed == nil && len(chunks) > 0 {
-		failed = l.feed(<-chunks, false, each)
-	}
-	if err == nil && failed == nil {
-		failed = l.feed(nil, true, each)
+		failed = feed(<-chunks)
 	}
 	if failed != nil {
 		return failed

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -103,20 +105,65 @@ func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transf
 		f.letGo()
 		return nil, errs.New(errs.Corrupt, "open piece at", u.Addr(), "the size is negative")
 	}
-	return peerReader{f}, nil
+	return &peerReader{file: f}, nil
 }
 
 // peerReader is an open file without a context: the sessions' own timeouts end its calls.
-type peerReader struct{ file *File }
+type peerReader struct {
+	file *File
+	full atomic.Bool // the peer knows no holes
+}
 
-func (r peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+// NextData implements [hemera.Sparse]. To a peer that knows no holes all is data.
+func (r *peerReader) NextData(off int64) (int64, error) {
+	next, err := r.ask(hemera.AskData(off), off)
+	if err == nil && (next < off || next > max(off, r.Size())) {
+		return off, r.senseless()
+	}
+	return next, err
+}
+
+// Allocated implements [hemera.Allocated].
+func (r *peerReader) Allocated() (int64, error) {
+	n, err := r.ask(hemera.OpaqueAllocated, r.Size())
+	if err == nil && n < 0 {
+		return 0, r.senseless()
+	}
+	return n, err
+}
+
+// ask asks for a number, which is full at a peer that knows no holes.
+func (r *peerReader) ask(what string, full int64) (int64, error) {
+	if r.full.Load() {
+		return full, nil
+	}
+	text, err := r.file.Query(noContext, wire.QueryOpaquf, what)
+	if errors.Is(err, errs.Unsupported) {
+		r.full.Store(true)
+		return full, nil
+	}
+	if err != nil {
+		return full, err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return full, r.senseless()
+	}
+	return n, nil
+}
+
+func (r *peerReader) senseless() error {
+	return errs.New(errs.Corrupt, "read piece at", r.file.url.Addr(), "the answer to where its data is makes no sense")
+}
+
+func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return r.file.ReadPages(noContext, p, sums, off)
 }
 
-func (r peerReader) Size() int64 { return r.file.info.Size }
+func (r *peerReader) Size() int64 { return r.file.info.Size }
 
 // Close does not wait for the peer, whose disk may hang.
-func (r peerReader) Close() error {
+func (r *peerReader) Close() error {
 	r.file.letGo()
 	return nil
 }

@@ -314,3 +314,45 @@ func TestDiskThatHangsStallsOnlyItself(t *testing.T) {
 		}
 	}
 }
+
+// Where data is is asked of the peer; one that does not know is asked once.
+func TestPeerTellsHoles(t *testing.T) {
+	for _, knows := range []bool{true, false} {
+		n := &pieceNode{hold: make(chan struct{}), piece: pattern(50_000)}
+		n.script = newScript(t, dataServer, func(r asked) []byte {
+			switch {
+			case r.ID != wire.ReqQuery:
+				return n.reply(r)
+			case knows && r.payload == hemera.OpaqueAllocated:
+				return good(r, []byte("20480\x00"))
+			case knows && r.payload == hemera.AskData(4096):
+				return good(r, []byte("8192\x00"))
+			case knows:
+				return good(r, []byte("50001\x00")) // beyond the piece
+			}
+			return bad(r, wire.Unsupported, "no plugin answers this query")
+		})
+		r, err := peers(t, client.Options{}).Open(t.Context(), n.target(), "TOKEN")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int64{true: 8192, false: 4096}[knows]
+		for range 2 {
+			if got, err := r.NextData(4096); got != want || err != nil {
+				t.Errorf("data after 4096: %d, %v, want %d", got, err, want)
+			}
+		}
+		took := map[bool]int64{true: 20480, false: 50_000}[knows]
+		if n, err := r.Allocated(); n != took || err != nil {
+			t.Errorf("it takes %d bytes, %v, want %d", n, err, took)
+		}
+		got, err := r.NextData(0)
+		switch asked := len(n.got(wire.ReqQuery)); {
+		case knows && !errors.Is(err, errs.Corrupt):
+			t.Errorf("an answer beyond the piece: %d, %v", got, err)
+		case !knows && (got != 0 || err != nil || asked != 1):
+			t.Errorf("a peer that knows no holes: %d, %v, asked %d times", got, err, asked)
+		}
+		_ = r.Close()
+	}
+}

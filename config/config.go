@@ -32,6 +32,7 @@ type Config struct {
 // HTTP is an HTTP door besides the one on the common port.
 type HTTP struct {
 	Listen string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only (metrics, health, admin API); empty for none"`
+	Socket string `key:"socket" default:"admin.sock" doc:"unix socket, at the manager, that answers HTTP to users of this machine, who are known by their process; below the data directory unless it begins with /; empty for none"`
 	// MetricsNetworks is of this door and of the common port.
 	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, like 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
 	Hosts           []string       `key:"hosts" default:"" doc:"names, besides the advertised one and the machine's own, that HTTP requests may call this server by; requests that name another are refused, so that no web page reaches it by a name of its own"`

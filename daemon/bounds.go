@@ -1,8 +1,8 @@
 package daemon
 
 import (
+	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 
@@ -71,10 +71,18 @@ func files() int64 {
 	return int64(min(limit.Cur, 1<<30))
 }
 
-// admin reports whether a connection from this machine is of root or of this process's own user.
-func (b *Bounds) admin(remote, local netip.AddrPort) bool {
-	uid, err := b.owners.Owner(remote, local)
-	return err == nil && (uid == 0 || uid == uint32(os.Geteuid()))
+// admin reports whether a connection from this machine is an admin's.
+func (b *Bounds) admin(remote, local net.Addr) bool {
+	if p, ok := remote.(link.Process); ok {
+		return auth.IsAdmin(p.UID)
+	}
+	client, err := netip.ParseAddrPort(remote.String())
+	server, err2 := netip.ParseAddrPort(local.String())
+	if err != nil || err2 != nil {
+		return false
+	}
+	uid, err := b.owners.Owner(client, server)
+	return err == nil && auth.IsAdmin(uid)
 }
 
 // usages are for /metrics.

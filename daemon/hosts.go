@@ -19,11 +19,13 @@ type web struct {
 }
 
 // guardWeb applies the rules of the HTTP door. A browser that was told that a foreign name is this machine sends
-// that name: requests to names that are not the server's are refused. Strangers learn that it lives, no more.
+// that name: requests to names that are not the server's are refused, but for those over the unix socket, which no
+// browser opens. Strangers learn that it lives, no more.
 func guardWeb(rules web, next http.Handler) http.Handler {
 	next = guardMetrics(rules.metrics, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/healthz" && !rules.answersTo(r.Host) {
+		_, overSocket := processOf(r)
+		if r.URL.Path != "/healthz" && !overSocket && !rules.answersTo(r.Host) {
 			refusal := errs.New(errs.Denied, "http", r.RemoteAddr, "this server is not called "+admin.Quoted(r.Host)).
 				WithRemedy("use its address, or list the name in http.hosts")
 			http.Error(w, refusal.Error()+"\n  what to do: "+refusal.Remedy, http.StatusMisdirectedRequest)

@@ -43,9 +43,11 @@ type ManagerOptions struct {
 	RepairGrace time.Duration
 	// RemovalHold is how long replaced and removed content stays on its disks for readers.
 	RemovalHold time.Duration
-	// HTTPListen is one more address that answers HTTP only, or empty.
-	HTTPListen string
-	Settings   func() []admin.Setting
+	// HTTPListen is one more address that answers HTTP only, or empty; HTTPSocket a unix socket that does, or empty.
+	HTTPListen, HTTPSocket string
+	// SocketWished says that HTTPSocket is not the default: without it the manager does not start.
+	SocketWished bool
+	Settings     func() []admin.Setting
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
@@ -73,7 +75,8 @@ const upManager = "manager"
 // Manager is a manager process.
 type Manager struct {
 	*manager.Manager
-	Addr string // as clients and nodes reach it
+	Addr   string // as clients and nodes reach it
+	Socket string // the unix socket of the admin API; empty for none
 
 	options   ManagerOptions
 	held      *os.File // the state directory
@@ -110,10 +113,8 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.port.bounds = o.Bounds
-	if o.HTTPListen != "" {
-		if m.port.extra, err = link.Listen(ctx, o.HTTPListen, link.DefaultOptions()); err != nil {
-			return nil, err
-		}
+	if err := m.openMore(ctx); err != nil {
+		return nil, err
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
 	if err := storeLost(o.Dir); err != nil {
@@ -146,6 +147,32 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	return m, m.open()
 }
 
+// openMore takes what else HTTP is answered at. Where the unix socket of the default cannot be (a long path, a
+// filesystem without sockets), a manager starts without: everything else still answers.
+func (m *Manager) openMore(ctx context.Context) error {
+	o := m.options
+	if o.HTTPListen != "" {
+		l, err := link.Listen(ctx, o.HTTPListen, link.DefaultOptions())
+		if err != nil {
+			return err
+		}
+		m.port.extra = append(m.port.extra, l)
+	}
+	if o.HTTPSocket == "" {
+		return nil
+	}
+	l, err := link.ListenUnix(o.HTTPSocket)
+	if err != nil && !o.SocketWished {
+		o.Log.Warn("no unix socket for the admin API", "err", err, "remedy", "name another path in http.socket, or an empty one for none")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.Socket, m.port.extra = o.HTTPSocket, append(m.port.extra, l)
+	return nil
+}
+
 // sources is the rule of third-party copies. A client of a manager that listens on loopback is a process of this
 // machine, which can read there itself.
 func (m *Manager) sources() access.Sources {
@@ -159,8 +186,8 @@ func (m *Manager) sources() access.Sources {
 			rule.Allow = append(rule.Allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 		}
 	}
-	if m.port.extra != nil {
-		rule.Never = []string{m.port.extra.Addr().String()}
+	if o.HTTPListen != "" {
+		rule.Never = []string{m.port.extra[0].Addr().String()}
 	}
 	return rule
 }
@@ -173,17 +200,7 @@ func (m *Manager) open() (err error) {
 	o := m.options
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
-	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Policy: policy,
-		Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
-	})
-	if err != nil {
-		return err
-	}
-	m.AddSessions(m.port.xrd.Sessions)
-	m.AddPresence(m.port.xrd.HasSession)
-	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, admin.NewHandler(admin.Services{
+	verbs := admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
@@ -192,7 +209,18 @@ func (m *Manager) open() (err error) {
 		Backups: m.backups(),
 		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
-	}, socketOwner(policy.Owners, policy.Users)))
+	}, socketOwner(policy.Owners, policy.Users))
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
+	m.port.xrd, err = xrd.New(xrd.Options{
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
+		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
+		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
+	})
+	if err != nil {
+		return err
+	}
+	m.AddSessions(m.port.xrd.Sessions)
+	m.AddPresence(m.port.xrd.HasSession)
 	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err

@@ -24,6 +24,9 @@ func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 }
 
 func mayScrape(networks []netip.Prefix, r *http.Request) bool {
+	if _, here := processOf(r); here {
+		return true
+	}
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return false

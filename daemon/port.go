@@ -28,9 +28,9 @@ const (
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
 type port struct {
 	listener net.Listener
-	extra    net.Listener // HTTP only; nil for none
-	loop     *link.Loop   // of the XRootD connections
-	shared   bool         // the loop is somebody else's
+	extra    []net.Listener // HTTP only
+	loop     *link.Loop     // of the XRootD connections
+	shared   bool           // the loop is somebody else's
 	xrd      *xrd.Server
 	web      http.Handler
 	control  http.Handler
@@ -70,12 +70,12 @@ func (p *port) serve(ctx context.Context) error {
 	if p.web != nil {
 		server := &http.Server{
 			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: webIdle, MaxHeaderBytes: 64 << 10,
-			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug), ConnContext: withProcess,
 		}
 		l := mux.Listener(link.HTTP)
 		group.Go(func() error { return ended(ctx, server.Serve(l)) })
-		if p.extra != nil {
-			extra := link.NewMux(p.extra, p.muxOptions())
+		for _, listener := range p.extra {
+			extra := link.NewMux(listener, p.muxOptions())
 			more := extra.Listener(link.HTTP)
 			group.Go(func() error { return ended(ctx, server.Serve(more)) })
 			group.Go(func() error { return ended(ctx, extra.Serve()) })
@@ -123,8 +123,8 @@ func (p *port) close() {
 	if !p.shared {
 		bounded(closeTime, p.loop.Close)
 	}
-	if p.extra != nil {
-		_ = p.extra.Close()
+	for _, l := range p.extra {
+		_ = l.Close()
 	}
 }
 

@@ -57,6 +57,8 @@ type CreateOptions struct {
 	Path     string // of the file, as it is now
 	Layout   hemera.Layout
 	SizeHint int64 // preallocate, if above 0
+	// Sparse says that the content has holes: SizeHint is what it takes, more or less, and nothing is reserved.
+	Sparse bool
 	// Replace allows a sealed piece of the same id; it stays until the new one is sealed in its place.
 	Replace bool
 }
@@ -68,6 +70,8 @@ type Writer interface {
 	WritePages(p []byte, sums []uint32, off int64) error
 	// ReadPages reads back what was written, verified; sums may be nil. As hemera.File.ReadPages.
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is as for a Reader.
+	NextData(off int64) (int64, error)
 	Truncate(size int64) error
 	Size() int64
 	Sync() error
@@ -82,6 +86,12 @@ type Writer interface {
 // on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
 type Reader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is where data may begin, at or after off: what lies between is zeros, for certain, and need
+	// not be read. It is off itself where that is not known, and the size at most. One call looks only so
+	// far; to ask again from there may get further.
+	NextData(off int64) (int64, error)
+	// Allocated is how many bytes the piece takes on the disk.
+	Allocated() (int64, error)
 	Stat() hemera.PieceStat
 	// Verified offers the open file for sendfile when every page of the range was verified a moment
 	// ago and is still in memory; ok is false otherwise, and then the range must be read with ReadPages.

@@ -62,6 +62,10 @@ func (r *reader) Verify() (bad []int64, err error) {
 	const op = "disk.Verify"
 	buf := make([]byte, readStep*hemera.PageSize)
 	for off := int64(0); off < r.piece.stat.Size && len(bad) < badPagesMax; {
+		if next := r.piece.nextData(off); next > off {
+			off = next
+			continue
+		}
 		n, err := r.ReadPages(buf, nil, off)
 		off += int64(n)
 		if errors.Is(err, errs.Corrupt) {

@@ -216,6 +216,10 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 		s.buf = make([]byte, readStep*hemera.PageSize)
 	}
 	for off := int64(0); off < p.stat.Size; {
+		if next := p.nextData(off); next > off {
+			off = next
+			continue
+		}
 		step := min(int64(len(s.buf)), p.stat.Size-off)
 		if err := s.giveWay(ctx, step); err != nil {
 			return err

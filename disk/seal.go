@@ -82,12 +82,16 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
 	src := (*pendingSource)(w)
 	for i := range blocks(size) {
-		var sums [blockSums]uint32
-		n := blockLen(size, i)
-		if err := src.pageSums(i*blockSums, sums[:n]); err != nil {
-			return stat, err
+		if w.table.absent(i) {
+			tail = appendZeroBlock(tail, blockLen(size, i)) // a page that is not whole makes a block
+		} else {
+			var sums [blockSums]uint32
+			n := blockLen(size, i)
+			if err := src.pageSums(i*blockSums, sums[:n]); err != nil {
+				return stat, err
+			}
+			tail = appendBlock(tail, sums[:n])
 		}
-		tail = appendBlock(tail, sums[:n])
 		if len(tail) >= tailBuffer {
 			if err := w.writeAt(tail, off); err != nil {
 				return stat, err
@@ -102,7 +106,7 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	if err := w.writeAt(tail, off); err != nil {
 		return stat, err
 	}
-	if w.opt.SizeHint > size { // give back what was reserved and not used
+	if w.opt.SizeHint > size && !w.opt.Sparse { // give back what was reserved and not used
 		err = w.file.Truncate(off + int64(len(tail)))
 	}
 	return stat, err

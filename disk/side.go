@@ -82,6 +82,8 @@ func (s *sideSums) load(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
+func (s *sideSums) has(index int64) bool { return s.saved[index] }
+
 func (s *sideSums) drop(index int64) {
 	for i := range s.saved {
 		if i >= index {

@@ -32,12 +32,11 @@ type sideFile interface {
 	save(index int64, b *sumBlock) error
 	// load returns nil for a block that was never saved, or was dropped.
 	load(index int64) (*sumBlock, error)
+	// has reports whether load would return a block.
+	has(index int64) bool
 	// drop forgets the blocks from index on.
 	drop(index int64)
 }
-
-// zeroPage is the CRC32C of a whole page of zeros.
-var zeroPage = checksum.CRC32C(make([]byte, hemera.PageSize))
 
 var zeros [hemera.PageSize]byte
 
@@ -58,9 +57,7 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	}
 	if b == nil {
 		b = &sumBlock{}
-		for i := range b.sums {
-			b.sums[i] = zeroPage
-		}
+		fillZeroPages(b.sums[:])
 	}
 	if len(t.blocks) >= t.limit {
 		if err := t.spill(); err != nil {
@@ -71,6 +68,9 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	t.blocks[index] = b
 	return b, nil
 }
+
+// absent reports whether nothing was ever written to the block's pages: they are zeros.
+func (t *sumTable) absent(index int64) bool { return t.blocks[index] == nil && !t.side.has(index) }
 
 // spill moves the block that was not used for longest to the side file.
 func (t *sumTable) spill() error {
@@ -190,7 +190,7 @@ func (t *sumTable) truncate(size int64) error {
 		return err
 	}
 	for i := int((end-1)%blockSums) + 1; i < blockSums; i++ {
-		b.sums[i] = zeroPage
+		b.sums[i] = checksum.ZeroPage
 		b.setDirty(i, false)
 	}
 	if size%hemera.PageSize != 0 {

@@ -69,13 +69,15 @@ func (p *piece) badBlock(index int64) error {
 	return &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
 }
 
+// checkedBlocks is how many blocks of a table are read at once that are not kept.
+const checkedBlocks = 64
+
 // checkTable reads the whole table and fails with a PageError if a block of it is bad. It keeps nothing.
 func (p *piece) checkTable() error {
-	const most = 64 // blocks read at once
 	var sums [blockSums]uint32
-	raw := make([]byte, min(blocks(p.stat.Size), most)*blockSize)
-	for first := int64(0); first < blocks(p.stat.Size); first += most {
-		last := min(first+most, blocks(p.stat.Size)) - 1
+	raw := make([]byte, min(blocks(p.stat.Size), checkedBlocks)*blockSize)
+	for first := int64(0); first < blocks(p.stat.Size); first += checkedBlocks {
+		last := min(first+checkedBlocks, blocks(p.stat.Size)) - 1
 		b := raw[:(last-first)*blockSize+int64(4*(blockLen(p.stat.Size, last)+1))]
 		if err := p.readAt(b, tableOff(p.stat.Size)+first*blockSize); err != nil {
 			return err

@@ -152,7 +152,7 @@ func TestConnections(t *testing.T) {
 	c := NewConnections(Bounds{Total: 16, Share: 4, Reserve: 2}, Class{"files", 3}, Class{"web", 1})
 	var held []*Lease
 	admit := func(from netip.Addr, local bool, class int) Verdict {
-		l, v := c.Admit(from, local)
+		l, v := c.Admit(Address(from, local))
 		if v != Fits {
 			return v
 		}
@@ -186,10 +186,13 @@ func TestConnections(t *testing.T) {
 		want("others", admit(netip.AddrFrom4([4]byte{10, 1, 0, byte(i)}), false, 0), Fits)
 	}
 	want("all full", admit(netip.MustParseAddr("10.2.0.1"), false, 0), TotalFull)
-	admin, v := c.AdmitReserved(here)
+	admin, v := c.AdmitReserved(Address(here, true))
 	want("an admin", v, Fits)
 	want("to a class that is full", admin.Enter(1), Fits)
 	held = append(held, admin)
+	if _, v := c.Admit(User(1001)); v != TotalFull {
+		t.Errorf("a user when all is full: %v", v)
+	}
 	for _, l := range held {
 		l.Release()
 		l.Release()
@@ -199,6 +202,21 @@ func TestConnections(t *testing.T) {
 		if u.Used != 0 || u.Clients != 0 {
 			t.Errorf("%+v is left", u)
 		}
+	}
+}
+
+// Users of the unix socket have a share each: one cannot keep another out.
+func TestUsersCountApart(t *testing.T) {
+	c := NewConnections(Bounds{Total: 16, Share: 2})
+	for uid := range uint32(3) {
+		for _, want := range []Verdict{Fits, Fits, ShareFull} {
+			if _, got := c.Admit(User(uid)); got != want {
+				t.Errorf("user %d: %v, want %v", uid, got, want)
+			}
+		}
+	}
+	if _, v := c.Admit(Address(netip.Addr{}, true)); v != Fits {
+		t.Errorf("somebody else: %v", v)
 	}
 }
 

@@ -14,8 +14,8 @@ const (
 
 // ConnectionBounds are how many connections a process takes, of how many files it may have open. Half of
 // them are for connections, so that disks, the store and calls to others always have the other half.
-// One address of another machine gets an eighth of the connections, at most 512; all users of this
-// machine together get half of them. The reserve is for this machine's admins.
+// One address of another machine, and one user at the unix socket, gets an eighth of the connections, at most
+// 512; all who come over loopback get half of them together. The reserve is for this machine's admins.
 func ConnectionBounds(files int64) Bounds {
 	total := max(16, min(files/2, connectionsMost))
 	return Bounds{Total: total, Share: min(max(total/8, 4), addressMost), Reserve: min(max(total/16, 4), reserveMost)}
@@ -27,17 +27,31 @@ type Class struct {
 	Of   int64
 }
 
-// Connections admits connections: all classes together are bounded, each class, and each address. An address
-// of IPv6 counts by its network of 64 bits, which is what one host is given.
+// Client is whom a connection counts for: an address, or a user where the kernel names him.
+type Client struct {
+	addr  netip.Addr
+	local bool
+	uid   uint32
+	user  bool
+}
+
+// Address is a client by its address; local says that it is of this machine, all of whose users share it. An
+// address of IPv6 counts by its network of 64 bits, which is what one host is given.
+func Address(a netip.Addr, local bool) Client { return Client{addr: AddressKey(a), local: local} }
+
+// User is a user of this machine, whose share is that of another machine's address.
+func User(uid uint32) Client { return Client{uid: uid, user: true} }
+
+// Connections admits connections: all classes together are bounded, each class, and each [Client].
 type Connections struct {
-	all     *Budget[netip.Addr]
+	all     *Budget[Client]
 	local   int64
 	classes []*Budget[struct{}]
 }
 
 // NewConnections makes the rule with the bounds, for classes that are numbered in the order given.
 func NewConnections(b Bounds, classes ...Class) *Connections {
-	c := &Connections{all: NewBudget[netip.Addr]("connections", b), local: max(b.Share, b.Total/2)}
+	c := &Connections{all: NewBudget[Client]("connections", b), local: max(b.Share, b.Total/2)}
 	for _, class := range classes {
 		c.classes = append(c.classes, NewBudget[struct{}]("connections "+class.Name, Bounds{
 			Total: max(4, b.Total*class.Of/4), Reserve: b.Reserve,
@@ -58,7 +72,7 @@ func (c *Connections) Usages() []Usage {
 // Lease is one connection's place. It must be released once; further releases do nothing.
 type Lease struct {
 	of       *Connections
-	account  *Account[netip.Addr]
+	account  *Account[Client]
 	reserved bool
 
 	mu    sync.Mutex // guards these
@@ -66,10 +80,9 @@ type Lease struct {
 	over  bool
 }
 
-// Admit takes a place for a connection from an address; local says that it is from this machine. The lease
-// is nil unless the verdict is [Fits].
-func (c *Connections) Admit(from netip.Addr, local bool) (*Lease, Verdict) {
-	l := c.open(from, local)
+// Admit takes a place for a client's connection. The lease is nil unless the verdict is [Fits].
+func (c *Connections) Admit(from Client) (*Lease, Verdict) {
+	l := c.open(from)
 	if v := l.account.Take(1); v != Fits {
 		l.account.Close()
 		return nil, v
@@ -78,8 +91,8 @@ func (c *Connections) Admit(from netip.Addr, local bool) (*Lease, Verdict) {
 }
 
 // AdmitReserved is Admit for an admin of this machine: only other admins can keep it out.
-func (c *Connections) AdmitReserved(from netip.Addr) (*Lease, Verdict) {
-	l := c.open(from, true)
+func (c *Connections) AdmitReserved(from Client) (*Lease, Verdict) {
+	l := c.open(from)
 	l.reserved = true
 	if v := l.account.TakeReserved(1); v != Fits {
 		l.account.Close()
@@ -88,12 +101,12 @@ func (c *Connections) AdmitReserved(from netip.Addr) (*Lease, Verdict) {
 	return l, Fits
 }
 
-func (c *Connections) open(from netip.Addr, local bool) *Lease {
+func (c *Connections) open(from Client) *Lease {
 	share := c.all.bounds.Share
-	if local {
+	if from.local {
 		share = c.local
 	}
-	return &Lease{of: c, account: c.all.OpenShare(AddressKey(from), share)}
+	return &Lease{of: c, account: c.all.OpenShare(from, share)}
 }
 
 // Enter counts the connection in its class, once. The lease stays good for another try when it does not fit.

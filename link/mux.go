@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -58,8 +57,8 @@ type MuxOptions struct {
 	// numbered as here ([ConnectionClasses]). Ports of one process share it. Nil bounds nothing.
 	Connections *limits.Connections
 	// Admin says whether the process at the other end, on this machine, is an admin's: then the connection may
-	// be one of the reserve. It is asked only when there is no room otherwise. Nil knows no admins.
-	Admin func(remote, local netip.AddrPort) bool
+	// be one of the reserve. At a unix socket its address is a [Process]. It is asked only when there is no room otherwise. Nil knows no admins.
+	Admin func(remote, local net.Addr) bool
 	// Relieve closes some connections that can be spared, and reports whether there were any. It is asked when
 	// there is no room. Nil has none.
 	Relieve func() bool

@@ -20,17 +20,25 @@ func (c *counted) Close() error {
 	return err
 }
 
-// ends are the addresses of a connection, invalid where it is none of TCP, and whether both are on this machine.
-func ends(conn net.Conn) (remote, local netip.AddrPort, here bool) {
-	of := func(a net.Addr) netip.AddrPort {
-		if t, ok := a.(*net.TCPAddr); ok {
-			p := t.AddrPort()
-			return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
-		}
-		return netip.AddrPort{}
+// clientOf is whom a connection counts for, and whether it is from this machine.
+func clientOf(conn net.Conn) (who limits.Client, here bool) {
+	if p, ok := conn.RemoteAddr().(Process); ok {
+		return limits.User(p.UID), true
 	}
-	remote, local = of(conn.RemoteAddr()), of(conn.LocalAddr())
-	return remote, local, remote.Addr().IsLoopback() || remote.IsValid() && remote.Addr() == local.Addr()
+	of := func(a net.Addr) netip.Addr {
+		if t, ok := a.(*net.TCPAddr); ok {
+			return t.AddrPort().Addr().Unmap()
+		}
+		return netip.Addr{}
+	}
+	remote, local := of(conn.RemoteAddr()), of(conn.LocalAddr())
+	here = remote.IsLoopback() || remote.IsValid() && remote == local
+	return limits.Address(remote, here), here
+}
+
+// isAdmin asks whether a connection from this machine is an admin's.
+func (m *Mux) isAdmin(conn net.Conn) bool {
+	return m.options.Admin != nil && m.options.Admin(conn.RemoteAddr(), conn.LocalAddr())
 }
 
 // tryPlace finds a place for a connection without asking anybody. It is false when there is none and will be
@@ -39,12 +47,12 @@ func (m *Mux) tryPlace(a *arrival) bool {
 	if m.options.Connections == nil {
 		return true
 	}
-	remote, _, here := ends(a.conn)
-	lease, verdict := m.options.Connections.Admit(remote.Addr(), here)
+	who, here := clientOf(a.conn)
+	lease, verdict := m.options.Connections.Admit(who)
 	if verdict == limits.TotalFull && m.pending.Len() > 0 {
 		// Who has said nothing yet makes room for who may.
 		m.giveUp(m.pending.Front().Value.(*arrival))
-		lease, verdict = m.options.Connections.Admit(remote.Addr(), here)
+		lease, verdict = m.options.Connections.Admit(who)
 	}
 	if verdict == limits.Fits {
 		a.lease = lease
@@ -63,14 +71,14 @@ func (m *Mux) hasPlace(a *arrival) bool {
 	if m.options.Connections == nil || a.lease != nil {
 		return true
 	}
-	remote, local, here := ends(a.conn)
+	who, here := clientOf(a.conn)
 	verdict := limits.TotalFull
 	var lease *limits.Lease
 	if m.options.Relieve != nil && m.options.Relieve() {
-		lease, verdict = m.options.Connections.Admit(remote.Addr(), here)
+		lease, verdict = m.options.Connections.Admit(who)
 	}
-	if verdict != limits.Fits && here && m.options.Admin != nil && m.options.Admin(remote, local) {
-		lease, verdict = m.options.Connections.AdmitReserved(remote.Addr())
+	if verdict != limits.Fits && here && m.isAdmin(a.conn) {
+		lease, verdict = m.options.Connections.AdmitReserved(who)
 	}
 	if verdict != limits.Fits {
 		m.refused(a.conn, verdict)
@@ -95,8 +103,7 @@ func (m *Mux) enter(a *arrival, class Class) bool {
 	if verdict == limits.Fits {
 		return true
 	}
-	remote, local, here := ends(a.conn)
-	if here && m.options.Admin != nil && m.options.Admin(remote, local) && a.lease.EnterReserved(int(class)) == limits.Fits {
+	if _, here := clientOf(a.conn); here && m.isAdmin(a.conn) && a.lease.EnterReserved(int(class)) == limits.Fits {
 		return true
 	}
 	m.refused(a.conn, verdict)

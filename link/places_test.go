@@ -3,7 +3,6 @@ package link
 import (
 	"io"
 	"net"
-	"net/netip"
 	"sync/atomic"
 	"testing"
 
@@ -13,7 +12,11 @@ import (
 // bounded serves all classes with room for so many connections; what doors accept is kept open.
 func bounded(t *testing.T, b limits.Bounds, o MuxOptions) (net.Listener, *limits.Connections, map[Class]chan net.Conn) {
 	t.Helper()
-	base := listenTCP(t)
+	return boundedAt(t, listenTCP(t), b, o)
+}
+
+func boundedAt(t *testing.T, base net.Listener, b limits.Bounds, o MuxOptions) (net.Listener, *limits.Connections, map[Class]chan net.Conn) {
+	t.Helper()
 	o.Connections = limits.NewConnections(b, ConnectionClasses()...)
 	_, doors := serve(t, base, o, XRootD, HTTP, TLS)
 	accepted := map[Class]chan net.Conn{}
@@ -46,7 +49,7 @@ func say(t *testing.T, c net.Conn, hello string) {
 func TestMuxKeepsRoomForAdmins(t *testing.T) {
 	var admin atomic.Bool
 	base, connections, accepted := bounded(t, limits.Bounds{Total: 16, Share: 4, Reserve: 2},
-		MuxOptions{Admin: func(remote, local netip.AddrPort) bool { return admin.Load() }})
+		MuxOptions{Admin: func(remote, local net.Addr) bool { return admin.Load() }})
 	var last net.Conn
 	for range 4 { // http may have a quarter
 		say(t, dialTCP(t, base), "GET /")

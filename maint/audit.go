@@ -149,6 +149,21 @@ func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	}
 }
 
+// addPiece is add for a piece that the namespace does not have: only the piece knows a path.
+func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
+	t.add(tag, disk, s.ID.File)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.problems[problemKey{tag, disk}]
+	if s.Path == "" || len(p.Paths) >= problemsMax {
+		return
+	}
+	if p.Paths == nil {
+		p.Paths = map[hemera.FileID]string{}
+	}
+	p.Paths[s.ID.File] = s.Path
+}
+
 // Fsck compares every disk with the namespace now, and puts right what can be only if it is asked to.
 // Disks that cannot be read count as offline.
 func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
@@ -348,7 +363,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if err != nil || !there {
 		return err
 	}
-	t.add(tagOrphan, d.ID, f.piece.File)
+	t.addPiece(tagOrphan, d.ID, f.stat)
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}

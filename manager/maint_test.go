@@ -392,7 +392,7 @@ func TestFsck(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		old := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 7}, Sealed: time.Now().Add(-48 * time.Hour)}
 		young := hemera.PieceStat{ID: hemera.PieceID{File: removed.ID, Gen: 1, Index: 8}, Sealed: time.Now()}
-		newer := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Sealed: time.Now().Add(-48 * time.Hour)}
+		newer := hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: 1}, Path: "/made/later", Sealed: time.Now().Add(-48 * time.Hour)}
 		r.nodes[0].put(r.nodes[0].disks[0].ID, newer)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, old)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, young)
@@ -406,8 +406,12 @@ func TestFsck(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := map[string]hemera.FileID{}
+		paths := map[string]string{"missing": "/f0", "size_mismatch": "/f1", "newer": "/made/later"}
 		for _, p := range report.Problems {
 			found[p.Tag] = p.Files[0]
+			if p.Paths[p.Files[0]] != paths[p.Tag] {
+				t.Errorf("%s is called %v, want %s", p.Tag, p.Paths, paths[p.Tag])
+			}
 			if p.Count != 1 {
 				t.Errorf("%+v", p)
 			}
@@ -435,6 +439,37 @@ func TestFsck(t *testing.T) {
 		}
 		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, newer.ID); !ok {
 			t.Error("a piece was removed that the namespace is too old to know")
+		}
+	})
+}
+
+// TestFileInfoOfPiecesThatNobodyKnows asks by id for what only disks have: after a restore, a piece says
+// what it is and whose it was.
+func TestFileInfoOfPiecesThatNobodyKnows(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		known := r.write("/f", 10)
+		on := func(n int) hemera.DiskID { return r.nodes[n].disks[0].ID }
+		for gen, n := range []int{0, 1} {
+			r.nodes[n].put(on(n), hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: hemera.Generation(gen + 1)}, FileSize: 5, Path: "/made/later", Sealed: time.Now()})
+		}
+		report, err := r.m.FileInfo(ctx, "fxid:1869f")
+		if err != nil || report.Path != "/made/later" || report.Entry.ID != 99999 || !strings.Contains(report.Status, "is kept") || len(report.Strays) != 2 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		if s := report.Strays[0]; s.Tag != "newer" || s.Disk != on(1) || s.Host != "node2" || s.Piece.ID.Gen != 2 {
+			t.Errorf("the newest piece: %+v", s)
+		}
+		if report, err = r.m.FileInfo(ctx, "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
+			t.Errorf("a file that is well: %+v, %v", report, err)
+		}
+		if _, err = r.m.FileInfo(ctx, "fid:88888"); !errors.Is(err, errs.NotFound) {
+			t.Errorf("an id that nobody knows: %v", err)
+		}
+		r.nodes[2].stop()
+		time.Sleep(time.Minute)
+		if _, err = r.m.FileInfo(ctx, "fid:88888"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "do not answer: 1") {
+			t.Errorf("an id that nobody knows, with a disk out of reach: %v", err)
 		}
 	})
 }

@@ -18,6 +18,7 @@ type Tree interface {
 	Contents
 	Holdings
 	Holds
+	History
 	Quotas
 }
 
@@ -103,10 +104,16 @@ type Holdings interface {
 	// for as long as the manager takes commits of such a write, it is refused. Who asks removes the piece then.
 	// Overloaded when too many writes are barred.
 	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+}
+
+// History is what a namespace knows of its own past.
+type History interface {
 	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
 }
 
 // Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They

@@ -26,13 +26,21 @@ func (n *Namespace) Stat(ctx context.Context, who hemera.Identity, path string) 
 	return out, err
 }
 
+// attributesIn are those of an entry of a directory that who may see there: none, of entries that he cannot reach.
+func attributesIn(who hemera.Identity, dir, e *hemera.Entry) map[string][]byte {
+	if !access.Decide(who, access.Of(*dir), access.Traverse).Allowed {
+		return nil
+	}
+	return access.Attributes(who, e)
+}
+
 // listPage is how many names List reads at a time, which bounds its memory.
 const listPage = 512
 
 // List implements hemera.Names. The names of each page were there at one time (the totals of a
 // directory among them may be newer); it holds up nobody, and a page is given when it is durable.
 func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
-	var dir hemera.FileID
+	var dir hemera.Entry
 	err := n.view(ctx, func(t *tx) error {
 		f, err := t.existing("List", who, path)
 		if err != nil {
@@ -41,20 +49,20 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 		if !f.entry.IsDir() {
 			return refuse(errs.NotDirectory, "List", path, "it is a file")
 		}
-		dir = f.entry.ID
+		dir = *f.entry
 		return permit("List", path, who, f.entry, access.List)
 	})
 	if err != nil {
 		return err
 	}
-	lo, hi := entryKey(dir, ""), after(entryKey(dir, ""))
+	lo, hi := entryKey(dir.ID, ""), after(entryKey(dir.ID, ""))
 	for {
 		page, err := n.page(ctx, path, lo, hi, listPage)
 		if err != nil {
 			return err
 		}
 		for _, e := range page.shown {
-			e.Xattrs = access.Attributes(who, &e)
+			e.Xattrs = attributesIn(who, &dir, &e)
 			if err := visit(e); err != nil {
 				return err
 			}
@@ -85,7 +93,7 @@ func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.Page
 	}
 	page, err := n.page(ctx, r.Path, lo, hi, r.Limit)
 	for i := range page.shown {
-		page.shown[i].Xattrs = access.Attributes(who, &page.shown[i])
+		page.shown[i].Xattrs = attributesIn(who, &r.Dir, &page.shown[i])
 	}
 	return page.shown, page.last, err
 }

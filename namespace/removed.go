@@ -53,7 +53,9 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 			return err
 		}
 		if now != nil && now.Gen == c.Gen {
-			out = now
+			if c.made(now) == nil {
+				out = now
+			}
 			return nil
 		}
 		if known, err := t.wasEnded(c.number()); err != nil || known {

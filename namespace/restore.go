@@ -161,7 +161,10 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	return err
 }
 
-// Forgotten implements Holdings.
+// Restored implements History.
+func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
+
+// Forgotten implements History.
 func (n *Namespace) Forgotten(p hemera.PieceID, sealed time.Time) bool {
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.nextID.Load()
 	if file >= next || gen >= next {

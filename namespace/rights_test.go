@@ -78,6 +78,29 @@ func TestUsersAttributesAreForReaders(t *testing.T) {
 	if got := see(alice(), "/secret"); got != all {
 		t.Errorf("its owner sees %q", got)
 	}
+	// Whoever may list the directory, and not go through it, sees names.
+	if err := n.SetMode(t.Context(), hemera.SystemIdentity(), "/", 0o754); err != nil {
+		t.Fatal(err)
+	}
+	listed := 0
+	see = func(who hemera.Identity, _ string) (notes [3]string) {
+		err := n.List(t.Context(), who, "/", func(e hemera.Entry) error {
+			listed++
+			notes[1] += string(e.Xattrs["user.note"])
+			return nil
+		})
+		page, _, pageErr := n.Page(t.Context(), who, hemera.PageRequest{Dir: hemera.Entry{ID: hemera.RootID, Kind: hemera.KindDirectory, Mode: 0o754}, Path: "/", Limit: 9})
+		if err := errors.Join(err, pageErr); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			notes[2] += string(e.Xattrs["user.note"])
+		}
+		return notes
+	}
+	if got := see(bob(), ""); got != none || listed == 0 {
+		t.Errorf("bob sees %q of %d files that he cannot reach", got, listed)
+	}
 }
 
 // TestModesThatClientsDoNotGive: many clients send no mode; what they write is as readable as its directory.

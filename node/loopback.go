@@ -96,5 +96,21 @@ type localReader struct{ hemera.File }
 // Size is the piece's size when it was opened.
 func (r *localReader) Size() int64 { return r.Info().Size }
 
+// NextData asks the piece where data may begin.
+func (r *localReader) NextData(off int64) (int64, error) {
+	if s, ok := r.File.(hemera.Sparse); ok {
+		return s.NextData(off)
+	}
+	return off, nil
+}
+
+// Allocated asks the piece how much it takes.
+func (r *localReader) Allocated() (int64, error) {
+	if a, ok := r.File.(hemera.Allocated); ok {
+		return a.Allocated()
+	}
+	return r.Size(), nil
+}
+
 // Close ends the handle.
 func (r *localReader) Close() error { return r.File.Close(context.Background()) }

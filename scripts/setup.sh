@@ -67,7 +67,7 @@ setup_python() {
 setup_race() { packages gcc=gcc; [ -e /usr/include/stdlib.h ] || packages no-such-command-libc=libc6-dev; }
 
 setup_peers() {
-	packages xrootd=xrootd-server ip=iproute2 gfal-ls=gfal2-util-scripts qemu-aarch64-static=qemu-user-static
+	packages xrootd=xrootd-server xrootdfs=xrootd-fuse ip=iproute2 gfal-ls=gfal2-util-scripts qemu-aarch64-static=qemu-user-static
 	local plugin
 	for plugin in file xrootd; do
 		[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_$plugin.so" ] || packages "no-such-command-gfal=gfal2-plugin-$plugin"

@@ -85,7 +85,7 @@ func (n *nemesis) rotate(ctx context.Context) {
 		err := h.SetDisk(ctx, disks[i].ID, "configstatus", string(config))
 		n.did("disk %d is to be %s: %v", disks[i].ID, config, err)
 	}
-	n.pause(ctx, n.w.plan.strain)
+	n.pause(ctx, max(n.w.plan.strain, 4*time.Second))
 }
 
 // useAll ends every drain.

@@ -165,7 +165,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if w.size == 0 {
 		w.dropPieces()
 	}
-	sums, err := w.sums.finish(w.size, pendingSource{w})
+	sums, err := w.sums.finish(w.size, pendingSource{w}, w.usage.bytes.Load())
 	if err != nil {
 		return false, errs.Wrap(err, "transfer.Close: read back", subject(w.cap))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,27 +27,43 @@ func readFull(src source, p []byte, sums []uint32, off int64) error {
 }
 
 // copyPages copies the first size bytes, some windows at once, and returns their CRC32C. Checksums
-// of pages are those the source vouches for, so the check spans the copy.
+// of pages are those the source vouches for, so the check spans the copy. Holes are neither read nor written.
 func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uint32, error) {
 	windows := int((size + copyWindow - 1) / copyWindow)
 	crcs := make([]uint32, windows)
 	free := sync.Pool{New: func() any { return newWindow() }}
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(copyWindows)
+	var zeros atomic.Bool // a window was read that may be in a hole
+	data, end := int64(0), int64(0)
 	for i := range windows {
 		if working.Err() != nil {
 			break
 		}
+		off := int64(i) * copyWindow
+		if zeros.Swap(false) && data <= off {
+			data = nextData(src, off, size)
+		}
+		if n := min(copyWindow, size-off); off+n <= data {
+			crcs[i] = checksum.ZerosCRC32C(n)
+			if c, ok := dst.(counted); ok {
+				c.skip(n)
+			}
+			continue
+		}
+		end = off + copyWindow
 		group.Go(func() error {
 			w := free.Get().(*window)
 			defer free.Put(w)
-			off := int64(i) * copyWindow
 			p := w.data[:min(copyWindow, size-off)]
 			sums := w.sums[:checksum.Fragments(off, len(p))]
 			if err := readFull(src, p, sums, off); err != nil {
 				return err
 			}
 			crcs[i] = combine(sums, len(p))
+			if allZeros(sums, len(p)) {
+				zeros.Store(true)
+			}
 			return dst.WritePages(p, sums, off)
 		})
 	}
@@ -55,6 +72,11 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, errs.Wrap(err, "transfer.Copy", "")
+	}
+	if end < size {
+		if err := dst.Truncate(size); err != nil {
+			return 0, err
+		}
 	}
 	var whole checksum.Appender
 	for i, crc := range crcs {

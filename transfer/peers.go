@@ -37,6 +37,9 @@ type PeerWriter interface {
 type PeerReader interface {
 	// ReadPages is as in hemera.File; sums may be nil.
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is as in [hemera.Sparse].
+	NextData(off int64) (int64, error)
+	hemera.Allocated
 	Size() int64
 	Close() error
 }

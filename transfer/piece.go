@@ -12,6 +12,7 @@ import (
 // source reads pages of one piece, verified; it is what content is copied from.
 type source interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	hemera.Sparse
 }
 
 // piece is one piece of a write at its head: where it goes, and the way there. The way is a
@@ -82,5 +83,6 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.
 }
 
 func createOptions(c *hemera.Capability) disk.CreateOptions {
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size}
+	// Nothing is reserved for an update of what may have holes.
+	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size, Sparse: c.Base != nil}
 }

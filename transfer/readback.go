@@ -78,13 +78,23 @@ func (s pendingSource) ReadPages(p []byte, sums []uint32, off int64) (int, error
 }
 
 // copyBase fills fresh pieces with the first keep bytes of the base. The content streams through
-// the head once, whatever the number of pieces.
+// the head once, whatever the number of pieces, and its holes not at all.
 func (w *Writer) copyBase(keep int64) error {
 	base := w.base
 	w.base = nil
 	defer base.Close()
 	buf := newWindow()
+	zeros, end := false, int64(0)
 	for off := int64(0); off < keep; off += copyWindow {
+		if zeros {
+			next := nextData(base, off, keep)
+			if next > off && w.sums.next == off {
+				w.sums.skip(next-off, 0)
+			}
+			if off = next; off == keep {
+				break
+			}
+		}
 		p := buf.data[:min(copyWindow, keep-off)]
 		sums := buf.sums[:checksum.Fragments(off, len(p))]
 		if err := readFull(base, p, sums, off); err != nil {
@@ -95,6 +105,10 @@ func (w *Writer) copyBase(keep int64) error {
 			return err
 		}
 		w.wrote(p, off)
+		zeros, end = allZeros(sums, len(p)), off+int64(len(p))
+	}
+	if end < keep {
+		return w.fanOut(diskPatience, func(out PeerWriter) error { return out.Truncate(keep) }, nil)
 	}
 	return nil
 }

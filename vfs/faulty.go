@@ -268,6 +268,22 @@ func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
+// NextData reads nothing, and so does not fail. Without holes all is data.
+func (f *faultyFile) NextData(off int64) (int64, error) {
+	if s, ok := f.File.(Sparse); ok {
+		return s.NextData(off)
+	}
+	return off, nil
+}
+
+// Allocated does not fail either.
+func (f *faultyFile) Allocated() (int64, error) {
+	if s, ok := f.File.(Sparse); ok {
+		return s.Allocated()
+	}
+	return f.File.Size()
+}
+
 func (f *faultyFile) Truncate(size int64) error {
 	if err := f.fs.err(OpTruncate, f.name); err != nil {
 		return err

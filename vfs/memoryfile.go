@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"slices"
@@ -115,6 +116,30 @@ func (f *memoryFile) Size() (int64, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	return int64(len(f.node.data)), f.alive("size")
+}
+
+// Allocated is the size: holes take memory.
+func (f *memoryFile) Allocated() (int64, error) { return f.Size() }
+
+// holeUnit is the least hole that a file in memory tells of.
+const holeUnit = 4096
+
+// NextData finds zeros, written or not.
+func (f *memoryFile) NextData(off int64) (int64, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.alive("seek"); err != nil {
+		return off, err
+	}
+	data, zeros := f.node.data, make([]byte, holeUnit)
+	for off < int64(len(data)) {
+		end := min(off-off%holeUnit+holeUnit, int64(len(data)))
+		if !bytes.Equal(data[off:end], zeros[:end-off]) {
+			break
+		}
+		off = end
+	}
+	return off, nil
 }
 
 func (f *memoryFile) Sync() error {

@@ -168,6 +168,34 @@ func (f *osFile) Forget(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED) })
 }
 
+// NextData is lseek(2) with SEEK_DATA; filesystems that know no holes say that all is data. The offset that it
+// moves is used by nobody.
+func (f *osFile) NextData(off int64) (next int64, err error) {
+	err = f.control(func(fd int) error {
+		next, err = unix.Seek(fd, off, unix.SEEK_DATA)
+		return err
+	})
+	switch {
+	case errors.Is(err, unix.ENXIO): // a hole to the end, or beyond it
+		size, err := f.Size()
+		return max(off, size), err
+	case errors.Is(err, unix.EINVAL):
+		return off, nil
+	case err != nil:
+		return off, &fs.PathError{Op: "lseek", Path: f.Name(), Err: err}
+	}
+	return next, nil
+}
+
+// Allocated is what fstat(2) says of blocks, which have 512 bytes whatever the filesystem's have.
+func (f *osFile) Allocated() (int64, error) {
+	var s unix.Stat_t
+	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {
+		return 0, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	return s.Blocks * 512, nil
+}
+
 // control calls with the descriptor while it cannot be closed.
 func (f *osFile) control(call func(fd int) error) error {
 	c, err := f.SyscallConn()

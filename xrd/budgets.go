@@ -14,6 +14,8 @@ const (
 	// keep. A client gets a quarter of either.
 	requestMemory    = 256 << 20
 	checkpointMemory = 128 << 20
+	// callsMost is how many calls of the admin API are answered at the same time, callsShare how many of one client.
+	callsMost, callsShare = 128, 8
 	// hurryRate is how many bytes of a request without file data have to arrive in a second, at least.
 	hurryRate = 100 << 10
 )
@@ -33,6 +35,8 @@ type Budgets struct {
 	Checkpoints *limits.Budget[Client]
 	// Handles are open files.
 	Handles *limits.Budget[Client]
+	// Calls are calls of the admin API under way.
+	Calls *limits.Budget[Client]
 }
 
 // NewBudgets makes budgets for a process that may have so many files open, and takes so much memory as its
@@ -46,12 +50,13 @@ func NewBudgets(files, memory int64) *Budgets {
 	return &Budgets{
 		Requests: part("request_bytes", requestMemory), Checkpoints: part("checkpoint_bytes", checkpointMemory),
 		Handles: limits.NewBudget[Client]("open_files", limits.Bounds{Total: handles, Share: handles / 2}),
+		Calls:   limits.NewBudget[Client]("calls", limits.Bounds{Total: callsMost, Share: callsShare}),
 	}
 }
 
 // Usages are of all budgets.
 func (b *Budgets) Usages() []limits.Usage {
-	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage()}
+	return []limits.Usage{b.Requests.Usage(), b.Checkpoints.Usage(), b.Handles.Usage(), b.Calls.Usage()}
 }
 
 // countedAs is by what the connection's client is counted.

@@ -359,6 +359,14 @@ func TestPieceHandle(t *testing.T) {
 	}
 	fh = open("/g")
 	f := p.pendingOf("/g")
+	q.Handle = fh
+	if got := string(c.must(t, q, hemera.AskData(8192))); got != "12288\x00" {
+		t.Errorf("data after 8192: %q", got)
+	}
+	c.refused(t, q, hemera.OpaqueAllocated, wire.Unsupported)
+	for _, wrong := range []string{hemera.OpaqueData, "hem.data&off=-1", "hem.data&off=x"} {
+		c.refused(t, q, wrong, wire.ArgInvalid)
+	}
 	c.must(t, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, hemera.OpaqueAbort)
 	if !f.aborted {
 		t.Error("the piece was not given up")

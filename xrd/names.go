@@ -48,7 +48,7 @@ func (c *conn) statPath(r *request) error {
 	if len(r.payload) == 0 && q.Handle != (wire.Handle{}) {
 		return errBadHandle
 	}
-	path, _, err := r.pathOf()
+	path, opaque, err := r.pathOf()
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,11 @@ func (c *conn) statPath(r *request) error {
 	}
 	who := c.session.identity()
 	e, err := c.srv.o.Names.Stat(c.ctx, *who, path)
-	if errs.KindOf(err) == errs.NotFound {
-		if own, missing := c.srv.o.Files.Pending(c.ctx, *who, path, c.session.process().text()); missing == nil {
-			e, err = own, nil
+	if err == nil || errs.KindOf(err) == errs.NotFound {
+		if g, own, missing := c.srv.o.Files.Pending(c.ctx, *who, path, c.session.processName(), e); missing == nil {
+			if e, err = own, nil; !c.asWritten(&g, &e) && !opaque.Has(triedKey) {
+				return ticketOf(&g).redirect(triesElse)
+			}
 		}
 	}
 	if err != nil {
@@ -67,6 +69,21 @@ func (c *conn) statPath(r *request) error {
 	}
 	var line [128]byte
 	return c.ok(r, append(statOfEntry(e, *who).Append(line[:0]), 0))
+}
+
+// asWritten gives an entry the size that its writer knows, if that is known in this process.
+func (c *conn) asWritten(g *hemera.Grant, e *hemera.Entry) bool {
+	if c.srv.o.Local == nil {
+		return false
+	}
+	t := ticketOf(g)
+	n := c.srv.o.Local(t.node)
+	if n == nil {
+		return false
+	}
+	w := n.WrittenPermit(t.permit)
+	e.Size, e.Mtime = w.Size, w.Mtime
+	return true
 }
 
 // statx answers with one byte of flags a path.
@@ -148,7 +165,7 @@ func (c *conn) mv(r *request) error {
 	if whole {
 		err = c.srv.o.Names.Publish(c.ctx, c.who(), p)
 	} else {
-		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.process().text())
+		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.processName())
 		err = c.srv.o.Names.Rename(c.ctx, c.who(), from, to)
 	}
 	if err != nil {

@@ -26,7 +26,7 @@ func operations(role Role, local bool) (ops [wire.ReqClone - wire.ReqAuth + 1]op
 	set(wire.ReqSigver, operation{run: (*conn).sigver, always: true})
 	set(wire.ReqEndsess, operation{run: (*conn).endsess})
 	set(wire.ReqSet, operation{run: (*conn).set})
-	set(wire.ReqQuery, operation{run: (*conn).query})
+	set(wire.ReqQuery, operation{run: (*conn).query, payload: callMax})
 	switch {
 	case role == RoleNode:
 		nodeOperations(set)

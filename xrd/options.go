@@ -36,6 +36,8 @@ type Options struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
+	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
+	Calls hemera.Calls
 	// Local finds a node of this process, nil for others. Small files whose head is such a node are
 	// opened there by the manager's door itself, and served on the client's connection. May be nil.
 	Local func(id hemera.NodeID) hemera.LocalNode

@@ -17,6 +17,12 @@ import (
 func (c *conn) query(r *request) error {
 	q := wire.DecodeQuery(r.Body)
 	manager := c.srv.o.Role == RoleManager
+	if isCall(q, r.payload) && (!manager || c.srv.o.Calls != nil) {
+		if !manager {
+			return c.toManager(r)
+		}
+		return c.call(r)
+	}
 	arg := wire.Text(r.payload)
 	switch q.Kind {
 	case wire.QueryConfig:
@@ -38,6 +44,9 @@ func (c *conn) query(r *request) error {
 	case wire.QueryOpaquf, wire.QueryOpaqug:
 		if (!manager || c.srv.o.Local != nil) && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
 			return c.finishPiece(r, q.Handle, arg)
+		}
+		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
+			return c.holes(r, q.Handle, arg)
 		}
 		return refuse(wire.Unsupported, "no plugin answers this query")
 	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque:

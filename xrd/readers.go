@@ -3,7 +3,6 @@ package xrd
 import (
 	"container/list"
 	"encoding/binary"
-	"strconv"
 	"sync"
 	"time"
 
@@ -125,12 +124,12 @@ func (ss *session) process() process {
 	return p
 }
 
-// text is how a manager tells processes of one user apart; empty for clients that do not say which they are.
-func (p process) text() string {
-	if p.pid == 0 {
-		return ""
+// processName is how a manager tells processes of one user apart; empty for clients that do not say which they are.
+func (ss *session) processName() string {
+	if ss.client == "" && ss.login.PID != 0 {
+		ss.client = ss.conn.peer.Remote.Addr().String() + "/" + decimal(ss.login.PID)
 	}
-	return p.host + "/" + strconv.FormatUint(uint64(p.pid), 10)
+	return ss.client
 }
 
 // readsOn makes the request that of a reader who comes back, if it is one: for the content it was granted.

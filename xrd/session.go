@@ -48,8 +48,9 @@ type session struct {
 	earlier  time.Time // since when the sessions that it has named are, of which nothing else is known
 	lost     map[string]ticket
 
-	name  string   // how the manager knows the session; a secret of its client
-	named []string // the same of earlier sessions that the client has named
+	client string   // see processName
+	name   string   // how the manager knows the session; a secret of its client
+	named  []string // the same of earlier sessions that the client has named
 }
 
 // namedMax bounds how many earlier sessions one remembers. A client names one for each connection it loses.

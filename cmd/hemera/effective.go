@@ -46,11 +46,11 @@ func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) 
 			break
 		}
 	}
-	v, err := m.View(ctx)
+	spaces, err := m.Spaces(ctx)
 	if err != nil {
 		return err
 	}
-	records, err := policyRecords(v, path, attrs, from, dirMode)
+	records, err := policyRecords(&hemera.View{Spaces: spaces}, path, attrs, from, dirMode)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"hemera/admin"
+	"hemera/client"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/config"
 	"hemera/errs"
@@ -43,6 +45,7 @@ type env struct {
 	monitor, json bool
 	verbose       bool // errors are shown whole
 	silent        bool // -s before the command
+	columns       output.Choice
 
 	misspelt sync.Once // whether HEMERA_URL is has been looked at
 
@@ -77,7 +80,7 @@ func (e *env) clusterURL() string {
 	if rest, ok := strings.CutPrefix(u, "http://"); ok {
 		u = rest
 	}
-	if !strings.Contains(u, "://") {
+	if !strings.Contains(u, "://") && !admin.IsSocketURL(u) {
 		u = "root://" + u
 	}
 	return u
@@ -100,11 +103,29 @@ func (e *env) warnOfURL() {
 	}
 }
 
-// manager is a client of the cluster's admin API.
-func (e *env) manager() (*admin.Client, error) { return admin.Dial(e.clusterURL()) }
+// manager is a client of the cluster's admin API. From another machine than the manager's it goes through the XRootD
+// door, as the user that data commands are.
+func (e *env) manager() (*admin.Client, error) {
+	at, err := client.ParseURL(e.clusterURL())
+	if err != nil {
+		return admin.Dial(e.clusterURL()) // which says how it is written
+	}
+	return admin.DialFrom(e.clusterURL(), calls{client.New(client.Options{Trying: e.trying}), at})
+}
+
+// calls implements admin.Caller.
+type calls struct {
+	*client.Client
+	at client.URL
+}
+
+// Call implements admin.Caller.
+func (c calls) Call(ctx context.Context, request []byte, answer func([]byte) error) error {
+	return c.Client.Call(ctx, c.at, request, answer)
+}
 
 func (e *env) printer() output.Printer {
-	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0}
+	p := output.Printer{W: e.Out, Colour: e.colour(), Terminal: e.Terminal > 0, Width: e.Terminal, Choice: &e.columns, Show: unitOf}
 	switch {
 	case e.json:
 		p.Format = output.JSON
@@ -118,6 +139,7 @@ func (e *env) printer() output.Printer {
 func (e *env) list(columns []output.Column, records []output.Record, none string) error {
 	p := e.printer()
 	if p.Format == output.Table && len(records) == 0 {
+		e.columns.Used = true
 		e.say("%s", none)
 		return nil
 	}

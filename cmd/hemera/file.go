@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,13 @@ files share their ids: pid:, pxid: and inode: are taken too.`
 func fileInfoCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "info <file>", Short: "Everything known of a file or directory", Args: cobra.ExactArgs(1),
+		Long: `Shows what the namespace has of a file or directory, and where its pieces are. A file that is named
+by its id may be gone from the namespace, or changed after the backup that was restored: then the disks
+are asked too, and pieces that the namespace does not have are listed, with the path they remember.
+
+  fid, fxid      the file's number, in decimal and hexadecimal; pid, pxid are its directory's
+  redundancy     d2::t0 is two pieces on disks and none on tape
+  xstype, xs     the checksum that clients ask for; altxs.NAME are others that are stored`,
 		Example: `  hemera file info /exp/data.root
   hemera file info fxid:0000002a -j`,
 		ValidArgsFunction: e.completePaths,
@@ -55,26 +63,60 @@ func (e *env) fileRef(s string) (string, error) {
 
 func (e *env) printFile(report hemera.FileReport) error {
 	head := fileRecord(report)
-	var pieces []output.Record
+	var pieces, strays []output.Record
 	for _, p := range report.Pieces {
 		pieces = append(pieces, pieceRecord(p))
+	}
+	for _, s := range report.Strays {
+		strays = append(strays, strayRecord(s))
 	}
 	p := e.printer()
 	switch {
 	case p.Format != output.Table:
-		return p.List(nil, append([]output.Record{head}, pieces...))
+		return p.List(nil, slices.Concat([]output.Record{head}, pieces, strays))
 	case report.Entry.IsDir():
 		return p.One(columnsOf(head), head)
 	}
-	if err := p.One(columnsOf(head), head); err != nil {
+	if err := p.Head(columnsOf(head), head); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.Out)
-	return p.List(pieceColumns, pieces)
+	if len(pieces) > 0 || len(strays) == 0 {
+		fmt.Fprintln(e.Out)
+		if err := p.List(pieceColumns, pieces); err != nil {
+			return err
+		}
+	}
+	if len(strays) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.Out, "\npieces that the namespace does not have:")
+	return p.List(strayColumns, strays)
+}
+
+func strayRecord(s hemera.Stray) output.Record {
+	return output.Record{
+		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host},
+		{Key: "generation", Value: uint64(s.Piece.ID.Gen)}, {Key: "size", Value: s.Piece.FileSize}, {Key: "layout", Value: s.Piece.Layout.String()},
+		{Key: "sealed", Value: unix(s.Piece.Sealed)}, {Key: "path", Value: s.Piece.Path},
+	}
+}
+
+var strayColumns = []output.Column{
+	{Title: "tag", Key: "tag"},
+	{Title: "no.", Key: "no"},
+	{Title: "disk", Key: "fsid"},
+	{Title: "host", Key: "host"},
+	{Title: "generation", Key: "generation"},
+	{Title: "size", Key: "size", Show: output.Bytes},
+	{Title: "sealed", Key: "sealed", Show: output.Time},
+	{Title: "path", Key: "path"},
 }
 
 func fileRecord(report hemera.FileReport) output.Record {
 	en := report.Entry
+	if en.Birth.IsZero() && len(report.Strays) > 0 { // disks know it, the namespace does not
+		return output.Record{{Key: "file", Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)}}
+	}
 	r := output.Record{
 		{Key: onOff(en.IsDir(), "directory", "file"), Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "flags", Value: fmt.Sprintf("%04o", en.Mode)},
 		{Key: "size", Value: onOffSize(en)}, {Key: "mtime", Value: stamp(en.Mtime)}, {Key: "ctime", Value: stamp(en.Ctime)}, {Key: "btime", Value: stamp(en.Birth)},
@@ -117,14 +159,14 @@ func pieceRecord(p hemera.PieceReport) output.Record {
 
 var pieceColumns = []output.Column{
 	{Title: "no.", Key: "no"},
-	{Title: "fs-id", Key: "fsid"},
+	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
-	{Title: "schedgroup", Key: "schedgroup"},
+	{Title: "group", Key: "schedgroup", Wide: true},
 	{Title: "path", Key: "path"},
 	{Title: "health", Key: "health"},
 	{Title: "configstatus", Key: "configstatus"},
 	{Title: "active", Key: "active"},
-	{Title: "geotag", Key: "geotag"},
+	{Title: "zone", Key: "geotag", Wide: true},
 }
 
 func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
@@ -218,12 +260,12 @@ func (e *env) printCheckRecords(records []output.Record, verdict error) error {
 
 var checkColumns = []output.Column{
 	{Title: "no.", Key: "no"},
-	{Title: "fs-id", Key: "fsid"},
+	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
 	{Title: "result", Key: "result"},
 	{Title: "size", Key: "size"},
 	{Title: "checksums", Key: "checksums"},
 	{Title: "badpages", Key: "badpages"},
-	{Title: "repaired", Key: "repaired"},
+	{Title: "repaired", Key: "repaired", Wide: true},
 	{Title: "error", Key: "error"},
 }

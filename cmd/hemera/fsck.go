@@ -34,6 +34,7 @@ A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when
 was found, 3 when nothing could be compared, or the command line is wrong.`,
 		Example: `  hemera fsck report
   hemera fsck report -a -i                       by disk, with file ids
+  hemera fsck report -l                          a line for each file, with its path
   hemera fsck report --error missing,orphan -j`,
 	}
 	repair := &cobra.Command{
@@ -48,17 +49,16 @@ manager does by itself when it audits a disk, every 7 days:
 
 Nothing is done about size_mismatch (see hemera file verify), offline and newer.`,
 		Example: `  hemera fsck repair
-  hemera fsck repair -a -i`,
+  hemera fsck repair -l`,
 	}
 	return noun("fsck", "Consistency: compare the namespace with the disks", e.fsckCommand(report, false), e.fsckCommand(repair, true))
 }
 
 // fsckCommand makes the command compare.
 func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
-	var perDisk, ids bool
-	var tags []string
+	var o fsckOptions
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		for _, tag := range tags {
+		for _, tag := range o.tags {
 			if !slices.Contains(fsckTags, tag) {
 				return &usageError{errs.New(errs.Invalid, "fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", "))}
 			}
@@ -68,16 +68,18 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := fsckOptions{perDisk: perDisk, ids: ids, tags: tags}
 			if err := e.printFsck(report, o); err != nil || repair || len(fsckRecords(report, o)) == 0 {
 				return err
 			}
 			return &verdict{exitWarning}
 		})
 	}
-	c.Flags().BoolVarP(&perDisk, "all", "a", false, "by disk")
-	c.Flags().BoolVarP(&ids, "ids", "i", false, "with the ids of files, as fxid")
-	c.Flags().StringSliceVar(&tags, "error", nil, "only these tags")
+	c.Flags().BoolVarP(&o.perDisk, "all", "a", false, "by disk")
+	c.Flags().BoolVarP(&o.ids, "ids", "i", false, "with the ids of files, as fxid")
+	c.Flags().BoolVarP(&o.list, "list", "l", false, "each file on a line of its own, with disk, fxid and path")
+	c.MarkFlagsMutuallyExclusive("list", "all")
+	c.MarkFlagsMutuallyExclusive("list", "ids")
+	c.Flags().StringSliceVar(&o.tags, "error", nil, "only these tags")
 	_ = c.RegisterFlagCompletionFunc("error", cobra.FixedCompletions(fsckTags, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -86,14 +88,14 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved"}
 
 type fsckOptions struct {
-	perDisk, ids bool
-	tags         []string
+	perDisk, ids, list bool
+	tags               []string
 }
 
 func (e *env) printFsck(report hemera.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
-		columns = append(columns, output.Column{Title: "fsid", Key: "fsid"})
+		columns = append(columns, output.Column{Title: "disk", Key: "fsid"})
 	}
 	columns = append(columns, output.Column{Title: "count", Key: "count"})
 	if o.ids {
@@ -109,15 +111,69 @@ func (e *env) printFsck(report hemera.FsckReport, o fsckOptions) error {
 		_, err := fmt.Fprintf(e.Out, "%s, %s: %s\n", output.Count(report.Files, "file"), output.Count(report.Pieces, "piece"), verdict)
 		return err
 	}
+	if o.list {
+		return e.listFsck(records, unlisted(report, o))
+	}
 	return p.List(columns, records)
 }
 
-// fsckRecords makes a record of each problem, or of each tag when disks are not told apart.
+// listFsck prints a file a line, and says how many there is no room for in a report.
+func (e *env) listFsck(records []output.Record, more int64) error {
+	if err := e.printer().List(fsckListColumns, records); err != nil {
+		return err
+	}
+	if more > 0 {
+		fmt.Fprintf(e.Err, "hemera: %s more; --error TAG lists one kind, hemera fs files N what a disk holds\n", output.Count(more, "file"))
+	}
+	return nil
+}
+
+var fsckListColumns = []output.Column{
+	{Title: "tag", Key: "tag"},
+	{Title: "disk", Key: "fsid"},
+	{Title: "fxid", Key: "fxid"},
+	{Title: "path", Key: "path"},
+}
+
+// unlisted counts the files that the report counts and does not name.
+func unlisted(report hemera.FsckReport, o fsckOptions) (more int64) {
+	for _, p := range report.Problems {
+		if o.wants(p) {
+			more += p.Count - int64(len(p.Files))
+		}
+	}
+	return more
+}
+
+func (o fsckOptions) wants(p hemera.FsckProblem) bool {
+	return len(o.tags) == 0 || slices.Contains(o.tags, p.Tag)
+}
+
+// fsckFiles makes a record of each file of each problem.
+func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+	for _, p := range report.Problems {
+		if !o.wants(p) {
+			continue
+		}
+		for _, id := range p.Files {
+			out = append(out, output.Record{
+				{Key: "timestamp", Value: unix(report.Taken)}, {Key: "tag", Value: p.Tag}, {Key: "fsid", Value: uint32(p.Disk)},
+				{Key: "fxid", Value: id.Hex()}, {Key: "path", Value: p.Paths[id]},
+			})
+		}
+	}
+	return out
+}
+
+// fsckRecords makes a record of each problem, of each tag when disks are not told apart, or of each file.
 func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+	if o.list {
+		return fsckFiles(report, o)
+	}
 	merged := map[string]*hemera.FsckProblem{}
 	var order []*hemera.FsckProblem
 	for _, p := range report.Problems {
-		if len(o.tags) > 0 && !slices.Contains(o.tags, p.Tag) {
+		if !o.wants(p) {
 			continue
 		}
 		if into := merged[p.Tag]; into != nil && !o.perDisk {

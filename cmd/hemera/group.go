@@ -71,11 +71,11 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 }
 
 var groupColumns = []output.Column{
-	{Title: "type", Key: "type"},
+	{Title: "type", Key: "type", Wide: true},
 	{Title: "name", Key: "name"},
 	{Title: "status", Key: "cfg.status"},
-	{Title: "geotag", Key: "geotag"},
-	{Title: "N(fs)", Key: "nofs"},
+	{Title: "zone", Key: "geotag"},
+	{Title: "disks", Key: "nofs"},
 	{Title: "dev(filled)", Key: "dev.stat.statfs.filled"},
 	{Title: "avg(filled)", Key: "avg.stat.statfs.filled"},
 	{Title: "sig(filled)", Key: "sig.stat.statfs.filled"},

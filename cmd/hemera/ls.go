@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ func lsCommand(e *env) *cobra.Command {
 	var o lsOptions
 	c := &cobra.Command{
 		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: e.completePaths,
-		Long: "Lists the contents of directories, or files. Entries appear as the server sends them.\n" + pathHelp,
+		Long: "Lists the contents of directories, or files. Entries appear as the server sends them.\n" +
+			"Owners and groups are shown by the names that this machine knows, else as numbers.\n" + pathHelp,
 		Example: `  hemera ls /exp
   hemera ls -l /exp/run1 /exp/run2
   hemera ls -lhR /exp
@@ -26,6 +28,7 @@ func lsCommand(e *env) *cobra.Command {
 			if len(args) == 0 {
 				args = []string{"/"}
 			}
+			o.names, o.long = owners{}, o.long || o.numeric
 			o.headings = (len(args) > 1 || o.recursive) && !e.json && !e.monitor
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
 				s := e.stream(o.line)
@@ -40,6 +43,7 @@ func lsCommand(e *env) *cobra.Command {
 	c.Flags().BoolVarP(&o.long, "long", "l", false, "show mode, owner, size and time")
 	c.Flags().BoolVarP(&o.self, "directory", "d", false, "list directories themselves, not their contents")
 	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list subdirectories too")
+	c.Flags().BoolVarP(&o.numeric, "numeric-uid-gid", "n", false, "like -l, with owners and groups as numbers")
 	c.Flags().BoolP("all", "a", false, "")
 	_ = c.Flags().MarkHidden("all") // typed by habit: names that begin with a dot are always shown
 	c.MarkFlagsMutuallyExclusive("directory", "recursive")
@@ -48,7 +52,8 @@ func lsCommand(e *env) *cobra.Command {
 }
 
 type lsOptions struct {
-	long, self, human, recursive, headings bool
+	long, self, human, recursive, headings, numeric bool
+	names                                           owners
 }
 
 func (e *env) ls(ctx context.Context, cl *client.Client, s *output.Stream, arg string, o lsOptions) error {
@@ -123,8 +128,18 @@ func (o lsOptions) line(r output.Record) string {
 	var mode uint32
 	_, _ = fmt.Sscanf(r.Get("mode").(string), "%o", &mode)
 	mtime, _ := r.Get("mtime").(int64)
-	return fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), r.Get("owner"), r.Get("group"), size,
+	return fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), o.owner(r, "owner", userName), o.owner(r, "group", groupName), size,
 		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, onOff(dir, "/", ""))
+}
+
+// owner is an owner or group as a person reads it. Servers other than Hemera may send names.
+func (o lsOptions) owner(r output.Record, key string, lookup func(string) (string, error)) string {
+	text := fmt.Sprint(r.Get(key))
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || o.numeric {
+		return text
+	}
+	return o.names.name(key, uint32(id), lookup)
 }
 
 // modeString is "drwxr-x---".

@@ -186,45 +186,45 @@ func nodeSetCommand(e *env) *cobra.Command {
 }
 
 var nodeColumns = []output.Column{
-	{Title: "type", Key: "type"},
+	{Title: "type", Key: "type", Wide: true},
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "zone", Key: "cfg.stat.geotag"},
 	{Title: "status", Key: "status"},
-	{Title: "activated", Key: "cfg.status"},
+	{Title: "activated", Key: "cfg.status", Wide: true},
 	{Title: "drain", Key: "drainstatus"},
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
-	{Title: "nofs", Key: "nofs"},
+	{Title: "disks", Key: "nofs"},
 }
 
 var nodeSysColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "zone", Key: "cfg.stat.geotag", Wide: true},
 	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes},
 	{Title: "threads", Key: "cfg.stat.sys.threads"},
-	{Title: "sockets", Key: "cfg.stat.sys.sockets"},
+	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: true},
 	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},
-	{Title: "kernel", Key: "cfg.stat.sys.kernel"},
-	{Title: "arch", Key: "cfg.stat.sys.arch"},
+	{Title: "kernel", Key: "cfg.stat.sys.kernel", Wide: true},
+	{Title: "arch", Key: "cfg.stat.sys.arch", Wide: true},
 	{Title: "load", Key: "cfg.stat.sys.load1"},
 	{Title: "uptime", Key: "cfg.stat.sys.uptime", Show: output.Seconds},
 }
 
 var nodeIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "geotag", Key: "cfg.stat.geotag"},
+	{Title: "zone", Key: "cfg.stat.geotag", Wide: true},
 	{Title: "diskload", Key: "avg.stat.disk.load"},
 	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"},
 	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},
-	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib"},
-	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib"},
-	{Title: "etho-MiB", Key: "sum.stat.net.outratemib"},
+	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib", Wide: true},
+	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib", Wide: true},
+	{Title: "etho-MiB", Key: "sum.stat.net.outratemib", Wide: true},
 	{Title: "ropen", Key: "sum.stat.ropen"},
 	{Title: "wopen", Key: "sum.stat.wopen"},
 	{Title: "usage", Key: "usage", Show: output.Percent},
 	{Title: "used-bytes", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
-	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
-	{Title: "used-files", Key: "sum.stat.usedfiles"},
+	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes, Wide: true},
+	{Title: "used-files", Key: "sum.stat.usedfiles", Wide: true},
 }
 
 // protocolVersion is which XRootD protocol nodes announce, as major.minor.patch.

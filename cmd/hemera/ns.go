@@ -61,7 +61,7 @@ func (e *env) printNamespace(n hemera.NamespaceStats, ops []hemera.OpStat) error
 	if p.Format != output.Table {
 		return p.List(nil, append([]output.Record{head}, records...))
 	}
-	if err := p.One(columnsOf(head), head); err != nil {
+	if err := p.Head(columnsOf(head), head); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.Out)

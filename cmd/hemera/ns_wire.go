@@ -29,7 +29,7 @@ func (e *env) throughDoor(ctx context.Context, m *admin.Client, t *benchmarkTell
 	if err != nil {
 		return err
 	}
-	u, err := client.ParseURL(e.clusterURL())
+	u, err := e.dataURL()
 	if err != nil {
 		return err
 	}

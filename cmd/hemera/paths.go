@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
+	"hemera/admin"
 	"hemera/client"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
@@ -31,16 +32,38 @@ func (e *env) remote(arg string) (client.URL, error) {
 	if client.IsRemote(arg) {
 		return client.ParseURL(arg)
 	}
-	u, err := client.ParseURL(e.clusterURL())
+	u, err := e.dataURL()
 	if err != nil {
 		return u, err
 	}
-	return client.ParseURL("root://" + u.Endpoint.String() + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
+	return pathAt(u.Endpoint.String(), arg)
+}
+
+// pathAt is a path of a server, written with or without the colon.
+func pathAt(server, arg string) (client.URL, error) {
+	return client.ParseURL("root://" + server + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
+}
+
+// dataURL is the cluster's, for the data protocol.
+func (e *env) dataURL() (client.URL, error) {
+	u := e.clusterURL()
+	if admin.IsSocketURL(u) {
+		return client.URL{}, &usageError{errs.New(errs.Invalid, "read url", u, "files are not read and written over the unix socket").
+			WithRemedy("name the manager's port for this command: --url root://localhost:1094")}
+	}
+	return client.ParseURL(u)
 }
 
 // onManager is the path an argument of a command means that asks the manager of --url. A URL of
 // another host is refused: the wrong manager would answer.
 func (e *env) onManager(arg string) (string, error) {
+	if here := e.clusterURL(); admin.IsSocketURL(here) && arg != "" {
+		if client.IsRemote(arg) {
+			return "", &usageError{errs.New(errs.Invalid, "read path", arg, "it may be at another server than "+here).WithRemedy("write the path alone")}
+		}
+		u, err := pathAt("localhost", arg)
+		return u.Path, err
+	}
 	u, err := e.remote(arg)
 	if err != nil {
 		return "", err

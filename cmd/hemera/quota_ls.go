@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os/user"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +16,14 @@ func quotaLsCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List limits and what is used of them", Args: cobra.NoArgs, Aliases: []string{"list"},
 		Long: `Lists everybody with files or limits at the quota nodes: all of them, or with -p those at
-and above a path, which are the ones whose limits hold there.
+and above a path, which are the ones whose limits hold there. Users see the limits that bound
+them: their own, their groups' and those of projects.
 
-  used bytes    with every replica counted         aval bytes    the limit of that
-  logi bytes    what the files hold                aval logib    the limit of that
-  used files    without directories                aval files    the limit of that
-  vol-status    ok, warning (from 90 %), exceeded; ignored without a limit
-  ino-status    the same of files
+  bytes, files       what the files hold, without directories
+  physical           the same bytes with every replica counted
+  max …              the limit of each; set with --bytes, --files and --physical
+  filled             the fuller of bytes and physical
+  volume, inodes     ok, warning (from 90 %), exceeded; ignored without a limit
 
 counting means that files which were there before are still being counted.`,
 		Example: `  hemera quota ls
@@ -46,7 +45,7 @@ counting means that files which were there before are still being counted.`,
 						records = append(records, quotaRecord(r, numeric))
 					}
 				}
-				return e.list(quotaColumns, records, "no limits: hemera quota set")
+				return e.list(quotaColumns, records, "no limits; an admin sets them with hemera quota set")
 			})
 		},
 	}
@@ -59,15 +58,15 @@ var quotaColumns = []output.Column{
 	{Title: "quota node", Key: "space"},
 	{Title: "user", Key: "uid"},
 	{Title: "group", Key: "gid"},
-	{Title: "used bytes", Key: "usedbytes", Show: output.Bytes},
-	{Title: "logi bytes", Key: "usedlogicalbytes", Show: output.Bytes},
-	{Title: "used files", Key: "usedfiles"},
-	{Title: "aval bytes", Key: "maxbytes", Show: limited(output.Bytes)},
-	{Title: "aval logib", Key: "maxlogicalbytes", Show: limited(output.Bytes)},
-	{Title: "aval files", Key: "maxfiles", Show: limited(output.Digits(0))},
-	{Title: "filled[%]", Key: "percentageusedbytes", Show: output.Digits(2)},
-	{Title: "vol-status", Key: "statusbytes"},
-	{Title: "ino-status", Key: "statusfiles"},
+	{Title: "bytes", Key: "usedlogicalbytes", Show: output.Bytes},
+	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: true},
+	{Title: "files", Key: "usedfiles"},
+	{Title: "max bytes", Key: "maxlogicalbytes", Show: limited(output.Bytes)},
+	{Title: "max physical", Key: "maxbytes", Show: limited(output.Bytes), Wide: true},
+	{Title: "max files", Key: "maxfiles", Show: limited(output.Digits(0))},
+	{Title: "filled", Key: "percentageusedbytes", Show: output.Percent},
+	{Title: "volume", Key: "statusbytes", Wide: true},
+	{Title: "inodes", Key: "statusfiles", Wide: true},
 }
 
 // limited shows that there is no limit as nothing.
@@ -90,21 +89,9 @@ func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 	who := output.Field{Key: "gid", Value: "project"}
 	switch r.Kind {
 	case hemera.QuotaUser:
-		who = output.Field{Key: "uid", Value: nameOf(r.ID, numeric, func(id string) (string, error) {
-			u, err := user.LookupId(id)
-			if err != nil {
-				return "", err
-			}
-			return u.Username, nil
-		})}
+		who = output.Field{Key: "uid", Value: nameOf(r.ID, numeric, userName)}
 	case hemera.QuotaGroup:
-		who.Value = nameOf(r.ID, numeric, func(id string) (string, error) {
-			g, err := user.LookupGroupId(id)
-			if err != nil {
-				return "", err
-			}
-			return g.Name, nil
-		})
+		who.Value = nameOf(r.ID, numeric, groupName)
 	}
 	return output.Record{
 		{Key: "quota", Value: "node"}, who, {Key: "space", Value: r.Path},
@@ -127,18 +114,4 @@ func quotaStatus(filled float64, limit int64) string {
 		return "warning"
 	}
 	return "ok"
-}
-
-// nameOf is the name this machine knows for an id, or its number.
-func nameOf(id uint32, numeric bool, lookup func(string) (string, error)) string {
-	if id == hemera.QuotaDefault {
-		return "default"
-	}
-	digits := strconv.FormatUint(uint64(id), 10)
-	if !numeric {
-		if name, err := lookup(digits); err == nil {
-			return name
-		}
-	}
-	return digits
 }

@@ -33,8 +33,17 @@ func execute(ctx context.Context, e *env, args []string) int {
 	if early == nil {
 		c, err = root.ExecuteContextC(ctx)
 	}
+	if err == nil && len(e.columns.Names) > 0 && !e.columns.Used {
+		err = &usageError{&advised{errors.New("--columns has nothing to choose from here"), "it chooses the columns of tables, as of hemera fs ls"}}
+	}
 	if err == nil {
 		return 0
+	}
+	if together, ok := exclusive(err); ok {
+		err = &usageError{&advised{errors.New(together + " exclude each other"), "add --help to see what each does"}}
+	}
+	if column, ok := errors.AsType[*output.ColumnError](err); ok {
+		err = &usageError{&advised{column, "there are " + strings.Join(column.Titles, ", ") + ", and the keys that -m shows"}}
 	}
 	var found *verdict
 	if errors.As(err, &found) {
@@ -175,18 +184,19 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetVersionTemplate("Hemera {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	flags := root.PersistentFlags()
-	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port (default $HEMERA_URL or "+urlDefault+")")
+	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port, or the manager's unix:///path (default $HEMERA_URL or "+urlDefault+")")
 	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs an item")
 	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
 	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them")
-	root.MarkFlagsMutuallyExclusive("monitor", "json")
+	flags.StringSliceVar(&e.columns.Names, "columns", nil, "only these columns of a table, by title or by key of -m, as in id,path,stat.errmsg")
+	root.MarkFlagsMutuallyExclusive("monitor", "json", "columns")
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	root.AddGroup(
 		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
-		&cobra.Group{ID: "files", Title: "Files:"},
-		&cobra.Group{ID: "cluster", Title: "Cluster:"},
+		&cobra.Group{ID: "files", Title: "Files, from any machine:"},
+		&cobra.Group{ID: "cluster", Title: "Cluster, on the manager's machine (file info and quota ls from any):"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
 	root.AddCommand(serverCommands(e)...)
@@ -197,6 +207,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	for _, c := range clusterCommands(e) {
 		c.GroupID = "cluster"
 		root.AddCommand(c)
+		markAdmins(c)
 	}
 	root.AddCommand(versionCommand(e))
 	root.SetHelpCommandGroupID("other")

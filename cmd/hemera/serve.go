@@ -69,10 +69,11 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 
 func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
 	space, err := l.Space.Define(hemera.DefaultSpace)
+	socket, wished := adminSocket(l)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
 		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
-		HTTPListen: l.HTTP.Listen, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
+		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
 			for _, v := range l.Values() {
@@ -81,6 +82,30 @@ func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.Man
 			return out
 		},
 	}, err
+}
+
+// adminSocket is the path of the unix socket, empty for none, and whether somebody asked for it.
+func adminSocket(l *config.Loaded) (path string, wished bool) {
+	for _, v := range l.Values() {
+		wished = wished || v.Key == "http.socket" && v.Source != "default"
+	}
+	if l.HTTP.Socket == "" || filepath.IsAbs(l.HTTP.Socket) {
+		return l.HTTP.Socket, wished
+	}
+	path = filepath.Join(l.Data, l.HTTP.Socket)
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	return path, wished
+}
+
+// noteSocket has `config show` name the whole path of the unix socket that there is.
+func noteSocket(l *config.Loaded, m *daemon.Manager) {
+	for _, v := range l.Values() {
+		if v.Key == "http.socket" {
+			l.Note(v.Key, m.Socket, v.Source)
+		}
+	}
 }
 
 // warnOfSpace says so when the settings of the first space are not what the cluster has: they are for
@@ -153,6 +178,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err := daemon.SaveUpShape(l.Data, shape); err != nil {
 			return err
 		}
+		noteSocket(l, up.Manager)
 		warnOfSpace(c.Context(), l, up.Manager, log)
 		limitMemory(l)
 		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); e.welcome(up) }) })
@@ -238,10 +264,20 @@ func chooseData(c *cobra.Command, args []string) error {
 
 // welcome says where the cluster is and what to try.
 func (e *env) welcome(up *daemon.Up) {
-	url, metrics := "root://"+friendly(up.Manager.Addr), "http://"+friendly(up.Manager.Addr)+"/metrics"
+	url := "root://" + friendly(up.Manager.Addr)
+	doors := [][2]string{{url, "files, for any XRootD client"}, {"http://" + friendly(up.Manager.Addr) + "/metrics", "measurements, for Prometheus"}}
+	if up.Manager.Socket != "" {
+		doors = append(doors, [2]string{admin.SocketURL(up.Manager.Socket), "administration, for users of this machine"})
+	}
+	width := 0
+	for _, d := range doors {
+		width = max(width, len(d[0]))
+	}
 	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
-	fmt.Fprintf(e.Out, "  %-*s  files, for any XRootD client\n", len(metrics), url)
-	fmt.Fprintf(e.Out, "  %s  measurements, for Prometheus\n\nTry, in another terminal:\n\n", metrics)
+	for _, d := range doors {
+		fmt.Fprintf(e.Out, "  %-*s  %s\n", width, d[0], d[1])
+	}
+	fmt.Fprint(e.Out, "\nTry, in another terminal:\n\n")
 	if url != urlDefault {
 		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
 	}
@@ -283,8 +319,9 @@ func managerCommand(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		noteSocket(l, m)
 		warnOfSpace(c.Context(), l, m, log)
-		log.Info("manager is serving", "addr", m.Addr)
+		log.Info("manager is serving", "addr", m.Addr, "socket", m.Socket)
 		limitMemory(l)
 		return serve(c.Context(), log, func() error { return m.Run(c.Context()) })
 	}

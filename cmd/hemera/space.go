@@ -95,23 +95,23 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 }
 
 var spaceColumns = []output.Column{
-	{Title: "type", Key: "type"},
+	{Title: "type", Key: "type", Wide: true},
 	{Title: "name", Key: "name"},
-	{Title: "geotag", Key: "geotag"},
-	{Title: "groupsize", Key: "cfg.groupsize"},
-	{Title: "groupmod", Key: "cfg.groupmod"},
-	{Title: "N(fs)", Key: "nofs"},
-	{Title: "N(fs-rw)", Key: "sum.<n>?configstatus@rw"},
+	{Title: "zone", Key: "geotag", Wide: true},
+	{Title: "groupsize", Key: "cfg.groupsize", Wide: true},
+	{Title: "groupmod", Key: "cfg.groupmod", Wide: true},
+	{Title: "disks", Key: "nofs"},
+	{Title: "disks(rw)", Key: "sum.<n>?configstatus@rw", Wide: true},
 	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
-	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes},
+	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes, Wide: true},
 	{Title: "usage", Key: "usage", Show: output.Percent},
 	{Title: "layout", Key: "policy.layout"},
 	{Title: "nstripes", Key: "policy.nstripes"},
-	{Title: "checksum", Key: "policy.checksum"},
-	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0))},
-	{Title: "sync", Key: "policy.sync"},
-	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes)},
+	{Title: "checksum", Key: "policy.checksum", Wide: true},
+	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0)), Wide: true},
+	{Title: "sync", Key: "policy.sync", Wide: true},
+	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes), Wide: true},
 }
 
 func spaceStatusCommand(e *env) *cobra.Command {

@@ -122,6 +122,16 @@ type advised struct {
 func (a *advised) Error() string { return a.err.Error() }
 func (a *advised) Unwrap() error { return a.err }
 
+// exclusive is the flags that an error of the command line says may not stand together.
+func exclusive(err error) (together string, ok bool) {
+	if !strings.HasPrefix(err.Error(), "if any flags in the group") {
+		return "", false
+	}
+	_, flags, _ := strings.Cut(err.Error(), "; [")
+	flags, _, ok = strings.Cut(flags, "]")
+	return "--" + strings.Join(strings.Fields(flags), " and --"), ok
+}
+
 // advise adds a remedy to errors of a kind that have none.
 func advise(err error, kind errs.Kind, remedy string) error {
 	if !errors.Is(err, kind) || errs.RemedyOf(err) != "" {

@@ -20,7 +20,7 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 		name string
 		run  func(*testing.T, vfs.FS, string)
 	}{
-		{"open", testOpen}, {"content", testContent}, {"truncate", testTruncate},
+		{"open", testOpen}, {"content", testContent}, {"truncate", testTruncate}, {"holes", testHoles},
 		{"names", testNames}, {"directories", testDirectories}, {"removed", testRemoved}, {"space", testSpace},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -142,6 +142,39 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "close", f.Close(), nil)
 	if got := get(t, fsys, dir+"/a"); got != "0123\x00\x00\x00\x00" {
 		t.Errorf("cut and extended: %q", got)
+	}
+}
+
+// testHoles holds for files that know no holes too: to them all is data.
+func testHoles(t *testing.T, fsys vfs.FS, dir string) {
+	const mib = 1 << 20
+	f, err := fsys.Open(dir+"/f", create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	s, ok := f.(vfs.Sparse)
+	if !ok {
+		t.Skip("no vfs.Sparse")
+	}
+	if _, err := f.WriteAt([]byte("x"), 8*mib+5); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(16 * mib); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ off, last int64 }{
+		{0, 8*mib + 5}, {100, 8*mib + 5}, {8*mib + 5, 8*mib + 5}, {9 * mib, 16 * mib}, {16 * mib, 16 * mib}, {17 * mib, 17 * mib},
+	} {
+		if got, err := s.NextData(c.off); err != nil || got < c.off || got > c.last {
+			t.Errorf("after %d: %d, %v, want at most %d", c.off, got, err, c.last)
+		}
+	}
+	if n, err := s.Allocated(); n <= 0 || n > 17*mib || err != nil {
+		t.Errorf("%d bytes are allocated, %v", n, err)
+	}
+	if n, err := s.NextData(0); err != nil || n == 0 {
+		t.Logf("no holes are known here: %v", err)
 	}
 }
 

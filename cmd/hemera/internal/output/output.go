@@ -48,6 +48,8 @@ type Column struct {
 	Key   string
 	// Show formats the value; nil prints it as -m does.
 	Show func(any) string
+	// Wide says that the column is left out where a terminal has no room for all.
+	Wide bool
 }
 
 // Printer writes items in the form the user asked for.
@@ -57,6 +59,12 @@ type Printer struct {
 	Colour bool
 	// Terminal says that W is one: tables and lines are made [Visible]. A pipe gets names as they are.
 	Terminal bool
+	// Width is the terminal's; 0 for what has no end.
+	Width int
+	// Choice is the columns that were asked for; nil for all.
+	Choice *Choice
+	// Show finds how a key without a column is shown; nil, and a nil result, print it as -m does.
+	Show func(key string) func(any) string
 }
 
 // visible is a text for eyes.
@@ -86,6 +94,10 @@ func (p Printer) One(columns []Column, r Record) error {
 	if p.Format != Table {
 		return p.List(nil, []Record{r})
 	}
+	columns, err := p.choose(columns, []Record{r})
+	if err != nil {
+		return err
+	}
 	width := 0
 	for _, c := range columns {
 		width = max(width, len(c.Title))
@@ -94,8 +106,14 @@ func (p Printer) One(columns []Column, r Record) error {
 	for _, c := range columns {
 		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Title, p.paint(p.cell(c, r)))
 	}
-	_, err := io.WriteString(p.W, b.String())
+	_, err = io.WriteString(p.W, b.String())
 	return err
+}
+
+// Head writes a single record, one field a line, above a table: columns are chosen of the table.
+func (p Printer) Head(columns []Column, r Record) error {
+	p.Choice = nil
+	return p.One(columns, r)
 }
 
 // Stream writes records as they come, without waiting for the last.

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -30,45 +31,55 @@ func (c Column) right(records []Record) bool {
 }
 
 // table writes a heading and one line a record. Columns are two blanks apart and no line ends in
-// blanks, so that a table can be pasted into a message and cut with awk.
+// blanks, so that a table can be pasted into a message and cut with awk. A terminal that is too narrow
+// gets the most important columns, and longer texts at the end of lines folded; a pipe gets all.
 func (p Printer) table(columns []Column, records []Record) error {
-	cells := make([][]string, len(records)+1)
-	widths := make([]int, len(columns))
-	right := make([]bool, len(columns))
-	for i, c := range columns {
-		right[i] = c.right(records)
-		cells[0] = append(cells[0], c.Title)
-		for j, r := range records {
-			cells[j+1] = append(cells[j+1], p.cell(c, r))
+	columns, err := p.choose(columns, records)
+	if err != nil {
+		return err
+	}
+	g := p.grid(columns, records)
+	var left []string
+	if p.Width > 0 {
+		if p.Choice == nil || len(p.Choice.Names) == 0 {
+			left = g.fit(p.Width)
 		}
-		for _, row := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
+		g.fold(p.Width)
 	}
 	var b strings.Builder
-	for j, row := range cells {
-		for i, cell := range row {
-			blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if j == 0 {
-				cell = p.wrap("1", cell)
-			} else {
-				cell = p.paint(cell)
-			}
-			switch {
-			case right[i]:
-				cell = blanks + cell
-			case i < len(row)-1:
-				cell += blanks
-			}
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(cell)
-		}
-		b.WriteByte('\n')
+	for j, row := range g.rows {
+		b.WriteString(p.line(g, row, j == 0))
 	}
-	_, err := io.WriteString(p.W, b.String())
+	if len(left) > 0 {
+		fmt.Fprintf(&b, "no room for %s: --columns chooses\n", strings.Join(left, ", "))
+	}
+	_, err = io.WriteString(p.W, b.String())
 	return err
+}
+
+// line is a row of a table as it is printed.
+func (p Printer) line(g *grid, row []string, heading bool) string {
+	var b strings.Builder
+	for i, cell := range row {
+		blanks := strings.Repeat(" ", g.widths[i]-utf8.RuneCountInString(cell))
+		if heading {
+			cell = p.wrap("1", cell)
+		} else {
+			cell = p.paint(cell)
+		}
+		switch {
+		case g.right[i]:
+			cell = blanks + cell
+		case i < len(row)-1:
+			cell += blanks
+		}
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(cell)
+	}
+	b.WriteByte('\n')
+	return b.String()
 }
 
 // cell is a record's text in a column, on one line.

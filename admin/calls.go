@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// answerPiece is how much of an answer is collected before it is sent on.
+const answerPiece = 32 << 10
+
+type callerKey struct{}
+
+// calls has a handler of [NewHandler] answer requests that came through another door.
+type calls struct{ http.Handler }
+
+// NewCalls lets another door pass requests on to a handler of [NewHandler]: those of verbs only, as the identity that
+// the door found out.
+func NewCalls(h http.Handler) hemera.Calls { return calls{h} }
+
+// Call implements hemera.Calls.
+func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, answer func([]byte) error) error {
+	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
+	if err != nil {
+		return errs.As(err, errs.Invalid, "admin.Call", "")
+	}
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, service) {
+		return errs.New(errs.Unsupported, "admin.Call", r.URL.Path, "only verbs of the admin API are answered here")
+	}
+	r.RemoteAddr = who.Host
+	w := &callAnswer{header: http.Header{}, answer: answer}
+	w.out = bufio.NewWriterSize(pieces{w}, answerPiece)
+	c.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callerKey{}, who)))
+	w.WriteHeader(http.StatusOK)
+	_ = w.out.Flush()
+	return w.err
+}
+
+// caller is who sent a request that came through another door.
+func caller(ctx context.Context) (who hemera.Identity, ok bool) {
+	who, ok = ctx.Value(callerKey{}).(hemera.Identity)
+	return who, ok
+}
+
+// callAnswer is an http.ResponseWriter whose response ends where the answer ends.
+type callAnswer struct {
+	header http.Header
+	begun  bool
+	out    *bufio.Writer
+	answer func([]byte) error
+	err    error // the answer's
+}
+
+// pieces keeps the error that sending ended with.
+type pieces struct{ w *callAnswer }
+
+// Write implements io.Writer.
+func (p pieces) Write(b []byte) (int, error) {
+	if p.w.err = p.w.answer(b); p.w.err != nil {
+		return 0, p.w.err
+	}
+	return len(b), nil
+}
+
+// Header implements http.ResponseWriter.
+func (w *callAnswer) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *callAnswer) WriteHeader(status int) {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	fmt.Fprintf(w.out, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	_ = w.header.Write(w.out)
+	_, _ = w.out.WriteString("\r\n")
+}
+
+// Write implements http.ResponseWriter.
+func (w *callAnswer) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.out.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (w *callAnswer) Flush() {
+	w.WriteHeader(http.StatusOK)
+	_ = w.out.Flush()
+}

@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+)
+
+// Caller brings requests to a manager's other door, which answers with [NewCalls].
+type Caller interface {
+	// Call sends one HTTP request and calls answer with the pieces of the response.
+	Call(ctx context.Context, request []byte, answer func([]byte) error) error
+	Close() error
+}
+
+// through is an http.RoundTripper by way of a Caller.
+type through struct{ Caller }
+
+// RoundTrip implements http.RoundTripper.
+func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
+	var request bytes.Buffer
+	if err := r.Write(&request); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	in, out := io.Pipe()
+	go func() {
+		_ = out.CloseWithError(t.Call(ctx, request.Bytes(), func(b []byte) error {
+			_, err := out.Write(b)
+			return err
+		}))
+	}()
+	response, err := http.ReadResponse(bufio.NewReader(in), r)
+	if err != nil {
+		cancel()
+		_ = in.Close()
+		return nil, err
+	}
+	response.Body = &throughBody{response.Body, in, cancel}
+	return response, nil
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (t through) CloseIdleConnections() { _ = t.Close() }
+
+// throughBody ends the call when nobody wants the rest.
+type throughBody struct {
+	io.Reader
+	in     *io.PipeReader
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *throughBody) Close() error {
+	b.cancel()
+	return b.in.Close()
+}
+
+// nearest asks a server on this machine by HTTP, as it finds out there who owns the socket, and others through their
+// other door.
+type nearest struct {
+	here, elsewhere http.RoundTripper
+	isHere          func() bool // looks at the first request only
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n nearest) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n.isHere() {
+		return n.here.RoundTrip(r)
+	}
+	return n.elsewhere.RoundTrip(r)
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (n nearest) CloseIdleConnections() {
+	for _, way := range []http.RoundTripper{n.here, n.elsewhere} {
+		if c, ok := way.(interface{ CloseIdleConnections() }); ok {
+			c.CloseIdleConnections()
+		}
+	}
+}
+
+// onThisMachine reports whether a host is this machine. A name that nobody knows is, as far as that goes: what is
+// then tried says what is wrong with it.
+func onThisMachine(host string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return true
+	}
+	own, _ := net.InterfaceAddrs()
+	for _, addr := range addrs {
+		addr = addr.Unmap()
+		if addr.IsLoopback() || addr.IsUnspecified() {
+			return true
+		}
+		for _, a := range own {
+			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(addr.AsSlice()) {
+				return true
+			}
+		}
+	}
+	return false
+}

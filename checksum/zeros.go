@@ -1,0 +1,104 @@
+package checksum
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"hemera"
+
+	"github.com/minio/crc64nvme"
+)
+
+// A hole is zeros that nobody wrote. What it does to a CRC or an Adler-32 follows from its length alone;
+// a digest such as md5 must see every byte.
+
+// ZeroPage is the CRC32C of a page of zeros.
+const ZeroPage = 0x98f94189
+
+// SkipsZeros reports whether zeros cost this kind nothing, however many they are.
+func SkipsZeros(kind hemera.ChecksumKind) bool {
+	switch kind {
+	case hemera.Adler32, hemera.CRC32C, hemera.CRC32, hemera.ZCRC32, hemera.CRC64NVME:
+		return true
+	}
+	return false
+}
+
+// ZerosCRC32C is the CRC32C of n zero bytes.
+func ZerosCRC32C(n int64) uint32 { return ^crcTimes(crcShift(n), ^uint32(0)) }
+
+// zeroWriter is a Hasher that takes zeros by their number.
+type zeroWriter interface{ writeZeros(n int64) }
+
+// WriteZeros does what writing n zero bytes does. It costs nothing where [SkipsZeros].
+func (m *Multi) WriteZeros(n int64) {
+	for _, h := range m.hashers {
+		if z, ok := h.(zeroWriter); ok {
+			z.writeZeros(n)
+			continue
+		}
+		zeros := make([]byte, min(n, multiBlock))
+		for left := n; left > 0; left -= int64(len(zeros)) {
+			zeros = zeros[:min(left, int64(len(zeros)))]
+			_, _ = h.Write(zeros)
+		}
+	}
+}
+
+// writeZeros leaves a as it is and adds it to b n times.
+func (h *adlerHasher) writeZeros(n int64) {
+	a, b := uint64(h.state&0xffff), uint64(h.state>>16)
+	h.state = uint32((b+uint64(n)%adlerMod*a)%adlerMod)<<16 | uint32(a)
+}
+
+func (h *crcHasher) writeZeros(n int64) { h.sum = ^crcTimes(crcShift(n), ^h.sum) }
+
+func (h *zcrcHasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, 0xedb88320) }
+
+// writeZeros turns the register round: cksum keeps the lowest power in the lowest bit.
+func (h *cksumHasher) writeZeros(n int64) {
+	h.sum = bits.Reverse32(addZeros(bits.Reverse32(h.sum), n, bits.Reverse32(cksumPoly)))
+	h.length += uint64(n)
+}
+
+// addZeros is what the register of a CRC becomes after n zero bytes: it times x to the power of 8n, modulo
+// the polynomial. Both have the lowest power in the highest bit.
+func addZeros[T uint32 | uint64](register T, n int64, poly T) T {
+	top := ^(^T(0) >> 1)
+	times := func(a, b T) (p T) {
+		for ; a != 0; a <<= 1 {
+			if a&top != 0 {
+				p ^= b
+			}
+			b = b>>1 ^ poly&-(b&1)
+		}
+		return p
+	}
+	for power := top >> 8; n != 0; n >>= 1 { // power is x^8, then its squares
+		if n&1 != 0 {
+			register = times(power, register)
+		}
+		power = times(power, power)
+	}
+	return register
+}
+
+// crc64Hasher is the CRC-64 of NVMe.
+type crc64Hasher struct{ sum uint64 }
+
+const crc64Poly = 0x9a6c9329ac4bc9b5
+
+func (h *crc64Hasher) Write(p []byte) (int, error) {
+	h.sum = crc64nvme.Update(h.sum, p)
+	return len(p), nil
+}
+
+func (h *crc64Hasher) Sum() hemera.Checksum {
+	c := hemera.Checksum{Kind: hemera.CRC64NVME}
+	binary.BigEndian.PutUint64(c.Value[:], h.sum)
+	return c
+}
+
+func (h *crc64Hasher) Reset() { h.sum = 0 }
+
+func (h *crc64Hasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, crc64Poly) }

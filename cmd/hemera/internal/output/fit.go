@@ -1,0 +1,162 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Choice is the columns that a user asked for, in that order, by title or key; without names, all.
+type Choice struct {
+	Names []string
+	// Used says that a table was shown: for everything else a choice means nothing.
+	Used bool
+}
+
+// ColumnError is a choice of a column that a table does not have.
+type ColumnError struct {
+	Name   string
+	Titles []string // those it has; keys of the records may be chosen too
+}
+
+func (e *ColumnError) Error() string { return fmt.Sprintf("there is no column %q", e.Name) }
+
+// choose is the columns to show. A name may also be a key of the records that has no column by itself.
+func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
+	if p.Choice == nil || len(p.Choice.Names) == 0 {
+		return columns, nil
+	}
+	p.Choice.Used = true
+	if len(records) == 0 {
+		return columns, nil
+	}
+	var chosen []Column
+	for _, name := range p.Choice.Names {
+		i := slices.IndexFunc(columns, func(c Column) bool { return c.Title == name })
+		if i < 0 {
+			i = slices.IndexFunc(columns, func(c Column) bool { return c.Key == name })
+		}
+		switch {
+		case i >= 0:
+			chosen = append(chosen, columns[i])
+		case slices.ContainsFunc(records, func(r Record) bool { return r.has(name) }):
+			c := Column{Title: name, Key: name}
+			if p.Show != nil {
+				c.Show = p.Show(name)
+			}
+			chosen = append(chosen, c)
+		default:
+			return nil, &ColumnError{name, titles(columns)}
+		}
+	}
+	return chosen, nil
+}
+
+func (r Record) has(key string) bool {
+	return slices.ContainsFunc(r, func(f Field) bool { return f.Key == key })
+}
+
+// titles lists the columns that a table has by itself.
+func titles(columns []Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Title
+	}
+	return names
+}
+
+// grid is a table's cells, with its heading as the first row.
+type grid struct {
+	columns []Column
+	right   []bool
+	widths  []int
+	rows    [][]string
+}
+
+func (p Printer) grid(columns []Column, records []Record) *grid {
+	g := &grid{columns: columns, rows: make([][]string, len(records)+1), widths: make([]int, len(columns)), right: make([]bool, len(columns))}
+	for i, c := range columns {
+		g.right[i] = c.right(records)
+		g.rows[0] = append(g.rows[0], c.Title)
+		for j, r := range records {
+			g.rows[j+1] = append(g.rows[j+1], p.cell(c, r))
+		}
+		for _, row := range g.rows {
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return g
+}
+
+// total is the width of the longest line.
+func (g *grid) total() int {
+	sum := 2 * (len(g.widths) - 1)
+	for _, w := range g.widths {
+		sum += w
+	}
+	return sum
+}
+
+// fit leaves out wide columns, from the right, until lines are not longer than width, and returns their
+// titles.
+func (g *grid) fit(width int) (out []string) {
+	for i := len(g.columns) - 1; i >= 0 && g.total() > width; i-- {
+		if !g.columns[i].Wide {
+			continue
+		}
+		out = append([]string{g.columns[i].Title}, out...)
+		g.columns = slices.Delete(slices.Clone(g.columns), i, i+1)
+		g.right = slices.Delete(g.right, i, i+1)
+		g.widths = slices.Delete(g.widths, i, i+1)
+		for j := range g.rows {
+			g.rows[j] = slices.Delete(g.rows[j], i, i+1)
+		}
+	}
+	return out
+}
+
+// foldMin is the narrowest column that text is folded in.
+const foldMin = 16
+
+// fold breaks the text of the last column into lines that end at width. The lines after the first
+// stand in rows of their own.
+func (g *grid) fold(width int) {
+	last := len(g.widths) - 1
+	room := width - (g.total() - g.widths[last])
+	if last < 0 || g.right[last] || room >= g.widths[last] || room < foldMin {
+		return
+	}
+	var rows [][]string
+	for _, row := range g.rows {
+		lines := foldText(row[last], room)
+		for n, line := range lines {
+			if n > 0 {
+				row = make([]string, len(row))
+			}
+			row = slices.Clone(row)
+			row[last] = line
+			rows = append(rows, row)
+		}
+	}
+	g.rows, g.widths[last] = rows, room
+}
+
+// foldText breaks a text at blanks into lines of at most width runes; a longer word is broken.
+func foldText(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Split(text, " ") {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for runes := []rune(word); len(runes) > width; runes = []rune(word) {
+			lines, word = append(lines, string(runes[:width])), string(runes[width:])
+		}
+		line = word
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,166 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+)
+
+// socketPathMax is the longest path of a unix socket: the kernel has 108 bytes for it, with the zero at its end.
+const socketPathMax = 107
+
+// probeTime is how long a process that has a socket may take to take a connection.
+const probeTime = time.Second
+
+// Process is the address of a client of a unix socket: the process that connected, as the kernel named it then
+// (SO_PEERCRED). A user of another user namespace is who he is in this one; one who has no number here is nobody, 65534.
+type Process struct {
+	PID int32
+	UID uint32
+}
+
+// Network implements net.Addr.
+func (Process) Network() string { return "unix" }
+
+// String implements net.Addr.
+func (p Process) String() string { return fmt.Sprintf("uid %d, process %d", p.UID, p.PID) }
+
+// CheckSocketPath is Invalid for a path that no unix socket can have.
+func CheckSocketPath(path string) error {
+	if len(path) <= socketPathMax {
+		return nil
+	}
+	return errs.New(errs.Invalid, "open the unix socket", path, fmt.Sprintf("the path has %d bytes, and the system allows %d", len(path), socketPathMax)).
+		WithRemedy("name a shorter path, for example below /run")
+}
+
+// ListenUnix makes a unix socket that every user of the machine may connect to, if he may pass the directories
+// above it. What a process that is gone left at the path is replaced. The addresses of clients are [Process].
+// Closing the listener removes the file. Exists when another process answers there, or it is no socket.
+func ListenUnix(path string) (net.Listener, error) {
+	fail := func(err error, remedy string) error {
+		kind := errs.KindOf(err)
+		if errors.Is(err, unix.EADDRINUSE) {
+			kind = errs.Exists
+		}
+		return &errs.Error{Kind: kind, Op: "open the unix socket", Subject: path, Cause: err, Remedy: remedy}
+	}
+	if err := CheckSocketPath(path); err != nil {
+		return nil, err
+	}
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fail(err, "name a path in a directory that this process may write; it is not made")
+	}
+	l.SetUnlinkOnClose(false) // it may be another's by then
+	made, err := os.Lstat(path)
+	if err == nil {
+		err = letAllConnect(path)
+	}
+	if err != nil {
+		_ = l.Close()
+		return nil, fail(err, "name a path that only this process changes")
+	}
+	return &unixListener{UnixListener: l, path: path, made: made}, nil
+}
+
+// removeStale removes a socket that nobody answers at.
+func removeStale(path string) error {
+	taken := func(text, remedy string) error {
+		return errs.New(errs.Exists, "open the unix socket", path, text).WithRemedy(remedy)
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return errs.Wrap(err, "open the unix socket", path)
+	case info.Mode().Type() != fs.ModeSocket:
+		return taken("there is something else than a socket", "name another path, or remove it")
+	}
+	conn, err := net.DialTimeout("unix", path, probeTime)
+	if err == nil {
+		_ = conn.Close()
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return taken("another process has it", "stop that process, or name another path")
+	}
+	return errs.Wrap(os.Remove(path), "remove the old unix socket", path)
+}
+
+// letAllConnect undoes what the process's umask took away. A link in place of the file leads nowhere outside.
+func letAllConnect(path string) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Chmod(filepath.Base(path), 0o666)
+}
+
+type unixListener struct {
+	*net.UnixListener
+	path string
+	made os.FileInfo
+	once sync.Once
+}
+
+// Accept implements net.Listener.
+func (l *unixListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		who, err := processAt(conn)
+		if err == nil {
+			return &unixConn{conn, who}, nil
+		}
+		_ = conn.Close() // nobody, so nothing can be asked
+	}
+}
+
+// Close implements net.Listener.
+func (l *unixListener) Close() error {
+	l.once.Do(func() {
+		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.made) {
+			_ = os.Remove(l.path)
+		}
+	})
+	return l.UnixListener.Close()
+}
+
+// unixConn is a connection that knows who is at its other end.
+type unixConn struct {
+	*net.UnixConn
+	who Process
+}
+
+// RemoteAddr implements net.Conn.
+func (c *unixConn) RemoteAddr() net.Addr { return c.who }
+
+func processAt(conn *net.UnixConn) (who Process, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return who, err
+	}
+	failed := raw.Control(func(fd uintptr) {
+		var cred *unix.Ucred
+		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			who = Process{PID: cred.Pid, UID: cred.Uid}
+		}
+	})
+	return who, errors.Join(failed, err)
+}
