@@ -145,6 +145,50 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 	}
 }
 
+// TestSettle waits for the end of a write of the process, as a rename of its file does, and for no other's.
+func TestSettle(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, 1)
+			if r.write("/exp/other", 1); exists {
+				r.write("/exp/a", 3)
+			}
+			g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+			now := r.m.now()
+			r.m.Settle(t.Context(), alice, "/exp/a", "host/8")
+			r.m.Settle(t.Context(), bob, "/exp/a", "host/7")
+			r.m.Settle(t.Context(), alice, "/exp/b", "host/7")
+			r.m.Settle(t.Context(), alice, "/exp/a", "")
+			if waited := r.m.now().Sub(now); waited > 0 {
+				t.Errorf("waited %v for another's write", waited)
+			}
+			settled := make(chan struct{})
+			go func() {
+				defer close(settled)
+				r.m.Settle(t.Context(), alice, "/exp/a", "host/7")
+			}()
+			synctest.Wait()
+			select {
+			case <-settled:
+				t.Fatal("does not wait")
+			default:
+			}
+			if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+				t.Fatal(err)
+			}
+			<-settled
+			if waited := r.m.now().Sub(now); waited > 0 {
+				t.Errorf("waited %v when the write was over", waited)
+			}
+			r.mustOpen("/exp/c", hemera.AccessCreate, by("host/7", "s"))
+			r.m.Settle(t.Context(), alice, "/exp/c", "host/7")
+			if waited := r.m.now().Sub(now); waited != ownPatience {
+				t.Errorf("waited %v for a file that stays open", waited)
+			}
+		})
+	}
+}
+
 // TestTruncationJoinsTheWriteOfItsProcess: xrootdfs opens a file and truncates it by its path.
 func TestTruncationJoinsTheWriteOfItsProcess(t *testing.T) {
 	r := newRig(t, 2, 1)

@@ -327,6 +327,56 @@ func TestAttributesOfOpenFile(t *testing.T) {
 	}
 }
 
+// TestAttributesOfAFileOneMayNotRead: users' own are for those who may read the file; the right to write is none.
+func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "a")
+	for _, name := range []string{"user.k", "sys.acl"} {
+		if err := p.SetXattr(t.Context(), hemera.Identity{}, "/f", name, []byte("v"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := dial(t, p.nodeAddr)
+	write, read := p.openOld(t, n, "/f", hemera.AccessUpdate), p.openOld(t, n, "/f", hemera.AccessRead)
+	get := func(c *rawConn, h wire.Handle, path string, names ...string) (wire.Status, []byte) {
+		a := wire.FattrArgs{Path: path, Names: names}
+		status, body, err := c.call(wire.Fattr{Handle: h, Subcode: wire.FattrGet, Count: uint8(len(names))}, a.Append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, body
+	}
+	m := dial(t, p.managerAddr)
+	for _, c := range []struct {
+		mode uint32
+		may  bool
+	}{{0o604, true}, {0o600, false}} {
+		p.mu.Lock()
+		e := p.entries["/f"]
+		e.UID, e.GID, e.Mode = 1, 1, c.mode
+		p.mu.Unlock()
+		for _, names := range [][]string{{"k"}, {"sys.acl", "k"}} {
+			status, body := get(m, wire.Handle{}, "/f", names...)
+			if denied := status == wire.StatusError && wire.ParseError(body).Code == wire.NotAuthorized; denied == c.may {
+				t.Errorf("mode %o, %v: status %d, %q", c.mode, names, status, body)
+			}
+		}
+		if status, _ := get(m, wire.Handle{}, "/f", "sys.acl"); status != wire.StatusOK {
+			t.Errorf("mode %o: the system's own are hidden", c.mode)
+		}
+		for h, may := range map[wire.Handle]bool{write: c.may, read: true} { // who has it open for reading was let in
+			_, body := get(n, h, "", "k")
+			if r, err := wire.ParseFattrResults(body, true); err != nil || len(r) != 1 || (r[0].Code == 0) != may {
+				t.Errorf("mode %o, open file %v: %+v, %v", c.mode, h, r, err)
+			}
+		}
+		body := n.must(t, wire.Fattr{Handle: write, Subcode: wire.FattrList, Options: wire.FattrData}, "\x00")
+		if list, err := wire.ParseFattrList(body, true); err != nil || (len(list) == 1) != c.may {
+			t.Errorf("mode %o, listed through a file open for writing: %+v, %v", c.mode, list, err)
+		}
+	}
+}
+
 func TestCodes(t *testing.T) {
 	for k := errs.Internal; k <= errs.Overloaded; k++ {
 		if code := codeOf(k); code < wire.ArgInvalid || code > wire.TimerExpired {
