@@ -314,8 +314,9 @@ func (t *teller) progress(p client.Progress) {
 	t.drawn = true
 }
 
+// tellLast tells the last failure. One that is only the interruption is told by the command's error.
 func (t *teller) tellLast() {
-	if t.last == nil {
+	if t.last == nil || errors.Is(t.last, context.Canceled) || errors.Is(t.last, errs.Cancelled) {
 		return
 	}
 	if t.drawn {
