@@ -203,3 +203,33 @@ func TestNearestGoesByTheMachine(t *testing.T) {
 		t.Errorf("another machine's manager: %v", err)
 	}
 }
+
+// FuzzCall: whatever a user sends, an admin's verb is not run.
+func FuzzCall(f *testing.F) {
+	for _, seed := range []string{
+		"POST /hemera.admin.v1.Admin/Operations HTTP/1.1\r\nContent-Type: application/json\r\n\r\n",
+		"POST /hemera.admin.v1.Admin/Walk HTTP/1.1\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n\x00\x00\x00\x00\x02{}\r\n0\r\n\r\n",
+		"POST /hemera.admin.v1.Admin/../Admin/Operations HTTP/2.0\r\nContent-Type: application/grpc+json\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	ran := false
+	h := NewHandler(Services{Observe: watched{ran: &ran}}, nil)
+	f.Fuzz(func(t *testing.T, request []byte) {
+		_ = NewCalls(h).Call(t.Context(), alice, request, func([]byte) error { return nil })
+		if ran {
+			t.Error("an admin's verb was run")
+		}
+	})
+}
+
+// watched notes that it was asked.
+type watched struct {
+	hemera.Observer
+	ran *bool
+}
+
+func (w watched) Operations(context.Context) ([]hemera.OpStat, error) {
+	*w.ran = true
+	return nil, nil
+}
