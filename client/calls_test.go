@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"hemera"
@@ -19,12 +20,12 @@ func partial(r asked, body string) []byte {
 
 // TestCall: a call goes where it is sent, waits when it is told to, and is sent again only if it cannot have arrived.
 func TestCall(t *testing.T) {
-	turns := 0
+	var turns atomic.Int64
 	there := newScript(t, manager, func(r asked) []byte {
 		if q := wire.DecodeQuery(r.Body); r.ID != wire.ReqQuery || q.Kind != wire.QueryOpaque {
 			return bad(r, wire.Unsupported, "no call")
 		}
-		if turns++; turns == 1 {
+		if turns.Add(1) == 1 {
 			return wire.AppendResponse(nil, r.Stream, wire.StatusWait, wire.Wait{Text: "too many"}.Append(nil))
 		}
 		switch message, _ := strings.CutPrefix(r.payload, hemera.OpaqueCall); message {
