@@ -26,3 +26,20 @@ func Plain(text string) string {
 	}
 	return b.String() + rest[end:]
 }
+
+// Reason is an error as it is told beside its subject: without the subject, and without the names of the
+// operations that led to it.
+func Reason(err error, subject string) string {
+	parts := strings.Split(err.Error(), ": ")
+	var out []string
+	for i, part := range parts {
+		op, about, _ := strings.Cut(part, " ")
+		if Plain(op) != op && i < len(parts)-1 {
+			part = about
+		}
+		if part != "" && part != subject {
+			out = append(out, part)
+		}
+	}
+	return strings.Join(out, ": ")
+}

@@ -29,6 +29,8 @@ type pending struct {
 	total   atomic.Int64
 	ends    atomic.Uint64 // locks freed since the start
 	holders holders
+	// processes is taken with the lock of a stripe held, and no lock within it.
+	processes processes
 	// writers has a counter for each disk, by its id: ids are given out in order. It is read for each
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
@@ -176,6 +178,7 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 			WithRemedy("try again later; `hemera open ls` shows who writes them")
 	}
 	s.writes[n] = t.write
+	p.processes.add(t.process, n)
 	p.count(t.disks, 1)
 	return nil
 }
@@ -247,6 +250,7 @@ func (p *pending) drop(s *stripe, n name, w *write) {
 	s.ended = p.ends.Add(1)
 	p.total.Add(-1)
 	p.holders.release(w)
+	p.processes.remove(w.process, n)
 	p.count(w.disks, -1)
 	p.claims.release(w.claim)
 }

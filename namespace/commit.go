@@ -41,7 +41,7 @@ func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
 	case err != nil:
 		return nil, err
 	case now != nil && now.Gen == c.Gen:
-		return now, nil
+		return now, c.made(now)
 	case now == nil && t.isUnused(c.ID):
 		return t.commitFile(c)
 	}
@@ -55,6 +55,20 @@ func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
 		return t.commitContent(now, c)
 	}
 	return t.commitFile(c)
+}
+
+// made fails unless the content that has the commit's number is what it is for: the request came again. Another content
+// has it where a manager over an older copy of the store gave the number out once more, and the right store came back.
+func (c *Commit) made(now *hemera.Entry) error {
+	same := now.Size == c.Size
+	for _, sum := range c.Sums {
+		is, ok := hemera.FindChecksum(now.Checksums, sum.Kind)
+		same = same && (!ok || is == sum)
+	}
+	if !same {
+		return conflict(c, "another content has this number")
+	}
+	return nil
 }
 
 func checkCommit(c *Commit) error {

@@ -53,7 +53,9 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 			return err
 		}
 		if now != nil && now.Gen == c.Gen {
-			out = now
+			if c.made(now) == nil {
+				out = now
+			}
 			return nil
 		}
 		if known, err := t.wasEnded(c.number()); err != nil || known {
@@ -72,6 +74,12 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 		return out, nil
 	}
 	return nil, why
+}
+
+// Discard implements Contents.
+func (n *Namespace) Discard(ctx context.Context, c Commit) (bool, error) {
+	committed, err := n.refuse(ctx, &c, nil)
+	return err == nil && committed == nil, err
 }
 
 // exhume forgets the oldest files that were removed long enough ago. Ids are in the order of births,

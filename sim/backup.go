@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/cluster"
 	"hemera/errs"
 	"hemera/kv"
 	"hemera/kv/archive"
@@ -29,7 +30,7 @@ func (n *nemesis) backup(ctx context.Context) {
 		return // the manager was killed meanwhile
 	}
 	next := h.tree.Stats().NextID
-	if err := tryBackup(ctx, &out, taken, taken.Add(time.Minute), next); err != nil {
+	if err := tryBackup(ctx, &out, taken, taken.Add(2*managerSkewMax), next); err != nil {
 		n.w.fail("a backup cannot be restored: %v", err)
 	}
 }
@@ -46,21 +47,8 @@ func takeBackup(ctx context.Context, store kv.Store, out *bytes.Buffer, taken ti
 // tryBackup restores an archive into an empty store and has the namespace check itself. Ids given out
 // by the manager so far are below next.
 func tryBackup(ctx context.Context, in *bytes.Buffer, taken, now time.Time, next hemera.FileID) error {
-	store := memkv.New()
-	w, err := store.Acquire(ctx, "restore")
+	store, err := restored(ctx, in, taken, now)
 	if err != nil {
-		return err
-	}
-	if _, err := archive.Read(in, archive.Visitor{Pair: func(k, v []byte) error {
-		if !namespace.Restorable(k) {
-			return nil
-		}
-		_, err := w.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: bytes.Clone(k), Value: bytes.Clone(v)}}})
-		return err
-	}}); err != nil {
-		return err
-	}
-	if _, err := namespace.Restored(ctx, store, w, taken, now); err != nil {
 		return err
 	}
 	tree, err := namespace.Open(ctx, store, namespace.Options{Clock: func() time.Time { return now }})
@@ -79,4 +67,26 @@ func tryBackup(ctx context.Context, in *bytes.Buffer, taken, now time.Time, next
 		err = errs.New(errs.Corrupt, "restore", restored.String(), "the next id was given out before")
 	}
 	return err
+}
+
+// restored is a store made of an archive, as `hemera ns restore` makes it.
+func restored(ctx context.Context, in *bytes.Buffer, taken, now time.Time) (*memkv.Store, error) {
+	store := memkv.New()
+	w, err := store.Acquire(ctx, "restore")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := archive.Read(in, archive.Visitor{Pair: func(k, v []byte) error {
+		if !namespace.Restorable(k) || !cluster.Restorable(k) {
+			return nil
+		}
+		_, err := w.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: bytes.Clone(k), Value: bytes.Clone(v)}}})
+		return err
+	}}); err != nil {
+		return nil, err
+	}
+	if _, err := namespace.Restored(ctx, store, w, taken, now); err != nil {
+		return nil, err
+	}
+	return store, cluster.Restored(ctx, store, w, now)
 }

@@ -75,11 +75,11 @@ func (c *client) step(ctx context.Context) {
 			c.renameFile(ctx, path)
 		}
 	case 19:
-		c.renameDir(ctx)
+		c.moves(ctx, c.renameDir)
 	case 20:
-		c.makeDir(ctx)
+		c.moves(ctx, c.makeDir)
 	case 21:
-		c.removeDir(ctx)
+		c.moves(ctx, c.removeDir)
 	case 22, 23, 24:
 		c.cutRead(ctx)
 	}

@@ -2,8 +2,10 @@
 // store that loses what was not durable, real nodes and disks over memory that knows what was synced,
 // and clients that create, update, rename, read and remove files at the same time, while a nemesis
 // loses, delays and doubles messages, partitions the network, in one direction too, kills processes, cuts
-// the power of machines, and has disks fill up, refuse writes, hang, forget, flip bits or vanish. An admin sets quotas, drains
-// disks and takes backups meanwhile.
+// the power of machines, and has disks fill up, refuse writes, hang, forget, flip bits or vanish. In some simulations
+// moves and removals are slow, pieces that are not right stand where copies of them are made later, a node is in bad
+// hands, or the manager is started over an older copy of its store. Readers are cut off and go on. An admin sets
+// quotas, drains disks and takes backups meanwhile.
 //
 // What it holds the system to: no acknowledged content is lost or changed while at most as many disks
 // are gone as the layout has redundancy; nothing is ever visible that was not written as a whole, and

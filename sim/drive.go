@@ -23,6 +23,7 @@ type drive struct {
 	gone   atomic.Bool
 	slow   atomic.Int64 // nanoseconds a call may take
 	hung   atomic.Pointer[chan struct{}]
+	store  atomic.Pointer[store] // as the last life opened it
 }
 
 func newDrive(path string, now func() time.Time) (*drive, error) {
@@ -146,7 +147,9 @@ func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error
 	if err != nil {
 		return nil, err
 	}
-	return &store{Disk: inner, w: w, drive: d, life: life}, nil
+	opened := &store{Disk: inner, w: w, drive: d, life: life}
+	d.store.Store(opened)
+	return opened, nil
 }
 
 // store is a disk whose calls take time while its drive is slow, or hangs. They do before they take a lock of

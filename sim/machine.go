@@ -53,7 +53,7 @@ func (m *machine) start() error {
 	keys := capability.NewVerifier()
 	now := m.w.clock(&m.skew)
 	o := node.Options{
-		Control: &control{m.w, life.process, m.host, func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
+		Control: &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
 		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
 		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Log: m.w.log.With("node", m.host),
 		SmallBytes: m.w.plan.smallBytes, ScrubRate: 64 << 10,

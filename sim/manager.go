@@ -22,6 +22,17 @@ type head struct {
 	*manager.Manager
 	tree  *namespace.Namespace
 	store *session
+	err   error // why it ended by itself; when done is closed
+}
+
+// refuses says why the manager ended by itself, if it did.
+func (h *head) refuses() error {
+	select {
+	case <-h.done:
+		return h.err
+	default:
+		return nil
+	}
 }
 
 // startManager begins a life over what is durable. Its clock may differ from that of the life
@@ -42,7 +53,11 @@ func (w *world) startManager(rng *rand.Rand) error {
 	}
 	go func() {
 		defer close(h.done)
-		_ = h.Run(h.ctx)
+		if h.err = h.Run(h.ctx); h.err != nil { // the program ends with it
+			w.trace.add("manager", "ends: %v", h.err)
+			h.store.die()
+			h.die()
+		}
 	}()
 	w.head.Store(h)
 	return nil
@@ -79,6 +94,8 @@ type control struct {
 	life *process
 	from host
 	id   func() hemera.NodeID // who calls, as its certificate would say
+
+	believed believed
 }
 
 var _ hemera.Control = (*control)(nil)
@@ -107,7 +124,14 @@ func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.C
 
 func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.NodeWelcome, error) {
-		return m.Register(ctx, hello)
+		if c.w.plan.sabotage == ForgetMarks {
+			welcome, err := m.Register(ctx, unmarked(hello))
+			c.w.registered(m, &hello, &welcome, err)
+			return welcome, err
+		}
+		welcome, err := m.Register(ctx, hello)
+		c.w.registered(m, &hello, &welcome, err)
+		return welcome, err
 	})
 }
 
@@ -122,14 +146,26 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	if len(results) > 0 {
 		c.w.drag(ctx)
 	}
-	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
+	if c.w.plan.sabotage == TrustFooters {
+		results = append(results, c.believed.take()...)
+	}
+	orders, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
 		return m.Exchange(ctx, node, epoch, results)
 	})
+	if c.w.plan.sabotage == TrustFooters {
+		orders = c.believed.leave(c.w, orders)
+	}
+	return orders, err
 }
 
 func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error) {
 	if c.w.plan.sabotage == DropCommits && c.w.coin(10) {
 		return hemera.Entry{}, nil
+	}
+	ctx = c.w.stalled.stand(ctx)
+	if c.w.holds(c.id(), r) {
+		rest(ctx, time.Second)
+		return hemera.Entry{}, errLost
 	}
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) { return m.Commit(ctx, r) })
 }

@@ -27,17 +27,8 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 // the other, and an admin is at work.
 func (n *nemesis) run(ctx context.Context) {
 	var all sync.WaitGroup
-	actors := map[string]func(*nemesis, context.Context){
-		"centre": (*nemesis).centre, "edge": (*nemesis).edge, "admin": (*nemesis).admin,
-	}
-	if n.w.plan.strain > 0 {
-		actors["drainer"] = (*nemesis).rotate
-	}
-	for actor, strike := range actors {
-		one, between := &nemesis{w: n.w, rng: n.w.plan.random(actor)}, 8*time.Second
-		if actor == "drainer" {
-			between = time.Second
-		}
+	start := func(actor string, between time.Duration, strike func(*nemesis, context.Context)) {
+		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
 		all.Go(func() {
 			for ctx.Err() == nil {
 				one.pause(ctx, between)
@@ -47,19 +38,35 @@ func (n *nemesis) run(ctx context.Context) {
 			}
 		})
 	}
+	const seldom, often = 8 * time.Second, time.Second
+	start("centre", seldom, (*nemesis).centre)
+	start("edge", seldom, (*nemesis).edge)
+	start("admin", seldom, (*nemesis).admin)
+	if n.w.plan.turns() {
+		start("drainer", often, (*nemesis).rotate)
+	}
+	if n.w.plan.plants {
+		start("planter", often, (*nemesis).planter)
+	}
 	all.Wait()
 }
 
 func (n *nemesis) centre(ctx context.Context) {
-	switch n.rng.IntN(5) {
+	strikes := 5
+	if n.w.plan.stale {
+		strikes = 8
+	}
+	switch n.rng.IntN(strikes) {
 	case 0:
-		n.restartManager(ctx)
+		n.w.keep(func() { n.restartManager(ctx) })
 	case 1:
-		n.burnManager(ctx)
+		n.w.keep(func() { n.burnManager(ctx) })
 	case 2:
 		n.drain(ctx)
 	case 3, 4:
 		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
+	default:
+		n.goBack(ctx)
 	}
 }
 
@@ -94,18 +101,21 @@ func (n *nemesis) edge(ctx context.Context) {
 	}
 }
 
+// managerSkewMax is how far the manager's clock is off at most.
+const managerSkewMax = 5 * time.Minute
+
 // restartManager kills the manager, and starts it again with another clock.
 func (n *nemesis) restartManager(ctx context.Context) {
 	n.did("kills the manager")
 	n.w.killManager()
 	n.pause(ctx, 10*time.Second)
-	n.w.managerSkew.Store(n.rng.Int64N(int64(10*time.Minute)) - int64(5*time.Minute))
+	n.w.managerSkew.Store(n.rng.Int64N(int64(2*managerSkewMax)) - int64(managerSkewMax))
 	n.reviveManager()
 }
 
 // drain has a disk emptied, for a while.
 func (n *nemesis) drain(ctx context.Context) {
-	if n.w.plan.strain > 0 {
+	if n.w.plan.turns() {
 		return // the drainer does
 	}
 	disks := n.w.head.Load().Cluster().View().Disks
@@ -287,8 +297,10 @@ func (n *nemesis) heal(ctx context.Context) {
 			n.reviveNode(m)
 		}
 	}
-	if n.w.head.Load() == nil {
-		n.reviveManager()
-	}
+	n.w.keep(func() {
+		if n.w.head.Load() == nil {
+			n.reviveManager()
+		}
+	})
 	n.useAll(context.WithoutCancel(ctx))
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -44,6 +45,31 @@ type oracle struct {
 	mu    sync.Mutex
 	now   instant
 	paths map[string][]*change
+	forks []fork
+}
+
+// fork is a time in which a manager answered that did not know all, and was replaced in the end by one that does
+// not know what it was told then: nothing is promised of changes and reads that were under way in that time.
+type fork struct{ from, to instant }
+
+// forked begins such a time, and joined ends it.
+func (o *oracle) forked() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	o.forks = append(o.forks, fork{o.now, never})
+}
+
+func (o *oracle) joined() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	o.forks[len(o.forks)-1].to = o.now
+}
+
+// astray reports whether some of what went on from start to end was told a manager that was replaced.
+func (o *oracle) astray(start, end instant) bool {
+	return slices.ContainsFunc(o.forks, func(f fork) bool { return start < f.to && end > f.from })
 }
 
 func newOracle() *oracle { return &oracle{paths: map[string][]*change{}} }
@@ -84,7 +110,7 @@ func (o *oracle) allowed(path string, start instant) map[content]string {
 	history := o.paths[path]
 	var newest instant // the latest beginning of a change that was over when the read began
 	for _, c := range history {
-		if c.done && c.end < start {
+		if c.done && c.end < start && !o.astray(c.start, c.end) {
 			newest = max(newest, c.start)
 		}
 	}
@@ -92,7 +118,10 @@ func (o *oracle) allowed(path string, start instant) map[content]string {
 		may[absent] = "never written"
 	}
 	for _, c := range history {
-		if c.refused != 0 && c.refused < start || c.end < newest {
+		if c.refused != 0 && c.refused < start && !o.astray(c.start, c.refused) {
+			continue
+		}
+		if c.end < newest && !o.astray(c.start, c.end) { // else it may be for the right manager later
 			continue
 		}
 		for _, v := range c.what {
@@ -108,7 +137,7 @@ func (o *oracle) read(path string, start instant, found content) string {
 	defer o.mu.Unlock()
 	o.now++
 	may := o.allowed(path, start)
-	if _, ok := may[found]; ok {
+	if _, ok := may[found]; ok || o.astray(start, o.now) {
 		return ""
 	}
 	return fmt.Sprintf("%s holds %s, which came from %s; it may hold only:%s", path, found, o.origin(found), list(may))
@@ -145,7 +174,9 @@ func (o *oracle) origin(v content) string {
 func (o *oracle) doubt(path string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(o.paths[path], func(c *change) bool { return c.end == never && c.refused == 0 })
+	return slices.ContainsFunc(o.paths[path], func(c *change) bool {
+		return c.end == never && c.refused == 0 || o.astray(c.start, cmp.Or(c.refused, c.end))
+	})
 }
 
 // moved records that a directory was renamed: what its paths may hold, their new names may hold.

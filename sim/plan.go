@@ -19,6 +19,12 @@ const (
 	MoveOverRemovals
 	// BelieveNodes: who calls the manager is not asked.
 	BelieveNodes
+	// ForgetBars: a write can be committed although an audit has given its pieces up.
+	ForgetBars
+	// TrustFooters: a piece with a footer that stands where a copy is to be made is the copy.
+	TrustFooters
+	// ForgetMarks: nodes do not show how far they saw the manager.
+	ForgetMarks
 )
 
 // Options say what to simulate.
@@ -42,10 +48,13 @@ type plan struct {
 	hold                                time.Duration // of replaced and removed content
 	smallBytes                          int64         // of memory for short contents at a node; negative: none
 	weather                             weather
-	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed, and disks
-	// are not drained in turns.
+	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed.
 	strain time.Duration
+	stalls bool // some commits arrive hours late
 	rogue  bool // one more node has joined, and does what it must not
+	plants bool // pieces of files stand where they do not belong
+	// stale: the manager's directory is put back to an older copy now and then.
+	stale bool
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
 	cruel  bool
@@ -73,6 +82,11 @@ func newPlan(o Options) plan {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}
 	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
+	p.stalls = p.random("stalled").IntN(3) == 0 || p.sabotage == ForgetBars
+	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
+	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
+		p.hold = 10 * time.Minute // what it removes by mistake is there when the right one comes back
+	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
@@ -95,6 +109,9 @@ func newPlan(o Options) plan {
 	}
 	return p
 }
+
+// turns reports whether disks are drained in turns.
+func (p *plan) turns() bool { return p.strain > 0 || p.plants }
 
 // random is a source of choices for one actor, so that what one does changes nothing for others.
 func (p *plan) random(actor string) *rand.Rand {

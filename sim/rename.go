@@ -28,6 +28,15 @@ func (c *client) renameFile(ctx context.Context, from string) {
 	c.w.oracle.end(comes, done, !done)
 }
 
+// moves makes or moves a directory, unless managers are exchanged.
+func (c *client) moves(ctx context.Context, do func(context.Context)) {
+	c.w.keeper.moving.Add(1)
+	defer c.w.keeper.moving.Add(-1)
+	if c.w.keeper.still.Load() == 0 {
+		do(ctx)
+	}
+}
+
 // renameDir moves one of the client's directories to a fresh name.
 func (c *client) renameDir(ctx context.Context) {
 	i := c.rng.IntN(len(c.dirs))

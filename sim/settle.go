@@ -22,7 +22,7 @@ func (w *world) settle(ctx context.Context) {
 	w.checkReads(ctx)
 	// Later than any write may be under way, with everything started anew.
 	const later = 2 * time.Hour
-	w.killManager()
+	w.keep(func() { w.killManager() })
 	w.managerSkew.Store(int64(later))
 	for _, m := range w.machines {
 		m.kill(false, nil)
@@ -31,14 +31,17 @@ func (w *world) settle(ctx context.Context) {
 			w.fail("%s does not start again: %v", m.host, err)
 		}
 	}
-	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 7))); err != nil {
+	var err error
+	w.keep(func() { err = w.startManager(rand.New(rand.NewPCG(w.plan.seed, 7))) })
+	if err != nil {
 		w.fail("the manager does not start again: %v", err)
 		return
 	}
 	w.trace.add("sim", "everything starts anew, %s later", later)
-	rest(ctx, 10*time.Second)
+	rest(ctx, 20*time.Second) // the manager may refuse its store
 	w.audit(ctx)
 	w.mended(ctx)
+	w.arrive(ctx)
 	w.checkTree(ctx)
 	w.checkQuotas(ctx)
 	w.checkReads(ctx)
@@ -103,6 +106,9 @@ func (w *world) unmended(ctx context.Context) string {
 	report, err := h.Fsck(ctx, true)
 	if err != nil {
 		return err.Error()
+	}
+	if w.keeper.anew { // what it does not know of is kept
+		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
@@ -203,11 +209,37 @@ func (w *world) checkDrives(ctx context.Context) {
 		if w.tortured(d.ID) {
 			continue // a piece that lost its footer stays; nobody can tell whose it was
 		}
-		if files := drive.files(); len(files) != int(pieces) {
+		files := drive.files()
+		if w.keeper.anew {
+			files = slices.DeleteFunc(files, func(name string) bool { return w.forgotten(drive, name) })
+		}
+		if len(files) != int(pieces) {
 			w.fail("disk %d (node %d, %s) holds %d files, the namespace has %d pieces there; it should not have %v",
 				d.ID, d.Node, d.Path, len(files), pieces, w.surplus(ctx, d.ID, files))
 		}
 	}
+}
+
+// forgotten reports whether the file is a piece of content that a restored namespace may have forgotten, of which it
+// has no part.
+func (w *world) forgotten(d *drive, name string) bool {
+	h := w.head.Load()
+	p, err := hemera.ParsePieceID(path.Base(name))
+	if err != nil {
+		return false
+	}
+	r, err := d.store.Load().Disk.Open(p)
+	if err != nil {
+		return false
+	}
+	sealed := r.Stat().Sealed
+	_ = r.Close()
+	e, _, err := h.tree.Resolve(context.Background(), p.File)
+	has := err == nil && e.Gen == p.Gen && slices.ContainsFunc(e.Pieces, func(q hemera.Piece) bool {
+		disk, ok := h.Cluster().View().Disk(q.Disk)
+		return ok && q.Index == p.Index && w.drive(disk) == d
+	})
+	return !has && h.tree.Forgotten(p, sealed)
 }
 
 // surplus are the files of a disk that no entry has.

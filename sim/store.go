@@ -27,6 +27,37 @@ func newDevice() *device {
 	return d
 }
 
+// image is a copy of what the device holds, as an admin makes one of a directory while no manager runs.
+type image struct {
+	pairs      kv.Snapshot
+	seq, epoch uint64
+}
+
+// copy makes an image.
+func (d *device) copy() image {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pairs, _ := d.pairs.Snapshot(context.Background()) // in memory
+	return image{pairs, d.seq, d.epoch}
+}
+
+// putBack has the device hold what the image does. No session may be open.
+func (d *device) putBack(i image) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pairs, d.seq, d.epoch = memkv.New(), i.seq, i.epoch
+	d.write, _ = d.pairs.Acquire(context.Background(), "device")
+	copyPairs(i.pairs, d.write)
+}
+
+// copyPairs writes all that there is to another store in memory.
+func copyPairs(from kv.Reader, to kv.Writer) {
+	_ = from.Scan(context.Background(), []byte{0}, nil, func(k, v []byte) bool {
+		_, _ = to.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: k, Value: v}}})
+		return true
+	})
+}
+
 // session is the store as one manager process sees it. Batches are durable once somebody waited for
 // them or for a later one. When the session dies, a first part of the others may be durable all the
 // same: the caller cannot know.
@@ -51,10 +82,7 @@ func (d *device) open(rng *rand.Rand) *session {
 	defer d.mu.Unlock()
 	s := &session{device: d, rng: rng, seen: memkv.New(), next: d.seq, died: make(chan struct{})}
 	s.writer, _ = s.seen.Acquire(context.Background(), "session")
-	_ = d.pairs.Scan(context.Background(), []byte{0}, nil, func(k, v []byte) bool {
-		_, _ = s.writer.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: k, Value: v}}})
-		return true
-	})
+	copyPairs(d.pairs, s.writer)
 	return s
 }
 

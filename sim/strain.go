@@ -17,6 +17,9 @@ type strained struct {
 
 // strain is the tree for one life of the manager.
 func (w *world) strain(tree namespace.Tree) namespace.Tree {
+	if w.plan.sabotage == ForgetBars {
+		tree = barless{tree}
+	}
 	if w.plan.strain == 0 {
 		return tree
 	}
@@ -82,7 +85,7 @@ func (n *nemesis) rotate(ctx context.Context) {
 		err := h.SetDisk(ctx, disks[i].ID, "configstatus", string(config))
 		n.did("disk %d is to be %s: %v", disks[i].ID, config, err)
 	}
-	n.pause(ctx, n.w.plan.strain)
+	n.pause(ctx, max(n.w.plan.strain, 4*time.Second))
 }
 
 // useAll ends every drain.

@@ -31,6 +31,8 @@ type world struct {
 	clients     []*client
 	rogue       *rogue // nil in most simulations
 	overheard   overheard
+	stalled     stalled
+	keeper      keeper
 
 	acknowledged atomic.Int64 // writes
 	straining    atomic.Bool  // while clients work
@@ -91,11 +93,17 @@ func Run(o Options) Report {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.net = newNetwork(ctx, o.Seed)
 	w.trace.add("plan", "%+v", w.plan)
+	w.keeper.turn = make(chan struct{}, 1)
 	if err := w.begin(ctx); err != nil {
 		w.fail("the cluster does not start: %v", err)
 	} else {
+		operating, stop := context.WithCancel(ctx)
+		var operator sync.WaitGroup
+		operator.Go(func() { w.operate(operating) })
 		w.load(ctx)
 		w.settle(ctx)
+		stop()
+		operator.Wait()
 	}
 	files := w.files(ctx)
 	cancel()
