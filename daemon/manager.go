@@ -219,7 +219,7 @@ func (m *Manager) open() (err error) {
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
 		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
+		ManagerAddr: func() string { return m.Addr }, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1, Budgets: o.Bounds.doors,
 	})
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func (a *auditor) step(ctx context.Context) (time.Duration, error) {
 				return auditRest, err
 			}
 		}
-		if due || d.Readable() && a.suspects.due(d.ID, now) {
+		if again := d.Readable() && a.suspects.due(d.ID, now); due || again {
 			disks = append(disks, d)
 		}
 	}
@@ -342,7 +342,12 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
-	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge || !e.gate.hold(f.piece.File) {
+	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge {
+		return nil
+	}
+	key := copyKey{d.ID, f.piece}
+	if !e.gate.hold(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
+		a.suspects.busy(key, e.Now())
 		return nil
 	}
 	defer e.gate.release(f.piece.File)
@@ -359,7 +364,6 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return err
 	}
 	t.addPiece(tagOrphan, d.ID, f.stat)
-	key := copyKey{d.ID, f.piece}
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}

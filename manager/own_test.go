@@ -145,6 +145,50 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 	}
 }
 
+// TestSettle waits for the end of a write of the process, as a rename of its file does, and for no other's.
+func TestSettle(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, 1)
+			if r.write("/exp/other", 1); exists {
+				r.write("/exp/a", 3)
+			}
+			g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+			now := r.m.now()
+			r.m.Settle(t.Context(), alice, "/exp/a", "host/8")
+			r.m.Settle(t.Context(), bob, "/exp/a", "host/7")
+			r.m.Settle(t.Context(), alice, "/exp/b", "host/7")
+			r.m.Settle(t.Context(), alice, "/exp/a", "")
+			if waited := r.m.now().Sub(now); waited > 0 {
+				t.Errorf("waited %v for another's write", waited)
+			}
+			settled := make(chan struct{})
+			go func() {
+				defer close(settled)
+				r.m.Settle(t.Context(), alice, "/exp/a", "host/7")
+			}()
+			synctest.Wait()
+			select {
+			case <-settled:
+				t.Fatal("does not wait")
+			default:
+			}
+			if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+				t.Fatal(err)
+			}
+			<-settled
+			if waited := r.m.now().Sub(now); waited > 0 {
+				t.Errorf("waited %v when the write was over", waited)
+			}
+			r.mustOpen("/exp/c", hemera.AccessCreate, by("host/7", "s"))
+			r.m.Settle(t.Context(), alice, "/exp/c", "host/7")
+			if waited := r.m.now().Sub(now); waited != ownPatience {
+				t.Errorf("waited %v for a file that stays open", waited)
+			}
+		})
+	}
+}
+
 // TestTruncationJoinsTheWriteOfItsProcess: xrootdfs opens a file and truncates it by its path.
 func TestTruncationJoinsTheWriteOfItsProcess(t *testing.T) {
 	r := newRig(t, 2, 1)
@@ -194,5 +238,55 @@ func TestOpenBesideAnOpenHandle(t *testing.T) {
 		if waited := r.m.now().Sub(now); waited != ownSessionPatience+ownPatience {
 			t.Errorf("waited %v in all", waited)
 		}
+	})
+}
+
+// TestRemovalOfAnOwnWrite: a process may remove the file that it is writing. What is committed meanwhile is
+// removed, and what is not is never committed, whatever becomes of the manager.
+func TestRemovalOfAnOwnWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/other", 1)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		for _, c := range []struct {
+			who           hemera.Identity
+			path, process string
+		}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
+			wantKind(t, r.m.Discard(t.Context(), c.who, c.path, c.process, "s"), errs.NotFound)
+		}
+		now := r.m.now()
+		if err := r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"); err != nil {
+			t.Fatal(err)
+		}
+		if waited := r.m.now().Sub(now); waited != ownSessionPatience {
+			t.Errorf("waited %v", waited)
+		}
+		wantKind(t, r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"), errs.NotFound)
+		again := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s")) // the name is free
+		r.restart()
+		for _, n := range r.nodes {
+			n.register()
+		}
+		_, err := r.m.Commit(t.Context(), r.seal(g, 5))
+		wantKind(t, err, errs.Conflict)
+		if _, err := r.m.Commit(t.Context(), r.seal(again, 7)); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/other", 1)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		done := make(chan error)
+		go func() { done <- r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s") }()
+		synctest.Wait()
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		_, err := r.m.Stat(t.Context(), alice, "/exp/a")
+		wantKind(t, err, errs.NotFound)
 	})
 }

@@ -41,6 +41,7 @@ func (w *world) settle(ctx context.Context) {
 	rest(ctx, 20*time.Second) // the manager may refuse its store
 	w.audit(ctx)
 	w.mended(ctx)
+	w.arrive(ctx)
 	w.checkTree(ctx)
 	w.checkQuotas(ctx)
 	w.checkReads(ctx)

@@ -49,6 +49,36 @@ func TestDetachedWriteGoesOn(t *testing.T) {
 	}
 }
 
+// TestJoinedTruncation: a truncation beside the writer is part of his write.
+func TestJoinedTruncation(t *testing.T) {
+	b := newBench(t, 2)
+	for i, size := range []int{100, 200_000} { // in memory, in pieces
+		token, c := b.grant(44+i, 2, 1, 2)
+		first := b.begin(1, token)
+		if err := first.WriteAt(content(size), 0); err != nil {
+			t.Fatal(err)
+		}
+		if first.(hemera.Sharer).Shared() {
+			t.Error("shared by one")
+		}
+		second := b.open(1, token, hemera.NodeOpen{})
+		if err := second.Truncate(50); err != nil {
+			t.Fatal(err)
+		}
+		if !second.(hemera.Sharer).Shared() {
+			t.Error("not shared")
+		}
+		second.(hemera.Detacher).Detach()
+		if first.(hemera.Sharer).Shared() {
+			t.Error("shared when the other has left")
+		}
+		if err := errors.Join(first.WriteAt([]byte("end"), 50), first.Close(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRead(c, append(content(size)[:50:50], "end"...))
+	}
+}
+
 // TestWritten: who only looks at a write sees its size at each moment, and leaves it as it is.
 func TestWritten(t *testing.T) {
 	b := newBench(t, 2)

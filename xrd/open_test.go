@@ -126,6 +126,102 @@ func TestTruncateByPath(t *testing.T) {
 	}
 }
 
+// joined is a write that a truncation by path opens beside its writer.
+type joined struct {
+	*memoryFile
+	shared bool
+	fail   error
+	closed int
+}
+
+func (j *joined) Shared() bool { return j.shared }
+
+func (j *joined) Truncate(size int64) error {
+	if j.fail != nil {
+		return j.fail
+	}
+	return j.memoryFile.Truncate(size)
+}
+
+func (j *joined) Close(context.Context) error {
+	j.closed++
+	return nil
+}
+
+// joinedNode has one write under way.
+type joinedNode struct {
+	hemera.Node
+	write *joined
+}
+
+func (n *joinedNode) Open(context.Context, string, hemera.NodeOpen) (hemera.File, error) {
+	return n.write, nil
+}
+
+// TestTruncationOfAWriteUnderWay: it is its writer's to commit or to give up, as long as he has it open.
+func TestTruncationOfAWriteUnderWay(t *testing.T) {
+	node := &joinedNode{}
+	p := newPair(t, func(o *Options) {
+		if o.Role == RoleNode {
+			node.Node, o.Node = o.Node, node
+		}
+	})
+	c := dial(t, p.nodeAddr)
+	for _, k := range []struct {
+		shared                     bool
+		fail                       error
+		status                     wire.Status
+		size                       int
+		detached, closed, abandons int
+	}{
+		{true, nil, wire.StatusOK, 3, 1, 0, 0},
+		{false, nil, wire.StatusOK, 3, 0, 1, 0},
+		{true, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 1, 0, 0},
+		{false, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 0, 0, 1},
+		{true, errs.New(errs.BadHandle, "truncate", "", ""), wire.StatusRedirect, 10, 0, 1, 0}, // closed meanwhile
+	} {
+		f := &memoryFile{m: p.memory, token: "t", writable: true, data: make([]byte, 10)}
+		p.mu.Lock()
+		p.grants["t"] = &memoryGrant{pending: f}
+		p.mu.Unlock()
+		node.write = &joined{memoryFile: f, shared: k.shared, fail: k.fail}
+		status, body, err := c.call(wire.Truncate{Size: 3}, []byte("/f?hem.cap=t"))
+		if err != nil || status != k.status {
+			t.Errorf("%+v: status %d, %q, %v", k, status, body, err)
+		}
+		if w := node.write; len(f.data) != k.size || f.detached != k.detached || w.closed != k.closed || f.aborted != (k.abandons > 0) {
+			t.Errorf("%+v: %d bytes, detached %d times, closed %d times, given up: %v", k, len(f.data), f.detached, w.closed, f.aborted)
+		}
+	}
+}
+
+// settling is a manager at which a close arrives while a rename waits for it.
+type settling struct {
+	hemera.Files
+	close func(path, process string)
+}
+
+func (s settling) Settle(_ context.Context, _ hemera.Identity, path, process string) {
+	s.close(path, process)
+}
+
+// TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
+func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
+	var p *pair
+	p = newPair(t, func(o *Options) {
+		o.Files = settling{o.Files, func(path, process string) {
+			if path == "/a" && process != "" {
+				p.put("/a", "written")
+			}
+		}}
+	})
+	c := dial(t, p.managerAddr)
+	c.must(t, wire.Mv{FromLength: 2}, "/a /b")
+	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/b"); err != nil || e.Size != 7 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 // TestStatOfAWriteUnderWay: its process is sent to the node that has it, which knows the size.
 func TestStatOfAWriteUnderWay(t *testing.T) {
 	p := newPair(t, nil)
