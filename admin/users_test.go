@@ -156,14 +156,14 @@ func TestUsersWalksShareTurns(t *testing.T) {
 			grow(t, n, hemera.SystemIdentity(), path, 0o755)
 		}
 		s := &slow{Directories: n, gate: make(chan struct{})}
-		d := &door{walking: make(chan struct{}, 2)}
+		d := &door{users: make(turns, 2)}
 		top, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)
 		}
 		walk := func(who hemera.Identity) <-chan error {
 			done := make(chan error, 1)
-			w := newWalk(t.Context(), walkOptions{dirs: s, who: who, turns: d.turns(who), visit: func(string, hemera.Entry, error) error { return nil }})
+			w := newWalk(t.Context(), walkOptions{dirs: s, who: who, turns: d.turnsOf(who), visit: func(string, hemera.Entry, error) error { return nil }})
 			go func() {
 				defer w.close()
 				done <- w.run("/", top)
