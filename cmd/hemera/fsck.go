@@ -135,9 +135,17 @@ func (e *env) listFsck(records []output.Record, more int64) error {
 
 var fsckListColumns = []output.Column{
 	{Title: "tag", Key: "tag"},
-	{Title: "disk", Key: "fsid"},
+	{Title: "disk", Key: "fsid", Show: noZero},
 	{Title: "fxid", Key: "fxid"},
 	{Title: "path", Key: "path"},
+}
+
+// noZero shows the disk of a problem that is of no disk as nothing.
+func noZero(v any) string {
+	if v == uint32(0) {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
 // unlisted counts the files that the report counts and does not name.
