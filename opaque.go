@@ -36,6 +36,9 @@ const (
 	// OpaqueData begins one on a handle that asks where data may begin ([Sparse]): "hem.data&off=N", answered
 	// by a number.
 	OpaqueData = "hem.data"
+	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([Allocated]),
+	// answered by a number.
+	OpaqueAllocated = "hem.allocated"
 	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
 	// an HTTP request follows, and the answer is the HTTP response; see [Calls].
 	OpaqueCall = "hem.call\n"

@@ -45,4 +45,6 @@ func (p *Permit) Token() (string, error) {
 type LocalNode interface {
 	// OpenPermit is [Node].Open for a permit of this process. Denied when it has expired.
 	OpenPermit(ctx context.Context, p *Permit, o NodeOpen) (File, error)
+	// WrittenPermit is [Node].Written for a permit of this process.
+	WrittenPermit(p *Permit) FileInfo
 }

@@ -78,11 +78,18 @@ type Files interface {
 	// Open decides access, layout and placement. NoSpace, NoReplicas (Tried and Avoid cover all, or
 	// none is online), Locked, Exists, IsDirectory, NotFound.
 	Open(ctx context.Context, who Identity, r OpenRequest) (Grant, error)
-	// Pending is the file that the process is writing at the path, where none is visible yet, with the size
-	// that is known of it. NotFound if it is not writing one; process is as in [OpenRequest].
-	Pending(ctx context.Context, who Identity, path, process string) (Entry, error)
+	// Pending is the write that the process has under way at the path, and the file as its writer knows it, but
+	// for the size, which the grant's node knows. known is what Stat gave, a zero Entry where nothing is
+	// visible. NotFound if there is no such write; process is as in [OpenRequest].
+	Pending(ctx context.Context, who Identity, path, process string, known Entry) (Grant, Entry, error)
+	// PendingIn are the files of a directory that the process is making, and that are not visible yet.
+	PendingIn(ctx context.Context, who Identity, dir, process string) ([]Entry, error)
 	// Settle waits until the process no longer writes the path, for some seconds at most.
 	Settle(ctx context.Context, who Identity, path, process string)
+	// Discard removes the file that the process is writing at the path, where none is visible yet: it waits for
+	// the close that may be on its way, and else gives the write up, whose close then fails with Conflict.
+	// NotFound if the process is not writing one; process and session are as in [OpenRequest].
+	Discard(ctx context.Context, who Identity, path, process, session string) error
 	// Locate lists where the file's pieces are now, best first.
 	Locate(ctx context.Context, who Identity, path string) ([]Target, error)
 	// Checksum returns the file's checksum of the kind (ChecksumNone: the policy's), having a node
@@ -313,6 +320,9 @@ type Node interface {
 	// opened again, with everything written so far. Denied for bad or expired tokens; Conflict for
 	// who would go on with a write that is not here any more.
 	Open(ctx context.Context, token string, o NodeOpen) (File, error)
+	// Written describes the write that the token permits, of the file at the path, as far as it is. Who asks
+	// takes no part in it. Denied for bad or expired tokens, and those of another path.
+	Written(ctx context.Context, token, path string) (FileInfo, error)
 }
 
 // NodeOpen says how to open. With Piece the handle is one piece, for other nodes; without, the file.
@@ -388,6 +398,9 @@ type Sparse interface {
 	// ask again from there may get further.
 	NextData(off int64) (int64, error)
 }
+
+// Allocated is a File that knows how many bytes it takes on its disk: fewer than its size where it has holes.
+type Allocated interface{ Allocated() (int64, error) }
 
 // Aborter is a File whose pending write can be given up at once.
 type Aborter interface {

@@ -116,22 +116,44 @@ type peerReader struct {
 
 // NextData implements [hemera.Sparse]. To a peer that knows no holes all is data.
 func (r *peerReader) NextData(off int64) (int64, error) {
-	if r.full.Load() {
-		return off, nil
+	next, err := r.ask(hemera.AskData(off), off)
+	if err == nil && (next < off || next > max(off, r.Size())) {
+		return off, r.senseless()
 	}
-	text, err := r.file.Query(noContext, wire.QueryOpaquf, hemera.AskData(off))
+	return next, err
+}
+
+// Allocated implements [hemera.Allocated].
+func (r *peerReader) Allocated() (int64, error) {
+	n, err := r.ask(hemera.OpaqueAllocated, r.Size())
+	if err == nil && n < 0 {
+		return 0, r.senseless()
+	}
+	return n, err
+}
+
+// ask asks for a number, which is full at a peer that knows no holes.
+func (r *peerReader) ask(what string, full int64) (int64, error) {
+	if r.full.Load() {
+		return full, nil
+	}
+	text, err := r.file.Query(noContext, wire.QueryOpaquf, what)
 	if errors.Is(err, errs.Unsupported) {
 		r.full.Store(true)
-		return off, nil
+		return full, nil
 	}
 	if err != nil {
-		return off, err
+		return full, err
 	}
-	next, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || next < off || next > max(off, r.Size()) {
-		return off, errs.New(errs.Corrupt, "read piece at", r.file.url.Addr(), "the answer to where data is makes no sense")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return full, r.senseless()
 	}
-	return next, nil
+	return n, nil
+}
+
+func (r *peerReader) senseless() error {
+	return errs.New(errs.Corrupt, "read piece at", r.file.url.Addr(), "the answer to where its data is makes no sense")
 }
 
 func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {

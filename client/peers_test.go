@@ -323,6 +323,8 @@ func TestPeerTellsHoles(t *testing.T) {
 			switch {
 			case r.ID != wire.ReqQuery:
 				return n.reply(r)
+			case knows && r.payload == hemera.OpaqueAllocated:
+				return good(r, []byte("20480\x00"))
 			case knows && r.payload == hemera.AskData(4096):
 				return good(r, []byte("8192\x00"))
 			case knows:
@@ -339,6 +341,10 @@ func TestPeerTellsHoles(t *testing.T) {
 			if got, err := r.NextData(4096); got != want || err != nil {
 				t.Errorf("data after 4096: %d, %v, want %d", got, err, want)
 			}
+		}
+		took := map[bool]int64{true: 20480, false: 50_000}[knows]
+		if n, err := r.Allocated(); n != took || err != nil {
+			t.Errorf("it takes %d bytes, %v, want %d", n, err, took)
 		}
 		got, err := r.NextData(0)
 		switch asked := len(n.got(wire.ReqQuery)); {

@@ -47,6 +47,7 @@ type Cluster struct {
 	life     uint64     // of this process, in marks
 	since    uint64     // the store's sequence number when it was opened
 	outdated chan error // has one once a node proved that the store is older than the cluster
+	current  current
 
 	mu        sync.Mutex // guards all below, and the order of changes in the store
 	nodes     map[hemera.NodeID]*node
@@ -100,7 +101,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		surveys: map[hemera.DiskID]surveyRecord{},
 		byUUID:  map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
-		next: nextRecord{Node: 1, Disk: 1}, life: newLife(), outdated: make(chan error, 1),
+		next: nextRecord{Node: 1, Disk: 1}, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})},
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -130,6 +131,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	if err := c.commit(ctx, &ch); err != nil {
 		return nil, err
 	}
+	c.awaitNodes()
 	c.refreshRing()
 	c.publish()
 	return c, nil

@@ -60,6 +60,9 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	}
 	n := c.nodes[rec.ID]
 	n.online, n.last = true, c.now()
+	if n.ID < c.current.first {
+		c.current.decide()
+	}
 	c.takeReports(n.ID, hello.Disks, "its node does not report it")
 	c.publishSoon()
 	c.log.Info("node registered", "node", n.ID, "addr", n.Addr, "epoch", n.Epoch, "disks", len(hello.Disks))

@@ -107,13 +107,15 @@ func (c *Cluster) checkSeen(hello hemera.NodeHello) error {
 	if !over || was <= end {
 		return nil
 	}
-	err := errs.New(errs.Corrupt, "cluster.Register", "the manager's state directory",
+	older := errs.New(errs.Corrupt, "cluster.Register", "the manager's state directory",
 		fmt.Sprintf("it is older than the cluster: node %d at %s saw changes up to number %d, which the directory does not have", hello.ID, hello.Addr, was)).
 		WithRemedy("start the manager with the newest copy of its directory; to go on with this one and lose the changes since, " +
 			"run `hemera ns backup --state DIR FILE` and `hemera ns restore FILE NEWDIR`")
+	c.current.outdated.Store(older)
+	c.current.decide()
 	select {
-	case c.outdated <- err:
+	case c.outdated <- older:
 	default: // another node said so
 	}
-	return err
+	return older
 }

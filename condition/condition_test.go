@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 			s.Files = hemera.FileHealth{Incomplete: 5, Unmet: []hemera.UnmetLayout{{Space: "default", Pieces: 12, Disks: 4, Files: 5}}}
 		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
 		"gone": {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }),
-			[]string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone: no label, with 7 pieces"},
+			[]string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
 		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
 		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
 		"full":     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},

@@ -158,7 +158,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		switch d.Health {
 		case hemera.HealthGone:
-			say(DiskGone, at+" is gone"+why(d)+holding(d), "mount it again; its files are made whole elsewhere after the grace; if it is lost for good: hemera fs rm "+id+" --force")
+			say(DiskGone, at+" is gone"+holding(d)+why(d), "mount it again; its files are made whole elsewhere after the grace; if it is lost for good: hemera fs rm "+id+" --force")
 		case hemera.HealthFailing:
 			say(DiskFailing, at+" is failing"+why(d), "its files are made whole elsewhere; replace the device, then hemera fs rm "+id+" --force")
 		case hemera.HealthReadOnly:

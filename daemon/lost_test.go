@@ -43,6 +43,7 @@ func TestLostStore(t *testing.T) {
 }
 
 // TestOlderState: a manager whose directory was put back from an older copy ends when a node registers that saw more.
+// What clients ask to be changed before is not acknowledged, as it would be lost with the newest copy in place.
 func TestOlderState(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()
@@ -54,6 +55,7 @@ func TestOlderState(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, stop = s.start()
+	s.joins("")
 	for i := range 20 {
 		if _, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%d", i), 0o755, false); err != nil {
 			t.Fatal(err)
@@ -77,6 +79,11 @@ func TestOlderState(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(t.Context()) }()
+	early := make(chan error, 1)
+	go func() {
+		_, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), "/early", 0o755, false)
+		early <- err
+	}()
 	n, err := OpenNode(t.Context(), NodeOptions{Dir: s.path("node"), Listen: s.node, Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +91,9 @@ func TestOlderState(t *testing.T) {
 	stopNode := serving(t, n.Run)
 	if err := <-ended; !errors.Is(err, errs.Corrupt) || !strings.Contains(errs.RemedyOf(err), "ns restore") {
 		t.Errorf("the manager ended with %v", err)
+	}
+	if err := <-early; !errors.Is(err, errs.Unavailable) {
+		t.Errorf("a change before a node came: %v", err)
 	}
 	stopNode()
 }

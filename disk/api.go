@@ -57,6 +57,8 @@ type CreateOptions struct {
 	Path     string // of the file, as it is now
 	Layout   hemera.Layout
 	SizeHint int64 // preallocate, if above 0
+	// Sparse says that the content has holes: SizeHint is what it takes, more or less, and nothing is reserved.
+	Sparse bool
 	// Replace allows a sealed piece of the same id; it stays until the new one is sealed in its place.
 	Replace bool
 }
@@ -88,6 +90,8 @@ type Reader interface {
 	// not be read. It is off itself where that is not known, and the size at most. One call looks only so
 	// far; to ask again from there may get further.
 	NextData(off int64) (int64, error)
+	// Allocated is how many bytes the piece takes on the disk.
+	Allocated() (int64, error)
 	Stat() hemera.PieceStat
 	// Verified offers the open file for sendfile when every page of the range was verified a moment
 	// ago and is still in memory; ok is false otherwise, and then the range must be read with ReadPages.

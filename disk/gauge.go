@@ -229,14 +229,14 @@ func (d *Disk) lookNow() {
 		d.blind(err)
 		return
 	} else if err != nil {
-		o.Gone = err.Error()
+		o.Gone = errs.Reason(err, d.path)
 	} else if uuid != d.uuid {
 		o.Gone = "another disk is mounted there: " + uuid
 	} else if space, err := d.fs.Space(d.path); errs.Exhausted(err) {
 		d.blind(err)
 		return
 	} else if err != nil {
-		o.Gone = err.Error()
+		o.Gone = errs.Reason(err, d.path)
 	} else {
 		o.Filesystem, o.Total, o.Free, o.ReadOnly = space.ID, space.Total, space.Free, space.ReadOnly
 		o.Inodes, o.InodesFree = space.Inodes, space.InodesFree

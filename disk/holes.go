@@ -48,6 +48,16 @@ func zeroSum(size, page int64) uint32 {
 // tells; the piece's size at most. To ask again from there may get further.
 func (r *reader) NextData(off int64) (int64, error) { return r.piece.nextData(off), nil }
 
+// Allocated is how many bytes the piece takes on the disk; its size where the filesystem does not tell.
+func (r *reader) Allocated() (int64, error) {
+	s, ok := r.piece.file.(vfs.Sparse)
+	if !ok {
+		return r.piece.stat.Size, nil
+	}
+	n, err := s.Allocated()
+	return n, r.piece.disk.failed(err, "disk.Allocated", r.piece.stat.ID)
+}
+
 // nextData is NextData. What cannot be read is taken for data, whose reader will say why.
 func (p *piece) nextData(off int64) int64 {
 	s, ok := p.file.(vfs.Sparse)

@@ -106,7 +106,7 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	if err := w.writeAt(tail, off); err != nil {
 		return stat, err
 	}
-	if w.opt.SizeHint > size { // give back what was reserved and not used
+	if w.opt.SizeHint > size && !w.opt.Sparse { // give back what was reserved and not used
 		err = w.file.Truncate(off + int64(len(tail)))
 	}
 	return stat, err

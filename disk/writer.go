@@ -63,7 +63,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	w.side = &sideSums{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
 	w.table = newSumTable(d.opt.PendingBlocks, w.side)
 	w.hint, _ = f.(vfs.Hinter)
-	if o.SizeHint > hemera.PageSize && w.hint != nil {
+	if !o.Sparse && o.SizeHint > hemera.PageSize && w.hint != nil {
 		if err := w.hint.Preallocate(footerOff(o.SizeHint) + hemera.PageSize); err != nil {
 			return nil, errors.Join(err, f.Close(), d.removePending(id))
 		}
@@ -117,7 +117,7 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 // others may need what is kept, such as a manager whose store is on the same filesystem. It is called
 // with mu held.
 func (w *writer) leavesHeadroom(off, n int64) error {
-	if off+n <= w.opt.SizeHint {
+	if !w.opt.Sparse && off+n <= w.opt.SizeHint {
 		return nil
 	}
 	if w.beyond += n; w.beyond < writebackStep {

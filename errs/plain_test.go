@@ -1,6 +1,9 @@
 package errs
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
@@ -10,9 +13,26 @@ func TestPlain(t *testing.T) {
 		"open /f.Txt: no":                 "open /f.Txt: no",
 		"a.b: no":                         "a.b: no",
 		"":                                "",
-		"xrd.":                            "xrd.",
+		"open /f: layout.Decide hem.replica: there is no such wish": "open /f: hem.replica: there is no such wish",
+		"open /f: place.Choose: no room: add disks":                 "open /f: no room: add disks",
+		"xrd.": "xrd.",
 	} {
 		if got := Plain(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	for text, want := range map[string]string{
+		"disk.ReadLabel /d: no label: not mounted":          "no label: not mounted",
+		"maint.Relocate: place.Choose: no room for a piece": "no room for a piece",
+		"maint.Relocate /other: place.Choose /d: no room":   "/other: no room",
+		"read /d: input/output error":                       "read /d: input/output error",
+		"namespace.Stat":                                    "namespace.Stat",
+		"":                                                  "",
+	} {
+		if got := Reason(errors.New(text), "/d"); got != want {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

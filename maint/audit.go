@@ -57,7 +57,7 @@ func (a *auditor) step(ctx context.Context) (time.Duration, error) {
 				return auditRest, err
 			}
 		}
-		if due || d.Readable() && a.suspects.due(d.ID, now) {
+		if again := d.Readable() && a.suspects.due(d.ID, now); due || again {
 			disks = append(disks, d)
 		}
 	}
@@ -342,7 +342,11 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
-	if !e.gate.hold(f.piece.File) {
+	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
+	if !e.gate.hold(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
+		if !young {
+			a.suspects.busy(key, e.Now())
+		}
 		return nil
 	}
 	defer e.gate.release(f.piece.File)
@@ -350,7 +354,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
 	}
-	current, young := err == nil && now.Gen == f.piece.Gen, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
+	current := err == nil && now.Gen == f.piece.Gen
 	if young && !current {
 		return nil
 	}
@@ -371,7 +375,6 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return nil
 	}
 	t.addPiece(tagOrphan, d.ID, f.stat)
-	key := copyKey{d.ID, f.piece}
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}

@@ -61,7 +61,7 @@ func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Ent
 		c.Size = r.Pieces[0].Size
 	}
 	if err != nil {
-		c.Error, c.Offline = err.Error(), errors.Is(err, errs.Unavailable)
+		c.Error, c.Offline = errs.Reason(err, ""), errors.Is(err, errs.Unavailable)
 		return c
 	}
 	c.Error = judge(entry, r)
@@ -102,7 +102,7 @@ func (e *Engine) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceChe
 	_, err := e.relocate(ctx, entry, wants{index: c.Piece.Index, drop: []hemera.Piece{c.Piece}, avoid: bad})
 	c.Repaired = err == nil
 	if err != nil {
-		c.Error += "; not repaired: " + err.Error()
+		c.Error += "; not repaired: " + errs.Reason(err, "")
 	}
 	return c
 }

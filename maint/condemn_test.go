@@ -11,6 +11,77 @@ import (
 	"hemera/errs"
 )
 
+// auditedCluster has one disk, and remembers its survey.
+type auditedCluster struct {
+	viewOnly
+	survey hemera.DiskSurvey
+}
+
+func (c *auditedCluster) Survey(hemera.DiskID) hemera.DiskSurvey { return c.survey }
+
+func (c *auditedCluster) SetAudit(_ context.Context, _ hemera.DiskID, s hemera.DiskSurvey) error {
+	c.survey = s
+	return nil
+}
+
+func (*auditedCluster) Removed() []hemera.DiskID { return nil }
+
+// TestAnAuditEndsWithItsSuspects: once the orphan is gone, the disk is not audited again for a week.
+func TestAnAuditEndsWithItsSuspects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &auditedCluster{viewOnly: viewOnly{view: hemera.View{Disks: []hemera.Disk{{ID: 3, Node: 1, Active: true, Health: hemera.HealthOK}}}}}
+		c.survey.AuditDue = time.Now().Add(2 * OrphanAge)
+		e := New(Options{Files: &doomedFiles{condemned: true}, Cluster: c, Orders: NewOrders()})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		there := []hemera.PieceStat{{ID: hemera.PieceID{File: 7, Gen: 1}, Sealed: time.Now()}}
+		go func() {
+			var results []hemera.OrderResult
+			for ctx.Err() == nil {
+				list, _ := e.Orders.Exchange(ctx, 1, results)
+				results = nil
+				for _, o := range list {
+					r := hemera.OrderResult{ID: o.ID}
+					if o.Kind == hemera.OrderRemove {
+						there = nil
+					} else if o.After.Gen == 0 || o.After.File == 0 {
+						r.Pieces = there
+					}
+					results = append(results, r)
+				}
+			}
+		}()
+		audits := 0
+		for range 60 {
+			before := c.survey.LastAudit
+			time.Sleep(5 * time.Minute)
+			if _, err := e.auditor.step(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if c.survey.LastAudit != before {
+				audits++
+			}
+		}
+		if len(there) > 0 || audits != 2 || time.Until(c.survey.AuditDue) < 6*24*time.Hour {
+			t.Errorf("%d audits, %d orphans left, the next in %s", audits, len(there), time.Until(c.survey.AuditDue))
+		}
+	})
+}
+
+// TestTwoPiecesOfOneWriteGoBoth: the audits of two disks meet at a write, and the second takes it up again soon.
+func TestTwoPiecesOfOneWriteGoBoth(t *testing.T) {
+	e := New(Options{Files: &doomedFiles{}, Orders: NewOrders()})
+	piece, disk, now := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1}, e.Now()
+	e.gate.hold(piece.File)
+	f := finding{tag: tagOrphan, piece: piece, stat: hemera.PieceStat{ID: piece, Sealed: now.Add(-2 * OrphanAge)}}
+	if err := e.auditor.orphan(t.Context(), disk, f, &tally{repair: true}); err != nil {
+		t.Fatal(err)
+	}
+	if again := e.auditor.suspects.next(disk.ID); again.IsZero() || again.After(now.Add(10*time.Minute)) {
+		t.Errorf("the disk is looked at again at %s", again)
+	}
+}
+
 // doomedFiles has no file, and says of each piece whether it may go.
 type doomedFiles struct {
 	Files
@@ -27,6 +98,14 @@ func (*doomedFiles) Forgotten(hemera.PieceID, time.Time) bool { return false }
 
 func (*doomedFiles) Leaving(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return false, nil
+}
+
+func (*doomedFiles) DiskFiles(context.Context, hemera.DiskID, hemera.FileID, int) ([]hemera.Entry, error) {
+	return nil, nil
+}
+
+func (*doomedFiles) Incomplete(context.Context, hemera.FileID, int) ([]hemera.Entry, error) {
+	return nil, nil
 }
 
 func (f *doomedFiles) Condemn(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {

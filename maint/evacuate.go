@@ -203,7 +203,7 @@ func (v *evacuator) run(ctx context.Context, j *evacuation) {
 		}
 		why := j.task.why
 		if err = errors.Join(err, usage); err != nil {
-			why = err.Error()
+			why = errs.Reason(err, "")
 		}
 		if moved == 0 {
 			j.set("stalled", why)

@@ -53,7 +53,7 @@ func (e *Engine) explain(entry hemera.Entry, w wants) (text, remedy string) {
 	case errors.As(err, &failed):
 		return "it cannot be made now: " + failed.Text, failed.Remedy
 	case err != nil:
-		return "it cannot be made now: " + err.Error(), ""
+		return "it cannot be made now: " + errs.Reason(err, ""), ""
 	}
 	if copies, full := e.gate.busy(); copies > 0 {
 		return fmt.Sprintf("it waits for its turn: %d copies are under way, and %d disks have as many as they take", copies, full), ""

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // rateWindow is the seconds over which a job's rate is averaged.
@@ -125,7 +126,7 @@ func (j *job) failed(err error) {
 		return
 	}
 	j.status.Failed++
-	j.status.Why = err.Error()
+	j.status.Why = errs.Reason(err, "")
 }
 
 // advance clears the seconds that passed and returns the present one.

@@ -100,10 +100,18 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 			have = append(have, p.Disk)
 		}
 	}
-	choice, err := place.Choose(v, place.Request{
+	request := place.Request{
 		Space: e.Space, Want: 1, Size: pieceSize(e), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed,
-	})
+	}
+	choice, err := place.Choose(v, request)
+	if err != nil && request.Size >= sparseAsk && len(w.full) == 0 {
+		// It may have holes. Its node knows, and refuses the copy at once if it does not fit.
+		request.Size = 0
+		if some, none := place.Choose(v, request); none == nil {
+			choice, err = some, nil
+		}
+	}
 	if err != nil && len(w.leaving) > 0 {
 		return m, errs.New(errs.NoSpace, "maint.plan", "fxid:"+e.ID.Hex(),
 			fmt.Sprintf("disks %v are still to remove a piece of it that they had before, and no other can take it", w.leaving))
@@ -115,6 +123,9 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 	m.add.Index = w.index
 	return m, nil
 }
+
+// sparseAsk is from which size on a piece that no disk has room for is tried all the same.
+const sparseAsk = 64 << 20
 
 func pieceSize(e hemera.Entry) int64 {
 	data := int64(max(e.Layout.Data, 1))

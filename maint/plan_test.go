@@ -66,6 +66,25 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// A large piece that no disk has room for may have holes: a disk is asked to take it, but not instead of one that
+// has room and is busy.
+func TestPlanOfWhatMayBeSparse(t *testing.T) {
+	e := two()
+	e.Size = sparseAsk
+	m, err := plan(fleet(4), e, wants{index: 0, drop: e.Pieces[:1]})
+	if err != nil || m.add.Disk < 3 {
+		t.Errorf("without room: %+v, %v", m, err)
+	}
+	v := fleet(4)
+	v.Disks[2].Free = 2 * sparseAsk
+	if m, err := plan(v, e, wants{index: 0, drop: e.Pieces[:1]}); err != nil || m.add.Disk != 3 {
+		t.Errorf("with room on disk 3: %+v, %v", m, err)
+	}
+	if _, err := plan(v, e, wants{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}); !errors.Is(err, errs.NoSpace) {
+		t.Errorf("while that is busy: %v", err)
+	}
+}
+
 func TestDue(t *testing.T) {
 	now := time.Now()
 	v := fleet(7)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // repairer makes the missing pieces of incomplete files.
@@ -43,7 +44,7 @@ func (r *repairer) step(ctx context.Context) (time.Duration, error) {
 	moved, err := p.wait()
 	switch {
 	case err != nil && moved == 0:
-		r.job.set("stalled", err.Error())
+		r.job.set("stalled", errs.Reason(err, ""))
 		r.pause = r.engine.Now().Add(stallRest)
 		return stallRest, nil
 	case moved > 0:

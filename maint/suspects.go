@@ -35,14 +35,29 @@ func (s *suspects) proven(k copyKey, now time.Time) bool {
 	case !ok:
 		first = now
 		if s.first == nil {
-			s.first, s.again = map[copyKey]time.Time{}, map[hemera.DiskID]time.Time{}
+			s.first = map[copyKey]time.Time{}
 		}
 		s.first[k] = first
 	}
-	if at := first.Add(s.after); s.again[k.disk].IsZero() || at.Before(s.again[k.disk]) {
-		s.again[k.disk] = at
-	}
+	s.lookAt(k.disk, first.Add(s.after))
 	return false
+}
+
+// busy remembers that a piece could not be looked at for now.
+func (s *suspects) busy(k copyKey, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookAt(k.disk, now.Add(s.after))
+}
+
+// lookAt has the disk looked at again, at that time or sooner. mu is held.
+func (s *suspects) lookAt(disk hemera.DiskID, at time.Time) {
+	if s.again == nil {
+		s.again = map[hemera.DiskID]time.Time{}
+	}
+	if old := s.again[disk]; old.IsZero() || at.Before(old) {
+		s.again[disk] = at
+	}
 }
 
 // due reports, once, that a disk has suspects whose time is over.

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,47 @@ func TestClientsWaitForNodesAfterARestart(t *testing.T) {
 		time.Sleep(returnTime + time.Second)
 		_, err = r.open("/f", hemera.AccessRead)
 		wantKind(t, err, errs.NoReplicas)
+	})
+}
+
+// TestChangesWaitForANodeAfterARestart: until one has come nobody can say that the store is not an old copy.
+func TestChangesWaitForANodeAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, 1)
+		r.write("/f", 10)
+		ctx, root := t.Context(), hemera.SystemIdentity()
+		for name, change := range map[string]func() error{
+			"mkdir":       func() error { _, err := r.m.Mkdir(ctx, root, "/d", 0o755, true); return err },
+			"rename":      func() error { return errors.Join(r.m.Rename(ctx, root, "/f", "/g"), r.m.Rename(ctx, root, "/g", "/f")) },
+			"remove":      func() error { return r.m.Remove(ctx, root, "/d", 0) },
+			"publish":     func() error { return r.m.Publish(ctx, root, hemera.Publication{From: "/none", To: "/x"}) },
+			"mode":        func() error { return r.m.SetMode(ctx, root, "/f", 0o600) },
+			"owner":       func() error { return r.m.SetOwner(ctx, root, "/f", 1, 1) },
+			"times":       func() error { return r.m.SetTimes(ctx, root, "/f", time.Now()) },
+			"attribute":   func() error { return r.m.SetXattr(ctx, root, "/f", "user.a", nil, false) },
+			"no such":     func() error { return r.m.RemoveXattr(ctx, root, "/f", "user.b") },
+			"quota":       func() error { return r.m.SetQuota(ctx, hemera.QuotaKey{Path: "/"}, hemera.QuotaAmount{Files: 9}) },
+			"quota again": func() error { return r.m.RemoveQuota(ctx, hemera.QuotaKey{Path: "/"}) },
+		} {
+			r.restart()
+			began := time.Now()
+			_ = change() // what it says is another test's
+			if waited := time.Since(began); waited != hemera.HeartbeatTimeout {
+				t.Errorf("%s: %s", name, waited)
+			}
+			r.restart()
+			began = time.Now()
+			r.nodes[0].register()
+			if _ = change(); time.Since(began) > 0 {
+				t.Errorf("%s, with the node: %s", name, time.Since(began))
+			}
+		}
+		r.restart()
+		_, err := r.open("/new/f", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Parents = true })
+		wantKind(t, err, errs.Unavailable)
+		if _, err := r.m.Stat(ctx, root, "/new"); !errors.Is(err, errs.NotFound) {
+			t.Errorf("directories above were made: %v", err)
+		}
 	})
 }
 

@@ -30,12 +30,18 @@ func (m *Manager) Page(ctx context.Context, who hemera.Identity, p hemera.PageRe
 // Mkdir implements hemera.Names.
 func (m *Manager) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (e hemera.Entry, err error) {
 	defer m.ops.begin("Mkdir").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return e, err
+	}
 	return m.tree.Mkdir(ctx, who, path, mode, parents)
 }
 
 // Rename implements hemera.Names.
 func (m *Manager) Rename(ctx context.Context, who hemera.Identity, from, to string) (err error) {
 	defer m.ops.begin("Rename").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	defer m.engine.Wake() // what was replaced is to be removed
 	return m.tree.Rename(ctx, who, from, to)
 }
@@ -43,6 +49,9 @@ func (m *Manager) Rename(ctx context.Context, who hemera.Identity, from, to stri
 // Publish implements hemera.Names.
 func (m *Manager) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) (err error) {
 	defer m.ops.begin("Publish").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	defer m.engine.Wake()
 	return m.tree.Publish(ctx, who, p)
 }
@@ -50,6 +59,9 @@ func (m *Manager) Publish(ctx context.Context, who hemera.Identity, p hemera.Pub
 // Remove implements hemera.Names.
 func (m *Manager) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
 	defer m.ops.begin("Remove").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	defer m.engine.Wake()
 	return m.tree.Remove(ctx, who, path, kind)
 }
@@ -57,24 +69,36 @@ func (m *Manager) Remove(ctx context.Context, who hemera.Identity, path string, 
 // SetMode implements hemera.Attributes.
 func (m *Manager) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) (err error) {
 	defer m.ops.begin("SetMode").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	return m.tree.SetMode(ctx, who, path, mode)
 }
 
 // SetOwner implements hemera.Attributes.
 func (m *Manager) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) (err error) {
 	defer m.ops.begin("SetOwner").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	return m.tree.SetOwner(ctx, who, path, uid, gid)
 }
 
 // SetTimes implements hemera.Attributes.
 func (m *Manager) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) (err error) {
 	defer m.ops.begin("SetTimes").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	return m.tree.SetTimes(ctx, who, path, mtime)
 }
 
 // SetXattr implements hemera.Attributes.
 func (m *Manager) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) (err error) {
 	defer m.ops.begin("SetXattr").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	if err := m.checkAttribute(path, name, string(value)); err != nil {
 		return err
 	}
@@ -100,5 +124,8 @@ func (m *Manager) checkAttribute(path, name, value string) error {
 // RemoveXattr implements hemera.Attributes.
 func (m *Manager) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) (err error) {
 	defer m.ops.begin("RemoveXattr").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	return m.tree.RemoveXattr(ctx, who, path, name)
 }

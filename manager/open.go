@@ -23,6 +23,11 @@ func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRe
 	}
 	began := m.ops.begin(op)
 	defer began.end(&err)
+	if r.Access != hemera.AccessRead {
+		if err := m.cluster.Current(); err != nil { // clients are told to wait, as for a disk
+			return g, err
+		}
+	}
 	for range claimTries {
 		if g, err = m.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
 			break

@@ -1,8 +1,12 @@
 package manager
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"path"
+	"slices"
+	"sync"
 	"time"
 
 	"hemera"
@@ -19,6 +23,42 @@ const (
 	ownSessionPatience = 250 * time.Millisecond
 )
 
+// processes are the names that each process is writing.
+type processes struct {
+	mu    sync.Mutex
+	names map[string]map[name]struct{}
+}
+
+func (p *processes) add(process string, n name) {
+	if process == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.names == nil {
+		p.names = map[string]map[name]struct{}{}
+	}
+	if p.names[process] == nil {
+		p.names[process] = map[name]struct{}{}
+	}
+	p.names[process][n] = struct{}{}
+}
+
+func (p *processes) remove(process string, n name) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if delete(p.names[process], n); len(p.names[process]) == 0 {
+		delete(p.names, process)
+	}
+}
+
+// of is what a process is writing, in the order of names.
+func (p *processes) of(process string) []name {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(p.names[process]), func(a, b name) int { return cmp.Compare(a.name, b.name) })
+}
+
 // own is the write under way of a name, if the process of the user began it.
 func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 	w := s.writes[n]
@@ -32,31 +72,102 @@ func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 }
 
 // Pending implements hemera.Files.
-func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process string) (e hemera.Entry, err error) {
+func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process string, known hemera.Entry) (g hemera.Grant, e hemera.Entry, err error) {
 	missing := errs.New(errs.NotFound, "stat", at, "")
-	if process == "" || at == "/" || m.pending.size() == 0 {
-		return e, missing
+	if process == "" || at == "/" || known.IsDir() || m.pending.size() == 0 {
+		return g, e, missing
 	}
-	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
-	if err != nil {
-		return e, err
+	n := name{known.Parent, known.Name}
+	if known.ID == 0 {
+		dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+		if err != nil {
+			return g, e, err
+		}
+		n = name{dir.ID, path.Base(at)}
 	}
-	n := name{dir.ID, path.Base(at)}
 	s := m.pending.lock(n)
-	defer s.mu.Unlock()
 	w := s.own(n, who, process)
-	if w == nil {
-		return e, missing
+	if w != nil && known.ID == 0 {
+		known = w.entry(n)
 	}
+	s.mu.Unlock()
+	if w == nil {
+		return g, e, missing
+	}
+	g, ok, err := m.grantOf(w, true)
+	if err == nil && !ok {
+		err = missing
+	}
+	return g, known, err
+}
+
+// entry is the file that the write makes, as it is known of it here.
+func (w *write) entry(n name) hemera.Entry {
 	return hemera.Entry{
 		ID: w.file, Gen: w.gen, Parent: n.parent, Name: n.name, Kind: hemera.KindFile, Mode: w.mode, UID: w.who.UID, GID: w.who.GID,
 		Size: w.report.size, Birth: w.began, Mtime: w.began, Ctime: w.began,
-	}, nil
+	}
+}
+
+// PendingIn implements hemera.Files.
+func (m *Manager) PendingIn(ctx context.Context, who hemera.Identity, at, process string) ([]hemera.Entry, error) {
+	names := m.pending.processes.of(process)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	dir, err := m.tree.Stat(ctx, who, at)
+	if err != nil {
+		return nil, err
+	}
+	var list []hemera.Entry
+	for _, n := range names {
+		if n.parent != dir.ID {
+			continue
+		}
+		s := m.pending.lock(n)
+		if w := s.own(n, who, process); w != nil && w.permit.BaseGen == 0 {
+			list = append(list, w.entry(n))
+		}
+		s.mu.Unlock()
+	}
+	return list, nil
 }
 
 // Settle implements hemera.Files.
 func (m *Manager) Settle(ctx context.Context, who hemera.Identity, at, process string) {
 	m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process}, errs.NotFound)
+}
+
+// Discard implements hemera.Files.
+func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
+	defer m.ops.begin("Discard").end(&err)
+	missing := errs.New(errs.NotFound, "remove", at, "")
+	if process == "" || at == "/" || m.pending.size() == 0 {
+		return missing
+	}
+	if m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process, Session: session}, missing) {
+		return m.Remove(ctx, who, at, 0)
+	}
+	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+	if err != nil {
+		return err
+	}
+	n := name{dir.ID, path.Base(at)}
+	s := m.pending.lock(n)
+	w := s.own(n, who, process)
+	s.mu.Unlock()
+	if w == nil {
+		return missing
+	}
+	discarded, err := m.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen, Name: n.name})
+	switch {
+	case err != nil:
+		return errs.Wrap(err, "remove", at)
+	case !discarded:
+		return m.Remove(ctx, who, at, 0)
+	}
+	m.pending.end(n, w.nonce)
+	return nil
 }
 
 // join grants a process the write of the name that it has under way; not ok if it has none.
@@ -74,12 +185,17 @@ func (m *Manager) join(ctx context.Context, who hemera.Identity, prep *namespace
 	if w == nil {
 		return g, false, nil
 	}
+	return m.grantOf(w, r.Unsigned)
+}
+
+// grantOf grants a write that is under way once more; not ok if its head is gone.
+func (m *Manager) grantOf(w *write, unsigned bool) (g hemera.Grant, ok bool, err error) {
 	head, ok := m.cluster.View().Node(w.head)
 	if !ok {
 		return g, false, nil
 	}
 	g = hemera.Grant{Addr: head.Addr, Cap: w.permit.Capability, Permit: w.permit}
-	if !r.Unsigned {
+	if !unsigned {
 		g.Permit = nil
 		g.Token, err = w.permit.Token()
 	}

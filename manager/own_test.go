@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -17,22 +18,86 @@ func TestPendingFileIsFoundByItsProcess(t *testing.T) {
 	r := newRig(t, 2, 1)
 	r.write("/exp/other", 1)
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
-	e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7")
+	own, e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
 	if err != nil || e.ID != g.Cap.File || e.Mode != 0o644 || e.UID != alice.UID || e.Kind != hemera.KindFile {
 		t.Errorf("%+v, %v", e, err)
+	}
+	if own.Cap.Nonce != g.Cap.Nonce || own.Addr != g.Addr || own.Permit == nil {
+		t.Errorf("is sent to %+v, not to %+v", own, g)
 	}
 	for _, c := range []struct {
 		who           hemera.Identity
 		path, process string
 	}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
-		_, err := r.m.Pending(t.Context(), c.who, c.path, c.process)
+		_, _, err := r.m.Pending(t.Context(), c.who, c.path, c.process, hemera.Entry{})
 		wantKind(t, err, errs.NotFound)
 	}
 	if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/7")
+	_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
 	wantKind(t, err, errs.NotFound)
+}
+
+// TestUpdateIsFoundByItsProcess: a file that is being written over or updated shows its writer what was written.
+func TestUpdateIsFoundByItsProcess(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/a", 3)
+	for _, access := range []hemera.Access{hemera.AccessUpdate, hemera.AccessCreate} {
+		known, err := r.m.tree.Stat(t.Context(), alice, "/exp/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := r.mustOpen("/exp/a", access, by("host/7", "s"))
+		own, e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7", known)
+		if err != nil || own.Cap.Nonce != g.Cap.Nonce || e.ID != known.ID || e.Mode != known.Mode {
+			t.Errorf("%+v, %+v, %v", own, e, err)
+		}
+		_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/8", known)
+		wantKind(t, err, errs.NotFound)
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNewFilesAreListedToTheirProcess: only those that are not visible yet, and to nobody else.
+func TestNewFilesAreListedToTheirProcess(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/old", 1)
+	r.write("/exp/sub/old", 1)
+	var making []hemera.Grant
+	for _, p := range []string{"/exp/b", "/exp/a", "/exp/old", "/exp/sub/c"} {
+		making = append(making, r.mustOpen(p, hemera.AccessCreate, by("host/7", "s")))
+	}
+	listed := func(who hemera.Identity, dir, process string, want ...string) {
+		t.Helper()
+		list, err := r.m.PendingIn(t.Context(), who, dir, process)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range list {
+			names = append(names, e.Name)
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%s of %s: %q, not %q", dir, process, names, want)
+		}
+	}
+	listed(alice, "/exp", "host/7", "a", "b")
+	listed(alice, "/exp/sub", "host/7", "c")
+	listed(alice, "/exp", "host/8")
+	listed(alice, "/exp", "")
+	listed(bob, "/exp", "host/7")
+	for _, g := range making {
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed(alice, "/exp", "host/7")
+	if n := len(r.m.pending.processes.names); n > 0 {
+		t.Errorf("%d processes are remembered when all is over", n)
+	}
 }
 
 // TestOpenWaitsForTheCloseOfItsProcess: a second handle of a process is given what the first one wrote,
@@ -77,6 +142,50 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSettle waits for the end of a write of the process, as a rename of its file does, and for no other's.
+func TestSettle(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, 1)
+			if r.write("/exp/other", 1); exists {
+				r.write("/exp/a", 3)
+			}
+			g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+			now := r.m.now()
+			r.m.Settle(t.Context(), alice, "/exp/a", "host/8")
+			r.m.Settle(t.Context(), bob, "/exp/a", "host/7")
+			r.m.Settle(t.Context(), alice, "/exp/b", "host/7")
+			r.m.Settle(t.Context(), alice, "/exp/a", "")
+			if waited := r.m.now().Sub(now); waited > 0 {
+				t.Errorf("waited %v for another's write", waited)
+			}
+			settled := make(chan struct{})
+			go func() {
+				defer close(settled)
+				r.m.Settle(t.Context(), alice, "/exp/a", "host/7")
+			}()
+			synctest.Wait()
+			select {
+			case <-settled:
+				t.Fatal("does not wait")
+			default:
+			}
+			if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+				t.Fatal(err)
+			}
+			<-settled
+			if waited := r.m.now().Sub(now); waited > 0 {
+				t.Errorf("waited %v when the write was over", waited)
+			}
+			r.mustOpen("/exp/c", hemera.AccessCreate, by("host/7", "s"))
+			r.m.Settle(t.Context(), alice, "/exp/c", "host/7")
+			if waited := r.m.now().Sub(now); waited != ownPatience {
+				t.Errorf("waited %v for a file that stays open", waited)
+			}
+		})
 	}
 }
 
@@ -129,5 +238,55 @@ func TestOpenBesideAnOpenHandle(t *testing.T) {
 		if waited := r.m.now().Sub(now); waited != ownSessionPatience+ownPatience {
 			t.Errorf("waited %v in all", waited)
 		}
+	})
+}
+
+// TestRemovalOfAnOwnWrite: a process may remove the file that it is writing. What is committed meanwhile is
+// removed, and what is not is never committed, whatever becomes of the manager.
+func TestRemovalOfAnOwnWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/other", 1)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		for _, c := range []struct {
+			who           hemera.Identity
+			path, process string
+		}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
+			wantKind(t, r.m.Discard(t.Context(), c.who, c.path, c.process, "s"), errs.NotFound)
+		}
+		now := r.m.now()
+		if err := r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"); err != nil {
+			t.Fatal(err)
+		}
+		if waited := r.m.now().Sub(now); waited != ownSessionPatience {
+			t.Errorf("waited %v", waited)
+		}
+		wantKind(t, r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"), errs.NotFound)
+		again := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s")) // the name is free
+		r.restart()
+		for _, n := range r.nodes {
+			n.register()
+		}
+		_, err := r.m.Commit(t.Context(), r.seal(g, 5))
+		wantKind(t, err, errs.Conflict)
+		if _, err := r.m.Commit(t.Context(), r.seal(again, 7)); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/other", 1)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		done := make(chan error)
+		go func() { done <- r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s") }()
+		synctest.Wait()
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		_, err := r.m.Stat(t.Context(), alice, "/exp/a")
+		wantKind(t, err, errs.NotFound)
 	})
 }

@@ -15,12 +15,18 @@ import (
 // SetQuota implements hemera.QuotaAdmin.
 func (m *Manager) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
 	defer m.ops.begin("SetQuota").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	return m.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
 }
 
 // RemoveQuota implements hemera.QuotaAdmin.
 func (m *Manager) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
 	defer m.ops.begin("RemoveQuota").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
 	return m.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
 }
 

@@ -238,7 +238,7 @@ func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 		for ask, want := range map[[2]string][]string{
 			{hemera.WhyFile, "/short"}: {"/short: incomplete: 2 of 3 pieces", "piece 0, disk", "and is being moved away",
 				"piece 2: missing: it cannot be made now: 0 of its 2 disks can take", "layout: it asks for 3 pieces and space default has 2 disks"},
-			{hemera.WhyDisk, "1"}: {"disk 1, /disk0 on node1:1095: drain, ok", "content: files have 1 pieces on it",
+			{hemera.WhyDisk, "1"}: {"disk 1, /disk0 on node1:1095: drain, ok", "content: files have 1 piece on it",
 				"drain: stalled", "files: 1 of the first ones, such as /short: it cannot be made now", "add disks"},
 			{hemera.WhyFile, "/held"}: {"/held: it is being written", "lock: is being written by alice"},
 			{hemera.WhyFile, "/new"}:  {"/new: there is no such file", "new files: get layout replica:3 in space default, which has 2 disks, 1 that can be written", "nstripes"},

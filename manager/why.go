@@ -108,6 +108,17 @@ func unusable(n hemera.NodeInfo, d hemera.Disk) string {
 	return "the disk is " + string(d.Health)
 }
 
+// content says what files have on a disk.
+func content(pieces, bytes int64) string {
+	switch pieces {
+	case 0:
+		return "no file has a piece on it"
+	case 1:
+		return fmt.Sprintf("files have 1 piece on it, of %d bytes", bytes)
+	}
+	return fmt.Sprintf("files have %d pieces on it, of %d bytes", pieces, bytes)
+}
+
 // addTooFew says when a file asks for more than its space can ever give.
 func (m *Manager) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera.Entry) {
 	have := 0
@@ -213,7 +224,7 @@ func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir st
 	view := m.cluster.View()
 	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
 	if err != nil {
-		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + err.Error(), Remedy: errs.RemedyOf(err)})
+		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
 		return
 	}
 	all, writable := 0, 0
@@ -263,7 +274,7 @@ func (m *Manager) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Exp
 	if err != nil {
 		return out, errs.Wrap(err, "why", out.Subject)
 	}
-	out.Reasons = append(out.Reasons, hemera.Reason{About: "content", Text: fmt.Sprintf("files have %d pieces on it, %d bytes", pieces, bytes)})
+	out.Reasons = append(out.Reasons, hemera.Reason{About: "content", Text: content(pieces, bytes)})
 	busy, err := m.addJob(ctx, &out, id)
 	if err != nil {
 		return out, err

@@ -104,5 +104,13 @@ func (r *localReader) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
+// Allocated asks the piece how much it takes.
+func (r *localReader) Allocated() (int64, error) {
+	if a, ok := r.File.(hemera.Allocated); ok {
+		return a.Allocated()
+	}
+	return r.Size(), nil
+}
+
 // Close ends the handle.
 func (r *localReader) Close() error { return r.File.Close(context.Background()) }

@@ -155,20 +155,50 @@ func (n *Node) ManagerAddr() string {
 
 // Open opens what the token permits.
 func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	if err := n.awaitJoin(ctx); err != nil {
-		return nil, err
-	}
-	c, err := n.o.Verify(token)
-	if err != nil {
-		return nil, errs.As(err, errs.Denied, "node.Open", "")
-	}
+	path := o.Path
 	if o.Piece {
+		path = "" // pieces are opened by other nodes
+	}
+	c, err := n.verify(ctx, token, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Piece:
 		return n.pending.OpenPiece(c, o)
 	}
-	if o.Path != "" && o.Path != c.Path {
-		return nil, errs.New(errs.Denied, "node.Open", o.Path, "the capability is for another path").WithRemedy("open the file at the manager")
-	}
 	return n.open(ctx, hemera.SignedPermit(c, token), o)
+}
+
+// verify is the capability in a token, which must be of the path unless that is "".
+func (n *Node) verify(ctx context.Context, token, path string) (hemera.Capability, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return hemera.Capability{}, err
+	}
+	c, err := n.o.Verify(token)
+	switch {
+	case err != nil:
+		return c, errs.As(err, errs.Denied, "node.Open", "")
+	case path != "" && path != c.Path:
+		return c, errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
+	}
+	return c, nil
+}
+
+// Written implements hemera.Node.
+func (n *Node) Written(ctx context.Context, token, path string) (hemera.FileInfo, error) {
+	c, err := n.verify(ctx, token, path)
+	if err != nil {
+		return hemera.FileInfo{}, err
+	}
+	if c.Access == hemera.AccessRead {
+		return hemera.FileInfo{}, errs.New(errs.Denied, "node.Written", path, "the capability is for reading")
+	}
+	return n.pending.Written(&c), nil
+}
+
+// WrittenPermit implements hemera.LocalNode.
+func (n *Node) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
+	return n.pending.Written(&p.Capability)
 }
 
 // OpenPermit implements hemera.LocalNode.

@@ -526,3 +526,30 @@ func TestFinishLetsWritesEnd(t *testing.T) {
 	}
 	<-finished
 }
+
+// TestWrittenIsToldToItsWriterOnly: by the capability of the write, of the path that it is for.
+func TestWrittenIsToldToItsWriterOnly(t *testing.T) {
+	n, stop := running(t, options(t, newControl(), t.TempDir()))
+	defer stop()
+	<-n.Joined()
+	c := hemera.Capability{File: 1, Gen: 1, Path: "/f", Access: hemera.AccessUpdate, Base: &hemera.Base{Size: 7}, Targets: []hemera.Target{{Disk: 1, Node: 5}}}
+	n.o.Verify = func(token string) (hemera.Capability, error) {
+		if token == "" {
+			return c, errs.New(errs.Denied, "verify", "", "")
+		}
+		return c, nil
+	}
+	if i, err := n.Written(t.Context(), "t", "/f"); err != nil || i.Size != 7 {
+		t.Errorf("%+v, %v", i, err)
+	}
+	for _, at := range []string{"/g", ""} {
+		token := at
+		if _, err := n.Written(t.Context(), token, at); !errors.Is(err, errs.Denied) {
+			t.Errorf("token %q, path %q: %v", token, at, err)
+		}
+	}
+	c.Access = hemera.AccessRead
+	if _, err := n.Written(t.Context(), "t", "/f"); !errors.Is(err, errs.Denied) {
+		t.Errorf("a reader: %v", err)
+	}
+}

@@ -73,8 +73,8 @@ func (d *disks) try(path string, fresh, mount bool) {
 	case d.known(path) == nil:
 	case err == nil:
 		delete(d.why, path)
-	case d.why[path] != err.Error():
-		d.why[path] = err.Error()
+	case d.why[path] != errs.Reason(err, path):
+		d.why[path] = errs.Reason(err, path)
 		d.log.Error("disk cannot be used", "path", path, "err", err)
 	}
 }

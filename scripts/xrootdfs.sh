@@ -18,6 +18,7 @@ end() {
 }
 trap end EXIT
 for _ in $(seq 100); do grep -q " $work/mnt " /proc/mounts && break; sleep 0.1; done
+grep -q " $work/mnt " /proc/mounts || { tail -n 3 "$work/log"; echo "xrootdfs cannot be mounted here: left out"; exit 77; }
 head -c 3000000 /dev/urandom >"$work/in"
 export in=$work/in
 failed=0
@@ -31,7 +32,7 @@ check() { # check NAME SCRIPT
 		tail -n 5 "$work/out" | sed 's/^/      /'
 	fi
 }
-# xrootdfs answers a close before it has written, and the kernel keeps sizes for a second: what was
+# xrootdfs answers a close before it has written, and the kernel keeps sizes for ten seconds: what was
 # written last may be seen a moment later, so the checks of contents try again.
 soon() { for _ in $(seq 50); do "$@" && return; sleep 0.1; done; return 1; }
 lines() { test "$(cat "${@:2}" | wc -l)" = "$1"; }
@@ -45,5 +46,23 @@ check "dd in the middle" 'dd if=/dev/zero of=d bs=4k count=1 seek=3 conv=notrunc
 check "mv right after the write" 'cp "$in" e; mv e f; soon cmp f "$in"'
 check "many files" 'for i in $(seq 20); do echo $i >n$i; done; soon lines 20 n{1..20}'
 check "rm" 'rm n1; ! test -e n1'
+check "a new file is listed at once" 'echo hello >g; ls | grep -qx g; exec 3>h; echo hello >&3; ls | grep -qx h; exec 3>&-'
+check "new files are found by a pattern" 'for i in $(seq 5); do echo $i >p$i; done; lines 5 p*'
+check "truncate" 'cp "$in" i; truncate -s 1000 i; test "$(stat -c %s i)" = 1000; truncate -s 5000 i; test "$(stat -c %s i)" = 5000'
+check "truncate what is there for a while" 'cp "$in" j; soon cmp j "$in"; truncate -s 1000 j; test "$(stat -c %s j)" = 1000'
+# What xrootdfs has not sent yet, up to 128 KiB of writes in a row, no server knows: truncations and seeks send it.
+check "the size of what is being written" 'python3 -c "
+import os
+with open(\"k\", \"w+b\") as f:
+    f.write(b\"x\" * 5000); f.truncate(100); assert os.fstat(f.fileno()).st_size == 100, os.fstat(f.fileno())
+with open(\"l\", \"w+b\") as f:
+    f.write(bytes(128)); f.write(b\"d\" * 100000); f.flush(); f.seek(0); f.write(b\"header\"); assert f.seek(0, 2) == 100128, f.tell()
+"'
+check "a database" 'python3 -c "
+import sqlite3
+with sqlite3.connect(\"db\") as c:
+    c.execute(\"create table t(a)\"); c.executemany(\"insert into t values(?)\", [(i,) for i in range(1000)])
+assert c.execute(\"select sum(a) from t\").fetchone()[0] == 499500
+"'
 rm -rf "$work/mnt/xrootdfs.$$"
 exit $((failed > 0))

@@ -165,6 +165,11 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) (hemera.En
 	if c.w.plan.sabotage == DropCommits && c.w.coin(10) {
 		return hemera.Entry{}, nil
 	}
+	ctx = c.w.stalled.stand(ctx)
+	if c.w.holds(c.id(), r) {
+		rest(ctx, time.Second)
+		return hemera.Entry{}, errLost
+	}
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) { return m.Commit(ctx, r) })
 }
 

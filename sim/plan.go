@@ -19,6 +19,8 @@ const (
 	MoveOverRemovals
 	// BelieveNodes: who calls the manager is not asked.
 	BelieveNodes
+	// ForgetBars: a write can be committed although an audit has given its pieces up.
+	ForgetBars
 	// TrustFooters: a piece with a footer that stands where a copy is to be made is the copy.
 	TrustFooters
 	// ForgetMarks: nodes do not show how far they saw the manager.
@@ -48,6 +50,7 @@ type plan struct {
 	weather                             weather
 	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed.
 	strain time.Duration
+	stalls bool // some commits arrive hours late
 	rogue  bool // one more node has joined, and does what it must not
 	plants bool // pieces of files stand where they do not belong
 	// stale: the manager's directory is put back to an older copy now and then.
@@ -79,6 +82,7 @@ func newPlan(o Options) plan {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}
 	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
+	p.stalls = p.random("stalled").IntN(3) == 0 || p.sabotage == ForgetBars
 	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
 	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
 		p.hold = 10 * time.Minute // what it removes by mistake is there when the right one comes back

@@ -39,6 +39,7 @@ func (w *world) settle(ctx context.Context) {
 	rest(ctx, 10*time.Second)
 	w.audit(ctx)
 	w.mended(ctx)
+	w.arrive(ctx)
 	w.checkTree(ctx)
 	w.checkQuotas(ctx)
 	w.checkReads(ctx)

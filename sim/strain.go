@@ -17,6 +17,9 @@ type strained struct {
 
 // strain is the tree for one life of the manager.
 func (w *world) strain(tree namespace.Tree) namespace.Tree {
+	if w.plan.sabotage == ForgetBars {
+		tree = barless{tree}
+	}
 	if w.plan.strain == 0 {
 		return tree
 	}

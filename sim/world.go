@@ -31,6 +31,7 @@ type world struct {
 	clients     []*client
 	rogue       *rogue // nil in most simulations
 	overheard   overheard
+	stalled     stalled
 	keeper      keeper
 
 	acknowledged atomic.Int64 // writes

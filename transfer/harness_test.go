@@ -107,6 +107,15 @@ func target(id int, index uint8) hemera.Target {
 	return hemera.Target{Index: index, Disk: hemera.DiskID(id), Node: hemera.NodeID(id), Addr: addr(id)}
 }
 
+// Written implements hemera.Node.
+func (h *host) Written(_ context.Context, token, _ string) (hemera.FileInfo, error) {
+	c, ok := h.bench.manager.lookup(token)
+	if !ok {
+		return hemera.FileInfo{}, errs.New(errs.Denied, "written", token, "unknown token")
+	}
+	return h.pending.Written(&c), nil
+}
+
 // Open is hemera.Node over the host's transfers.
 func (h *host) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
 	c, ok := h.bench.manager.lookup(token)

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"fmt"
+	"slices"
 
 	"hemera"
 	"hemera/checksum"
@@ -12,6 +13,9 @@ import (
 // holesHashed is how many bytes of holes a close hashes for digests such as md5, which must see every
 // byte; as many as the client sent, if that is more. Other checksums take a hole by its length.
 const holesHashed = 1 << 30
+
+// sparseLeast is how much smaller than its size a piece is on its disk for a copy not to reserve that size.
+const sparseLeast = 1 << 20
 
 // nextData is the first offset at or after off, up to size, from where the source may have data.
 func nextData(src source, off, size int64) int64 {
@@ -37,15 +41,11 @@ func allZeros(sums []uint32, n int) bool {
 	return true
 }
 
+// tooSparse is why a digest, one of the kinds, is not made.
 func tooSparse(kinds []hemera.ChecksumKind) error {
-	var digests []hemera.ChecksumKind
-	for _, k := range kinds {
-		if !checksum.SkipsZeros(k) {
-			digests = append(digests, k)
-		}
-	}
+	digest := kinds[slices.IndexFunc(kinds, func(k hemera.ChecksumKind) bool { return !checksum.SkipsZeros(k) })]
 	return errs.New(errs.TooLarge, "transfer.Checksum", "",
-		fmt.Sprintf("%v must see every byte, and the file has more in holes than was written to it, and than %d GiB", digests, holesHashed>>30)).
+		fmt.Sprintf("%s must see every byte, and more than %d GiB of the file are holes, and more than was written to it", digest, holesHashed>>30)).
 		WithRemedy("store it where policy.checksum is adler32, crc32c, crc64nvme, crc32 or zcrc32, which holes cost nothing, or write its zeros")
 }
 
@@ -61,6 +61,20 @@ func (r *Reader) NextData(off int64) (int64, error) {
 		return off, err
 	}
 	return o.src.NextData(off)
+}
+
+// allocated is how many bytes the piece in use takes on its disk; the file's size where that is not known.
+func (r *Reader) allocated() int64 {
+	o, err := r.pick(nil)
+	if err != nil {
+		return r.cap.Size
+	}
+	if a, ok := o.src.(hemera.Allocated); ok {
+		if n, err := a.Allocated(); err == nil {
+			return n
+		}
+	}
+	return r.cap.Size
 }
 
 // NextData looks in pending content.

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/checksum"
+	"hemera/disk"
 	"hemera/errs"
 	"hemera/vfs"
 )
@@ -110,6 +111,7 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	})
+	takesLittle(t, third.disk, piece)
 	costs("a look at a copy", func() {
 		if n, err := third.host.Copy(ctx, b.job(c, 3, 0, 1, 2)); n != 0 || err != nil {
 			t.Fatal(n, err)
@@ -139,6 +141,7 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 		must(t, f.WriteAt([]byte("d"), 0))
 		must(t, f.Close(ctx))
 	})
+	takesLittle(t, third.disk, hemera.PieceID{File: c2.File, Gen: c2.Gen})
 	token, _ = b.read(c2)
 	f = b.open(1, token, hemera.NodeOpen{})
 	for off, want := range map[int64]string{0: "data\x00", 1<<30 - 1: "\x00DATA\x00", 2 << 30: "\x00", sparseSize - 2: "\x00\x09"} {
@@ -148,6 +151,17 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 		}
 	}
 	must(t, f.Close(ctx))
+}
+
+// takesLittle checks that a piece's holes take no room.
+func takesLittle(t *testing.T, d disk.Store, id hemera.PieceID) {
+	t.Helper()
+	r, err := d.Open(id)
+	must(t, err)
+	defer func() { _ = r.Close() }()
+	if n, err := r.Allocated(); n == 0 || n > sparseCost || err != nil {
+		t.Errorf("piece %s takes %d bytes, %v", id, n, err)
+	}
 }
 
 // A piece that is lost at the close is copied to another disk without its holes.

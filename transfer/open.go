@@ -17,7 +17,7 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		}
 		return &readHandle{Reader: r}, nil
 	}
-	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
+	key := writeKey(&c.Capability)
 	done, gone := t.past(key)
 	switch {
 	case done != nil:

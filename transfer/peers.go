@@ -39,6 +39,7 @@ type PeerReader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 	// NextData is as in [hemera.Sparse].
 	NextData(off int64) (int64, error)
+	hemera.Allocated
 	Size() int64
 	Close() error
 }

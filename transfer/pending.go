@@ -46,6 +46,11 @@ type pendingKey struct {
 	nonce uint64
 }
 
+// writeKey is the key of the capability's write.
+func writeKey(c *hemera.Capability) pendingKey {
+	return pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
+}
+
 // committed is what is remembered of a content; the rest its client's capability says again.
 type committed struct {
 	size, mtime int64 // mtime in nanoseconds since 1970
@@ -186,6 +191,27 @@ func (t *Pending) past(key pendingKey) (done *committed, gone bool) {
 	return nil, gone
 }
 
+// Written describes the write of the capability as far as it is, or as it was committed. One that has not begun
+// here is what it begins from.
+func (t *Pending) Written(c *hemera.Capability) hemera.FileInfo {
+	key := writeKey(c)
+	if done, _ := t.past(key); done != nil {
+		return done.info(c)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.entries[key]; e != nil {
+		if w, ok := e.work.(*Writer); ok {
+			return written(c, w.seen.size.Load(), w.opened.Add(time.Duration(w.seen.at.Load())))
+		}
+	}
+	var size int64
+	if c.Access == hemera.AccessUpdate && c.Base != nil {
+		size = c.Base.Size
+	}
+	return written(c, size, time.Now())
+}
+
 // States says of each write what is known here.
 func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 	list := make([]hemera.WriteState, len(refs))
@@ -220,7 +246,7 @@ func (t *Pending) Attached() (n int) {
 
 // Known reports whether the write of the capability is, or was, under way here: whoever opens it comes back.
 func (t *Pending) Known(c *hemera.Capability) bool {
-	key := pendingKey{piece: hemera.PieceID{File: c.File, Gen: c.Gen}, whole: true, nonce: c.Nonce}
+	key := writeKey(c)
 	done, gone := t.past(key)
 	return done != nil || gone || t.known(key)
 }

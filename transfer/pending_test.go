@@ -49,6 +49,77 @@ func TestDetachedWriteGoesOn(t *testing.T) {
 	}
 }
 
+// TestJoinedTruncation: a truncation beside the writer is part of his write.
+func TestJoinedTruncation(t *testing.T) {
+	b := newBench(t, 2)
+	for i, size := range []int{100, 200_000} { // in memory, in pieces
+		token, c := b.grant(44+i, 2, 1, 2)
+		first := b.begin(1, token)
+		if err := first.WriteAt(content(size), 0); err != nil {
+			t.Fatal(err)
+		}
+		if first.(hemera.Sharer).Shared() {
+			t.Error("shared by one")
+		}
+		second := b.open(1, token, hemera.NodeOpen{})
+		if err := second.Truncate(50); err != nil {
+			t.Fatal(err)
+		}
+		if !second.(hemera.Sharer).Shared() {
+			t.Error("not shared")
+		}
+		second.(hemera.Detacher).Detach()
+		if first.(hemera.Sharer).Shared() {
+			t.Error("shared when the other has left")
+		}
+		if err := errors.Join(first.WriteAt([]byte("end"), 50), first.Close(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRead(c, append(content(size)[:50:50], "end"...))
+	}
+}
+
+// TestWritten: who only looks at a write sees its size at each moment, and leaves it as it is.
+func TestWritten(t *testing.T) {
+	b := newBench(t, 2)
+	token, c := b.grant(43, 2, 1, 2)
+	sees := func(c hemera.Capability, want int64) {
+		t.Helper()
+		if i := b.hosts[0].pending.Written(&c); i.Size != want || i.ID != c.File || i.Mode != c.Mode {
+			t.Errorf("%+v, not of %d bytes", i, want)
+		}
+	}
+	sees(c, 0)
+	if n := b.hosts[0].pending.Len(); n != 0 {
+		t.Errorf("%d writes have begun", n)
+	}
+	f := b.begin(1, token)
+	for _, end := range []int{10, 70_000, 200_000} { // in memory, in pieces
+		if err := f.WriteAt(content(end), 0); err != nil {
+			t.Fatal(err)
+		}
+		sees(c, int64(end))
+	}
+	if err := f.Truncate(5); err != nil {
+		t.Fatal(err)
+	}
+	sees(c, 5)
+	if err := f.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sees(c, 5)
+	token, u := b.update(c, 2, 1, 2)
+	sees(u, 5)
+	f = b.open(1, token, hemera.NodeOpen{})
+	if err := f.WriteAt([]byte("more"), 5); err != nil {
+		t.Fatal(err)
+	}
+	sees(u, 9)
+	if err := f.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTruncateStartsOver(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(41, 2, 1, 2)

@@ -83,5 +83,6 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.
 }
 
 func createOptions(c *hemera.Capability) disk.CreateOptions {
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size}
+	// Nothing is reserved for an update of what may have holes.
+	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size, Sparse: c.Base != nil}
 }

@@ -276,6 +276,14 @@ func (f *faultyFile) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
+// Allocated does not fail either.
+func (f *faultyFile) Allocated() (int64, error) {
+	if s, ok := f.File.(Sparse); ok {
+		return s.Allocated()
+	}
+	return f.File.Size()
+}
+
 func (f *faultyFile) Truncate(size int64) error {
 	if err := f.fs.err(OpTruncate, f.name); err != nil {
 		return err

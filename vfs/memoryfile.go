@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"slices"
@@ -117,6 +118,9 @@ func (f *memoryFile) Size() (int64, error) {
 	return int64(len(f.node.data)), f.alive("size")
 }
 
+// Allocated is the size: holes take memory.
+func (f *memoryFile) Allocated() (int64, error) { return f.Size() }
+
 // holeUnit is the least hole that a file in memory tells of.
 const holeUnit = 4096
 
@@ -127,10 +131,10 @@ func (f *memoryFile) NextData(off int64) (int64, error) {
 	if err := f.alive("seek"); err != nil {
 		return off, err
 	}
-	data := f.node.data
+	data, zeros := f.node.data, make([]byte, holeUnit)
 	for off < int64(len(data)) {
 		end := min(off-off%holeUnit+holeUnit, int64(len(data)))
-		if slices.ContainsFunc(data[off:end], func(b byte) bool { return b != 0 }) {
+		if !bytes.Equal(data[off:end], zeros[:end-off]) {
 			break
 		}
 		off = end

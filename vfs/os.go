@@ -187,6 +187,15 @@ func (f *osFile) NextData(off int64) (next int64, err error) {
 	return next, nil
 }
 
+// Allocated is what fstat(2) says of blocks, which have 512 bytes whatever the filesystem's have.
+func (f *osFile) Allocated() (int64, error) {
+	var s unix.Stat_t
+	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {
+		return 0, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	return s.Blocks * 512, nil
+}
+
 // control calls with the descriptor while it cannot be closed.
 func (f *osFile) control(call func(fd int) error) error {
 	c, err := f.SyscallConn()

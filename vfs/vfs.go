@@ -94,6 +94,8 @@ type Sparse interface {
 	// NextData is the first offset at or after off from where there may be anything but zeros: what lies
 	// between would read as zeros, and is not read. It is the file's size when nothing follows.
 	NextData(off int64) (int64, error)
+	// Allocated is how many bytes the file takes on its filesystem.
+	Allocated() (int64, error)
 }
 
 // Backed is a File that is a file of the operating system: for sendfile and mmap.

@@ -1,6 +1,8 @@
 package xrd
 
 import (
+	"slices"
+
 	"hemera"
 	"hemera/wire"
 )
@@ -36,8 +38,23 @@ func (c *conn) dirlist(r *request) error {
 	if l.stats {
 		l.buf = wire.AppendDirlistLead(l.buf)
 	}
-	if err := c.srv.o.Names.List(c.ctx, l.who, path, l.add); err != nil {
+	var making []hemera.Entry
+	if !l.stats { // their sizes are known at nodes
+		making, err = c.srv.o.Files.PendingIn(c.ctx, l.who, path, c.session.processName())
+		if err != nil {
+			return err
+		}
+	}
+	if err := c.srv.o.Names.List(c.ctx, l.who, path, func(e hemera.Entry) error {
+		making = slices.DeleteFunc(making, func(m hemera.Entry) bool { return m.Name == e.Name })
+		return l.add(e)
+	}); err != nil {
 		return err
+	}
+	for _, e := range making { // files that the same process is making, which it finds by stat as well
+		if err := l.add(e); err != nil {
+			return err
+		}
 	}
 	return c.ok(r, wire.EndDirlist(l.buf))
 }

@@ -155,10 +155,24 @@ func statOf(i hemera.FileInfo) wire.StatInfo {
 	}
 }
 
-// statHandle answers kXR_stat at a node: of a handle, or elsewhere.
+// statHandle answers kXR_stat at a node: of a handle, or of a write whose process the manager sent here to ask
+// for what it has written.
 func (c *conn) statHandle(r *request) error {
 	if r.byPath() {
-		return c.toManager(r)
+		raw, opaque := wire.SplitPath(r.payload)
+		token, ok := opaque.Get(hemera.OpaqueCapability)
+		if !ok {
+			return c.toManager(r)
+		}
+		path, err := wire.CleanPath(raw)
+		if err != nil {
+			return err
+		}
+		info, err := c.srv.o.Node.Written(c.traced(r), token, path)
+		if err != nil {
+			return err
+		}
+		return c.ok(r, append(statOf(info).Append(nil), 0))
 	}
 	h, err := c.session.usable(wire.DecodeStat(r.Body).Handle)
 	if err != nil {

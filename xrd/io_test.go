@@ -363,6 +363,7 @@ func TestPieceHandle(t *testing.T) {
 	if got := string(c.must(t, q, hemera.AskData(8192))); got != "12288\x00" {
 		t.Errorf("data after 8192: %q", got)
 	}
+	c.refused(t, q, hemera.OpaqueAllocated, wire.Unsupported)
 	for _, wrong := range []string{hemera.OpaqueData, "hem.data&off=-1", "hem.data&off=x"} {
 		c.refused(t, q, wrong, wire.ArgInvalid)
 	}

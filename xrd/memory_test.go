@@ -30,6 +30,8 @@ type memory struct {
 	addr    string // of the node's door
 	// fail, if set, is asked before each file operation, and each "change" of the tree.
 	fail func(op string) error
+	// own: all writes under way are the asking process's.
+	own bool
 }
 
 type memoryEntry struct {
@@ -306,8 +308,30 @@ func (m memoryFiles) Open(_ context.Context, _ hemera.Identity, r hemera.OpenReq
 	return m.grantOpen(r)
 }
 
-func (m memoryFiles) Pending(_ context.Context, _ hemera.Identity, p, _ string) (hemera.Entry, error) {
-	return hemera.Entry{}, errs.New(errs.NotFound, "stat", p, "")
+func (m memoryFiles) Pending(_ context.Context, _ hemera.Identity, p, _ string, known hemera.Entry) (g hemera.Grant, e hemera.Entry, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for token, w := range m.grants {
+		if m.own && w.pending != nil && w.request.Path == p {
+			return hemera.Grant{Addr: m.addr, Token: token, Cap: hemera.Capability{Targets: []hemera.Target{{Node: 7, Addr: m.addr}}}}, known, nil
+		}
+	}
+	return g, e, errs.New(errs.NotFound, "stat", p, "")
+}
+
+func (m memoryFiles) PendingIn(_ context.Context, _ hemera.Identity, dir, _ string) (list []hemera.Entry, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.grants {
+		if m.own && w.pending != nil && path.Dir(w.request.Path) == dir {
+			list = append(list, hemera.Entry{Name: path.Base(w.request.Path), Kind: hemera.KindFile})
+		}
+	}
+	return list, nil
+}
+
+func (m memoryFiles) Discard(_ context.Context, _ hemera.Identity, p, _, _ string) error {
+	return errs.New(errs.NotFound, "remove", p, "")
 }
 
 func (m memoryFiles) Settle(context.Context, hemera.Identity, string, string) {}
@@ -330,6 +354,17 @@ func (m memoryFiles) Checksum(_ context.Context, _ hemera.Identity, p string, ki
 		kind = hemera.Adler32
 	}
 	return sumOf(kind, e.data), nil
+}
+
+// Written is hemera.Node.
+func (m *memory) Written(_ context.Context, token, _ string) (hemera.FileInfo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.grants[token]
+	if g == nil || g.pending == nil {
+		return hemera.FileInfo{}, errs.New(errs.Denied, "written", "", "the capability is not known")
+	}
+	return g.pending.Info(), nil
 }
 
 // Open is hemera.Node.

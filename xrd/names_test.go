@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -220,6 +221,31 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestLocateNamesTheServers: xrdmapc and others ask for all servers, and are told of the nodes that are online.
+func TestLocateNamesTheServers(t *testing.T) {
+	view := &hemera.View{
+		Nodes: []hemera.NodeInfo{
+			{ID: 1, Addr: "n1:1095", Status: hemera.NodeOnline}, {ID: 2, Addr: "n2:1095", Status: hemera.NodeOffline},
+			{ID: 3, Addr: "n3:1095", Status: hemera.NodeOnline}, {ID: 4, Addr: "n4:1095", Status: hemera.NodeWaiting},
+		},
+		Disks: []hemera.Disk{
+			{ID: 1, Node: 1, Active: true, Config: hemera.ConfigRW, Health: hemera.HealthOK},
+			{ID: 2, Node: 3, Active: true, Config: hemera.ConfigRO, Health: hemera.HealthOK},
+		},
+	}
+	p := newPair(t, func(o *Options) { o.View = func() *hemera.View { return view } })
+	c := dial(t, p.managerAddr)
+	for arg, want := range map[string]string{"*": "Swn1:1095 Srn3:1095\x00", "*/": "Sw" + p.managerAddr + "\x00"} {
+		if got := string(c.must(t, wire.Locate{}, arg)); got != want {
+			t.Errorf("locate %s: %q, want %q", arg, got, want)
+		}
+	}
+	view = &hemera.View{}
+	if got := string(c.must(t, wire.Locate{}, "*")); got != "Sw"+p.managerAddr+"\x00" {
+		t.Errorf("locate without nodes: %q", got)
+	}
+}
+
 func TestAttributes(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "a")
@@ -301,6 +327,56 @@ func TestAttributesOfOpenFile(t *testing.T) {
 	}
 }
 
+// TestAttributesOfAFileOneMayNotRead: users' own are for those who may read the file; the right to write is none.
+func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "a")
+	for _, name := range []string{"user.k", "sys.acl"} {
+		if err := p.SetXattr(t.Context(), hemera.Identity{}, "/f", name, []byte("v"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := dial(t, p.nodeAddr)
+	write, read := p.openOld(t, n, "/f", hemera.AccessUpdate), p.openOld(t, n, "/f", hemera.AccessRead)
+	get := func(c *rawConn, h wire.Handle, path string, names ...string) (wire.Status, []byte) {
+		a := wire.FattrArgs{Path: path, Names: names}
+		status, body, err := c.call(wire.Fattr{Handle: h, Subcode: wire.FattrGet, Count: uint8(len(names))}, a.Append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, body
+	}
+	m := dial(t, p.managerAddr)
+	for _, c := range []struct {
+		mode uint32
+		may  bool
+	}{{0o604, true}, {0o600, false}} {
+		p.mu.Lock()
+		e := p.entries["/f"]
+		e.UID, e.GID, e.Mode = 1, 1, c.mode
+		p.mu.Unlock()
+		for _, names := range [][]string{{"k"}, {"sys.acl", "k"}} {
+			status, body := get(m, wire.Handle{}, "/f", names...)
+			if denied := status == wire.StatusError && wire.ParseError(body).Code == wire.NotAuthorized; denied == c.may {
+				t.Errorf("mode %o, %v: status %d, %q", c.mode, names, status, body)
+			}
+		}
+		if status, _ := get(m, wire.Handle{}, "/f", "sys.acl"); status != wire.StatusOK {
+			t.Errorf("mode %o: the system's own are hidden", c.mode)
+		}
+		for h, may := range map[wire.Handle]bool{write: c.may, read: true} { // who has it open for reading was let in
+			_, body := get(n, h, "", "k")
+			if r, err := wire.ParseFattrResults(body, true); err != nil || len(r) != 1 || (r[0].Code == 0) != may {
+				t.Errorf("mode %o, open file %v: %+v, %v", c.mode, h, r, err)
+			}
+		}
+		body := n.must(t, wire.Fattr{Handle: write, Subcode: wire.FattrList, Options: wire.FattrData}, "\x00")
+		if list, err := wire.ParseFattrList(body, true); err != nil || (len(list) == 1) != c.may {
+			t.Errorf("mode %o, listed through a file open for writing: %+v, %v", c.mode, list, err)
+		}
+	}
+}
+
 func TestCodes(t *testing.T) {
 	for k := errs.Internal; k <= errs.Overloaded; k++ {
 		if code := codeOf(k); code < wire.ArgInvalid || code > wire.TimerExpired {
@@ -310,4 +386,25 @@ func TestCodes(t *testing.T) {
 	if len(codes) != int(errs.Overloaded)+1 || codeOf(200) != wire.ServerError {
 		t.Error("the ends of the table")
 	}
+}
+
+// discarding says of one path that the process is writing it.
+type discarding struct {
+	hemera.Files
+	path string
+}
+
+func (d discarding) Discard(ctx context.Context, who hemera.Identity, path, process, session string) error {
+	if path == d.path && process != "" && session != "" {
+		return nil
+	}
+	return d.Files.Discard(ctx, who, path, process, session)
+}
+
+func TestRemovalOfAnOwnWrite(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Files = discarding{o.Files, "/own"} })
+	c := able(t, p.managerAddr)
+	c.must(t, wire.Rm{}, "/own")
+	c.refused(t, wire.Rm{}, "/other", wire.NotFound)
+	c.refused(t, wire.Rmdir{}, "/own", wire.NotFound)
 }

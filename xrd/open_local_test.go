@@ -135,6 +135,20 @@ func TestLocalFile(t *testing.T) {
 	c.refused(t, wire.Stat{}, "/given-up", wire.NotFound)
 }
 
+// TestLocalWriteUnderWay: its process sees what it has written.
+func TestLocalWriteUnderWay(t *testing.T) {
+	p, _ := newLocalPair(t, nil)
+	p.own = true
+	c := dial(t, p.managerAddr)
+	fh := open(t, c, "/f", wire.OpenNew)
+	for n := int64(1); n < 3; n++ {
+		c.must(t, wire.Write{Handle: fh, Offset: n - 1}, "x")
+		if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/f")); err != nil || s.Size != n {
+			t.Errorf("after %d bytes: %+v, %v", n, s, err)
+		}
+	}
+}
+
 func open(t *testing.T, c *rawConn, path string, options uint16) wire.Handle {
 	t.Helper()
 	reply, err := wire.ParseOpenReply(c.must(t, wire.Open{Options: options, Mode: 0o644}, path))

@@ -183,7 +183,7 @@ const (
 
 // grant asks for the open.
 func (c *conn) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
-	o.Session, o.Ended, o.Process = c.session.name, c.session.named, c.session.process().text()
+	o.Session, o.Ended, o.Process = c.session.name, c.session.named, c.session.processName()
 	if opaque.Has(triedKey) {
 		o.Tried, o.Avoid = c.session.visits.of(o.Path, true).tried(opaque)
 	}

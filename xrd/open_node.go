@@ -106,25 +106,34 @@ func (c *conn) okOpen(r *request, h *handle, o wire.Open) error {
 	return c.ok(r, reply.Append(nil, o.Options&wire.OpenCompress != 0))
 }
 
-// nextData tells a copy where the data of an open file goes on, so that holes are not sent.
-func (c *conn) nextData(r *request, id wire.Handle, arg string) error {
+// holes tells a copy where the data of an open file goes on, so that holes are not sent, or how much it is.
+func (c *conn) holes(r *request, id wire.Handle, arg string) error {
 	h, err := c.session.handle(id)
 	if err != nil {
 		return err
 	}
-	off, err := hemera.ParseAskData(arg)
-	if err != nil {
-		return errs.As(err, errs.Invalid, "xrd.Data", h.path)
+	var ask func() (int64, error)
+	if arg == hemera.OpaqueAllocated {
+		if a, ok := h.file.(hemera.Allocated); ok {
+			ask = a.Allocated
+		}
+	} else {
+		off, err := hemera.ParseAskData(arg)
+		if err != nil {
+			return errs.As(err, errs.Invalid, "xrd.Data", h.path)
+		}
+		if s, ok := h.file.(hemera.Sparse); ok {
+			ask = func() (int64, error) { return s.NextData(off) }
+		}
 	}
-	s, ok := h.file.(hemera.Sparse)
-	if !ok {
+	if ask == nil {
 		return errs.New(errs.Unsupported, "xrd.Data", h.path, "the handle knows no holes")
 	}
 	h.inflight.Add(1)
 	return c.beside(r, func() ([]byte, error) {
 		defer h.inflight.Done()
-		next, err := s.NextData(off)
-		return append(strconv.AppendInt(nil, next, 10), 0), err
+		n, err := ask()
+		return append(strconv.AppendInt(nil, n, 10), 0), err
 	})
 }
 

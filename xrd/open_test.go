@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -123,6 +124,144 @@ func TestTruncateByPath(t *testing.T) {
 	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/f"); e.Size != 3 {
 		t.Errorf("size %d", e.Size)
 	}
+}
+
+// joined is a write that a truncation by path opens beside its writer.
+type joined struct {
+	*memoryFile
+	shared bool
+	fail   error
+	closed int
+}
+
+func (j *joined) Shared() bool { return j.shared }
+
+func (j *joined) Truncate(size int64) error {
+	if j.fail != nil {
+		return j.fail
+	}
+	return j.memoryFile.Truncate(size)
+}
+
+func (j *joined) Close(context.Context) error {
+	j.closed++
+	return nil
+}
+
+// joinedNode has one write under way.
+type joinedNode struct {
+	hemera.Node
+	write *joined
+}
+
+func (n *joinedNode) Open(context.Context, string, hemera.NodeOpen) (hemera.File, error) {
+	return n.write, nil
+}
+
+// TestTruncationOfAWriteUnderWay: it is its writer's to commit or to give up, as long as he has it open.
+func TestTruncationOfAWriteUnderWay(t *testing.T) {
+	node := &joinedNode{}
+	p := newPair(t, func(o *Options) {
+		if o.Role == RoleNode {
+			node.Node, o.Node = o.Node, node
+		}
+	})
+	c := dial(t, p.nodeAddr)
+	for _, k := range []struct {
+		shared                     bool
+		fail                       error
+		status                     wire.Status
+		size                       int
+		detached, closed, abandons int
+	}{
+		{true, nil, wire.StatusOK, 3, 1, 0, 0},
+		{false, nil, wire.StatusOK, 3, 0, 1, 0},
+		{true, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 1, 0, 0},
+		{false, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 0, 0, 1},
+		{true, errs.New(errs.BadHandle, "truncate", "", ""), wire.StatusRedirect, 10, 0, 1, 0}, // closed meanwhile
+	} {
+		f := &memoryFile{m: p.memory, token: "t", writable: true, data: make([]byte, 10)}
+		p.mu.Lock()
+		p.grants["t"] = &memoryGrant{pending: f}
+		p.mu.Unlock()
+		node.write = &joined{memoryFile: f, shared: k.shared, fail: k.fail}
+		status, body, err := c.call(wire.Truncate{Size: 3}, []byte("/f?hem.cap=t"))
+		if err != nil || status != k.status {
+			t.Errorf("%+v: status %d, %q, %v", k, status, body, err)
+		}
+		if w := node.write; len(f.data) != k.size || f.detached != k.detached || w.closed != k.closed || f.aborted != (k.abandons > 0) {
+			t.Errorf("%+v: %d bytes, detached %d times, closed %d times, given up: %v", k, len(f.data), f.detached, w.closed, f.aborted)
+		}
+	}
+}
+
+// settling is a manager at which a close arrives while a rename waits for it.
+type settling struct {
+	hemera.Files
+	close func(path, process string)
+}
+
+func (s settling) Settle(_ context.Context, _ hemera.Identity, path, process string) {
+	s.close(path, process)
+}
+
+// TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
+func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
+	var p *pair
+	p = newPair(t, func(o *Options) {
+		o.Files = settling{o.Files, func(path, process string) {
+			if path == "/a" && process != "" {
+				p.put("/a", "written")
+			}
+		}}
+	})
+	c := dial(t, p.managerAddr)
+	c.must(t, wire.Mv{FromLength: 2}, "/a /b")
+	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/b"); err != nil || e.Size != 7 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestStatOfAWriteUnderWay: its process is sent to the node that has it, which knows the size.
+func TestStatOfAWriteUnderWay(t *testing.T) {
+	p := newPair(t, nil)
+	p.own = true
+	p.put("/f", "0123456789")
+	c := dial(t, p.managerAddr)
+	for _, at := range []string{"/f", "/new"} {
+		status, body, err := c.call(wire.Open{Options: wire.OpenDelete, Mode: 0o644}, []byte(at))
+		to, e := wire.ParseRedirect(body)
+		if status != wire.StatusRedirect || err != nil || e != nil {
+			t.Fatalf("status %d, %v, %v", status, err, e)
+		}
+		n := dial(t, p.nodeAddr)
+		fh := open(t, n, to.Opaque.Join(at), wire.OpenDelete)
+		n.must(t, wire.Write{Handle: fh}, "123")
+
+		status, body, err = c.call(wire.Stat{}, []byte(at))
+		to, e = wire.ParseRedirect(body)
+		if status != wire.StatusRedirect || err != nil || e != nil {
+			t.Fatalf("%s: status %d, %v, %v", at, status, err, e)
+		}
+		if s, err := wire.ParseStat(dial(t, p.nodeAddr).must(t, wire.Stat{}, to.Opaque.Join(at))); err != nil || s.Size != 3 {
+			t.Errorf("%s: %+v, %v", at, s, err)
+		}
+		c.must(t, wire.Stat{}, at+"?tried="+to.Host) // the node cannot be reached: what the manager knows
+	}
+	if list := string(c.must(t, wire.Dirlist{}, "/")); list != "f\nnew\x00" {
+		t.Errorf("its process lists %q", list)
+	}
+	if list := c.must(t, wire.Dirlist{Options: wire.DirlistStat}, "/"); bytes.Contains(list, []byte("new")) {
+		t.Errorf("with sizes it lists %q", list)
+	}
+	p.mu.Lock()
+	p.own = false
+	p.mu.Unlock()
+	if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/f")); err != nil || s.Size != 10 {
+		t.Errorf("others see %+v, %v", s, err)
+	}
+	c.refused(t, wire.Stat{}, "/new", wire.NotFound)
+	dial(t, p.nodeAddr).refused(t, wire.Stat{}, "/f?hem.cap=forged", wire.NotAuthorized)
 }
 
 // refusing grants nothing, for now.

@@ -114,6 +114,12 @@ func (n countingNode) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera
 	return n.Open(ctx, token, o)
 }
 
+func (n countingNode) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
+	token, _ := p.Token()
+	info, _ := n.Written(context.Background(), token, "")
+	return info
+}
+
 func background(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

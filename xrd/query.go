@@ -45,8 +45,8 @@ func (c *conn) query(r *request) error {
 		if (!manager || c.srv.o.Local != nil) && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
 			return c.finishPiece(r, q.Handle, arg)
 		}
-		if strings.HasPrefix(arg, hemera.OpaqueData) {
-			return c.nextData(r, q.Handle, arg)
+		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
+			return c.holes(r, q.Handle, arg)
 		}
 		return refuse(wire.Unsupported, "no plugin answers this query")
 	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque:

@@ -19,6 +19,8 @@ func fileCommand(e *env) *cobra.Command {
 		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true))
 	c.Long = `Files are named by path, by id as fid:<decimal> or fxid:<hexadecimal>, or by URL. Directories and
 files share their ids: pid:, pxid: and inode: are taken too.`
+	c.Example = `  hemera file info /exp/data.root        where are its pieces?
+  hemera file check /exp/data.root       are they whole? All of them are read.`
 	return c
 }
 
@@ -161,12 +163,12 @@ var pieceColumns = []output.Column{
 	{Title: "no.", Key: "no"},
 	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
-	{Title: "group", Key: "schedgroup", Wide: true},
+	{Title: "group", Key: "schedgroup", Wide: 1},
 	{Title: "path", Key: "path"},
 	{Title: "health", Key: "health"},
 	{Title: "configstatus", Key: "configstatus"},
 	{Title: "active", Key: "active"},
-	{Title: "zone", Key: "geotag", Wide: true},
+	{Title: "zone", Key: "geotag", Wide: 1},
 }
 
 func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
@@ -266,6 +268,6 @@ var checkColumns = []output.Column{
 	{Title: "size", Key: "size"},
 	{Title: "checksums", Key: "checksums"},
 	{Title: "badpages", Key: "badpages"},
-	{Title: "repaired", Key: "repaired", Wide: true},
+	{Title: "repaired", Key: "repaired", Wide: 1},
 	{Title: "error", Key: "error"},
 }

@@ -23,7 +23,7 @@ there is one:
                who has it open or locked, quotas that are used up. Of a path that is not
                there: what a new file would get
   disk <id>    its state and the cause, its drain or repair and what holds that up, who
-               uses it
+               uses it; the id alone means the same
   node <node>  its state, disks with something wrong, open files
   jobs         all drains and repairs that are not done`,
 		Example: `  hemera why /exp/data.root
@@ -76,6 +76,9 @@ func (e *env) whySubject(args []string) (kind, ref string, err error) {
 		return hemera.WhyNode, args[1], nil
 	case len(args) == 2 && args[0] == "job": // of a disk
 		id, err := parseDisk(args[1])
+		return hemera.WhyDisk, id.String(), err
+	case len(args) == 1 && strings.Trim(args[0], "0123456789") == "" && args[0] != "":
+		id, err := parseDisk(args[0])
 		return hemera.WhyDisk, id.String(), err
 	case len(args) == 1 && args[0] != "disk" && args[0] != "node":
 		if strings.Contains(args[0], "id:") && !strings.HasPrefix(args[0], "/") {

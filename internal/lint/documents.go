@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // requirement finds a module in go.mod and what is said behind it.
@@ -84,6 +85,29 @@ func References(root, name, text string) (bad []string) {
 		declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |\t?)` + m[2] + `\b`)
 		if err == nil && !declared.Match(data) {
 			bad = append(bad, fmt.Sprintf("%s speaks of %s in %s, which does not have it", name, m[2], m[1]))
+		}
+	}
+	return bad
+}
+
+// documentLineMax is the longest line of a document, in characters: what a reader sees whole beside a window.
+const documentLineMax = 160
+
+// Lines names each line of a document that is too long. Code and tables cannot be broken.
+func Lines(name, text string) (bad []string) {
+	code := false
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		trimmed := strings.TrimLeft(line, " ")
+		if strings.HasPrefix(trimmed, "```") {
+			code = !code
+		}
+		if code || strings.HasPrefix(line, "    ") || strings.HasPrefix(trimmed, "|") {
+			continue
+		}
+		if n := utf8.RuneCountInString(line); n > documentLineMax {
+			bad = append(bad, fmt.Sprintf("%s:%d has %d characters, the most is %d: break the line", name, number, n, documentLineMax))
 		}
 	}
 	return bad

@@ -3,6 +3,7 @@ package lint
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -25,6 +26,9 @@ func TestDocuments(t *testing.T) {
 			n, _ = filepath.Rel("../..", n)
 			n = filepath.ToSlash(n)
 			bad = append(bad, References("../..", n, read(n))...)
+			if n != "CHANGELOG.md" && n != "docs/DECISIONS.md" {
+				bad = append(bad, Lines(n, read(n))...)
+			}
 		}
 	}
 	for _, b := range bad {
@@ -47,6 +51,10 @@ func TestDocumentRulesCanFail(t *testing.T) {
 	}
 	if bad := Skips("# names\nopen.shows_at_once # visible at close\nother\n", "| open.shows_at_once | visible at close |"); len(bad) != 1 {
 		t.Errorf("skips: %v", bad)
+	}
+	long := strings.Repeat("ä", 161)
+	if bad := Lines("x.md", long+"\n"+long[:320]+"\n|"+long+"\n    "+long+"\n```\n"+long+"\n```\n"+long+"\n"); len(bad) != 2 || !strings.HasPrefix(bad[1], "x.md:8 ") {
+		t.Errorf("lines: %v", bad)
 	}
 	text := "[a](lint.md) [b](documents.go#x) [c](https://example.org/x.md) see internal/lint/documents.go: References, " +
 		"internal/lint/sizes.go: References and internal/lint/gone.go"

@@ -170,6 +170,9 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 			t.Errorf("after %d: %d, %v, want at most %d", c.off, got, err, c.last)
 		}
 	}
+	if n, err := s.Allocated(); n <= 0 || n > 17*mib || err != nil {
+		t.Errorf("%d bytes are allocated, %v", n, err)
+	}
 	if n, err := s.NextData(0); err != nil || n == 0 {
 		t.Logf("no holes are known here: %v", err)
 	}

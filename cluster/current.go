@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// currentTime is how long changes wait for a node that can say whether the store is as new as the cluster.
+const currentTime = hemera.HeartbeatTimeout
+
+// current is whether the store is as new as the cluster. A store with nodes is not taken for it until the first of
+// them has registered, which shows its mark, or has been waited for long enough: what is acknowledged before would be
+// lost once the newest copy of the store is put in place.
+type current struct {
+	since    time.Time
+	first    hemera.NodeID // nodes from this one on joined in this life, and know nothing of those before
+	known    chan struct{} // closed when it is decided
+	once     sync.Once
+	outdated atomic.Pointer[errs.Error] // decided: a node saw more
+}
+
+func (s *current) decide() { s.once.Do(func() { close(s.known) }) }
+
+// awaitNodes begins to wait for one of the nodes that the store knows, if there are any. c.mu is held.
+func (c *Cluster) awaitNodes() {
+	c.current.since, c.current.first = c.now(), c.next.Node
+	for _, n := range c.nodes {
+		if !n.Waiting {
+			return
+		}
+	}
+	c.current.decide()
+}
+
+// Current is Unavailable while it is not known whether the store is as new as the cluster, and for good when it is not.
+func (c *Cluster) Current() error {
+	if err := c.current.outdated.Load(); err != nil {
+		return &errs.Error{Kind: errs.Unavailable, Op: "change", Text: "the manager ends", Cause: err}
+	}
+	if c.undecided() <= 0 {
+		return nil
+	}
+	return errs.New(errs.Unavailable, "change", "", "the manager has just started, and waits for its nodes")
+}
+
+// undecided is how long it may still take until it is decided.
+func (c *Cluster) undecided() time.Duration {
+	select {
+	case <-c.current.known:
+		return 0
+	default:
+		return currentTime - c.now().Sub(c.current.since)
+	}
+}
+
+// AwaitCurrent waits until changes may be made, at most until ctx ends. Unavailable when the store is older than the
+// cluster.
+func (c *Cluster) AwaitCurrent(ctx context.Context) error {
+	if left := c.undecided(); left > 0 {
+		late := time.NewTimer(left)
+		defer late.Stop()
+		select {
+		case <-c.current.known:
+		case <-late.C:
+			c.current.decide()
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "change", "")
+		}
+	}
+	return c.Current()
+}
