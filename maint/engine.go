@@ -34,6 +34,8 @@ type Files interface {
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
 	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
+	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
 }
 
 // Removals is the pieces that disks are to remove, now or later.
@@ -79,8 +81,9 @@ type Options struct {
 // Engine does the background work. Its methods may be called concurrently.
 type Engine struct {
 	Options
-	gate *gate
-	room room // for opens that held pieces are in the way of
+	gate   *gate
+	broken broken
+	room   room // for opens that held pieces are in the way of
 
 	evacuator *evacuator
 	repairer  *repairer

@@ -108,6 +108,10 @@ type Holdings interface {
 
 // History is what a namespace knows of its own past.
 type History interface {
+	// MarkBroken remembers, or forgets, that a piece is bad and cannot be mended; BrokenPieces lists those that
+	// are remembered, also of files that have changed since.
+	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
+	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
 	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.

@@ -13,7 +13,7 @@ import (
 
 // freeze has the process stand still until it is killed, or told to go on.
 func (s *server) freeze() { s.signal(syscall.SIGSTOP) }
-func (s *server) thaw() { s.signal(syscall.SIGCONT) }
+func (s *server) thaw()   { s.signal(syscall.SIGCONT) }
 
 func (s *server) signal(sig syscall.Signal) {
 	s.mu.Lock()
