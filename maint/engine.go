@@ -27,11 +27,16 @@ const (
 // Files is what the engine asks of the namespace; namespace.Tree has it.
 type Files interface {
 	Removals
+	Findings
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+}
+
+// Findings is what the namespace has to say of what audits and reads find.
+type Findings interface {
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
 	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error

@@ -17,6 +17,7 @@ type Tree interface {
 	hemera.Attributes
 	Contents
 	Holdings
+	Findings
 	Holds
 	History
 	Quotas
@@ -33,7 +34,7 @@ type Contents interface {
 	// the file is gone, or its generation is not c.BaseGen.
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
 	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
-	// given up. See [Holdings].Condemn.
+	// given up. See [Findings].Condemn.
 	Barred(ctx context.Context, c Commit) (bool, error)
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
@@ -100,6 +101,12 @@ type Holdings interface {
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
+}
+
+// Findings is what is said and remembered of pieces that audits and reads find.
+type Findings interface {
 	// Condemn reports whether a piece on a disk is no file's, and sees to it that it never will be: from then on,
 	// for as long as the manager takes commits of such a write, it is refused. Who asks removes the piece then.
 	// Overloaded when too many writes are barred.
@@ -116,8 +123,6 @@ type History interface {
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
-	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
-	Restored() bool
 }
 
 // Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They
