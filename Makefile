@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance network clients crash sim fuzz bench bench-limit clean
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance network clients clientsuites crash sim fuzz bench bench-limit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,7 +23,7 @@ run: build ## build, start a cluster, show the main job, then keep serving (ONCE
 	@scripts/tour.sh $(if $(ONCE),--once)
 
 build: build/bin/go ## build bin/hemera, static
-	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera ./cmd/hemera
+	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera ./cmd/hemera && echo "bin/hemera $(VERSION); to use it: export PATH=$(CURDIR)/bin:\$$PATH"
 
 build-arm64: build/bin/go ## build bin/hemera-arm64
 	@GOARCH=arm64 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera-arm64 ./cmd/hemera
@@ -60,6 +60,10 @@ network: build ## the same against a manager and three nodes in network namespac
 clients: build ## stock clients: xrdcp, xrdfs, Python, fsspec, uproot, gfal2, xrootdfs
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh clients
+
+clientsuites: build ## other people's client tests, fetched: XrdCl's GTests and go-hep's (no part of test; needs the network)
+	@scripts/setup.sh clients peers suites
+	@scripts/clientsuites.sh
 
 crash: build ## kill -9 the real processes under load and check every acknowledged file
 	@scripts/test.sh crash

@@ -86,6 +86,10 @@ type Files interface {
 	PendingIn(ctx context.Context, who Identity, dir, process string) ([]Entry, error)
 	// Settle waits until the process no longer writes the path, for some seconds at most.
 	Settle(ctx context.Context, who Identity, path, process string)
+	// Discard removes the file that the process is writing at the path, where none is visible yet: it waits for
+	// the close that may be on its way, and else gives the write up, whose close then fails with Conflict.
+	// NotFound if the process is not writing one; process and session are as in [OpenRequest].
+	Discard(ctx context.Context, who Identity, path, process, session string) error
 	// Locate lists where the file's pieces are now, best first.
 	Locate(ctx context.Context, who Identity, path string) ([]Target, error)
 	// Checksum returns the file's checksum of the kind (ChecksumNone: the policy's), having a node

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -189,17 +190,63 @@ func (endless) Close() error { return nil }
 // TestNearestGoesByTheMachine: by HTTP to this one, through the door to others.
 func TestNearestGoesByTheMachine(t *testing.T) {
 	for host, here := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true, "192.0.2.1": false, "no-such-host.invalid": true} {
-		if onThisMachine(host) != here {
+		if onThisMachine(t.Context(), host) != here {
 			t.Errorf("%s is on this machine: %v", host, !here)
 		}
 	}
-	way := &failingCaller{err: errs.New(errs.Timeout, "", "", "through the door")}
-	c, err := DialFrom("root://192.0.2.1:1", way)
-	if err != nil {
-		t.Fatal(err)
+	var refusal error
+	server := httptest.NewServer(NewHandler(Services{Version: VersionInfo{Version: "v1"}}, func(*http.Request) (hemera.Identity, error) { return alice, refusal }))
+	defer server.Close()
+	for _, test := range []struct {
+		what, url string
+		refusal   error
+		through   bool
+	}{
+		{"a manager on this machine", server.URL, nil, false},
+		{"one that does not know it", server.URL, errs.New(errs.Unauthenticated, "authorize", "", "you are elsewhere"), true},
+		{"one that does not let the user in", server.URL, errs.New(errs.Denied, "authorize", "", "not you"), false},
+		{"one on another machine", "http://192.0.2.1:1", nil, true},
+	} {
+		refusal = test.refusal
+		c, err := DialFrom(test.url, &failingCaller{err: errs.New(errs.Timeout, "", "", "through the door")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := c.Version(t.Context()); errors.Is(err, errs.Timeout) != test.through {
+				t.Errorf("%s is asked through the door: %v; %v", test.what, !test.through, err)
+			}
+		}
+		c.Close()
 	}
-	defer c.Close()
-	if _, err := c.Version(t.Context()); !errors.Is(err, errs.Timeout) {
-		t.Errorf("another machine's manager: %v", err)
+}
+
+// FuzzCall: whatever a user sends, an admin's verb is not run.
+func FuzzCall(f *testing.F) {
+	for _, seed := range []string{
+		"POST /hemera.admin.v1.Admin/Operations HTTP/1.1\r\nContent-Type: application/json\r\n\r\n",
+		"POST /hemera.admin.v1.Admin/Walk HTTP/1.1\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n\x00\x00\x00\x00\x02{}\r\n0\r\n\r\n",
+		"POST /hemera.admin.v1.Admin/../Admin/Operations HTTP/2.0\r\nContent-Type: application/grpc+json\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	} {
+		f.Add([]byte(seed))
 	}
+	ran := false
+	h := NewHandler(Services{Observe: watched{ran: &ran}}, nil)
+	f.Fuzz(func(t *testing.T, request []byte) {
+		_ = NewCalls(h).Call(t.Context(), alice, request, func([]byte) error { return nil })
+		if ran {
+			t.Error("an admin's verb was run")
+		}
+	})
+}
+
+// watched notes that it was asked.
+type watched struct {
+	hemera.Observer
+	ran *bool
+}
+
+func (w watched) Operations(context.Context) ([]hemera.OpStat, error) {
+	*w.ran = true
+	return nil, nil
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -66,7 +65,7 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	addr := net.JoinHostPort(u.Hostname(), port)
 	c := newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext)
 	if elsewhere != nil {
-		c.http.Transport = nearest{c.http.Transport, through{elsewhere}, sync.OnceValue(func() bool { return onThisMachine(u.Hostname()) })}
+		c.http.Transport = &nearest{base: c.base, host: u.Hostname(), here: c.http.Transport, elsewhere: through{elsewhere}}
 	}
 	return c, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"time"
 
 	"connectrpc.com/connect"
@@ -61,7 +60,7 @@ type door struct {
 	authorize Authorizer
 	verbs     []string
 	failures  *connect.ErrorWriter
-	walking   chan struct{} // turns of users' walks
+	users     turns
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
@@ -69,8 +68,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(),
-		walking: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newTurns()}
 	d.serveCluster()
 	d.serveTrust()
 	d.serveMaint()

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 )
 
 // Caller brings requests to a manager's other door, which answers with [NewCalls].
@@ -60,22 +62,28 @@ func (b *throughBody) Close() error {
 }
 
 // nearest asks a server on this machine by HTTP, as it finds out there who owns the socket, and others through their
-// other door.
+// other door. The first request finds out which it is.
 type nearest struct {
+	base, host      string
 	here, elsewhere http.RoundTripper
-	isHere          func() bool // looks at the first request only
+	once            sync.Once
+	way             http.RoundTripper // of both, after once
 }
 
 // RoundTrip implements http.RoundTripper.
-func (n nearest) RoundTrip(r *http.Request) (*http.Response, error) {
-	if n.isHere() {
-		return n.here.RoundTrip(r)
-	}
-	return n.elsewhere.RoundTrip(r)
+func (n *nearest) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.once.Do(func() {
+		ctx, cancel := context.WithTimeout(r.Context(), dialTime)
+		defer cancel()
+		if n.way = n.here; !onThisMachine(ctx, n.host) || n.foreign(ctx) {
+			n.way = n.elsewhere
+		}
+	})
+	return n.way.RoundTrip(r)
 }
 
 // CloseIdleConnections is what http.Client looks for.
-func (n nearest) CloseIdleConnections() {
+func (n *nearest) CloseIdleConnections() {
 	for _, way := range []http.RoundTripper{n.here, n.elsewhere} {
 		if c, ok := way.(interface{ CloseIdleConnections() }); ok {
 			c.CloseIdleConnections()
@@ -83,11 +91,26 @@ func (n nearest) CloseIdleConnections() {
 	}
 }
 
+// foreign reports whether a server at an address of this machine does not believe in that: the address leads to
+// another machine, or out of a container.
+func (n *nearest) foreign(ctx context.Context) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.base+service+"Version", strings.NewReader("{}"))
+	if err != nil {
+		return false
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := n.here.RoundTrip(r)
+	if err != nil {
+		return false // what is asked next fails likewise, and says why
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, requestMax)) // so that the connection is used again
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusUnauthorized
+}
+
 // onThisMachine reports whether a host is this machine. A name that nobody knows is, as far as that goes: what is
 // then tried says what is wrong with it.
-func onThisMachine(host string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
-	defer cancel()
+func onThisMachine(ctx context.Context, host string) bool {
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return true

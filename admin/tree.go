@@ -25,8 +25,7 @@ type walkOptions struct {
 	dirs  hemera.Directories
 	who   hemera.Identity
 	depth int // at most so far down; 0: all, -1: not at all
-	// turns, if not nil, has room for as many as may read a page at the same time, of all walks together.
-	turns chan struct{}
+	turns turns
 	// visit is called for each entry in order, and once more with an error for a directory that could
 	// not be listed. Its own error ends the walk.
 	visit func(path string, e hemera.Entry, failure error) error
@@ -207,15 +206,12 @@ func (w *walk) begin(r hemera.PageRequest) *ahead {
 
 // page reads a page when the walk has a turn. Attributes, which can be large, are not kept.
 func (w *walk) page(a *ahead, r hemera.PageRequest) {
-	if w.turns != nil {
-		select {
-		case w.turns <- struct{}{}:
-			defer func() { <-w.turns }()
-		case <-w.ctx.Done():
-			a.err = w.ctx.Err()
-			return
-		}
+	over, err := w.turns.take(w.ctx)
+	if err != nil {
+		a.err = err
+		return
 	}
+	defer over()
 	a.entries, a.next, a.err = w.dirs.Page(w.ctx, w.who, r)
 	for i := range a.entries {
 		a.entries[i].Xattrs = nil

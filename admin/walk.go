@@ -104,21 +104,13 @@ func (d *door) serveWalk() {
 			}
 			return out.end(send)
 		}
-		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, turns: d.turns(who), visit: out.visit})
+		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, turns: d.turnsOf(who), visit: out.visit})
 		defer w.close()
 		if err := w.run(top, e); err != nil {
 			return err
 		}
 		return out.end(send)
 	})
-}
-
-// turns keeps users' walks, however many there are, to half of the processors. An admin does not wait for them.
-func (d *door) turns(who hemera.Identity) chan struct{} {
-	if who.Admin {
-		return nil
-	}
-	return d.walking
 }
 
 // unreadable finds the files below top that cannot be read.

@@ -24,6 +24,7 @@ type Config struct {
 	Up      Up      `key:"up"`
 	Repair  Repair  `key:"repair"`
 	Removal Removal `key:"removal"`
+	Writes  Writes  `key:"writes"`
 	Scrub   Scrub   `key:"scrub"`
 	Cache   Cache   `key:"cache"`
 	Log     Log     `key:"log"`
@@ -85,6 +86,12 @@ type Repair struct {
 // Removal is when space is given back.
 type Removal struct {
 	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"how long replaced and removed content stays on its disks for readers that have it open, shorter where a disk lacks room; 0 removes it at once"`
+}
+
+// Writes are how many files may be open for writing at a time.
+type Writes struct {
+	PerUser       int `key:"per_user" default:"16384" min:"1" max:"1048576" doc:"files that one user may have open for writing at a time; users without a name are told apart by their hosts; admins are not bounded"`
+	PerConnection int `key:"per_connection" default:"4096" min:"1" max:"1048576" doc:"files that one connection may have open for writing at a time, of users who are no admins"`
 }
 
 // Scrub is the reading and verifying of all data at rest.

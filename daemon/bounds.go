@@ -27,8 +27,16 @@ type Bounds struct {
 	pending     int
 	owners      auth.Owners
 
-	mu    sync.Mutex // guards spare
+	mu    sync.Mutex // guards the rest
 	spare []func() bool
+	more  []func() []limits.Usage
+}
+
+// also has bounds shown that are not of connections.
+func (b *Bounds) also(usages func() []limits.Usage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.more = append(b.more, usages)
 }
 
 // spares adds a way to close connections that can be spared.
@@ -95,7 +103,16 @@ func (b *Bounds) usages() []admin.Limit {
 	return list
 }
 
-func (b *Bounds) all() []limits.Usage { return append(b.connections.Usages(), b.doors.Usages()...) }
+func (b *Bounds) all() []limits.Usage {
+	list := append(b.connections.Usages(), b.doors.Usages()...)
+	b.mu.Lock()
+	more := b.more
+	b.mu.Unlock()
+	for _, usages := range more {
+		list = append(list, usages()...)
+	}
+	return list
+}
 
 // reached are the bounds that refused somebody a short time ago.
 func (b *Bounds) reached() (list []hemera.LimitUse) {

@@ -96,7 +96,7 @@ func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 	if err != nil {
 		t.Fatal("the admin does not get in: ", err)
 	}
-	for _, want := range []string{`hemera_limit_max{limit="connections"} 128`, `hemera_limit_refused_total{limit="connections",why="share"}`} {
+	for _, want := range []string{`hemera_limit_max{limit="connections"} 128`, `hemera_limit_share_max{limit="writes"} 16384`, `hemera_limit_refused_total{limit="connections",why="share"}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics do not have %s", want)
 		}

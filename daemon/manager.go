@@ -43,6 +43,9 @@ type ManagerOptions struct {
 	RepairGrace time.Duration
 	// RemovalHold is how long replaced and removed content stays on its disks for readers.
 	RemovalHold time.Duration
+	// WritesOfUser and WritesOfSession are how many writes one user and one session may have under way; 0 is the
+	// default.
+	WritesOfUser, WritesOfSession int
 	// HTTPListen is one more address that answers HTTP only, or empty; HTTPSocket a unix socket that does, or empty.
 	HTTPListen, HTTPSocket string
 	// SocketWished says that HTTPSocket is not the default: without it the manager does not start.
@@ -135,11 +138,13 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
+		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.reached,
 	})
 	if err != nil {
 		return nil, err
 	}
+	o.Bounds.also(m.LimitUsages)
 	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
@@ -214,7 +219,7 @@ func (m *Manager) open() (err error) {
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
 		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr }, Budgets: o.Bounds.doors,
+		ManagerAddr: func() string { return m.Addr }, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1, Budgets: o.Bounds.doors,
 	})
 	if err != nil {
 		return err

@@ -44,6 +44,9 @@ type Options struct {
 	Sources access.Sources
 	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
 	ApproveNodes, NewDisksOff bool
+	// WritesOfUser and WritesOfSession bound the writes under way of one user and of one session who are no admins; 0 is
+	// [PendingUser] and [PendingSession].
+	WritesOfUser, WritesOfSession int
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -113,7 +116,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
+		pending: newPending(o.WritesOfUser, o.WritesOfSession), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
 		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version, limits: o.Limits,
 		addr: o.Addr, sources: o.Sources,
 	}

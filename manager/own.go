@@ -138,6 +138,38 @@ func (m *Manager) Settle(ctx context.Context, who hemera.Identity, at, process s
 	m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process}, errs.NotFound)
 }
 
+// Discard implements hemera.Files.
+func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
+	defer m.ops.begin("Discard").end(&err)
+	missing := errs.New(errs.NotFound, "remove", at, "")
+	if process == "" || at == "/" || m.pending.size() == 0 {
+		return missing
+	}
+	if m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process, Session: session}, missing) {
+		return m.Remove(ctx, who, at, 0)
+	}
+	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+	if err != nil {
+		return err
+	}
+	n := name{dir.ID, path.Base(at)}
+	s := m.pending.lock(n)
+	w := s.own(n, who, process)
+	s.mu.Unlock()
+	if w == nil {
+		return missing
+	}
+	discarded, err := m.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen, Name: n.name})
+	switch {
+	case err != nil:
+		return errs.Wrap(err, "remove", at)
+	case !discarded:
+		return m.Remove(ctx, who, at, 0)
+	}
+	m.pending.end(n, w.nonce)
+	return nil
+}
+
 // join grants a process the write of the name that it has under way; not ok if it has none.
 func (m *Manager) join(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (g hemera.Grant, ok bool, err error) {
 	if r.Process == "" || m.pending.size() == 0 {

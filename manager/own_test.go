@@ -240,3 +240,53 @@ func TestOpenBesideAnOpenHandle(t *testing.T) {
 		}
 	})
 }
+
+// TestRemovalOfAnOwnWrite: a process may remove the file that it is writing. What is committed meanwhile is
+// removed, and what is not is never committed, whatever becomes of the manager.
+func TestRemovalOfAnOwnWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/other", 1)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		for _, c := range []struct {
+			who           hemera.Identity
+			path, process string
+		}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
+			wantKind(t, r.m.Discard(t.Context(), c.who, c.path, c.process, "s"), errs.NotFound)
+		}
+		now := r.m.now()
+		if err := r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"); err != nil {
+			t.Fatal(err)
+		}
+		if waited := r.m.now().Sub(now); waited != ownSessionPatience {
+			t.Errorf("waited %v", waited)
+		}
+		wantKind(t, r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"), errs.NotFound)
+		again := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s")) // the name is free
+		r.restart()
+		for _, n := range r.nodes {
+			n.register()
+		}
+		_, err := r.m.Commit(t.Context(), r.seal(g, 5))
+		wantKind(t, err, errs.Conflict)
+		if _, err := r.m.Commit(t.Context(), r.seal(again, 7)); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.write("/exp/other", 1)
+		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
+		done := make(chan error)
+		go func() { done <- r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s") }()
+		synctest.Wait()
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		_, err := r.m.Stat(t.Context(), alice, "/exp/a")
+		wantKind(t, err, errs.NotFound)
+	})
+}

@@ -12,12 +12,12 @@ import (
 	"hemera/quota"
 )
 
-// Bounds of the writes that can be under way at once: of all, of one user, and of one session. Admins are
-// bounded by the first alone.
+// Bounds of the writes that can be under way at once: of all; and unless [Options] say otherwise of one user, and
+// of one session. Admins are bounded by the first alone.
 const (
-	pendingMax        = 1 << 20
-	pendingUserMax    = 1 << 14
-	pendingSessionMax = 1 << 12
+	pendingMax     = 1 << 20
+	PendingUser    = 1 << 14
+	PendingSession = 1 << 12
 )
 
 // pending is the table of writes begun and not committed: one lock per name, and how many writes
@@ -69,11 +69,12 @@ type write struct {
 	process string         // that opened it; see hemera.OpenRequest
 	mode    uint32
 
-	disks  []hemera.DiskID
-	claim  *claim
-	failed []hemera.DiskID // disks that failed in this write, not to be chosen again
-	report headReport
-	ended  chan struct{} // closed when the lock is freed; nil while nobody waits for that
+	disks   []hemera.DiskID
+	claim   *claim
+	counted counted
+	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
+	report  headReport
+	ended   chan struct{} // closed when the lock is freed; nil while nobody waits for that
 }
 
 // taker is who asks for the lock of a name, and how.
@@ -130,8 +131,8 @@ func (t *taker) held(n name, old *write, now time.Time) error {
 		WithRemedy("try again when it is closed, or open with force")
 }
 
-func newPending() *pending {
-	p := &pending{seed: maphash.MakeSeed()}
+func newPending(ofUser, ofSession int) *pending {
+	p := &pending{seed: maphash.MakeSeed(), holders: newHolders(ofUser, ofSession)}
 	p.writers.Store(new([]*atomic.Int64))
 	for i := range p.stripes {
 		p.stripes[i].writes = map[name]*write{}
@@ -170,13 +171,7 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 		old.claim = nil // it was given back
 		p.drop(s, n, old)
 	}
-	if p.total.Add(1) > pendingMax {
-		p.total.Add(-1)
-		p.claims.release(t.claim)
-		p.holders.release(t.write)
-		return errs.New(errs.Overloaded, "open", n.name, "too many files are being written").
-			WithRemedy("try again later; `hemera open ls` shows who writes them")
-	}
+	p.total.Add(1)
 	s.writes[n] = t.write
 	p.processes.add(t.process, n)
 	p.count(t.disks, 1)

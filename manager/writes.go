@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/limits"
 )
 
 const (
@@ -30,71 +31,88 @@ const (
 	asksMax = 1024
 )
 
-// holders counts the writes under way of each user and session. Admins are not counted: they always get in.
+// holders bounds the writes under way: of all, of each user, and of each session. Admins are bounded by the first
+// alone, so that they get in.
 type holders struct {
-	mu       sync.Mutex
-	users    map[holder]int
-	sessions map[string]int
+	users    *limits.Budget[holder]
+	sessions *limits.Budget[string]
 }
 
-// holder is a user. Those without a name are told apart by their hosts.
+func newHolders(ofUser, ofSession int) holders {
+	return holders{
+		users:    limits.NewBudget[holder]("writes", limits.Bounds{Total: pendingMax, Share: int64(cmp.Or(ofUser, PendingUser))}),
+		sessions: limits.NewBudget[string]("writes connection", limits.Bounds{Total: pendingMax, Share: int64(cmp.Or(ofSession, PendingSession))}),
+	}
+}
+
+// holder is a user. Those without a name are told apart by their hosts, and admins from others of their number.
 type holder struct {
 	uid        uint32
 	name, host string
+	admin      bool
 }
 
 func holderOf(who hemera.Identity) holder {
-	h := holder{uid: who.UID, name: who.Name}
+	h := holder{uid: who.UID, name: who.Name, admin: who.Admin}
 	if who.UID == hemera.NobodyID {
 		h.host = who.Host
 	}
 	return h
 }
 
-// take counts a write. Overloaded when its user or session has too many.
+// counted is what one write counts for.
+type counted struct {
+	user    *limits.Account[holder]
+	session *limits.Account[string] // nil for none
+}
+
+// take counts a write. Overloaded when its user or session has too many, or all have.
 func (h *holders) take(w *write) error {
+	user := h.users.Open(holderOf(w.who))
+	take := user.Take
 	if w.who.Admin {
+		take = user.TakeReserved
+	}
+	if v := take(1); v != limits.Fits {
+		user.Close()
+		return tooManyWrites(w.path, v, "user "+w.who.Name, h.users.Bounds().Share, "writes.per_user")
+	}
+	w.counted = counted{user: user}
+	if w.session == "" || w.who.Admin {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users == nil {
-		h.users, h.sessions = map[holder]int{}, map[string]int{}
+	session := h.sessions.Open(w.session)
+	if v := session.Take(1); v != limits.Fits {
+		session.Close()
+		h.release(w)
+		return tooManyWrites(w.path, v, "this connection", h.sessions.Bounds().Share, "writes.per_connection")
 	}
-	who := holderOf(w.who)
-	refuse := func(whose string, limit int) error {
-		return errs.New(errs.Overloaded, "open", w.path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
-			WithRemedy("close some; those of a client that went away are given up after some minutes")
-	}
-	switch {
-	case h.users[who] >= pendingUserMax:
-		return refuse("user "+w.who.Name, pendingUserMax)
-	case w.session != "" && h.sessions[w.session] >= pendingSessionMax:
-		return refuse("this connection", pendingSessionMax)
-	}
-	h.users[who]++
-	if w.session != "" {
-		h.sessions[w.session]++
-	}
+	w.counted.session = session
 	return nil
 }
 
-func (h *holders) release(w *write) {
-	if w.who.Admin {
-		return
+func tooManyWrites(path string, v limits.Verdict, whose string, limit int64, setting string) error {
+	if v == limits.TotalFull {
+		return errs.New(errs.Overloaded, "open", path, "too many files are being written").
+			WithRemedy("try again later; `hemera open ls` shows who writes them")
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	less(h.users, holderOf(w.who))
-	if w.session != "" {
-		less(h.sessions, w.session)
-	}
+	return errs.New(errs.Overloaded, "open", path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
+		WithRemedy("close some, as those of a client that went away are after some minutes; the manager's setting " + setting + " is the limit")
 }
 
-func less[K comparable](counts map[K]int, of K) {
-	if counts[of]--; counts[of] <= 0 {
-		delete(counts, of)
+func (h *holders) release(w *write) {
+	w.counted.user.Give(1)
+	w.counted.user.Close()
+	if w.counted.session != nil {
+		w.counted.session.Give(1)
+		w.counted.session.Close()
 	}
+	w.counted = counted{}
+}
+
+// LimitUsages are the bounds of writes under way, and what is used of them.
+func (m *Manager) LimitUsages() []limits.Usage {
+	return []limits.Usage{m.pending.holders.users.Usage(), m.pending.holders.sessions.Usage()}
 }
 
 // headReport is what a write's head said of it last.

@@ -3,6 +3,7 @@ package manager
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,7 +112,8 @@ func TestWhoComesBackToALock(t *testing.T) {
 
 // TestWritesAreBoundedByUserAndSession: one who takes all he can keeps nobody else out.
 func TestWritesAreBoundedByUserAndSession(t *testing.T) {
-	p := newPending()
+	const ofUser, ofSession = 50, 20
+	p := newPending(ofUser, ofSession)
 	begin := func(i int, who hemera.Identity, session string) error {
 		w := &write{nonce: uint64(i), who: who, session: session, expires: time.Now().Add(time.Hour)}
 		return p.begin(name{1, fmt.Sprint(i)}, &taker{write: w}, time.Now())
@@ -122,15 +124,15 @@ func TestWritesAreBoundedByUserAndSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n-1 != pendingSessionMax {
+	if n-1 != ofSession {
 		t.Errorf("one session has %d writes", n-1)
 	}
 	for err := error(nil); err == nil; n++ {
-		if err = begin(n, alice, fmt.Sprint("session", n/1000)); err != nil && !errors.Is(err, errs.Overloaded) {
+		if err = begin(n, alice, fmt.Sprint("session", n/10)); err != nil && !errors.Is(err, errs.Overloaded) {
 			t.Fatal(err)
 		}
 	}
-	if p.size() != pendingUserMax {
+	if p.size() != ofUser {
 		t.Errorf("one user has %d writes", p.size())
 	}
 	bob, boss := hemera.Identity{Name: "bob", UID: 1001}, alice
@@ -145,9 +147,17 @@ func TestWritesAreBoundedByUserAndSession(t *testing.T) {
 	if err := begin(n, alice, "again"); err != nil {
 		t.Errorf("after one ended: %v", err)
 	}
+	err := begin(n, alice, "too many")
+	if !errors.Is(err, errs.Overloaded) || !strings.Contains(fmt.Sprint(errs.RemedyOf(err)), "writes.per_user") {
+		t.Errorf("one too many: %v", err)
+	}
+	if u := p.holders.users.Usage(); u.Used != ofUser+2 || u.Share != ofUser || u.Clients != 3 || u.RefusedShare == 0 {
+		t.Errorf("in use: %+v", u)
+	}
 	p.each(func(s *stripe, n name, w *write) { p.drop(s, n, w) })
-	if len(p.holders.users) != 0 || len(p.holders.sessions) != 0 || p.size() != 0 {
-		t.Errorf("%d users, %d sessions are counted when all is over", len(p.holders.users), len(p.holders.sessions))
+	users, sessions := p.holders.users.Usage(), p.holders.sessions.Usage()
+	if users.Used != 0 || users.Clients != 0 || sessions.Used != 0 || sessions.Clients != 0 || p.size() != 0 {
+		t.Errorf("counted when all is over: %+v, %+v", users, sessions)
 	}
 }
 

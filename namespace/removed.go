@@ -76,6 +76,12 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 	return nil, why
 }
 
+// Discard implements Contents.
+func (n *Namespace) Discard(ctx context.Context, c Commit) (bool, error) {
+	committed, err := n.refuse(ctx, &c, nil)
+	return err == nil && committed == nil, err
+}
+
 // exhume forgets the oldest files that were removed long enough ago. Ids are in the order of births,
 // so that looking ends at the first that is not; it begins again when that one is. A record that
 // cannot be read stays, and its file's commit refused.

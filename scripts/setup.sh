@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a set of targets needs, from the ordinary package registries, and nothing it finds already there.
-# usage: scripts/setup.sh go|clients|python|peers|race|lint ...
+# usage: scripts/setup.sh go|clients|python|peers|suites|race|lint ...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO_VERSION=1.26.8
@@ -72,6 +72,15 @@ setup_peers() {
 	for plugin in file xrootd; do
 		[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_$plugin.so" ] || packages "no-such-command-gfal=gfal2-plugin-$plugin"
 	done
+}
+
+# What XRootD's client and its tests are built with.
+setup_suites() {
+	local header want=("cmake=cmake" "g++=g++" "make=make" "git=git")
+	for header in gtest/gtest.h=libgtest-dev uuid/uuid.h=uuid-dev zlib.h=zlib1g-dev openssl/ssl.h=libssl-dev libxml2=libxml2-dev; do
+		[ -e "/usr/include/${header%%=*}" ] || want+=("no-such-command-${header#*=}=${header#*=}")
+	done
+	packages "${want[@]}"
 }
 
 setup_lint() {

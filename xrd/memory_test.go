@@ -330,6 +330,10 @@ func (m memoryFiles) PendingIn(_ context.Context, _ hemera.Identity, dir, _ stri
 	return list, nil
 }
 
+func (m memoryFiles) Discard(_ context.Context, _ hemera.Identity, p, _, _ string) error {
+	return errs.New(errs.NotFound, "remove", p, "")
+}
+
 func (m memoryFiles) Settle(context.Context, hemera.Identity, string, string) {}
 
 func (m memoryFiles) Locate(context.Context, hemera.Identity, string) ([]hemera.Target, error) {

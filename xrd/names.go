@@ -1,6 +1,8 @@
 package xrd
 
 import (
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,7 +135,14 @@ func (c *conn) remove(r *request, kind hemera.EntryKind) error {
 		return err
 	}
 	c.lend()
-	if err := c.srv.o.Names.Remove(c.ctx, c.who(), path, kind); err != nil {
+	err = c.srv.o.Names.Remove(c.ctx, c.who(), path, kind)
+	if errors.Is(err, errs.NotFound) && kind != hemera.KindDirectory {
+		own := c.srv.o.Files.Discard(c.ctx, c.who(), path, c.session.processName(), c.session.name)
+		if !errors.Is(own, errs.NotFound) {
+			err = own
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return c.ok(r, nil)
@@ -231,14 +240,15 @@ func (c *conn) dress(path string, opaque wire.Opaque) error {
 	return nil
 }
 
-// locate answers kXR_locate. A manager answers about names itself, so for directories and for
-// every server ("*") it names itself, as a server: clients would look behind a manager.
+// locate answers kXR_locate. A manager answers about names itself, so for directories, and for every server
+// that may have a path ("*/path"), it names itself, as a server: clients would look behind a manager, and
+// list a directory or add up the room once for each server. For every server ("*") it names the nodes.
 func (c *conn) locate(r *request) error {
 	raw, _ := wire.SplitPath(r.payload)
 	named := wire.DecodeLocate(r.Body).Options&wire.LocatePrefName != 0
 	raw, every := strings.CutPrefix(raw, "*")
 	if every && raw == "" {
-		return c.ok(r, wire.AppendLocations(nil, []wire.Location{c.here(named)}))
+		return c.ok(r, wire.AppendLocations(nil, c.servers(named)))
 	}
 	path, err := wire.CleanPath(raw)
 	if err != nil {
@@ -263,6 +273,28 @@ func (c *conn) locate(r *request) error {
 		list = append(list, c.here(named))
 	}
 	return c.ok(r, wire.AppendLocations(nil, list))
+}
+
+// servers are the nodes that are online; this server where there are none.
+func (c *conn) servers(named bool) (list []wire.Location) {
+	if c.srv.o.View == nil {
+		return []wire.Location{c.here(named)}
+	}
+	view := c.srv.o.View()
+	for _, n := range view.Nodes {
+		if n.Status != hemera.NodeOnline {
+			continue
+		}
+		l := wire.Location{Type: 'S', Access: 'r', Addr: n.Addr}
+		if slices.ContainsFunc(view.Disks, func(d hemera.Disk) bool { return d.Node == n.ID && d.Writable() }) {
+			l.Access = 'w'
+		}
+		list = append(list, l)
+	}
+	if len(list) == 0 {
+		return []wire.Location{c.here(named)}
+	}
+	return list
 }
 
 // here is this server as the client of this connection reaches it.

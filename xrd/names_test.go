@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -220,6 +221,31 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestLocateNamesTheServers: xrdmapc and others ask for all servers, and are told of the nodes that are online.
+func TestLocateNamesTheServers(t *testing.T) {
+	view := &hemera.View{
+		Nodes: []hemera.NodeInfo{
+			{ID: 1, Addr: "n1:1095", Status: hemera.NodeOnline}, {ID: 2, Addr: "n2:1095", Status: hemera.NodeOffline},
+			{ID: 3, Addr: "n3:1095", Status: hemera.NodeOnline}, {ID: 4, Addr: "n4:1095", Status: hemera.NodeWaiting},
+		},
+		Disks: []hemera.Disk{
+			{ID: 1, Node: 1, Active: true, Config: hemera.ConfigRW, Health: hemera.HealthOK},
+			{ID: 2, Node: 3, Active: true, Config: hemera.ConfigRO, Health: hemera.HealthOK},
+		},
+	}
+	p := newPair(t, func(o *Options) { o.View = func() *hemera.View { return view } })
+	c := dial(t, p.managerAddr)
+	for arg, want := range map[string]string{"*": "Swn1:1095 Srn3:1095\x00", "*/": "Sw" + p.managerAddr + "\x00"} {
+		if got := string(c.must(t, wire.Locate{}, arg)); got != want {
+			t.Errorf("locate %s: %q, want %q", arg, got, want)
+		}
+	}
+	view = &hemera.View{}
+	if got := string(c.must(t, wire.Locate{}, "*")); got != "Sw"+p.managerAddr+"\x00" {
+		t.Errorf("locate without nodes: %q", got)
+	}
+}
+
 func TestAttributes(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "a")
@@ -360,4 +386,25 @@ func TestCodes(t *testing.T) {
 	if len(codes) != int(errs.Overloaded)+1 || codeOf(200) != wire.ServerError {
 		t.Error("the ends of the table")
 	}
+}
+
+// discarding says of one path that the process is writing it.
+type discarding struct {
+	hemera.Files
+	path string
+}
+
+func (d discarding) Discard(ctx context.Context, who hemera.Identity, path, process, session string) error {
+	if path == d.path && process != "" && session != "" {
+		return nil
+	}
+	return d.Files.Discard(ctx, who, path, process, session)
+}
+
+func TestRemovalOfAnOwnWrite(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Files = discarding{o.Files, "/own"} })
+	c := able(t, p.managerAddr)
+	c.must(t, wire.Rm{}, "/own")
+	c.refused(t, wire.Rm{}, "/other", wire.NotFound)
+	c.refused(t, wire.Rmdir{}, "/own", wire.NotFound)
 }

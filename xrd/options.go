@@ -38,6 +38,10 @@ type Options struct {
 	Files      hemera.Files
 	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
 	Calls hemera.Calls
+	// View is the cluster as it is now, for those who ask for all servers; nil shows this one alone.
+	View func() *hemera.View
+	// First says that the cluster never had a manager's door before this one.
+	First bool
 	// Local finds a node of this process, nil for others. Small files whose head is such a node are
 	// opened there by the manager's door itself, and served on the client's connection. May be nil.
 	Local func(id hemera.NodeID) hemera.LocalNode

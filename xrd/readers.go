@@ -54,6 +54,7 @@ type readings struct {
 	last  time.Time
 	paths map[string]granted
 	order []string // of paths, oldest first
+	lost  bool     // some were forgotten
 }
 
 // readers remembers what client processes read. Safe for concurrent use.
@@ -62,6 +63,8 @@ type readers struct {
 	known  map[process]*list.Element // of *readings
 	recent list.List                 // the one used last first
 	count  int                       // of paths
+	// since is when the memory begins: who was granted something before may not be known. Zero: nobody ever was.
+	since time.Time
 }
 
 // add remembers that the process was granted the content of the path.
@@ -83,6 +86,7 @@ func (rs *readers) add(of process, path string, c *hemera.Content, now time.Time
 	if !again {
 		if len(r.order) >= readingsEach {
 			delete(r.paths, r.order[0])
+			r.lost = true
 			r.order = r.order[1:]
 			rs.count--
 		}
@@ -96,6 +100,9 @@ func (rs *readers) add(of process, path string, c *hemera.Content, now time.Time
 		oldest := last.Value.(*readings)
 		if last == at || rs.recent.Len() <= processesMax && rs.count <= readingsMax && now.Sub(oldest.last) < readingsTime {
 			return
+		}
+		if now.Sub(oldest.last) < readingsTime {
+			rs.since = now
 		}
 		rs.recent.Remove(last)
 		delete(rs.known, oldest.of)
@@ -139,7 +146,7 @@ func (ss *session) processName() string {
 // that. Of other clients, an open without these options is an open like any other. Hemera's own client says
 // that it comes back.
 //
-// Of a reader that nothing is known of, the file must not have changed since before the session that it
+// A forked child goes on with its parent's files; see kin. Of a reader that nothing is known of, the file must not have changed since before the session that it
 // names began, or for unchangedTime.
 func (c *conn) readsOn(want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque) error {
 	ss := c.session
@@ -148,6 +155,9 @@ func (c *conn) readsOn(want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque
 		return nil
 	}
 	r, known := c.srv.readers.get(ss.process(), want.Path)
+	if !known && ss.earlier.IsZero() {
+		r.content, known = c.srv.kin(ss.process(), want.Path)
+	}
 	switch {
 	case !known:
 		if want.Unchanged = ss.earlier; want.Unchanged.IsZero() {

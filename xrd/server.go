@@ -47,6 +47,9 @@ func New(o Options) (*Server, error) {
 		conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{}),
 		waits: sync.Pool{New: func() any { return new(wait) }},
 	}
+	if !o.First {
+		s.readers.since = s.started
+	}
 	s.ops = operations(o.Role, o.Local != nil)
 	return s, nil
 }

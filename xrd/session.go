@@ -36,6 +36,7 @@ type session struct {
 	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
 	bound      [maxSubstreams + 1]bool       // the path ids that were ever given out
 	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
+	reading    map[wire.Handle]*handle       // those of handles that have granted
 
 	files   *limits.Account[Client] // of open files; nil until the first
 	handles map[wire.Handle]*handle
@@ -122,6 +123,9 @@ func (ss *session) addHandle(h *handle) wire.Handle {
 	var id wire.Handle
 	binary.BigEndian.PutUint32(id[:], ss.next)
 	ss.handles[id] = h
+	if h.granted != nil {
+		ss.opened(id, h)
+	}
 	ss.open.Add(1)
 	return id
 }
@@ -143,7 +147,10 @@ func (ss *session) usable(id wire.Handle) (*handle, error) {
 }
 
 func (ss *session) dropHandle(id wire.Handle) {
-	ss.handles[id].leave()
+	h := ss.handles[id]
+	if h.leave(); h.granted != nil {
+		ss.closed(id)
+	}
 	delete(ss.handles, id)
 	ss.open.Add(-1)
 }

@@ -19,15 +19,21 @@ import (
 func attrCommand(e *env) *cobra.Command {
 	c := noun("attr", "Extended attributes: list, set, get, remove",
 		attrLsCommand(e), attrSetCommand(e), attrGetCommand(e), attrRmCommand(e))
-	c.Long = `Attributes that begin with sys. steer the system and are inherited by what is made below:
+	c.Long = `Attributes are texts with a name that an entry carries. Names that begin with user. are yours.
+Names that begin with sys. say how a directory treats the files that are made in it, and in all
+directories below; the nearest directory wins:
 
-  sys.forced.space       the space new files go to
-  sys.forced.layout      plain or replica
-  sys.forced.nstripes    how many replicas
-  sys.forced.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32
-  sys.forced.nouserlayout  1: clients may not choose these in URLs
+  sys.forced.space         the space that new files go to
+  sys.forced.layout        plain, replica or replica:3
+  sys.forced.nstripes      the number of copies, 1 to 16
+  sys.forced.checksum      adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32
+  sys.forced.mode          the permission bits of new files and directories, octal
+  sys.forced.nouserlayout  1: clients cannot choose space, layout, copies and checksum in URLs
 
-Those that begin with user. are yours.`
+Files that exist keep what they have.`
+	c.Example = `  hemera attr set sys.forced.nstripes=3 /exp      new files below /exp get three copies
+  hemera attr ls --effective /exp/run1            what new files there get, and why
+  hemera attr set user.campaign=2026 /exp/run1    a note of your own`
 	return c
 }
 

@@ -15,6 +15,8 @@ func configCommand(e *env) *cobra.Command {
 		Use: "show", Short: "Settings in force at the manager, and where each came from", Args: cobra.NoArgs,
 		Long: `Lists the settings of the running manager. The source is default, file, environment or
 flag; the later in this list wins. Secrets are not shown.`,
+		Example: `  hemera config show
+  hemera config show -m | grep key=space.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				settings, err := m.Config(ctx)
@@ -36,5 +38,10 @@ flag; the later in this list wins. Secrets are not shown.`,
 		Example: "  hemera config example > /etc/hemera/hemera.toml",
 		RunE:    func(*cobra.Command, []string) error { return config.Example(e.Out) },
 	}
-	return noun("config", "Configuration: what is in force, and what is possible", show, example)
+	c := noun("config", "Configuration: what is in force, and what is possible", show, example)
+	c.Long = `Each setting has a default. The file /etc/hemera/hemera.toml, the environment and flags change it, and
+the later in this list wins.`
+	c.Example = `  hemera config example > /etc/hemera/hemera.toml
+  hemera config show`
+	return c
 }

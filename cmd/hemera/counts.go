@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"hemera/config"
 )
 
 // parseCount reads a number with k, M, G, T or P, powers of 1000, as limits, bounds and counts are
@@ -24,4 +26,13 @@ func parseCount(text string, most int64) (int64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	f = math.Round(f*unit*1e3) / 1e3 // 0.1 has no exact float
 	return int64(f), err == nil && f == math.Trunc(f) && f <= float64(most)
+}
+
+// parseSize is parseCount for bytes: units may be written out too, as in settings: 10TB, 10TiB.
+func parseSize(text string, most int64) (int64, bool) {
+	if n, ok := parseCount(text, most); ok {
+		return n, true
+	}
+	n, err := config.ParseBytes(text)
+	return int64(n), err == nil && int64(n) <= most
 }

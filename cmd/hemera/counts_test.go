@@ -23,6 +23,19 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "10T": 1e13, "1.5k": 1500, "10TB": 1e13, "10TiB": 10 << 40, "1.5GiB": 3 << 29, "7B": 7} {
+		if n, ok := parseSize(text, 1<<60); !ok || n != want {
+			t.Errorf("%s: %d, %t; want %d", text, n, ok, want)
+		}
+	}
+	for _, text := range []string{"", "10Ti", "-1GiB", "1.0001kB", "9000PB", "8000PiB", "TiB"} {
+		if n, ok := parseSize(text, 1<<60); ok {
+			t.Errorf("%q is taken for %d", text, n)
+		}
+	}
+}
+
 // jobsOf is a cluster with jobs.
 type jobsOf []hemera.JobStatus
 

@@ -32,3 +32,20 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		t.Fatalf("only %d commands were found", len(root.Commands()))
 	}
 }
+
+// TestEveryCommandTeachesByExample: a command's help shows at least one command line of its own.
+func TestEveryCommandTeachesByExample(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" || c.Name() == "completion" { // cobra's
+			return
+		}
+		if help := c.Long + "\n" + c.Example; !strings.Contains(help, "  "+c.CommandPath()) {
+			t.Errorf("%s --help shows no example", c.CommandPath())
+		}
+		for _, below := range c.Commands() {
+			walk(below)
+		}
+	}
+	walk(newRootCommand(&env{}))
+}

@@ -19,6 +19,8 @@ func fileCommand(e *env) *cobra.Command {
 		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true))
 	c.Long = `Files are named by path, by id as fid:<decimal> or fxid:<hexadecimal>, or by URL. Directories and
 files share their ids: pid:, pxid: and inode: are taken too.`
+	c.Example = `  hemera file info /exp/data.root        where are its pieces?
+  hemera file check /exp/data.root       are they whole? All of them are read.`
 	return c
 }
 

@@ -29,7 +29,7 @@ func findCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
 		Long: `Searches a tree at the manager and prints paths as it finds them. A path must meet all
-conditions. Sizes take k, M, G, T (powers of 1000); +n means more than n, -n less than n.
+conditions. Sizes are written 10k, 1G, 1GB (powers of 1000) or 1GiB; +n means more than n, -n less than n.
 A search does not delay writers or other searches.`,
 		Example: `  hemera find /exp -f --name '*.root' --size +1G
   hemera find /exp -f --mtime +30         older than 30 days
@@ -141,7 +141,7 @@ func parseBound(s string) (more bool, n int64, err error) {
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
 		return false, 0, bad
 	}
-	n, ok := parseCount(s[1:], hemera.FileSizeMax)
+	n, ok := parseSize(s[1:], hemera.FileSizeMax)
 	if !ok {
 		return false, 0, bad
 	}

@@ -15,8 +15,13 @@ import (
 func fsCommand(e *env) *cobra.Command {
 	c := noun("fs", "Disks: list, add, change, empty, remove",
 		fsLsCommand(e), fsAddCommand(e), fsSetCommand(e), fsRmCommand(e), fsStatusCommand(e), fsFilesCommand(e))
-	c.Long = `A disk (EOS: filesystem, fs) is one mounted filesystem of one node, with an id that is
-its own for ever. Its configstatus is what you want of it; its health is what the node found out.`
+	c.Long = `A disk (EOS: filesystem, fs) is one mounted filesystem of one node. It has a number, its id,
+that no other disk ever gets. You set its configstatus; the node reports its health.`
+	c.Example = `  hemera fs ls                          all disks
+  hemera fs add node1 /data07           take a new one into use
+  hemera fs set 4 drain                 empty disk 4 ...
+  hemera fs status 4 --watch            ... watch that ...
+  hemera fs rm 4                        ... and take it out`
 	return c
 }
 

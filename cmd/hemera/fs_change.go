@@ -22,9 +22,9 @@ func fsAddCommand(e *env) *cobra.Command {
 		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
 		Long: `Tells a node to use a directory, normally the mount point of an empty filesystem, as a
 disk, and waits a moment for it. The node is named by its id, host or host:port. The
-directory must exist on the node's machine: a misspelt mount point is an error, and so is one
-where nothing is mounted, unless --folder says that a folder is meant (hemera up takes
-folders as they are). If the node is offline, it takes the disk when it is back.`,
+directory must exist on the node's machine: a misspelt mount point is an error. A directory where
+nothing is mounted is refused too, unless --folder says that a folder is meant (hemera up takes
+folders as they are). A node that is offline takes the disk when it is back.`,
 		Example: `  hemera fs add node1.example.org /data07
   hemera fs add 2 /data07 --space fast`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -41,7 +41,7 @@ folders as they are). If the node is offline, it takes the disk when it is back.
 		},
 	}
 	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is no filesystem of its own")
-	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the space the disk belongs to")
+	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the `space` the disk belongs to")
 	_ = c.RegisterFlagCompletionFunc("space", e.completeSpaces)
 	c.ValidArgsFunction = e.completeNodes
 	return c
@@ -176,8 +176,8 @@ func fsRmCommand(e *env) *cobra.Command {
 		Use: "rm <id>", Short: "Forget a disk that holds nothing any more", Args: cobra.ExactArgs(1),
 		Long: `Removes a disk from the cluster. It must hold no piece: empty it first with
 hemera fs set <id> drain. With --force the pieces on it are given up: files that have
-other pieces are repaired from them, files that have none are lost. What will go is said
-before, and needs an answer at the terminal or --yes. The disk is remembered until no file
+other pieces are repaired from them, files that have none are lost. The command says first what
+will go, and asks; a script gives its consent with --yes. The disk is remembered until no file
 has a piece on it: hemera fs add takes it in again as it was. A node that is started with
 --disk for the path adds it anew: take that out too.`,
 		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4

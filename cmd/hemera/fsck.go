@@ -52,7 +52,12 @@ Nothing is done about size_mismatch (see hemera file verify), offline and newer.
 		Example: `  hemera fsck repair
   hemera fsck repair -l`,
 	}
-	return noun("fsck", "Consistency: compare the namespace with the disks", e.fsckCommand(report, false), e.fsckCommand(repair, true))
+	c := noun("fsck", "Consistency: compare the namespace with the disks", e.fsckCommand(report, false), e.fsckCommand(repair, true))
+	c.Long = `The namespace says which pieces are on which disks. These commands ask the disks, and compare. The
+manager does the same by itself, for each disk every 7 days.`
+	c.Example = `  hemera fsck report        what does not agree?
+  hemera fsck repair        put right what can be`
+	return c
 }
 
 // fsckCommand makes the command compare.
@@ -131,9 +136,17 @@ func (e *env) listFsck(records []output.Record, more int64) error {
 
 var fsckListColumns = []output.Column{
 	{Title: "tag", Key: "tag"},
-	{Title: "disk", Key: "fsid"},
+	{Title: "disk", Key: "fsid", Show: noZero},
 	{Title: "fxid", Key: "fxid"},
 	{Title: "path", Key: "path"},
+}
+
+// noZero shows the disk of a problem that is of no disk as nothing.
+func noZero(v any) string {
+	if v == uint32(0) {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
 // unlisted counts the files that the report counts and does not name.

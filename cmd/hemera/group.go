@@ -15,6 +15,7 @@ import (
 func groupCommand(e *env) *cobra.Command {
 	c := noun("group", "Groups: list", &cobra.Command{
 		Use: "ls", Short: "List groups, and how evenly their disks are filled", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Example: `  hemera group ls`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				v, err := m.View(ctx)
@@ -29,6 +30,7 @@ func groupCommand(e *env) *cobra.Command {
 			})
 		},
 	})
+	c.Example = `  hemera group ls`
 	c.Long = `A group is a label that the system puts on as many disks of a space as its groupsize says, in the
 order in which they were added. It is kept for tools that read EOS's groups: placement does not use
 it, and a file's pieces may lie in several groups.`

@@ -15,9 +15,9 @@ func keyCommand(e *env) *cobra.Command {
 		Use: "rotate", Short: "Make a new key for capabilities", Args: cobra.NoArgs,
 		Long: `Makes a new secret, of which every node gets its own key within seconds; it signs after 10 s.
 The manager does this by itself every day. What was signed before stays good for its time, an
-hour for opens; with --now it is refused once the new key signs: files that are open stay so, but opens
-that were granted and not made are asked for again, and writes under way fail at their close. It then
-needs an answer at the terminal, or --yes. Node certificates are another matter: hemera node rm.`,
+hour for opens. With --now it is refused once the new key signs: files that are open stay open, clients
+on their way to a node ask again, and writes under way fail at their close. The command asks then; a script
+gives its consent with --yes. To refuse the certificate of a node, use hemera node rm.`,
 		Example: `  hemera key rotate
   hemera key rotate --now --yes`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,5 +41,10 @@ needs an answer at the terminal, or --yes. Node certificates are another matter:
 	}
 	rotate.Flags().BoolVar(&now, "now", false, "end what was signed so far")
 	k.flags(rotate)
-	return noun("key", "Keys of capabilities", rotate)
+	c := noun("key", "Keys of capabilities", rotate)
+	c.Long = `A capability is the permission to open one file at one node. The manager signs it with a secret key,
+and makes a new key every day.`
+	c.Example = `  hemera key rotate           make a new one now
+  hemera key rotate --now     and refuse what the old ones signed`
+	return c
 }

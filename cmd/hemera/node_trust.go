@@ -41,10 +41,12 @@ func nodeRmCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm <node>", Short: "End the trust in a node", Args: cobra.ExactArgs(1),
 		Long: `Removes a node from the cluster: its lease ends and its certificate is refused from then on; it
-can only come back with a new join token. Other nodes refuse within seconds what clients
-have shown it. Its disks must have been removed before (hemera fs rm), unless --now is given: for a node
-that is lost or in bad hands. Its disks go with it; files that have other copies are made whole
-again, the others are lost. It needs an answer at the terminal, or --yes.`,
+can only come back with a new join token. Within seconds the other nodes refuse the permissions that
+clients had shown to it.
+
+The disks of the node must have been removed before (hemera fs rm). --now is for a node that is lost or
+in bad hands: its disks go with it, files that have other copies are made whole again, and the others
+are lost. The command says first what will go, and asks; a script gives its consent with --yes.`,
 		Example: `  hemera node rm node1.example.org
   hemera node rm 7 --now --dry-run`,
 		ValidArgsFunction: e.completeNodes,

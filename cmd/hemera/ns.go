@@ -12,8 +12,14 @@ import (
 )
 
 func nsCommand(e *env) *cobra.Command {
-	return noun("ns", "Namespace: counts, rates, latencies; check, backup, restore, benchmark, bulk loading",
+	c := noun("ns", "Namespace: counts, rates, latencies; check, backup, restore, benchmark, bulk loading",
 		nsStatCommand(e), nsCheckCommand(e), nsBackupCommand(e), nsRestoreCommand(e), nsRekeyCommand(e), nsBenchmarkCommand(e), nsLoadCommand(e))
+	c.Long = `The namespace is what the manager remembers: the tree of files and directories, and where the pieces
+of each file are. The disks have the bytes.`
+	c.Example = `  hemera ns stat                  how many files there are, and how fast the manager is
+  hemera ns backup /backup        back it up while it works: do this every day
+  hemera ns check                 compare all its records with each other`
+	return c
 }
 
 func nsStatCommand(e *env) *cobra.Command {

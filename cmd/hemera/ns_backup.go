@@ -59,7 +59,7 @@ never gives out an id twice.`,
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")
-	c.Flags().StringVar(&state, "state", "", "take it from the state directory of a manager that does not run")
+	c.Flags().StringVar(&state, "state", "", "take it from the state `directory` of a manager that does not run")
 	c.Flags().BoolVar(&damaged, "damaged", false, "with --state: take what is before the damage, if there is any")
 	c.MarkFlagsMutuallyExclusive("verify", "state")
 	c.MarkFlagsMutuallyExclusive("verify", "damaged")

@@ -29,9 +29,9 @@ func nsBenchmarkCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "benchmark <threads> <subdirs> <files> [prefix]", Short: "Measure the namespace as CERN's ns benchmark does",
 		Args: cobra.MaximumNArgs(4),
-		Long: `Measures the namespace with empty files: each of so many threads makes so many
-subdirectories with so many files each, in a directory of its own below <prefix>/benchmark.
-Phases follow one another, and in each all threads start together:
+		Long: `Measures the namespace with empty files. Each thread makes <subdirs> directories with <files> files
+in each, in a directory of its own below <prefix>/benchmark: 100 10 10 makes 10,000 files. All
+threads do one phase, then all do the next:
 
   mkdir     make the directories
   create    make the files: placement, capability, lock, commit
@@ -40,11 +40,11 @@ Phases follow one another, and in each all threads start together:
   write     open every file to change it, and free the lock again
   deletion  remove everything
 
-The manager runs it within itself, as EOS does, so that no network is in the figures. Unlike
-there, an operation counts only when it has succeeded and its change is on the disk.
---relaxed measures the same once more with answers that do not wait for the disk, as EOS's
-answers do not. --wire measures what clients see instead: real requests to manager and nodes.
-Nobody else should use the cluster meanwhile. An interrupted run removes what it made.`,
+The manager runs it within itself, as EOS does: the figures are without the network. An operation
+counts when it has succeeded and its change is on the disk, which EOS does not wait for; --relaxed
+measures the same once more without waiting. --wire measures what clients see: real requests to
+manager and nodes. Nobody else should use the cluster meanwhile. An interrupted run removes what
+it made.`,
 		Example: `  hemera ns benchmark 100 10 10
   hemera ns benchmark 1000 1 100 --relaxed    the shape of CERN's published figures
   hemera ns benchmark 16 1 200 --wire --depth 4
@@ -65,11 +65,11 @@ Nobody else should use the cluster meanwhile. An interrupted run removes what it
 	f := c.Flags()
 	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own")
 	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")
-	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: requests in flight a session")
+	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: `number` of requests in flight in a session")
 	f.BoolVar(&o.wire.full, "full", false, "with --wire: read and write go on to the node, too")
 	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails")
 	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")
-	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this file, as SVG")
+	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this `file`, as SVG")
 	c.MarkFlagsMutuallyExclusive("wire", "relaxed")
 	c.MarkFlagsMutuallyExclusive("wire", "clean")
 	return c

@@ -55,10 +55,10 @@ The tree begins at --path, which must not be there yet: directories set000000/�
 --dirs-per-dir directories each, in them run000000/… with --files-per-dir files
 evt-000000.root/… each. Files have from half of --size to one and a half, a checksum and
 --replicas pieces on the disks the cluster knows; if it knows none, files are empty and have
-no pieces, and this is said. Equal flags and --seed make equal trees.
+no pieces, and the command says so. Equal flags and --seed make equal trees.
 
-All of it becomes visible at the end, at once: interrupted, the command leaves nothing
-but a directory that the next opening of the store removes. Room on disk: about 40 bytes a file.`,
+All of it becomes visible at the end, at once. An interrupted command leaves only a directory that
+the next opening of the store removes. The store grows by about 40 bytes a file.`,
 		Example: `  hemera ns load hemera-data --files 10M
   hemera ns load /var/lib/hemera --files 1M --files-per-dir 1M --path /wide
   hemera ns load hemera-data --files 10M --files-per-dir 100 --dirs-per-dir 10 --path /deep`,
@@ -68,13 +68,13 @@ but a directory that the next opening of the store removes. Room on disk: about 
 	f.Var(&o.files, "files", "so many files; k, M and G are thousands, millions and billions")
 	f.Var(&o.filesPerDir, "files-per-dir", "files in a directory of files")
 	f.Var(&o.dirsPerDir, "dirs-per-dir", "directories in a directory of directories; few make the tree deep")
-	f.StringVar(&o.path, "path", "/load", "the tree's top")
-	f.StringVar(&o.size, "size", "1MiB", "mean size of a file")
+	f.StringVar(&o.path, "path", "/load", "the `directory` at the tree's top")
+	f.StringVar(&o.size, "size", "1MiB", "mean `size` of a file")
 	f.IntVar(&o.replicas, "replicas", 2, "pieces of a file")
-	f.StringVar(&o.space, "space", hemera.DefaultSpace, "the space files say they are in")
+	f.StringVar(&o.space, "space", hemera.DefaultSpace, "the `space` files say they are in")
 	f.Uint64Var(&o.seed, "seed", 0, "chooses sizes, times and checksums")
-	f.Uint32Var(&o.uid, "uid", 0, "owner of everything")
-	f.Uint32Var(&o.gid, "gid", 0, "group of everything")
+	f.Uint32Var(&o.uid, "uid", 0, "`uid` of the owner of everything")
+	f.Uint32Var(&o.gid, "gid", 0, "`gid` of everything")
 	return c
 }
 

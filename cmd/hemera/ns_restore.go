@@ -21,8 +21,8 @@ func nsRestoreCommand(e *env) *cobra.Command {
 		Use: "restore <file> <dir>", Short: "Make a manager's state directory of a backup", Args: cobra.ExactArgs(2),
 		Long: `Makes the state directory of a manager (its --data; of hemera up, the folder manager in
 it) from an archive that ns backup wrote; - reads it from standard input. The directory
-must be empty. No manager is asked; the lost one must not run any more. What the backup is,
-and what its manager will not know, is said before, and needs an answer at the terminal or
+must be empty. No manager is asked; the lost one must not run any more. The command says first
+of which moment the backup is and what it does not know, and asks; a script gives its consent with
 --yes.
 
 The restored namespace is that of the backup. New ids begin beyond all that were ever

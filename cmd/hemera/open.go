@@ -18,6 +18,8 @@ func openCommand(e *env) *cobra.Command {
 	c.Long = `A file that is being written is held by its writer: others are refused until he has closed
 it. A writer that goes away is given up by his node after 2 minutes, and one that never
 came to his node after 1 minute.`
+	c.Example = `  hemera open ls
+  hemera open rm 1p8mg0tbs2qzk`
 	return c
 }
 
@@ -47,8 +49,8 @@ func openRmCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm <id>", Short: "Free a file that is being written, for others to write it", Args: cobra.ExactArgs(1),
 		Long: `Frees the name that a write holds, and what it claims of quotas. The writer is not stopped: what
-he has written counts if nobody else was faster, else his close fails. It needs an answer at
-the terminal, or --yes. Ids are in hemera open ls.`,
+he has written counts if nobody else was faster, else his close fails. The command asks; a script
+gives its consent with --yes. Ids are in hemera open ls.`,
 		Example: `  hemera open rm 1p8mg0tbs2qzk`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {

@@ -17,9 +17,15 @@ import (
 func quotaCommand(e *env) *cobra.Command {
 	c := noun("quota", "Limits of users, groups and projects: list, set, remove",
 		quotaLsCommand(e), quotaSetCommand(e), quotaRmCommand(e), quotaRmnodeCommand(e))
-	c.Long = `A directory with limits is a quota node. A user's or group's files count at the nearest
-node above them, all files below a node count for its project. Who has used up a limit
-cannot open more files for writing; what is being written is never thrown away.`
+	c.Long = `A directory with limits is a quota node. Limits are of a user, of a group, or of the project, which
+is everything below the directory. A file counts for its owner and its group at the nearest quota
+node above it, and for the projects of all quota nodes above it.
+
+A user cannot write more when a limit is used up. A write that announced its size when it was opened,
+as copies do, was promised its room and can finish.`
+	c.Example = `  hemera quota set -p /exp --uid alice --bytes 10T --files 1M
+  hemera quota ls -p /exp
+  hemera quota rm -p /exp --uid alice`
 	return c
 }
 
@@ -30,9 +36,9 @@ type whose struct {
 }
 
 func (w *whose) flags(e *env, c *cobra.Command, needed bool) {
-	c.Flags().StringVarP(&w.path, "path", "p", "", "the directory")
-	c.Flags().StringVarP(&w.uid, "uid", "u", "", "a user, by name or number; default: every user without limits of his own")
-	c.Flags().StringVarP(&w.gid, "gid", "g", "", "a group, by name or number; default: every group without limits of its own")
+	c.Flags().StringVarP(&w.path, "path", "p", "", "the `directory`")
+	c.Flags().StringVarP(&w.uid, "uid", "u", "", "a `user`, by name or number; default is every user without limits of his own")
+	c.Flags().StringVarP(&w.gid, "gid", "g", "", "a `group`, by name or number; default is every group without limits of its own")
 	c.Flags().BoolVar(&w.project, "project", false, "everything below the directory, whoever it belongs to")
 	c.MarkFlagsMutuallyExclusive("uid", "gid", "project")
 	if needed {
@@ -102,15 +108,19 @@ func quotaSetCommand(e *env) *cobra.Command {
 	var bytes, physical, files string
 	c := &cobra.Command{
 		Use: "set", Short: "Set limits", Args: cobra.NoArgs,
-		Long: `Sets limits below a directory, which becomes a quota node with its first. Limits that
-are not named stay as they are; 0 takes one away.
+		Long: `Sets limits for everything below a directory. The first limit makes the directory a quota node.
+Limits that the command does not name stay as they are; 0 takes one away.
 
-Sizes and counts take k, M, G, T, P (powers of 1000). --bytes are what files hold,
---physical is that with every replica counted.
+  --bytes      the size of the files: a file of 1 GB with two copies counts 1 GB
+  --physical   the room on disks: the same file counts 2 GB
+  --files      the number of files; directories do not count
 
-Files that are there already are counted in the background; until that is done the
-limits of users and groups do not hold and quota ls says "counting". A project's
-limits hold at once. Nobody is exempt, admins neither.`,
+Sizes are written 500G or 10T, in powers of 1000, or with their unit: 500GB, 10TiB. Numbers of files
+are written 1000000 or 1M.
+
+Files that are there already are counted in the background. Until that is done, the limits of users
+and groups do not hold, and quota ls says "counting". The limits of a project hold at once. Limits hold
+for everybody, admins too.`,
 		Example: `  hemera quota set -p /exp --uid alice --bytes 10T --files 1M
   hemera quota set -p /exp --uid default --bytes 100G
   hemera quota set -p /exp/run3 --project --physical 2P`,
@@ -124,10 +134,11 @@ limits hold at once. Nobody is exempt, admins neither.`,
 			}
 			var l hemera.QuotaAmount
 			for _, f := range []struct {
-				text string
-				into *int64
-			}{{bytes, &l.Bytes}, {physical, &l.Physical}, {files, &l.Files}} {
-				if *f.into, err = parseLimit(f.text); err != nil {
+				text  string
+				parse func(string, int64) (int64, bool)
+				into  *int64
+			}{{bytes, parseSize, &l.Bytes}, {physical, parseSize, &l.Physical}, {files, parseCount, &l.Files}} {
+				if *f.into, err = parseLimit(f.text, f.parse); err != nil {
 					return err
 				}
 			}
@@ -141,21 +152,21 @@ limits hold at once. Nobody is exempt, admins neither.`,
 		},
 	}
 	w.flags(e, c, true)
-	c.Flags().StringVarP(&bytes, "bytes", "v", "", "most bytes")
-	c.Flags().StringVar(&physical, "physical", "", "most bytes with every replica counted")
-	c.Flags().StringVarP(&files, "files", "i", "", "most files")
+	c.Flags().StringVarP(&bytes, "bytes", "v", "", "most bytes, as `size`: 500G, 10T, 10TiB")
+	c.Flags().StringVar(&physical, "physical", "", "most bytes on disks, every copy counted, as `size`")
+	c.Flags().StringVarP(&files, "files", "i", "", "most files, as `number`: 500k, 1M")
 	c.MarkFlagsOneRequired("bytes", "physical", "files")
 	return c
 }
 
-// parseLimit reads n with k, M, G, T or P; nothing leaves the limit as it is.
-func parseLimit(s string) (int64, error) {
+// parseLimit reads a size or a number; nothing leaves the limit as it is.
+func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error) {
 	if s == "" {
 		return hemera.QuotaKeep, nil
 	}
-	n, ok := parseCount(s, 1<<60)
+	n, ok := parse(s, 1<<60)
 	if !ok {
-		return 0, &usageError{errs.New(errs.Invalid, "read limit", s, "want a whole number, with k, M, G, T or P").WithRemedy("for example 10T or 1.5T; 0 for no limit")}
+		return 0, &usageError{errs.New(errs.Invalid, "read limit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit")}
 	}
 	return n, nil
 }
@@ -165,8 +176,8 @@ func quotaRmCommand(e *env) *cobra.Command {
 	var k consent
 	c := &cobra.Command{
 		Use: "rm", Short: "Remove the limits of one user, group or project", Args: cobra.NoArgs,
-		Long: `Removes the limits of one user, group or project of a directory. With its last limit the
-directory ends to be a quota node: its files count at the next node above, if any.`,
+		Long: `Removes the limits of one user, of one group, or of the project of a directory. A directory without
+limits is no quota node: its files count at the next quota node above it, if there is one.`,
 		Example: `  hemera quota rm -p /exp --uid alice
   hemera quota rm -p /exp/run3 --project`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -241,7 +252,8 @@ func quotaRmnodeCommand(e *env) *cobra.Command {
 	var k consent
 	c := &cobra.Command{
 		Use: "rmnode", Short: "Remove all limits of a directory", Args: cobra.NoArgs,
-		Long:    `Removes all limits of a directory, which is no quota node any more.`,
+		Long: `Removes all limits of a directory. It is no quota node any more: its files count at the next
+quota node above it, if there is one.`,
 		Example: `  hemera quota rmnode -p /exp`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			at, err := e.onManager(path)

@@ -15,8 +15,13 @@ import (
 
 func spaceCommand(e *env) *cobra.Command {
 	c := noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e), spaceRmCommand(e))
-	c.Long = `A space is a set of disks under one policy: layout, checksum, headroom. A directory
-chooses its space by the attribute sys.forced.space; the space "default" is always there.`
+	c.Long = `A space is a set of disks with one policy: the layout and checksum of new files, and the room
+that stays free on each disk. New files go to the space "default", which is always there, unless
+a directory above them says otherwise by the attribute sys.forced.space.`
+	c.Example = `  hemera space ls
+  hemera space set fast define=24                     make a space ...
+  hemera fs add node1 /nvme0 --space fast             ... give it a disk ...
+  hemera attr set sys.forced.space=fast /exp/hot      ... and use it for new files below /exp/hot`
 	return c
 }
 
@@ -35,6 +40,9 @@ func (e *env) completeSpaces(c *cobra.Command, args []string, _ string) ([]cobra
 func spaceLsCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List spaces", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Long: `Lists spaces: their disks, how full these are, and what new files get.`,
+		Example: `  hemera space ls
+  hemera space ls -m | grep name=default`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				v, err := m.View(ctx)
@@ -117,6 +125,9 @@ var spaceColumns = []output.Column{
 func spaceStatusCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completeSpaces,
+		Long: `Shows the policy of a space, the room on its disks, and how many of them can be written.`,
+		Example: `  hemera space status default
+  hemera space status default -j | jq .result[0].cfg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				v, err := m.View(ctx)
@@ -144,19 +155,22 @@ func spaceSetCommand(e *env) *cobra.Command {
 		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
 		Long: `Sets one property of a space:
 
-  define             make the space; the value is its groupsize
-  policy.layout      plain, replica or replica:<n>
-  policy.nstripes    how many replicas
+  define             makes the space; the value is its groupsize
+  policy.layout      plain (one copy), replica, or replica:3
+  policy.nstripes    the number of copies, 1 to 16
   policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32 or none
-  policy.minpieces   how many pieces must be sealed before a close is acknowledged, or auto
-  policy.sync        on or off: fdatasync every piece before it counts as sealed
-  headroom           bytes kept free on every disk: 10G, or auto
-  groupsize          how many disks a group aims at
+  policy.minpieces   the number of copies that must be safe before a close is acknowledged, or auto
+  policy.sync        on: a copy is safe when it is on the disk; off: a power cut can lose it
+  headroom           the room that stays free on each disk: 10G is 10,000,000,000 bytes; or auto,
+                     which is 1 % of the disk, at most 1 GiB
+  groupsize          the number of disks in a group
 
-Directories override the policy by sys.forced.* attributes; files that exist keep theirs.`,
-		Example: `  hemera space set default policy.nstripes=3
-  hemera space set scratch define=24
-  hemera space set scratch policy.layout=plain`,
+New files get what the space says. Attributes sys.forced.* of a directory override it, and files
+that exist keep what they have.`,
+		Example: `  hemera space set default policy.nstripes=3       three copies of each new file
+  hemera space set scratch define=24               make a space ...
+  hemera space set scratch policy.layout=plain     ... whose files have one copy
+  hemera space set scratch headroom=50G            keep 50 GB free on each of its disks`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.minpieces=", "define=", "policy.sync=", "headroom=", "groupsize="},

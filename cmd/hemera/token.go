@@ -29,7 +29,13 @@ func (e *env) warnOfToken(text string) {
 }
 
 func tokenCommand(e *env) *cobra.Command {
-	return noun("token", "Join tokens for new nodes", tokenCreateCommand(e), tokenLsCommand(e), tokenRmCommand(e))
+	c := noun("token", "Join tokens for new nodes", tokenCreateCommand(e), tokenLsCommand(e), tokenRmCommand(e))
+	c.Long = `A new storage node joins the cluster with a token. A token admits one node, works for a day, and can be
+revoked. The node needs it at its first start only.`
+	c.Example = `  hemera token create > token
+  hemera node --listen 10.1.0.2 --disk /disk1 --join-file token     (on the new machine)
+  hemera token ls`
+	return c
 }
 
 func tokenCreateCommand(e *env) *cobra.Command {

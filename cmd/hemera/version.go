@@ -21,6 +21,7 @@ func versionCommand(e *env) *cobra.Command {
 	var server bool
 	c := &cobra.Command{
 		Use: "version", Short: "Version of this program, and with --server of the cluster", Args: cobra.NoArgs, GroupID: "other",
+		Example: `  hemera version --server`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			records := []output.Record{versionRecord("client", buildVersion())}
 			if !server {
