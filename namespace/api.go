@@ -17,7 +17,6 @@ type Tree interface {
 	hemera.Attributes
 	Contents
 	Holdings
-	Findings
 	Holds
 	History
 	Quotas
@@ -92,6 +91,7 @@ type Commit struct {
 
 // Holdings is what each disk holds and is to remove.
 type Holdings interface {
+	Findings
 	// MovePieces changes the disks of a file's current generation: drop leaves, add comes, one
 	// batch; dropped pieces become unlinked. Conflict when gen is not current any more.
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
