@@ -127,6 +127,7 @@ type tally struct {
 	mu       sync.Mutex
 	pieces   int64
 	problems map[problemKey]*hemera.FsckProblem
+	lost     map[hemera.FileID]bool
 }
 
 type problemKey struct {
@@ -196,6 +197,9 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	}
 	if err == nil {
 		err = a.removed(ctx, t)
+	}
+	if err == nil {
+		err = a.ruined(ctx, t)
 	}
 	if repair {
 		a.engine.Wake()
@@ -323,7 +327,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
 		if len(now.Pieces) <= int(max(now.Layout.Data, 1)) {
-			t.add(tagLost, d.ID, f.piece.File)
+			t.addLost(d.ID, f.piece.File)
 		}
 		if !t.repair {
 			return nil
