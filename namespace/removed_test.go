@@ -140,12 +140,8 @@ func TestADiscardedWriteIsNeverCommitted(t *testing.T) {
 			wantKind(t, "a discarded write", err, errs.Conflict)
 			n = open(t, store, namespace.Options{})
 		}
-		c = prepare(t, n, alice(), "/f")
-		e, err := n.Commit(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		begun = namespace.Commit{ID: c.ID, Gen: c.Gen, BaseGen: c.BaseGen}
+		e := put(t, n, alice(), "/f", 7)
+		begun = namespace.Commit{ID: e.ID, Gen: e.Gen}
 		if gone, err := n.Discard(t.Context(), begun); err != nil || gone {
 			t.Errorf("exists %t: discard of what was committed, %d bytes: %t, %v", exists, e.Size, gone, err)
 		}
