@@ -23,7 +23,7 @@ run: build ## build, start a cluster, show the main job, then keep serving (ONCE
 	@scripts/tour.sh $(if $(ONCE),--once)
 
 build: build/bin/go ## build bin/hemera, static
-	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera ./cmd/hemera
+	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera ./cmd/hemera && echo "bin/hemera $(VERSION); to use it: export PATH=$(CURDIR)/bin:\$$PATH"
 
 build-arm64: build/bin/go ## build bin/hemera-arm64
 	@GOARCH=arm64 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera-arm64 ./cmd/hemera

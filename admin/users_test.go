@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -190,4 +191,31 @@ func TestUsersWalksShareTurns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestVerbsOfUsers lists the verbs that need no admin: each checks by itself what its caller may see and do.
+func TestVerbsOfUsers(t *testing.T) {
+	users := []string{"Stat", "List", "Walk", "Mkdir", "Rename", "Publish", "Remove", "SetMode", "SetOwner", "SetTimes", "SetXattr", "RemoveXattr",
+		"FileInfo", "Quotas", "Spaces", "Version"}
+	h := NewHandler(Services{}, func(*http.Request) (hemera.Identity, error) { return alice, nil })
+	page := httptest.NewRecorder()
+	h.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/", nil))
+	listed := 0
+	for line := range strings.Lines(page.Body.String()) {
+		verb, ok := strings.CutPrefix(strings.TrimSpace(line), service)
+		if !ok {
+			continue
+		}
+		listed++
+		r := httptest.NewRequest(http.MethodPost, service+verb, strings.NewReader("{}"))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if refused := strings.Contains(w.Body.String(), "this needs an admin"); refused == slices.Contains(users, verb) {
+			t.Errorf("%s is refused to users: %v", verb, refused)
+		}
+	}
+	if listed < 30 {
+		t.Errorf("only %d verbs are listed", listed)
+	}
 }

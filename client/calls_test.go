@@ -23,7 +23,7 @@ func TestCall(t *testing.T) {
 	var turns atomic.Int64
 	there := newScript(t, manager, func(r asked) []byte {
 		if q := wire.DecodeQuery(r.Body); r.ID != wire.ReqQuery || q.Kind != wire.QueryOpaque {
-			return bad(r, wire.Unsupported, "no call")
+			return []byte{}
 		}
 		if turns.Add(1) == 1 {
 			return wire.AppendResponse(nil, r.Stream, wire.StatusWait, wire.Wait{Text: "too many"}.Append(nil))
@@ -33,6 +33,8 @@ func TestCall(t *testing.T) {
 			return append(partial(r, "one"), good(r, []byte("two"))...)
 		case "refused":
 			return append(partial(r, "one"), bad(r, wire.NotAuthorized, "not for you")...)
+		case "unknown":
+			return bad(r, wire.Unsupported, "no plugin answers this query")
 		case "endless":
 			return partial(r, "one")
 		}
@@ -51,6 +53,9 @@ func TestCall(t *testing.T) {
 	}
 	if err := call("refused"); !errors.Is(err, errs.Denied) || !strings.Contains(err.Error(), "not for you") {
 		t.Errorf("what is refused: %v", err)
+	}
+	if err := call("unknown"); !errors.Is(err, errs.Unsupported) || !strings.Contains(errs.RemedyOf(err), "version") {
+		t.Errorf("a server without calls: %v (%s)", err, errs.RemedyOf(err))
 	}
 	before := len(there.got(wire.ReqQuery))
 	if err := call("lost"); !errors.Is(err, errs.Unavailable) {

@@ -30,11 +30,13 @@ const (
 // Links say what to do about symbolic links that are found in a tree. Sources themselves are followed.
 type Links int
 
-// The ways. With LinksFiles a link to a file is copied as that file, and others are failures.
+// The ways. With LinksFiles a link to a file is copied as that file, and others are failures. LinksGood follows the
+// links that lead to a file or a directory, and passes over all others.
 const (
 	LinksFiles Links = iota
 	LinksFollow
 	LinksSkip
+	LinksGood
 )
 
 // CopyOptions say how to copy.

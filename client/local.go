@@ -87,20 +87,36 @@ func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, 
 	}
 	fault := func(err error) (state, os.FileInfo) { return state{fault: err}, nil }
 	i, err := os.Stat(path)
+	if link && m.links == LinksGood && nowhere(i, err, above) {
+		return state{link: true}, nil
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && link:
 		return fault(errs.New(errs.NotFound, "copy", path, "the link leads to nothing").WithRemedy("--skip-links passes over links"))
 	case err != nil:
 		return fault(errs.Wrap(err, "stat", path))
-	case i.IsDir() && link && m.links != LinksFollow:
+	case i.IsDir() && link && m.links != LinksFollow && m.links != LinksGood:
 		return fault(errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
 			WithRemedy("-L follows them, --skip-links passes over links"))
-	case i.IsDir() && slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, i) }):
+	case i.IsDir() && among(above, i):
 		return fault(errs.New(errs.Invalid, "copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
 	case special(i):
 		return fault(errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory"))
 	}
 	return stateOf(i), i
+}
+
+// nowhere reports whether there is nothing to copy behind a link: nothing at all, a directory that the link is in,
+// or a device.
+func nowhere(i os.FileInfo, err error, above []os.FileInfo) bool {
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)
+	}
+	return special(i) || i.IsDir() && among(above, i)
+}
+
+func among(list []os.FileInfo, i os.FileInfo) bool {
+	return slices.ContainsFunc(list, func(a os.FileInfo) bool { return os.SameFile(a, i) })
 }
 
 // mkdir makes a directory that this user can fill.

@@ -1,13 +1,24 @@
 package errs
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 )
 
 // Plain is the text of an error for somebody who does not know the program's packages:
-// "namespace.Stat /f: …" begins with "stat", "namespace.SetMode /f: …" with "set mode".
+// "namespace.Stat /f: …" begins with "stat", "namespace.SetMode /f: …" with "set mode". Of operations
+// further on only the subjects stay.
 func Plain(text string) string {
+	first, rest, more := strings.Cut(text, ": ")
+	if !more {
+		return verb(first)
+	}
+	return verb(first) + ": " + Reason(errors.New(rest), "")
+}
+
+// verb is an operation's name in plain words.
+func verb(text string) string {
 	pkg, rest, ok := strings.Cut(text, ".")
 	inner := func(r rune) bool { return r < 'a' || r > 'z' }
 	if !ok || strings.ContainsFunc(pkg, inner) || rest == "" || rest[0] < 'A' || rest[0] > 'Z' {
@@ -34,7 +45,7 @@ func Reason(err error, subject string) string {
 	var out []string
 	for i, part := range parts {
 		op, about, _ := strings.Cut(part, " ")
-		if Plain(op) != op && i < len(parts)-1 {
+		if verb(op) != op && i < len(parts)-1 {
 			part = about
 		}
 		if part != "" && part != subject {

@@ -13,7 +13,9 @@ func TestPlain(t *testing.T) {
 		"open /f.Txt: no":                 "open /f.Txt: no",
 		"a.b: no":                         "a.b: no",
 		"":                                "",
-		"xrd.":                            "xrd.",
+		"open /f: layout.Decide hem.replica: there is no such wish": "open /f: hem.replica: there is no such wish",
+		"open /f: place.Choose: no room: add disks":                 "open /f: no room: add disks",
+		"xrd.": "xrd.",
 	} {
 		if got := Plain(text); got != want {
 			t.Errorf("%q became %q", text, got)

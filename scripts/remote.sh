@@ -80,4 +80,5 @@ host=${URL#root://}
 curl -s -H 'Content-Type: application/json' -d '{}' "http://$host/hemera.admin.v1.Admin/View" | grep -q 'own machine only' ||
 	{ echo "FAILED: calls by HTTP are answered to other machines"; failed=1; }
 wants daemon '' rm -r $top --yes
+[ $failed != 0 ] || echo "users of another machine have what they should, and no more"
 exit $failed

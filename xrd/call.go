@@ -2,8 +2,6 @@ package xrd
 
 import (
 	"bytes"
-	"context"
-	"strings"
 
 	"hemera"
 	"hemera/limits"
@@ -19,7 +17,7 @@ const (
 
 // isCall reports whether a query carries a call of the admin API.
 func isCall(q wire.Query, payload []byte) bool {
-	return q.Kind == wire.QueryOpaque && strings.HasPrefix(string(payload[:min(len(payload), len(hemera.OpaqueCall))]), hemera.OpaqueCall)
+	return q.Kind == wire.QueryOpaque && bytes.HasPrefix(payload, []byte(hemera.OpaqueCall))
 }
 
 // call answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
@@ -54,9 +52,7 @@ func (c *conn) call(r *request) error {
 
 // answerCall sends each piece of the answer when it is there. Its error ends the connection.
 func (c *conn) answerCall(r *request, who hemera.Identity, message []byte) error {
-	ctx, cancel := context.WithCancel(c.traced(r))
-	defer cancel()
-	err := c.srv.o.Calls.Call(ctx, who, message, func(piece []byte) error {
+	err := c.srv.o.Calls.Call(c.traced(r), who, message, func(piece []byte) error {
 		if err := c.out.answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
 			return err
 		}

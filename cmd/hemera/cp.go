@@ -50,7 +50,8 @@ To find parts that nobody goes on with: hemera find / --name '.*.hemera-part'. R
 hemera rm. A copy of a tree leaves out parts.
 
 In a tree, a link to a file is copied as that file. Links to directories and links that lead
-nowhere are errors, unless -L follows links or --skip-links passes over them. Files and
+nowhere are errors. -L follows links to directories too, --skip-links passes over all links, and
+both together follow the links that lead somewhere and pass over the others. Files and
 directories get the permission bits of their source less the umask; --preserve keeps the bits
 and the times of files and directories, and, if root copies, the owner.
 
@@ -73,14 +74,13 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")
-	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links")
+	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
 	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
 	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
 	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
-	c.MarkFlagsMutuallyExclusive("dereference", "skip-links")
 	return c
 }
 
@@ -118,6 +118,8 @@ func (o cpOptions) copyOptions() (client.CopyOptions, error) {
 	}
 	links := client.LinksFiles
 	switch {
+	case o.follow && o.skipLinks:
+		links = client.LinksGood
 	case o.follow:
 		links = client.LinksFollow
 	case o.skipLinks:
@@ -314,8 +316,9 @@ func (t *teller) progress(p client.Progress) {
 	t.drawn = true
 }
 
+// tellLast tells the last failure. One that is only the interruption is told by the command's error.
 func (t *teller) tellLast() {
-	if t.last == nil {
+	if t.last == nil || errors.Is(t.last, context.Canceled) || errors.Is(t.last, errs.Cancelled) {
 		return
 	}
 	if t.drawn {

@@ -33,3 +33,17 @@ func TestAnInterruptedCopyPrintsOneLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A file that failed because the user pressed Ctrl-C is no failure of its own.
+func TestAnInterruptionIsToldOnce(t *testing.T) {
+	var out strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for last, want := range map[error]bool{errs.Wrap(context.Canceled, "copy", "/f"): false, errs.New(errs.Denied, "copy", "/f", "not yours"): true} {
+		out.Reset()
+		err := (&teller{e: &env{Err: &out}, last: last}).end(ctx, client.Progress{}, nil)
+		if (out.String() != "") != want || !strings.Contains(err.Error(), "interrupted") {
+			t.Errorf("%v: %q, then %v", last, &out, err)
+		}
+	}
+}
