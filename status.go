@@ -101,6 +101,8 @@ type FileHealth struct {
 	// Lost files have too few pieces on disks of the cluster to be read ever again, unless a disk that
 	// was removed is added again.
 	Lost, LostBytes int64
+	// Ruined is how many of the lost files have pieces on disks that can be read, all of them bad.
+	Ruined int64
 	// Unreadable files have enough pieces, but too few of them on disks that can be read now.
 	Unreadable, UnreadableBytes int64
 	// Incomplete files can be read, and have fewer pieces than their layout asks for.

@@ -121,7 +121,7 @@ var (
 
 	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
 	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
-	mLost       = gauge("files_lost", "Files that have too few pieces on disks of the cluster to be read ever again.")
+	mLost       = gauge("files_lost", "Files that have too few good pieces on disks of the cluster to be read ever again.")
 	mUnreadable = gauge("files_unreadable", "Files that cannot be read now, with pieces on disks that are away.")
 	mIncomplete = gauge("files_incomplete", "Files that can be read and have fewer pieces than their layout asks for.")
 

@@ -85,6 +85,11 @@ func TestRules(t *testing.T) {
 			s.Files = hemera.FileHealth{Lost: 2, Disks: []hemera.DiskLoss{{Disk: 9, Lost: 2}}}
 		}, []string{"error files_lost "}, "2 files have no piece on any disk of the cluster: disk 9, last seen at /old on n7:1095, removed 2026-03-14"},
 		"lost so far": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 1, Partial: true} }, []string{"error files_lost "}, "at least 1 file has no piece"},
+		"bad pieces alone": {func(s *hemera.Snapshot) {
+			s.Files = hemera.FileHealth{Lost: 1, Ruined: 1, Disks: []hemera.DiskLoss{{Disk: 2, Lost: 1}}}
+		}, []string{"error files_lost "}, "1 file has no piece left that is not known to be bad: disk 2, /d2 on n1:1095"},
+		"lost in both ways": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 3, Ruined: 1} },
+			[]string{"error files_lost "}, "3 files have no good piece: 2 no piece on any disk of the cluster, 1 no piece left that is not known to be bad"},
 		"unreadable": {func(s *hemera.Snapshot) {
 			s.Files = hemera.FileHealth{Unreadable: 3, Disks: []hemera.DiskLoss{{Disk: 1, Unreadable: 3}}}
 		}, []string{"error files_unreadable "}, "are on disk 1"},

@@ -32,10 +32,11 @@ const (
 func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 	f := s.Files
 	if f.Lost > 0 {
-		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost,
-			Text:   atLeast(f.Partial) + count(f.Lost, "file has", "files have") + " no piece on any disk of the cluster" + lastSeen(s, f),
-			Remedy: "hemera find / --lost names them; add the disks again (hemera fs add), restore the files from elsewhere, or remove them",
-		})
+		remedy := "hemera find / --lost names them; add the disks again (hemera fs add), restore the files from elsewhere, or remove them"
+		if f.Ruined == f.Lost {
+			remedy = "hemera find / --lost names them, hemera why PATH says what is left; restore them from elsewhere, or remove them"
+		}
+		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost, Text: lost(s, f), Remedy: remedy})
 	}
 	if f.Unreadable > 0 {
 		var on []string
@@ -64,6 +65,19 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
+// lost says how files were lost: their disks were removed, or pieces are there and bad.
+func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
+	const removed, ruined = " no piece on any disk of the cluster", " no piece left that is not known to be bad"
+	all := atLeast(f.Partial) + count(f.Lost, "file has", "files have")
+	switch f.Ruined {
+	case 0:
+		return all + removed + lastSeen(s, f)
+	case f.Lost:
+		return all + ruined + lastSeen(s, f)
+	}
+	return fmt.Sprintf("%s no good piece: %d%s, %d%s%s", all, f.Lost-f.Ruined, removed, f.Ruined, ruined, lastSeen(s, f))
+}
+
 // lastSeen says where the removed disks of lost files were.
 func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
 	var parts []string
@@ -74,6 +88,9 @@ func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
 		where := "disk " + d.Disk.String()
 		if was, ok := s.View.RemovedDisk(d.Disk); ok {
 			where += ", last seen at " + was.Where()
+		} else if there, ok := s.View.Disk(d.Disk); ok {
+			n, _ := s.View.Node(there.Node)
+			where += ", " + there.Path + " on " + n.Addr
 		}
 		if len(parts) == namesMax {
 			parts = append(parts, "…")

@@ -55,8 +55,8 @@ func TestAdminSocket(t *testing.T) {
 	if _, err := c.View(t.Context()); err != nil || m.Socket != path {
 		t.Errorf("at %q: %v", m.Socket, err)
 	}
-	if code, text := over(t, dialAs(t, path, os.Geteuid()), "GET", "http://any.name/metrics"); code != http.StatusOK || !strings.Contains(text, "hemera_limit_used") {
-		t.Errorf("metrics: %d %.100s", code, text)
+	if code, text := over(t, dialAs(t, path, os.Geteuid()), "GET", "http://any.name/metrics"); code != http.StatusOK || !strings.Contains(text, `hemera_limit_used{limit="connections http"} 2`) {
+		t.Errorf("metrics: %d; the connections of two requests are to count: %s", code, text)
 	}
 	if os.Geteuid() == 0 {
 		const verbs = "http://localhost/hemera.admin.v1.Admin/"

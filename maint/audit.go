@@ -127,6 +127,7 @@ type tally struct {
 	mu       sync.Mutex
 	pieces   int64
 	problems map[problemKey]*hemera.FsckProblem
+	lost     map[hemera.FileID]bool
 }
 
 type problemKey struct {
@@ -196,6 +197,9 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	}
 	if err == nil {
 		err = a.removed(ctx, t)
+	}
+	if err == nil {
+		err = a.ruined(ctx, t)
 	}
 	if repair {
 		a.engine.Wake()
@@ -323,7 +327,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
 		if len(now.Pieces) <= int(max(now.Layout.Data, 1)) {
-			t.add(tagLost, d.ID, f.piece.File)
+			t.addLost(d.ID, f.piece.File)
 		}
 		if !t.repair {
 			return nil
@@ -342,18 +346,21 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
-	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge {
-		return nil
-	}
-	key := copyKey{d.ID, f.piece}
+	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
 	if !e.gate.hold(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
-		a.suspects.busy(key, e.Now())
+		if !young {
+			a.suspects.busy(key, e.Now())
+		}
 		return nil
 	}
 	defer e.gate.release(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
+	}
+	current := err == nil && now.Gen == f.piece.Gen
+	if young && !current {
+		return nil
 	}
 	leaving, err := e.Files.Leaving(ctx, d.ID, f.piece)
 	if err != nil || leaving {
@@ -362,6 +369,14 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	there, err := a.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
+	}
+	if current {
+		if done, err := a.strayed(ctx, d, f, now, t); done || err != nil {
+			return err
+		}
+	}
+	if young {
+		return nil
 	}
 	t.addPiece(tagOrphan, d.ID, f.stat)
 	if !t.repair || !a.suspects.proven(key, e.Now()) {

@@ -65,7 +65,9 @@ func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Ent
 		return c
 	}
 	c.Error = judge(entry, r)
-	c.OK = c.Error == ""
+	if c.OK = c.Error == ""; c.OK {
+		e.setBroken(ctx, pieceOn(entry, p), false)
+	}
 	return c
 }
 

@@ -27,13 +27,20 @@ const (
 // Files is what the engine asks of the namespace; namespace.Tree has it.
 type Files interface {
 	Removals
+	Findings
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+}
+
+// Findings is what the namespace has to say of what audits and reads find.
+type Findings interface {
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
 	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
+	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
 }
 
 // Removals is the pieces that disks are to remove, now or later.
@@ -79,8 +86,9 @@ type Options struct {
 // Engine does the background work. Its methods may be called concurrently.
 type Engine struct {
 	Options
-	gate *gate
-	room room // for opens that held pieces are in the way of
+	gate   *gate
+	broken broken
+	room   room // for opens that held pieces are in the way of
 
 	evacuator *evacuator
 	repairer  *repairer

@@ -3,6 +3,7 @@ package maint
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,11 +60,18 @@ func (h *healer) add(bad []hemera.BadPiece) (all bool) {
 	return true
 }
 
-// Bad is how many pieces were found bad and wait to be mended, or are being.
-func (e *Engine) Bad() int {
+// Bad is how many pieces were found bad and wait to be mended, or are being. Those that are broken are not
+// among them.
+func (e *Engine) Bad() (count int) {
 	e.healer.mu.Lock()
-	defer e.healer.mu.Unlock()
-	return len(e.healer.known)
+	list := slices.Collect(maps.Keys(e.healer.known))
+	e.healer.mu.Unlock()
+	for _, b := range list {
+		if !e.IsBroken(b) {
+			count++
+		}
+	}
+	return count
 }
 
 // healing reports whether a piece waits to be mended, or is being.
@@ -87,6 +95,7 @@ func (h *healer) status() (hemera.JobStatus, bool) {
 func (h *healer) name() string { return "heal" }
 
 func (h *healer) step(ctx context.Context) (time.Duration, error) {
+	h.add(h.engine.broken.due(h.engine.Now()))
 	for _, b := range h.take() {
 		h.engine.group.Go(func() {
 			err := h.heal(ctx, b)
@@ -125,20 +134,27 @@ func (h *healer) done(b hemera.BadPiece) {
 }
 
 // heal verifies one piece and makes it good, in its place or elsewhere. Nil when that is done, or when
-// the piece is no file's.
+// the piece is no file's. A piece that is bad all the same is remembered as broken.
 func (h *healer) heal(ctx context.Context, b hemera.BadPiece) error {
 	e := h.engine
 	entry, err := h.inPlace(ctx, b)
 	switch {
 	case err == nil, errors.Is(err, errs.Conflict):
+		e.setBroken(ctx, b, false)
 		return nil
 	case ctx.Err() != nil, errors.Is(err, errs.Locked), errors.Is(err, errs.Unavailable): // a disk that is away is a matter of repair
 		return err
 	}
 	drop := hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}
 	_, elsewhere := e.relocate(ctx, entry, wants{index: drop.Index, drop: []hemera.Piece{drop}, avoid: []hemera.DiskID{b.Disk}})
-	if elsewhere == nil || errors.Is(elsewhere, errs.Conflict) {
+	switch {
+	case elsewhere == nil:
+		e.setBroken(ctx, b, false)
 		return nil
+	case errors.Is(elsewhere, errs.Conflict):
+		return nil
+	case isBad(err):
+		e.setBroken(ctx, b, true)
 	}
 	return errors.Join(err, elsewhere)
 }

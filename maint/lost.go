@@ -28,7 +28,7 @@ func (a *auditor) removed(ctx context.Context, t *tally) error {
 			switch {
 			case first != id || e.Size == 0:
 			case left < int(max(e.Layout.Data, 1)):
-				t.add(tagLost, id, e.ID)
+				t.addLost(id, e.ID)
 			default:
 				t.add(tagShort, id, e.ID)
 			}

@@ -2,11 +2,13 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"hemera"
+	"hemera/errs"
 )
 
 const (
@@ -29,8 +31,9 @@ type holdings interface {
 // census counts files that lack pieces. It works only when it is asked, and goes through nothing but
 // what the namespace lists for disks that cannot be read, and its index of incomplete files.
 type census struct {
-	files holdings
-	now   func() time.Time
+	files  holdings
+	now    func() time.Time
+	broken func() ([]hemera.BadPiece, uint64)
 
 	turn sync.Mutex // who counts; others take the last result
 	mu   sync.Mutex // guards last and its key
@@ -47,20 +50,28 @@ type census struct {
 type censusKey struct {
 	absent string // the disks that cannot be read
 	seq    uint64 // of the namespace
+	broken uint64 // version of the list of broken pieces
 }
 
-// counting is a count under way: first the disks, then the incomplete files.
+// counting is a count under way: first the disks, then the incomplete files, then those with broken pieces.
 type counting struct {
-	key   censusKey
-	view  *hemera.View
-	disks []hemera.DiskID // still to go through
-	after hemera.FileID
-	sizes map[string]int // how many disks a space has
-	sum   hemera.FileHealth
+	key    censusKey
+	view   *hemera.View
+	broken brokenSet
+	ruined []hemera.BadPiece // still to go through
+	disks  []hemera.DiskID   // still to go through
+	after  hemera.FileID
+	sizes  map[string]int // how many disks a space has
+	sum    hemera.FileHealth
 }
 
-func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID) *counting {
-	c := &counting{key: key, view: view, disks: disks, sizes: map[string]int{}}
+func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID, broken []hemera.BadPiece) *counting {
+	c := &counting{key: key, view: view, disks: disks, sizes: map[string]int{}, broken: newBrokenSet(broken)}
+	for _, b := range broken {
+		if !slices.Contains(disks, b.Disk) { // or it is counted with the disk
+			c.ruined = append(c.ruined, b)
+		}
+	}
 	for _, d := range view.Disks {
 		c.sizes[d.Space]++
 	}
@@ -70,18 +81,19 @@ func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID) *count
 // look returns the newest count, and brings it up to date as far as the budget allows.
 func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemera.FileHealth, error) {
 	disks, absent := unreadable(view)
-	key := censusKey{absent, seq}
+	broken, version := c.broken()
+	key := censusKey{absent, seq, version}
 	c.mu.Lock()
 	last, good, rest := c.last, c.good, c.rest
 	c.mu.Unlock()
-	fresh := good == key || good.absent == absent && c.now().Before(rest)
+	fresh := good == key || good.absent == absent && good.broken == version && c.now().Before(rest)
 	last.Partial = last.Taken.IsZero()
 	if !last.Partial && fresh || !c.turn.TryLock() {
 		return last, nil
 	}
 	defer c.turn.Unlock()
-	if c.under == nil || c.under.key.absent != absent {
-		c.under, c.worked = newCounting(key, view, disks), 0
+	if c.under == nil || c.under.key.absent != absent || c.under.key.broken != version {
+		c.under, c.worked = newCounting(key, view, disks, broken), 0
 	}
 	began := c.now()
 	done, err := c.under.run(ctx, c.files, censusBudget)
@@ -91,7 +103,7 @@ func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemer
 	}
 	sum := c.under.sum
 	sum.Taken, sum.Partial = c.now(), !done
-	if !done && good.absent == absent && !last.Partial {
+	if !done && good.absent == absent && good.broken == version && !last.Partial {
 		return last, nil // a whole count of the same disks says more
 	}
 	if done {
@@ -138,7 +150,7 @@ func (c *counting) run(ctx context.Context, files holdings, budget int) (done bo
 		}
 		switch {
 		case len(page) == 0 && len(c.disks) == 0:
-			return true, nil
+			return c.ruins(ctx, files, budget)
 		case len(page) == 0:
 			c.disks, c.after = c.disks[1:], 0
 			continue
@@ -156,6 +168,25 @@ func (c *counting) run(ctx context.Context, files holdings, budget int) (done bo
 	return false, nil
 }
 
+// ruins counts the files with broken pieces on disks that can be read, as run does.
+func (c *counting) ruins(ctx context.Context, files holdings, budget int) (done bool, err error) {
+	for ; len(c.ruined) > 0 && budget > 0; budget-- {
+		b := c.ruined[0]
+		e, _, err := files.Resolve(ctx, b.Piece.File)
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			return false, err
+		}
+		c.ruined = c.ruined[1:]
+		if err != nil || e.Gen != b.Piece.Gen || !slices.Contains(e.Pieces, hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}) {
+			continue
+		}
+		before := c.sum.Lost
+		c.absent(e, b.Disk)
+		c.sum.Ruined += c.sum.Lost - before
+	}
+	return len(c.ruined) == 0, nil
+}
+
 // standing says how a file's pieces are.
 type standing int
 
@@ -165,11 +196,27 @@ const (
 	lostFile          // too few pieces on disks that are of the cluster
 )
 
-// stand judges a file, and names the first of its disks that cannot be read.
-func stand(v *hemera.View, e hemera.Entry) (s standing, first hemera.DiskID) {
+// brokenSet is the pieces that are known to be bad and cannot be mended.
+type brokenSet map[hemera.BadPiece]bool
+
+func newBrokenSet(list []hemera.BadPiece) brokenSet {
+	set := make(brokenSet, len(list))
+	for _, b := range list {
+		set[b] = true
+	}
+	return set
+}
+
+func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
+	return len(s) > 0 && s[hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}]
+}
+
+// stand judges a file, and names the first of its disks that cannot be read, or that has a broken piece of it.
+func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first hemera.DiskID) {
 	here, known, need := 0, 0, int(max(e.Layout.Data, 1))
 	for _, p := range e.Pieces {
 		d, ok := v.Disk(p.Disk)
+		ok = ok && !broken.has(e, p)
 		if ok {
 			known++
 		}
@@ -190,7 +237,7 @@ func stand(v *hemera.View, e hemera.Entry) (s standing, first hemera.DiskID) {
 
 // absent counts a file that is listed for a disk which cannot be read.
 func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
-	s, first := stand(c.view, e)
+	s, first := stand(c.view, e, c.broken)
 	if s == readable || first != disk {
 		return
 	}
@@ -215,7 +262,7 @@ const unmetMax = 20
 
 // short counts an incomplete file.
 func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
-	if s, _ := stand(c.view, e); s != readable {
+	if s, _ := stand(c.view, e, c.broken); s != readable {
 		return // it is counted as what is worse
 	}
 	c.sum.Incomplete++

@@ -147,7 +147,8 @@ type fakeNode struct {
 	// failCopies makes that many copies fail.
 	failCopies int
 	copies     int
-	badPages   int64 // that verifying finds, until a repair
+	badPages   int64                   // that verifying finds, until a repair
+	ruined     map[hemera.PieceID]bool // pieces none of whose bytes are right, and that only a copy of another mends
 }
 
 func (n *fakeNode) register() {
@@ -246,13 +247,13 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 		for _, s := range o.Sources {
 			id := o.Piece
 			id.Index = s.Index
-			if stat, ok := n.rig.node(s.Node).get(s.Disk, id); ok {
+			if stat, ok := n.rig.node(s.Node).get(s.Disk, id); ok && !n.rig.node(s.Node).isRuined(id) {
 				stat.ID, stat.Sealed = o.Piece, time.Now()
 				n.put(o.Disk, stat)
 				return hemera.OrderResult{ID: o.ID, Bytes: stat.Size}
 			}
 		}
-		return fail(errs.NotFound, "no source has the piece")
+		return fail(errs.NoReplicas, "no source has the piece")
 	case hemera.OrderRemove:
 		n.drop(o.Disk, o.Piece)
 		return hemera.OrderResult{ID: o.ID}
@@ -270,14 +271,31 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:
-		if _, ok := n.get(o.Disk, o.Piece); !ok {
+		if _, ok := n.get(o.Disk, o.Piece); !ok || n.isRuined(o.Piece) {
 			o.Kind = hemera.OrderCopy
-			return n.execute(o)
+			r := n.execute(o)
+			n.ruin(o.Piece, r.Failed && n.isRuined(o.Piece))
+			return r
 		}
 		n.badPages = 0
 		return hemera.OrderResult{ID: o.ID}
 	}
 	return fail(errs.Unsupported, "unknown order")
+}
+
+func (n *fakeNode) isRuined(id hemera.PieceID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ruined[id]
+}
+
+func (n *fakeNode) ruin(id hemera.PieceID, is bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ruined == nil {
+		n.ruined = map[hemera.PieceID]bool{}
+	}
+	n.ruined[id] = is
 }
 
 // setFree says how much room each disk has.

@@ -102,7 +102,7 @@ func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport
 		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
 		return r, nil
 	}
-	r.Entry, r.Path, r.Status = e, path, status(view, e)
+	r.Entry, r.Path, r.Status = e, path, status(view, e, m.brokenSet())
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)
@@ -204,12 +204,25 @@ func lastSeen(v *hemera.View, e hemera.Entry) string {
 }
 
 // status says in words how well the file is, worst first.
-func status(v *hemera.View, e hemera.Entry) string {
+func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
 	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
 		return "healthy"
 	}
-	if s, _ := stand(v, e); s == lostFile {
-		return "lost: " + lastSeen(v, e)
+	bad := 0
+	for _, p := range e.Pieces {
+		if broken.has(e, p) {
+			bad++
+		}
+	}
+	if s, _ := stand(v, e, broken); s == lostFile {
+		seen := lastSeen(v, e)
+		switch {
+		case bad == len(e.Pieces):
+			return "lost: every piece is known to be bad"
+		case bad > 0:
+			return fmt.Sprintf("lost: %d of %d pieces are known to be bad; %s", bad, len(e.Pieces), seen)
+		}
+		return "lost: " + seen
 	}
 	readable := len(place.Order(v, e.Pieces, "", nil, 0))
 	data := int(max(e.Layout.Data, 1))
@@ -218,6 +231,8 @@ func status(v *hemera.View, e hemera.Entry) string {
 		return "offline: " + place.Unreadable(v, e.Pieces, nil)
 	case len(e.Pieces) < int(e.Layout.Pieces):
 		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), e.Layout.Pieces)
+	case bad > 0:
+		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be mended", bad, len(e.Pieces))
 	case readable < len(e.Pieces):
 		return fmt.Sprintf("degraded: %d of %d pieces can be read: %s", readable, len(e.Pieces), place.Unreadable(v, e.Pieces, nil))
 	}

@@ -124,6 +124,10 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
 	})
+	if err := m.engine.Load(ctx); err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
+	m.census.broken = m.engine.Broken
 	m.nonce.Store(uint64(o.Now().UnixNano()))
 	return m, nil
 }

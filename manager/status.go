@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,11 +79,33 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	return value, nil
 }
 
+// brokenSet is the pieces that are known to be bad and cannot be mended.
+func (m *Manager) brokenSet() brokenSet {
+	list, _ := m.engine.Broken()
+	return newBrokenSet(list)
+}
+
 // Unreadable implements hemera.StatusAdmin.
 func (m *Manager) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) (err error) {
 	defer m.ops.begin("Unreadable").end(&err)
 	view := m.cluster.View()
 	disks, _ := unreadable(view)
+	list, _ := m.engine.Broken()
+	broken := newBrokenSet(list)
+	tell := func(e hemera.Entry, disk hemera.DiskID) error {
+		s, first := stand(view, e, broken)
+		if s == readable || first != disk {
+			return nil
+		}
+		_, path, err := m.tree.Resolve(ctx, e.ID)
+		switch {
+		case errors.Is(err, errs.NotFound):
+			return nil // removed meanwhile
+		case err != nil:
+			return err
+		}
+		return visit(path, e, s == lostFile)
+	}
 	for _, id := range disks {
 		for after := hemera.FileID(0); ; {
 			page, err := m.tree.DiskFiles(ctx, id, after, censusPage)
@@ -94,21 +117,22 @@ func (m *Manager) Unreadable(ctx context.Context, visit func(path string, e heme
 			}
 			for _, e := range page {
 				after = e.ID
-				s, first := stand(view, e)
-				if s == readable || first != id {
-					continue
-				}
-				_, path, err := m.tree.Resolve(ctx, e.ID)
-				if errors.Is(err, errs.NotFound) {
-					continue // removed meanwhile
-				}
-				if err == nil {
-					err = visit(path, e, s == lostFile)
-				}
-				if err != nil {
+				if err := tell(e, id); err != nil {
 					return err
 				}
 			}
+		}
+	}
+	for _, b := range list {
+		if slices.Contains(disks, b.Disk) {
+			continue
+		}
+		e, _, err := m.tree.Resolve(ctx, b.Piece.File)
+		if err == nil && broken.has(e, hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}) {
+			err = tell(e, b.Disk)
+		}
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			return err
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func (p *paged) Resolve(context.Context, hemera.FileID) (hemera.Entry, string, e
 // each file once, and is not begun again while nothing changes.
 func TestTheCensusIsBounded(t *testing.T) {
 	p := &paged{files: 3 * censusBudget}
-	c := &census{files: p, now: time.Now}
+	c := &census{files: p, now: time.Now, broken: func() ([]hemera.BadPiece, uint64) { return nil, 0 }}
 	v := &hemera.View{Removed: []hemera.RemovedDisk{{ID: 1}, {ID: 2}}}
 	for i := 0; ; i++ {
 		before := p.asked

@@ -49,14 +49,20 @@ func (m *Manager) whyFile(ctx context.Context, ref string) (out hemera.Explanati
 		return out, err
 	}
 	view := m.cluster.View()
-	out = hemera.Explanation{Subject: path, State: status(view, e)}
+	out = hemera.Explanation{Subject: path, State: status(view, e, m.brokenSet())}
 	if e.IsDir() {
 		out.State = "a directory"
 		m.addPolicy(ctx, &out, path)
 		return out, nil
 	}
+	broken := m.brokenSet()
 	for _, p := range e.Pieces {
-		out.Reasons = append(out.Reasons, whyPiece(view, p))
+		r := whyPiece(view, p)
+		if broken.has(e, p) {
+			r.Text = "is known to be bad, and no good piece was left to mend it from; its other pages " + r.Text
+			r.Remedy = "hemera file verify " + path + " reads it again; save what can be read, restore the file from elsewhere, or remove it"
+		}
+		out.Reasons = append(out.Reasons, r)
 	}
 	out.Reasons = append(out.Reasons, m.engine.Explain(e)...)
 	if len(e.Pieces) < int(e.Layout.Pieces) && e.Size > 0 {

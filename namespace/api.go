@@ -33,10 +33,10 @@ type Contents interface {
 	// the file is gone, or its generation is not c.BaseGen.
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
 	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
-	// Of the commit, ID, Gen, BaseGen and Name are looked at.
+	// Of the commit, ID, Gen and BaseGen are looked at.
 	Discard(ctx context.Context, c Commit) (bool, error)
 	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
-	// given up. See [Holdings].Condemn.
+	// given up. See [Findings].Condemn.
 	Barred(ctx context.Context, c Commit) (bool, error)
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
@@ -91,6 +91,7 @@ type Commit struct {
 
 // Holdings is what each disk holds and is to remove.
 type Holdings interface {
+	Findings
 	// MovePieces changes the disks of a file's current generation: drop leaves, add comes, one
 	// batch; dropped pieces become unlinked. Conflict when gen is not current any more.
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
@@ -103,6 +104,12 @@ type Holdings interface {
 	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
+}
+
+// Findings is what is said and remembered of pieces that audits and reads find.
+type Findings interface {
 	// Condemn reports whether a piece on a disk is no file's, and sees to it that it never will be: from then on,
 	// for as long as the manager takes commits of such a write, it is refused. Who asks removes the piece then.
 	// Overloaded when too many writes are barred.
@@ -111,12 +118,14 @@ type Holdings interface {
 
 // History is what a namespace knows of its own past.
 type History interface {
+	// MarkBroken remembers, or forgets, that a piece is bad and cannot be mended; BrokenPieces lists those that
+	// are remembered, also of files that have changed since.
+	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
+	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
 	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
 	Forgotten(p hemera.PieceID, sealed time.Time) bool
-	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
-	Restored() bool
 }
 
 // Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They

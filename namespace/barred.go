@@ -93,7 +93,7 @@ func numberOf(p hemera.PieceID) hemera.FileID {
 	return hemera.FileID(p.Gen)
 }
 
-// Condemn implements Holdings.
+// Condemn implements Findings.
 func (n *Namespace) Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (condemned bool, err error) {
 	if err := n.liftBars(ctx); err != nil {
 		return false, err

@@ -130,3 +130,29 @@ func TestTooManyBarsKeepThePieces(t *testing.T) {
 		t.Errorf("condemned %t: %v", ok, err)
 	}
 }
+
+// TestBrokenPiecesAreRemembered over a restart, and only while an entry has them when they are marked.
+func TestBrokenPiecesAreRemembered(t *testing.T) {
+	store := memkv.New()
+	n := open(t, store, namespace.Options{})
+	e := put(t, n, alice(), "/f", 10)
+	bad := hemera.BadPiece{Disk: 2, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: 1}}
+	strange := bad
+	strange.Disk = 7
+	for _, b := range []hemera.BadPiece{bad, strange, bad} {
+		if err := n.MarkBroken(t.Context(), b, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n = open(t, store, namespace.Options{})
+	checked(t, n)
+	if list, err := n.BrokenPieces(t.Context(), 10); err != nil || len(list) != 1 || list[0] != bad {
+		t.Errorf("remembered are %v: %v", list, err)
+	}
+	if err := n.MarkBroken(t.Context(), bad, false); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := n.BrokenPieces(t.Context(), 10); err != nil || len(list) != 0 {
+		t.Errorf("remembered are %v: %v", list, err)
+	}
+}

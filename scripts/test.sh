@@ -49,7 +49,7 @@ fuzz() {
 sim() {
 	HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./sim/ &&
 		HEMERA_LINEAR_SEEDS=${SEEDS:-2000} HEMERA_CRASH_SEEDS=20 \
-			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrashAtEveryWrite' ./namespace/
+			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./namespace/
 }
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, and stops that.

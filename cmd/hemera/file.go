@@ -163,12 +163,12 @@ var pieceColumns = []output.Column{
 	{Title: "no.", Key: "no"},
 	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
-	{Title: "group", Key: "schedgroup", Wide: true},
+	{Title: "group", Key: "schedgroup", Wide: 1},
 	{Title: "path", Key: "path"},
 	{Title: "health", Key: "health"},
 	{Title: "configstatus", Key: "configstatus"},
 	{Title: "active", Key: "active"},
-	{Title: "zone", Key: "geotag", Wide: true},
+	{Title: "zone", Key: "geotag", Wide: 1},
 }
 
 func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
@@ -268,6 +268,6 @@ var checkColumns = []output.Column{
 	{Title: "size", Key: "size"},
 	{Title: "checksums", Key: "checksums"},
 	{Title: "badpages", Key: "badpages"},
-	{Title: "repaired", Key: "repaired", Wide: true},
+	{Title: "repaired", Key: "repaired", Wide: 1},
 	{Title: "error", Key: "error"},
 }

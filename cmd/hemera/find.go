@@ -37,7 +37,7 @@ A search does not delay writers or other searches.`,
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
   hemera find / --stripediff              files with fewer pieces than their layout has
-  hemera find / --lost                    files that no disk of the cluster has any more`,
+  hemera find / --lost                    files of which no good piece is left`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.onManager(args[0])
 			if err != nil {
@@ -61,7 +61,7 @@ A search does not delay writers or other searches.`,
 	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
-	f.BoolVar(&o.lost, "lost", false, "files with too few pieces on any disk of the cluster, found without a search")
+	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search")
 	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")
 	c.MarkFlagsMutuallyExclusive("lost", "unreadable")
 	f.StringVar(&o.nuid, "nuid", "", "not of this owner, a number or a name that this machine knows")

@@ -25,7 +25,8 @@ nothing:
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
   size_mismatch      a piece's length is not its entry's
-  lost               a file has no piece on any disk of the cluster, or its last is missing
+  lost               a file has no piece on any disk of the cluster, its last is missing, or every
+                     one is known to be bad (what reads and scrubs found; this reads no data)
   offline            a piece is on a disk that cannot be asked now
   newer              a piece of a change made after the backup that was restored
   moved              a piece that was moved after that backup

@@ -73,7 +73,7 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 }
 
 var groupColumns = []output.Column{
-	{Title: "type", Key: "type", Wide: true},
+	{Title: "type", Key: "type", Wide: 2},
 	{Title: "name", Key: "name"},
 	{Title: "status", Key: "cfg.status"},
 	{Title: "zone", Key: "geotag"},

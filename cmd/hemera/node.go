@@ -186,12 +186,12 @@ func nodeSetCommand(e *env) *cobra.Command {
 }
 
 var nodeColumns = []output.Column{
-	{Title: "type", Key: "type", Wide: true},
+	{Title: "type", Key: "type", Wide: 2},
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag"},
 	{Title: "status", Key: "status"},
-	{Title: "activated", Key: "cfg.status", Wide: true},
+	{Title: "activated", Key: "cfg.status", Wide: 1},
 	{Title: "drain", Key: "drainstatus"},
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
 	{Title: "disks", Key: "nofs"},
@@ -199,32 +199,32 @@ var nodeColumns = []output.Column{
 
 var nodeSysColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "zone", Key: "cfg.stat.geotag", Wide: true},
+	{Title: "zone", Key: "cfg.stat.geotag", Wide: 1},
 	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes},
 	{Title: "threads", Key: "cfg.stat.sys.threads"},
-	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: true},
+	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: 1},
 	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},
-	{Title: "kernel", Key: "cfg.stat.sys.kernel", Wide: true},
-	{Title: "arch", Key: "cfg.stat.sys.arch", Wide: true},
+	{Title: "kernel", Key: "cfg.stat.sys.kernel", Wide: 1},
+	{Title: "arch", Key: "cfg.stat.sys.arch", Wide: 1},
 	{Title: "load", Key: "cfg.stat.sys.load1"},
 	{Title: "uptime", Key: "cfg.stat.sys.uptime", Show: output.Seconds},
 }
 
 var nodeIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
-	{Title: "zone", Key: "cfg.stat.geotag", Wide: true},
+	{Title: "zone", Key: "cfg.stat.geotag", Wide: 1},
 	{Title: "diskload", Key: "avg.stat.disk.load"},
 	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"},
 	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},
-	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib", Wide: true},
-	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib", Wide: true},
-	{Title: "etho-MiB", Key: "sum.stat.net.outratemib", Wide: true},
+	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib", Wide: 1},
+	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib", Wide: 1},
+	{Title: "etho-MiB", Key: "sum.stat.net.outratemib", Wide: 1},
 	{Title: "ropen", Key: "sum.stat.ropen"},
 	{Title: "wopen", Key: "sum.stat.wopen"},
 	{Title: "usage", Key: "usage", Show: output.Percent},
 	{Title: "used-bytes", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
-	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes, Wide: true},
-	{Title: "used-files", Key: "sum.stat.usedfiles", Wide: true},
+	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes, Wide: 1},
+	{Title: "used-files", Key: "sum.stat.usedfiles", Wide: 1},
 }
 
 // protocolVersion is which XRootD protocol nodes announce, as major.minor.patch.

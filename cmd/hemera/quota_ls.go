@@ -59,14 +59,14 @@ var quotaColumns = []output.Column{
 	{Title: "user", Key: "uid"},
 	{Title: "group", Key: "gid"},
 	{Title: "bytes", Key: "usedlogicalbytes", Show: output.Bytes},
-	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: true},
+	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: 1},
 	{Title: "files", Key: "usedfiles"},
 	{Title: "max bytes", Key: "maxlogicalbytes", Show: limited(output.Bytes)},
-	{Title: "max physical", Key: "maxbytes", Show: limited(output.Bytes), Wide: true},
+	{Title: "max physical", Key: "maxbytes", Show: limited(output.Bytes), Wide: 1},
 	{Title: "max files", Key: "maxfiles", Show: limited(output.Digits(0))},
 	{Title: "filled", Key: "percentageusedbytes", Show: output.Percent},
-	{Title: "volume", Key: "statusbytes", Wide: true},
-	{Title: "inodes", Key: "statusfiles", Wide: true},
+	{Title: "volume", Key: "statusbytes", Wide: 1},
+	{Title: "inodes", Key: "statusfiles", Wide: 1},
 }
 
 // limited shows that there is no limit as nothing.

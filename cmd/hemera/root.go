@@ -213,6 +213,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	teach(root)
+	hint(root)
 	e.markBegun(root)
 	return root
 }

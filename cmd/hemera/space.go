@@ -103,23 +103,23 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 }
 
 var spaceColumns = []output.Column{
-	{Title: "type", Key: "type", Wide: true},
+	{Title: "type", Key: "type", Wide: 2},
 	{Title: "name", Key: "name"},
-	{Title: "zone", Key: "geotag", Wide: true},
-	{Title: "groupsize", Key: "cfg.groupsize", Wide: true},
-	{Title: "groupmod", Key: "cfg.groupmod", Wide: true},
+	{Title: "zone", Key: "geotag", Wide: 2},
+	{Title: "groupsize", Key: "cfg.groupsize", Wide: 2},
+	{Title: "groupmod", Key: "cfg.groupmod", Wide: 2},
 	{Title: "disks", Key: "nofs"},
-	{Title: "disks(rw)", Key: "sum.<n>?configstatus@rw", Wide: true},
+	{Title: "disks(rw)", Key: "sum.<n>?configstatus@rw", Wide: 2},
 	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
-	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes, Wide: true},
+	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes, Wide: 1},
 	{Title: "usage", Key: "usage", Show: output.Percent},
 	{Title: "layout", Key: "policy.layout"},
 	{Title: "nstripes", Key: "policy.nstripes"},
-	{Title: "checksum", Key: "policy.checksum", Wide: true},
-	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0)), Wide: true},
-	{Title: "sync", Key: "policy.sync", Wide: true},
-	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes), Wide: true},
+	{Title: "checksum", Key: "policy.checksum", Wide: 1},
+	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0)), Wide: 2},
+	{Title: "sync", Key: "policy.sync", Wide: 2},
+	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes), Wide: 1},
 }
 
 func spaceStatusCommand(e *env) *cobra.Command {

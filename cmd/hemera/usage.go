@@ -29,6 +29,18 @@ func teach(c *cobra.Command) {
 	}
 }
 
+// hint has words of other systems lead to the commands that answer them.
+func hint(root *cobra.Command) {
+	for path, words := range map[string][]string{
+		"status": {"health"}, "space": {"df"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks"},
+		"fs set": {"config"}, "space set": {"config", "define"}, "node set": {"config"}, "fs add": {"boot"}, "quota": {"limits"}, "fsck": {"scrub", "audit"},
+	} {
+		if c, _, err := root.Find(strings.Fields(path)); err == nil {
+			c.SuggestFor = append(c.SuggestFor, words...)
+		}
+	}
+}
+
 func wrongArguments(c *cobra.Command, args []string) error {
 	text := fmt.Sprintf("does not take %d arguments", len(args))
 	switch len(args) {

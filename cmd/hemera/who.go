@@ -191,10 +191,10 @@ func (e *env) sessionRecords(sessions []hemera.SessionInfo) (out []output.Record
 
 var whoColumns = []output.Column{
 	{Title: "user", Key: "user"},
-	{Title: "uid", Key: "uid", Wide: true},
-	{Title: "auth", Key: "auth", Wide: true},
+	{Title: "uid", Key: "uid", Wide: 1},
+	{Title: "auth", Key: "auth", Wide: 1},
 	{Title: "host", Key: "host"},
-	{Title: "app", Key: "app", Wide: true},
+	{Title: "app", Key: "app", Wide: 1},
 	{Title: "sessions", Key: "nsessions"},
 	{Title: "open", Key: "open"},
 	{Title: "MB/s", Key: "ratemb"},
@@ -204,25 +204,25 @@ var whoColumns = []output.Column{
 var openColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "host", Key: "host"},
-	{Title: "app", Key: "app", Wide: true},
+	{Title: "app", Key: "app", Wide: 1},
 	{Title: "mode", Key: "mode"},
 	{Title: "node", Key: "node"},
 	{Title: "disk", Key: "fs"},
 	{Title: "MB/s", Key: "ratemb"},
-	{Title: "bytes", Key: "bytes", Show: output.Bytes, Wide: true},
+	{Title: "bytes", Key: "bytes", Show: output.Bytes, Wide: 1},
 	{Title: "since", Key: "uptime", Show: output.Seconds},
 	{Title: "path", Key: "path"},
 }
 
 var sessionColumns = []output.Column{
 	{Title: "user", Key: "user"},
-	{Title: "uid", Key: "uid", Wide: true},
-	{Title: "auth", Key: "auth", Wide: true},
+	{Title: "uid", Key: "uid", Wide: 1},
+	{Title: "auth", Key: "auth", Wide: 1},
 	{Title: "host", Key: "host"},
 	{Title: "app", Key: "app"},
 	{Title: "open", Key: "open"},
 	{Title: "since", Key: "uptime", Show: output.Seconds},
 	{Title: "idle", Key: "idletime", Show: output.Seconds},
-	{Title: "tls", Key: "tls", Wide: true},
-	{Title: "addr", Key: "addr", Wide: true},
+	{Title: "tls", Key: "tls", Wide: 1},
+	{Title: "addr", Key: "addr", Wide: 1},
 }

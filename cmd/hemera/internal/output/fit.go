@@ -98,14 +98,20 @@ func (g *grid) total() int {
 	return sum
 }
 
-// fit leaves out wide columns, from the right, until lines are not longer than width, and returns their
-// titles.
+// fit leaves out wide columns, the widest first and then from the right, until lines are not longer than
+// width, and returns their titles.
 func (g *grid) fit(width int) (out []string) {
-	for i := len(g.columns) - 1; i >= 0 && g.total() > width; i-- {
-		if !g.columns[i].Wide {
-			continue
+	for g.total() > width {
+		i := 0
+		for n, c := range g.columns {
+			if c.Wide >= g.columns[i].Wide {
+				i = n
+			}
 		}
-		out = append([]string{g.columns[i].Title}, out...)
+		if g.columns[i].Wide == 0 {
+			return out
+		}
+		out = append(out, g.columns[i].Title)
 		g.columns = slices.Delete(slices.Clone(g.columns), i, i+1)
 		g.right = slices.Delete(g.right, i, i+1)
 		g.widths = slices.Delete(g.widths, i, i+1)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-var disks = []Column{{Title: "id", Key: "id"}, {Title: "path", Key: "path"}, {Title: "group", Key: "schedgroup", Wide: true}, {Title: "usage", Key: "usage", Show: Percent}, {Title: "why", Key: "why"}}
+var disks = []Column{{Title: "id", Key: "id"}, {Title: "path", Key: "path"}, {Title: "group", Key: "schedgroup", Wide: 2}, {Title: "usage", Key: "usage", Show: Percent, Wide: 1}, {Title: "why", Key: "why"}}
 
 func diskRecords() []Record {
 	return []Record{
@@ -19,19 +19,22 @@ func diskRecords() []Record {
 
 // A narrow terminal loses wide columns, and gets the text at the end of lines folded: no line is longer.
 func TestTablesFitTheTerminal(t *testing.T) {
-	const folded = "id  path      usage  why\n" +
-		" 1  /data01  12.50%  -\n" +
-		" 2  /data02   0.50%  the disk does not\n" +
-		"                     answer and its node\n" +
-		"                     was asked three\n" +
-		"                     times\n" +
-		"no room for group: --columns chooses\n"
+	const folded = "id  path     why\n" +
+		" 1  /data01  -\n" +
+		" 2  /data02  the disk does not answer and\n" +
+		"             its node was asked three times\n" +
+		"no room for group, usage: --columns chooses\n"
 	var b strings.Builder
-	_ = Printer{W: &b, Width: 40}.List(disks, diskRecords())
+	_ = Printer{W: &b, Width: 44}.List(disks, diskRecords())
 	if b.String() != folded {
 		t.Errorf("got\n%s", &b)
 	}
-	for width := 40; width < 120; width++ {
+	b.Reset()
+	_ = Printer{W: &b, Width: 85}.List(disks, diskRecords())
+	if !strings.HasPrefix(b.String(), "id  path      usage  why\n") {
+		t.Errorf("the widest goes first:\n%s", &b)
+	}
+	for width := 44; width < 120; width++ {
 		b.Reset()
 		_ = Printer{W: &b, Width: width}.List(disks, diskRecords())
 		for line := range strings.Lines(b.String()) {

@@ -48,8 +48,8 @@ type Column struct {
 	Key   string
 	// Show formats the value; nil prints it as -m does.
 	Show func(any) string
-	// Wide says that the column is left out where a terminal has no room for all.
-	Wide bool
+	// Wide says that the column may be left out where a terminal has no room for all; larger ones go first.
+	Wide int
 }
 
 // Printer writes items in the form the user asked for.

@@ -1,0 +1,153 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	// brokenMax bounds the broken pieces that are remembered.
+	brokenMax = 1 << 16
+	// brokenRest is how often it is tried again to mend them: a disk with a good piece may be back.
+	brokenRest = time.Hour
+)
+
+// broken are pieces on disks in good order that are known to be bad, and that nothing good was left for to mend
+// them from. They are stored, since nobody finds them again but by reading all data.
+type broken struct {
+	mu      sync.Mutex
+	pieces  map[hemera.BadPiece]bool
+	version uint64
+	again   time.Time // when mending is tried again
+}
+
+// Load reads what is stored of broken pieces. It must run before Run.
+func (e *Engine) Load(ctx context.Context) error {
+	list, err := e.Files.BrokenPieces(ctx, brokenMax)
+	if err != nil {
+		return errs.Wrap(err, "maint.Load", "")
+	}
+	e.broken.mu.Lock()
+	defer e.broken.mu.Unlock()
+	e.broken.pieces = map[hemera.BadPiece]bool{}
+	for _, b := range list {
+		e.broken.pieces[b] = true
+	}
+	e.broken.version++
+	e.broken.again = e.Now().Add(brokenRest)
+	return nil
+}
+
+// Broken are the pieces that are known to be bad and cannot be mended, by disk and file. A file may have been
+// removed or rewritten since. The version changes with the list.
+func (e *Engine) Broken() (list []hemera.BadPiece, version uint64) {
+	e.broken.mu.Lock()
+	defer e.broken.mu.Unlock()
+	for b := range e.broken.pieces {
+		list = append(list, b)
+	}
+	slices.SortFunc(list, func(x, y hemera.BadPiece) int { return slices.Compare(sortKey(x), sortKey(y)) })
+	return list, e.broken.version
+}
+
+func sortKey(b hemera.BadPiece) []uint64 {
+	return []uint64{uint64(b.Disk), uint64(b.Piece.File), uint64(b.Piece.Gen), uint64(b.Piece.Index)}
+}
+
+// IsBroken reports whether a piece is known to be bad, and cannot be mended.
+func (e *Engine) IsBroken(b hemera.BadPiece) bool {
+	e.broken.mu.Lock()
+	defer e.broken.mu.Unlock()
+	return e.broken.pieces[b]
+}
+
+// due are the broken pieces when it is time to try again.
+func (b *broken) due(now time.Time) (list []hemera.BadPiece) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Before(b.again) {
+		return nil
+	}
+	b.again = now.Add(brokenRest)
+	for p := range b.pieces {
+		list = append(list, p)
+	}
+	return list
+}
+
+// setBroken remembers, or forgets, that a piece cannot be mended.
+func (e *Engine) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
+	e.broken.mu.Lock()
+	known, full := e.broken.pieces[b], len(e.broken.pieces) >= brokenMax
+	e.broken.mu.Unlock()
+	if known == is || is && full {
+		return
+	}
+	if err := e.Files.MarkBroken(ctx, b, is); err != nil {
+		e.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "err", err)
+	}
+	e.broken.mu.Lock()
+	defer e.broken.mu.Unlock()
+	if e.broken.version++; !is {
+		delete(e.broken.pieces, b)
+		return
+	}
+	if e.broken.pieces == nil {
+		e.broken.pieces = map[hemera.BadPiece]bool{}
+	}
+	e.broken.pieces[b] = true
+}
+
+// isBad reports whether the outcome of a repair says that the piece is bad and that nothing good is left for it.
+func isBad(err error) bool { return errors.Is(err, errs.NoReplicas) || errors.Is(err, errs.Corrupt) }
+
+// ruined counts, as lost, the files that have too few pieces which are not known to be bad.
+func (a *auditor) ruined(ctx context.Context, t *tally) error {
+	list, _ := a.engine.Broken()
+	view := a.engine.Cluster.View()
+	for _, b := range list {
+		now, _, err := a.engine.Files.Resolve(ctx, b.Piece.File)
+		if errors.Is(err, errs.NotFound) || err == nil && !has(now, b.Piece, b.Disk) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		good := 0
+		for _, p := range now.Pieces {
+			_, there := view.Disk(p.Disk)
+			if there && !a.engine.IsBroken(pieceOn(now, p)) {
+				good++
+			}
+		}
+		if good < int(max(now.Layout.Data, 1)) {
+			t.addLost(b.Disk, now.ID)
+		}
+	}
+	return nil
+}
+
+// pieceOn names a piece of the entry.
+func pieceOn(e hemera.Entry, p hemera.Piece) hemera.BadPiece {
+	return hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
+}
+
+// addLost is add of a lost file, once for each.
+func (t *tally) addLost(disk hemera.DiskID, file hemera.FileID) {
+	t.mu.Lock()
+	known := t.lost[file]
+	if t.lost == nil {
+		t.lost = map[hemera.FileID]bool{}
+	}
+	t.lost[file] = true
+	t.mu.Unlock()
+	if !known {
+		t.add(tagLost, disk, file)
+	}
+}
