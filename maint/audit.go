@@ -346,18 +346,21 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
-	if e.Now().Sub(f.stat.Sealed) < e.OrphanAge {
-		return nil
-	}
-	key := copyKey{d.ID, f.piece}
+	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
 	if !e.gate.hold(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
-		a.suspects.busy(key, e.Now())
+		if !young {
+			a.suspects.busy(key, e.Now())
+		}
 		return nil
 	}
 	defer e.gate.release(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
+	}
+	current := err == nil && now.Gen == f.piece.Gen
+	if young && !current {
+		return nil
 	}
 	leaving, err := e.Files.Leaving(ctx, d.ID, f.piece)
 	if err != nil || leaving {
@@ -366,6 +369,14 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	there, err := a.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
+	}
+	if current {
+		if done, err := a.strayed(ctx, d, f, now, t); done || err != nil {
+			return err
+		}
+	}
+	if young {
+		return nil
 	}
 	t.addPiece(tagOrphan, d.ID, f.stat)
 	if !t.repair || !a.suspects.proven(key, e.Now()) {

@@ -12,7 +12,7 @@ const (
 	tagMissing  = "missing"
 	tagOrphan   = "orphan"
 	tagNewer    = "newer" // a piece younger than the namespace, which was restored
-	tagMoved    = "moved" // a piece that was moved after the backup that was restored
+	tagMoved    = "moved" // a piece that is not where the namespace says, as after a move that was forgotten
 	tagSize     = "size_mismatch"
 	tagShort    = "under_replicated"
 	tagLost     = "lost" // too few pieces are left anywhere

@@ -11,8 +11,7 @@ import (
 // forgotten deals with a piece of a change that the namespace, restored from a backup, does not know
 // of. Of a newer content, or a file it never heard of, the piece is kept and counted. One of the
 // content that the namespace has was moved here after the backup, and the piece it was copied from
-// was removed: so the move is recorded once more. A footer does not prove a move, since what is recorded
-// drops another piece: all of the piece is read first, and one that is bad takes the place only of one that is gone.
+// was removed: so the move is recorded once more.
 func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
 	if !e.gate.hold(f.piece.File) {
@@ -27,53 +26,101 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
 	}
-	var drop []hemera.Piece
-	for _, p := range now.Pieces {
-		if p.Disk == d.ID {
-			t.addPiece(tagNewer, d.ID, f.stat) // the disk has another piece of the file, which is enough
-			return nil
-		}
-		if p.Index == f.piece.Index {
-			drop = append(drop, p)
-		}
+	drop, ok := inPlaceOf(now, f.piece, d.ID)
+	if !ok { // the disk has another piece of the file, which is enough
+		t.addPiece(tagNewer, d.ID, f.stat)
+		return nil
 	}
 	there, err := a.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
 	}
-	if !t.repair {
-		t.addPiece(tagMoved, d.ID, f.stat)
-		return nil
-	}
-	piece := hemera.Piece{Index: f.piece.Index, Disk: d.ID}
-	check := e.verify(ctx, e.Cluster.View(), now, piece)
-	if !check.OK && (check.Offline || !a.gone(ctx, now, drop)) {
-		e.Log.Warn("a piece is not taken for one that was moved after the backup", "piece", f.piece.String(), "disk", d.ID, "why", check.Error)
+	took, err := a.adopt(ctx, d, f, now, drop, t)
+	if err == nil && !took {
 		t.addPiece(tagNewer, d.ID, f.stat)
-		return ctx.Err()
-	}
-	t.addPiece(tagMoved, d.ID, f.stat)
-	err = e.Files.MovePieces(ctx, now.ID, now.Gen, drop, []hemera.Piece{piece})
-	if errors.Is(err, errs.Conflict) { // it is being removed, or the file has changed
-		return nil
-	}
-	if err == nil && !check.OK {
-		e.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 	}
 	return err
 }
 
-// gone reports whether there are pieces that a file should have, and all of them are known not to be there.
-func (a *auditor) gone(ctx context.Context, entry hemera.Entry, pieces []hemera.Piece) bool {
+// strayed deals with an orphan of the content that its file has: where the piece that the file should have in its
+// place is gone, the orphan is that piece, moved. The namespace does not know when it lost changes in a way
+// that it cannot tell. Orphans of which that is not sure are kept. It reports whether that was all there is to do.
+func (a *auditor) strayed(ctx context.Context, d hemera.Disk, f finding, now hemera.Entry, t *tally) (bool, error) {
+	drop, ok := inPlaceOf(now, f.piece, d.ID)
+	if !ok || now.Size != f.stat.FileSize || len(drop) == 0 { // repair makes what a file is short of
+		return false, nil
+	}
+	switch there, known := a.anyThere(ctx, now, drop); {
+	case there:
+		return false, nil
+	case !known:
+		t.addPiece(tagOrphan, d.ID, f.stat)
+		return true, nil
+	}
+	took, err := a.adopt(ctx, d, f, now, drop, t)
+	if err == nil && !took {
+		t.addPiece(tagOrphan, d.ID, f.stat)
+	}
+	return true, err
+}
+
+// inPlaceOf are the pieces of the file that the piece is another copy of; false when the disk has a piece of the file.
+func inPlaceOf(now hemera.Entry, piece hemera.PieceID, disk hemera.DiskID) (drop []hemera.Piece, ok bool) {
+	for _, p := range now.Pieces {
+		if p.Disk == disk {
+			return nil, false
+		}
+		if p.Index == piece.Index {
+			drop = append(drop, p)
+		}
+	}
+	return drop, true
+}
+
+// adopt records that a piece was moved here, in place of others, and reports whether it did, or would if it were to
+// put things right. A footer does not prove a move, since what is recorded drops another piece: all of
+// the piece is read first, and one that is bad takes the place only of one that is gone. The file is held.
+func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemera.Entry, drop []hemera.Piece, t *tally) (bool, error) {
+	e := a.engine
+	if !t.repair {
+		t.addPiece(tagMoved, d.ID, f.stat)
+		return true, nil
+	}
+	piece := hemera.Piece{Index: f.piece.Index, Disk: d.ID}
+	check := e.verify(ctx, e.Cluster.View(), now, piece)
+	if !check.OK {
+		there, known := a.anyThere(ctx, now, drop)
+		if check.Offline || there || !known {
+			e.Log.Warn("a piece is not taken for one that was moved here", "piece", f.piece.String(), "disk", d.ID, "why", check.Error)
+			return false, ctx.Err()
+		}
+	}
+	t.addPiece(tagMoved, d.ID, f.stat)
+	err := e.Files.MovePieces(ctx, now.ID, now.Gen, drop, []hemera.Piece{piece})
+	if errors.Is(err, errs.Conflict) { // it is being removed, or the file has changed
+		return true, nil
+	}
+	if err == nil && !check.OK {
+		e.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+	}
+	return true, err
+}
+
+// anyThere reports whether one of a file's pieces is where it should be, and whether that is known. Of no pieces
+// it is not.
+func (a *auditor) anyThere(ctx context.Context, entry hemera.Entry, pieces []hemera.Piece) (there, known bool) {
+	known = len(pieces) > 0
 	for _, p := range pieces {
 		d, ok := a.engine.Cluster.View().Disk(p.Disk)
 		if !ok || !d.Readable() {
-			return false
+			known = false
+			continue
 		}
 		there, err := a.onDisk(ctx, d, hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index})
-		if err != nil || there {
-			return false
+		if there {
+			return true, true
 		}
+		known = known && err == nil
 	}
-	return len(pieces) > 0
+	return false, known
 }

@@ -433,7 +433,7 @@ func TestFsck(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		r.whole("/f0", 2)
-		time.Sleep(hemera.UnsealedLifetime)
+		time.Sleep(3 * hemera.PendingHold) // in which the manager knows of the orphan
 		if _, ok := r.nodes[0].get(r.nodes[0].disks[0].ID, old.ID); ok {
 			t.Error("the orphan is still there")
 		}

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -61,6 +62,70 @@ func TestMovesAfterABackupAreVerified(t *testing.T) {
 			if took := slices.Contains(r.entry(path).Pieces, piece); took == (path == "/bad") {
 				t.Errorf("%s: the piece that was found is the file's: %t", path, took)
 			}
+		}
+	})
+}
+
+// TestStrayedPiecesAreNotRemoved: where a file's piece is gone, another copy of it that no file has is the file's, and
+// as long as nobody can tell it is kept: the namespace may have lost the change that moved it. A copy of a piece that
+// is where it should be goes.
+func TestStrayedPiecesAreNotRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4, 1)
+		r.lost = 24 * time.Hour // nothing is repaired meanwhile
+		r.restart()
+		for _, n := range r.nodes {
+			n.register()
+		}
+		if err := r.m.SetSpace(t.Context(), hemera.DefaultSpace, "policy.nstripes", "1"); err != nil {
+			t.Fatal(err)
+		}
+		away := r.nodes[3]
+		type stray struct {
+			path  string
+			piece hemera.PieceID
+			from  hemera.DiskID
+			to    *fakeNode
+		}
+		var strays []stray
+		for i := 0; len(strays) < 3; i++ {
+			e := r.write(fmt.Sprintf("/f%d", i), 10)
+			from := e.Pieces[0]
+			onAway := from.Disk == away.disks[0].ID
+			if onAway != (len(strays) == 2) {
+				continue
+			}
+			to := r.nodes[from.Disk%3]
+			id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: from.Index}
+			stat, _ := r.nodes[from.Disk-1].get(from.Disk, id)
+			stat.Sealed = stat.Sealed.Add(-2 * hemera.UnsealedLifetime)
+			to.put(to.disks[0].ID, stat)
+			strays = append(strays, stray{"/" + e.Name, id, from.Disk, to})
+		}
+		moved, spare, unknown := strays[0], strays[1], strays[2]
+		r.nodes[moved.from-1].drop(moved.from, moved.piece)
+		stop := r.start()
+		defer stop()
+		away.stop()
+		time.Sleep(time.Minute)
+		if report, err := r.m.Fsck(t.Context(), false); err != nil || !slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "moved" && p.Count == 1 }) {
+			t.Errorf("%+v, %v", report, err)
+		}
+		for range 2 {
+			if _, err := r.m.Fsck(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * hemera.PendingHold) // in which the manager knows of an orphan
+		}
+		at := func(s stray) bool { _, ok := s.to.get(s.to.disks[0].ID, s.piece); return ok }
+		if !at(moved) || r.entry(moved.path).Pieces[0].Disk != moved.to.disks[0].ID {
+			t.Error("a piece that was moved is not the file's again")
+		}
+		if at(spare) {
+			t.Error("a spare copy is kept")
+		}
+		if !at(unknown) {
+			t.Error("a copy was removed though nobody knows whether it is the last")
 		}
 	})
 }

@@ -156,6 +156,7 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 	if err != nil {
 		return []string{err.Error()}
 	}
+	cam.images = some(cam.images)
 	t.Logf("%d images", len(cam.images))
 	wrong := make([]error, len(cam.images))
 	var next, bad atomic.Int64
@@ -176,6 +177,19 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 		if err != nil {
 			out = append(out, fmt.Sprintf("power cut before %s: %v", cam.images[i].at, err))
 		}
+	}
+	return out
+}
+
+// some are all images, or one of six where each takes ten times as long: what the race detector sees is the same in
+// all, and the others have their turn without it.
+func some(images []image) []image {
+	if !racing {
+		return images
+	}
+	var out []image
+	for i := 0; i < len(images); i += 6 {
+		out = append(out, images[i])
 	}
 	return out
 }

@@ -49,7 +49,7 @@ fuzz() {
 sim() {
 	HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./sim/ &&
 		HEMERA_LINEAR_SEEDS=${SEEDS:-2000} HEMERA_CRASH_SEEDS=20 \
-			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrashAtEveryWrite' ./namespace/
+			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./namespace/
 }
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, and stops that.
@@ -93,7 +93,7 @@ conformance() { with_up suite; }
 # network is the same against a manager and three nodes in network namespaces, and what users of another machine have.
 network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh suite'; }
 
-clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; }'; }
+clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; } && { scripts/stocktpc.sh "$URL//" || [ $? = 77 ]; }'; }
 
 crash() { $go test -count=1 -v -timeout 10m ./conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 

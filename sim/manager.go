@@ -55,6 +55,9 @@ func (w *world) startManager(rng *rand.Rand) error {
 		defer close(h.done)
 		if h.err = h.Run(h.ctx); h.err != nil { // the program ends with it
 			w.trace.add("manager", "ends: %v", h.err)
+			if !h.isDead() && w.keeper.stale.Load() == nil {
+				w.fail("the manager ends by itself: %v", h.err)
+			}
 			h.store.die()
 			h.die()
 		}
@@ -126,11 +129,11 @@ func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.NodeWelcome, error) {
 		if c.w.plan.sabotage == ForgetMarks {
 			welcome, err := m.Register(ctx, unmarked(hello))
-			c.w.registered(m, &hello, &welcome, err)
+			c.w.registered(&hello, &welcome, err)
 			return welcome, err
 		}
 		welcome, err := m.Register(ctx, hello)
-		c.w.registered(m, &hello, &welcome, err)
+		c.w.registered(&hello, &welcome, err)
 		return welcome, err
 	})
 }

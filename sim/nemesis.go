@@ -58,9 +58,9 @@ func (n *nemesis) centre(ctx context.Context) {
 	}
 	switch n.rng.IntN(strikes) {
 	case 0:
-		n.w.keep(func() { n.restartManager(ctx) })
+		n.restartManager(ctx)
 	case 1:
-		n.w.keep(func() { n.burnManager(ctx) })
+		n.burnManager(ctx)
 	case 2:
 		n.drain(ctx)
 	case 3, 4:
@@ -297,10 +297,8 @@ func (n *nemesis) heal(ctx context.Context) {
 			n.reviveNode(m)
 		}
 	}
-	n.w.keep(func() {
-		if n.w.head.Load() == nil {
-			n.reviveManager()
-		}
-	})
+	if n.w.head.Load() == nil {
+		n.reviveManager()
+	}
 	n.useAll(context.WithoutCancel(ctx))
 }

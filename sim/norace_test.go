@@ -4,3 +4,6 @@ package sim
 
 // seedsOtherwise is how many seeds run unless told.
 const seedsOtherwise = 100
+
+// racing: the race detector is off.
+const racing = false

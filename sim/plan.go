@@ -86,6 +86,7 @@ func newPlan(o Options) plan {
 	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
 	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
 		p.hold = 10 * time.Minute // what it removes by mistake is there when the right one comes back
+		p.load += 20 * time.Second
 	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
@@ -97,6 +98,7 @@ func newPlan(o Options) plan {
 	if p.sabotage == MoveOverRemovals { // where one move too many is noticed
 		p.strain, p.replicas, p.cruel, p.minPieces = 4*time.Second, 1, false, "auto"
 		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
+		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
 	}
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {

@@ -63,7 +63,8 @@ func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 
 // exists asks until it is told whether the path exists.
 func (c *client) exists(ctx context.Context, path string) bool {
-	for {
+	const tries = 600 // the manager is never away for as long
+	for range tries {
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
 			return m.Stat(ctx, c.who, path)
 		})
@@ -72,6 +73,8 @@ func (c *client) exists(ctx context.Context, path string) bool {
 		}
 		rest(ctx, time.Second)
 	}
+	c.w.fail("%s cannot find out whether %s exists", c.name, path)
+	return false
 }
 
 // dirsMax is how many directories a client has at most.

@@ -22,7 +22,7 @@ func (w *world) settle(ctx context.Context) {
 	w.checkReads(ctx)
 	// Later than any write may be under way, with everything started anew.
 	const later = 2 * time.Hour
-	w.keep(func() { w.killManager() })
+	w.killManager()
 	w.managerSkew.Store(int64(later))
 	for _, m := range w.machines {
 		m.kill(false, nil)
@@ -31,14 +31,12 @@ func (w *world) settle(ctx context.Context) {
 			w.fail("%s does not start again: %v", m.host, err)
 		}
 	}
-	var err error
-	w.keep(func() { err = w.startManager(rand.New(rand.NewPCG(w.plan.seed, 7))) })
-	if err != nil {
+	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 7))); err != nil {
 		w.fail("the manager does not start again: %v", err)
 		return
 	}
 	w.trace.add("sim", "everything starts anew, %s later", later)
-	rest(ctx, 20*time.Second) // the manager may refuse its store
+	rest(ctx, 10*time.Second)
 	w.audit(ctx)
 	w.mended(ctx)
 	w.arrive(ctx)

@@ -4,22 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/kv/archive"
-	"hemera/manager"
 )
 
-// keeper is whoever starts and stops managers: one at a time does.
+// keeper is who puts the manager's store back.
 type keeper struct {
-	turn  chan struct{}
 	older *image // of the device, some time ago
 	stale atomic.Pointer[stale]
-	were  int  // managers that were started over an older copy
 	anew  bool // the store was made anew from a backup
 	// moving counts renames of directories, which the oracle follows one by one: none is under way while
 	// managers are exchanged.
@@ -28,17 +26,9 @@ type keeper struct {
 
 // stale is a life of the manager over an older copy of its store.
 type stale struct {
-	manager *manager.Manager
-	since   uint64 // number of the last change in the copy
-	mark    atomic.Pointer[[]byte]
-	shown   atomic.Bool // some node showed that it has seen more
-}
-
-// keep does something that starts or stops the manager.
-func (w *world) keep(do func()) {
-	w.keeper.turn <- struct{}{}
-	defer func() { <-w.keeper.turn }()
-	do()
+	since uint64                 // number of the last change in the copy
+	mark  atomic.Pointer[[]byte] // what the marks of this life begin with
+	shown atomic.Bool            // some node showed that it has seen more
 }
 
 // markLife is how many bytes of a mark name the life of the manager that gave it; eight with the number of a
@@ -46,9 +36,9 @@ func (w *world) keep(do func()) {
 const markLife = 8
 
 // registered sees how a node registered: one that has seen changes which the manager's store lacks must be refused.
-func (w *world) registered(m *manager.Manager, hello *hemera.NodeHello, welcome *hemera.NodeWelcome, err error) {
+func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome, err error) {
 	s := w.keeper.stale.Load()
-	if s == nil || s.manager != m || err != nil && errs.KindOf(err) != errs.Corrupt {
+	if s == nil || err != nil && errs.KindOf(err) != errs.Corrupt {
 		return
 	}
 	if err == nil && s.mark.Load() == nil && len(welcome.Seen) > markLife {
@@ -74,24 +64,37 @@ func unmarked(hello hemera.NodeHello) hemera.NodeHello {
 	return hello
 }
 
+// copyStore keeps a copy of the store as it is now.
+func (w *world) copyStore() {
+	older := w.device.copy()
+	w.keeper.older = &older
+	w.trace.add("nemesis", "copies the manager's store at change %d", older.seq)
+}
+
 // goBack puts the manager's store back to an older copy, as if its volume had been restored, and the right one
-// back when that was noticed, or some time later.
+// back when that was noticed, or some time later. Each node has seen more, and would say so after a start too: what
+// one does for a manager that it cannot tell from the right one nobody can mend.
 func (n *nemesis) goBack(ctx context.Context) {
 	w := n.w
-	if w.keeper.older == nil || n.rng.IntN(3) == 0 {
-		older := w.device.copy()
-		w.keeper.older = &older
-		n.did("copies the manager's store at change %d", older.seq)
-		return
+	if w.keeper.older == nil || n.rng.IntN(4) == 0 {
+		w.copyStore()
+	}
+	for _, m := range w.machines {
+		if m.seen() <= w.keeper.older.seq {
+			return
+		}
 	}
 	w.keeper.still.Add(1)
 	defer w.keeper.still.Add(-1)
 	for w.keeper.moving.Load() > 0 {
-		rest(ctx, 10*time.Millisecond)
+		if rest(ctx, 10*time.Millisecond); ctx.Err() != nil {
+			return
+		}
 	}
-	w.keep(func() { n.exchange(ctx) })
+	n.exchange(ctx)
 }
 
+// exchange runs a manager over the older copy for a while.
 func (n *nemesis) exchange(ctx context.Context) {
 	w := n.w
 	w.killManager()
@@ -99,11 +102,10 @@ func (n *nemesis) exchange(ctx context.Context) {
 	right := w.device.copy()
 	w.device.putBack(*w.keeper.older)
 	n.did("puts the manager's store of change %d back to that of %d", right.seq, w.keeper.older.seq)
-	n.reviveManager()
-	w.keeper.were++
-	h := w.head.Load()
-	s := &stale{manager: h.Manager, since: w.keeper.older.seq}
+	s := &stale{since: w.keeper.older.seq}
 	w.keeper.stale.Store(s)
+	n.reviveManager()
+	h := w.head.Load()
 	wait, cancel := context.WithTimeout(ctx, time.Duration(1+n.rng.IntN(20))*time.Second)
 	select {
 	case <-h.done:
@@ -120,36 +122,21 @@ func (n *nemesis) exchange(ctx context.Context) {
 	w.keeper.stale.Store(nil)
 	w.device.putBack(right)
 	n.did("puts the right store back")
+	if n.rng.IntN(3) == 0 {
+		n.did("backs it up and restores it: %v", w.restore(ctx))
+		w.keeper.anew, w.keeper.older = true, nil
+	}
 	w.oracle.joined()
 	n.reviveManager()
 }
 
-// operate has an operator look after the manager. One that refuses the right store, because nodes have seen the
-// other, is helped by the command that its error names.
-func (w *world) operate(ctx context.Context) {
-	for ctx.Err() == nil {
-		rest(ctx, time.Second)
-		w.keep(func() { w.help(ctx) })
+// seen is the number of the change that the node has made durable to have seen.
+func (m *machine) seen() uint64 {
+	mark, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
+	if err != nil || len(mark) < markLife+8 {
+		return 0
 	}
-}
-
-func (w *world) help(ctx context.Context) {
-	h := w.head.Load()
-	if h == nil || h.refuses() == nil {
-		return
-	}
-	if errs.KindOf(h.refuses()) != errs.Corrupt {
-		w.fail("the manager ends by itself: %v", h.refuses())
-	}
-	if w.keeper.were == 0 {
-		w.fail("the manager refuses its own store: %v", h.refuses())
-	}
-	w.killManager()
-	w.trace.add("operator", "backs the store up and restores it: %v", w.restore(ctx))
-	w.keeper.anew, w.keeper.older = true, nil
-	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 11))); err != nil {
-		w.fail("a restored manager does not start: %v", err)
-	}
+	return binary.BigEndian.Uint64(mark[markLife:])
 }
 
 // restore makes the store anew from a backup of what it holds.
@@ -168,6 +155,7 @@ func (w *world) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.device.putBack(image{pairs: pairs, seq: 1, epoch: max(was.epoch, uint64(now.Unix()))})
+	// The numbers go on, so that one tells which copy is the older; what nodes have seen of the store before proves nothing.
+	w.device.putBack(image{pairs: pairs, seq: was.seq + 1<<20, epoch: max(was.epoch, uint64(now.Unix()))})
 	return nil
 }

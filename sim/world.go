@@ -93,17 +93,11 @@ func Run(o Options) Report {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.net = newNetwork(ctx, o.Seed)
 	w.trace.add("plan", "%+v", w.plan)
-	w.keeper.turn = make(chan struct{}, 1)
 	if err := w.begin(ctx); err != nil {
 		w.fail("the cluster does not start: %v", err)
 	} else {
-		operating, stop := context.WithCancel(ctx)
-		var operator sync.WaitGroup
-		operator.Go(func() { w.operate(operating) })
 		w.load(ctx)
 		w.settle(ctx)
-		stop()
-		operator.Wait()
 	}
 	files := w.files(ctx)
 	cancel()
@@ -168,6 +162,9 @@ func (w *world) load(ctx context.Context) {
 	}
 	if w.rogue != nil {
 		clients.Go(func() { w.rogue.run(working) })
+	}
+	if w.plan.stale {
+		w.copyStore()
 	}
 	n := &nemesis{w: w, rng: w.plan.random("nemesis")}
 	n.run(working)
