@@ -10,8 +10,10 @@ import (
 
 // IsAdmin reports whether a user, as the kernel names him, is an admin: root, and whom the server runs as. That is
 // never nobody, which is how the kernel shows everybody who has no number in the server's user namespace.
-func IsAdmin(uid uint32) bool {
-	return uid == 0 || uid == uint32(os.Geteuid()) && uid != hemera.NobodyID
+func IsAdmin(uid uint32) bool { return isAdmin(uid, uint32(os.Geteuid())) }
+
+func isAdmin(uid, server uint32) bool {
+	return uid == 0 || uid == server && uid != hemera.NobodyID
 }
 
 // Owners finds which user owns a TCP socket of this machine.

@@ -374,3 +374,17 @@ func FuzzParseUnix(f *testing.F) {
 		}
 	})
 }
+
+// TestAdmins: who has no number in the server's user namespace is shown as nobody, which a server may run as.
+func TestAdmins(t *testing.T) {
+	for _, c := range []struct {
+		uid, server uint32
+		is          bool
+	}{
+		{0, 1000, true}, {1000, 1000, true}, {1001, 1000, false}, {hemera.NobodyID, hemera.NobodyID, false}, {0, hemera.NobodyID, true}, {hemera.NobodyID, 0, false},
+	} {
+		if isAdmin(c.uid, c.server) != c.is {
+			t.Errorf("uid %d at a server of %d", c.uid, c.server)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process,
 	if w == nil {
 		return missing
 	}
-	discarded, err := m.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen, Name: n.name})
+	discarded, err := m.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen})
 	switch {
 	case err != nil:
 		return errs.Wrap(err, "remove", at)

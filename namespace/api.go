@@ -33,7 +33,7 @@ type Contents interface {
 	// the file is gone, or its generation is not c.BaseGen.
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
 	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
-	// Of the commit, ID, Gen, BaseGen and Name are looked at.
+	// Of the commit, ID, Gen and BaseGen are looked at.
 	Discard(ctx context.Context, c Commit) (bool, error)
 	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
 	// given up. See [Findings].Condemn.

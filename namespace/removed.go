@@ -58,14 +58,7 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 			}
 			return nil
 		}
-		if known, err := t.wasEnded(c.number()); err != nil || known {
-			return err
-		}
-		if t.isUnused(c.number()) {
-			t.remove(idKey(tabPlace, c.number())) // so that it no longer is
-		}
-		t.ended(c.number())
-		return nil
+		return t.end(c.number())
 	})
 	switch {
 	case err != nil:
@@ -76,10 +69,30 @@ func (n *Namespace) refuse(ctx context.Context, c *Commit, why error) (out *heme
 	return nil, why
 }
 
+// end remembers that the write with the number is over, and was never committed.
+func (t *tx) end(number hemera.FileID) error {
+	if known, err := t.wasEnded(number); err != nil || known {
+		return err
+	}
+	if t.isUnused(number) {
+		t.remove(idKey(tabPlace, number)) // so that it no longer is
+	}
+	t.ended(number)
+	return nil
+}
+
 // Discard implements Contents.
 func (n *Namespace) Discard(ctx context.Context, c Commit) (bool, error) {
-	committed, err := n.refuse(ctx, &c, nil)
-	return err == nil && committed == nil, err
+	n.refused.Add(1)
+	discarded := false
+	err := n.update(ctx, func(t *tx) error {
+		now, err := t.byID(c.ID)
+		if discarded = err == nil && (now == nil || now.Gen != c.Gen); !discarded {
+			return err
+		}
+		return t.end(c.number())
+	})
+	return discarded && err == nil, err
 }
 
 // exhume forgets the oldest files that were removed long enough ago. Ids are in the order of births,

@@ -119,3 +119,35 @@ func attributesFull(t *testing.T, n *namespace.Namespace) (c namespace.Commit, m
 	}
 	return c, func() error { return n.RemoveXattr(t.Context(), alice(), "/f", "user.0") }
 }
+
+// TestADiscardedWriteIsNeverCommitted: but what was committed before stays, whatever its size.
+func TestADiscardedWriteIsNeverCommitted(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		store := memkv.New()
+		n := open(t, store, namespace.Options{})
+		if exists {
+			put(t, n, alice(), "/f", 5)
+		}
+		c := prepare(t, n, alice(), "/f")
+		begun := namespace.Commit{ID: c.ID, Gen: c.Gen, BaseGen: c.BaseGen}
+		for range 2 {
+			if gone, err := n.Discard(t.Context(), begun); err != nil || !gone {
+				t.Errorf("exists %t: discard of what was begun: %t, %v", exists, gone, err)
+			}
+		}
+		for range 2 {
+			_, err := n.Commit(t.Context(), c)
+			wantKind(t, "a discarded write", err, errs.Conflict)
+			n = open(t, store, namespace.Options{})
+		}
+		e := put(t, n, alice(), "/f", 7)
+		begun = namespace.Commit{ID: e.ID, Gen: e.Gen}
+		if gone, err := n.Discard(t.Context(), begun); err != nil || gone {
+			t.Errorf("exists %t: discard of what was committed, %d bytes: %t, %v", exists, e.Size, gone, err)
+		}
+		if _, err := n.Stat(t.Context(), alice(), "/f"); err != nil {
+			t.Error(err)
+		}
+		checked(t, n)
+	}
+}

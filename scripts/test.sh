@@ -93,7 +93,7 @@ conformance() { with_up suite; }
 # network is the same against a manager and three nodes in network namespaces, and what users of another machine have.
 network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh suite'; }
 
-clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; }'; }
+clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; } && { scripts/stocktpc.sh "$URL//" || [ $? = 77 ]; }'; }
 
 crash() { $go test -count=1 -v -timeout 10m ./conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 

@@ -111,7 +111,10 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 	begun := make(chan struct{})
 	p := newCalls(t, budgets, func(ctx context.Context, _ hemera.Identity, _ []byte, _ func([]byte) error) error {
 		close(begun)
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-t.Context().Done():
+		}
 		ended <- ctx.Err()
 		return ctx.Err()
 	})
@@ -141,7 +144,10 @@ func TestCallsAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	p := newCalls(t, budgets, func(ctx context.Context, who hemera.Identity, request []byte, _ func([]byte) error) error {
 		if string(request) == "hold" {
-			<-release
+			select {
+			case <-release:
+			case <-t.Context().Done():
+			}
 		}
 		return nil
 	})

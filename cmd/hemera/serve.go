@@ -141,7 +141,7 @@ It listens on this machine only unless --listen says otherwise.`,
   hemera up /data/hemera --port 21094 --nodes 3`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "up", "repair", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
 	data := c.Flags().Lookup("data")
 	data.DefValue = upData
 	data.Usage += "; the same as DIR"
@@ -303,7 +303,7 @@ func managerCommand(e *env) *cobra.Command {
   hemera node --listen 10.1.0.2 --join-file TOKENFILE --disk /disk1     (on each node)`,
 		Args: cobra.NoArgs,
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "space", "repair", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		addProcessors()
 		keepPrivate()
@@ -330,7 +330,7 @@ func managerCommand(e *env) *cobra.Command {
 
 // runsNode makes the noun `node` also the command that runs one.
 func (e *env) runsNode(c *cobra.Command) {
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "scrub", "log")
 	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {

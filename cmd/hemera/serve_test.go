@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hemera/config"
 	"hemera/daemon"
@@ -39,6 +43,19 @@ func TestMisspeltURLIsNamed(t *testing.T) {
 	if u := e.clusterURL(); u != set || out.Len() > 0 {
 		t.Errorf("%q, said %q", u, out.String())
 	}
+}
+
+// TestEverySettingHasItsFlag: as the list of settings in docs/operations.md says.
+func TestEverySettingHasItsFlag(t *testing.T) {
+	e := &env{Err: io.Discard}
+	commands := []*cobra.Command{upCommand(e), managerCommand(e), nodeCommand(e)}
+	all := pflag.NewFlagSet("all", pflag.ContinueOnError)
+	config.Register(all)
+	all.VisitAll(func(f *pflag.Flag) {
+		if !slices.ContainsFunc(commands, func(c *cobra.Command) bool { return c.Flags().Lookup(f.Name) != nil }) {
+			t.Errorf("no command takes --%s", f.Name)
+		}
+	})
 }
 
 // TestUpStartsAsItWasStarted: what is not said is as it was, and what is said is remembered.
