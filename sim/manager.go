@@ -127,12 +127,11 @@ func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.C
 
 func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.NodeWelcome, error) {
+		said := hello
 		if c.w.plan.sabotage == ForgetMarks {
-			welcome, err := m.Register(ctx, unmarked(hello))
-			c.w.registered(&hello, &welcome, err)
-			return welcome, err
+			said.Seen = nil
 		}
-		welcome, err := m.Register(ctx, hello)
+		welcome, err := m.Register(ctx, said)
 		c.w.registered(&hello, &welcome, err)
 		return welcome, err
 	})

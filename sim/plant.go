@@ -155,6 +155,9 @@ func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) err
 
 // planter plants all the time.
 func (n *nemesis) planter(ctx context.Context) {
+	if n.w.keeper.stale.Load() != nil {
+		return // the manager knows less than there is
+	}
 	n.plant(ctx)
 	if n.rng.IntN(4) == 0 {
 		n.plantWrite(ctx)

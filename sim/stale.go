@@ -58,12 +58,6 @@ func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome,
 	}
 }
 
-// unmarked is the hello of a node that does not show how far it saw the manager.
-func unmarked(hello hemera.NodeHello) hemera.NodeHello {
-	hello.Seen = nil
-	return hello
-}
-
 // copyStore keeps a copy of the store as it is now.
 func (w *world) copyStore() {
 	older := w.device.copy()
@@ -123,7 +117,10 @@ func (n *nemesis) exchange(ctx context.Context) {
 	w.device.putBack(right)
 	n.did("puts the right store back")
 	if n.rng.IntN(3) == 0 {
-		n.did("backs it up and restores it: %v", w.restore(ctx))
+		n.did("backs it up and restores it")
+		if err := w.restore(context.WithoutCancel(ctx)); err != nil {
+			w.fail("the right store cannot be restored: %v", err)
+		}
 		w.keeper.anew, w.keeper.older = true, nil
 	}
 	w.oracle.joined()
