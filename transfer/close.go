@@ -312,10 +312,30 @@ func (w *Writer) ask(ctx context.Context) error {
 	return err
 }
 
+// askedAgain is how long after it was asked for a commit may be asked for again. The manager remembers for an
+// hour that a new file was removed, so that a late request does not bring it back without its content.
+const askedAgain = 30 * time.Minute
+
+// tooLate refuses to ask again when so much time has gone by, perhaps in one moment: the process stood still.
+func (w *Writer) tooLate() error {
+	now := time.Now()
+	if w.asked.IsZero() {
+		w.asked = now
+	}
+	// A machine that was suspended sees it on the wall clock only.
+	if waited := max(now.Sub(w.asked), now.Round(0).Sub(w.asked.Round(0))); waited > askedAgain {
+		return errs.New(errs.Conflict, "transfer.Commit", subject(w.cap), fmt.Sprintf("the manager was asked for it %s ago", waited.Round(time.Second)))
+	}
+	return nil
+}
+
 // commit asks the manager until it answers or patience ends.
 func (w *Writer) commit(ctx context.Context) error {
 	deadline := time.Now().Add(w.host.patience())
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		if err := w.tooLate(); err != nil {
+			return err
+		}
 		err := w.ask(ctx)
 		if err == nil {
 			w.host.Counters.Commits.Add(1)

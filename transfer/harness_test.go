@@ -236,9 +236,10 @@ type manager struct {
 	committed map[hemera.PieceID]hemera.CommitRequest
 	aborted   int
 	commits   int
-	refuse    []error // answers to the next commits
-	after     error   // answer after a commit was done
-	spare     []int   // hosts that Replace may give
+	refuse    []error       // answers to the next commits
+	after     error         // answer after a commit was done
+	spare     []int         // hosts that Replace may give
+	still     time.Duration // how long the head stands still in its next commit
 }
 
 func (m *manager) sign(c hemera.Capability) string {
@@ -271,6 +272,8 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) (hemera.Entr
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.commits++
+	time.Sleep(m.still)
+	m.still = 0
 	if len(m.refuse) > 0 {
 		err := m.refuse[0]
 		m.refuse = m.refuse[1:]

@@ -235,6 +235,27 @@ func TestManagerAwayTooLong(t *testing.T) {
 	})
 }
 
+// TestALateHeadDoesNotAskAgain: it stood still after it had asked, and nobody knows what became of the file since.
+func TestALateHeadDoesNotAskAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 2)
+		b.manager.still, b.manager.after = time.Hour, errs.New(errs.Timeout, "rpc", "manager", "late")
+		token, c := b.grant(45, 2, 1, 2)
+		f := b.begin(1, token)
+		if err := f.WriteAt(content(10_000), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(ctx); !isKind(err, errs.Timeout) {
+			t.Fatalf("close: %v", err)
+		}
+		time.Sleep(time.Hour) // the write is given up
+		if b.manager.commits != 1 {
+			t.Errorf("asked %d times", b.manager.commits)
+		}
+		b.mustHave(c, 1, 2) // the audit knows
+	})
+}
+
 func TestConflictRemovesPieces(t *testing.T) {
 	b := newBench(t, 2)
 	b.manager.refuse = []error{errs.New(errs.Conflict, "commit", "", "rewritten")}

@@ -46,6 +46,7 @@ type Writer struct {
 	scratch []uint32
 
 	request *hemera.CommitRequest // all is sealed; only the manager's answer is missing
+	asked   time.Time             // when the manager was asked first
 	unsure  bool                  // the manager may have committed without our hearing of it
 	done    bool
 	result  error // of Close, once done
