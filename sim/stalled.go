@@ -61,6 +61,7 @@ func (s *stalled) stand(ctx context.Context) context.Context {
 
 // arrive has them arrive now. What comes of it is for the checks to see that follow.
 func (w *world) arrive(ctx context.Context) {
+	taken := false
 	for _, c := range w.stalled.list {
 		var err error
 		for range 10 {
@@ -74,6 +75,10 @@ func (w *world) arrive(ctx context.Context) {
 		if err != nil && errs.Undecided(err) {
 			w.fail("a late commit is neither taken nor refused: %v", err)
 		}
+		taken = taken || err == nil
+	}
+	if taken { // its pieces were kept, and what it replaced stays for a while
+		rest(ctx, w.plan.hold+time.Minute)
 	}
 }
 
