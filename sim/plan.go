@@ -82,11 +82,14 @@ func newPlan(o Options) plan {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}
 	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
-	p.stalls = p.random("stalled").IntN(3) == 0 || p.sabotage == ForgetBars
 	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
 	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
 		p.hold = 10 * time.Minute // what it removes by mistake is there when the right one comes back
 		p.load += 20 * time.Second
+	}
+	// Not where pieces that no file has are planted, or kept because the namespace may have forgotten them.
+	if p.stalls = p.random("stalled").IntN(3) == 0 && !p.plants && !p.stale; p.sabotage == ForgetBars {
+		p.stalls, p.plants, p.stale = true, false, false
 	}
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
