@@ -48,7 +48,7 @@ type Capability struct {
 	Base      *Base      // AccessUpdate only
 	BaseGen   Generation // write: the generation its commit replaces; zero: the file is new
 	Force     bool       // write: its commit replaces whatever generation is there
-	Sums      []Checksum // read only: the committed checksums
+	Sums      []Checksum // the committed checksums of what is read; of an update: of Base
 	Who       Identity
 	Expires   time.Time
 	Trace     string

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,6 +176,9 @@ func TestUpdateKeepsLayoutAndPlaces(t *testing.T) {
 		if !held[target.Disk] {
 			t.Errorf("placed on disk %d, the base is on %v", target.Disk, e.Pieces)
 		}
+	}
+	if !slices.Equal(g.Cap.Sums, e.Checksums) {
+		t.Errorf("the base's checksums are %v, not %v", g.Cap.Sums, e.Checksums)
 	}
 	if g.Cap.Layout != hemera.Replica(2) || g.Cap.BaseGen != e.Gen {
 		t.Errorf("layout %s, base generation %d", g.Cap.Layout, g.Cap.BaseGen)

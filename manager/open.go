@@ -232,7 +232,7 @@ func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	if e.Size > 0 && len(c.Base.Pieces) == 0 {
 		return noReplicas(view, c.Path, e.Pieces, nil)
 	}
-	c.Size = max(c.Size, e.Size)
+	c.Size, c.Sums = max(c.Size, e.Size), e.Checksums
 	return nil
 }
 

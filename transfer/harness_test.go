@@ -147,7 +147,7 @@ func (b *bench) update(base hemera.Capability, min int, on ...int) (string, heme
 	_, c := b.grant(int(base.File), min, on...)
 	r := b.manager.commit(b.t, base)
 	c.Access = hemera.AccessUpdate
-	c.Base = &hemera.Base{Gen: base.Gen, Size: r.Size}
+	c.Base, c.Sums = &hemera.Base{Gen: base.Gen, Size: r.Size}, r.Checksums
 	for _, p := range r.Pieces {
 		c.Base.Pieces = append(c.Base.Pieces, target(int(p.Disk), p.Index))
 	}

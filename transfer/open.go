@@ -79,7 +79,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File
 			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
 		}
 		base := c
-		base.Gen, base.Size, base.Sums, base.Targets = c.Base.Gen, c.Base.Size, nil, c.Base.Pieces
+		base.Gen, base.Size, base.Targets = c.Base.Gen, c.Base.Size, c.Base.Pieces
 		return t.openSealed(&base, o.Index-hemera.BasePiece)
 	}
 	if c.Access == hemera.AccessRead {

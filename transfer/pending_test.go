@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/disk"
 	"hemera/errs"
 )
 
@@ -331,6 +332,38 @@ func TestUpdate(t *testing.T) {
 			}
 			checkSums(t, b.manager.commit(t, capability), c.want)
 			b.mustRead(capability, c.want)
+		}
+	}
+}
+
+// TestUpdateOfAnotherContent: a piece of the base's name, size and generation with another content is not what the
+// update begins from, at the head or at another node.
+func TestUpdateOfAnotherContent(t *testing.T) {
+	for head := 1; head <= 2; head++ {
+		b := newMemoryBench(t, 2)
+		old := content(100_000)
+		base := b.put(51, old, 1)
+		token, _ := b.update(base, 1, head)
+		id := hemera.PieceID{File: base.File, Gen: base.Gen}
+		w, err := b.hosts[0].disk.Create(id, disk.CreateOptions{Layout: base.Layout, Replace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := bytes.Clone(old)
+		other[0]++
+		if err := w.WritePages(other, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		sum := hemera.Checksum{Kind: hemera.Adler32, Value: [32]byte{1, 2, 3, 4}}
+		if _, err := w.Seal(hemera.SealInfo{FileSize: int64(len(old)), Checksums: []hemera.Checksum{sum}}); err != nil {
+			t.Fatal(err)
+		}
+		f := b.open(head, token, hemera.NodeOpen{})
+		if n, err := f.ReadAt(make([]byte, 100), 0); err == nil {
+			t.Errorf("head %d: %d bytes of another content are read", head, n)
+		}
+		if d, ok := f.(hemera.Detacher); ok {
+			d.Detach()
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 // baseReader reads the content an update begins from. It opens nothing before the first read.
 func (h *Host) baseReader(c *hemera.Permit) *Reader {
 	base := c.Capability
-	base.Gen, base.Size, base.Sums = c.Base.Gen, c.Base.Size, nil
+	base.Gen, base.Size = c.Base.Gen, c.Base.Size
 	base.Targets = c.Base.Pieces
 	r := h.newReader(&base, c)
 	r.mark = hemera.BasePiece
