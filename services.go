@@ -84,8 +84,9 @@ type Files interface {
 	Pending(ctx context.Context, who Identity, path, process string, known Entry) (Grant, Entry, error)
 	// PendingIn are the files of a directory that the process is making, and that are not visible yet.
 	PendingIn(ctx context.Context, who Identity, dir, process string) ([]Entry, error)
-	// Settle waits until the process no longer writes the path, for some seconds at most.
-	Settle(ctx context.Context, who Identity, path, process string)
+	// Move is Rename of a file that the process may be writing: it waits for the close that may be on its way, for some
+	// seconds at most. A write that stays open goes on under the new name, if that is free and in the same directory.
+	Move(ctx context.Context, who Identity, from, to, process string) error
 	// Discard removes the file that the process is writing at the path, where none is visible yet: it waits for
 	// the close that may be on its way, and else gives the write up, whose close then fails with Conflict.
 	// NotFound if the process is not writing one; process and session are as in [OpenRequest].

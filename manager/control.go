@@ -82,6 +82,9 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if err == nil || !errs.Undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
+	if err == nil && e.Name != c.Name {
+		m.pending.made(name{e.Parent, e.Name})
+	}
 	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
 		m.engine.Wake() // there are pieces to remove, or to make
 	}
@@ -180,6 +183,10 @@ func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.Dis
 	if barred {
 		return hemera.Grant{}, errs.New(errs.Conflict, "replace", c.Path, "the write was refused before, or its pieces were given up").
 			WithRemedy("write the file again")
+	}
+	// It may outlive what the namespace remembers of a new name, so it says that itself.
+	if c.Name, err = m.tree.NameOf(ctx, namespace.Commit{ID: c.File, BaseGen: c.BaseGen, Name: c.Name}); err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
 	}
 	bad := m.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
 	var lost []int

@@ -133,11 +133,6 @@ func (m *Manager) PendingIn(ctx context.Context, who hemera.Identity, at, proces
 	return list, nil
 }
 
-// Settle implements hemera.Files.
-func (m *Manager) Settle(ctx context.Context, who hemera.Identity, at, process string) {
-	m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process}, errs.NotFound)
-}
-
 // Discard implements hemera.Files.
 func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
 	defer m.ops.begin("Discard").end(&err)

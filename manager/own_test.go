@@ -145,8 +145,8 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 	}
 }
 
-// TestSettle waits for the end of a write of the process, as a rename of its file does, and for no other's.
-func TestSettle(t *testing.T) {
+// TestMoveWaitsForTheClose of the process, whose file it renames, and for no other's.
+func TestMoveWaitsForTheClose(t *testing.T) {
 	for _, exists := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 2, 1)
@@ -155,33 +155,36 @@ func TestSettle(t *testing.T) {
 			}
 			g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 			now := r.m.now()
-			r.m.Settle(t.Context(), alice, "/exp/a", "host/8")
-			r.m.Settle(t.Context(), bob, "/exp/a", "host/7")
-			r.m.Settle(t.Context(), alice, "/exp/b", "host/7")
-			r.m.Settle(t.Context(), alice, "/exp/a", "")
+			wantKind(t, r.m.Move(t.Context(), alice, "/exp/b", "/exp/z", "host/7"), errs.NotFound)
+			if !exists {
+				wantKind(t, r.m.Move(t.Context(), alice, "/exp/a", "/exp/z", "host/8"), errs.NotFound)
+				wantKind(t, r.m.Move(t.Context(), bob, "/exp/a", "/exp/z", "host/7"), errs.NotFound)
+				wantKind(t, r.m.Move(t.Context(), alice, "/exp/a", "/exp/z", ""), errs.NotFound)
+			}
 			if waited := r.m.now().Sub(now); waited > 0 {
 				t.Errorf("waited %v for another's write", waited)
 			}
-			settled := make(chan struct{})
-			go func() {
-				defer close(settled)
-				r.m.Settle(t.Context(), alice, "/exp/a", "host/7")
-			}()
+			moved := make(chan error)
+			go func() { moved <- r.m.Move(t.Context(), alice, "/exp/a", "/exp/z", "host/7") }()
 			synctest.Wait()
 			select {
-			case <-settled:
-				t.Fatal("does not wait")
+			case err := <-moved:
+				t.Fatalf("does not wait: %v", err)
 			default:
 			}
 			if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 				t.Fatal(err)
 			}
-			<-settled
+			if err := <-moved; err != nil {
+				t.Error(err)
+			}
 			if waited := r.m.now().Sub(now); waited > 0 {
 				t.Errorf("waited %v when the write was over", waited)
 			}
 			r.mustOpen("/exp/c", hemera.AccessCreate, by("host/7", "s"))
-			r.m.Settle(t.Context(), alice, "/exp/c", "host/7")
+			if err := r.m.Move(t.Context(), alice, "/exp/c", "/exp/d", "host/7"); err != nil {
+				t.Error(err)
+			}
 			if waited := r.m.now().Sub(now); waited != ownPatience {
 				t.Errorf("waited %v for a file that stays open", waited)
 			}

@@ -36,6 +36,8 @@ type pending struct {
 	writers atomic.Pointer[[]*atomic.Int64]
 	grow    sync.Mutex
 	claims  claims
+	// renamed has the names of writes that were renamed, by their nonces: a capability goes on to say the first one.
+	renamed sync.Map
 }
 
 // stripes is in how many parts the table is locked: enough that every processor finds one free.
@@ -52,20 +54,20 @@ type name struct {
 	name   string
 }
 
-// write is one write under way. Who began it and where it is does not change; the rest is guarded by the
-// lock of its name's stripe.
+// write is one write under way. Who began it and where it is does not change, as a rename makes another record of it;
+// the rest is guarded by the lock of its name's stripe.
 type write struct {
 	nonce   uint64
 	file    hemera.FileID
 	gen     hemera.Generation
-	path    string // as it was at the open
+	path    string // as it was at the open, or after its own rename
 	who     hemera.Identity
 	session string
 	head    hemera.NodeID
 	size    int64 // announced
 	began   time.Time
 	expires time.Time
-	permit  *hemera.Permit // for its writer to find it again
+	permit  *hemera.Permit // for its writer to find it again, at its name
 	process string         // that opened it; see hemera.OpenRequest
 	mode    uint32
 
@@ -75,6 +77,7 @@ type write struct {
 	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
 	report  headReport
 	ended   chan struct{} // closed when the lock is freed; nil while nobody waits for that
+	renamed bool          // and in pending.renamed
 }
 
 // taker is who asks for the lock of a name, and how.
@@ -142,10 +145,12 @@ func newPending(ofUser, ofSession int) *pending {
 
 // lock returns the name's stripe, locked.
 func (p *pending) lock(n name) *stripe {
-	s := &p.stripes[maphash.Comparable(p.seed, n)%stripes]
+	s := &p.stripes[p.index(n)]
 	s.mu.Lock()
 	return s
 }
+
+func (p *pending) index(n name) uint64 { return maphash.Comparable(p.seed, n) % stripes }
 
 // begin takes the lock of a name. Locked, or Exists for an exclusive create, when another has it; see
 // taker. OverQuota when the write's claim does not fit, Overloaded when too much is under way, and
@@ -180,9 +185,9 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 
 // end frees the lock if the write with the nonce still holds it.
 func (p *pending) end(n name, nonce uint64) {
-	s := p.lock(n)
+	s, n, w := p.find(n, nonce)
 	defer s.mu.Unlock()
-	if w := s.writes[n]; w != nil && w.nonce == nonce {
+	if w != nil {
 		p.drop(s, n, w)
 	} else {
 		s.ended = p.ends.Add(1) // it may have made the name all the same
@@ -191,10 +196,9 @@ func (p *pending) end(n name, nonce uint64) {
 
 // move records that a write left failed disks for others and returns all that failed it so far.
 func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.DiskID {
-	s := p.lock(n)
+	s, _, w := p.find(n, nonce)
 	defer s.mu.Unlock()
-	w := s.writes[n]
-	if w == nil || w.nonce != nonce {
+	if w == nil {
 		return failed
 	}
 	w.failed = append(w.failed, failed...)
@@ -207,10 +211,10 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 // settle has the claim of a write count as usage from now on, as it is being committed, and returns the
 // standings with what the other writes under way claim.
 func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) []quota.Standing {
-	s := p.lock(n)
+	s, _, w := p.find(n, nonce)
 	defer s.mu.Unlock()
 	var own *claim
-	if w := s.writes[n]; w != nil && w.nonce == nonce {
+	if w != nil {
 		own = w.claim
 	}
 	return p.claims.settle(own, limits)
@@ -238,16 +242,24 @@ func (p *pending) holder(n name) (who hemera.Identity, disks []hemera.DiskID, ex
 }
 
 func (p *pending) drop(s *stripe, n name, w *write) {
+	p.free(s, n, w)
+	if w.renamed {
+		p.renamed.Delete(w.nonce)
+	}
+	p.total.Add(-1)
+	p.holders.release(w)
+	p.count(w.disks, -1)
+	p.claims.release(w.claim)
+}
+
+// free takes a write from its name.
+func (p *pending) free(s *stripe, n name, w *write) {
 	delete(s.writes, n)
 	if w.ended != nil {
 		close(w.ended)
 	}
 	s.ended = p.ends.Add(1)
-	p.total.Add(-1)
-	p.holders.release(w)
 	p.processes.remove(w.process, n)
-	p.count(w.disks, -1)
-	p.claims.release(w.claim)
 }
 
 func (p *pending) count(disks []hemera.DiskID, by int64) {

@@ -284,10 +284,9 @@ func (m *Manager) reported(id hemera.NodeID, states []hemera.WriteState) {
 }
 
 func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bool) {
-	s := p.lock(n)
+	s, n, w := p.find(n, state.Nonce)
 	defer s.mu.Unlock()
-	w := s.writes[n]
-	if w == nil || w.nonce != state.Nonce {
+	if w == nil {
 		return false
 	}
 	if !state.Pending {

@@ -72,10 +72,10 @@ func (b *bars) counted(count int, again bool) {
 	}
 }
 
-func (b *bars) add() {
+func (b *bars) add(by int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.count++
+	b.count = max(0, b.count+by)
 }
 
 func (b *bars) full() bool {
@@ -109,7 +109,7 @@ func (n *Namespace) Condemn(ctx context.Context, disk hemera.DiskID, p hemera.Pi
 		return err
 	})
 	if err == nil && barred {
-		n.bars.add()
+		n.bars.add(1)
 	}
 	return condemned && err == nil, err
 }
@@ -163,14 +163,19 @@ func (n *Namespace) Barred(ctx context.Context, c Commit) (bool, error) {
 
 // liftBars forgets the bars whose time is over, now and then. No commit of such a write is taken any more.
 func (n *Namespace) liftBars(ctx context.Context) error {
+	return n.lift(ctx, tabBarred, &n.bars)
+}
+
+// lift forgets the records of a table whose time is over, which they begin with, and counts the others.
+func (n *Namespace) lift(ctx context.Context, table byte, b *bars) error {
 	now := n.clock()
-	if !n.bars.due(now, n.nextID.Load()) {
+	if !b.due(now, n.nextID.Load()) {
 		return nil
 	}
 	var old [][]byte
 	count := 0
-	err := n.store.Scan(ctx, key(tabBarred), after(key(tabBarred)), func(k, raw []byte) bool {
-		if count++; len(raw) == barBytes && !now.Before(time.Unix(int64(number(raw, 0)), 0)) {
+	err := n.store.Scan(ctx, key(table), after(key(table)), func(k, raw []byte) bool {
+		if count++; len(raw) >= 8 && !now.Before(time.Unix(int64(number(raw, 0)), 0)) {
 			old = append(old, append([]byte(nil), k...))
 		}
 		return true
@@ -184,8 +189,8 @@ func (n *Namespace) liftBars(ctx context.Context) error {
 			return nil
 		})
 	}
-	n.bars.counted(count-lifted, err != nil || lifted < len(old))
-	return errs.Wrap(err, "namespace.Condemn", "")
+	b.counted(count-lifted, err != nil || lifted < len(old))
+	return errs.Wrap(err, "namespace", "")
 }
 
 // barBytes is the length of a record: until when, in seconds since 1970, and the file.

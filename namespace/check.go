@@ -56,7 +56,7 @@ func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.Names
 
 // passes is what a check does, in order: entries fill in what the ones behind them compare.
 func (c *checker) passes() []func() error {
-	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.held, c.barred, c.broken, c.usages, c.eventLog, c.quotas, c.cached}
+	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.held, c.barred, c.renamed, c.broken, c.usages, c.eventLog, c.quotas, c.cached}
 }
 
 type checker struct {

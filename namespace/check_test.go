@@ -109,6 +109,8 @@ func damages(s kv.Store) map[string]struct {
 		"barred file":                 {[]change{is("no"+be(5), be(1<<40)+be(5))}, "fid 5: generation 1 is committed, and its write is barred"},
 		"barred content":              {[]change{is("no"+be(6), be(1<<40)+be(4))}, "fid 4: generation 6 is committed, and its write is barred"},
 		"bar garbage":                 {[]change{is("no"+be(9), "x")}, "barred write 9: the stored record is damaged"},
+		"renamed file":                {[]change{is("nv"+be(5), be(1<<40)+"h")}, "fid 5: it is committed, and a name is kept for its commit"},
+		"rename garbage":              {[]change{is("nv"+be(9), be(1<<40)+"a/b")}, "renamed write 9: the stored record is damaged"},
 		"place gone":                  {[]change{gone("ni" + be(5))}, "fid 5, below 3 as \"g\": it has no place"},
 		"place beyond":                {[]change{is("ni"+be(99), be(2)+"x")}, "fid 99: it has a place, below 2 as \"x\", and no entry"},
 		"one place for another":       {[]change{gone("ni" + be(5)), is("ni"+be(99), be(2)+"x")}, "fid 5, below 3 as \"g\": it has no place"},

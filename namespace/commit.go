@@ -54,7 +54,7 @@ func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
 	if now != nil {
 		return t.commitContent(now, c)
 	}
-	return t.commitFile(c)
+	return t.commitRenamed(c)
 }
 
 // made fails unless the content that has the commit's number is what it is for: the request came again. Another content

@@ -42,3 +42,9 @@ func (n *Namespace) SetBars(count int) {
 	n.bars.due(n.clock(), n.nextID.Load())
 	n.bars.counted(count, false)
 }
+
+// SetRenames sets how many writes are taken to have been renamed, for an hour.
+func (n *Namespace) SetRenames(count int) {
+	n.renames.due(n.clock(), n.nextID.Load())
+	n.renames.counted(count, false)
+}

@@ -23,6 +23,7 @@ const (
 	tabShort    = 'x' // file → nothing: it has fewer pieces than its layout
 	tabRemoved  = 'r' // write's number → until when: it was refused, or its file removed soon after it was made
 	tabBarred   = 'o' // write's number → until when, file: pieces of it were given up
+	tabRenamed  = 'v' // write's number → until when, name: the new file is to be committed under it
 	tabBroken   = 'k' // disk, file, generation, index → nothing: a piece that is bad and cannot be mended
 	tabEvent    = 'l' // sequence → event
 	tabNode     = 'q' // directory → quota node

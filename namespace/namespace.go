@@ -92,6 +92,8 @@ type Namespace struct {
 	hold  time.Duration
 	holds dueTimes
 	bars  bars
+	// renames counts the new files that are to be committed under another name than their opens gave.
+	renames bars
 }
 
 // sent is the newest enqueued batch.

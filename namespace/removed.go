@@ -78,7 +78,7 @@ func (t *tx) end(number hemera.FileID) error {
 		t.remove(idKey(tabPlace, number)) // so that it no longer is
 	}
 	t.ended(number)
-	return nil
+	return t.forgetName(number)
 }
 
 // Discard implements Contents.

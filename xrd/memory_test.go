@@ -334,7 +334,9 @@ func (m memoryFiles) Discard(_ context.Context, _ hemera.Identity, p, _, _ strin
 	return errs.New(errs.NotFound, "remove", p, "")
 }
 
-func (m memoryFiles) Settle(context.Context, hemera.Identity, string, string) {}
+func (m memoryFiles) Move(ctx context.Context, who hemera.Identity, from, to, _ string) error {
+	return m.Rename(ctx, who, from, to)
+}
 
 func (m memoryFiles) Locate(context.Context, hemera.Identity, string) ([]hemera.Target, error) {
 	return []hemera.Target{{Node: 7, Addr: m.addr}}, nil

@@ -174,8 +174,7 @@ func (c *conn) mv(r *request) error {
 	if whole {
 		err = c.srv.o.Names.Publish(c.ctx, c.who(), p)
 	} else {
-		c.srv.o.Files.Settle(c.ctx, c.who(), from, c.session.processName())
-		err = c.srv.o.Names.Rename(c.ctx, c.who(), from, to)
+		err = c.srv.o.Files.Move(c.ctx, c.who(), from, to, c.session.processName())
 	}
 	if err != nil {
 		return err

@@ -201,8 +201,9 @@ type settling struct {
 	close func(path, process string)
 }
 
-func (s settling) Settle(_ context.Context, _ hemera.Identity, path, process string) {
-	s.close(path, process)
+func (s settling) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
+	s.close(from, process)
+	return s.Files.Move(ctx, who, from, to, process)
 }
 
 // TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
