@@ -37,13 +37,17 @@ check() { # check NAME SCRIPT
 soon() { for _ in $(seq 50); do "$@" && return; sleep 0.1; done; return 1; }
 lines() { test "$(cat "${@:2}" | wc -l)" = "$1"; }
 holds() { test "$(cat "$1")" = "$2"; }
-export -f soon lines holds
+hidden() { ! ls -A | grep -q "^[.]fuse_hidden"; }
+export -f soon lines holds hidden
 check "make a file and read it" 'echo hello >a; soon holds a hello'
 check "write over a file at once" 'echo one >b; echo two >b; soon holds b two'
 check "append" 'echo one >c; echo two >>c; soon lines 2 c'
 check "cp" 'cp "$in" d; soon cmp d "$in"'
 check "dd in the middle" 'dd if=/dev/zero of=d bs=4k count=1 seek=3 conv=notrunc; test "$(wc -c <d)" = 3000000'
 check "mv right after the write" 'cp "$in" e; mv e f; soon cmp f "$in"'
+check "mv of an open file" 'exec 3>q; echo one >&3; mv q r; echo two >&3; exec 3>&-; soon lines 2 r; ! test -e q'
+check "mv of an open file that was there" 'cp "$in" s; soon cmp s "$in"; exec 3>>s; echo more >&3; mv s u; echo more >&3; exec 3>&-; soon test "$(wc -c <u)" = 3000010'
+check "rm of an open file" 'exec 3<>v; echo one >&3; rm v; ! test -e v; echo two >&3; exec 3>&-; soon hidden'
 check "many files" 'for i in $(seq 20); do echo $i >n$i; done; soon lines 20 n{1..20}'
 check "rm" 'rm n1; ! test -e n1'
 check "a new file is listed at once" 'echo hello >g; ls | grep -qx g; exec 3>h; echo hello >&3; ls | grep -qx h; exec 3>&-'
