@@ -32,18 +32,15 @@ func (m *Manager) moveOwn(ctx context.Context, who hemera.Identity, from, to, pr
 	if process == "" || m.pending.size() == 0 || from == "/" || path.Dir(from) != path.Dir(to) {
 		return false, nil
 	}
-	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+	old, w, err := m.ownAt(ctx, who, from, process)
+	if err == nil && w != nil {
+		err = m.cluster.AwaitCurrent(ctx)
+	}
+	if err != nil || w == nil {
 		return false, err
 	}
-	dir, err := m.tree.Stat(ctx, who, path.Dir(from))
-	if err != nil {
-		return false, err
-	}
-	old, target := name{dir.ID, path.Base(from)}, name{dir.ID, path.Base(to)}
-	s := m.pending.lock(old)
-	w := s.own(old, who, process)
-	s.mu.Unlock()
-	if w == nil || !m.pending.rename(old, target, w.nonce, m.permitAt(w, to)) {
+	target := name{old.parent, path.Base(to)}
+	if !m.pending.rename(old, target, w.nonce, m.permitAt(w, to)) {
 		return false, nil
 	}
 	if w.permit.BaseGen != 0 {
@@ -64,6 +61,18 @@ func (m *Manager) moveOwn(ctx context.Context, who hemera.Identity, from, to, pr
 func (m *Manager) renameWrite(ctx context.Context, who hemera.Identity, w *write, old name, to string) (err error) {
 	defer m.ops.begin("Rename").end(&err)
 	return m.tree.RenameWrite(ctx, who, namespace.Commit{ID: w.file, Parent: old.parent, Name: old.name, UID: w.who.UID, GID: w.who.GID}, to)
+}
+
+// ownAt is the write under way of the path, if the process began it, and its name.
+func (m *Manager) ownAt(ctx context.Context, who hemera.Identity, at, process string) (name, *write, error) {
+	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+	if err != nil {
+		return name{}, nil, err
+	}
+	n := name{dir.ID, path.Base(at)}
+	s := m.pending.lock(n)
+	defer s.mu.Unlock()
+	return n, s.own(n, who, process), nil
 }
 
 // permitAt is the write's permit for who comes by its new path.

@@ -143,14 +143,10 @@ func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process,
 	if m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process, Session: session}, missing) {
 		return m.Remove(ctx, who, at, 0)
 	}
-	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+	n, w, err := m.ownAt(ctx, who, at, process)
 	if err != nil {
 		return err
 	}
-	n := name{dir.ID, path.Base(at)}
-	s := m.pending.lock(n)
-	w := s.own(n, who, process)
-	s.mu.Unlock()
 	if w == nil {
 		return missing
 	}

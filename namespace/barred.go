@@ -24,7 +24,7 @@ const (
 )
 
 // bars is how many writes are barred, about, and when they are to be looked through again; at first they are
-// counted by that. marks say which number was the next to be given out at some times, the oldest first.
+// counted by that. The same is kept of writes that were renamed. marks say which number was the next to be given out at some times, the oldest first.
 type bars struct {
 	mu     sync.Mutex
 	count  int
