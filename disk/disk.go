@@ -205,7 +205,26 @@ func (d *Disk) refuseSealed(op string, id hemera.PieceID) error {
 		return d.failed(err, op, id)
 	}
 	d.opt.Log.Warn("piece without a valid footer is replaced", "disk", d.path, "piece", id.String(), "cause", err)
-	return d.Remove(id)
+	return d.failed(d.removeInvalid(id), op, id)
+}
+
+// removeInvalid removes a sealed piece that has no valid footer. It looks again where no Writer can seal the
+// piece: one may have been sealed in its place meanwhile.
+func (d *Disk) removeInvalid(id hemera.PieceID) error {
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
+	p, err := d.acquire(id)
+	if err == nil {
+		d.release(p)
+		return errs.New(errs.Exists, "disk.Create", id.String(), "the piece is sealed")
+	}
+	if !errors.Is(err, errs.Corrupt) {
+		return ignoreMissing(err)
+	}
+	err = d.count.remove(d.fs, d.sealedPath(id), id)
+	d.bad.replaced(id)
+	return err
 }
 
 // Open opens a sealed piece.

@@ -75,7 +75,6 @@ func (d *Disk) put(op string, id hemera.PieceID, o CreateOptions, c Content, s h
 	if err != nil {
 		return hemera.PieceStat{}, err
 	}
-	w.alone = true
 	w.io.Lock()
 	defer w.io.Unlock()
 	stat := w.stat(int64(len(c.Data)), s)

@@ -40,9 +40,10 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	}
 	moved := false
 	err = w.close(func() error {
-		move := w.disk.count.add
-		if w.alone {
-			move = w.disk.count.addNew
+		// A sealed piece may have come to the place since the writer began: only with Replace does it go.
+		move := w.disk.count.addNew
+		if w.opt.Replace {
+			move = w.disk.count.add
 		}
 		if err := w.disk.moveBy(move, w.id); err != nil {
 			return errors.Join(err, w.disk.removePending(w.id))

@@ -28,8 +28,6 @@ type writer struct {
 	hint vfs.Hinter // nil if the file takes none
 	mark uint64     // of the pending directory's sync that covers the file's name
 	side *sideSums
-	// alone: nobody looked whether a sealed piece is in its place, and none may be replaced.
-	alone bool
 
 	// fenced is set when the piece is no longer this Writer's.
 	fenced atomic.Bool
