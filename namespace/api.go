@@ -16,6 +16,7 @@ type Tree interface {
 	hemera.Directories
 	hemera.Attributes
 	Contents
+	WriteNames
 	Holdings
 	Holds
 	History
@@ -35,12 +36,6 @@ type Contents interface {
 	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
 	// Of the commit, ID, Gen and BaseGen are looked at.
 	Discard(ctx context.Context, c Commit) (bool, error)
-	// RenameWrite has a new file that was begun be committed under the last name of the path instead, which must be free and
-	// in its directory. Of the commit, ID, Parent, Name as it is now, UID and GID are looked at. Conflict when the file is
-	// committed, or refused for good, when Name or the directory is another's by now, or too many are renamed; Exists, Denied.
-	RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error
-	// NameOf is the name that the commit would give its file now.
-	NameOf(ctx context.Context, c Commit) (string, error)
 	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
 	// given up. See [Findings].Condemn.
 	Barred(ctx context.Context, c Commit) (bool, error)
@@ -52,6 +47,16 @@ type Contents interface {
 	// CheckWith compares all records with each other on one picture of the store; see
 	// [Namespace.CheckWith].
 	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
+}
+
+// WriteNames is what new files are called that are being written.
+type WriteNames interface {
+	// RenameWrite has a new file that was begun be committed under the last name of the path instead, which must be free and
+	// in its directory. Of the commit, ID, Parent, Name as it is now, UID and GID are looked at. Conflict when the file is
+	// committed, or refused for good, when Name or the directory is another's by now, or too many are renamed; Exists, Denied.
+	RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error
+	// NameOf is the name that the commit would give its file now.
+	NameOf(ctx context.Context, c Commit) (string, error)
 }
 
 // Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
