@@ -16,7 +16,6 @@ type Tree interface {
 	hemera.Directories
 	hemera.Attributes
 	Contents
-	WriteNames
 	Holdings
 	Holds
 	History
@@ -33,12 +32,7 @@ type Contents interface {
 	// replaced generation become unlinked. Idempotent. Conflict when the name is now another file's,
 	// the file is gone, or its generation is not c.BaseGen.
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
-	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
-	// Of the commit, ID, Gen and BaseGen are looked at.
-	Discard(ctx context.Context, c Commit) (bool, error)
-	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
-	// given up. See [Findings].Condemn.
-	Barred(ctx context.Context, c Commit) (bool, error)
+	Unfinished
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Events lists changes after a sequence number, oldest first.
@@ -49,8 +43,14 @@ type Contents interface {
 	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
-// WriteNames is what new files are called that are being written.
-type WriteNames interface {
+// Unfinished is of writes that were begun and are not committed.
+type Unfinished interface {
+	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
+	// Of the commit, ID, Gen and BaseGen are looked at.
+	Discard(ctx context.Context, c Commit) (bool, error)
+	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
+	// given up. See [Findings].Condemn.
+	Barred(ctx context.Context, c Commit) (bool, error)
 	// RenameWrite has a new file that was begun be committed under the last name of the path instead, which must be free and
 	// in its directory. Of the commit, ID, Parent, Name as it is now, UID and GID are looked at. Conflict when the file is
 	// committed, or refused for good, when Name or the directory is another's by now, or too many are renamed; Exists, Denied.

@@ -152,7 +152,7 @@ func (t *tx) isBarred(number hemera.FileID) (bool, error) {
 	return t.recorded(idKey(tabBarred, number))
 }
 
-// Barred implements Contents.
+// Barred implements Unfinished.
 func (n *Namespace) Barred(ctx context.Context, c Commit) (bool, error) {
 	raw, err := n.store.GetMany(ctx, [][]byte{idKey(tabBarred, c.number()), idKey(tabRemoved, c.number())})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // renamesMax bounds the new files that have another name than their opens gave them.
 const renamesMax = barsMax
 
-// RenameWrite implements WriteNames.
+// RenameWrite implements Unfinished.
 func (n *Namespace) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error {
 	if err := n.lift(ctx, tabRenamed, &n.renames); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (t *tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	return e, err
 }
 
-// NameOf implements WriteNames.
+// NameOf implements Unfinished.
 func (n *Namespace) NameOf(ctx context.Context, c Commit) (string, error) {
 	if c.BaseGen != 0 {
 		return c.Name, nil
