@@ -1,6 +1,8 @@
 package manager
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,4 +192,46 @@ func TestHeadsAreAskedAboutRenamedWrites(t *testing.T) {
 			t.Error("the lock stays")
 		}
 	})
+}
+
+// TestRenamesBesideCloses: files are renamed, closed and removed by several at once. Each is there once or not at all,
+// and no lock is left.
+func TestRenamesBesideCloses(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/other", 1)
+	for i := range 50 {
+		at := func(name string) string { return fmt.Sprintf("/exp/%s%d", name, i) }
+		g := r.mustOpen(at("a"), hemera.AccessCreate, by("host/7", "s"))
+		seal := r.seal(g, 5)
+		var work sync.WaitGroup
+		var closed error
+		work.Go(func() { _, closed = r.m.Commit(t.Context(), seal) })
+		for _, names := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "a"}, {"a", "d"}} {
+			work.Go(func() {
+				_, _ = r.m.moveOwn(t.Context(), alice, at(names[0]), at(names[1]), "host/7")
+				r.m.pending.hear(name{g.Cap.Parent, g.Cap.Name}, hemera.WriteState{Nonce: g.Cap.Nonce, Pending: true}, r.m.now())
+			})
+		}
+		discard := i%2 == 0
+		if discard {
+			work.Go(func() { _ = r.m.Discard(t.Context(), alice, at("b"), "host/7", "s") })
+		}
+		work.Wait()
+		found := 0
+		for _, n := range []string{"a", "b", "c", "d"} {
+			if _, err := r.m.Stat(t.Context(), alice, at(n)); err == nil {
+				found++
+			}
+		}
+		if found > 1 || !discard && (closed != nil || found == 0) || closed != nil && found > 0 {
+			t.Errorf("%d: it is there %d times after its close: %v", i, found, closed)
+		}
+	}
+	if n := r.m.pending.size(); n > 0 || len(r.m.pending.processes.names) > 0 {
+		t.Errorf("%d writes are left, of %v", n, r.m.pending.processes.names)
+	}
+	r.m.pending.renamed.Range(func(k, n any) bool { t.Errorf("%v is remembered as %v", k, n); return true })
+	if problems, err := r.m.tree.CheckWith(t.Context(), namespace.CheckOptions{}); err != nil || len(problems.Problems) > 0 {
+		t.Errorf("%+v, %v", problems, err)
+	}
 }
