@@ -37,7 +37,7 @@ check() { # check NAME SCRIPT
 soon() { for _ in $(seq 50); do "$@" && return; sleep 0.1; done; return 1; }
 lines() { test "$(cat "${@:2}" | wc -l)" = "$1"; }
 holds() { test "$(cat "$1")" = "$2"; }
-hidden() { ! ls -A | grep -q "^[.]fuse_hidden"; }
+hidden() { [ -z "$(find . -maxdepth 1 -name ".fuse_hidden*")" ]; }
 export -f soon lines holds hidden
 check "make a file and read it" 'echo hello >a; soon holds a hello'
 check "write over a file at once" 'echo one >b; echo two >b; soon holds b two'
