@@ -68,17 +68,20 @@ func TestAnAuditEndsWithItsSuspects(t *testing.T) {
 	})
 }
 
-// TestTwoPiecesOfOneWriteGoBoth: the audits of two disks meet at a write, and the second takes it up again soon.
-func TestTwoPiecesOfOneWriteGoBoth(t *testing.T) {
-	e := New(Options{Files: &doomedFiles{}, Orders: NewOrders()})
-	piece, disk, now := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1}, e.Now()
-	e.gate.hold(piece.File)
-	f := finding{tag: tagOrphan, piece: piece, stat: hemera.PieceStat{ID: piece, Sealed: now.Add(-2 * OrphanAge)}}
-	if err := e.auditor.orphan(t.Context(), disk, f, &tally{repair: true}); err != nil {
-		t.Fatal(err)
-	}
-	if again := e.auditor.suspects.next(disk.ID); again.IsZero() || again.After(now.Add(10*time.Minute)) {
-		t.Errorf("the disk is looked at again at %s", again)
+// TestWhatIsBusyIsTakenUpAgain: an audit that meets a file which is held, by the audit of another disk or by a repair,
+// looks at the disk again soon, whether its piece is an orphan or of a change that the namespace has forgotten.
+func TestWhatIsBusyIsTakenUpAgain(t *testing.T) {
+	for _, forgotten := range []bool{false, true} {
+		e := New(Options{Files: &doomedFiles{forgotten: forgotten}, Orders: NewOrders()})
+		piece, disk, now := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1}, e.Now()
+		e.gate.hold(piece.File)
+		f := finding{tag: tagOrphan, piece: piece, stat: hemera.PieceStat{ID: piece, Sealed: now.Add(-2 * OrphanAge)}}
+		if err := e.auditor.orphan(t.Context(), disk, f, &tally{repair: true}); err != nil {
+			t.Fatal(err)
+		}
+		if again := e.auditor.suspects.next(disk.ID); again.IsZero() || again.After(now.Add(10*time.Minute)) {
+			t.Errorf("forgotten %t: the disk is looked at again at %s", forgotten, again)
+		}
 	}
 }
 
@@ -86,6 +89,7 @@ func TestTwoPiecesOfOneWriteGoBoth(t *testing.T) {
 type doomedFiles struct {
 	Files
 	condemned bool
+	forgotten bool // every piece is of a change that a restored namespace does not know
 	err       error
 	asked     int
 }
@@ -94,7 +98,7 @@ func (*doomedFiles) Resolve(context.Context, hemera.FileID) (hemera.Entry, strin
 	return hemera.Entry{}, "", errs.New(errs.NotFound, "resolve", "", "no such file")
 }
 
-func (*doomedFiles) Forgotten(hemera.PieceID, time.Time) bool { return false }
+func (f *doomedFiles) Forgotten(hemera.PieceID, time.Time) bool { return f.forgotten }
 
 func (*doomedFiles) Leaving(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return false, nil

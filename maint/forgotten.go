@@ -14,7 +14,8 @@ import (
 // was removed: so the move is recorded once more.
 func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if !e.gate.hold(f.piece.File) {
+	if !e.gate.hold(f.piece.File) { // perhaps by the repair of the piece that this one replaces
+		a.suspects.busy(copyKey{d.ID, f.piece}, e.Now())
 		return nil
 	}
 	defer e.gate.release(f.piece.File)
