@@ -17,7 +17,8 @@ import (
 const (
 	// barTime is how long a write is barred: the manager takes no commit that comes later.
 	barTime = hemera.CapabilityLifetime + hemera.CommitLifetime + time.Hour
-	// barsMax bounds the writes that are barred at a time. Pieces of more stay until a later audit.
+	// barsMax bounds the writes that are barred at a time: pieces of more stay until a later audit. It also bounds the new
+	// files that have another name than their opens gave them.
 	barsMax = 1 << 18
 	// liftRest is how often it is looked for bars whose time is over.
 	liftRest = time.Hour

@@ -15,9 +15,6 @@ import (
 // with the commit, or with the refusal of the write, and else when no commit of the write is taken any more. The
 // content of a file that is there needs none: it is committed by the file's id, wherever that is.
 
-// renamesMax bounds the new files that have another name than their opens gave them.
-const renamesMax = barsMax
-
 // RenameWrite implements Unfinished.
 func (n *Namespace) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error {
 	if err := n.lift(ctx, tabRenamed, &n.renames); err != nil {

@@ -133,7 +133,7 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 		t.Errorf("a digest of it: %v", err)
 	}
 
-	token, c2 := b.update(c, 2, 3, 2) // the base is read from elsewhere
+	_, c2 := b.update(c, 2, 3, 2) // the base is read from elsewhere
 	c2.Checksums = kinds
 	f = b.open(3, b.manager.sign(c2), hemera.NodeOpen{})
 	costs("an update", func() {

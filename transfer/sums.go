@@ -94,7 +94,7 @@ func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Che
 				if next := nextData(src, s.next, size); next > s.next && !s.skip(next-s.next, allowed) {
 					return nil, tooSparse(s.kinds)
 				}
-				if zeros = false; s.next == size {
+				if s.next == size {
 					break
 				}
 			}
