@@ -44,6 +44,7 @@ type Options struct {
 	Logger  *slog.Logger
 
 	flushPatience time.Duration // see there
+	uncompacted   bool          // for tests: no compaction begins
 }
 
 // Keys of the engine, outside of what users of kv may write.
@@ -113,7 +114,7 @@ func Open(dir string, o Options) (*Store, error) {
 	var db *pebble.DB
 	err := apply(func() (err error) { db, err = pebble.Open(dir, options); return err })
 	tables.db = db
-	if !o.ReadOnly {
+	if !o.ReadOnly && !o.uncompacted {
 		compactions.begin()
 	}
 	if err != nil {
