@@ -51,6 +51,9 @@ func (n *nemesis) plant(ctx context.Context) {
 		}
 		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(n.rng.IntN(int(e.Layout.Pieces)))}
 		how := plant(n.rng.IntN(int(plants)))
+		if how == plantOther && n.w.victim(n.w.drive(at)) {
+			how = plantStale // a drive that lies may take back what replaced it, and no read could tell
+		}
 		if p := n.w.content(&e, disks); p != nil {
 			n.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, n.w.drive(at).plant(n.rng, piece, how, &e, p))
 		}

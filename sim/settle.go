@@ -72,7 +72,12 @@ func (w *world) drive(d hemera.Disk) *drive {
 // tortured reports whether the disk is the one that may lose data.
 func (w *world) tortured(id hemera.DiskID) bool {
 	d, ok := w.head.Load().Cluster().View().Disk(id)
-	return ok && w.plan.cruel && w.drive(d) == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
+	return ok && w.victim(w.drive(d))
+}
+
+// victim reports whether the drive is the one that may lose data.
+func (w *world) victim(d *drive) bool {
+	return w.plan.cruel && d == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
 }
 
 // mended waits until there is nothing left to mend. Orphans are removed when they have been seen for
