@@ -104,3 +104,39 @@ func TestCreateReplacesNothingThatCameMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// A piece that took the place of one of another content is there after a power cut, if its seal was durable: what it
+// was copied from may be gone by then.
+func TestReplacementOutlivesAPowerCut(t *testing.T) {
+	d := newMemoryDisk(t, 0, Options{})
+	id := pieceID(1)
+	seal := func(data []byte) {
+		w, err := d.Create(id, CreateOptions{Replace: true})
+		if err == nil {
+			err = w.WritePages(data, nil, 0)
+		}
+		if err == nil {
+			_, err = w.Seal(hemera.SealInfo{FileSize: int64(len(data)), Sync: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := randomBytes(2, 5000)
+	seal(randomBytes(1, 4000))
+	d.memory.Crash(func() bool { return true }) // all of it is durable
+	after := newDisk(t, d.memory, "/d", Options{})
+	d.Disk = after
+	seal(good)
+	d.memory.Crash(nil)
+	after = newDisk(t, d.memory, "/d", Options{})
+	r, err := after.Open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := make([]byte, len(good))
+	if n, err := r.ReadPages(got, nil, 0); err != nil || n != len(good) || !bytes.Equal(got, good) {
+		t.Errorf("%d bytes, %v: the piece that was replaced is back", n, err)
+	}
+}

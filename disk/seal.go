@@ -38,12 +38,14 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 		_ = w.close(func() error { return w.disk.removePending(w.id) })
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
 	}
-	moved := false
+	moved, replaced := false, false
 	err = w.close(func() error {
 		// A sealed piece may have come to the place since the writer began: only with Replace does it go.
 		move := w.disk.count.addNew
 		if w.opt.Replace {
 			move = w.disk.count.add
+			_, missing := w.disk.fs.Stat(w.disk.sealedPath(w.id))
+			replaced = missing == nil
 		}
 		if err := w.disk.moveBy(move, w.id); err != nil {
 			return errors.Join(err, w.disk.removePending(w.id))
@@ -53,6 +55,10 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	})
 	if err == nil && !moved {
 		err = errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
+	}
+	if moved && replaced && sync {
+		// After a power cut that undid the move, recovery would keep the piece that was there, if its footer differs.
+		err = errors.Join(err, w.disk.fs.SyncDir(w.disk.sealedDir(w.id.File)))
 	}
 	if moved && w.opt.Replace {
 		w.disk.open.forget(w.id) // what had the name before
