@@ -47,7 +47,7 @@ var _ interface {
 // Invalid when the URL is none.
 func Dial(rawURL string) (*Client, error) { return DialFrom(rawURL, nil) }
 
-// DialFrom is Dial for whoever may be on another machine than the server: elsewhere brings the requests to it then.
+// DialFrom is Dial for a client that may run on another machine than the server; elsewhere then carries its requests.
 // Close closes elsewhere too.
 func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	if IsSocketURL(rawURL) {

@@ -75,29 +75,29 @@ func (c *counter) now() int64 {
 	return c.pieces
 }
 
-// add moves a piece to its place; one that replaces another changes no number.
-func (c *counter) add(fsys vfs.FS, from, to string, id hemera.PieceID) error {
+// add moves a piece to its place, and reports whether it replaced another, which changes no number.
+func (c *counter) add(fsys vfs.FS, from, to string, id hemera.PieceID) (replaced bool, err error) {
 	c.names.RLock()
 	defer c.names.RUnlock()
 	_, missing := fsys.Stat(to)
 	if err := fsys.Rename(from, to); err != nil {
-		return err
+		return false, err
 	}
 	if missing != nil {
 		c.change(id, 1)
 	}
-	return nil
+	return missing == nil, nil
 }
 
 // addNew moves a piece to its place; fs.ErrExist if one is there.
-func (c *counter) addNew(fsys vfs.FS, from, to string, id hemera.PieceID) error {
+func (c *counter) addNew(fsys vfs.FS, from, to string, id hemera.PieceID) (replaced bool, err error) {
 	c.names.RLock()
 	defer c.names.RUnlock()
 	if err := vfs.Move(fsys, from, to); err != nil {
-		return err
+		return false, err
 	}
 	c.change(id, 1)
-	return nil
+	return false, nil
 }
 
 // remove removes a piece; one that is not there is no error.

@@ -44,10 +44,9 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 		move := w.disk.count.addNew
 		if w.opt.Replace {
 			move = w.disk.count.add
-			_, missing := w.disk.fs.Stat(w.disk.sealedPath(w.id))
-			replaced = missing == nil
 		}
-		if err := w.disk.moveBy(move, w.id); err != nil {
+		var err error
+		if replaced, err = w.disk.moveBy(move, w.id); err != nil {
 			return errors.Join(err, w.disk.removePending(w.id))
 		}
 		moved = true
@@ -127,17 +126,20 @@ func (w *writer) writeAt(p []byte, off int64) error {
 }
 
 // moveSealed moves a sealed piece from the pending directory to its place, over one that may be there.
-func (d *Disk) moveSealed(id hemera.PieceID) error { return d.moveBy(d.count.add, id) }
+func (d *Disk) moveSealed(id hemera.PieceID) error {
+	_, err := d.moveBy(d.count.add, id)
+	return err
+}
 
 // moveBy moves a sealed piece to its place by one of the counter's ways, and makes the directory for it.
-func (d *Disk) moveBy(move func(fsys vfs.FS, from, to string, id hemera.PieceID) error, id hemera.PieceID) error {
+func (d *Disk) moveBy(move func(fsys vfs.FS, from, to string, id hemera.PieceID) (bool, error), id hemera.PieceID) (replaced bool, err error) {
 	from, to := d.pendingPath(id), d.sealedPath(id)
-	err := move(d.fs, from, to, id)
+	replaced, err = move(d.fs, from, to, id)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return replaced, err
 	}
 	if err := d.fs.Mkdir(d.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return false, err
 	}
 	return move(d.fs, from, to, id)
 }

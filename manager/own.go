@@ -71,11 +71,13 @@ func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 	return w
 }
 
+// errNoWrite answers a stat, of which nearly every one asks in vain.
+var errNoWrite = errs.New(errs.NotFound, "stat", "", "the process is not writing the file")
+
 // Pending implements hemera.Files.
 func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process string, known hemera.Entry) (g hemera.Grant, e hemera.Entry, err error) {
-	missing := errs.New(errs.NotFound, "stat", at, "")
 	if process == "" || at == "/" || known.IsDir() || m.pending.size() == 0 {
-		return g, e, missing
+		return g, e, errNoWrite
 	}
 	n := name{known.Parent, known.Name}
 	if known.ID == 0 {
@@ -92,11 +94,11 @@ func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process 
 	}
 	s.mu.Unlock()
 	if w == nil {
-		return g, e, missing
+		return g, e, errNoWrite
 	}
 	g, ok, err := m.grantOf(w, true)
 	if err == nil && !ok {
-		err = missing
+		err = errNoWrite
 	}
 	return g, known, err
 }
