@@ -76,7 +76,7 @@ fuzz: build/bin/go ## every fuzz target for FUZZTIME, led by coverage
 
 bench: build ## Hemera beside the C++ xrootd server, ratios
 	@scripts/setup.sh clients peers
-	@$(GO) run ./bench/cmd/bench
+	@$(GO) run ./measure/bench/cmd/bench
 
 bench-limit: build ## share of a link's rate reached, links of known rate (needs root)
 	@scripts/setup.sh clients peers

@@ -9,7 +9,7 @@ go=$PWD/build/bin/go
 logs=$PWD/build/test
 mkdir -p "$logs"
 # The suite of the tree, and another copy of it that stands beside the tree or is named, where it differs.
-protocol=$PWD/conform/protocol
+protocol=$PWD/test/conform/protocol
 another=${HEMERA_CONFORMANCE:-$PWD/../shared/conformance/run.py}
 
 say() { printf '== %s\n' "$*"; }
@@ -47,9 +47,9 @@ fuzz() {
 
 # sim is the search for rare orders of events: the simulator, and the concurrent and cut-off histories of the namespace.
 sim() {
-	HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./sim/ &&
+	HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./test/sim/ &&
 		HEMERA_LINEAR_SEEDS=${SEEDS:-2000} HEMERA_CRASH_SEEDS=20 \
-			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./namespace/
+			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./core/namespace/
 }
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, and stops that.
@@ -95,7 +95,7 @@ network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh 
 
 clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; } && { scripts/stocktpc.sh "$URL//" || [ $? = 77 ]; }'; }
 
-crash() { $go test -count=1 -v -timeout 10m ./conform/crash/ -args -hemera "$PWD/bin/hemera"; }
+crash() { $go test -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 
 # vuln is no part of all: it needs a database that is somewhere else.
 vuln() {
@@ -114,8 +114,8 @@ arm64() {
 	[ "$(uname -m)" != aarch64 ] || emulator=()
 	export GOARCH=arm64
 	$go build ./... && $go build -trimpath -o bin/hemera-arm64 ./cmd/hemera &&
-		$go test "${emulator[@]}" -timeout 20m . ./errs ./checksum ./wire ./capability ./layout ./place ./access \
-			./kv/... ./disk ./vfs/... ./rpc ./auth ./link || return 1
+		$go test "${emulator[@]}" -timeout 20m . ./errs ./rules/... \
+			./platform/... ./core/disk || return 1
 	unset GOARCH
 	scripts/arm64-roundtrip.sh
 }

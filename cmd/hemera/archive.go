@@ -10,7 +10,7 @@ import (
 
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
-	"hemera/kv/archive"
+	"hemera/platform/kv/archive"
 )
 
 // archiveWatch shows how far an archive has come, where there is somebody to see it.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/errs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
+	"hemera/doors/admin"
 	"hemera/errs"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/admin"
+	"hemera/app/config"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/config"
+	"hemera/doors/admin"
 )
 
 func configCommand(e *env) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/config"
+	"hemera/app/config"
 )
 
 // parseCount reads a number with k, M, G, T or P, powers of 1000, as limits, bounds and counts are

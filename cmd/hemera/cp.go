@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )

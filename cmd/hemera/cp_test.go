@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/errs"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/cluster"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/core/cluster"
 )
 
 // diskSource is what the records of disks are made from.

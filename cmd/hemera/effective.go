@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"hemera"
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/layout"
+	"hemera/rules/policy"
 )
 
 // effectivePolicy shows the policy of new files in a directory, by the rules the manager goes by.
@@ -29,7 +29,7 @@ func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) 
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
 	dirMode := en.Mode
-	attrs := layout.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
+	attrs := policy.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
 	from := map[string]string{}
 	for at := path; ; at = gopath.Dir(at) {
 		if at != path {
@@ -59,17 +59,17 @@ func (e *env) effectivePolicy(ctx context.Context, m *admin.Client, arg string) 
 
 // policyRecords are the values of a policy with their sources. from says of which directory each sys.
 // attribute is.
-func policyRecords(v *hemera.View, path string, attrs layout.Attributes, from map[string]string, mode uint32) (records []output.Record, err error) {
-	name, err := layout.Space(attrs, hemera.Wish{}, hemera.Identity{})
+func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from map[string]string, mode uint32) (records []output.Record, err error) {
+	name, err := policy.Space(attrs, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
 		return nil, err
 	}
 	space, ok := v.Space(name)
 	if !ok {
 		return nil, errs.New(errs.NotFound, "attr ls --effective", path, "its space "+name+" does not exist: no file can be written there").
-			WithRemedy("make it: hemera space set " + name + " define=24, or change " + layout.AttrSpace)
+			WithRemedy("make it: hemera space set " + name + " define=24, or change " + policy.AttrSpace)
 	}
-	p, err := layout.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})
+	p, err := policy.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
 		return nil, err
 	}
@@ -85,25 +85,25 @@ func policyRecords(v *hemera.View, path string, attrs layout.Attributes, from ma
 		}
 		return otherwise
 	}
-	policy := "policy of space " + name
+	ofSpace := "policy of space " + name
 	add := func(key string, value any, source string) {
 		records = append(records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
 	}
-	add("space", name, source("default", layout.AttrSpace))
-	add("layout", p.Layout.Kind.String(), source(policy, layout.AttrLayout, layout.AttrStripes))
-	add("nstripes", int(p.Layout.Pieces), source(policy, layout.AttrStripes, layout.AttrLayout))
-	add("checksum", p.Checksum.String(), source(policy, layout.AttrChecksum))
-	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), policy)
-	add("sync", onOff(p.Sync, "on", "off"), policy)
-	add("nouserlayout", onOff(string(attrs.Sys[layout.AttrNoUserLayout]) == "1", "on", "off"), source("default", layout.AttrNoUserLayout))
-	file, err1 := layout.Mode(attrs.Sys, 0, false, mode, false)
-	dir, err2 := layout.Mode(attrs.Sys, 0, false, mode, true)
+	add("space", name, source("default", policy.AttrSpace))
+	add("layout", p.Layout.Kind.String(), source(ofSpace, policy.AttrLayout, policy.AttrStripes))
+	add("nstripes", int(p.Layout.Pieces), source(ofSpace, policy.AttrStripes, policy.AttrLayout))
+	add("checksum", p.Checksum.String(), source(ofSpace, policy.AttrChecksum))
+	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), ofSpace)
+	add("sync", onOff(p.Sync, "on", "off"), ofSpace)
+	add("nouserlayout", onOff(string(attrs.Sys[policy.AttrNoUserLayout]) == "1", "on", "off"), source("default", policy.AttrNoUserLayout))
+	file, err1 := policy.Mode(attrs.Sys, 0, false, mode, false)
+	dir, err2 := policy.Mode(attrs.Sys, 0, false, mode, true)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	from["mode"] = "mode of " + path + ", for clients that give none"
-	add("filemode", fmt.Sprintf("%04o", file), source(from["mode"], layout.AttrMode))
-	add("dirmode", fmt.Sprintf("%04o", dir), source(from["mode"], layout.AttrMode))
+	add("filemode", fmt.Sprintf("%04o", file), source(from["mode"], policy.AttrMode))
+	add("dirmode", fmt.Sprintf("%04o", dir), source(from["mode"], policy.AttrMode))
 	return records, nil
 }
 

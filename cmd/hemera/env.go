@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/term"
 
-	"hemera/admin"
-	"hemera/client"
+	"hemera/app/client"
+	"hemera/app/config"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/config"
+	"hemera/doors/admin"
 	"hemera/errs"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/internal/fixture"
+	"hemera/test/fixture"
 )
 
 // exporterKeys are the keys that cern-eos/eos_exporter reads (eosclient/eos.go), by command.

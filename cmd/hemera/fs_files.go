@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/admin"
+	"hemera/doors/admin"
 )
 
 func keyCommand(e *env) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
 )
 

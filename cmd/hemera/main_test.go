@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hemera"
-	"hemera/admin"
-	"hemera/internal/fixture"
+	"hemera/doors/admin"
+	"hemera/test/fixture"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what commands print into the scripts")

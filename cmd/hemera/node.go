@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/wire"
+	"hemera/rules/wire"
 )
 
 func nodeCommand(e *env) *cobra.Command {

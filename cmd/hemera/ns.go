@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 )
 
 func nsCommand(e *env) *cobra.Command {

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
+	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/daemon"
+	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/kv/archive"
+	"hemera/platform/kv/archive"
 )
 
 func nsBackupCommand(e *env) *cobra.Command {

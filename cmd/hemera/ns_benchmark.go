@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
+	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/nsbench"
+	"hemera/measure/nsbench"
 )
 
 type benchmarkOptions struct {

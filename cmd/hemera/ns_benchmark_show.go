@@ -13,7 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/chart"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
-	"hemera/nsbench"
+	"hemera/measure/nsbench"
 )
 
 // benchmarkTeller shows a run: a line that moves, and at the end tables or records.

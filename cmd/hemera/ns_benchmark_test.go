@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hemera"
-	"hemera/admin"
-	"hemera/client"
-	"hemera/daemon"
+	"hemera/app/client"
+	"hemera/app/daemon"
+	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/nsbench"
+	"hemera/measure/nsbench"
 )
 
 // benchmarked is a whole cluster with a file in it.

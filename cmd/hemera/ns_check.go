@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
+	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/daemon"
+	"hemera/core/namespace"
+	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/namespace"
 )
 
 func nsCheckCommand(e *env) *cobra.Command {

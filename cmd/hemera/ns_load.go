@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
+	"hemera/app/config"
+	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/config"
-	"hemera/daemon"
-	"hemera/kv"
-	"hemera/namespace"
+	"hemera/core/namespace"
+	"hemera/platform/kv"
 )
 
 // countValue is a flag's number: 1500, 20k, 100M, 1G.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/daemon"
 )
 
 func nsRekeyCommand(e *env) *cobra.Command {

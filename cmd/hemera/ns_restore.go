@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/daemon"
-	"hemera/kv/archive"
+	"hemera/platform/kv/archive"
 )
 
 func nsRestoreCommand(e *env) *cobra.Command {

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"hemera"
-	"hemera/admin"
-	"hemera/client"
-	"hemera/nsbench"
+	"hemera/app/client"
+	"hemera/doors/admin"
+	"hemera/measure/nsbench"
 )
 
 // nodeSessionsMax bounds the sessions with each storage node that all threads share; the manager has

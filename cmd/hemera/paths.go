@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
 )
 

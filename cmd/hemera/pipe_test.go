@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/conform"
+	"hemera/test/conform"
 )
 
 // ending gives some bytes and then calls a function and ends with an error.

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"hemera"
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/errs"
-	"hemera/internal/fixture"
+	"hemera/test/fixture"
 )
 
 func TestProgressLines(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 )
 
 func quotaLsCommand(e *env) *cobra.Command {

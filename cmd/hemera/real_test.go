@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hemera/daemon"
+	"hemera/app/daemon"
 	"hemera/errs"
 )
 

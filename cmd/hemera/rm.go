@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"hemera/client"
+	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 )

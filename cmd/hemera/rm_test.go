@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/conform"
+	"hemera/test/conform"
 )
 
 // A tree goes as a whole, or what stays is named; without consent nothing goes.

@@ -19,10 +19,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
+	"hemera/app/config"
+	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/config"
-	"hemera/daemon"
+	"hemera/doors/admin"
 	"hemera/errs"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera/config"
-	"hemera/daemon"
+	"hemera/app/config"
+	"hemera/app/daemon"
 )
 
 func TestLogsSpellDurations(t *testing.T) {

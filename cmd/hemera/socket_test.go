@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera/admin"
-	"hemera/config"
-	"hemera/link"
+	"hemera/app/config"
+	"hemera/doors/admin"
+	"hemera/platform/link"
 )
 
 // TestCommandsOverTheUnixSocket: those that ask the manager work, those that carry files say what to name instead.

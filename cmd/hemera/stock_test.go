@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hemera/conform"
+	"hemera/test/conform"
 )
 
 // TestStock runs testdata/stock/*.txt: the commands for files against the stock XRootD server, which

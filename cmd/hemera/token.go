@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
-	"hemera/auth"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/auth"
 )
 
 // warnOfToken says so when only the manager's own machine can use a token.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 )
 
 // version and commit are set by the linker (-X main.version=…); a build by hand has neither.

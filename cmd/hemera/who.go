@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/admin"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 )
 
 // nobody and nothing stand for empty tables.

@@ -16,20 +16,25 @@ type row struct {
 	reason string
 }
 
-// rows are the layers from the bottom up. A package below one that is listed belongs to its row.
+// rows are the layers from the bottom up. Each is a folder, but for the words. A package below one that is listed belongs to its row.
 var rows = []row{
-	{"words", []string{".", "errs"}, []string{}, "everybody speaks them, so they may depend on nothing but the standard library"},
-	{"rules", []string{"checksum", "ec", "layout", "place", "access", "capability", "quota", "limits", "wire", "condition"}, []string{},
+	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
+	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/layout", "rules/limits", "rules/place",
+		"rules/policy", "rules/quota", "rules/wire"}, []string{},
 		"pure functions can be read and tested alone; each does without the others"},
-	{"ground", []string{"vfs", "kv", "rpc", "auth", "link"}, []string{"rpc link", "auth link", "kv vfs", "rpc auth"},
-		"I/O without policy knows nothing of what it is used for"},
-	{"machines", []string{"namespace", "cluster", "disk", "transfer", "maint"}, []string{"transfer disk"},
-		"one noun each; a machine that needs a neighbour declares the methods it needs"},
-	{"services", []string{"manager", "node", "nsbench"}, []string{}, "a manager and a node meet over the wire only"},
-	{"doors", []string{"xrd", "http", "admin"}, []string{}, "a door is one protocol; what it asks are the hemera.* interfaces"},
-	{"assembly", []string{"client", "config", "daemon", "cmd"}, []string{"daemon client", "daemon config", "cmd client", "cmd config", "cmd daemon", "cmd admin"},
+	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link"},
+		[]string{"platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/auth"},
+		"I/O without policy knows nothing of what uses it"},
+	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint"}, []string{"core/transfer core/disk"},
+		"one noun each; a package that needs a neighbour declares the methods it needs"},
+	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
+	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
+	{"measure", []string{"measure/nsbench"}, []string{}, "a load is made through the interfaces that users have"},
+	{"app", []string{"app/client", "app/config", "app/daemon", "cmd"},
+		[]string{"app/daemon app/client", "app/daemon app/config", "cmd app/client", "cmd app/config", "cmd app/daemon"},
 		"here, and only here, parts are put together"},
-	{"side", []string{"conform", "sim", "bench", "internal"}, []string{"sim conform", "bench conform", "bench sim"},
+	{"test", []string{"test/conform", "test/sim", "test/fixture", "measure/bench", "internal"},
+		[]string{"test/sim test/conform", "measure/bench test/conform", "measure/bench test/sim"},
 		"proof may use everything and nothing may use it, but tests"},
 }
 
@@ -37,7 +42,7 @@ var rows = []row{
 var never = []struct{ from, to, reason string }{
 	{"doors", "services", "a door takes the hemera.* interfaces, so that it serves a manager, a node or a fixture alike"},
 	{"doors", "machines", "a door that reaches behind the services goes round their checks"},
-	{"services", "client", "services get their peers handed in"},
+	{"services", "app/client", "services get their peers handed in"},
 }
 
 // placeOf finds a package's row and the listed package it belongs to.

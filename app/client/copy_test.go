@@ -1,0 +1,253 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"hash/adler32"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hemera"
+	"hemera/app/client"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// breaking is a server whose file cannot be read beyond its first half, while broken is set. Without
+// broken it has no checksums.
+func breaking(t *testing.T, data []byte, broken *atomic.Bool) *script {
+	return newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return good(r, append(wire.StatInfo{ID: 1, Size: int64(len(data))}.Append(nil), 0))
+		case wire.ReqOpen:
+			return opened(r, int64(len(data)))
+		case wire.ReqPgread:
+			if broken != nil && broken.Load() && wire.DecodePgread(r.Body).Offset >= int64(len(data)/2) {
+				return bad(r, wire.IOError, "unreadable")
+			}
+			return pages(r, data)
+		case wire.ReqQuery:
+			if wire.DecodeQuery(r.Body).Kind != wire.QueryChecksum || broken == nil {
+				return bad(r, wire.Unsupported, "no checksums")
+			}
+			return good(r, fmt.Appendf(nil, "adler32 %08x", adler32.Checksum(data)))
+		}
+		return good(r, nil)
+	})
+}
+
+func TestFailedDownloadLeavesAPart(t *testing.T) {
+	data := pattern(1 << 20)
+	var broken atomic.Bool
+	broken.Store(true)
+	s := breaking(t, data, &broken)
+	c := client.New(client.Options{Chunk: 64 << 10})
+	defer c.Close()
+	dir := t.TempDir()
+	local, part := filepath.Join(dir, "f"), filepath.Join(dir, ".f.hemera-part")
+	from := []string{s.url("/f").String()}
+	for _, o := range []client.CopyOptions{{}, {Continue: true}} {
+		p, err := c.Copy(t.Context(), from, local, o)
+		if !errors.Is(err, errs.IO) || p.Failed != 1 || p.Kept != 1 {
+			t.Errorf("copy of an unreadable file: %+v, %v", p, err)
+		}
+		if i, err := os.Stat(part); err != nil || i.Size() != 1<<19 {
+			t.Errorf("the part is %+v, %v", i, err)
+		}
+		if _, err := os.Stat(local); err == nil {
+			t.Error("an unfinished file has its final name")
+		}
+	}
+	broken.Store(false)
+	before := len(s.got(wire.ReqPgread))
+	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Continue: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(local); err != nil || string(got) != string(data) {
+		t.Errorf("the resumed file has %d bytes, %v", len(got), err)
+	}
+	if n := len(s.got(wire.ReqPgread)) - before; n > 8 {
+		t.Errorf("%d reads to resume half of a file of 16", n)
+	}
+}
+
+// Without a checksum of the source nothing proves that a part is of it.
+func TestWithoutChecksumsNothingIsGoneOnWith(t *testing.T) {
+	data := pattern(1 << 20)
+	s := breaking(t, data, nil)
+	c := client.New(client.Options{Chunk: 64 << 10})
+	defer c.Close()
+	dir := t.TempDir()
+	local := filepath.Join(dir, "f")
+	if err := os.WriteFile(filepath.Join(dir, ".f.hemera-part"), data[:1<<19], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	from := []string{s.url("/f").String()}
+	p, err := c.Copy(t.Context(), from, local, client.CopyOptions{Continue: true})
+	if err != nil || p.Bytes != int64(len(data)) || len(s.got(wire.ReqPgread)) < 16 {
+		t.Errorf("%+v, %v after %d reads", p, err, len(s.got(wire.ReqPgread)))
+	}
+	if got, err := os.ReadFile(local); err != nil || string(got) != string(data) {
+		t.Errorf("the file has %d bytes, %v", len(got), err)
+	}
+	if _, err := c.Copy(t.Context(), from, local, client.CopyOptions{Force: true, Verify: client.VerifyAlways}); !errors.Is(err, errs.Unsupported) {
+		t.Errorf("a copy that must be verified where there are no checksums: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestFailedUploadIsGivenUp(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return bad(r, wire.NotFound, "no such file")
+		case wire.ReqOpen:
+			return opened(r, 0)
+		case wire.ReqPgwrite:
+			return bad(r, wire.OverQuota, "no more")
+		}
+		return good(r, nil)
+	})
+	local := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(local, pattern(100_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := quick(t).Copy(t.Context(), []string{local}, s.url("/f").String(), client.CopyOptions{})
+	if !errors.Is(err, errs.OverQuota) {
+		t.Errorf("upload over quota: %v", err)
+	}
+	q := s.got(wire.ReqQuery)
+	if len(q) != 2 || q[1].payload != hemera.OpaqueAbort || len(s.got(wire.ReqClose)) != 1 {
+		t.Errorf("the write was ended by %+v", q)
+	}
+	if len(s.got(wire.ReqRm)) != 0 {
+		t.Error("a file that was given up was also removed: it may be the one of before")
+	}
+}
+
+// A node that stops gives up what is written through it; the file goes to another, as with stock clients.
+func TestAWriteThatTheServerLosesIsBegunAnew(t *testing.T) {
+	data := pattern(300_000)
+	for _, c := range []struct {
+		name  string
+		code  wire.Code
+		times int32
+		want  errs.Kind // Internal: it succeeds
+		opens int
+	}{
+		{"once", wire.Conflict, 1, errs.Internal, 2},
+		{"by a server of before", wire.FileNotOpen, 3, errs.Internal, 4},
+		{"by a server started since", wire.ServerError, 1, errs.Internal, 2},
+		{"again and again", wire.NoServer, 100, errs.Unavailable, 4},
+		{"for good", wire.OverQuota, 1, errs.OverQuota, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var lost atomic.Int32
+			s := newScript(t, dataServer, func(r asked) []byte {
+				switch r.ID {
+				case wire.ReqStat:
+					return bad(r, wire.NotFound, "no such file")
+				case wire.ReqOpen:
+					return opened(r, 0)
+				case wire.ReqPgwrite:
+					if wire.DecodePgwrite(r.Body).Offset >= 200_000 && lost.Add(1) <= c.times {
+						return bad(r, c.code, "lost")
+					}
+					return written(r, nil)
+				case wire.ReqQuery:
+					return bad(r, wire.Unsupported, "no checksums")
+				}
+				return good(r, nil)
+			})
+			local := filepath.Join(t.TempDir(), "f")
+			if err := os.WriteFile(local, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cl := client.New(client.Options{Chunk: 100_000, Window: 100_000})
+			defer cl.Close()
+			p, err := cl.Copy(t.Context(), []string{local}, s.url("/f").String(), client.CopyOptions{})
+			if (c.want == errs.Internal) != (err == nil) || err != nil && !errors.Is(err, c.want) {
+				t.Errorf("got %v", err)
+			}
+			if n := len(s.got(wire.ReqOpen)); n != c.opens {
+				t.Errorf("%d opens, not %d", n, c.opens)
+			}
+			if err == nil && p.Bytes != int64(len(data)) {
+				t.Errorf("counted %+v", p)
+			}
+		})
+	}
+}
+
+// The ? of a name would cut it off: the copy would have another name, or replace another file.
+func TestANameThatCannotBeSaidIsNotCopied(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return bad(r, wire.NotFound, "no such file")
+		case wire.ReqOpen:
+			return opened(r, 0)
+		}
+		return good(r, nil)
+	})
+	dir := filepath.Join(t.TempDir(), "tree")
+	if err := os.MkdirAll(filepath.Join(dir, "b?c"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a?size=1", "b?c/d", "good"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := quick(t)
+	p, err := c.Copy(t.Context(), []string{dir}, s.url("/").String(), client.CopyOptions{Recursive: true})
+	if !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, id := range []wire.RequestID{wire.ReqOpen, wire.ReqMkdir} {
+		for _, r := range s.got(id) {
+			if path, _, _ := strings.Cut(r.payload, "?"); path == "/a" || strings.HasPrefix(path, "/b") {
+				t.Errorf("the server was asked for %s", r.payload)
+			}
+		}
+	}
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	s := newScript(t, dataServer, func(r asked) []byte { return opened(r, 5) })
+	c := client.New(client.Options{Sessions: 3})
+	for range 6 {
+		if _, err := c.Open(t.Context(), s.url("/f"), client.OpenOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Close()
+	c.Close()
+	s.listener.Close()
+	goleak.VerifyNone(t, before)
+	if _, err := c.Stat(t.Context(), s.url("/f")); !errors.Is(err, errs.Cancelled) {
+		t.Errorf("stat with a closed client: %v", err)
+	}
+}
+
+func TestUnusedSessionEnds(t *testing.T) {
+	s := newScript(t, dataServer, func(r asked) []byte { return good(r, nil) })
+	conn, err := client.Dial(t.Context(), s.url("/").Endpoint, client.Options{Idle: 40 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-conn.Down()
+	if err := conn.Ping(t.Context()); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("ping on an ended session: %v", err)
+	}
+}

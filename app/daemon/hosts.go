@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// web is who may ask what of the HTTP door, before it is known who it is.
+type web struct {
+	metrics []netip.Prefix // networks that may read /metrics
+	hosts   []string       // names of this server
+}
+
+// guardWeb applies the rules of the HTTP door. A browser that was told that a foreign name is this machine sends
+// that name: requests to names that are not the server's are refused, but for those over the unix socket, which no
+// browser opens. Strangers learn that it lives, no more.
+func guardWeb(rules web, next http.Handler) http.Handler {
+	next = guardMetrics(rules.metrics, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, overSocket := processOf(r)
+		if r.URL.Path != "/healthz" && !overSocket && !rules.answersTo(r.Host) {
+			refusal := errs.New(errs.Denied, "http", r.RemoteAddr, "this server is not called "+admin.Quoted(r.Host)).
+				WithRemedy("use its address, or list the name in http.hosts")
+			http.Error(w, refusal.Error()+"\n  what to do: "+refusal.Remedy, http.StatusMisdirectedRequest)
+			return
+		}
+		if !mayScrape(rules.metrics, r) {
+			r = admin.FromStranger(r)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answersTo reports whether a Host header names this server: by address, as localhost, or by one of its names.
+// Programs that send none are no browsers.
+func (rules web) answersTo(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.EqualFold(host, "localhost") {
+		return true
+	}
+	return slices.ContainsFunc(rules.hosts, func(name string) bool { return strings.EqualFold(host, name) })
+}
+
+// namesOf are the names that a process has without being told: the one that others reach it by, and the machine's.
+func namesOf(addr string, configured []string) []string {
+	names := append(slices.Clone(configured), hostOf(addr))
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	return names
+}

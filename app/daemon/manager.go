@@ -1,0 +1,308 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/doors/admin"
+	"hemera/doors/xrd"
+	"hemera/errs"
+	"hemera/measure/nsbench"
+	"hemera/platform/auth"
+	"hemera/platform/kv"
+	"hemera/platform/kv/pebblekv"
+	"hemera/platform/link"
+	"hemera/platform/rpc"
+	"hemera/rules/access"
+	"hemera/services/manager"
+)
+
+// ManagerOptions is what a manager process is told.
+type ManagerOptions struct {
+	Dir       string // state: the namespace and the cluster's authority
+	Listen    string // host:port; port 0 chooses one
+	Advertise string // host:port as nodes and clients reach it; Listen's if empty
+	Trusted   []auth.Network
+	// Sources are networks that third-party copies may read from, besides the cluster's own doors; empty
+	// are the trusted ones, and this machine where the manager serves no other.
+	Sources []netip.Prefix
+	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
+	Hosts   []string       // names that HTTP requests may call it by, besides its own
+	// CacheBytes bounds the memory of the namespace and of its store; see deal.
+	CacheBytes int64
+	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
+	RepairGrace time.Duration
+	// RemovalHold is how long replaced and removed content stays on its disks for readers.
+	RemovalHold time.Duration
+	// WritesOfUser and WritesOfSession are how many writes one user and one session may have under way; 0 is the
+	// default.
+	WritesOfUser, WritesOfSession int
+	// HTTPListen is one more address that answers HTTP only, or empty; HTTPSocket a unix socket that does, or empty.
+	HTTPListen, HTTPSocket string
+	// SocketWished says that HTTPSocket is not the default: without it the manager does not start.
+	SocketWished bool
+	Settings     func() []admin.Setting
+	// Space is the default space that a new cluster begins with; the zero Space has defaults.
+	Space hemera.Space
+	// TokenLifetime is how long a join token works when its creator does not say.
+	TokenLifetime time.Duration
+	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
+	// Bounds are shared by all ports of a process; nil makes new ones.
+	Bounds *Bounds
+	// Local finds a node of the same process; nil when there is none.
+	Local   func(id hemera.NodeID) hemera.LocalNode
+	Role    string // for `hemera version` and the like: manager, up
+	Version string
+	Commit  string // what it was built of; may be empty
+	Log     *slog.Logger
+}
+
+// storeDir is where the store is below a manager's state directory.
+const storeDir = "namespace"
+
+// upManager is where the manager's state directory is below that of hemera up.
+const upManager = "manager"
+
+// Manager is a manager process.
+type Manager struct {
+	*manager.Manager
+	Addr   string // as clients and nodes reach it
+	Socket string // the unix socket of the admin API; empty for none
+
+	options   ManagerOptions
+	held      *os.File // the state directory
+	store     kv.Store
+	tree      *namespace.Namespace
+	authority *auth.Authority
+	port      *port
+}
+
+// OpenManager opens the state and the port; nobody is answered before Run.
+func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
+	// A new, empty cluster is not what who names the directory of the one he has wants to see.
+	if hasStore(filepath.Join(o.Dir, upManager)) && !hasStore(o.Dir) {
+		return nil, errs.New(errs.Invalid, "open the state directory", o.Dir, "it is one of hemera up, not a manager's").
+			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")
+	}
+	held, err := hold(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Bounds == nil {
+		o.Bounds = NewBounds()
+	}
+	m := &Manager{options: o, held: held}
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	if err := finished(o.Dir); err != nil {
+		return nil, err
+	}
+	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
+		return nil, err
+	}
+	m.port.bounds = o.Bounds
+	if err := m.openMore(ctx); err != nil {
+		return nil, err
+	}
+	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
+	if err := storeLost(o.Dir); err != nil {
+		return nil, err
+	}
+	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	store, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	m.store = store
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr, Hold: o.RemovalHold})
+	if err != nil {
+		return nil, err
+	}
+	m.Manager, err = manager.New(ctx, manager.Options{
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
+		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession,
+		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.reached,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.Bounds.also(m.LimitUsages)
+	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
+	if err != nil {
+		return nil, err
+	}
+	return m, m.open()
+}
+
+// openMore takes what else HTTP is answered at. Where the unix socket of the default cannot be (a long path, a
+// filesystem without sockets), a manager starts without: everything else still answers.
+func (m *Manager) openMore(ctx context.Context) error {
+	o := m.options
+	if o.HTTPListen != "" {
+		l, err := link.Listen(ctx, o.HTTPListen, link.DefaultOptions())
+		if err != nil {
+			return err
+		}
+		m.port.extra = append(m.port.extra, l)
+	}
+	if o.HTTPSocket == "" {
+		return nil
+	}
+	l, err := link.ListenUnix(o.HTTPSocket)
+	if err != nil && !o.SocketWished {
+		o.Log.Warn("no unix socket for the admin API", "err", err, "remedy", "name another path in http.socket, or an empty one for none")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.Socket, m.port.extra = o.HTTPSocket, append(m.port.extra, l)
+	return nil
+}
+
+// sources is the rule of third-party copies. A client of a manager that listens on loopback is a process of this
+// machine, which can read there itself.
+func (m *Manager) sources() access.Sources {
+	o := m.options
+	rule := access.Sources{Allow: o.Sources}
+	if len(rule.Allow) == 0 {
+		for _, n := range o.Trusted {
+			rule.Allow = append(rule.Allow, n.Prefix)
+		}
+		if isLoopback(m.Addr) {
+			rule.Allow = append(rule.Allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
+		}
+	}
+	if o.HTTPListen != "" {
+		rule.Never = []string{m.port.extra[0].Addr().String()}
+	}
+	return rule
+}
+
+// Dir is the state directory.
+func (m *Manager) Dir() string { return m.options.Dir }
+
+// open makes the doors.
+func (m *Manager) open() (err error) {
+	o := m.options
+	policy := auth.NewManagerPolicy(o.Trusted)
+	host, _, _ := net.SplitHostPort(m.Addr)
+	verbs := admin.NewHandler(admin.Services{
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Writes: m.Manager, Status: m.Manager,
+		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
+			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
+		}),
+		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
+		Backups: m.backups(),
+		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
+		Version: versionInfo(o.Version, o.Commit, o.Role),
+	}, socketOwner(policy.Owners, policy.Users))
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
+	m.port.xrd, err = xrd.New(xrd.Options{
+		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
+		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
+		ManagerAddr: func() string { return m.Addr }, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1, Budgets: o.Bounds.doors,
+	})
+	if err != nil {
+		return err
+	}
+	m.AddSessions(m.port.xrd.Sessions)
+	m.AddPresence(m.port.xrd.HasSession)
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Log: o.Log})
+	m.port.tls = m.authority.ServerTLS()
+	return err
+}
+
+// Run serves until the context ends, or the store fails: then nothing can be answered, and whoever watches over the
+// process is to start it again. It closes everything.
+func (m *Manager) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.tree.Failed():
+			return errs.New(errs.Unavailable, "run manager", m.options.Dir, "its store failed").
+				WithRemedy("see the log for the cause, and check the disk under it; then start it again")
+		}
+	})
+	group.Go(func() error { return m.port.serve(ctx) })
+	group.Go(func() error { return ended(ctx, m.Manager.Run(ctx)) })
+	err := group.Wait()
+	m.close()
+	return err
+}
+
+func (m *Manager) close() {
+	if m.port != nil {
+		m.port.close()
+	}
+	bounded(storeTime, m.closeStore)
+	_ = m.held.Close()
+}
+
+// storeTime bounds how long a manager's end waits for its store, which may have to finish a compaction.
+const storeTime = 30 * time.Second
+
+func (m *Manager) closeStore() {
+	if m.tree != nil {
+		_ = m.tree.Close()
+	}
+	if m.store != nil {
+		_ = m.store.Close()
+	}
+}
+
+// space is the room of all disks, as `statvfs` and `spaceinfo` show it, or what a quota leaves of it: the
+// limit is the total then.
+func (m *Manager) space(ctx context.Context, who hemera.Identity, path string) (xrd.Space, error) {
+	view, err := m.View(ctx)
+	if err != nil {
+		return xrd.Space{}, err
+	}
+	var active, writable []hemera.Disk
+	largest := int64(0)
+	for _, d := range view.Disks {
+		if d.Active {
+			active = append(active, d)
+		}
+		if d.Writable() {
+			writable = append(writable, d)
+			largest = max(largest, d.Free)
+		}
+	}
+	all := view.Room(active)
+	s := xrd.Space{Name: hemera.DefaultSpace, Total: all.Capacity, Used: all.Used,
+		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}
+	if path == "" {
+		return s, nil
+	}
+	limit, used, err := m.Allowance(ctx, who, path)
+	if err != nil {
+		return xrd.Space{}, err
+	}
+	if limit > 0 {
+		left := max(0, limit-used)
+		s.Quota, s.Total, s.Used = limit, limit, used
+		s.Free, s.LargestFree = min(s.Free, left), min(s.LargestFree, left)
+	}
+	return s, nil
+}

@@ -1,0 +1,308 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"hemera"
+	"hemera/app/client"
+	"hemera/core/disk"
+	"hemera/doors/xrd"
+	"hemera/errs"
+	"hemera/platform/auth"
+	"hemera/platform/link"
+	"hemera/platform/rpc"
+	"hemera/platform/vfs"
+	"hemera/rules/capability"
+	"hemera/services/node"
+)
+
+// NodeOptions is what a storage node process is told.
+type NodeOptions struct {
+	Dir       string // state: who the node is
+	Listen    string
+	Advertise string
+	Zone      string
+	Disks     []hemera.AttachDisk
+	// MakeDisks makes directories of Disks that are missing and were never a disk.
+	MakeDisks bool
+	// Elsewhere are the disks that other nodes of the process are given.
+	Elsewhere []hemera.AttachDisk
+	// Join is a join token; it is needed once, until Dir holds the node's certificate.
+	Join string
+	// Control is the manager when it is in the same process; then nothing is joined.
+	Control hemera.Control
+	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
+	Memory *Memory
+	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
+	Loop *link.Loop
+	// Bounds are shared by all ports of a process; nil makes new ones.
+	Bounds *Bounds
+	limits func() []hemera.LimitUse // of bounds that are the node's own
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
+	// Metrics are networks whose hosts may read /metrics, besides this machine.
+	Metrics []netip.Prefix
+	// Hosts are names that HTTP requests may call the process by, besides its own.
+	Hosts []string
+	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
+	StopPatience time.Duration
+	Version      string
+	Commit       string // what it was built of; may be empty
+	Log          *slog.Logger
+}
+
+// clockSkew is how much later than the manager's a node's clock may be before it refuses capabilities
+// that are still good.
+const clockSkew = 5 * time.Minute
+
+// Node is a storage node process.
+type Node struct {
+	*node.Node
+	Addr string
+
+	options     NodeOptions
+	held        *os.File // the state directory
+	peers       *client.Peers
+	pulls       puller
+	credentials *auth.Credentials
+	remote      *rpc.Client
+	port        *port
+}
+
+// OpenNode joins the cluster if needed, and opens disks and port.
+func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
+	held, err := hold(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Memory == nil {
+		o.Memory = NewMemory()
+	}
+	if o.Bounds == nil { // what is shared with a manager, the manager tells of
+		o.Bounds = NewBounds()
+		o.limits = o.Bounds.reached
+	}
+	n := &Node{options: o, held: held}
+	defer func() {
+		if err != nil {
+			n.close()
+		}
+	}()
+	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
+		return nil, err
+	}
+	n.port.bounds = o.Bounds
+	control, id, managerAddr := o.Control, hemera.NodeID(0), ""
+	if control == nil {
+		if err := n.join(ctx); err != nil {
+			return nil, err
+		}
+		control, id, managerAddr = n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
+	}
+	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
+	if err := checkReach(n.Addr, managerAddr); err != nil {
+		return nil, err
+	}
+	o.Log = o.Log.With("at", n.Addr)
+	n.options.Log, n.port.log = o.Log, o.Log
+	keys := capability.NewVerifier()
+	rules, ok := control.(hemera.CopyRules)
+	if !ok {
+		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
+	}
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
+	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
+	n.Node, err = node.New(node.Options{
+		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
+		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
+		SetKeys:  keys.Set,
+		Bar:      keys.Bar,
+		OpenDisk: n.openDisk,
+		IsFolder: n.folder(),
+		Limits:   o.limits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(n.Addr)
+	n.port.xrd, err = xrd.New(xrd.Options{
+		Budgets: n.options.Bounds.doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
+		Puller: n.pulls, Resolve: control.Resolve,
+	})
+	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
+	return n, err
+}
+
+// addressNow is how the node finds out its address again; nil if it was told, or listens on that one alone.
+func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string {
+	if n.options.Advertise != "" || !listensEverywhere(n.port.listener) {
+		return nil
+	}
+	return func() string {
+		addr := advertised(context.WithoutCancel(ctx), "", n.port.listener, managerAddr)
+		if checkReach(addr, managerAddr) != nil {
+			return "" // no network now
+		}
+		return addr
+	}
+}
+
+func paths(disks []hemera.AttachDisk) (list []string) {
+	for _, d := range disks {
+		list = append(list, d.Path)
+	}
+	return list
+}
+
+// openDisk opens a disk of this node; node.Options says when.
+func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
+	o := n.options
+	given := func(d hemera.AttachDisk) bool { return filepath.Clean(d.Path) == path }
+	if fresh && o.MakeDisks && slices.ContainsFunc(o.Disks, given) {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, errs.Wrap(err, "make disk", path)
+		}
+	}
+	if err := ownDisk(path); err != nil {
+		return nil, err
+	}
+	store, err := o.Memory.openDisk(path, fresh, o.Log)
+	if err == nil && fresh && !o.MakeDisks && isFolder(path) {
+		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
+	}
+	return store, err
+}
+
+// folder tells folders from mount points; nil in `up`, where all disks are folders. One with a label was a
+// disk before.
+func (n *Node) folder() func(string) bool {
+	if n.options.MakeDisks {
+		return nil
+	}
+	return func(path string) bool {
+		_, err := disk.ReadLabel(vfs.OS{}, path)
+		return isFolder(path) && err != nil
+	}
+}
+
+// isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that
+// somebody forgot to mount fills that.
+func isFolder(path string) bool {
+	var here, above unix.Stat_t
+	return unix.Stat(path, &here) == nil && unix.Stat(filepath.Dir(path), &above) == nil && here.Dev == above.Dev
+}
+
+// join gets the node's certificate, from its state directory or with the token, and dials the manager.
+func (n *Node) join(ctx context.Context) error {
+	o := n.options
+	credentials, err := auth.LoadCredentials(o.Dir)
+	switch {
+	case errors.Is(err, errs.NotFound) && o.Join != "":
+		credentials, err = enrol(ctx, o)
+	case err == nil && o.Join != "" && credentials.Expired(time.Now()):
+		credentials = joinAgain(ctx, credentials, o)
+	case err == nil && o.Join != "":
+		learn(credentials, o)
+	}
+	if err != nil {
+		return err
+	}
+	n.credentials = credentials
+	n.remote, err = rpc.Dial(rpc.ClientOptions{Addrs: credentials.Addrs(), TLS: credentials.TLS(), DialContext: dialManager})
+	return err
+}
+
+// joinAgain is for a node that was switched off until its certificate was over. If the token does not help
+// the old certificate stays: it may be our clock that is wrong.
+func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.Credentials {
+	credentials, err := enrol(ctx, o)
+	if err != nil {
+		o.Log.Warn("the node's certificate has expired, and it cannot join again", "err", err, "remedy", errs.RemedyOf(err))
+		return old
+	}
+	o.Log.Info("the node's certificate had expired: it has joined again", "node", credentials.Node(), "was", old.Node())
+	return credentials
+}
+
+// learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
+func learn(credentials *auth.Credentials, o NodeOptions) {
+	token, err := auth.ParseToken(o.Join)
+	if err == nil {
+		err = credentials.Learn(token)
+	}
+	if err != nil {
+		o.Log.Warn("the join token is not used", "err", err, "remedy", errs.RemedyOf(err))
+	}
+}
+
+// dialManager notices a manager that is gone without a word.
+func dialManager(ctx context.Context, addr string) (net.Conn, error) {
+	return link.Dial(ctx, addr, link.DefaultOptions())
+}
+
+func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
+	token, err := auth.ParseToken(o.Join)
+	if err != nil {
+		return nil, err
+	}
+	manager, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS(), DialContext: dialManager})
+	if err != nil {
+		return nil, err
+	}
+	defer manager.Close()
+	return auth.Enrol(ctx, o.Dir, token, manager)
+}
+
+// Run serves until the context ends, then closes everything.
+func (n *Node) Run(ctx context.Context) error {
+	// What serves goes on while the writes under way end.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group, serving := errgroup.WithContext(serving)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			if n.options.StopPatience > 0 {
+				n.Finish(serving, n.options.StopPatience)
+			}
+			stop()
+		case <-serving.Done():
+		}
+		return nil
+	})
+	group.Go(func() error { return n.port.serve(serving) })
+	group.Go(func() error { return ended(serving, n.Node.Run(serving)) })
+	if n.credentials != nil {
+		group.Go(func() error { n.credentials.Keep(serving, n.remote, n.options.Log); return nil })
+	}
+	err := group.Wait()
+	n.close()
+	return err
+}
+
+func (n *Node) close() {
+	if n.port != nil {
+		n.port.close()
+	}
+	if n.peers != nil {
+		_ = n.peers.Close()
+	}
+	if n.pulls.client != nil {
+		_ = n.pulls.client.Close()
+	}
+	if n.remote != nil {
+		_ = n.remote.Close()
+	}
+	_ = n.held.Close()
+}

@@ -1,0 +1,150 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera/doors/xrd"
+	"hemera/platform/link"
+	"hemera/platform/rpc"
+)
+
+// shutdownTime is a port's grace; closeTime bounds how long the end of a process then waits for what may hang at
+// a disk.
+const (
+	shutdownTime = 5 * time.Second
+	closeTime    = 5 * time.Second
+	// webIdle is how long an HTTP connection may wait for its next request: longer than monitoring pauses.
+	webIdle = 75 * time.Second
+)
+
+// port is one TCP port and what answers there: XRootD always, HTTP and control where set.
+type port struct {
+	listener net.Listener
+	extra    []net.Listener // HTTP only
+	loop     *link.Loop     // of the XRootD connections
+	shared   bool           // the loop is somebody else's
+	xrd      *xrd.Server
+	web      http.Handler
+	control  http.Handler
+	tls      *tls.Config
+	grace    time.Duration // how long a stopping door waits for requests under way
+	bounds   *Bounds       // of the process; nil for none
+	log      *slog.Logger
+}
+
+// openPort takes the address. Without a loop it makes one of its own.
+func openPort(ctx context.Context, addr string, loop *link.Loop, log *slog.Logger) (*port, error) {
+	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
+	if err != nil {
+		return nil, err
+	}
+	p := &port{listener: listener, loop: loop, shared: loop != nil, grace: shutdownTime, log: log}
+	if loop == nil {
+		p.loop, err = link.NewLoop()
+	}
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// serve answers until the context ends, then lets requests under way finish.
+func (p *port) serve(ctx context.Context) error {
+	if p.bounds != nil {
+		p.bounds.spares(p.xrd.Relieve)
+	}
+	mux := link.NewMux(p.listener, p.muxOptions())
+	group, ctx := errgroup.WithContext(ctx)
+	door := mux.Listener(link.XRootD)
+	group.Go(func() error { return ended(ctx, p.xrd.Serve(ctx, door)) })
+	stop := []func(context.Context) error{p.xrd.Shutdown}
+	if p.web != nil {
+		server := &http.Server{
+			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: webIdle, MaxHeaderBytes: 64 << 10,
+			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug), ConnContext: withProcess,
+		}
+		l := mux.Listener(link.HTTP)
+		group.Go(func() error { return ended(ctx, server.Serve(l)) })
+		for _, listener := range p.extra {
+			extra := link.NewMux(listener, p.muxOptions())
+			more := extra.Listener(link.HTTP)
+			group.Go(func() error { return ended(ctx, server.Serve(more)) })
+			group.Go(func() error { return ended(ctx, extra.Serve()) })
+			stop = append(stop, func(context.Context) error { return extra.Close() })
+		}
+		stop = append(stop, func(ctx context.Context) error {
+			if server.Shutdown(ctx) == nil {
+				return nil
+			}
+			return server.Close() // a backup under way would keep the store from closing
+		})
+	}
+	if p.control != nil {
+		server := rpc.NewHTTPServer(p.control, p.tls, p.log)
+		l := rpc.Strangers(mux.Listener(link.TLS))
+		group.Go(func() error { return ended(ctx, server.ServeTLS(l, "", "")) })
+		stop = append(stop, func(context.Context) error { return server.Close() }) // long polls would never end
+	}
+	group.Go(func() error { return ended(ctx, mux.Serve()) })
+	group.Go(func() error {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
+		defer cancel()
+		for _, s := range stop {
+			_ = s(grace)
+		}
+		return mux.Close()
+	})
+	return group.Wait()
+}
+
+// muxOptions have the port take part in the bounds of the process.
+func (p *port) muxOptions() link.MuxOptions {
+	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.Relieve}
+	if p.bounds != nil {
+		o.Connections, o.Admin, o.Pending = p.bounds.connections, p.bounds.admin, p.bounds.pending
+		o.Relieve = p.bounds.relieve
+	}
+	return o
+}
+
+// close frees what a port has that does not serve, or not any more.
+func (p *port) close() {
+	_ = p.listener.Close()
+	if !p.shared {
+		bounded(closeTime, p.loop.Close)
+	}
+	for _, l := range p.extra {
+		_ = l.Close()
+	}
+}
+
+// bounded runs end, but does not wait for it longer than that: a call that hangs in the kernel ends with the process.
+func bounded(most time.Duration, end func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		end()
+	}()
+	select {
+	case <-done:
+	case <-time.After(most):
+	}
+}
+
+// ended is what a server's return means: nothing, if it was told to stop.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/auth"
+)
+
+// tokens makes join tokens that lead to this manager.
+type tokens struct {
+	*auth.Authority
+	addr     string
+	lifetime time.Duration
+}
+
+var _ hemera.TokenAdmin = tokens{}
+
+// fromMax bounds the networks that one token is for.
+const fromMax = 64
+
+// CreateToken implements hemera.TokenAdmin.
+func (t tokens) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
+	o := auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: cmp.Or(r.Lifetime, t.lifetime), Uses: r.Uses}
+	if len(r.From) > fromMax {
+		return "", errs.New(errs.TooLarge, "token create", "", "too many addresses for one token")
+	}
+	for _, text := range r.From {
+		network, err := networkOf(text)
+		if err != nil {
+			return "", errs.New(errs.Invalid, "token create", text, "it is no address, like 10.1.0.2, and no network, like 10.1.0.0/16")
+		}
+		o.From = append(o.From, network)
+	}
+	return t.Authority.CreateToken(ctx, o)
+}
+
+// networkOf reads a network, or an address as one of its own.
+func networkOf(text string) (netip.Prefix, error) {
+	if network, err := netip.ParsePrefix(text); err == nil {
+		return network.Masked(), nil
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	addr = addr.Unmap().WithZone("")
+	return netip.PrefixFrom(addr, addr.BitLen()), nil
+}

@@ -1,0 +1,181 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/link"
+)
+
+// UpOptions is what a cluster in one process is told.
+type UpOptions struct {
+	Manager ManagerOptions
+	Nodes   int // on the ports after the manager's
+	Disks   int // folders DIR/disk<n>, dealt to the nodes in turn
+	Zone    string
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
+	// StopPatience is as in [NodeOptions].
+	StopPatience time.Duration
+}
+
+// Up is a manager and its nodes in one process.
+type Up struct {
+	Manager *Manager
+	Nodes   []*Node
+	loop    *link.Loop
+}
+
+// OpenUp opens the manager and the nodes below its directory.
+func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
+	dir := o.Manager.Dir
+	o.Manager.Dir = filepath.Join(dir, upManager)
+	if hasStore(dir) && !hasStore(o.Manager.Dir) {
+		return nil, errs.New(errs.Invalid, "open the state directory", dir, "it is a manager's, not one of hemera up").
+			WithRemedy("start it with `hemera manager --data " + dir + "`, or name another directory")
+	}
+	u := &Up{}
+	o.Manager.Local = u.node
+	defer func() {
+		if err != nil {
+			u.close()
+		}
+	}()
+	if u.loop, err = link.NewLoop(); err != nil {
+		return nil, err
+	}
+	if o.Manager.Loop = u.loop; o.Manager.Bounds == nil {
+		o.Manager.Bounds = NewBounds()
+	}
+	if u.Manager, err = OpenManager(ctx, o.Manager); err != nil {
+		return nil, err
+	}
+	host, first, err := splitPort(o.Manager.Listen)
+	if err != nil {
+		return nil, err
+	}
+	memory := NewMemory()
+	for i := 1; i <= o.Nodes; i++ {
+		port := 0
+		if first != 0 {
+			port = first + i
+		}
+		name := fmt.Sprintf("node%d", i)
+		n, err := OpenNode(ctx, NodeOptions{
+			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
+			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
+			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
+			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
+		})
+		if errors.Is(err, errs.Exists) && first != 0 {
+			return nil, &errs.Error{Kind: errs.Exists, Op: "start", Subject: name, Cause: err,
+				Remedy: fmt.Sprintf("this cluster takes the ports %d to %d: stop the other process, or choose another --port", first, first+o.Nodes)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		u.Nodes = append(u.Nodes, n)
+	}
+	return u, nil
+}
+
+// node finds a node of this process.
+func (u *Up) node(id hemera.NodeID) hemera.LocalNode {
+	for _, n := range u.Nodes {
+		if id != 0 && n.ID() == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// dealt is node i's share of the disks; both count from 1.
+func dealt(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+	for d := i; d <= disks; d += nodes {
+		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
+	}
+	return share
+}
+
+// dealtToOthers is all other nodes' shares: another number of nodes deals the disks anew.
+func dealtToOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+	for other := 1; other <= nodes; other++ {
+		if other != i {
+			share = append(share, dealt(dir, other, nodes, disks)...)
+		}
+	}
+	return share
+}
+
+// Run serves until the context ends. ready, if not nil, is called once every node has joined.
+func (u *Up) Run(ctx context.Context, ready func()) error {
+	// Nodes end first: what they have pending is settled while the manager still answers.
+	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopManager()
+	var manager errgroup.Group
+	ctx, stopNodes := context.WithCancel(ctx)
+	defer stopNodes()
+	nodes, nodesCtx := errgroup.WithContext(ctx)
+	manager.Go(func() error {
+		defer stopNodes()
+		return u.Manager.Run(managerCtx)
+	})
+	u.start(nodesCtx, nodes)
+	if ready != nil && nodesCtx.Err() == nil {
+		ready()
+	}
+	err := nodes.Wait()
+	stopManager()
+	if managerErr := manager.Wait(); err == nil {
+		err = managerErr
+	}
+	bounded(closeTime, u.loop.Close)
+	return err
+}
+
+// start runs the nodes, each when the one before has joined: in a new cluster ids follow the order.
+func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
+	for _, n := range u.Nodes {
+		nodes.Go(func() error { return n.Run(ctx) })
+		select {
+		case <-n.Joined():
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (u *Up) close() {
+	for _, n := range u.Nodes {
+		n.close()
+	}
+	if u.Manager != nil {
+		u.Manager.close()
+	}
+	if u.loop != nil {
+		bounded(closeTime, u.loop.Close)
+	}
+}
+
+func splitPort(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	return host, port, errs.As(err, errs.Invalid, "daemon.OpenUp", addr)
+}
+
+func hostOf(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return addr
+}

@@ -1,0 +1,26 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+
+	"hemera/platform/auth"
+)
+
+var _ auth.AuthorityRecord = (*Cluster)(nil)
+
+// Authority implements [auth.AuthorityRecord].
+func (c *Cluster) Authority() (fingerprint []byte, begun bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.authority), len(c.nodes) > 0
+}
+
+// SetAuthority implements [auth.AuthorityRecord].
+func (c *Cluster) SetAuthority(ctx context.Context, fingerprint []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ch change
+	ch.put(authorityRecord{bytes.Clone(fingerprint)})
+	return c.commit(ctx, &ch)
+}

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/platform/kv/kvtest"
+	"hemera/platform/kv/memkv"
+)
+
+// TestMemoryFollowsTheStore has a caller give up while its change is on its way to the disk.
+func TestMemoryFollowsTheStore(t *testing.T) {
+	gate := kvtest.NewGate(memkv.New())
+	c := open(t, gate, nil)
+	w := register(t, c, hello(1, 1))
+	gate.Shut()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	done := make(chan error, 1)
+	go func() { done <- c.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "ro") }()
+	var stored bool
+	for !stored {
+		raw, err := gate.Get(t.Context(), []byte(Prefix+"disk/00000001"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = strings.Contains(string(raw), `"ro"`)
+	}
+	gate.Open(nil)
+	<-done
+	if d, _ := c.View().Disk(w.DiskIDs["u1.0"]); d.Config != hemera.ConfigRO {
+		t.Errorf("the store says ro, memory %s", d.Config)
+	}
+}
+
+// TestAHeartbeatThatHadToWaitIsInTime keeps the cluster busy, as a slow store does, longer than a
+// lease lasts, while a heartbeat waits.
+func TestAHeartbeatThatHadToWaitIsInTime(t *testing.T) {
+	var mu sync.Mutex
+	at, asked := time.Now(), make(chan struct{}, 100)
+	c := open(t, memkv.New(), func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		asked <- struct{}{}
+		return at
+	})
+	h := hello(1, 1)
+	w := register(t, c, h)
+	c.mu.Lock()
+	for len(asked) > 0 {
+		<-asked
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks})
+		done <- err
+	}()
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		c.mu.Unlock()
+		t.Fatal("the heartbeat does not note when it came")
+	}
+	mu.Lock()
+	at = at.Add(2 * hemera.HeartbeatTimeout)
+	mu.Unlock()
+	c.mu.Unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if v := c.View(); v.Nodes[0].Status != hemera.NodeOnline {
+		t.Errorf("the node is %s", v.Nodes[0].Status)
+	}
+}

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/auth"
+	"hemera/platform/kv"
+)
+
+var _ auth.TokenStore = (*Cluster)(nil)
+
+// tokenKept is how long the record of a token stays after the token's end: whoever comes late with it
+// is told that it has expired.
+const tokenKept = 24 * time.Hour
+
+// PutToken implements [auth.TokenStore].
+func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r auth.TokenRecord) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return errs.Wrap(err, "cluster.PutToken", "")
+	}
+	var b kv.Batch
+	b.Put(tokenKey(id), text)
+	return errs.Wrap(c.write(ctx, &b), "cluster.PutToken", "")
+}
+
+// RemoveToken implements [auth.TokenStore].
+func (c *Cluster) RemoveToken(ctx context.Context, id [32]byte) error {
+	var b kv.Batch
+	b.Delete(tokenKey(id))
+	return errs.Wrap(c.write(ctx, &b), "cluster.RemoveToken", "")
+}
+
+func (c *Cluster) write(ctx context.Context, b *kv.Batch) error {
+	ticket, err := c.writer.Enqueue(b)
+	if err == nil {
+		err = ticket.Wait(ctx)
+	}
+	return err
+}
+
+// Tokens implements [auth.TokenStore].
+func (c *Cluster) Tokens(ctx context.Context) (map[[32]byte]auth.TokenRecord, error) {
+	all := map[[32]byte]auth.TokenRecord{}
+	lo := []byte(Prefix + "token/")
+	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
+		var r auth.TokenRecord
+		var id [32]byte
+		if n, err := hex.Decode(id[:], key[len(lo):]); err == nil && n == len(id) && json.Unmarshal(value, &r) == nil {
+			all[id] = r
+		}
+		return true
+	})
+	return all, errs.Wrap(err, "cluster.Tokens", "")
+}
+
+// dropTokens removes the records that nobody needs any more.
+func (c *Cluster) dropTokens(ctx context.Context) error {
+	all, err := c.Tokens(ctx)
+	var b kv.Batch
+	for id, r := range all {
+		if r.Expires.Before(c.now().Add(-tokenKept)) && len(b.Ops) < kv.BatchOps {
+			b.Delete(tokenKey(id))
+		}
+	}
+	if err != nil || len(b.Ops) == 0 {
+		return err
+	}
+	return errs.Wrap(c.write(ctx, &b), "cluster.dropTokens", "")
+}
+
+// Token implements [auth.TokenStore].
+func (c *Cluster) Token(ctx context.Context, id [32]byte) (auth.TokenRecord, error) {
+	var r auth.TokenRecord
+	text, err := c.store.Get(ctx, tokenKey(id))
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	return r, errs.Wrap(err, "cluster.Token", "")
+}
+
+// ReserveNode makes an id, and a record, for a node that is being admitted; it registers with that id.
+func (c *Cluster) ReserveNode(ctx context.Context) (hemera.NodeID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := c.next
+	rec := nodeRecord{ID: next.Node, Waiting: c.approve}
+	next.Node++
+	var ch change
+	ch.put(rec)
+	ch.put(next)
+	if err := c.commit(ctx, &ch); err != nil {
+		return 0, err
+	}
+	c.publish()
+	return rec.ID, nil
+}
+
+func tokenKey(id [32]byte) []byte { return []byte(Prefix + "token/" + hex.EncodeToString(id[:])) }

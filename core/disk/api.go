@@ -1,0 +1,105 @@
+// Package disk keeps pieces on one mounted filesystem: data first, then the CRC32C of every 4 KiB
+// page, then a footer (docs/formats/piece.md). A piece is pending while it is written and sealed,
+// immutable and self-describing from then on.
+package disk
+
+import (
+	"os"
+	"time"
+
+	"hemera"
+	"hemera/platform/vfs"
+)
+
+// Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
+// count against the disk's health; NoSpace, ReadOnly, NotFound, Exists do not.
+type Store interface {
+	// Status is the disk's identity, room and health, without device access beyond statfs.
+	Status() Status
+	// Create begins a pending piece. An unsealed piece of the same id is started over; a sealed one
+	// is Exists.
+	Create(id hemera.PieceID, o CreateOptions) (Writer, error)
+	// Open opens a sealed piece. NotFound; Corrupt when the footer does not check.
+	Open(id hemera.PieceID) (Reader, error)
+	// Remove removes a piece, sealed or pending. Readers that have it open keep it. Missing is no error.
+	Remove(id hemera.PieceID) error
+	// Scan lists sealed pieces in order of id after the given one, at most limit.
+	Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
+	// Expire removes pending pieces that nobody holds open and whose last write is older than the age.
+	Expire(age time.Duration) (removed int, err error)
+	// RepairPages writes correct content over pages of a sealed piece whose stored checksum the new
+	// content matches; pages that do not match are refused with Corrupt.
+	RepairPages(id hemera.PieceID, p []byte, off int64) error
+	Close() error
+}
+
+// Status is what a node reports of a disk.
+type Status struct {
+	// LastScrub is when all of the disk's data had been read and verified; zero: never.
+	LastScrub time.Time
+	UUID      string
+	Path      string
+	Health    hemera.DiskHealth
+	Why       string
+	// Filesystem is equal for disks of one host that are folders of one filesystem; zero: not known.
+	Filesystem uint64
+	Capacity   int64
+	Used       int64
+	Free       int64 // what may still be written, headroom already taken off
+	Pieces     int64
+	// Inodes and InodesFree are as in [hemera.Disk].
+	Inodes, InodesFree int64
+	Load               hemera.DiskLoad
+}
+
+// CreateOptions is what the footer will say, and hints.
+type CreateOptions struct {
+	Path     string // of the file, as it is now
+	Layout   hemera.Layout
+	SizeHint int64 // preallocate, if above 0
+	// Sparse says that the content has holes: SizeHint is what it takes, more or less, and nothing is reserved.
+	Sparse bool
+	// Replace allows a sealed piece of the same id; it stays until the new one is sealed in its place.
+	Replace bool
+}
+
+// Writer is a pending piece, used by one transfer. Pages may be written in any order and again.
+type Writer interface {
+	// WritePages writes p at off. sums are the CRC32Cs of its page fragments, already verified, or
+	// nil to have them computed. Concurrent calls must not overlap.
+	WritePages(p []byte, sums []uint32, off int64) error
+	// ReadPages reads back what was written, verified; sums may be nil. As hemera.File.ReadPages.
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is as for a Reader.
+	NextData(off int64) (int64, error)
+	Truncate(size int64) error
+	Size() int64
+	Sync() error
+	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
+	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.
+	Seal(s hemera.SealInfo) (hemera.PieceStat, error)
+	// Abort removes the piece.
+	Abort() error
+}
+
+// Reader is a sealed piece, open. ReadPages never returns a byte that does not match its checksum:
+// on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
+type Reader interface {
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is where data may begin, at or after off: what lies between is zeros, for certain, and need
+	// not be read. It is off itself where that is not known, and the size at most. One call looks only so
+	// far; to ask again from there may get further.
+	NextData(off int64) (int64, error)
+	// Allocated is how many bytes the piece takes on the disk.
+	Allocated() (int64, error)
+	Stat() hemera.PieceStat
+	// Verified offers the open file for sendfile when every page of the range was verified a moment
+	// ago and is still in memory; ok is false otherwise, and then the range must be read with ReadPages.
+	Verified(off, n int64) (f *os.File, ok bool)
+	// Splice puts pages of the range, which were verified and have been in memory since, into the empty
+	// pipe, as many as it takes, and returns how many bytes that is; after 0 the range must be sent otherwise.
+	Splice(pipe *vfs.Pipe, off, n int64) int64
+	// Verify reads all pages; it returns the offsets of bad ones (at most 1,000).
+	Verify() (bad []int64, err error)
+	Close() error
+}

@@ -1,0 +1,302 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/vfs"
+)
+
+// Options are what a disk may be told. Zero values are good.
+type Options struct {
+	// Headroom is kept free, in bytes: below it the disk is full.
+	Headroom int64
+	Log      *slog.Logger
+	Now      func() time.Time
+	// IdlePieces is how many pieces that nobody reads stay open, with what is known of them; 256 if 0.
+	IdlePieces int
+	// TableBlocks is how many blocks of page CRCs stay in memory, 4 KiB each for 4 MiB of data; 4096 if 0.
+	TableBlocks int
+	// PendingBlocks is the same for each piece being written; 256 if 0.
+	PendingBlocks int
+	// VerifiedBytes is how much verified data may stay mapped for sendfile; 2 GiB if 0, none if negative.
+	VerifiedBytes int64
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.IdlePieces == 0 {
+		o.IdlePieces = 256
+	}
+	if o.TableBlocks == 0 {
+		o.TableBlocks = 4096
+	}
+	if o.PendingBlocks == 0 {
+		o.PendingBlocks = 256
+	}
+	if o.VerifiedBytes == 0 {
+		o.VerifiedBytes = 2 << 30
+	}
+	return o
+}
+
+// Disk is a Store on a directory that [Format] labelled.
+//
+// A pending piece lives in the directory "pending"; sealing moves it to its place. What must be
+// durable for a seal are its content and its name in "pending", one directory for all, so that
+// concurrent seals share its sync. The move itself need not be: after a crash [Open] finds sealed
+// pieces that are still in "pending", checks every page, and moves them again. This needs of the
+// filesystem that a rename is atomic across a crash, which ext4, XFS and btrfs promise.
+type Disk struct {
+	fs   vfs.FS
+	path string
+	uuid string
+	opt  Options
+	// ahead is set if sequential readers keep a window of their own in flight.
+	ahead bool
+
+	pending dirSync
+	open    openPieces
+	tables  tableCache
+	windows windowCache
+	gauge   gauge
+	count   counter
+	bad     badPlaces
+	// scrubbed is when the last scrub ended, in nanoseconds since 1970; 0 or less: not known.
+	scrubbed atomic.Int64
+
+	// names of one piece change under its stripe; a stripe is taken before mu.
+	stripes [64]sync.Mutex
+
+	mu      sync.Mutex
+	writers map[hemera.PieceID]*writer
+	closed  bool
+}
+
+// stripe is the lock under which the piece's files are made, moved and removed.
+func (d *Disk) stripe(id hemera.PieceID) *sync.Mutex {
+	h := uint64(id.File)*31 + uint64(id.Gen)*7 + uint64(id.Index)
+	return &d.stripes[h%uint64(len(d.stripes))]
+}
+
+var _ Store = (*Disk)(nil)
+
+// Open opens the disk at path. NotFound if there is no label. It finishes what a crash interrupted,
+// which reads the pieces that were sealed in the last seconds before it.
+func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
+	const op = "disk.Open"
+	uuid, err := ReadLabel(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Disk{fs: fsys, path: path, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
+	d.ahead = kernelAhead(fsys, path+"/"+labelName) < aheadKernel
+	d.pending.init(fsys, d.pendingDir())
+	d.open.init(d.opt.IdlePieces)
+	d.tables.init(d.opt.TableBlocks)
+	d.windows.init(d.opt.VerifiedBytes)
+	d.gauge.init(d.opt.Headroom, d.opt.Now())
+	if err := d.recover(); err != nil {
+		return nil, errs.Wrap(err, op, path)
+	}
+	d.look()
+	d.count.start(d)
+	return d, nil
+}
+
+// UUID is the disk's identity, from its label.
+func (d *Disk) UUID() string { return d.uuid }
+
+// SetHeadroom changes how many bytes are kept free.
+func (d *Disk) SetHeadroom(n int64) {
+	d.gauge.setHeadroom(n)
+}
+
+// SetIdlePieces changes how many pieces that nobody reads stay open.
+func (d *Disk) SetIdlePieces(n int) { d.open.resize(n) }
+
+// SetVerified changes how much verified data may stay mapped, in bytes.
+func (d *Disk) SetVerified(bytes int64) { d.windows.resize(bytes) }
+
+// Create begins a pending piece. Besides what [Store] says it fails with ReadOnly, NoSpace or
+// Unavailable while the disk's health forbids writing. A Writer that is still open for the same
+// piece fails with Conflict from now on.
+func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
+	const op = "disk.Create"
+	if err := d.admit(op, id, o); err != nil {
+		return nil, err
+	}
+	if !o.Replace {
+		if err := d.refuseSealed(op, id); err != nil {
+			return nil, err
+		}
+	}
+	w, err := d.begin(op, id, o)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// admit refuses what the disk cannot take.
+func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
+	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
+		return errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
+	}
+	return d.writable(op, o.SizeHint)
+}
+
+// begin makes the file of a pending piece.
+func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, error) {
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
+	d.fence(id)
+	w, err := newWriter(d, id, o)
+	if err != nil {
+		return nil, d.failed(err, op, id)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		_ = w.file.Close()
+		d.gauge.writeOpens.Add(-1)
+		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
+	}
+	d.writers[id] = w
+	return w, nil
+}
+
+// fence takes the piece from the Writer that has it. The caller holds the stripe.
+func (d *Disk) fence(id hemera.PieceID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.writers[id]; w != nil {
+		w.fenced.Store(true)
+		delete(d.writers, id)
+	}
+}
+
+// refuseSealed is Exists if the piece is sealed. What has a sealed piece's name and no valid footer
+// (written without sync, before a crash) is removed.
+func (d *Disk) refuseSealed(op string, id hemera.PieceID) error {
+	if _, err := d.fs.Stat(d.sealedPath(id)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return d.failed(err, op, id)
+	}
+	p, err := d.acquire(id)
+	if err == nil {
+		d.release(p)
+		return errs.New(errs.Exists, op, id.String(), "the piece is sealed")
+	}
+	if !errors.Is(err, errs.Corrupt) {
+		return d.failed(err, op, id)
+	}
+	d.opt.Log.Warn("piece without a valid footer is replaced", "disk", d.path, "piece", id.String(), "cause", err)
+	return d.failed(d.removeInvalid(id), op, id)
+}
+
+// removeInvalid removes a sealed piece that has no valid footer. It looks again where no Writer can seal the
+// piece: one may have been sealed in its place meanwhile.
+func (d *Disk) removeInvalid(id hemera.PieceID) error {
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
+	p, err := d.acquire(id)
+	if err == nil {
+		d.release(p)
+		return errs.New(errs.Exists, "disk.Create", id.String(), "the piece is sealed")
+	}
+	if !errors.Is(err, errs.Corrupt) {
+		return ignoreMissing(err)
+	}
+	err = d.count.remove(d.fs, d.sealedPath(id), id)
+	d.bad.replaced(id)
+	return err
+}
+
+// Open opens a sealed piece.
+func (d *Disk) Open(id hemera.PieceID) (Reader, error) {
+	p, err := d.acquire(id)
+	if err != nil {
+		return nil, d.failed(err, "disk.Open", id)
+	}
+	d.gauge.readOpens.Add(1)
+	return &reader{piece: p}, nil
+}
+
+// Reopen has the next open of the piece read its footer and table again; Readers keep theirs.
+func (d *Disk) Reopen(id hemera.PieceID) { d.open.forget(id) }
+
+// Remove removes a piece, sealed or pending. It is not durable: after a crash the piece may be
+// there again.
+func (d *Disk) Remove(id hemera.PieceID) error {
+	const op = "disk.Remove"
+	stripe := d.stripe(id)
+	stripe.Lock()
+	d.fence(id)
+	err := d.removePending(id)
+	stripe.Unlock()
+	if err != nil {
+		return d.failed(err, op, id)
+	}
+	err = d.count.remove(d.fs, d.sealedPath(id), id)
+	d.open.forget(id)
+	d.bad.replaced(id)
+	return d.failed(err, op, id)
+}
+
+// removePending removes the pending file and its side file, if they are there.
+func (d *Disk) removePending(id hemera.PieceID) error {
+	for _, name := range []string{d.pendingPath(id), d.pendingPath(id) + sumsSuffix} {
+		if err := d.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes what is open. Writers that are still there lose their pieces' files, which expire;
+// Readers go on.
+func (d *Disk) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	writers := d.writers
+	d.writers = map[hemera.PieceID]*writer{}
+	d.mu.Unlock()
+	for _, w := range writers {
+		w.fenced.Store(true)
+	}
+	d.count.stop()
+	d.open.closeIdle()
+	return nil
+}
+
+// failed gives an error of the operation its place and counts it against the disk's health, but one place
+// that does not match its checksum only once.
+func (d *Disk) failed(err error, op string, id hemera.PieceID) error {
+	if err == nil {
+		return nil
+	}
+	kind := errs.KindOf(err)
+	if kind != errs.Corrupt || d.bad.first(placeOf(err, id)) {
+		d.gauge.note(kind, d.opt.Now())
+	}
+	return errs.Wrap(err, op, id.String()+" on "+d.path)
+}

@@ -1,0 +1,96 @@
+package disk
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"hemera/errs"
+	"hemera/platform/vfs"
+)
+
+const (
+	labelFirst = "hemera-disk 1"
+	labelHelp  = "# This filesystem is a disk of Hemera. Do not change or remove anything in it by hand."
+	labelMax   = 4096
+)
+
+// Format makes the directory at path a new disk and returns the UUID by which it will be known.
+// What else is there stays. Durable when it returns; Exists if path already is a disk. After any
+// other failure it can be tried again.
+func Format(fsys vfs.FS, path string) (uuid string, err error) {
+	const op = "disk.Format"
+	label := path + "/" + labelName
+	if _, err := fsys.Stat(label); err == nil {
+		return "", errs.New(errs.Exists, op, path, "already is a disk of Hemera").
+			WithRemedy("Add it as it is, or remove " + label + " if what it holds may be lost.")
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", errs.Wrap(err, op, path)
+	}
+	if err := fsys.Mkdir(path + "/" + pendingName); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", errs.Wrap(err, op, path)
+	}
+	uuid = newUUID()
+	text := fmt.Sprintf("%s\nuuid %s\n%s\n", labelFirst, uuid, labelHelp)
+	if err := writeFile(fsys, label+".new", text); err != nil {
+		return "", errs.Wrap(err, op, path)
+	}
+	if err := fsys.Rename(label+".new", label); err != nil {
+		return "", errs.Wrap(err, op, path)
+	}
+	if err := fsys.SyncDir(path); err != nil {
+		return "", errs.Wrap(err, op, path)
+	}
+	return uuid, nil
+}
+
+// ReadLabel returns the UUID of the disk at path. NotFound if it is none: then nothing may be
+// written there, for a disk that is not mounted looks like this.
+func ReadLabel(fsys vfs.FS, path string) (uuid string, err error) {
+	const op = "disk.ReadLabel"
+	f, err := fsys.Open(path+"/"+labelName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errs.New(errs.NotFound, op, path, "no label "+labelName+": not a disk of Hemera, or not mounted").
+			WithRemedy("Mount the disk, or add the path as a new one.")
+	}
+	if err != nil {
+		return "", errs.Wrap(err, op, path)
+	}
+	defer func() { _ = f.Close() }()
+	b := make([]byte, labelMax)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		return "", errs.Wrap(err, op, path)
+	}
+	lines := strings.Split(string(b[:n]), "\n")
+	if lines[0] != labelFirst {
+		return "", errs.New(errs.Corrupt, op, path, fmt.Sprintf("label begins with %.40q, want %q", lines[0], labelFirst))
+	}
+	for _, line := range lines[1:] {
+		if uuid, ok := strings.CutPrefix(line, "uuid "); ok && uuid != "" {
+			return uuid, nil
+		}
+	}
+	return "", errs.New(errs.Corrupt, op, path, "label without a uuid")
+}
+
+func writeFile(fsys vfs.FS, name, text string) error {
+	f, err := fsys.Open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(text), 0)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// newUUID is a random (version 4) UUID of RFC 9562.
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

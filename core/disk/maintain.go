@@ -1,0 +1,253 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// ignoreMissing is err, or nil if it says that something is not there.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// recover moves sealed pieces to their place that a crash left in the pending directory. Their
+// footers are valid, but only their pages say whether everything reached the device: pieces with a
+// bad page stay pending, and expire.
+func (d *Disk) recover() error {
+	names, err := d.fs.ReadDir(d.pendingDir())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, side, ok := parsePending(name)
+		if !ok || side {
+			continue
+		}
+		whole, err := d.whole(id)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			continue
+		}
+		if !d.replaces(id) {
+			continue
+		}
+		if err := d.moveSealed(id); err != nil {
+			return err
+		}
+		d.opt.Log.Info("piece sealed before a crash is back in place", "disk", d.path, "piece", id.String())
+	}
+	return nil
+}
+
+// replaces reports whether a whole pending piece goes in its place: nothing is there, or a piece
+// that it was to replace. One of other content was sealed later, and counts.
+func (d *Disk) replaces(id hemera.PieceID) bool {
+	there, err := loadPiece(d, d.sealedPath(id))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errs.Corrupt)
+	}
+	defer there.close()
+	pending, err := loadPiece(d, d.pendingPath(id))
+	if err != nil {
+		return false
+	}
+	defer pending.close()
+	return there.stat.FileSize == pending.stat.FileSize && slices.Equal(there.stat.Checksums, pending.stat.Checksums)
+}
+
+// whole reports whether a pending file is a sealed piece with nothing but good pages, and makes it
+// durable if so: from now on it counts.
+func (d *Disk) whole(id hemera.PieceID) (bool, error) {
+	p, err := loadPiece(d, d.pendingPath(id))
+	if err != nil {
+		return false, d.unreadable(err, id)
+	}
+	defer p.close()
+	bad, err := (&reader{piece: p}).Verify()
+	if err != nil || len(bad) > 0 || p.stat.ID != id {
+		return false, d.unreadable(err, id)
+	}
+	if err := p.file.Sync(); err != nil {
+		return false, err
+	}
+	return true, d.fs.SyncDir(d.pendingDir())
+}
+
+// unreadable passes on an error that says nothing of the pending piece alone. What the device cannot read of
+// one must not keep the whole disk out of use.
+func (d *Disk) unreadable(err error, id hemera.PieceID) error {
+	switch errs.KindOf(err) {
+	case errs.Corrupt:
+		return nil
+	case errs.IO:
+		d.opt.Log.Error("pending piece cannot be read", "disk", d.path, "piece", id.String(), "cause", d.failed(err, "disk.Open", id))
+		return nil
+	}
+	return err
+}
+
+// scanFaults is how many pieces one Scan leaves out because the device cannot read their end. One that
+// fails more often says nothing of what is there.
+const scanFaults = 8
+
+// Scan lists sealed pieces. Those whose footer or table of checksums is bad are left out: to the cluster
+// they are missing.
+func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
+	const op = "disk.Scan"
+	dirs, err := d.pieceDirs()
+	if err != nil {
+		return nil, d.failed(err, op, after)
+	}
+	var found []hemera.PieceStat
+	faults := 0
+	for _, dir := range dirs {
+		if dir < uint64(after.File)/perDirectory || len(found) >= limit {
+			continue
+		}
+		ids, err := d.piecesIn(dir)
+		if err != nil {
+			return nil, d.failed(err, op, after)
+		}
+		for _, id := range ids {
+			if len(found) >= limit {
+				break
+			}
+			if comparePieces(id, after) <= 0 {
+				continue
+			}
+			stat, ok, err := d.stat(op, id)
+			if faults++; err != nil && (errs.KindOf(err) != errs.IO || faults > scanFaults) {
+				return nil, err
+			} else if err != nil {
+				d.opt.Log.Warn("the end of a piece cannot be read", "disk", d.path, "piece", id.String(), "cause", err)
+				continue
+			}
+			faults--
+			if ok {
+				found = append(found, stat)
+			}
+		}
+	}
+	return found, nil
+}
+
+// stat reads a piece's footer and table; not ok if they are not valid.
+func (d *Disk) stat(op string, id hemera.PieceID) (stat hemera.PieceStat, ok bool, err error) {
+	p, err := d.acquire(id)
+	if err == nil {
+		err = p.checkTable()
+		d.release(p)
+	}
+	switch {
+	case err == nil:
+		return p.stat, true, nil
+	case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		return stat, false, nil
+	case errors.Is(err, errs.Corrupt):
+		_ = d.failed(err, op, id)
+		d.opt.Log.Warn("piece without a valid end", "disk", d.path, "piece", id.String(), "cause", err)
+		return stat, false, nil
+	}
+	return stat, false, d.failed(err, op, id)
+}
+
+// Expire removes pending pieces that no Writer has.
+func (d *Disk) Expire(age time.Duration) (removed int, err error) {
+	const op = "disk.Expire"
+	names, err := d.fs.ReadDir(d.pendingDir())
+	if err != nil {
+		return 0, d.failed(err, op, hemera.PieceID{})
+	}
+	for _, name := range names {
+		id, side, ok := parsePending(name)
+		if !ok {
+			continue
+		}
+		gone, err := d.expire(id, name, age)
+		if err != nil {
+			return removed, d.failed(err, op, id)
+		}
+		if gone && !side {
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, error) {
+	stripe := d.stripe(id)
+	stripe.Lock()
+	defer stripe.Unlock()
+	d.mu.Lock()
+	busy := d.writers[id] != nil
+	d.mu.Unlock()
+	if busy {
+		return false, nil
+	}
+	name = d.pendingDir() + "/" + name
+	info, err := d.fs.Stat(name)
+	if err != nil {
+		return false, ignoreMissing(err)
+	}
+	if d.opt.Now().Sub(info.Modified) <= age {
+		return false, nil
+	}
+	return true, ignoreMissing(d.fs.Remove(name))
+}
+
+// RepairPages writes pages of a sealed piece whose content was lost. off is the start of a page and
+// p ends with a page, or with the data.
+func (d *Disk) RepairPages(id hemera.PieceID, b []byte, off int64) error {
+	const op = "disk.Repair"
+	p, err := d.acquire(id)
+	if err != nil {
+		return d.failed(err, op, id)
+	}
+	defer d.release(p)
+	end := off + int64(len(b))
+	if off < 0 || off%hemera.PageSize != 0 || end > p.stat.Size || end%hemera.PageSize != 0 && end != p.stat.Size {
+		return errs.New(errs.Invalid, op, id.String(), "not whole pages of the piece")
+	}
+	sums := make([]uint32, checksum.Fragments(off, len(b)))
+	if err := p.pageSums(off/hemera.PageSize, sums); err != nil {
+		return d.failed(err, op, id)
+	}
+	if bad := checksum.VerifyPages(b, off, sums); bad >= 0 {
+		// The fault is the caller's content, not the disk's.
+		return errs.As(&PageError{Page: off + int64(bad)*hemera.PageSize, What: "new content"}, errs.Corrupt, op, id.String())
+	}
+	f, err := d.fs.Open(d.sealedPath(id), os.O_RDWR)
+	if err != nil {
+		return d.failed(err, op, id)
+	}
+	_, err = f.WriteAt(b, off)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		return d.failed(err, op, id)
+	}
+	again := make([]byte, len(b))
+	p.forget(off, int64(len(b)))
+	if _, err := readPages(p, again, nil, off); err != nil && err != io.EOF {
+		return d.failed(err, op, id)
+	}
+	for page := off; page < end; page += hemera.PageSize {
+		d.bad.mended(badPlace{id, page})
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package disk
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/vfs"
+)
+
+// piece is a sealed piece that is open, shared by its Readers. Its footer was checked; its table is
+// read block by block, when first needed.
+type piece struct {
+	disk   *Disk
+	file   vfs.File
+	hint   vfs.Hinter // nil if the file takes none
+	stat   hemera.PieceStat
+	tables []atomic.Pointer[tableBlock]
+
+	windows pieceWindows
+
+	refs int           // guarded by openPieces.mu
+	idle *list.Element // guarded by openPieces.mu; set while refs is 0 and it is kept
+	gone bool          // guarded by openPieces.mu; not to be kept
+}
+
+// loadPiece opens the file and checks its footer. It is Corrupt if that is missing, broken, or of
+// another piece.
+func loadPiece(d *Disk, name string) (*piece, error) {
+	f, err := d.fs.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parsePiece(d, f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return p, nil
+}
+
+// tails are where the ends of pieces are read to.
+var tails = sync.Pool{New: func() any { return new([footerMax]byte) }}
+
+func parsePiece(d *Disk, f vfs.File) (*piece, error) {
+	fileSize, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	whole := tails.Get().(*[footerMax]byte)
+	defer tails.Put(whole)
+	tail := whole[:min(fileSize, footerMax)]
+	start := d.gauge.start()
+	n, err := f.ReadAt(tail, fileSize-int64(len(tail)))
+	d.gauge.read(start, n)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	stat, err := parseFooter(tail[:n], fileSize)
+	if err != nil {
+		return nil, errs.As(err, errs.Corrupt, "disk.Open", "footer")
+	}
+	p := &piece{disk: d, file: f, stat: stat, tables: make([]atomic.Pointer[tableBlock], blocks(stat.Size))}
+	p.hint, _ = f.(vfs.Hinter)
+	p.windows.init(p)
+	if len(p.tables) == 1 { // small: the table was read with the footer
+		from := tableOff(stat.Size) - (fileSize - int64(len(tail)))
+		if from >= 0 {
+			p.keepBlock(0, tail[from:footerOff(stat.Size)-(fileSize-int64(len(tail)))])
+		}
+	}
+	return p, nil
+}
+
+// close is called when nobody uses the piece.
+func (p *piece) close() {
+	p.windows.close()
+	p.disk.tables.drop(p)
+	_ = p.file.Close()
+}
+
+func (p *piece) dataSize() int64 { return p.stat.Size }
+
+func (p *piece) readAt(b []byte, off int64) error {
+	start := p.disk.gauge.start()
+	n, err := p.file.ReadAt(b, off)
+	p.disk.gauge.read(start, n)
+	if err == io.EOF && n == len(b) {
+		err = nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (p *piece) forget(off, n int64) {
+	p.windows.drop(off, n) // mapped pages are not forgotten
+	if p.hint != nil {
+		p.hint.Forget(off, n)
+	}
+}
+
+// openPieces are the pieces that are open: those with Readers, and of the others the most recently
+// used.
+type openPieces struct {
+	mu      sync.Mutex
+	byID    map[hemera.PieceID]*piece
+	idle    list.List // of *piece, the longest unused first
+	idleMax int
+	ended   bool   // nothing is kept any more
+	forgets uint64 // how often a piece was forgotten
+}
+
+func (o *openPieces) init(idleMax int) {
+	o.byID, o.idleMax = map[hemera.PieceID]*piece{}, idleMax
+}
+
+// acquire returns the sealed piece, to be given back with release.
+func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
+	p, forgets := d.open.take(id)
+	if p != nil {
+		return p, nil
+	}
+	p, err := loadPiece(d, d.sealedPath(id))
+	if err != nil {
+		return nil, err
+	}
+	if p.stat.ID != id {
+		p.close()
+		return nil, errs.New(errs.Corrupt, "disk.Open", id.String(), fmt.Sprintf("the footer is that of piece %s", p.stat.ID))
+	}
+	return d.open.put(id, p, forgets), nil
+}
+
+func (d *Disk) release(p *piece) { d.open.giveBack(p) }
+
+// take returns the piece if it is open, and what put wants to know of the time before it was opened.
+func (o *openPieces) take(id hemera.PieceID) (p *piece, forgets uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p = o.byID[id]
+	if p == nil {
+		return nil, o.forgets
+	}
+	p.refs++
+	if p.idle != nil {
+		o.idle.Remove(p.idle)
+		p.idle = nil
+	}
+	return p, o.forgets
+}
+
+// put adds a piece that was opened after take; if somebody else was faster, theirs is taken.
+func (o *openPieces) put(id hemera.PieceID, p *piece, forgets uint64) *piece {
+	if other, _ := o.take(id); other != nil {
+		p.close()
+		return other
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, taken := o.byID[id]; taken || o.forgets != forgets {
+		p.gone = true // another was made since, or the file may be one that was removed: do not share
+	} else {
+		o.byID[id] = p
+	}
+	p.refs = 1
+	return p
+}
+
+func (o *openPieces) giveBack(p *piece) {
+	o.mu.Lock()
+	var out *piece
+	p.refs--
+	switch {
+	case p.refs > 0:
+	case p.gone:
+		out = p
+		if o.byID[p.stat.ID] == p {
+			delete(o.byID, p.stat.ID)
+		}
+	default:
+		p.idle = o.idle.PushBack(p)
+		if o.idle.Len() > o.idleMax {
+			out = o.idle.Front().Value.(*piece)
+			o.drop(out)
+		}
+	}
+	o.mu.Unlock()
+	if out != nil {
+		out.close()
+	}
+}
+
+// drop takes a piece that is idle out. It is called with mu held.
+func (o *openPieces) drop(p *piece) {
+	o.idle.Remove(p.idle)
+	p.idle = nil
+	delete(o.byID, p.stat.ID)
+}
+
+// forget makes the piece unknown to later opens; its Readers keep it.
+func (o *openPieces) forget(id hemera.PieceID) {
+	o.mu.Lock()
+	o.forgets++
+	p := o.byID[id]
+	if p == nil {
+		o.mu.Unlock()
+		return
+	}
+	p.gone = true
+	unused := p.idle != nil
+	if unused {
+		o.drop(p)
+	}
+	delete(o.byID, id)
+	o.mu.Unlock()
+	if unused {
+		p.close()
+	}
+}
+
+// resize changes how many are kept, unless nothing is kept any more.
+func (o *openPieces) resize(idleMax int) {
+	o.mu.Lock()
+	if o.ended {
+		idleMax = 0
+	}
+	o.idleMax = idleMax
+	var out []*piece
+	for o.idle.Len() > max(idleMax, 0) {
+		p := o.idle.Front().Value.(*piece)
+		o.drop(p)
+		out = append(out, p)
+	}
+	o.mu.Unlock()
+	for _, p := range out {
+		p.close()
+	}
+}
+
+// closeIdle closes what nobody reads and keeps nothing from now on.
+func (o *openPieces) closeIdle() {
+	o.mu.Lock()
+	o.ended = true
+	for _, p := range o.byID {
+		p.gone = true
+	}
+	o.mu.Unlock()
+	o.resize(0)
+}

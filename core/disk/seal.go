@@ -1,0 +1,145 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/vfs"
+)
+
+// tailBuffer is how much of the table is written at once.
+const tailBuffer = 1 << 20
+
+// Seal writes checksums and footer, makes the piece durable if asked to, and moves it to its place.
+func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
+	const op = "disk.Seal"
+	w.io.Lock()
+	defer w.io.Unlock()
+	var stat hemera.PieceStat
+	err := w.usable(op)
+	if err == nil {
+		stat, err = w.writeTail(s)
+	}
+	return w.finish(op, stat, s.Sync, err)
+}
+
+// finish makes a piece durable, if asked to, whose file was written, and moves it to its place; one that
+// could not be written, for the reason err, is removed. It is called with io held alone.
+func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) (hemera.PieceStat, error) {
+	if err == nil && sync {
+		err = w.sync()
+	}
+	if w.done {
+		return hemera.PieceStat{}, err
+	}
+	if err != nil {
+		_ = w.close(func() error { return w.disk.removePending(w.id) })
+		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
+	}
+	moved, replaced := false, false
+	err = w.close(func() error {
+		// A sealed piece may have come to the place since the writer began: only with Replace does it go.
+		move := w.disk.count.addNew
+		if w.opt.Replace {
+			move = w.disk.count.add
+		}
+		var err error
+		if replaced, err = w.disk.moveBy(move, w.id); err != nil {
+			return errors.Join(err, w.disk.removePending(w.id))
+		}
+		moved = true
+		return nil
+	})
+	if err == nil && !moved {
+		err = errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
+	}
+	if moved && replaced && sync {
+		// After a power cut that undid the move, recovery would keep the piece that was there, if its footer differs.
+		err = errors.Join(err, w.disk.fs.SyncDir(w.disk.sealedDir(w.id.File)))
+	}
+	if moved && w.opt.Replace {
+		w.disk.open.forget(w.id) // what had the name before
+		w.disk.bad.replaced(w.id)
+	}
+	if err != nil {
+		if moved && !w.opt.Replace {
+			_ = w.disk.Remove(w.id)
+		}
+		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
+	}
+	return stat, nil
+}
+
+// stat is what the footer says.
+func (w *writer) stat(size int64, s hemera.SealInfo) hemera.PieceStat {
+	return hemera.PieceStat{
+		ID: w.id, Size: size, FileSize: s.FileSize, Layout: w.opt.Layout,
+		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(),
+	}
+}
+
+// writeTail writes the table and the footer after the data.
+func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
+	size := w.table.size
+	stat := w.stat(size, s)
+	off := tableOff(size)
+	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
+	src := (*pendingSource)(w)
+	for i := range blocks(size) {
+		if w.table.absent(i) {
+			tail = appendZeroBlock(tail, blockLen(size, i)) // a page that is not whole makes a block
+		} else {
+			var sums [blockSums]uint32
+			n := blockLen(size, i)
+			if err := src.pageSums(i*blockSums, sums[:n]); err != nil {
+				return stat, err
+			}
+			tail = appendBlock(tail, sums[:n])
+		}
+		if len(tail) >= tailBuffer {
+			if err := w.writeAt(tail, off); err != nil {
+				return stat, err
+			}
+			off, tail = off+int64(len(tail)), tail[:0]
+		}
+	}
+	tail, err := appendFooter(tail, stat)
+	if err != nil {
+		return stat, errs.As(err, errs.Invalid, "disk.Seal", w.id.String())
+	}
+	if err := w.writeAt(tail, off); err != nil {
+		return stat, err
+	}
+	if w.opt.SizeHint > size && !w.opt.Sparse { // give back what was reserved and not used
+		err = w.file.Truncate(off + int64(len(tail)))
+	}
+	return stat, err
+}
+
+func (w *writer) writeAt(p []byte, off int64) error {
+	start := w.disk.gauge.start()
+	_, err := w.file.WriteAt(p, off)
+	w.disk.gauge.wrote(start, len(p))
+	return err
+}
+
+// moveSealed moves a sealed piece from the pending directory to its place, over one that may be there.
+func (d *Disk) moveSealed(id hemera.PieceID) error {
+	_, err := d.moveBy(d.count.add, id)
+	return err
+}
+
+// moveBy moves a sealed piece to its place by one of the counter's ways, and makes the directory for it.
+func (d *Disk) moveBy(move func(fsys vfs.FS, from, to string, id hemera.PieceID) (bool, error), id hemera.PieceID) (replaced bool, err error) {
+	from, to := d.pendingPath(id), d.sealedPath(id)
+	replaced, err = move(d.fs, from, to, id)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return replaced, err
+	}
+	if err := d.fs.Mkdir(d.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return false, err
+	}
+	return move(d.fs, from, to, id)
+}

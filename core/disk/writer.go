@@ -1,0 +1,315 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/vfs"
+	"hemera/rules/checksum"
+)
+
+// writebackStep is how much is written before the kernel is told to begin writing it to the device:
+// the sync at the seal then has little left to do, and memory does not fill with dirty pages.
+const writebackStep = 8 << 20
+
+// writer is a pending piece. Data is written at its final offset; page CRCs stay in memory (and a
+// side file, for large pieces) until the seal.
+type writer struct {
+	disk *Disk
+	id   hemera.PieceID
+	opt  CreateOptions
+	file vfs.File
+	hint vfs.Hinter // nil if the file takes none
+	mark uint64     // of the pending directory's sync that covers the file's name
+	side *sideSums
+
+	// fenced is set when the piece is no longer this Writer's.
+	fenced atomic.Bool
+
+	// io is held shared while data is written, alone while the data and the table must agree.
+	io sync.RWMutex
+
+	mu      sync.Mutex // guards the rest; taken after io
+	table   *sumTable
+	failure error // the first failed write or sync: the piece cannot be sealed any more
+	done    bool
+	written int64 // since the last writeback
+	begun   int64 // offset where the next writeback begins
+	beyond  int64 // written beyond what was reserved, since the disk was asked for its room
+}
+
+// newWriter makes the pending file, over one that may be there. The caller holds the stripe.
+func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
+	const flag = os.O_RDWR | os.O_CREATE | os.O_EXCL
+	f, err := d.fs.Open(d.pendingPath(id), flag)
+	if errors.Is(err, fs.ErrExist) {
+		if err := d.removePending(id); err != nil {
+			return nil, err
+		}
+		f, err = d.fs.Open(d.pendingPath(id), flag)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark()}
+	w.side = &sideSums{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
+	w.table = newSumTable(d.opt.PendingBlocks, w.side)
+	w.hint, _ = f.(vfs.Hinter)
+	if !o.Sparse && o.SizeHint > hemera.PageSize && w.hint != nil {
+		if err := w.hint.Preallocate(footerOff(o.SizeHint) + hemera.PageSize); err != nil {
+			return nil, errors.Join(err, f.Close(), d.removePending(id))
+		}
+	}
+	d.gauge.writeOpens.Add(1)
+	return w, nil
+}
+
+// WritePages writes p at off. After a failure every later call fails too.
+func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
+	const op = "disk.Write"
+	if off < 0 || off > hemera.FileSizeMax-int64(len(p)) {
+		return errs.New(errs.TooLarge, op, w.id.String(), "offset out of range")
+	}
+	n := checksum.Fragments(off, len(p))
+	if sums == nil {
+		sums = make([]uint32, n)
+		checksum.PageSums(p, off, sums)
+	}
+	if len(sums) < n {
+		return errs.New(errs.Invalid, op, w.id.String(), "fewer checksums than page fragments")
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	w.io.RLock()
+	defer w.io.RUnlock()
+	if err := w.usable(op); err != nil {
+		return err
+	}
+	start := w.disk.gauge.start()
+	_, err := w.file.WriteAt(p, off)
+	w.disk.gauge.wrote(start, len(p))
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		err = w.table.write(off, len(p), sums)
+	}
+	if err == nil {
+		err = w.leavesHeadroom(off, int64(len(p)))
+	}
+	if err != nil {
+		return w.fail(err, op)
+	}
+	w.startWriteback(off, int64(len(p)))
+	return nil
+}
+
+// leavesHeadroom fails when a write that was not announced has used up the disk but for its headroom:
+// others may need what is kept, such as a manager whose store is on the same filesystem. It is called
+// with mu held.
+func (w *writer) leavesHeadroom(off, n int64) error {
+	if !w.opt.Sparse && off+n <= w.opt.SizeHint {
+		return nil
+	}
+	if w.beyond += n; w.beyond < writebackStep {
+		return nil
+	}
+	w.beyond = 0
+	if space, err := w.disk.fs.Space(w.disk.path); err != nil || space.Free > w.disk.gauge.kept() {
+		return err
+	}
+	return errs.New(errs.NoSpace, "write", w.disk.path, "the disk is full but for its headroom")
+}
+
+// startWriteback is called with mu held, after a write.
+func (w *writer) startWriteback(off, n int64) {
+	w.written += n
+	if w.hint == nil || w.written < writebackStep {
+		return
+	}
+	from := min(w.begun, off)
+	w.hint.StartWriteback(from, off+n-from)
+	w.begun, w.written = off+n, 0
+}
+
+// ReadPages reads back what was written. Writes wait meanwhile.
+func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	const op = "disk.Read"
+	w.io.Lock()
+	defer w.io.Unlock()
+	if err := w.usable(op); err != nil {
+		return 0, err
+	}
+	n, err := readPages((*pendingSource)(w), p, sums, off)
+	if err != nil && err != io.EOF {
+		return n, w.disk.failed(err, op, w.id)
+	}
+	return n, err
+}
+
+// pendingSource is a writer whose io lock is held alone, as readPages reads it.
+type pendingSource writer
+
+func (s *pendingSource) dataSize() int64 { return s.table.size }
+
+func (s *pendingSource) readAt(p []byte, off int64) error {
+	return (*writer)(s).readData(p, off)
+}
+
+func (s *pendingSource) forget(off, n int64) {} // not on the device yet: nothing to compare with
+
+func (s *pendingSource) pageSums(first int64, dst []uint32) error {
+	for len(dst) > 0 {
+		index, from := first/blockSums, int(first%blockSums)
+		n := min(len(dst), blockSums-from)
+		if s.table.absent(index) {
+			fillZeroPages(dst[:n])
+			dst, first = dst[n:], first+int64(n)
+			continue
+		}
+		if err := s.table.clean(index, from, from+n, (*writer)(s).readData); err != nil {
+			return err
+		}
+		b, err := s.table.block(index)
+		if err != nil {
+			return err
+		}
+		copy(dst, b.sums[from:from+n])
+		dst, first = dst[n:], first+int64(n)
+	}
+	return nil
+}
+
+func (w *writer) readData(p []byte, off int64) error {
+	start := w.disk.gauge.start()
+	n, err := w.file.ReadAt(p, off)
+	w.disk.gauge.read(start, n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Truncate cuts the data, or extends it with zeros.
+func (w *writer) Truncate(size int64) error {
+	const op = "disk.Truncate"
+	if size < 0 || size > hemera.FileSizeMax {
+		return errs.New(errs.TooLarge, op, w.id.String(), "size out of range")
+	}
+	w.io.Lock()
+	defer w.io.Unlock()
+	if err := w.usable(op); err != nil {
+		return err
+	}
+	if table := footerOff(size) - tableOff(size); table > w.disk.gauge.free() {
+		return errs.New(errs.NoSpace, op, w.id.String(), "not even the checksums of so many pages would fit")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.file.Truncate(size)
+	if err == nil {
+		err = w.table.truncate(size)
+	}
+	if err != nil {
+		return w.fail(err, op)
+	}
+	return nil
+}
+
+// Size is the size of the data.
+func (w *writer) Size() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.table.size
+}
+
+// Sync makes the data written so far durable. The piece stays pending.
+func (w *writer) Sync() error {
+	const op = "disk.Sync"
+	w.io.RLock()
+	defer w.io.RUnlock()
+	if err := w.usable(op); err != nil {
+		return err
+	}
+	if err := w.sync(); err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.fail(err, op)
+	}
+	return nil
+}
+
+func (w *writer) sync() error {
+	start := w.disk.gauge.start()
+	err := w.file.Sync()
+	if err == nil {
+		err = w.disk.pending.reach(w.mark)
+	}
+	w.disk.gauge.synced(start)
+	return err
+}
+
+// Abort removes the piece.
+func (w *writer) Abort() error {
+	return w.end("disk.Abort", func() error { return w.disk.removePending(w.id) })
+}
+
+// end closes the Writer; last runs while the piece still is this Writer's, if it is.
+func (w *writer) end(op string, last func() error) error {
+	w.io.Lock()
+	defer w.io.Unlock()
+	if w.done {
+		return errs.New(errs.BadHandle, op, w.id.String(), "the writer is closed")
+	}
+	return w.disk.failed(w.close(last), op, w.id)
+}
+
+// close is called with io held alone.
+func (w *writer) close(last func() error) error {
+	w.done = true
+	d := w.disk
+	stripe := d.stripe(w.id)
+	stripe.Lock()
+	d.mu.Lock()
+	mine := d.writers[w.id] == w
+	if mine {
+		delete(d.writers, w.id)
+	}
+	d.mu.Unlock()
+	var err error
+	if mine {
+		err = last()
+	}
+	stripe.Unlock()
+	d.gauge.writeOpens.Add(-1)
+	return errors.Join(err, w.file.Close(), w.side.close())
+}
+
+// usable is called with io held.
+func (w *writer) usable(op string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.done:
+		return errs.New(errs.BadHandle, op, w.id.String(), "the writer is closed")
+	case w.fenced.Load():
+		return errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
+	}
+	return w.failure
+}
+
+// fail remembers a failure that the piece cannot be sealed after. It is called with mu held.
+func (w *writer) fail(err error, op string) error {
+	err = w.disk.failed(err, op, w.id)
+	if w.failure == nil {
+		w.failure = err
+	}
+	return err
+}

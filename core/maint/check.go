@@ -1,0 +1,131 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/place"
+)
+
+// Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
+// pieces, and pieces that are missing or wrong are made anew elsewhere.
+func (e *Engine) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
+	view := e.Cluster.View()
+	checks := make([]hemera.PieceCheck, len(entry.Pieces))
+	var wg sync.WaitGroup
+	for i, p := range entry.Pieces {
+		wg.Go(func() { checks[i] = e.verify(ctx, view, entry, p) })
+	}
+	wg.Wait()
+	if !repair {
+		return checks, ctx.Err()
+	}
+	var bad []hemera.DiskID
+	for _, c := range checks {
+		if !c.OK {
+			bad = append(bad, c.Piece.Disk)
+		}
+	}
+	for i, c := range checks {
+		if !c.OK {
+			checks[i] = e.mend(ctx, entry, c, bad)
+		}
+	}
+	return checks, ctx.Err()
+}
+
+func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) hemera.PieceCheck {
+	c := hemera.PieceCheck{Piece: p}
+	d, ok := view.Disk(p.Disk)
+	n, _ := view.Node(d.Node)
+	c.Host, _, _ = net.SplitHostPort(n.Addr)
+	if !ok || !d.Readable() || n.Status != hemera.NodeOnline {
+		c.Error, c.Offline = place.Unreadable(view, []hemera.Piece{p}, nil), true
+		return c
+	}
+	order := hemera.Order{
+		Kind: hemera.OrderVerify, Disk: p.Disk, Piece: hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index},
+	}
+	if len(entry.Checksums) > 0 && entry.Layout.Data <= 1 {
+		order.Checksum = entry.Checksums[0].Kind
+	}
+	r, err := e.Orders.Do(ctx, d.Node, order)
+	c.Checksums, c.BadPages = r.Checksums, r.BadPages
+	if len(r.Pieces) > 0 {
+		c.Size = r.Pieces[0].Size
+	}
+	if err != nil {
+		c.Error, c.Offline = errs.Reason(err, ""), errors.Is(err, errs.Unavailable)
+		return c
+	}
+	c.Error = judge(entry, r)
+	if c.OK = c.Error == ""; c.OK {
+		e.setBroken(ctx, pieceOn(entry, p), false)
+	}
+	return c
+}
+
+// judge says what is wrong with a verified piece, or "".
+func judge(entry hemera.Entry, r hemera.OrderResult) string {
+	if r.BadPages > 0 {
+		return fmt.Sprintf("%d pages do not match their checksums", r.BadPages)
+	}
+	if len(r.Pieces) > 0 && r.Pieces[0].FileSize != entry.Size {
+		return fmt.Sprintf("the piece is of a file of %d bytes, the file has %d", r.Pieces[0].FileSize, entry.Size)
+	}
+	for _, sum := range r.Checksums {
+		if want, ok := hemera.FindChecksum(entry.Checksums, sum.Kind); ok && want != sum {
+			return fmt.Sprintf("the content's checksum is %s, the file's %s", sum, want)
+		}
+	}
+	return ""
+}
+
+// mend makes one bad piece good: in place when only pages are bad, else by a new one elsewhere.
+func (e *Engine) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
+	view := e.Cluster.View()
+	if c.BadPages > 0 {
+		// The others may be bad too, at other pages: what is read of them is verified.
+		others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
+		m := move{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
+		if err := e.rewrite(ctx, view, m); err == nil {
+			if again := e.verify(ctx, view, entry, c.Piece); again.OK {
+				again.Repaired = true
+				return again
+			}
+		}
+	}
+	_, err := e.relocate(ctx, entry, wants{index: c.Piece.Index, drop: []hemera.Piece{c.Piece}, avoid: bad})
+	c.Repaired = err == nil
+	if err != nil {
+		c.Error += "; not repaired: " + errs.Reason(err, "")
+	}
+	return c
+}
+
+// nodeOf is the node that has the disk, zero if none has.
+func nodeOf(view *hemera.View, id hemera.DiskID) hemera.NodeID {
+	d, _ := view.Disk(id)
+	return d.Node
+}
+
+// rewrite has the piece's own node repair its bad pages.
+func (e *Engine) rewrite(ctx context.Context, view *hemera.View, m move) error {
+	d, _ := view.Disk(m.add.Disk)
+	if len(m.sources) == 0 {
+		return errs.New(errs.NoReplicas, "maint.repair", "fxid:"+m.entry.ID.Hex(), "no good piece can be read")
+	}
+	order, err := e.copyOrder(m)
+	if err != nil {
+		return err
+	}
+	order.Kind = hemera.OrderRepair
+	_, err = e.Orders.Do(ctx, d.Node, order)
+	return err
+}

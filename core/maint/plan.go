@@ -1,0 +1,146 @@
+package maint
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/place"
+)
+
+// task says why a disk is emptied.
+type task struct {
+	disk hemera.DiskID
+	kind string // drain or repair
+	// wait is above zero while a lost disk may still come back.
+	wait time.Duration
+	why  string
+}
+
+// due lists the disks whose pieces are to be moved away. since is when each disk in question was
+// first seen out of reach or failing. Disks an admin switched off are left alone: that is a wish,
+// not a loss.
+func due(v *hemera.View, removed []hemera.DiskID, since map[hemera.DiskID]time.Time, now time.Time, grace time.Duration) []task {
+	var tasks []task
+	for _, id := range removed {
+		tasks = append(tasks, task{disk: id, kind: "repair", why: "the disk was removed"})
+	}
+	for _, d := range v.Disks {
+		switch {
+		case d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty:
+			tasks = append(tasks, task{disk: d.ID, kind: "drain"})
+		case lost(v, d):
+			first, ok := since[d.ID]
+			if !ok {
+				first = now
+			}
+			tasks = append(tasks, task{disk: d.ID, kind: "repair", wait: max(0, grace-now.Sub(first)), why: lostWhy(d)})
+		}
+	}
+	return tasks
+}
+
+// lost reports whether a disk is out of reach or failing against everybody's wish.
+func lost(v *hemera.View, d hemera.Disk) bool {
+	n, ok := v.Node(d.Node)
+	if d.Config == hemera.ConfigOff || ok && !n.Enabled {
+		return false
+	}
+	return !d.Active || d.Health == hemera.HealthFailing
+}
+
+func lostWhy(d hemera.Disk) string {
+	if d.Why != "" {
+		return d.Why
+	}
+	return "the disk is " + string(d.Health)
+}
+
+// move is a decision: have Add made from Sources, then record it in place of Drop.
+type move struct {
+	entry   hemera.Entry
+	path    string
+	drop    []hemera.Piece
+	add     hemera.Target
+	sources []hemera.Target
+}
+
+// wants are the pieces a move is planned around.
+type wants struct {
+	index uint8           // of the piece to make
+	drop  []hemera.Piece  // pieces it replaces
+	avoid []hemera.DiskID // not to read from: known to be bad
+	full  []hemera.DiskID // not to write to now
+	// leaving are disks that are still to remove this very piece: what a copy found there would go.
+	leaving []hemera.DiskID
+	writes  func(hemera.DiskID) int
+	seed    uint64
+	watch   func(bytes int64) // told how far the copy is; may be nil
+}
+
+// plan decides where a piece is made anew and from what. NoReplicas when nothing can be read;
+// NoSpace when no disk can take it.
+func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
+	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
+	m := move{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
+	if len(m.sources) < int(max(e.Layout.Data, 1)) {
+		why := place.Unreadable(v, e.Pieces, nil)
+		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
+			why = "the pieces that can be read are bad"
+		}
+		return m, errs.New(errs.NoReplicas, "maint.plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
+	}
+	var have, exclude []hemera.DiskID
+	for _, p := range e.Pieces {
+		if slices.Contains(w.drop, p) {
+			exclude = append(exclude, p.Disk)
+		} else {
+			have = append(have, p.Disk)
+		}
+	}
+	request := place.Request{
+		Space: e.Space, Want: 1, Size: pieceSize(e), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
+		Writers: w.writes, Seed: w.seed,
+	}
+	choice, err := place.Choose(v, request)
+	if err != nil && request.Size >= sparseAsk && len(w.full) == 0 {
+		// It may have holes. Its node knows, and refuses the copy at once if it does not fit.
+		request.Size = 0
+		if some, none := place.Choose(v, request); none == nil {
+			choice, err = some, nil
+		}
+	}
+	if err != nil && len(w.leaving) > 0 {
+		return m, errs.New(errs.NoSpace, "maint.plan", "fxid:"+e.ID.Hex(),
+			fmt.Sprintf("disks %v are still to remove a piece of it that they had before, and no other can take it", w.leaving))
+	}
+	if err != nil {
+		return m, err
+	}
+	m.add = choice.Targets[0]
+	m.add.Index = w.index
+	return m, nil
+}
+
+// sparseAsk is from which size on a piece that no disk has room for is tried all the same.
+const sparseAsk = 64 << 20
+
+func pieceSize(e hemera.Entry) int64 {
+	data := int64(max(e.Layout.Data, 1))
+	return (e.Size + data - 1) / data
+}
+
+// missing are the indexes of the layout that the entry has no piece for.
+func missing(e hemera.Entry) (indexes []uint8) {
+	if e.Size == 0 {
+		return nil
+	}
+	for i := range e.Layout.Pieces {
+		if !slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Index == i }) {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}

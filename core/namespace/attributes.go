@@ -1,0 +1,214 @@
+package namespace
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"math"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/access"
+)
+
+// SetMode implements hemera.Attributes.
+func (n *Namespace) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+	if err := checkMode("SetMode", path, mode); err != nil {
+		return err
+	}
+	return n.change(ctx, who, path, "SetMode", func(_ *tx, f found, e *hemera.Entry) error {
+		e.Mode = mode
+		return permit("SetMode", path, who, f.entry, access.ChangeAttributes)
+	})
+}
+
+// SetOwner implements hemera.Attributes.
+func (n *Namespace) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
+	if uid < -1 || gid < -1 || uid > math.MaxUint32 || gid > math.MaxUint32 {
+		return refuse(errs.Invalid, "SetOwner", path, "uid %d, gid %d: ids have 32 bits, or are -1", uid, gid)
+	}
+	return n.change(ctx, who, path, "SetOwner", func(t *tx, f found, e *hemera.Entry) error {
+		if uid >= 0 {
+			e.UID = uint32(uid)
+		}
+		if gid >= 0 {
+			e.GID = uint32(gid)
+		}
+		if err := denied("SetOwner", path, access.DecideOwner(who, access.Of(*f.entry), uid, gid)); err != nil {
+			return err
+		}
+		return t.reown(f, e)
+	})
+}
+
+// SetTimes implements hemera.Attributes.
+func (n *Namespace) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
+	if err := checkTime("SetTimes", path, mtime); err != nil {
+		return err
+	}
+	mtime = mtime.UTC().Round(0)
+	return n.change(ctx, who, path, "SetTimes", func(t *tx, f found, e *hemera.Entry) error {
+		e.Mtime = mtime
+		if e.IsDir() {
+			s, err := t.state(e.ID)
+			if err != nil {
+				return err
+			}
+			t.putState(e.ID, s.with(mtime, s.Ctime, hemera.TreeTotals{}))
+		}
+		return permit("SetTimes", path, who, f.entry, access.ChangeAttributes)
+	})
+}
+
+// timeMin is the beginning of the year 1700 and timeMax the end of 2200, in seconds since 1970.
+const timeMin, timeMax = -8_520_336_000, 7_289_654_400
+
+// checkTime refuses what does not fit the record's nanoseconds.
+func checkTime(op, path string, at time.Time) error {
+	if s := at.Unix(); s < timeMin || s >= timeMax {
+		return refuse(errs.Invalid, op, path, "the year %d is outside of 1700 to 2200", at.UTC().Year())
+	}
+	return nil
+}
+
+// SetXattr implements hemera.Attributes.
+func (n *Namespace) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
+	if err := checkXattr("SetXattr", path, name, value); err != nil {
+		return err
+	}
+	value = bytes.Clone(value)
+	return n.change(ctx, who, path, "SetXattr", func(_ *tx, f found, e *hemera.Entry) error {
+		if err := permitXattr("SetXattr", path, who, f, name); err != nil {
+			return err
+		}
+		if _, ok := e.Xattrs[name]; ok && createOnly {
+			return refuse(errs.Exists, "SetXattr", path, "attribute %s is there already", name)
+		}
+		e.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{name: value})
+		return checkXattrs("SetXattr", path, e.Xattrs)
+	})
+}
+
+// RemoveXattr implements hemera.Attributes.
+func (n *Namespace) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
+	return n.change(ctx, who, path, "RemoveXattr", func(_ *tx, f found, e *hemera.Entry) error {
+		if err := permitXattr("RemoveXattr", path, who, f, name); err != nil {
+			return err
+		}
+		if _, ok := e.Xattrs[name]; !ok {
+			return refuse(errs.NoAttribute, "RemoveXattr", path, "attribute %s is not set", name)
+		}
+		e.Xattrs = maps.Clone(e.Xattrs)
+		delete(e.Xattrs, name)
+		return nil
+	})
+}
+
+// change runs a change of one entry's attributes: edit gets a copy, which is stored if it agrees.
+func (n *Namespace) change(ctx context.Context, who hemera.Identity, path, op string, edit func(t *tx, f found, e *hemera.Entry) error) error {
+	if err := n.warm(ctx, who, path); err != nil {
+		return err
+	}
+	return n.update(ctx, func(t *tx) error {
+		f, err := t.existing(op, who, path)
+		if err != nil {
+			return err
+		}
+		e := *f.entry
+		if err := edit(t, f, &e); err != nil {
+			return err
+		}
+		e.Ctime = t.now
+		t.putEntry(&e)
+		t.event(hemera.Event{Kind: hemera.EventAttributes, File: e.ID, Path: path, Who: who.Name})
+		return nil
+	})
+}
+
+// permitXattr: "sys." is for admins and the owner of the directory (a file's: the one it is in);
+// the rest takes what writing takes, or ownership.
+func permitXattr(op, path string, who hemera.Identity, f found, name string) error {
+	if !strings.HasPrefix(name, "sys.") {
+		if access.Decide(who, access.Of(*f.entry), access.ChangeAttributes).Allowed {
+			return nil
+		}
+		return permit(op, path, who, f.entry, access.Write)
+	}
+	dir := f.entry
+	if !dir.IsDir() {
+		dir = f.parent()
+	}
+	return permit(op, path, who, dir, access.ChangeAttributes)
+}
+
+func checkXattr(op, path, name string, value []byte) error {
+	switch {
+	case !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys."):
+		return refuse(errs.Invalid, op, path, "attribute %q must begin with user. or sys.", name)
+	case len(name) > hemera.XattrNameMax:
+		return refuse(errs.TooLarge, op, path, "an attribute's name has at most %d bytes, not %d", hemera.XattrNameMax, len(name))
+	case len(value) > hemera.XattrValueMax:
+		return refuse(errs.TooLarge, op, path, "an attribute has at most %d bytes, not %d", hemera.XattrValueMax, len(value))
+	}
+	return nil
+}
+
+func checkXattrs(op, path string, all map[string][]byte) error {
+	total := 0
+	for name, value := range all {
+		if err := checkXattr(op, path, name, value); err != nil {
+			return err
+		}
+		total += len(name) + len(value)
+	}
+	if len(all) > hemera.XattrsMax {
+		return refuse(errs.TooLarge, op, path, "an entry has at most %d attributes, not %d", hemera.XattrsMax, len(all))
+	}
+	if total > hemera.XattrsBytesMax {
+		return refuse(errs.TooLarge, op, path, "an entry's attributes have at most %d bytes together, not %d", hemera.XattrsBytesMax, total)
+	}
+	return nil
+}
+
+// mergeXattrs is old with fresh set in addition; entries are shared, so neither is changed.
+func mergeXattrs(old, fresh map[string][]byte) map[string][]byte {
+	if len(fresh) == 0 {
+		return old
+	}
+	out := make(map[string][]byte, len(old)+len(fresh))
+	maps.Copy(out, old)
+	for name, value := range fresh {
+		out[name] = bytes.Clone(value)
+	}
+	return out
+}
+
+// withoutXattrs is all without those that are gone; all stays as it is.
+func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
+	if len(gone) == 0 {
+		return all
+	}
+	out := maps.Clone(all)
+	for _, name := range gone {
+		delete(out, name)
+	}
+	return out
+}
+
+// inherited is the sys.* attributes in force in the last of dirs; the nearest wins.
+func inherited(dirs []*hemera.Entry) map[string][]byte {
+	var out map[string][]byte
+	for _, dir := range dirs {
+		for name, value := range dir.Xattrs {
+			if strings.HasPrefix(name, "sys.") {
+				if out == nil {
+					out = make(map[string][]byte)
+				}
+				out[name] = value
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package namespace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/access"
+)
+
+// parentsMode is the mode of directories that an open makes on its way.
+const parentsMode = 0o755
+
+// Prepare implements Contents. A generation is a number from the same durable counter as ids (the
+// first of a file is 1): it is larger than every generation the file had, and two writes never get
+// the same one, whatever was restarted in between.
+func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	var p Prepared
+	if r.Access == hemera.AccessRead {
+		err := n.view(ctx, func(t *tx) (err error) {
+			p, err = t.prepareRead(who, r)
+			return err
+		})
+		return p, err
+	}
+	if err := checkMode("Open", r.Path, r.Mode); err != nil {
+		return p, err
+	}
+	look := func() error {
+		return n.view(ctx, func(t *tx) (err error) {
+			p, err = t.prepareWrite(who, r)
+			return err
+		})
+	}
+	err := look()
+	if r.Parents && errors.Is(err, errs.NotFound) {
+		if err = n.makeParents(ctx, who, r.Path, parentsMode); err == nil {
+			err = look()
+		}
+	}
+	if err != nil {
+		return Prepared{}, err
+	}
+	number, err := n.takeID(ctx)
+	if err != nil {
+		return Prepared{}, err
+	}
+	if p.Existing {
+		p.Gen = hemera.Generation(number)
+		return p, nil
+	}
+	p.ID, p.Gen = hemera.FileID(number), 1
+	n.unused(p.ID)
+	return p, nil
+}
+
+func (t *tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	path := r.Path
+	f, err := t.existing("Open", who, path)
+	if err != nil {
+		return Prepared{}, err
+	}
+	if f.entry.IsDir() {
+		return Prepared{}, refuse(errs.IsDirectory, "Open", path, "it is a directory")
+	}
+	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
+		return Prepared{}, err
+	}
+	if !r.Unchanged.IsZero() {
+		for _, e := range append(slices.Clone(f.dirs), f.entry) {
+			if !e.Ctime.Before(r.Unchanged) {
+				return Prepared{}, refuse(errs.Conflict, "Open", path, "fid %s has changed, and nobody knows which content was being read", e.ID)
+			}
+		}
+	}
+	return Prepared{Entry: *f.entry, Existing: true, ID: f.entry.ID, Gen: f.entry.Gen}, nil
+}
+
+func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	f, err := t.walk("Open", who, r.Path)
+	if err != nil {
+		return Prepared{}, err
+	}
+	switch {
+	case f.entry == nil && r.Access == hemera.AccessUpdate:
+		return Prepared{}, refuse(errs.NotFound, "Open", r.Path, "no such file")
+	case f.entry == nil:
+		err = cmp.Or(permit("Open", r.Path, who, f.parent(), access.CreateIn), newName("Open", r.Path, f, 0))
+	case f.entry.IsDir():
+		err = refuse(errs.IsDirectory, "Open", r.Path, "it is a directory")
+	case r.Exclusive:
+		err = refuse(errs.Exists, "Open", r.Path, "the file exists")
+	case r.Access == hemera.AccessUpdate:
+		// It begins with the content that is there, and its writer may read all of it.
+		err = cmp.Or(permit("Open", r.Path, who, f.entry, access.Write), permit("Open", r.Path, who, f.entry, access.Read))
+	default:
+		err = permit("Open", r.Path, who, f.entry, access.Write)
+	}
+	if err != nil {
+		return Prepared{}, err
+	}
+	p := t.prepared(f)
+	if !p.Existing {
+		if p.Mode, err = modeOf(f.dirs, r.Mode, false); err != nil {
+			return Prepared{}, errs.Wrap(err, "open", r.Path)
+		}
+	}
+	p.Quota, err = t.standing(f, who)
+	return p, err
+}
+
+// prepared is what a walk found, as the manager wants it for a write. The parent comes without its tree totals:
+// every commit below changes them, so each open would wait for the writes of all others.
+func (t *tx) prepared(f found) Prepared {
+	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
+	if f.entry != nil {
+		p.Entry, p.Existing, p.ID, p.Gen = *f.entry, true, f.entry.ID, f.entry.Gen
+	}
+	return p
+}

@@ -1,0 +1,180 @@
+package namespace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Quotas implements hemera.QuotaAdmin, from one snapshot.
+func (n *Namespace) Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error) {
+	var dirs []hemera.FileID // empty: all
+	if path != "" {
+		err := n.view(ctx, func(t *tx) error {
+			f, err := t.existing("Quotas", who, path)
+			if err != nil {
+				return err
+			}
+			dirs = dirs[:0]
+			for _, dir := range append(f.dirs, f.entry) {
+				if dir.Quota {
+					dirs = append(dirs, dir.ID)
+				}
+			}
+			return nil
+		})
+		if err != nil || len(dirs) == 0 {
+			return nil, err
+		}
+	}
+	snap, err := n.store.Snapshot(ctx)
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Quotas", path)
+	}
+	l := &quotaLister{ctx: ctx, r: snap}
+	err = l.list(dirs)
+	if closeErr := snap.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Quotas", path)
+	}
+	slices.SortFunc(l.rows, func(a, b hemera.QuotaRow) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), order(a)-order(b), cmp.Compare(a.ID, b.ID))
+	})
+	return l.rows, n.outside(ctx)
+}
+
+// order has projects before users before groups.
+func order(r hemera.QuotaRow) int {
+	if r.Kind == hemera.QuotaProject {
+		return 0
+	}
+	return int(r.Kind)
+}
+
+// quotaLister reads the rows of nodes out of one picture of the store.
+type quotaLister struct {
+	ctx  context.Context
+	r    kv.Reader
+	rows []hemera.QuotaRow
+}
+
+func (l *quotaLister) list(dirs []hemera.FileID) error {
+	if len(dirs) == 0 {
+		prefix := key(tabNode)
+		if err := l.r.Scan(l.ctx, prefix, after(prefix), func(k, _ []byte) bool {
+			dirs = append(dirs, hemera.FileID(number(k, 2)))
+			return true
+		}); err != nil {
+			return err
+		}
+	}
+	for _, dir := range dirs {
+		q, err := nodeIn(l.ctx, l.r, dir)
+		if errors.Is(err, errs.NotFound) {
+			continue // ended since the path was walked
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.node(dir, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *quotaLister) node(dir hemera.FileID, q *quotaNode) error {
+	path, err := l.path(dir)
+	if err != nil {
+		return err
+	}
+	if q.Project != (hemera.QuotaAmount{}) {
+		row, err := l.project(dir, path, q)
+		if err != nil {
+			return err
+		}
+		l.rows = append(l.rows, row)
+	}
+	limits, err := l.amounts(tabLimit, uint64(dir))
+	if err != nil {
+		return err
+	}
+	used, err := l.amounts(tabAccount, q.Set)
+	if err != nil {
+		return err
+	}
+	row := func(a account, limit hemera.QuotaAmount, fallback bool) {
+		l.rows = append(l.rows, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: a.kind, ID: a.id},
+			Limits: limit, Used: used[a], Default: fallback, Counting: q.State != nodeExact})
+	}
+	for a, limit := range limits {
+		row(a, limit, a.id == hemera.QuotaDefault)
+	}
+	for a := range used {
+		if _, listed := limits[a]; !listed {
+			row(a, limits[account{a.kind, hemera.QuotaDefault}], true)
+		}
+	}
+	return nil
+}
+
+func (l *quotaLister) project(dir hemera.FileID, path string, q *quotaNode) (hemera.QuotaRow, error) {
+	k := idKey(tabState, dir)
+	raw, err := l.r.Get(l.ctx, k)
+	if err != nil {
+		return hemera.QuotaRow{}, err
+	}
+	s, err := decodeState(k, raw)
+	if err != nil {
+		return hemera.QuotaRow{}, damaged(k, err)
+	}
+	return hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: hemera.QuotaProject}, Limits: q.Project,
+		Used: amountOf(s.Tree)}, nil
+}
+
+// amounts reads the limits of a directory or the accounts of a set.
+func (l *quotaLister) amounts(table byte, of uint64) (map[account]hemera.QuotaAmount, error) {
+	out := make(map[account]hemera.QuotaAmount)
+	var bad error
+	prefix := idKey(table, hemera.FileID(of))
+	err := l.r.Scan(l.ctx, prefix, after(prefix), func(k, raw []byte) bool {
+		a, err := decodeAmount(k, raw)
+		if err != nil {
+			bad = damaged(k, err)
+			return false
+		}
+		out[accountOf(k)] = *a
+		return true
+	})
+	if err == nil {
+		err = bad
+	}
+	return out, err
+}
+
+// path goes from place to place up to the root. It may be longer than paths may be, as in tx.above.
+func (l *quotaLister) path(dir hemera.FileID) (string, error) {
+	var names []string
+	for at := dir; at != hemera.RootID; {
+		k := idKey(tabPlace, at)
+		raw, err := l.r.Get(l.ctx, k)
+		if err != nil {
+			return "", err
+		}
+		p, err := decodePlace(k, raw)
+		if err != nil || len(names) == depthMax {
+			return "", damaged(k, errRecord)
+		}
+		names, at = append(names, p.Name), p.Parent
+	}
+	slices.Reverse(names)
+	return "/" + strings.Join(names, "/"), nil
+}

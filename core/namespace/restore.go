@@ -1,0 +1,180 @@
+package namespace
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Summary is what a picture of a store says of the tree in it.
+type Summary struct {
+	Totals   hemera.TreeTotals
+	Sequence uint64    // of the last event
+	Changed  time.Time // when that was; zero if the log has none
+	Pairs    int64     // about how many keys the store has
+}
+
+// Describe reads the summary. Corrupt, and NotFound where there is no tree.
+func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
+	raw, err := r.GetMany(ctx, [][]byte{metaKey(metaEvents), idKey(tabState, hemera.RootID)})
+	if err != nil {
+		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
+	}
+	if raw[0] == nil || raw[1] == nil {
+		return Summary{}, errs.New(errs.NotFound, "namespace.Describe", "", "the store holds no tree")
+	}
+	root, err := decodeState(nil, raw[1])
+	if err != nil || len(raw[0]) != 16 {
+		return Summary{}, damaged(metaKey(metaEvents), errRecord)
+	}
+	first, next := number(raw[0], 0), number(raw[0], 8)
+	s := Summary{Totals: root.Tree, Sequence: next - 1}
+	if raw, err := r.Get(ctx, eventKey(s.Sequence)); err == nil {
+		e, err := decodeEvent(eventKey(s.Sequence), raw)
+		if err != nil {
+			return Summary{}, damaged(eventKey(s.Sequence), err)
+		}
+		s.Changed = e.Time
+	} else if !errors.Is(err, errs.NotFound) {
+		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
+	}
+	s.Pairs = 2*s.Totals.Files + 3*s.Totals.Dirs + int64(next-first)
+	err = r.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
+		if u, bad := decodeUsage(k, raw); bad == nil {
+			s.Pairs += u.Pieces + u.Unlinked + u.Held
+		}
+		return true
+	})
+	return s, errs.Wrap(err, "namespace.Describe", "")
+}
+
+// Boundary is what a restored namespace knows of what it has forgotten: the changes made to the lost
+// one between the backup and the restore.
+type Boundary struct {
+	// From and To bound the ids and generations that were never given out by this store: From is where
+	// the backup's begin, and this store goes on at To.
+	From, To uint64
+	// Taken is when the backup was made and Restored when it was restored.
+	Taken, Restored time.Time
+}
+
+// idsPerSecond is how many ids the clock allows for: a restored namespace goes on at its time in
+// seconds since 1970 times this. No manager gives out as many for long, so whatever was made of ids
+// before that time, in this life of the namespace or in any other, is below.
+const idsPerSecond = 1 << 20
+
+// clockSlack is how far clocks of the cluster may be apart; capabilities need the same.
+const clockSlack = time.Hour
+
+// Restorable reports whether a record of a backup is to be restored. Those of the event log are not:
+// whoever followed it has seen others under the same numbers. Nor are pieces to remove: they were
+// removed since, and some came back to the same disk; what is left of them is found as orphans.
+func Restorable(k []byte) bool {
+	for _, table := range []byte{tabEvent, tabUnlinked, tabHeld, tabDue} {
+		if bytes.HasPrefix(k, key(table)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Restored makes a namespace of the restorable records of a backup, which are in the store: ids,
+// generations and events go on where none were before, whatever was done since the backup. It must
+// run before Open. Invalid when now cannot be right.
+func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.Time) (Boundary, error) {
+	n := &Namespace{store: store}
+	ids, err := n.pair(ctx, metaIDs)
+	if err != nil {
+		return Boundary{}, errs.Wrap(err, "namespace.Restored", "")
+	}
+	b := Boundary{From: ids[0], To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
+	if !now.After(taken) || b.To <= b.From {
+		return b, errs.New(errs.Invalid, "namespace.Restored", now.UTC().Format(time.RFC3339),
+			fmt.Sprintf("the clock says it is earlier than the backup of %s", taken.UTC().Format(time.RFC3339))).
+			WithRemedy("set this machine's clock right: new ids are taken from it, and must be above all that were ever used")
+	}
+	var batch kv.Batch
+	batch.Put(metaKey(metaIDs), encodePair(b.To, 0))
+	batch.Put(metaKey(metaEvents), encodePair(b.To, b.To))
+	batch.Put(boundaryKey(b.From), encodeBoundary(b))
+	err = store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
+		u, bad := decodeUsage(k, raw)
+		if bad != nil {
+			err = damaged(k, bad)
+			return false
+		}
+		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0
+		batch.Put(bytes.Clone(k), encodeUsage(u))
+		return true
+	})
+	if err != nil {
+		return b, errs.Wrap(err, "namespace.Restored", "")
+	}
+	ticket, err := w.Enqueue(&batch)
+	if err == nil {
+		err = ticket.Wait(ctx)
+	}
+	return b, errs.Wrap(err, "namespace.Restored", "")
+}
+
+func boundaryKey(from uint64) []byte {
+	return binary.BigEndian.AppendUint64(metaKey(metaBoundary), from)
+}
+
+func encodeBoundary(b Boundary) []byte {
+	raw := binary.BigEndian.AppendUint64(nil, b.To)
+	return appendTime(appendTime(raw, b.Taken), b.Restored)
+}
+
+func decodeBoundary(k, raw []byte) (Boundary, error) {
+	if len(k) != len(metaKey(metaBoundary))+8 || len(raw) < 8 {
+		return Boundary{}, errRecord
+	}
+	d := decoder{rest: raw[8:]}
+	b := Boundary{From: number(k, 3), To: number(raw, 0), Taken: d.time(), Restored: d.time()}
+	return b, d.end()
+}
+
+// boundaries loads what the namespace knows of its restores.
+func (n *Namespace) loadBoundaries(ctx context.Context) error {
+	var failed error
+	prefix := metaKey(metaBoundary)
+	err := n.store.Scan(ctx, prefix, after(prefix), func(k, raw []byte) bool {
+		b, bad := decodeBoundary(k, raw)
+		if bad != nil {
+			failed = damaged(k, bad)
+			return false
+		}
+		n.boundaries = append(n.boundaries, b)
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// Restored implements History.
+func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
+
+// Forgotten implements History.
+func (n *Namespace) Forgotten(p hemera.PieceID, sealed time.Time) bool {
+	file, gen, next := uint64(p.File), uint64(p.Gen), n.nextID.Load()
+	if file >= next || gen >= next {
+		return true
+	}
+	for _, b := range n.boundaries {
+		if b.From <= file && file < b.To || b.From <= gen && gen < b.To ||
+			!sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// readFull fills p, whose bytes must be there: an early end is Corrupt.
+func readFull(src source, p []byte, sums []uint32, off int64) error {
+	n, err := src.ReadPages(p, sums, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return sizeMismatch("transfer.Copy", "source", off+int64(n), off+int64(len(p)))
+	}
+	return err
+}
+
+// copyPages copies the first size bytes, some windows at once, and returns their CRC32C. Checksums
+// of pages are those the source vouches for, so the check spans the copy. Holes are neither read nor written.
+func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uint32, error) {
+	windows := int((size + copyWindow - 1) / copyWindow)
+	crcs := make([]uint32, windows)
+	free := sync.Pool{New: func() any { return newWindow() }}
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(copyWindows)
+	var zeros atomic.Bool // a window was read that may be in a hole
+	data, end := int64(0), int64(0)
+	for i := range windows {
+		if working.Err() != nil {
+			break
+		}
+		off := int64(i) * copyWindow
+		if zeros.Swap(false) && data <= off {
+			data = nextData(src, off, size)
+		}
+		if n := min(copyWindow, size-off); off+n <= data {
+			crcs[i] = checksum.ZerosCRC32C(n)
+			if c, ok := dst.(counted); ok {
+				c.skip(n)
+			}
+			continue
+		}
+		end = off + copyWindow
+		group.Go(func() error {
+			w := free.Get().(*window)
+			defer free.Put(w)
+			p := w.data[:min(copyWindow, size-off)]
+			sums := w.sums[:checksum.Fragments(off, len(p))]
+			if err := readFull(src, p, sums, off); err != nil {
+				return err
+			}
+			crcs[i] = combine(sums, len(p))
+			if allZeros(sums, len(p)) {
+				zeros.Store(true)
+			}
+			return dst.WritePages(p, sums, off)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, errs.Wrap(err, "transfer.Copy", "")
+	}
+	if end < size {
+		if err := dst.Truncate(size); err != nil {
+			return 0, err
+		}
+	}
+	var whole checksum.Appender
+	for i, crc := range crcs {
+		whole.Append(crc, min(copyWindow, size-int64(i)*copyWindow))
+	}
+	return whole.Sum(), nil
+}
+
+// window is one buffer of a copy.
+type window struct {
+	data []byte
+	sums []uint32
+}
+
+func newWindow() *window {
+	return &window{data: make([]byte, copyWindow), sums: make([]uint32, copyWindow/hemera.PageSize)}
+}
+
+// combine is the CRC32C of n bytes that begin at a page boundary and whose pages have the sums.
+func combine(sums []uint32, n int) uint32 {
+	var whole checksum.Appender
+	for _, s := range sums {
+		k := min(hemera.PageSize, n)
+		whole.Append(s, int64(k))
+		n -= k
+	}
+	return whole.Sum()
+}

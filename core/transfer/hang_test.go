@@ -1,0 +1,263 @@
+package transfer_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+	"hemera/platform/vfs"
+)
+
+// hangingBench is a bench whose first host's disk goes through faults.
+func hangingBench(t *testing.T, hosts int) (*bench, *vfs.Faulty) {
+	var first *vfs.Faulty
+	b := makeBench(t, hosts, func() (vfs.FS, string) {
+		m := vfs.NewMemory(64<<20, time.Now)
+		if err := m.Mkdir("/disk"); err != nil {
+			t.Fatal(err)
+		}
+		f := vfs.NewFaulty(m)
+		if first == nil {
+			first = f
+		}
+		return f, "/disk"
+	})
+	return b, first
+}
+
+// TestOwnDiskHangs: a disk of the head itself that never answers costs the write one piece, which
+// moves to another disk, whichever call hangs. Meanwhile the disk is failing, and says why; when it
+// answers again nothing of the write is left on it.
+func TestOwnDiskHangs(t *testing.T) {
+	for name, hang := range map[string]vfs.Fault{
+		"begin":           {Ops: []vfs.Op{vfs.OpOpen}, Pattern: "/disk/pending/*", Err: syscall.EIO},
+		"begin, and late": {Ops: []vfs.Op{vfs.OpOpen}, Pattern: "/disk/pending/*"},
+		"write":           {Ops: []vfs.Op{vfs.OpWrite}, Skip: 2, Err: syscall.EIO},
+		"truncate":        {Ops: []vfs.Op{vfs.OpTruncate}, Err: syscall.EIO},
+		"seal":            {Ops: []vfs.Op{vfs.OpSync}, Err: syscall.EIO},
+		"seal, and late":  {Ops: []vfs.Op{vfs.OpSync}},
+		"move":            {Ops: []vfs.Op{vfs.OpRename}, Err: syscall.EIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, faulty := hangingBench(t, 4)
+				synctest.Wait() // the disks have counted their pieces, and lock nothing for that
+				b.manager.spare = []int{4}
+				_, c := b.grant(30, 3, 1, 2, 3)
+				c.Sync = true
+				token := b.manager.sign(c)
+				f := b.begin(1, token)
+				release := make(chan struct{})
+				hang.Wait = release
+				faulty.Inject(hang)
+				p := content(300_000)
+				if err := writeAll(f, p, 30_011); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Truncate(250_000); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(ctx); err != nil {
+					t.Fatal(err)
+				}
+				checkSums(t, b.manager.commit(t, c), p[:250_000])
+				own := b.hosts[0].disk.Store.(*disk.Disk)
+				if s := own.Status(); s.Health != hemera.HealthFailing || !strings.Contains(s.Why, "not answered since") {
+					t.Errorf("while it hangs the disk is %v: %s", s.Health, s.Why)
+				}
+				if _, err := own.Create(hemera.PieceID{File: 99, Gen: 1}, disk.CreateOptions{}); !isKind(err, errs.Unavailable) {
+					t.Errorf("a piece could be begun on a disk that hangs: %v", err)
+				}
+				faulty.Heal()
+				close(release)
+				synctest.Wait()
+				if s := own.Status(); s.Health != hemera.HealthOK {
+					t.Errorf("when it answers again the disk is %v: %s", s.Health, s.Why)
+				}
+				if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+					t.Errorf("left on the disk: %v, %v", names, err)
+				}
+				b.mustHave(c, 2, 3, 4)
+				b.mustRead(c, p[:250_000])
+			})
+		})
+	}
+}
+
+// TestOnlyDiskHangs: with nowhere else to go, the close fails in bounded time.
+func TestOnlyDiskHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		_, c := b.grant(31, 1, 1)
+		c.Sync = true
+		f := b.begin(1, b.manager.sign(c))
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSync}, Wait: release, Err: syscall.EIO})
+		if err := f.WriteAt(content(5000), 0); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := f.Close(ctx); !isKind(err, errs.Timeout) {
+			t.Errorf("close: %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		close(release)
+		synctest.Wait()
+		b.mustHave(c)
+	})
+}
+
+// TestOnlyDiskHangsInWrite: a write with one piece waits for its disk, but nobody else waits for that write:
+// after a while it is given up, and everything but the call that hangs says so at once.
+func TestOnlyDiskHangsInWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		b.noSmall()
+		_, c := b.grant(32, 1, 1)
+		token := b.manager.sign(c)
+		f := b.begin(1, token)
+		if err := f.WriteAt(content(5000), 0); err != nil {
+			t.Fatal(err)
+		}
+		stalled := f.(hemera.Staller).Stalled
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
+		hung := make(chan error, 1)
+		go func() { hung <- f.WriteAt(content(5000), 5000) }()
+		time.Sleep(29 * time.Second)
+		if err := stalled(); err != nil {
+			t.Errorf("too early: %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		for i, call := range []func() error{
+			stalled,
+			func() error { return f.WriteAt(content(1), 0) },
+			func() error { _, err := f.ReadAt(make([]byte, 1), 0); return err },
+			func() error { return f.Truncate(1) },
+			func() error { return f.Sync(ctx) },
+			func() error { _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{Truncate: true}); return err },
+			func() error { return f.Close(ctx) },
+		} {
+			if err := call(); !isKind(err, errs.IO) || !strings.Contains(err.Error(), "not answered for 30s") {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		_ = f.Info()
+		if time.Since(began) > 0 {
+			t.Error("somebody waited for the disk")
+		}
+		faulty.Heal()
+		close(release)
+		if err := <-hung; !isKind(err, errs.IO) {
+			t.Errorf("the call that hung: %v", err)
+		}
+		time.Sleep(2 * hemera.PendingHold)
+		if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+			t.Errorf("left on the disk: %v, %v", names, err)
+		}
+		b.mustHave(c)
+	})
+}
+
+// TestOnlyDiskHangsInCopy: the content that an update begins from is copied by whatever changes it first, also
+// by calls that no door goes on without: these give the disk up by themselves.
+func TestOnlyDiskHangsInCopy(t *testing.T) {
+	for name, call := range map[string]func(f hemera.File) error{
+		"truncate": func(f hemera.File) error { return f.Truncate(5000) },
+		"close": func(f hemera.File) error {
+			f.(hemera.XattrSetter).SetXattr("user.a", []byte("b"))
+			return f.Close(ctx)
+		},
+		"sync of a short content": func(f hemera.File) error {
+			if err := errors.Join(f.Truncate(0), f.WriteAt(content(5000), 0)); err != nil {
+				t.Error(err)
+			}
+			return f.Sync(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, faulty := hangingBench(t, 2)
+				base := b.put(34, content(100_000), 2)
+				token, _ := b.update(base, 1, 1)
+				f := b.open(1, token, hemera.NodeOpen{})
+				release := make(chan struct{})
+				faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
+				began := time.Now()
+				if err := call(f); !isKind(err, errs.Timeout) || time.Since(began) > time.Minute {
+					t.Errorf("%v, after %v", err, time.Since(began))
+				}
+				close(release)
+				f.(hemera.Detacher).Detach()
+				time.Sleep(2 * hemera.PendingHold)
+				if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+					t.Errorf("left on the disk: %v, %v", names, err)
+				}
+			})
+		})
+	}
+}
+
+// A disk whose label and room cannot even be looked at does not hold up its node's report.
+func TestLookThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 1)
+		own := b.hosts[0].disk.Store.(*disk.Disk)
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Wait: release})
+		for range 3 {
+			if s := own.Status(); s.Health != hemera.HealthFailing {
+				t.Errorf("the disk is %v", s.Health)
+			}
+		}
+		close(release)
+		synctest.Wait()
+		if s := own.Status(); s.Health != hemera.HealthOK {
+			t.Errorf("the disk is %v: %s", s.Health, s.Why)
+		}
+	})
+}
+
+// TestReadsLeaveADiskThatHangs: a disk of the head itself that is known to hang is not read while another
+// piece can be, by files that are open already and by new ones; without another it is.
+func TestReadsLeaveADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 2)
+		p := content(100_000)
+		c := b.put(32, p, 1, 2)
+		alone := b.put(33, p, 1)
+		token, _ := b.read(c)
+		early := b.open(1, token, hemera.NodeOpen{})
+		check := func(what string, f hemera.File) {
+			t.Helper()
+			got := make([]byte, len(p))
+			if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, p) {
+				t.Errorf("%s: %v", what, err)
+			}
+			_ = f.Close(ctx)
+		}
+		release := make(chan struct{})
+		over := b.hosts[0].disk.Stalled()
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen, vfs.OpRead}, Wait: release})
+		check("open before", early)
+		check("opened since", b.open(1, token, hemera.NodeOpen{}))
+		faulty.Heal()
+		token, _ = b.read(alone)
+		check("the only piece", b.open(1, token, hemera.NodeOpen{}))
+		over()
+		close(release)
+		if b.hosts[0].disk.Hangs() {
+			t.Error("the disk still hangs")
+		}
+	})
+}

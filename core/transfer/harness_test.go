@@ -1,0 +1,504 @@
+package transfer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/core/transfer"
+	"hemera/errs"
+	"hemera/platform/vfs"
+	"hemera/services/node"
+)
+
+// bench is some hosts with one disk each, a manager that keeps its commits, and peers among them.
+// Every disk and every way to a peer can be made to fail.
+type bench struct {
+	t       testing.TB
+	hosts   []*host
+	peers   *faultyPeers
+	manager *manager
+	nonce   uint64
+}
+
+// host is one node: id and disk id are its number from 1.
+type host struct {
+	bench   *bench
+	id      hemera.NodeID
+	disk    *faultyDisk
+	host    *transfer.Host
+	pending *transfer.Pending
+}
+
+func newBench(t testing.TB, hosts int) *bench {
+	return makeBench(t, hosts, func() (vfs.FS, string) { return vfs.OS{}, t.TempDir() })
+}
+
+// newMemoryBench has disks in memory: for tests that make many.
+func newMemoryBench(t testing.TB, hosts int) *bench {
+	return makeBench(t, hosts, func() (vfs.FS, string) {
+		m := vfs.NewMemory(64<<20, time.Now)
+		if err := m.Mkdir("/disk"); err != nil {
+			t.Fatal(err)
+		}
+		return m, "/disk"
+	})
+}
+
+func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
+	b := &bench{t: t, manager: &manager{grants: map[string]hemera.Capability{}, committed: map[hemera.PieceID]hemera.CommitRequest{}}}
+	b.manager.bench = b
+	b.peers = &faultyPeers{LocalPeers: node.NewLocalPeers(), faults: map[string]*fault{}}
+	for i := range hosts {
+		h := &host{bench: b, id: hemera.NodeID(i + 1), disk: newDisk(t, place)}
+		h.host = &transfer.Host{
+			Self: func() hemera.NodeID { return h.id },
+			Born: func() uint64 { return 7 },
+			Disk: func(id hemera.DiskID) (disk.Store, bool) {
+				return h.disk, id == hemera.DiskID(h.id) && !h.disk.gone
+			},
+			Peers: b.peers, Control: b.manager, Log: slog.New(slog.DiscardHandler), Patience: 2 * time.Second,
+		}
+		h.pending = transfer.NewPending(h.host)
+		b.hosts = append(b.hosts, h)
+		b.peers.Add(addr(int(h.id)), h)
+	}
+	t.Cleanup(func() {
+		for _, h := range b.hosts {
+			h.pending.Settle(context.Background())
+			h.host.Wait()
+		}
+	})
+	return b
+}
+
+// noSmall has even short contents sent to their pieces at once.
+func (b *bench) noSmall() {
+	for _, h := range b.hosts {
+		h.host.SmallBytes = -1
+	}
+}
+
+func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
+	fsys, path := place()
+	if _, err := disk.Format(fsys, path); err != nil {
+		t.Fatal(err)
+	}
+	d, err := disk.Open(fsys, path, disk.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return &faultyDisk{Store: d, path: path}
+}
+
+func addr(id int) string { return fmt.Sprintf("node%d:1095", id) }
+
+func target(id int, index uint8) hemera.Target {
+	return hemera.Target{Index: index, Disk: hemera.DiskID(id), Node: hemera.NodeID(id), Addr: addr(id)}
+}
+
+// Written implements hemera.Node.
+func (h *host) Written(_ context.Context, token, _ string) (hemera.FileInfo, error) {
+	c, ok := h.bench.manager.lookup(token)
+	if !ok {
+		return hemera.FileInfo{}, errs.New(errs.Denied, "written", token, "unknown token")
+	}
+	return h.pending.Written(&c), nil
+}
+
+// Open is hemera.Node over the host's transfers.
+func (h *host) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+	c, ok := h.bench.manager.lookup(token)
+	if !ok {
+		return nil, errs.New(errs.Denied, "open", token, "unknown token")
+	}
+	if o.Piece {
+		return h.pending.OpenPiece(c, o)
+	}
+	return h.pending.Open(ctx, hemera.SignedPermit(c, token), o)
+}
+
+// grant signs a capability to write a file on the hosts with the numbers.
+func (b *bench) grant(file int, min int, on ...int) (string, hemera.Capability) {
+	b.nonce++
+	c := hemera.Capability{
+		File: hemera.FileID(file), Gen: hemera.Generation(b.nonce), Path: fmt.Sprintf("/f%d", file), Name: fmt.Sprintf("f%d", file),
+		Access: hemera.AccessCreate, Layout: hemera.Replica(len(on)), PiecesMin: uint8(min), Mode: 0o644,
+		Checksums: []hemera.ChecksumKind{hemera.Adler32, hemera.MD5}, Nonce: b.nonce, Epoch: 7,
+	}
+	for i, id := range on {
+		c.Targets = append(c.Targets, target(id, uint8(i)))
+	}
+	return b.manager.sign(c), c
+}
+
+// update signs a capability for new content based on what was committed under base.
+func (b *bench) update(base hemera.Capability, min int, on ...int) (string, hemera.Capability) {
+	_, c := b.grant(int(base.File), min, on...)
+	r := b.manager.commit(b.t, base)
+	c.Access = hemera.AccessUpdate
+	c.Base, c.Sums = &hemera.Base{Gen: base.Gen, Size: r.Size}, r.Checksums
+	for _, p := range r.Pieces {
+		c.Base.Pieces = append(c.Base.Pieces, target(int(p.Disk), p.Index))
+	}
+	return b.manager.sign(c), c
+}
+
+// read signs a capability for what was committed under c.
+func (b *bench) read(c hemera.Capability) (string, hemera.Capability) {
+	r := b.manager.commit(b.t, c)
+	c.Access, c.Size, c.Sums, c.Targets, c.Base = hemera.AccessRead, r.Size, r.Checksums, nil, nil
+	for _, p := range r.Pieces {
+		c.Targets = append(c.Targets, target(int(p.Disk), p.Index))
+	}
+	return b.manager.sign(c), c
+}
+
+// begin opens a new file as the client does that makes it.
+func (b *bench) begin(id int, token string) hemera.File {
+	b.t.Helper()
+	return b.open(id, token, hemera.NodeOpen{Truncate: true})
+}
+
+func (b *bench) open(id int, token string, o hemera.NodeOpen) hemera.File {
+	b.t.Helper()
+	f, err := b.hosts[id-1].Open(context.Background(), token, o)
+	if err != nil {
+		b.t.Fatalf("open at %d: %v", id, err)
+	}
+	return f
+}
+
+// mustRead compares the committed content, read at every host, with want.
+func (b *bench) mustRead(c hemera.Capability, want []byte) {
+	b.t.Helper()
+	token, _ := b.read(c)
+	for i := range b.hosts {
+		f := b.open(i+1, token, hemera.NodeOpen{})
+		got, err := io.ReadAll(io.NewSectionReader(f, 0, int64(len(want))+1))
+		if err != nil {
+			b.t.Fatalf("read at %d: %v", i+1, err)
+		}
+		if !bytes.Equal(got, want) {
+			b.t.Fatalf("read at %d: %d bytes differ from the %d written", i+1, len(got), len(want))
+		}
+		_ = f.Close(context.Background())
+	}
+}
+
+// mustHave checks which of the hosts' disks hold a sealed piece of the content.
+func (b *bench) mustHave(c hemera.Capability, ids ...int) {
+	b.t.Helper()
+	for _, h := range b.hosts {
+		h.host.Wait()
+	}
+	for i, h := range b.hosts {
+		list, err := h.disk.Store.Scan(hemera.PieceID{}, 100)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		have, want := false, false
+		for _, s := range list {
+			have = have || s.ID.File == c.File && s.ID.Gen == c.Gen
+		}
+		for _, id := range ids {
+			want = want || id == i+1
+		}
+		if have != want {
+			b.t.Errorf("disk %d: has a piece: %v, want %v", i+1, have, want)
+		}
+	}
+}
+
+func content(n int) []byte {
+	p := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(n)})
+	_, _ = r.Read(p)
+	return p
+}
+
+// manager signs, commits and replaces, and can be away.
+type manager struct {
+	bench *bench
+
+	mu        sync.Mutex
+	grants    map[string]hemera.Capability
+	committed map[hemera.PieceID]hemera.CommitRequest
+	aborted   int
+	commits   int
+	refuse    []error       // answers to the next commits
+	after     error         // answer after a commit was done
+	spare     []int         // hosts that Replace may give
+	still     time.Duration // how long the head stands still in its next commit
+}
+
+func (m *manager) sign(c hemera.Capability) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	token := fmt.Sprintf("token%d", len(m.grants))
+	m.grants[token] = c
+	return token
+}
+
+func (m *manager) lookup(token string) (hemera.Capability, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.grants[token]
+	return c, ok
+}
+
+func (m *manager) commit(t testing.TB, c hemera.Capability) hemera.CommitRequest {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.committed[hemera.PieceID{File: c.File, Gen: c.Gen}]
+	if !ok {
+		t.Fatalf("%s generation %d was not committed", c.Path, c.Gen)
+	}
+	return r
+}
+
+func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) (hemera.Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.commits++
+	time.Sleep(m.still)
+	m.still = 0
+	if len(m.refuse) > 0 {
+		err := m.refuse[0]
+		m.refuse = m.refuse[1:]
+		if err != nil {
+			return hemera.Entry{}, err
+		}
+	}
+	c := m.grants[r.Token]
+	if r.Size > 0 && len(r.Pieces) < int(c.PiecesMin) {
+		return hemera.Entry{}, errs.New(errs.Invalid, "commit", c.Path, "too few pieces")
+	}
+	for _, p := range r.Pieces {
+		if c.Targets[p.Index].Disk != p.Disk {
+			return hemera.Entry{}, errs.New(errs.Invalid, "commit", c.Path, "a piece that was not permitted")
+		}
+	}
+	m.committed[hemera.PieceID{File: c.File, Gen: c.Gen}] = r
+	if err := m.after; err != nil {
+		m.after = nil
+		return hemera.Entry{}, err
+	}
+	return hemera.Entry{}, nil
+}
+
+func (m *manager) Abort(context.Context, string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.aborted++
+	return nil
+}
+
+func (m *manager) Replace(_ context.Context, token string, lost []hemera.DiskID) (hemera.Grant, error) {
+	m.mu.Lock()
+	c := m.grants[token]
+	c.Targets = append([]hemera.Target(nil), c.Targets...)
+	if len(m.spare) < len(lost) {
+		m.mu.Unlock()
+		return hemera.Grant{}, errs.New(errs.NoSpace, "replace", c.Path, "no other disk")
+	}
+	for _, d := range lost {
+		for i, t := range c.Targets {
+			if t.Disk == d {
+				c.Targets[i] = target(m.spare[0], t.Index)
+				m.spare = m.spare[1:]
+			}
+		}
+	}
+	m.mu.Unlock()
+	return hemera.Grant{Token: m.sign(c), Cap: c}, nil
+}
+
+// fault makes one peer or disk fail: its writes once after bytes were written, and the named step.
+type fault struct {
+	mu      sync.Mutex
+	step    string // "create", "write", "seal", "open", "read", or "cut" for a read that ends in its middle
+	after   int64
+	err     error
+	written int64
+}
+
+// at reports the fault's error when it strikes at the step.
+func (f *fault) at(step string, n int) error {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.written += int64(n)
+	if f.step != step || step == "write" && f.written <= f.after {
+		return nil
+	}
+	return f.err
+}
+
+var errGone = errs.New(errs.Unavailable, "peer", "", "gone")
+
+// faultyPeers are local peers, some of which fail.
+type faultyPeers struct {
+	*node.LocalPeers
+	mu     sync.Mutex
+	faults map[string]*fault
+}
+
+func (p *faultyPeers) fail(id int, f *fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults[addr(id)] = f
+}
+
+func (p *faultyPeers) fault(a string) *fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults[a]
+}
+
+func (p *faultyPeers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
+	if err := p.fault(t.Addr).at("create", 0); err != nil {
+		return nil, err
+	}
+	w, err := p.LocalPeers.Create(ctx, t, token)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyWriter{PeerWriter: w, peers: p, addr: t.Addr}, nil
+}
+
+func (p *faultyPeers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
+	if err := p.fault(t.Addr).at("open", 0); err != nil {
+		return nil, err
+	}
+	r, err := p.LocalPeers.Open(ctx, t, token)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyReader{PeerReader: r, peers: p, addr: t.Addr}, nil
+}
+
+type faultyWriter struct {
+	transfer.PeerWriter
+	peers *faultyPeers
+	addr  string
+}
+
+func (w *faultyWriter) WritePages(p []byte, sums []uint32, off int64) error {
+	if err := w.peers.fault(w.addr).at("write", len(p)); err != nil {
+		return err
+	}
+	return w.PeerWriter.WritePages(p, sums, off)
+}
+
+func (w *faultyWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
+	if err := w.peers.fault(w.addr).at("seal", 0); err != nil {
+		return err
+	}
+	return w.PeerWriter.Seal(ctx, s)
+}
+
+type faultyReader struct {
+	transfer.PeerReader
+	peers *faultyPeers
+	addr  string
+}
+
+func (r *faultyReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	if err := r.peers.fault(r.addr).at("read", 0); err != nil {
+		return 0, err
+	}
+	return r.PeerReader.ReadPages(p, sums, off)
+}
+
+// faultyDisk is a disk that can fail like a peer.
+type faultyDisk struct {
+	disk.Store
+	path  string
+	gone  bool
+	fault *fault
+}
+
+func (d *faultyDisk) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
+	if err := d.fault.at("create", 0); err != nil {
+		return nil, err
+	}
+	w, err := d.Store.Create(id, o)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyDiskWriter{Writer: w, disk: d}, nil
+}
+
+func (d *faultyDisk) Put(id hemera.PieceID, o disk.CreateOptions, c disk.Content, s hemera.SealInfo) (hemera.PieceStat, error) {
+	if err := errors.Join(d.fault.at("create", 0), d.fault.at("write", len(c.Data)), d.fault.at("seal", 0)); err != nil {
+		return hemera.PieceStat{}, err
+	}
+	return disk.Put(d.Store, id, o, c, s)
+}
+
+func (d *faultyDisk) Open(id hemera.PieceID) (disk.Reader, error) {
+	if err := d.fault.at("open", 0); err != nil {
+		return nil, err
+	}
+	r, err := d.Store.Open(id)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyDiskReader{Reader: r, disk: d}, nil
+}
+
+type faultyDiskWriter struct {
+	disk.Writer
+	disk *faultyDisk
+}
+
+func (w *faultyDiskWriter) WritePages(p []byte, sums []uint32, off int64) error {
+	if err := w.disk.fault.at("write", len(p)); err != nil {
+		return err
+	}
+	return w.Writer.WritePages(p, sums, off)
+}
+
+func (w *faultyDiskWriter) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
+	if err := w.disk.fault.at("seal", 0); err != nil {
+		_ = w.Writer.Abort()
+		return hemera.PieceStat{}, err
+	}
+	return w.Writer.Seal(s)
+}
+
+type faultyDiskReader struct {
+	disk.Reader
+	disk *faultyDisk
+}
+
+func (r *faultyDiskReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	if err := r.disk.fault.at("read", 0); err != nil {
+		return 0, err
+	}
+	if err := r.disk.fault.at("cut", 0); err != nil {
+		n, _ := r.Reader.ReadPages(p[:len(p)/2], sums, off)
+		return n, err
+	}
+	return r.Reader.ReadPages(p, sums, off)
+}
+
+func isKind(err error, k errs.Kind) bool { return errors.Is(err, k) }
+
+func (d *faultyDisk) Stalled() (over func()) { return d.Store.(*disk.Disk).Stalled() }
+
+func (d *faultyDisk) Hangs() bool { return d.Store.(*disk.Disk).Hangs() }

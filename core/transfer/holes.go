@@ -1,0 +1,133 @@
+package transfer
+
+import (
+	"fmt"
+	"slices"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// holesHashed is how many bytes of holes a close hashes for digests such as md5, which must see every
+// byte; as many as the client sent, if that is more. Other checksums take a hole by its length.
+const holesHashed = 1 << 30
+
+// sparseLeast is how much smaller than its size a piece is on its disk for a copy not to reserve that size.
+const sparseLeast = 1 << 20
+
+// nextData is the first offset at or after off, up to size, from where the source may have data.
+func nextData(src source, off, size int64) int64 {
+	for off < size {
+		next, err := src.NextData(off)
+		if err != nil || next <= off {
+			break
+		}
+		off = min(next, size)
+	}
+	return off
+}
+
+// allZeros reports whether n bytes at a page's begin, whose pages have the sums, may be zeros. It is a hint
+// where to look for a hole, so that contents without any are not asked about them.
+func allZeros(sums []uint32, n int) bool {
+	for i, sum := range sums {
+		k := min(hemera.PageSize, n-i*hemera.PageSize)
+		if k == hemera.PageSize && sum != checksum.ZeroPage || k < hemera.PageSize && sum != checksum.ZerosCRC32C(int64(k)) {
+			return false
+		}
+	}
+	return true
+}
+
+// tooSparse is why a digest, one of the kinds, is not made.
+func tooSparse(kinds []hemera.ChecksumKind) error {
+	digest := kinds[slices.IndexFunc(kinds, func(k hemera.ChecksumKind) bool { return !checksum.SkipsZeros(k) })]
+	return errs.New(errs.TooLarge, "transfer.Checksum", "",
+		fmt.Sprintf("%s must see every byte, and more than %d GiB of the file are holes, and more than was written to it", digest, holesHashed>>30)).
+		WithRemedy("store it where policy.checksum is adler32, crc32c, crc64nvme, crc32 or zcrc32, which holes cost nothing, or write its zeros")
+}
+
+// NextData asks the piece in use where data may begin, as hemera.Sparse says.
+func (r *Reader) NextData(off int64) (int64, error) {
+	r.use.RLock()
+	defer r.use.RUnlock()
+	if r.closed {
+		return off, badHandle("transfer.Read", subject(r.cap))
+	}
+	o, err := r.pick(nil)
+	if err != nil {
+		return off, err
+	}
+	return o.src.NextData(off)
+}
+
+// allocated is how many bytes the piece in use takes on its disk; the file's size where that is not known.
+func (r *Reader) allocated() int64 {
+	o, err := r.pick(nil)
+	if err != nil {
+		return r.cap.Size
+	}
+	if a, ok := o.src.(hemera.Allocated); ok {
+		if n, err := a.Allocated(); err == nil {
+			return n
+		}
+	}
+	return r.cap.Size
+}
+
+// NextData looks in pending content.
+func (s pendingSource) NextData(off int64) (int64, error) {
+	w := s.w
+	if w.pieces == nil {
+		if w.base == nil {
+			return off, nil
+		}
+		return w.base.NextData(off)
+	}
+	src, _, closeSource, err := w.pending()
+	if err != nil {
+		return off, err
+	}
+	defer closeSource()
+	return src.NextData(off)
+}
+
+// NextData asks the disk within the time that it has for any call.
+func (p *localPiece) NextData(off int64) (int64, error) {
+	next := off
+	err := p.within(diskPatience, func() (err error) {
+		next, err = p.diskPiece.NextData(off)
+		return err
+	})
+	if p.failed() != nil { // next is not ours to look at
+		return off, err
+	}
+	return next, err
+}
+
+// NextData looks in the piece, pending or sealed.
+func (h *pieceHandle) NextData(off int64) (next int64, err error) {
+	if h.sealed() && h.open.Load() {
+		r, err := h.store.Open(h.id)
+		if err != nil {
+			return off, err
+		}
+		defer r.Close()
+		return r.NextData(off)
+	}
+	err = h.do("transfer.ReadPiece", func(w disk.Writer) (err error) {
+		next, err = w.NextData(off)
+		return err
+	})
+	return next, err
+}
+
+// NextData implements source.
+func (s stoppable) NextData(off int64) (int64, error) {
+	if err := s.ctx.Err(); err != nil {
+		return off, err
+	}
+	return s.source.NextData(off)
+}

@@ -1,0 +1,135 @@
+package transfer
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// Limits of one node's transfers.
+const (
+	// CommitPatience is how long a close waits for a manager that does not answer: longer than a
+	// restart takes, shorter than the 60 s of silence after which stock clients give a link up.
+	CommitPatience = 45 * time.Second
+	// copyWindow is the unit in which content is copied and read back, in bytes; copyWindows are
+	// in flight at once.
+	copyWindow  = 1 << 20
+	copyWindows = 4
+	// replaceRounds bounds how often one file asks for other disks.
+	replaceRounds = 3
+	// repairsMax bounds page repairs running in the background of one node.
+	repairsMax = 8
+	// callTimeout bounds one question to the manager or one opening of a peer's piece.
+	callTimeout = 10 * time.Second
+)
+
+// Committer is the part of [hemera.Control] the head of a write needs.
+type Committer interface {
+	Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error)
+	Abort(ctx context.Context, token string) error
+	Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error)
+}
+
+// Host is the node that transfers run on. All of its transfers share one; its fields are set before
+// the first and not changed after.
+type Host struct {
+	// Self is the node's id; a target with this node is local.
+	Self func() hemera.NodeID
+	// Born is the first lease of this process: writes granted under an older one may have content
+	// that is lost. Zero while there is none.
+	Born func() uint64
+	// Disk finds a local disk.
+	Disk    func(hemera.DiskID) (disk.Store, bool)
+	Peers   Peers
+	Control Committer
+	Log     *slog.Logger
+	// Bad is told of pieces that a read found bad, missing or another's, for them to be repaired; nil for
+	// nobody. It does not wait.
+	Bad func(hemera.BadPiece)
+	// Patience replaces [CommitPatience] when above zero.
+	Patience time.Duration
+	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
+	// 0, none if negative.
+	SmallBytes int64
+
+	Counters Counters
+
+	kept     atomic.Int64 // bytes of SmallBytes in use
+	smalls   smallPools
+	uses     uses
+	removals removals
+	repairs  atomic.Int32
+	work     sync.WaitGroup
+}
+
+// Counters count what a node's transfers met since it started.
+type Counters struct {
+	ReadBytes, WriteBytes atomic.Int64
+	// ChecksumErrors counts pages and pieces that did not check; Repairs the pages made good and
+	// RepairsFailed those that could not be.
+	ChecksumErrors, Repairs, RepairsFailed atomic.Int64
+	// Switches counts reads that went on at another piece, Replaced the pieces of writes that moved
+	// to another disk, Short the commits with fewer pieces than the layout's.
+	Switches, Replaced, Short atomic.Int64
+	Commits, Aborts           atomic.Int64
+}
+
+// Wait returns when no background work (page repairs, giving up dead pieces) is left.
+func (h *Host) Wait() { h.work.Wait() }
+
+func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }
+
+// found reports the piece that an error is about, if it says that the piece is bad.
+func (h *Host) found(t hemera.Target, id hemera.PieceID, err error) {
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.NotFound:
+		if h.Bad != nil {
+			h.Bad(hemera.BadPiece{Disk: t.Disk, Piece: id})
+		}
+	}
+}
+
+// store finds the disk of a local target.
+func (h *Host) store(t hemera.Target) (disk.Store, error) {
+	s, ok := h.Disk(t.Disk)
+	if !ok {
+		return nil, errs.New(errs.NotFound, "transfer.Disk", t.Disk.String(), "this node does not have the disk")
+	}
+	return s, nil
+}
+
+func (h *Host) patience() time.Duration {
+	if h.Patience > 0 {
+		return h.Patience
+	}
+	return CommitPatience
+}
+
+// pieceID names a capability's piece.
+func pieceID(c *hemera.Capability, index uint8) hemera.PieceID {
+	return hemera.PieceID{File: c.File, Gen: c.Gen, Index: index}
+}
+
+// subject is how errors name the file of a capability.
+func subject(c *hemera.Capability) string {
+	if c.Path != "" {
+		return c.Path
+	}
+	return "fxid:" + c.File.Hex()
+}
+
+// after is the part of sums that belongs to what follows the first n bytes at off, which must end
+// at a page boundary unless nothing follows. It keeps nil nil.
+func after(sums []uint32, off int64, n int) []uint32 {
+	if sums == nil {
+		return nil
+	}
+	return sums[checksum.Fragments(off, n):]
+}

@@ -1,0 +1,315 @@
+package transfer
+
+import (
+	"context"
+	"sync/atomic"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+)
+
+// Job is background work on one local piece.
+type Job struct {
+	Piece hemera.PieceID
+	Disk  disk.Store
+	// Cap and Token are a capability to read the content; Sources are where its pieces are.
+	Cap     hemera.Capability
+	Token   string
+	Sources []hemera.Target
+	// Copied counts the bytes of a copy as they are written; may be nil.
+	Copied *atomic.Int64
+}
+
+// check refuses a job whose capability is for something else.
+func (j *Job) check() error {
+	if j.Cap.Access != hemera.AccessRead || j.Cap.File != j.Piece.File || j.Cap.Gen != j.Piece.Gen {
+		return errs.New(errs.Invalid, "transfer.Job", j.Piece.String(), "the capability is not for reading this content")
+	}
+	return nil
+}
+
+// source opens the job's sources as one: a bad page of one is taken from another.
+func (h *Host) source(j *Job) (*Reader, error) {
+	c := j.Cap
+	c.Targets = j.Sources
+	return h.OpenReader(hemera.SignedPermit(c, j.Token))
+}
+
+// Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same
+// footer; it returns the bytes copied. Every page is checked on the way, and the whole content
+// against the committed CRC32C. A piece that is there already is success when every byte of it is
+// right; otherwise it is replaced.
+func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
+	if err := j.check(); err != nil {
+		return 0, err
+	}
+	err := h.intact(ctx, &j)
+	if err == nil {
+		return 0, nil
+	}
+	if ctx.Err() != nil {
+		return 0, err
+	}
+	if errs.KindOf(err) != errs.NotFound {
+		h.Log.Warn("a piece that was there already is not right and is copied anew", "piece", j.Piece.String(), "err", err)
+	}
+	return h.replacePiece(ctx, &j)
+}
+
+// intact reads the piece that the disk has and fails unless its footer, every page and the content's
+// CRC32C are what the namespace says. Whoever believes a piece drops another for it.
+func (h *Host) intact(ctx context.Context, j *Job) error {
+	reopen(j.Disk, j.Piece)
+	r, err := j.Disk.Open(j.Piece)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkFooter(r.Stat(), j.Piece, &j.Cap); err != nil {
+		return err
+	}
+	crc, err := copyPages(ctx, nowhere{}, r, r.Stat().Size)
+	if err != nil {
+		return err
+	}
+	return h.checkContent(crc, &j.Cap)
+}
+
+// nowhere is the destination of a copy that is only read.
+type nowhere struct{ PeerWriter }
+
+// WritePages implements PeerWriter.
+func (nowhere) WritePages([]byte, []uint32, int64) error { return nil }
+
+// Truncate implements PeerWriter.
+func (nowhere) Truncate(int64) error { return nil }
+
+// checkContent compares the CRC32C of a whole content with the committed one, if there is one.
+func (h *Host) checkContent(crc uint32, c *hemera.Capability) error {
+	got := crcChecksum(crc)
+	if want, ok := hemera.FindChecksum(c.Sums, hemera.CRC32C); ok && want != got && c.Layout.Data <= 1 {
+		h.Counters.ChecksumErrors.Add(1)
+		return errs.New(errs.Corrupt, "transfer.Copy", subject(c), "the content has "+got.String()+", the namespace says "+want.String())
+	}
+	return nil
+}
+
+// replacePiece copies the piece anew. What is there under its name stays until the copy is sealed:
+// bad as it is, it may be the last that has some page.
+func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
+	src, err := h.source(j)
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	o := createOptions(&j.Cap)
+	o.Replace = true
+	if held := src.allocated(); held < o.SizeHint-sparseLeast {
+		o.SizeHint, o.Sparse = held, true
+	}
+	w, err := j.Disk.Create(j.Piece, o)
+	if err != nil {
+		return 0, err
+	}
+	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
+	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap); err != nil {
+		if !dst.ended.Load() {
+			_ = w.Abort()
+		}
+		return 0, err
+	}
+	return j.Cap.Size, nil
+}
+
+// counted is a destination that counts what is written to it, for whoever watches.
+type counted struct {
+	PeerWriter
+	bytes *atomic.Int64
+}
+
+// WritePages implements PeerWriter.
+func (c counted) WritePages(p []byte, sums []uint32, off int64) error {
+	err := c.PeerWriter.WritePages(p, sums, off)
+	if err == nil && c.bytes != nil {
+		c.bytes.Add(int64(len(p)))
+	}
+	return err
+}
+
+// skip counts bytes that need not be written.
+func (c counted) skip(n int64) {
+	if c.bytes != nil {
+		c.bytes.Add(n)
+	}
+}
+
+func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {
+	crc, err := copyPages(ctx, dst, src, c.Size)
+	if err != nil {
+		return err
+	}
+	if err := h.checkContent(crc, c); err != nil {
+		return err
+	}
+	return dst.Seal(ctx, hemera.SealInfo{FileSize: c.Size, Checksums: c.Sums, Sync: true})
+}
+
+// Verified is what a look at every page of a piece found.
+type Verified struct {
+	Stat hemera.PieceStat
+	Bad  []int64 // offsets of bad pages
+	Sums []hemera.Checksum
+}
+
+// Verify reads the whole piece. With a kind, it also computes that checksum of the content, if no
+// page is bad; one that differs from the footer's is Corrupt. The end of the context stops it then.
+func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, kind hemera.ChecksumKind) (Verified, error) {
+	reopen(store, id)
+	r, err := store.Open(id)
+	if err != nil {
+		return Verified{}, err
+	}
+	defer r.Close()
+	v := Verified{Stat: r.Stat()}
+	if kind != hemera.ChecksumNone {
+		sums, err := newStreamSums([]hemera.ChecksumKind{kind})
+		if err != nil {
+			return v, errs.As(err, errs.Invalid, "transfer.Verify", id.String())
+		}
+		// Every page is checked on the way; which are bad is looked for only when one is.
+		allowed := int64(0)
+		if _, stored := hemera.FindChecksum(v.Stat.Checksums, kind); stored {
+			allowed = v.Stat.Size // as its close was
+		}
+		if v.Sums, err = sums.finish(v.Stat.Size, stoppable{r, ctx}, allowed); err != nil && errs.KindOf(err) != errs.Corrupt {
+			return v, err
+		}
+	}
+	if len(v.Sums) == 0 {
+		v.Bad, err = r.Verify()
+		h.Counters.ChecksumErrors.Add(int64(len(v.Bad)))
+		return v, err
+	}
+	for _, got := range v.Sums {
+		if want, ok := hemera.FindChecksum(v.Stat.Checksums, got.Kind); ok && want != got {
+			return v, errs.New(errs.Corrupt, "transfer.Verify", id.String(), "the content has "+got.String()+", the footer says "+want.String())
+		}
+	}
+	return v, nil
+}
+
+// stoppable is a piece that can be read until the context ends.
+type stoppable struct {
+	source
+	ctx context.Context
+}
+
+// ReadPages implements source.
+func (s stoppable) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, errs.Wrap(err, "transfer.Verify", "")
+	}
+	return s.source.ReadPages(p, sums, off)
+}
+
+// Repair makes a piece good again: bad pages are rewritten from the sources; a piece that is not
+// there, has no good footer, or whose page checksums are bad is copied anew. It returns the pages
+// repaired.
+func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
+	if err := j.check(); err != nil {
+		return 0, err
+	}
+	pages, err := h.repairPages(ctx, &j)
+	h.Counters.Repairs.Add(pages)
+	if err == nil {
+		return pages, nil
+	}
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Corrupt:
+	default:
+		return pages, err
+	}
+	bytes, err := h.replacePiece(ctx, &j)
+	if err != nil {
+		h.Counters.RepairsFailed.Add(1)
+		return pages, err
+	}
+	copied := (bytes + hemera.PageSize - 1) / hemera.PageSize
+	h.Counters.Repairs.Add(copied)
+	return pages + copied, nil
+}
+
+// repairPages rewrites bad pages until a look finds none. Corrupt when pages stay bad, or when footer
+// or content are not those that were committed.
+func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
+	var repaired int64
+	var src *Reader
+	for {
+		v, err := h.Verify(ctx, j.Disk, j.Piece, hemera.ChecksumNone)
+		if err != nil {
+			return repaired, err
+		}
+		if err := checkFooter(v.Stat, j.Piece, &j.Cap); err != nil {
+			return repaired, err
+		}
+		if len(v.Bad) == 0 {
+			return repaired, h.intact(ctx, j)
+		}
+		if src == nil {
+			if src, err = h.source(j); err != nil {
+				return repaired, err
+			}
+			defer src.Close()
+		}
+		for _, off := range v.Bad {
+			if err := ctx.Err(); err != nil {
+				return repaired, errs.Wrap(err, "transfer.Repair", j.Piece.String())
+			}
+			off -= off % hemera.PageSize
+			page := make([]byte, min(hemera.PageSize, v.Stat.Size-off))
+			if err := readFull(src, page, nil, off); err != nil {
+				return repaired, errs.As(err, errs.NoReplicas, "transfer.Repair", j.Piece.String())
+			}
+			if err := j.Disk.RepairPages(j.Piece, page, off); err != nil {
+				return repaired, err
+			}
+			repaired++
+		}
+	}
+}
+
+// repairPage writes a good page over a bad one in the background. When too many repairs run, the
+// piece is reported instead.
+func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
+	if h.repairs.Add(1) > repairsMax {
+		h.repairs.Add(-1)
+		h.found(t, id, errs.Corrupt)
+		return
+	}
+	h.work.Go(func() {
+		defer h.repairs.Add(-1)
+		store, err := h.store(t)
+		if err == nil {
+			err = store.RepairPages(id, page, off)
+		}
+		if err != nil {
+			h.Counters.RepairsFailed.Add(1)
+			h.found(t, id, err)
+			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "err", err)
+			return
+		}
+		h.Counters.Repairs.Add(1)
+		h.Log.Info("bad page repaired", "piece", id.String(), "disk", t.Disk, "offset", off)
+	})
+}
+
+// reopener is a disk that can be told not to rely on what it knows of a piece.
+type reopener interface{ Reopen(id hemera.PieceID) }
+
+// reopen has the next open of the piece read its footer and table again.
+func reopen(store disk.Store, id hemera.PieceID) {
+	if r, ok := store.(reopener); ok {
+		r.Reopen(id)
+	}
+}

@@ -1,0 +1,183 @@
+package transfer
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+)
+
+// Open opens the whole file that is permitted, at its head or where it is read.
+func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	if c.Access == hemera.AccessRead {
+		r, err := t.host.OpenReader(c)
+		if err != nil {
+			return nil, err
+		}
+		return &readHandle{Reader: r}, nil
+	}
+	key := writeKey(&c.Capability)
+	done, gone := t.past(key)
+	switch {
+	case done != nil:
+		return &committedHandle{info: done.info(&c.Capability)}, nil
+	case o.Truncate:
+	case gone, t.comesBack(&c.Capability) && !t.known(key):
+		return nil, lostWrite("transfer.Open", &c.Capability, "the pending write is not here any more")
+	}
+	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c) })
+	if err != nil {
+		return nil, err
+	}
+	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
+	h.open.Store(true)
+	if err := h.Stalled(); err != nil {
+		h.Detach()
+		return nil, err
+	}
+	return begun(h, o)
+}
+
+// holder is a handle on what is pending.
+type holder interface {
+	hemera.File
+	hemera.Detacher
+	restart() error
+}
+
+// begun is a new handle, its content emptied if that is asked for.
+func begun(h holder, o hemera.NodeOpen) (hemera.File, error) {
+	if o.Truncate {
+		if err := h.restart(); err != nil {
+			h.Detach()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// comesBack reports whether somebody who does not empty the file means to go on with what he wrote. Who
+// makes a file empties it first. An update begins like it goes on; but one that was granted before this
+// process had its first lease may have begun with the process before.
+func (t *Pending) comesBack(c *hemera.Capability) bool {
+	return c.Access == hemera.AccessCreate || c.Epoch != 0 && c.Epoch < t.host.Born()
+}
+
+// lostWrite refuses to go on with a write whose earlier content is not here.
+func lostWrite(op string, c *hemera.Capability, why string) error {
+	return errs.New(errs.Conflict, op, subject(c), why+": the write was given up, its content is lost").
+		WithRemedy("write the file again from its beginning")
+}
+
+// OpenPiece opens one piece of the file on this node, for the head of its write or for whoever
+// copies it. With a capability for writing it begins the piece, or comes back to it while pending;
+// a sealed piece opens for reading. Denied when the capability has no such piece on this node.
+func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File, error) {
+	if o.Index >= hemera.BasePiece {
+		if c.Base == nil {
+			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
+		}
+		base := c
+		base.Gen, base.Size, base.Targets = c.Base.Gen, c.Base.Size, c.Base.Pieces
+		return t.openSealed(&base, o.Index-hemera.BasePiece)
+	}
+	if c.Access == hemera.AccessRead {
+		return t.openSealed(&c, o.Index)
+	}
+	target, err := t.host.target(&c, o.Index)
+	if err != nil {
+		return nil, err
+	}
+	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
+	e, err := t.attach(key, func() (work, error) { return t.host.beginPiece(&c, target) })
+	if errs.KindOf(err) == errs.Exists {
+		return t.openOwn(&c, target)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e}
+	h.open.Store(true)
+	return begun(h, o)
+}
+
+// target finds the capability's piece with the index among those on this node.
+func (h *Host) target(c *hemera.Capability, index uint8) (hemera.Target, error) {
+	for _, t := range c.Targets {
+		if t.Index == index && h.local(t) {
+			return t, nil
+		}
+	}
+	return hemera.Target{}, errs.New(errs.Denied, "transfer.OpenPiece", subject(c), "the capability has no such piece on this node")
+}
+
+// openSealed opens a committed piece for reading.
+func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.File, error) {
+	target, err := t.host.target(c, index)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.host.openPiece(c, target)
+	if err != nil {
+		return nil, err
+	}
+	return &sealedHandle{Reader: r, cap: *c}, nil
+}
+
+// openOwn opens the sealed piece of a write that is not committed yet: its size is not known to
+// the capability.
+func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.File, error) {
+	store, err := t.host.store(target)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Open(pieceID(c, target.Index))
+	if err != nil {
+		return nil, err
+	}
+	return &sealedHandle{Reader: r, cap: *c}, nil
+}
+
+// openPiece opens a local sealed piece of the capability's content and compares its footer with
+// what the manager committed. Corrupt when they differ.
+func (h *Host) openPiece(c *hemera.Capability, t hemera.Target) (disk.Reader, error) {
+	store, err := h.store(t)
+	if err != nil {
+		return nil, err
+	}
+	id := pieceID(c, t.Index)
+	r, err := store.Open(id)
+	if err != nil {
+		if errs.KindOf(err) == errs.Corrupt {
+			h.Counters.ChecksumErrors.Add(1)
+		}
+		return nil, err
+	}
+	if err := checkFooter(r.Stat(), id, c); err != nil {
+		h.Counters.ChecksumErrors.Add(1)
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// checkFooter compares a piece's footer with the committed content.
+func checkFooter(stat hemera.PieceStat, id hemera.PieceID, c *hemera.Capability) error {
+	if stat.ID != id {
+		return errs.New(errs.Corrupt, "transfer.Open", id.String(), "the footer is of piece "+stat.ID.String())
+	}
+	if stat.FileSize != c.Size {
+		return sizeMismatch("transfer.Open", id.String(), stat.FileSize, c.Size)
+	}
+	if c.Layout.Data <= 1 && stat.Size != c.Size {
+		return sizeMismatch("transfer.Open", id.String(), stat.Size, c.Size)
+	}
+	for _, want := range c.Sums {
+		if got, ok := hemera.FindChecksum(stat.Checksums, want.Kind); ok && got != want {
+			return errs.New(errs.Corrupt, "transfer.Open", id.String(),
+				"the footer says "+got.String()+", the namespace "+want.String())
+		}
+	}
+	return nil
+}

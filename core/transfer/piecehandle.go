@@ -1,0 +1,272 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+)
+
+// pendingPiece is one piece on this node whose head is elsewhere.
+type pendingPiece struct {
+	store disk.Store
+	id    hemera.PieceID
+	cap   hemera.Capability
+
+	mu     sync.RWMutex // shared by reads and writes, exclusive for what ends the piece
+	w      disk.Writer  // nil once ended
+	stat   *hemera.PieceStat
+	taken  bool // by [Pending.Take]: what has the name now is not this write's
+	counts *Counters
+}
+
+func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
+	store, err := h.store(target)
+	if err != nil {
+		return nil, err
+	}
+	id := pieceID(c, target.Index)
+	w, err := store.Create(id, createOptions(c))
+	if err != nil {
+		return nil, err
+	}
+	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters}, nil
+}
+
+func (p *pendingPiece) sealed() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.stat != nil
+}
+
+// Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
+// sealed be kept, for the file: nothing its head still asks for touches it afterwards. It waits for a
+// removal that has begun.
+func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
+	t.mu.Lock()
+	var left []*pendingPiece
+	for key, e := range t.entries {
+		if key.piece == id && key.disk == on && !key.whole {
+			t.remove(e)
+			if p, ok := e.work.(*pendingPiece); ok {
+				left = append(left, p)
+			}
+		}
+	}
+	t.mu.Unlock()
+	for _, p := range left {
+		p.mu.Lock()
+		if p.w != nil {
+			_ = p.w.Abort()
+		}
+		p.w, p.stat, p.taken = nil, nil, true
+		p.mu.Unlock()
+	}
+	t.host.removals.wait(id, on)
+}
+
+// expire removes the piece unless it is sealed: what is sealed may be committed.
+func (p *pendingPiece) expire(context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil {
+		_ = p.w.Abort()
+		p.w = nil
+	}
+}
+
+// pieceHandle is the head's hold on a piece.
+type pieceHandle struct {
+	*pendingPiece
+	table *Pending
+	entry *entry
+	open  atomic.Bool
+}
+
+var (
+	_ hemera.File     = (*pieceHandle)(nil)
+	_ hemera.Sealer   = (*pieceHandle)(nil)
+	_ hemera.Aborter  = (*pieceHandle)(nil)
+	_ hemera.Detacher = (*pieceHandle)(nil)
+)
+
+// do runs one call on the pending piece.
+func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if !h.open.Load() || h.w == nil {
+		return badHandle(op, h.id.String())
+	}
+	return call(h.w)
+}
+
+// ReadAt is ReadPages without sums.
+func (h *pieceHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
+
+// ReadPages reads the content, pending or sealed.
+func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
+	if h.sealed() && h.open.Load() {
+		r, err := h.store.Open(h.id)
+		if err != nil {
+			return 0, err
+		}
+		defer r.Close()
+		return r.ReadPages(p, sums, off)
+	}
+	err = h.do("transfer.ReadPiece", func(w disk.Writer) (err error) {
+		n, err = w.ReadPages(p, sums, off)
+		return err
+	})
+	return n, err
+}
+
+// WriteAt writes without the head's checksums.
+func (h *pieceHandle) WriteAt(p []byte, off int64) error { return h.WritePages(p, nil, off) }
+
+// WritePages writes into the pending piece.
+func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
+	if err := checkRange("transfer.WritePiece", h.id.String(), off, len(p)); err != nil {
+		return err
+	}
+	h.counts.WriteBytes.Add(int64(len(p)))
+	return h.do("transfer.WritePiece", func(w disk.Writer) error { return w.WritePages(p, sums, off) })
+}
+
+// restart empties the piece for a head that begins anew.
+func (h *pieceHandle) restart() error { return h.Truncate(0) }
+
+// Truncate sets the piece's size.
+func (h *pieceHandle) Truncate(size int64) error {
+	if err := checkRange("transfer.TruncatePiece", h.id.String(), size, 0); err != nil {
+		return err
+	}
+	return h.do("transfer.TruncatePiece", func(w disk.Writer) error { return w.Truncate(size) })
+}
+
+// Sync makes the pending piece durable.
+func (h *pieceHandle) Sync(context.Context) error {
+	return h.do("transfer.SyncPiece", disk.Writer.Sync)
+}
+
+// Seal ends the piece; asked again, it answers as before.
+func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stat != nil {
+		return *h.stat, checkSealed(*h.stat, s)
+	}
+	if !h.open.Load() || h.w == nil {
+		return hemera.PieceStat{}, badHandle("transfer.SealPiece", h.id.String())
+	}
+	if h.cap.Layout.Data <= 1 && h.w.Size() != s.FileSize {
+		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), h.w.Size(), s.FileSize)
+	}
+	stat, err := h.w.Seal(s)
+	h.w = nil
+	if err != nil {
+		return hemera.PieceStat{}, err
+	}
+	h.stat = &stat
+	return stat, nil
+}
+
+// Abort removes the piece, sealed or not.
+func (h *pieceHandle) Abort(context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.AbortPiece", h.id.String())
+	}
+	h.mu.Lock()
+	if h.w != nil {
+		_ = h.w.Abort()
+		h.w = nil
+	}
+	h.stat = nil
+	taken := h.taken
+	if !taken { // before the entry leaves the table: whoever does not find it there any more waits for this
+		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
+	}
+	h.mu.Unlock()
+	h.table.finish(h.entry, nil)
+	h.table.detach(h.entry)
+	if taken {
+		return nil
+	}
+	return h.store.Remove(h.id)
+}
+
+// Detach keeps the piece for its head to come back.
+func (h *pieceHandle) Detach() {
+	if h.open.CompareAndSwap(true, false) {
+		h.table.detach(h.entry)
+	}
+}
+
+// Close ends the handle. An unsealed piece stays pending, as after Detach.
+func (h *pieceHandle) Close(context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.ClosePiece", h.id.String())
+	}
+	h.mu.RLock()
+	ended := h.w == nil
+	h.mu.RUnlock()
+	if ended {
+		h.table.finish(h.entry, nil)
+	}
+	h.table.detach(h.entry)
+	return nil
+}
+
+// Info describes the piece as a file of its size.
+func (h *pieceHandle) Info() hemera.FileInfo {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	info := hemera.FileInfo{ID: h.id.File, Gen: h.id.Gen, Path: h.cap.Path, Mtime: time.Now(), Mode: h.cap.Mode, Writable: true}
+	switch {
+	case h.stat != nil:
+		info.Size, info.Sums, info.Mtime = h.stat.Size, h.stat.Checksums, h.stat.Sealed
+	case h.w != nil:
+		info.Size = h.w.Size()
+	}
+	return info
+}
+
+// sealedHandle is a sealed piece as a file. It does not look for other pieces: its reader does.
+type sealedHandle struct {
+	disk.Reader
+	cap hemera.Capability
+}
+
+var (
+	_ hemera.File = (*sealedHandle)(nil)
+	_ Sendfiler   = (*sealedHandle)(nil)
+	_ io.ReaderAt = (*sealedHandle)(nil)
+)
+
+func (h *sealedHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
+
+func (h *sealedHandle) Verified(off, n int64) (*os.File, bool) { return h.Reader.Verified(off, n) }
+
+func (h *sealedHandle) WriteAt([]byte, int64) error {
+	return readOnly("transfer.WritePiece", subject(&h.cap))
+}
+
+func (h *sealedHandle) WritePages([]byte, []uint32, int64) error {
+	return readOnly("transfer.WritePiece", subject(&h.cap))
+}
+
+func (h *sealedHandle) Truncate(int64) error {
+	return readOnly("transfer.TruncatePiece", subject(&h.cap))
+}
+func (h *sealedHandle) Sync(context.Context) error  { return nil }
+func (h *sealedHandle) Close(context.Context) error { return h.Reader.Close() }
+
+func (h *sealedHandle) Info() hemera.FileInfo {
+	s := h.Stat()
+	return hemera.FileInfo{ID: s.ID.File, Gen: s.ID.Gen, Path: h.cap.Path, Size: s.Size, Mtime: s.Sealed,
+		Mode: h.cap.Mode, UID: h.cap.Who.UID, GID: h.cap.Who.GID, Sums: s.Checksums}
+}

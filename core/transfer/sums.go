@@ -1,0 +1,122 @@
+package transfer
+
+import (
+	"encoding/binary"
+
+	"hemera"
+	"hemera/rules/checksum"
+)
+
+// streamSums computes the whole-file checksums of a write while it streams. It has hashed the
+// first next bytes; what was written elsewhere is read back at the end. CRC32C costs no pass over
+// the data: it is put together from the page checksums.
+type streamSums struct {
+	kinds []hemera.ChecksumKind // without crc32c
+	hash  *checksum.Multi       // nil when kinds is empty
+	crc   checksum.Appender
+	next  int64
+	// digests is set when a kind must see zeros too; holes is how many of those it was spared or shown.
+	digests bool
+	holes   int64
+}
+
+func newStreamSums(kinds []hemera.ChecksumKind) (*streamSums, error) {
+	s := &streamSums{}
+	for _, k := range kinds {
+		if k != hemera.CRC32C && k != hemera.ChecksumNone {
+			s.kinds = append(s.kinds, k)
+			s.digests = s.digests || !checksum.SkipsZeros(k)
+		}
+	}
+	if len(s.kinds) == 0 {
+		return s, nil
+	}
+	hash, err := checksum.NewMulti(s.kinds...)
+	s.hash = hash
+	return s, err
+}
+
+func (s *streamSums) restart() {
+	s.crc, s.next, s.holes = checksum.Appender{}, 0, 0
+	if s.hash != nil {
+		s.hash.Reset()
+	}
+}
+
+// wrote takes note of a write whose page fragments have the given sums.
+func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
+	if off < s.next {
+		s.restart() // what was hashed has changed
+	}
+	if off != s.next {
+		return
+	}
+	if s.hash != nil {
+		_, _ = s.hash.Write(p)
+	}
+	for _, sum := range sums {
+		n := min(hemera.PageSize-s.next%hemera.PageSize, off+int64(len(p))-s.next)
+		s.crc.Append(sum, n)
+		s.next += n
+	}
+}
+
+// skip takes note of n zeros that follow, none of which was read; false, and nothing is noted, when digests
+// would have to see more than allowed.
+func (s *streamSums) skip(n, allowed int64) bool {
+	if s.digests && s.holes+n > max(holesHashed, allowed) {
+		return false
+	}
+	if s.hash != nil {
+		s.hash.WriteZeros(n)
+	}
+	s.crc.Append(checksum.ZerosCRC32C(n), n)
+	s.next, s.holes = s.next+n, s.holes+n
+	return true
+}
+
+// truncated takes note of a new size. Bytes above the old size need no note: they are read back.
+func (s *streamSums) truncated(size int64) {
+	if size < s.next {
+		s.restart()
+	}
+}
+
+// finish reads what was not hashed yet, up to size, and returns the checksums: the kinds asked for
+// in their order, then crc32c. Holes are not read; digests see as many bytes of them as are allowed.
+func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Checksum, error) {
+	if s.next < size {
+		zeros := true // what was read last
+		buf := make([]byte, copyWindow)
+		frags := make([]uint32, copyWindow/hemera.PageSize+1)
+		for s.next < size {
+			if zeros {
+				if next := nextData(src, s.next, size); next > s.next && !s.skip(next-s.next, allowed) {
+					return nil, tooSparse(s.kinds)
+				}
+				if s.next == size {
+					break
+				}
+			}
+			// The first read ends at a window's end, so that all others are aligned.
+			n := min(copyWindow-s.next%copyWindow, size-s.next)
+			if err := readFull(src, buf[:n], frags, s.next); err != nil {
+				return nil, err
+			}
+			sums := frags[:checksum.Fragments(s.next, int(n))]
+			zeros = s.next%hemera.PageSize == 0 && allZeros(sums, int(n))
+			s.wrote(buf[:n], sums, s.next)
+		}
+	}
+	var sums []hemera.Checksum
+	if s.hash != nil {
+		sums = s.hash.Sums()
+	}
+	return append(sums, crcChecksum(s.crc.Sum())), nil
+}
+
+func crcChecksum(crc uint32) hemera.Checksum {
+	c := hemera.Checksum{Kind: hemera.CRC32C}
+	binary.BigEndian.PutUint32(c.Value[:], crc)
+	return c
+}

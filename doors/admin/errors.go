@@ -1,0 +1,138 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/rpc"
+)
+
+// kinds is the way back for errors that another program, or the transport, made.
+var kinds = map[connect.Code]errs.Kind{
+	connect.CodeCanceled:           errs.Cancelled,
+	connect.CodeInvalidArgument:    errs.Invalid,
+	connect.CodeDeadlineExceeded:   errs.Timeout,
+	connect.CodeNotFound:           errs.NotFound,
+	connect.CodeAlreadyExists:      errs.Exists,
+	connect.CodePermissionDenied:   errs.Denied,
+	connect.CodeResourceExhausted:  errs.Overloaded,
+	connect.CodeFailedPrecondition: errs.Invalid,
+	connect.CodeAborted:            errs.Conflict,
+	connect.CodeOutOfRange:         errs.Invalid,
+	connect.CodeUnimplemented:      errs.Unsupported,
+	connect.CodeUnavailable:        errs.Unavailable,
+	connect.CodeDataLoss:           errs.Corrupt,
+	connect.CodeUnauthenticated:    errs.Unauthenticated,
+}
+
+// toConnect turns a service's error into the protocol's, with everything a person needs as detail.
+func toConnect(ctx context.Context, err error) *connect.Error {
+	var already *connect.Error
+	if errors.As(err, &already) {
+		return already
+	}
+	kind := errs.KindOf(err)
+	out := connect.NewError(rpc.CodeOf(kind), errors.New(errs.Plain(err.Error())))
+	fields := map[string]any{
+		"kind": float64(kind), "what": kind.String(),
+		"remedy": errs.RemedyOf(err), "trace": hemera.TraceID(ctx),
+	}
+	var e *errs.Error
+	if errors.As(err, &e) {
+		fields["op"], fields["subject"] = e.Op, e.Subject
+	}
+	for key, value := range fields {
+		if text, ok := value.(string); ok {
+			fields[key] = strings.ToValidUTF8(text, "\ufffd") // a path can be any bytes
+		}
+	}
+	detail, _ := structpb.NewStruct(fields)
+	if d, bad := connect.NewErrorDetail(detail); bad == nil {
+		out.AddDetail(d)
+	}
+	return out
+}
+
+// RemoteError is what a [Client]'s calls fail with: the server's error and the trace id under which
+// its logs tell more. It unwraps to an *errs.Error with the kind and remedy the server gave.
+type RemoteError struct {
+	Trace string // "" when the request never reached a server
+	cause *errs.Error
+	text  string
+}
+
+// Error is the server's text.
+func (e *RemoteError) Error() string { return e.text }
+
+// Unwrap returns the *errs.Error.
+func (e *RemoteError) Unwrap() error { return e.cause }
+
+// TraceOf returns the trace id an error of a [Client] carries, or "".
+func TraceOf(err error) string {
+	var e *RemoteError
+	if errors.As(err, &e) {
+		return e.Trace
+	}
+	return ""
+}
+
+// fromConnect turns what a call failed with into a *RemoteError. addr names the server in errors of
+// the transport, which are the context's when that has ended.
+func fromConnect(ctx context.Context, err error, addr, trace string) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil && !connect.IsWireError(err) {
+		cause := &errs.Error{Kind: errs.KindOf(ended), Op: "ask manager", Subject: addr, Cause: ended}
+		return &RemoteError{cause: cause, text: cause.Error()}
+	}
+	var remote *connect.Error
+	if !errors.As(err, &remote) {
+		remote = connect.NewError(connect.CodeUnknown, err)
+	}
+	for _, d := range remote.Details() {
+		value, bad := d.Value()
+		if bad != nil {
+			continue
+		}
+		if s, ok := value.(*structpb.Struct); ok {
+			return fromDetail(remote.Message(), s.GetFields())
+		}
+	}
+	if own, ok := errors.AsType[*errs.Error](err); ok { // of the door that the request came through
+		return &RemoteError{cause: own, text: own.Error()}
+	}
+	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
+	if !connect.IsWireError(err) {
+		trace = ""
+		switch cause.Kind {
+		case errs.Unavailable:
+			if errors.Is(err, fs.ErrPermission) { // a unix socket's directory
+				cause.Kind = errs.Denied
+				cause.Remedy = "run it as a user who may enter the socket's directory, or name the manager's port: root://localhost:1094"
+				break
+			}
+			cause.Remedy = "check that a manager is running there (hemera up starts one), or set HEMERA_URL to where it is"
+		case errs.Unsupported: // what a 404 that no server of these calls made becomes
+			cause.Text = "no manager answers there (" + cause.Text + ")"
+			cause.Remedy = "give the manager's address, not a node's, with --url or HEMERA_URL"
+		}
+	}
+	return &RemoteError{Trace: trace, cause: cause, text: cause.Error()}
+}
+
+func fromDetail(message string, fields map[string]*structpb.Value) error {
+	text := func(key string) string { return fields[key].GetStringValue() }
+	cause := &errs.Error{
+		Kind: errs.Kind(fields["kind"].GetNumberValue()),
+		Op:   text("op"), Subject: text("subject"), Text: message, Remedy: text("remedy"),
+	}
+	return &RemoteError{Trace: text("trace"), cause: cause, text: message}
+}

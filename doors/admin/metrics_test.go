@@ -1,0 +1,116 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/doors/admin"
+	"hemera/test/fixture"
+)
+
+// TestMetricsFollowTheRules holds what `promtool check metrics` asks of every scrape, and asks promtool
+// itself where it is installed.
+func TestMetricsFollowTheRules(t *testing.T) {
+	_, server, _ := serve(t, root)
+	monitor := httptest.NewServer(admin.NewMonitor(admin.MonitorOptions{Counters: func() []admin.Counter {
+		return []admin.Counter{{Name: "commits_total", Help: "Files committed.", Value: 3}}
+	}}))
+	t.Cleanup(monitor.Close)
+	for _, url := range []string{server.URL, monitor.URL} {
+		text := scrape(t, url)
+		for _, wrong := range brokenRules(text) {
+			t.Error(wrong)
+		}
+		if tool, err := exec.LookPath("promtool"); err == nil {
+			check := exec.CommandContext(t.Context(), tool, "check", "metrics")
+			check.Stdin = strings.NewReader(text)
+			if out, err := check.CombinedOutput(); err != nil {
+				t.Errorf("promtool: %v\n%s", err, out)
+			}
+		}
+	}
+}
+
+// TestTheRulesAreSeenBroken plants what the rules forbid.
+func TestTheRulesAreSeenBroken(t *testing.T) {
+	for _, text := range []string{
+		"# HELP a_b x\n# TYPE a_b counter\na_b 1\n",
+		"# HELP a_total x\n# TYPE a_total gauge\na_total 1\n",
+		"# HELP a x\n# TYPE a gauge\na{quantile=\"0.5\"} 1\n",
+		"# TYPE a gauge\na 1\n",
+		"# HELP aB x\n# TYPE aB gauge\naB 1\n",
+		"# HELP a_milliseconds x\n# TYPE a_milliseconds gauge\na_milliseconds 1\n",
+	} {
+		if len(brokenRules(text)) == 0 {
+			t.Errorf("nothing is wrong with %q", text)
+		}
+	}
+}
+
+// brokenRules is what is wrong with metrics in the text format.
+func brokenRules(text string) (wrong []string) {
+	help := map[string]bool{}
+	units := regexp.MustCompile(`_(milliseconds|minutes|hours|kilobytes|megabytes|percent)(_|$)`)
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "# HELP "):
+			help[fields[2]] = len(fields) > 3
+		case strings.HasPrefix(line, "# TYPE "):
+			name, kind := fields[2], fields[3]
+			if !help[name] {
+				wrong = append(wrong, name+" has no help")
+			}
+			if (kind == "counter") != strings.HasSuffix(name, "_total") {
+				wrong = append(wrong, name+" is a "+kind)
+			}
+			if !strings.HasPrefix(name, "go_") && (name != strings.ToLower(name) || units.MatchString(name)) { // go_ ones are the library's
+				wrong = append(wrong, name+" is no name or unit of Prometheus")
+			}
+		case strings.HasPrefix(line, "hemera_") || strings.HasPrefix(line, "a"):
+			if strings.Contains(line, "quantile=") {
+				wrong = append(wrong, line)
+			}
+		}
+	}
+	return wrong
+}
+
+func scrape(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var body bytes.Buffer
+	if _, err := io.Copy(&body, res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status, err)
+	}
+	return body.String()
+}
+
+// short is a cluster in which files lack pieces, on no disk in particular.
+type short struct{ *fixture.Cluster }
+
+func (short) Jobs(context.Context) ([]hemera.JobStatus, error) {
+	return []hemera.JobStatus{{Kind: "repair", State: "stalled", BytesLeft: 7}}, nil
+}
+
+func TestARepairOfNoDiskNamesNone(t *testing.T) {
+	c := fixture.NewCluster()
+	server := httptest.NewServer(admin.NewHandler(admin.Services{Cluster: c, Maint: short{c}}, func(*http.Request) (hemera.Identity, error) { return root, nil }))
+	t.Cleanup(server.Close)
+	text := scrape(t, server.URL)
+	if !strings.Contains(text, `hemera_job_left_bytes{disk="",host="",kind="repair",path="",state="stalled"} 7`) {
+		t.Error("no such repair, or it is said to be of disk 0")
+	}
+}

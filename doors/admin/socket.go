@@ -1,0 +1,36 @@
+package admin
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+
+	"hemera/errs"
+	"hemera/platform/link"
+)
+
+// socketScheme begins the URL of a unix socket.
+const socketScheme = "unix:"
+
+// SocketURL is the URL of a unix socket, for [Dial].
+func SocketURL(path string) string { return (&url.URL{Scheme: "unix", Path: path}).String() }
+
+// IsSocketURL reports whether a URL names a unix socket: the admin API is there, and no files are.
+func IsSocketURL(rawURL string) bool { return strings.HasPrefix(rawURL, socketScheme) }
+
+// dialSocket is Dial for a unix socket.
+func dialSocket(rawURL string) (*Client, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a unix socket").
+			WithRemedy("write it with three slashes and the whole path: unix:///run/hemera/admin.sock")
+	}
+	if err := link.CheckSocketPath(u.Path); err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: dialTime}
+	return newClient("http://localhost", rawURL, func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "unix", u.Path)
+	}), nil
+}

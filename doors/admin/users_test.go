@@ -1,0 +1,221 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/errs"
+)
+
+// entryLooker looks at a namespace as a manager's file info does: with no regard to who asks.
+type entryLooker struct {
+	hemera.MaintAdmin
+	tree *namespace.Namespace
+	ids  map[string]string // by reference
+}
+
+func (l entryLooker) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
+	path := ref
+	if !strings.HasPrefix(ref, "/") {
+		path = l.ids[ref]
+		if path == "" {
+			return r, errs.New(errs.NotFound, "file info", ref, "no file has this id")
+		}
+	}
+	e, err := l.tree.Stat(ctx, hemera.SystemIdentity(), path)
+	disk := hemera.Disk{ID: 3, UUID: "u-u-i-d", Path: "/data3", Health: hemera.HealthOK, Active: true}
+	return hemera.FileReport{Entry: e, Path: path, Pieces: []hemera.PieceReport{{Disk: disk, Host: "node1"}}}, err
+}
+
+// TestUsersAreToldOfWhatTheyMaySee: by path or id, with the attributes that are for them.
+func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
+	n := tree(t)
+	owner, guest := hemera.Identity{Name: "owner", UID: 1, GID: 1}, hemera.Identity{Name: "guest", UID: 2, GID: 2}
+	for path, mode := range map[string]uint32{"/secret/sub": 0o755, "/open": 0o711} {
+		grow(t, n, owner, path, mode)
+		if err := n.SetXattr(t.Context(), owner, path, "user.note", []byte("hidden"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.SetMode(t.Context(), owner, "/secret", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := NewHandler(Services{Names: n, Directories: n, Attributes: n, Maint: entryLooker{tree: n, ids: map[string]string{"fxid:1": "/secret/sub", "fxid:2": "/open"}}}, nil)
+	as := func(who hemera.Identity) *Client {
+		c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}}
+		t.Cleanup(c.Close)
+		return c
+	}
+	for _, ref := range []string{"/open", "fxid:2"} {
+		r, err := as(guest).FileInfo(t.Context(), ref)
+		if err != nil || r.Path != "/open" || r.Entry.Xattrs["user.note"] != nil || r.Pieces[0].Disk.UUID != "" || r.Pieces[0].Host != "node1" || r.Pieces[0].Disk.ID != 3 {
+			t.Errorf("%s: %+v, %v", ref, r, err)
+		}
+		r, err = as(owner).FileInfo(t.Context(), ref)
+		if err != nil || string(r.Entry.Xattrs["user.note"]) != "hidden" {
+			t.Errorf("its owner sees %+v, %v", r, err)
+		}
+	}
+	_, byPath := as(guest).FileInfo(t.Context(), "/secret/sub")
+	_, missing := as(guest).FileInfo(t.Context(), "/secret/nothing")
+	if !errors.Is(byPath, errs.Denied) || !errors.Is(missing, errs.Denied) {
+		t.Errorf("by path: %v; what is not there: %v", byPath, missing)
+	}
+	_, byID := as(guest).FileInfo(t.Context(), "fxid:1")
+	_, noID := as(guest).FileInfo(t.Context(), "fxid:9")
+	if byID == nil || noID == nil || strings.Contains(byID.Error(), "sub") || strings.ReplaceAll(byID.Error(), "fxid:1", "fxid:9") != noID.Error() {
+		t.Errorf("by id: %v\nof none: %v", byID, noID)
+	}
+	var found []string
+	_, err := as(guest).Walk(t.Context(), WalkRequest{Path: "/", Brief: true}, func(f Found) error {
+		if f.Err != "" {
+			f.Path = "!" + f.Path
+		}
+		found = append(found, f.Path)
+		return nil
+	})
+	slices.Sort(found)
+	if want := []string{"!/open", "!/secret", "/", "/open", "/secret"}; err != nil || !slices.Equal(found, want) {
+		t.Errorf("a guest finds %q, %v", found, err)
+	}
+	if _, err := as(guest).Walk(t.Context(), WalkRequest{Path: "/secret/sub"}, func(Found) error { return nil }); !errors.Is(err, errs.Denied) {
+		t.Errorf("a walk that begins below: %v", err)
+	}
+}
+
+// TestUsersOwners: the group may be changed to one of the owner's own, the owner by no user.
+func TestUsersOwners(t *testing.T) {
+	n := tree(t)
+	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
+	grow(t, n, owner, "/mine", 0o755)
+	h := NewHandler(Services{Names: n, Attributes: n}, nil)
+	c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}}
+	defer c.Close()
+	root := hemera.Identity{Admin: true} // what a client says of itself
+	if err := c.SetOwner(t.Context(), root, "/mine", -1, 7); err != nil {
+		t.Errorf("to a group of his: %v", err)
+	}
+	for _, to := range [][2]int64{{-1, 8}, {2, -1}, {0, 0}} {
+		if err := c.SetOwner(t.Context(), root, "/mine", to[0], to[1]); !errors.Is(err, errs.Denied) {
+			t.Errorf("to %v: %v", to, err)
+		}
+	}
+	if e, err := n.Stat(t.Context(), owner, "/mine"); err != nil || e.UID != 1 || e.GID != 7 {
+		t.Errorf("it is %+v, %v", e, err)
+	}
+}
+
+// TestUsersSeeTheLimitsThatBoundThem and not those of others.
+func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
+	rows := func(who hemera.Identity, path string) (out []hemera.QuotaKey) {
+		t.Helper()
+		_, c, _ := callingAs(t, who)
+		list, err := c.Quotas(t.Context(), path)
+		if err != nil {
+			t.Errorf("%s: %v", who.Name, err)
+		}
+		for _, r := range list {
+			out = append(out, r.QuotaKey)
+		}
+		return out
+	}
+	project := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaProject}
+	others := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: hemera.QuotaDefault}
+	his, group := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: 4242}, hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaGroup, ID: 4300}
+	for _, c := range []struct {
+		who  hemera.Identity
+		want []hemera.QuotaKey
+	}{
+		{alice, []hemera.QuotaKey{project, others}},
+		{hemera.Identity{Name: "bob", UID: 4242, Groups: []uint32{4300}}, []hemera.QuotaKey{project, his, others, group}},
+		{hemera.Identity{Name: "nobody", UID: hemera.NobodyID}, nil}, // who may not see /exp
+		{hemera.Identity{Name: "root", Admin: true}, []hemera.QuotaKey{project, his, others, group}},
+	} {
+		if got := rows(c.who, ""); !slices.Equal(got, c.want) {
+			t.Errorf("%s sees %+v", c.who.Name, got)
+		}
+	}
+	_, c, _ := callingAs(t, hemera.Identity{Name: "nobody", UID: hemera.NobodyID})
+	if _, err := c.Quotas(t.Context(), "/exp"); !errors.Is(err, errs.Denied) {
+		t.Errorf("of a path that he may not see: %v", err)
+	}
+}
+
+// TestUsersWalksShareTurns: many walks read few pages at the same time; an admin's does not wait for them.
+func TestUsersWalksShareTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := tree(t)
+		for _, path := range []string{"/a/b", "/c", "/d"} {
+			grow(t, n, hemera.SystemIdentity(), path, 0o755)
+		}
+		s := &slow{Directories: n, gate: make(chan struct{})}
+		d := &door{users: make(turns, 2)}
+		top, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		walk := func(who hemera.Identity) <-chan error {
+			done := make(chan error, 1)
+			w := newWalk(t.Context(), walkOptions{dirs: s, who: who, turns: d.turnsOf(who), visit: func(string, hemera.Entry, error) error { return nil }})
+			go func() {
+				defer w.close()
+				done <- w.run("/", top)
+			}()
+			return done
+		}
+		var walks []<-chan error
+		for range 10 {
+			walks = append(walks, walk(hemera.Identity{Name: "guest", UID: 2}))
+		}
+		synctest.Wait()
+		if now := s.asking.Load(); now != 2 {
+			t.Errorf("%d pages are read for users", now)
+		}
+		walks = append(walks, walk(hemera.SystemIdentity()))
+		synctest.Wait()
+		if now := s.asking.Load(); now != 3 {
+			t.Errorf("%d pages are read, with an admin's", now)
+		}
+		close(s.gate)
+		for _, w := range walks {
+			if err := <-w; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestVerbsOfUsers lists the verbs that need no admin: each checks by itself what its caller may see and do.
+func TestVerbsOfUsers(t *testing.T) {
+	users := []string{"Stat", "List", "Walk", "Mkdir", "Rename", "Publish", "Remove", "SetMode", "SetOwner", "SetTimes", "SetXattr", "RemoveXattr",
+		"FileInfo", "Quotas", "Spaces", "Version"}
+	h := NewHandler(Services{}, func(*http.Request) (hemera.Identity, error) { return alice, nil })
+	page := httptest.NewRecorder()
+	h.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/", nil))
+	listed := 0
+	for line := range strings.Lines(page.Body.String()) {
+		verb, ok := strings.CutPrefix(strings.TrimSpace(line), service)
+		if !ok {
+			continue
+		}
+		listed++
+		r := httptest.NewRequest(http.MethodPost, service+verb, strings.NewReader("{}"))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if refused := strings.Contains(w.Body.String(), "this needs an admin"); refused == slices.Contains(users, verb) {
+			t.Errorf("%s is refused to users: %v", verb, refused)
+		}
+	}
+	if listed < 30 {
+		t.Errorf("only %d verbs are listed", listed)
+	}
+}

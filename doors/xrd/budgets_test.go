@@ -1,0 +1,255 @@
+package xrd
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/limits"
+	"hemera/rules/wire"
+)
+
+// begin sends the header of a request with a payload of n bytes, and some of these.
+func (c *rawConn) begin(t *testing.T, r wire.Request, n, some int) {
+	t.Helper()
+	b := wire.AppendRequest(nil, wire.StreamID{}, r, n)
+	if _, err := c.Write(append(b, make([]byte, some)...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func drained(t *testing.T, b *limits.Budget[Client]) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); b.Usage().Used != 0 || b.Usage().Clients != 0; {
+		if time.Now().After(end) {
+			t.Fatalf("%+v is left", b.Usage())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A request that is begun and not ended is kept for a short time, and what waits like that is little.
+func TestRequestsThatNeverEnd(t *testing.T) {
+	budgets := NewBudgets(1024, 0) // 16 MiB, 4 for a client
+	p := newPair(t, func(o *Options) {
+		o.Budgets, o.Limits.RequestTime = budgets, 200*time.Millisecond
+	})
+	var held []*rawConn
+	for range 100 {
+		c := dial(t, p.managerAddr)
+		held = append(held, c)
+		c.begin(t, wire.Prepare{}, 200_000, 100_000)
+	}
+	for _, c := range held {
+		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+		for {
+			if _, _, err := c.frame(); err != nil {
+				if e, ok := err.(net.Error); ok && e.Timeout() {
+					t.Fatal("a request that does not end is kept")
+				}
+				break
+			}
+		}
+	}
+	drained(t, budgets.Requests)
+	if u := budgets.Requests.Usage(); u.RefusedShare == 0 {
+		t.Errorf("nobody had to wait: %+v", u)
+	}
+}
+
+// Nobody needs long lists at a node unless he has a file open there.
+func TestNodesTakeLongRequestsForOpenFilesOnly(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "original")
+	c := dial(t, p.nodeAddr)
+	args := wire.FattrArgs{}
+	for i := range 2 {
+		args.Names, args.Values = append(args.Names, fmt.Sprint("k", i)), append(args.Values, make([]byte, 60000))
+	}
+	long := string(args.Append(nil))
+	c.refused(t, wire.Fattr{Subcode: wire.FattrSet, Count: 2}, long, wire.ArgTooLong)
+	c.refused(t, wire.Statx{}, strings.Repeat("/f\n", 50000), wire.ArgTooLong)
+	fh := p.openWrite(t, c, "/new", wire.OpenNew)
+	c.must(t, wire.Fattr{Handle: fh, Subcode: wire.FattrSet, Count: 2}, long)
+}
+
+// What an open file has of attributes is bounded when they are set, not when they are committed.
+func TestAttributesOfAnOpenFileAreBounded(t *testing.T) {
+	p := newPair(t, nil)
+	c := dial(t, p.nodeAddr)
+	fh := p.openWrite(t, c, "/new", wire.OpenNew)
+	set := func(name string, n int) wire.Code {
+		t.Helper()
+		args := wire.FattrArgs{Names: []string{name}, Values: [][]byte{make([]byte, n)}}
+		b := c.must(t, wire.Fattr{Handle: fh, Subcode: wire.FattrSet, Count: 1}, string(args.Append(nil)))
+		r, err := wire.ParseFattrResults(b, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r[0].Code
+	}
+	most := hemera.XattrsBytesMax - 2*len("user.a")
+	for _, step := range []struct {
+		name string
+		n    int
+		want wire.Code
+	}{
+		{"a", 65536, 0}, {"b", 65536, wire.ArgTooLong}, {"b", most - 65536, 0}, {"c", 1, wire.ArgTooLong},
+		{"a", 1, 0}, {"c", 1000, 0}, {"a", 65536, wire.ArgTooLong},
+	} {
+		if got := set(step.name, step.n); got != step.want {
+			t.Errorf("%s of %d bytes: %v, want %v", step.name, step.n, got, step.want)
+		}
+	}
+}
+
+// Checkpoints keep what they must be able to put back in memory: all of them together have little of it.
+func TestCheckpointsShareABudget(t *testing.T) {
+	budgets := NewBudgets(1024, 0) // 4 MiB for a client
+	p := newPair(t, func(o *Options) { o.Budgets = budgets })
+	const size = 1 << 20
+	var refused int
+	c := dial(t, p.nodeAddr)
+	for i := range 6 {
+		path := fmt.Sprint("/f", i)
+		p.put(path, strings.Repeat("x", size))
+		fh := p.openOld(t, c, path, hemera.AccessUpdate)
+		c.must(t, wire.Chkpoint{Handle: fh, Operation: wire.CkpBegin}, "")
+		inner := wire.AppendRequest(nil, wire.StreamID{}, wire.Truncate{Handle: fh}, 0)
+		status, body, err := c.call(wire.Chkpoint{Handle: fh, Operation: wire.CkpXeq}, inner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status == wire.StatusError {
+			refused++
+			if e := wire.ParseError(body); !strings.Contains(e.Error(), "checkpoint") {
+				t.Error(e)
+			}
+		}
+	}
+	if used := budgets.Checkpoints.Usage().Used; refused != 3 || used < 3*size || used > 4<<20 {
+		t.Errorf("%d refused, %d bytes in use", refused, used)
+	}
+	c.Close()
+	drained(t, budgets.Checkpoints)
+	drained(t, budgets.Handles)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.entries["/f0"].data); n != size {
+		t.Errorf("a checkpoint of a client that went away left %d bytes", n)
+	}
+}
+
+// One client has a share of the files that a server has open, over all its sessions.
+func TestHandlesAreCountedByClient(t *testing.T) {
+	budgets := NewBudgets(256, 0) // 64 files, 32 for a client
+	p := newPair(t, func(o *Options) { o.Budgets = budgets })
+	p.put("/f", "original")
+	g, err := p.memory.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := dial(t, p.nodeAddr), dial(t, p.nodeAddr)
+	var fh wire.Handle
+	for range 16 {
+		p.openToken(t, first, "/f", g.Token, wire.OpenRead)
+		fh = p.openToken(t, second, "/f", g.Token, wire.OpenRead)
+	}
+	open := wire.Open{Options: wire.OpenRead}
+	status, body, err := second.call(open, []byte("/f?hem.cap="+g.Token))
+	if err != nil || status != wire.StatusError || !strings.Contains(wire.ParseError(body).Error(), "open") {
+		t.Fatalf("%v %q %v", status, body, err)
+	}
+	second.must(t, wire.Close{Handle: fh}, "")
+	p.openToken(t, second, "/f", g.Token, wire.OpenRead)
+	first.Close()
+	second.Close()
+	drained(t, budgets.Handles)
+}
+
+func TestQueriesAreBounded(t *testing.T) {
+	p := newPair(t, nil)
+	c := dial(t, p.nodeAddr)
+	c.must(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax))
+	c.refused(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax+1), wire.ArgTooLong)
+}
+
+// One client cannot take all third-party copies that can be arranged.
+func TestRendezvousIsSharedByClients(t *testing.T) {
+	var v rendezvous
+	for i := range rendezvousShare {
+		if err := v.register(fmt.Sprintf("key-%08d", i), meeting{path: "/f", owner: Client{Name: "man"}}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.register("one more of them", meeting{path: "/f", owner: Client{Name: "man"}}, time.Minute); errs.KindOf(err) != errs.Overloaded {
+		t.Error(err)
+	}
+	if err := v.register("somebody else's", meeting{path: "/f", owner: Client{Name: "games"}}, time.Minute); err != nil {
+		t.Error(err)
+	}
+}
+
+// Part of a header costs a parked connection no buffer.
+func TestSourceShelvesPartOfAHeader(t *testing.T) {
+	s := newSource(nil, new(pool), nil)
+	s.makeRoom()
+	copy(s.whole[:], "12345")
+	if err := s.took(5, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.skip(1)
+	s.shelve()
+	if s.whole != nil || string(s.data) != "2345" {
+		t.Errorf("buffer %v, %q", s.whole != nil, s.data)
+	}
+	s.makeRoom()
+	copy(s.whole[len(s.data):], "67")
+	if err := s.took(2, nil); err != nil || string(s.data) != "234567" {
+		t.Errorf("%q, %v", s.data, err)
+	}
+	s.skip(6)
+	s.shelve()
+	if s.whole != nil {
+		t.Error("a buffer is held for nothing")
+	}
+}
+
+// A refused login is in the log, with who it was.
+func TestRefusedLoginsAreLogged(t *testing.T) {
+	lines := make(chan string, 16)
+	p := newPair(t, func(o *Options) {
+		o.Policy = keyed{}
+		o.Log = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+			if strings.Contains(string(b), "login refused") {
+				lines <- string(b)
+			}
+			return len(b), nil
+		}), nil))
+	})
+	for _, name := range []string{"banned", "ali"} {
+		c := bare(t, p.managerAddr)
+		if err := c.hello(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.call(wire.Login{User: name}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if name == "ali" {
+			_, _, _ = c.call(wire.Auth{Type: "key"}, []byte("key\x00"))
+			c.refused(t, wire.Auth{Type: "key"}, "key\x00wrong", wire.AuthFailed)
+		}
+		if text := <-lines; !strings.Contains(text, "remote=127.0.0.1:") || !strings.Contains(text, "claims="+name) || !strings.Contains(text, "level=WARN") {
+			t.Error(text)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

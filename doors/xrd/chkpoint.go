@@ -1,0 +1,200 @@
+package xrd
+
+import (
+	"hemera/errs"
+	"hemera/rules/limits"
+	"hemera/rules/wire"
+)
+
+const (
+	// undoMax is how many overwritten bytes one checkpoint keeps, in memory.
+	undoMax = 10 << 20
+	// savedCost is what keeping a range takes beside its bytes: many short ones count for it.
+	savedCost = 64
+)
+
+// undo is what a checkpoint needs to put a file back: its size, and what was overwritten since.
+type undo struct {
+	size  int64
+	saved []savedRange // in the order it was overwritten
+	used  int64
+
+	account *limits.Account[Client] // of the memory
+	taken   int64
+}
+
+type savedRange struct {
+	off  int64
+	data []byte
+}
+
+// chkpoint answers kXR_chkpoint: changes between begin and commit can be taken back, and are when
+// the client goes away.
+func (c *conn) chkpoint(r *request) error {
+	q := wire.DecodeChkpoint(r.Body)
+	if q.Operation == wire.CkpXeq {
+		return c.chkpointXeq(r, q)
+	}
+	h, err := c.session.handle(q.Handle)
+	if err == nil {
+		err = h.forWriting()
+	}
+	if err != nil {
+		return err
+	}
+	h.inflight.Wait() // what is still written through bound connections belongs before it
+	switch {
+	case q.Operation == wire.CkpBegin && h.undo != nil:
+		return refuse(wire.ItExists, "a checkpoint is under way")
+	case q.Operation == wire.CkpBegin:
+		h.undo = &undo{size: h.file.Info().Size, account: c.srv.o.Budgets.Checkpoints.Open(c.countedAs())}
+		return c.ok(r, nil)
+	case q.Operation == wire.CkpQuery:
+		reply := wire.ChkpointReply{Max: undoMax}
+		if h.undo != nil {
+			reply.Used = uint32(h.undo.used)
+		}
+		return c.ok(r, reply.Append(nil))
+	case h.undo == nil:
+		return refuse(wire.NotFound, "no checkpoint is under way")
+	case q.Operation == wire.CkpCommit:
+		h.forgetUndo()
+		return c.ok(r, nil)
+	case q.Operation == wire.CkpRollback:
+		if err := h.rollback(); err != nil {
+			return err
+		}
+		return c.ok(r, nil)
+	}
+	return refuse(wire.ArgInvalid, "the checkpoint operation is not known")
+}
+
+// chkpointXeq runs the change that the payload describes and whose data follows it.
+func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
+	if len(r.payload) != wire.RequestHeaderSize {
+		return closing{refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
+	}
+	inner := &request{RequestHeader: wire.ParseRequestHeader(r.payload), trace: r.trace}
+	inner.Stream = r.Stream
+	if inner.Length < 0 {
+		return closing{refuse(wire.ArgInvalid, "the request's length is negative")}
+	}
+	h, err := c.session.handle(q.Handle)
+	if err == nil {
+		err = h.forWriting()
+	}
+	if err == nil && h.undo == nil {
+		err = refuse(wire.NotFound, "no checkpoint is under way")
+	}
+	if inner.ID == wire.ReqWritev {
+		return c.chkpointWritev(inner, h, q.Handle, err)
+	}
+	run := c.write
+	if err == nil {
+		switch inner.ID {
+		case wire.ReqWrite:
+			w := wire.DecodeWrite(inner.Body)
+			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
+		case wire.ReqPgwrite:
+			run = c.pgwrite
+			w := wire.DecodePgwrite(inner.Body)
+			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
+		case wire.ReqTruncate:
+			if inner.Length != 0 {
+				err = refuse(wire.ArgInvalid, "a checkpointed truncation goes by handle")
+				break
+			}
+			run = c.truncate
+			w := wire.DecodeTruncate(inner.Body)
+			err = h.save(w.Handle, q.Handle, w.Size, h.undo.size-w.Size)
+		default:
+			err = refuse(wire.ArgInvalid, inner.ID.String()+" cannot be checkpointed")
+		}
+	}
+	if err != nil {
+		return c.drain(int64(inner.Length), err)
+	}
+	return run(inner)
+}
+
+func (c *conn) chkpointWritev(inner *request, h *handle, own wire.Handle, err error) error {
+	err2 := c.readPayload(inner, &operation{})
+	if inner.release != nil {
+		defer inner.release()
+	}
+	if err2 != nil {
+		return closing{err2}
+	}
+	n, listErr := wire.CheckSegments(inner.payload)
+	if listErr != nil {
+		return closing{listErr}
+	}
+	var total int64
+	for i := range n {
+		s := wire.ParseSegment(inner.payload[i*wire.SegmentSize:])
+		total += int64(s.Length)
+		if err == nil {
+			err = h.save(s.Handle, own, s.Offset, int64(s.Length))
+		}
+	}
+	if err != nil {
+		return c.dropVector(total, err)
+	}
+	return c.writev(inner)
+}
+
+// save keeps what the n bytes at off were before they are overwritten.
+func (h *handle) save(target, own wire.Handle, off, n int64) error {
+	if target != own {
+		return refuse(wire.ArgInvalid, "the change is for another file than the checkpoint")
+	}
+	n = min(n, h.undo.size-off)
+	if n <= 0 || off < 0 {
+		return nil
+	}
+	if h.undo.used+n+savedCost*int64(len(h.undo.saved)) > undoMax {
+		return errs.New(errs.TooLarge, "xrd.Checkpoint", h.path, "the checkpoint overwrites more than 10 MiB, or in too many places")
+	}
+	cost := n + savedCost
+	if verdict := h.undo.account.Take(cost); verdict != limits.Fits {
+		return errs.New(errs.Overloaded, "xrd.Checkpoint", h.path, "no memory for another change under a checkpoint: "+verdict.String()).
+			WithRemedy("commit or end other checkpoints first")
+	}
+	h.undo.taken += cost
+	p := make([]byte, n)
+	got, err := h.file.ReadAt(p, off)
+	if int64(got) < n && err != nil && got < int(min(n, max(0, h.file.Info().Size-off))) {
+		return errs.Wrap(err, "xrd.Checkpoint", h.path)
+	}
+	h.undo.saved = append(h.undo.saved, savedRange{off, p[:got]})
+	h.undo.used += int64(got)
+	return nil
+}
+
+// rollback puts the file back to where the checkpoint began, and ends it.
+func (h *handle) rollback() error {
+	u := h.undo
+	defer u.forget()
+	h.undo = nil
+	for i := len(u.saved) - 1; i >= 0; i-- {
+		if err := h.file.WriteAt(u.saved[i].data, u.saved[i].off); err != nil {
+			return errs.Wrap(err, "xrd.Rollback", h.path)
+		}
+	}
+	return errs.Wrap(h.file.Truncate(u.size), "xrd.Rollback", h.path)
+}
+
+// forget gives the memory of a checkpoint back.
+func (u *undo) forget() {
+	u.saved = nil
+	u.account.Give(u.taken)
+	u.account.Close()
+}
+
+// forgetUndo ends a checkpoint, if there is one, with the file as it is now.
+func (h *handle) forgetUndo() {
+	if h.undo != nil {
+		h.undo.forget()
+		h.undo = nil
+	}
+}

@@ -1,0 +1,313 @@
+package xrd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+func TestOpenRequest(t *testing.T) {
+	const async = wire.OpenAsync
+	for _, c := range []struct {
+		options uint16
+		opaque  wire.Opaque
+		want    hemera.OpenRequest
+	}{
+		{wire.OpenRead, "", hemera.OpenRequest{Access: hemera.AccessRead}},
+		{0, "", hemera.OpenRequest{Access: hemera.AccessRead}},
+		{wire.OpenRead | wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessRead}},
+		{wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessUpdate}},
+		{wire.OpenWriteTo, "", hemera.OpenRequest{Access: hemera.AccessUpdate}},
+		{wire.OpenNew, "", hemera.OpenRequest{Access: hemera.AccessCreate, Exclusive: true}},
+		{wire.OpenDelete, "", hemera.OpenRequest{Access: hemera.AccessCreate}},
+		{wire.OpenNew | wire.OpenDelete | wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessCreate, Exclusive: true}},
+		{wire.OpenDelete | async, "", hemera.OpenRequest{Access: hemera.AccessCreate, Parents: true}},
+		{wire.OpenDelete | wire.OpenMkpath, "", hemera.OpenRequest{Access: hemera.AccessCreate, Parents: true}},
+		{wire.OpenUpdate | async | wire.OpenForce, "", hemera.OpenRequest{Access: hemera.AccessUpdate, Force: true}},
+		{wire.OpenDelete, "oss.asize=42&hem.layout=replica&hem.replicas=3&hem.checksum=md5&hem.space=ssd", hemera.OpenRequest{
+			Access: hemera.AccessCreate, Size: 42, Wish: hemera.Wish{Space: "ssd", Layout: "replica", Replicas: 3, Checksum: "md5"}}},
+		{wire.OpenDelete, "oss.asize=-1&eos.layout.type=plain&eos.layout.nstripes=x&eos.layout.checksum=adler&eos.space=hdd", hemera.OpenRequest{
+			Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "hdd", Layout: "plain", Replicas: -1, Checksum: "adler"}}},
+		{wire.OpenDelete, "hem.replica=3&hem.x=1", hemera.OpenRequest{Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}},
+		{wire.OpenDelete, "hem.new2=1&hem.node=7&tried=a", hemera.OpenRequest{Access: hemera.AccessCreate}}, // from a node that is newer
+		{wire.OpenDelete, "hem.where=1&eos.foo=1&oss.cgroup=x", hemera.OpenRequest{Access: hemera.AccessCreate}},
+	} {
+		c.want.Path, c.want.Mode = "/f", hemera.ModeUnset
+		got := openRequest("/f", c.opaque, wire.Open{Options: c.options})
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("options %x %q: %+v, want %+v", c.options, c.opaque, got, c.want)
+		}
+	}
+}
+
+func TestTried(t *testing.T) {
+	var v visits
+	first := v.of("/f", false)
+	first.nodes = append(first.nodes, visited{1, "a", 11}, visited{2, "a", 21}, visited{2, "a", 22}, visited{3, "b", 0})
+	again := v.of("/f", true)
+	for opaque, want := range map[wire.Opaque]struct {
+		nodes []hemera.NodeID
+		disks []hemera.DiskID
+	}{
+		"tried=a":              {[]hemera.NodeID{1, 2}, []hemera.DiskID{11, 21, 22}},
+		"tried=a,b":            {[]hemera.NodeID{1, 2, 3}, []hemera.DiskID{11, 21, 22}},
+		"tried=c&hem.node=9":   {[]hemera.NodeID{9}, nil},
+		"tried=c&hem.node=2":   {[]hemera.NodeID{2}, []hemera.DiskID{21, 22}},
+		"tried=+b&hem.node=3":  {[]hemera.NodeID{3}, nil},
+		"tried=&hem.node=junk": {},
+	} {
+		if nodes, disks := again.tried(opaque); !reflect.DeepEqual(nodes, want.nodes) || !reflect.DeepEqual(disks, want.disks) {
+			t.Errorf("%s: %v %v, want %v", opaque, nodes, disks, want)
+		}
+	}
+	if !again.forgive() || again.forgive() {
+		t.Error("nodes are not forgiven just once")
+	}
+	if len(v.of("/f", false).nodes) != 0 {
+		t.Error("an open that failed nowhere remembers nodes")
+	}
+	for i := range 2 * visitsMax {
+		v.of(fmt.Sprint(i), false)
+	}
+	if len(v) > visitsMax {
+		t.Errorf("%d paths are remembered", len(v))
+	}
+}
+
+func TestOpenIsRedirected(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "x")
+	c := dial(t, p.managerAddr)
+	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f?a=b"))
+	to, e := wire.ParseRedirect(body)
+	if err != nil || e != nil || status != wire.StatusRedirect || fmt.Sprintf("%s:%d", to.Host, to.Port) != p.nodeAddr || !strings.HasPrefix(string(to.Opaque), "hem.cap=grant0&hem.node=7&") {
+		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
+	}
+	// The node failed: the client names its host, the session knows its id. As there is no other, it may try
+	// once more.
+	const failed = "/f?tried=127.0.0.1&triedrc=ioerr"
+	redirected(t, c, wire.Open{Options: wire.OpenRead}, failed)
+	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
+	c.refused(t, wire.Open{Options: wire.OpenRead}, failed, wire.NoReplicas)
+	redirected(t, c, wire.Open{Options: wire.OpenRead}, "/f")
+
+	n := dial(t, p.nodeAddr)
+	reply, err := wire.ParseOpenReply(n.must(t, wire.Open{Options: wire.OpenRead | wire.OpenRetStat}, "/f?a=b&hem.cap=grant0&hem.node=7"))
+	if err != nil || reply.Stat == nil || reply.Stat.Size != 1 {
+		t.Errorf("open with a grant %+v, %v", reply, err)
+	}
+	if len(n.must(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=grant0")) != 4 {
+		t.Error("a plain open answers more than the handle")
+	}
+	n.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=forged", wire.NotAuthorized)
+	n.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap=grant0&hem.piece=900", wire.ArgInvalid)
+}
+
+func TestTruncateByPath(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "0123456789")
+	c := dial(t, p.managerAddr)
+	status, body, err := c.call(wire.Truncate{Size: 3}, []byte("/f"))
+	to, e := wire.ParseRedirect(body)
+	if status != wire.StatusRedirect || err != nil || e != nil {
+		t.Fatalf("status %d, %v, %v", status, err, e)
+	}
+	n := dial(t, p.nodeAddr)
+	n.must(t, wire.Truncate{Size: 3}, to.Opaque.Join("/f"))
+	if e, _ := p.Stat(t.Context(), hemera.Identity{}, "/f"); e.Size != 3 {
+		t.Errorf("size %d", e.Size)
+	}
+}
+
+// joined is a write that a truncation by path opens beside its writer.
+type joined struct {
+	*memoryFile
+	shared bool
+	fail   error
+	closed int
+}
+
+func (j *joined) Shared() bool { return j.shared }
+
+func (j *joined) Truncate(size int64) error {
+	if j.fail != nil {
+		return j.fail
+	}
+	return j.memoryFile.Truncate(size)
+}
+
+func (j *joined) Close(context.Context) error {
+	j.closed++
+	return nil
+}
+
+// joinedNode has one write under way.
+type joinedNode struct {
+	hemera.Node
+	write *joined
+}
+
+func (n *joinedNode) Open(context.Context, string, hemera.NodeOpen) (hemera.File, error) {
+	return n.write, nil
+}
+
+// TestTruncationOfAWriteUnderWay: it is its writer's to commit or to give up, as long as he has it open.
+func TestTruncationOfAWriteUnderWay(t *testing.T) {
+	node := &joinedNode{}
+	p := newPair(t, func(o *Options) {
+		if o.Role == RoleNode {
+			node.Node, o.Node = o.Node, node
+		}
+	})
+	c := dial(t, p.nodeAddr)
+	for _, k := range []struct {
+		shared                     bool
+		fail                       error
+		status                     wire.Status
+		size                       int
+		detached, closed, abandons int
+	}{
+		{true, nil, wire.StatusOK, 3, 1, 0, 0},
+		{false, nil, wire.StatusOK, 3, 0, 1, 0},
+		{true, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 1, 0, 0},
+		{false, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 0, 0, 1},
+		{true, errs.New(errs.BadHandle, "truncate", "", ""), wire.StatusRedirect, 10, 0, 1, 0}, // closed meanwhile
+	} {
+		f := &memoryFile{m: p.memory, token: "t", writable: true, data: make([]byte, 10)}
+		p.mu.Lock()
+		p.grants["t"] = &memoryGrant{pending: f}
+		p.mu.Unlock()
+		node.write = &joined{memoryFile: f, shared: k.shared, fail: k.fail}
+		status, body, err := c.call(wire.Truncate{Size: 3}, []byte("/f?hem.cap=t"))
+		if err != nil || status != k.status {
+			t.Errorf("%+v: status %d, %q, %v", k, status, body, err)
+		}
+		if w := node.write; len(f.data) != k.size || f.detached != k.detached || w.closed != k.closed || f.aborted != (k.abandons > 0) {
+			t.Errorf("%+v: %d bytes, detached %d times, closed %d times, given up: %v", k, len(f.data), f.detached, w.closed, f.aborted)
+		}
+	}
+}
+
+// settling is a manager at which a close arrives while a rename waits for it.
+type settling struct {
+	hemera.Files
+	close func(path, process string)
+}
+
+func (s settling) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
+	s.close(from, process)
+	return s.Files.Move(ctx, who, from, to, process)
+}
+
+// TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
+func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
+	var p *pair
+	p = newPair(t, func(o *Options) {
+		o.Files = settling{o.Files, func(path, process string) {
+			if path == "/a" && process != "" {
+				p.put("/a", "written")
+			}
+		}}
+	})
+	c := dial(t, p.managerAddr)
+	c.must(t, wire.Mv{FromLength: 2}, "/a /b")
+	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/b"); err != nil || e.Size != 7 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestStatOfAWriteUnderWay: its process is sent to the node that has it, which knows the size.
+func TestStatOfAWriteUnderWay(t *testing.T) {
+	p := newPair(t, nil)
+	p.own = true
+	p.put("/f", "0123456789")
+	c := dial(t, p.managerAddr)
+	for _, at := range []string{"/f", "/new"} {
+		status, body, err := c.call(wire.Open{Options: wire.OpenDelete, Mode: 0o644}, []byte(at))
+		to, e := wire.ParseRedirect(body)
+		if status != wire.StatusRedirect || err != nil || e != nil {
+			t.Fatalf("status %d, %v, %v", status, err, e)
+		}
+		n := dial(t, p.nodeAddr)
+		fh := open(t, n, to.Opaque.Join(at), wire.OpenDelete)
+		n.must(t, wire.Write{Handle: fh}, "123")
+
+		status, body, err = c.call(wire.Stat{}, []byte(at))
+		to, e = wire.ParseRedirect(body)
+		if status != wire.StatusRedirect || err != nil || e != nil {
+			t.Fatalf("%s: status %d, %v, %v", at, status, err, e)
+		}
+		if s, err := wire.ParseStat(dial(t, p.nodeAddr).must(t, wire.Stat{}, to.Opaque.Join(at))); err != nil || s.Size != 3 {
+			t.Errorf("%s: %+v, %v", at, s, err)
+		}
+		c.must(t, wire.Stat{}, at+"?tried="+to.Host) // the node cannot be reached: what the manager knows
+	}
+	if list := string(c.must(t, wire.Dirlist{}, "/")); list != "f\nnew\x00" {
+		t.Errorf("its process lists %q", list)
+	}
+	if list := c.must(t, wire.Dirlist{Options: wire.DirlistStat}, "/"); bytes.Contains(list, []byte("new")) {
+		t.Errorf("with sizes it lists %q", list)
+	}
+	p.mu.Lock()
+	p.own = false
+	p.mu.Unlock()
+	if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/f")); err != nil || s.Size != 10 {
+		t.Errorf("others see %+v, %v", s, err)
+	}
+	c.refused(t, wire.Stat{}, "/new", wire.NotFound)
+	dial(t, p.nodeAddr).refused(t, wire.Stat{}, "/f?hem.cap=forged", wire.NotAuthorized)
+}
+
+// refusing grants nothing, for now.
+type refusing struct{ hemera.Files }
+
+func (refusing) Open(context.Context, hemera.Identity, hemera.OpenRequest) (hemera.Grant, error) {
+	return hemera.Grant{}, errs.New(errs.Unavailable, "open", "", "no node is online")
+}
+
+func TestOpenWaits(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Files = refusing{o.Files} })
+	c := dial(t, p.managerAddr)
+	for i := range grantWaits {
+		status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f"))
+		if w, e := wire.ParseWait(body); status != wire.StatusWait || err != nil || e != nil || w.Seconds < 1 {
+			t.Fatalf("open %d: status %d, %v %v", i, status, err, e)
+		}
+	}
+	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f", wire.NoServer)
+}
+
+func TestNodeFailureSendsClientBack(t *testing.T) {
+	for _, k := range []errs.Kind{errs.Corrupt, errs.Unavailable, errs.Timeout, errs.Fenced} {
+		if code := codeOfError(openFailure(errs.New(k, "open", "", ""))); code != wire.ServerError {
+			t.Errorf("%s: %d", k, code)
+		}
+	}
+	if code := codeOfError(openFailure(errs.New(errs.IO, "open", "", ""))); code != wire.IOError {
+		t.Errorf("I/O error: %d", code)
+	}
+}
+
+func TestManyHandles(t *testing.T) {
+	p := newPair(t, func(o *Options) { o.Limits.Handles = 300 })
+	p.put("/f", "x")
+	g, err := p.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, p.nodeAddr)
+	for range 300 {
+		p.openToken(t, c, "/f", g.Token, wire.OpenRead)
+	}
+	e := c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap="+g.Token, wire.Overloaded)
+	if !strings.Contains(e.Text, "close some") {
+		t.Errorf("text %q", e.Text)
+	}
+}

@@ -1,0 +1,176 @@
+package xrd
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/auth"
+	"hemera/platform/link"
+	"hemera/rules/wire"
+)
+
+// Role says which half of the protocol a door serves.
+type Role uint8
+
+// The roles.
+const (
+	RoleManager Role = 1
+	RoleNode    Role = 2
+)
+
+// String is what `query config role` answers.
+func (r Role) String() string {
+	if r == RoleManager {
+		return "manager"
+	}
+	return "server"
+}
+
+// Options is what a [Server] is built from.
+type Options struct {
+	Role Role
+	// A manager's services.
+	Names      hemera.Names
+	Attributes hemera.Attributes
+	Files      hemera.Files
+	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
+	Calls hemera.Calls
+	// View is the cluster as it is now, for those who ask for all servers; nil shows this one alone.
+	View func() *hemera.View
+	// First says that the cluster never had a manager's door before this one.
+	First bool
+	// Local finds a node of this process, nil for others. Small files whose head is such a node are
+	// opened there by the manager's door itself, and served on the client's connection. May be nil.
+	Local func(id hemera.NodeID) hemera.LocalNode
+	// A node's service.
+	Node hemera.Node
+	// ManagerAddr is the manager's door as clients reach it, host:port, or "" while no manager is known:
+	// there a node sends who asks for names, and who has to write a file anew.
+	ManagerAddr func() string
+	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
+	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Puller runs third-party copies into this node; nil refuses them.
+	Puller Puller
+
+	// Loop takes over the TCP connections that are served; with nil, or for any other kind of
+	// connection, each has a goroutine of its own.
+	Loop *link.Loop
+
+	Policy auth.Policy
+	Log    *slog.Logger
+	// Recorder counts operations; nil counts nothing.
+	Recorder Recorder
+	// Space answers somebody's questions about room below a path, "" for all room; nil answers zeros.
+	Space func(ctx context.Context, who hemera.Identity, path string) (Space, error)
+	// Host is the name clients reach this server by, given to those that ask for a name; without
+	// one they get the address they connected to.
+	Host    string
+	Site    string
+	Version string
+	Limits  Limits
+	// Budgets are shared by the doors of one process; nil makes new ones, for a large machine.
+	Budgets *Budgets
+}
+
+// Recorder counts operations.
+type Recorder interface {
+	// Record is called once for each request, from many goroutines.
+	Record(op string, d time.Duration, err error)
+}
+
+// Space is the room behind a path, in bytes. Where a quota holds for who asks, Quota is its limit, or
+// else 0, and Total, Used and the rest are of what it leaves him.
+type Space struct {
+	Name              string
+	Total, Free, Used int64
+	LargestFree       int64 // on one disk
+	Disks             int64 // writable ones
+	Quota             int64
+}
+
+// Puller copies a remote file into an open one.
+type Puller interface {
+	// Pull copies the whole source into dst, verified page by page, calling progress with the bytes
+	// done so far. It returns when all was accepted by dst, which the caller closes.
+	Pull(ctx context.Context, source PullSource, dst hemera.File, progress func(done int64)) error
+}
+
+// PullSource is the file a third-party copy reads.
+type PullSource struct {
+	Addr    string // host:port
+	Path    string
+	Key     string      // tpc.key: the source gives the file to whoever shows it
+	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, likeliest first
+	Opaque  wire.Opaque // what the client wants the source to see besides
+	Size    int64       // expected, or -1
+	Streams int
+}
+
+// Limits bound what clients can use. A zero field means its default.
+type Limits struct {
+	Connections   int           // open at once; 65,536
+	Handles       int           // of one session; 65,536
+	LoginTimeout  time.Duration // from accept to the end of authentication; 30 s
+	IdleTimeout   time.Duration // between requests, and within the data of a file; 2 h
+	RequestTime   time.Duration // within a request without such data, and a second more for each 100 KiB; 30 s
+	WriteStall    time.Duration // a client that takes no byte for so long is dropped; 2 min
+	SlowAnswer    time.Duration // work longer than this is promised and answered later; 10 s
+	RendezvousTTL time.Duration // how long a third-party copy's key waits for its destination; 90 s
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if l.Connections == 0 {
+		l.Connections = 65536
+	}
+	if l.Handles == 0 {
+		l.Handles = 65536
+	}
+	def(&l.LoginTimeout, 30*time.Second)
+	def(&l.IdleTimeout, 2*time.Hour)
+	def(&l.RequestTime, 30*time.Second)
+	def(&l.WriteStall, 2*time.Minute)
+	def(&l.SlowAnswer, 10*time.Second)
+	def(&l.RendezvousTTL, 90*time.Second)
+	return l
+}
+
+func (o Options) check() (Options, error) {
+	missing := ""
+	switch {
+	case o.Role != RoleManager && o.Role != RoleNode:
+		missing = "a role"
+	case o.Role == RoleManager && (o.Names == nil || o.Attributes == nil || o.Files == nil):
+		missing = "the manager's services"
+	case o.Role == RoleNode && o.Node == nil:
+		missing = "the node's service"
+	case o.ManagerAddr == nil:
+		missing = "the manager's address"
+	case o.Policy == nil:
+		missing = "an authentication policy"
+	}
+	if missing != "" {
+		return o, errs.New(errs.Invalid, "xrd.New", "", "the door needs "+missing)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Site == "" {
+		o.Site = "hemera"
+	}
+	if o.Version == "" {
+		o.Version = "hemera"
+	}
+	if o.Budgets == nil {
+		o.Budgets = NewBudgets(1<<20, 1<<40)
+	}
+	o.Limits = o.Limits.withDefaults()
+	return o, nil
+}

@@ -1,0 +1,261 @@
+package xrd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/platform/auth"
+	"hemera/platform/link"
+	"hemera/rules/wire"
+)
+
+// everybody is a policy that lets all in.
+type everybody struct{}
+
+func (everybody) Offer(auth.Peer) ([]auth.Mechanism, error) { return nil, nil }
+
+func (everybody) Anonymous(p auth.Peer) hemera.Identity {
+	return hemera.Identity{Name: p.Login, UID: 1000, GID: 1000, Protocol: "host", App: p.App}
+}
+
+// pair is a manager's door and a node's in front of one memory.
+type pair struct {
+	*memory
+	manager, node         *Server
+	managerAddr, nodeAddr string
+}
+
+func newPair(tb testing.TB, change func(*Options)) *pair {
+	tb.Helper()
+	p := &pair{memory: newMemory()}
+	loop, err := link.NewLoop()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(loop.Close) // after the servers' cleanups
+	logs := slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
+	build := func(role Role) (*Server, string) {
+		o := Options{
+			Role: role, Loop: loop, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
+			ManagerAddr: func() string { return p.managerAddr },
+			Resolve:     p.memory.Resolve, Policy: everybody{}, Log: logs, Puller: directPuller{p},
+		}
+		if change != nil {
+			change(&o)
+		}
+		s, err := New(o)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		served := background(func() error { return s.Serve(ctx, l) })
+		tb.Cleanup(func() {
+			cancel()
+			if err := <-served; err != nil {
+				tb.Error(err)
+			}
+			stop, done := context.WithTimeout(context.Background(), 0)
+			defer done()
+			_ = s.Shutdown(stop)
+		})
+		return s, l.Addr().String()
+	}
+	p.manager, p.managerAddr = build(RoleManager)
+	p.node, p.nodeAddr = build(RoleNode)
+	p.memory.mu.Lock()
+	p.memory.addr = p.nodeAddr
+	p.memory.mu.Unlock()
+	return p
+}
+
+// newLocalPair is a pair whose manager's door opens files itself, at the same memory. It counts how often.
+func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
+	tb.Helper()
+	opened := new(atomic.Int64)
+	return newPair(tb, func(o *Options) {
+		if o.Role == RoleManager {
+			here := countingNode{o.Node, opened}
+			o.Local = func(id hemera.NodeID) hemera.LocalNode {
+				if id != 7 {
+					return nil
+				}
+				return here
+			}
+			o.Node = nil
+		}
+		if change != nil {
+			change(o)
+		}
+	}), opened
+}
+
+type countingNode struct {
+	hemera.Node
+	opened *atomic.Int64
+}
+
+func (n countingNode) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	n.opened.Add(1)
+	token, err := p.Token()
+	if err != nil {
+		return nil, err
+	}
+	return n.Open(ctx, token, o)
+}
+
+func (n countingNode) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
+	token, _ := p.Token()
+	info, _ := n.Written(context.Background(), token, "")
+	return info
+}
+
+func background(f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return done
+}
+
+// directPuller reads a source with the protocol's plainest requests.
+type directPuller struct{ p *pair }
+
+func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.File, progress func(int64)) error {
+	c, err := dialRaw(s.Addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	opaque := s.Opaque.With("tpc.key", s.Key).With("tpc.org", s.Origins[0])
+	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte(opaque.Join(s.Path)))
+	if err != nil {
+		return err
+	}
+	if status != wire.StatusOK {
+		return errors.New(wire.ParseError(body).Text)
+	}
+	fh := wire.Handle(body[:4])
+	for off := int64(0); ; {
+		_, data, err := c.call(wire.Read{Handle: fh, Offset: off, Length: 1 << 20}, nil)
+		if err != nil || len(data) == 0 {
+			return err
+		}
+		if err := dst.WriteAt(data, off); err != nil {
+			return err
+		}
+		off += int64(len(data))
+		progress(off)
+	}
+}
+
+// rawConn is a client that speaks in single messages.
+type rawConn struct {
+	net.Conn
+	stream uint16
+	id     wire.SessionID
+}
+
+// dialRaw connects, shakes hands and logs in.
+func dialRaw(addr string) (*rawConn, error) { return dialRawAs(addr, 0) }
+
+// dialRawAs is dialRaw for a client with the abilities.
+func dialRawAs(addr string, ability uint8) (*rawConn, error) {
+	nc, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	c := &rawConn{Conn: nc}
+	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	if err := c.hello(); err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	_, body, err := c.call(wire.Login{PID: 42, User: "tester", Ability: ability, Capabilities: wire.LoginCapVer}, nil)
+	if err == nil {
+		var reply wire.LoginReply
+		reply, err = wire.ParseLoginReply(body)
+		c.id = reply.Session
+	}
+	return c, err
+}
+
+// hello is the handshake and kXR_protocol.
+func (c *rawConn) hello() error {
+	if _, err := c.Write(wire.AppendHandshake(nil)); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(c, make([]byte, 16)); err != nil {
+		return err
+	}
+	_, _, err := c.call(wire.Protocol{Version: 0x520, Expect: wire.ExpectLogin}, nil)
+	return err
+}
+
+func (c *rawConn) send(r wire.Request, payload []byte) (wire.StreamID, error) {
+	c.stream++
+	id := wire.StreamID{byte(c.stream >> 8), byte(c.stream)}
+	_, err := c.Write(append(wire.AppendRequest(nil, id, r, len(payload)), payload...))
+	return id, err
+}
+
+// frame reads one response; the data of a status frame is behind its body.
+func (c *rawConn) frame() (wire.ResponseHeader, []byte, error) {
+	var head [8]byte
+	if _, err := io.ReadFull(c, head[:]); err != nil {
+		return wire.ResponseHeader{}, nil, err
+	}
+	h := wire.ParseResponseHeader(head[:])
+	body := make([]byte, h.Length)
+	if _, err := io.ReadFull(c, body); err != nil {
+		return h, nil, err
+	}
+	if h.Status == wire.StatusStatus {
+		s, err := wire.ParseStatusFrame(body)
+		if err != nil {
+			return h, nil, err
+		}
+		data := make([]byte, s.DataLength)
+		if _, err := io.ReadFull(c, data); err != nil {
+			return h, nil, err
+		}
+		body = append(body, data...)
+	}
+	return h, body, nil
+}
+
+// call sends a request and joins the frames of its answer, also a promised one.
+func (c *rawConn) call(r wire.Request, payload []byte) (wire.Status, []byte, error) {
+	if _, err := c.send(r, payload); err != nil {
+		return 0, nil, err
+	}
+	return c.answer()
+}
+
+func (c *rawConn) answer() (wire.Status, []byte, error) {
+	var all []byte
+	for {
+		h, body, err := c.frame()
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case h.Status == wire.StatusWaitResp:
+			continue
+		case h.Status == wire.StatusAttn:
+			inner, body, _, err := wire.ParseAttn(body)
+			return inner.Status, body, err
+		case h.Status == wire.StatusOKSoFar:
+			all = append(all, body...)
+			continue
+		}
+		return h.Status, append(all, body...), nil
+	}
+}

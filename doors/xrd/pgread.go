@@ -1,0 +1,54 @@
+package xrd
+
+import (
+	"io"
+
+	"hemera"
+	"hemera/rules/wire"
+)
+
+// pgread answers kXR_pgread: pages with the checksums that are stored with them (§2.9).
+func (c *conn) pgread(r *request) error {
+	q := wire.DecodePgread(r.Body)
+	path, _, err := wire.PgreadArgs(r.payload)
+	if err != nil {
+		return err
+	}
+	h, err := c.session.usable(q.Handle)
+	switch {
+	case err != nil:
+		return err
+	case q.Offset < 0 || q.Length <= 0:
+		return refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
+	case path != 0:
+		stream, f := r.Stream, h.file
+		return c.onSubstream(path, substreamWork{request: *r, done: &h.inflight, run: func(b *conn) error {
+			return sendPages(b.out, stream, f, q.Offset, int64(q.Length))
+		}})
+	}
+	return sendPages(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
+}
+
+// sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
+func sendPages(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error {
+	k := o.pool.chunk()
+	defer o.pool.chunks.Put(k)
+	for {
+		want := chunkLen(off, n)
+		got, err := f.ReadPages(k.buf[:want], k.sums[:], off)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		last := int64(got) == n || int64(got) < want || err == io.EOF
+		frame := wire.StatusFrame{
+			Stream: stream, Request: wire.ReqPgread, Partial: !last,
+			DataLength: int32(wire.PagesLen(off, int64(got))), Offset: off,
+		}
+		var head [wire.ResponseHeaderSize + wire.StatusBodySize]byte
+		vec := append(k.vec[:0], nil, frame.Append(head[:0]))
+		if err := o.send(k.interleave(vec, got, off)); err != nil || last {
+			return err
+		}
+		off, n = off+int64(got), n-int64(got)
+	}
+}

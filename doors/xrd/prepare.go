@@ -1,0 +1,124 @@
+package xrd
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// preparesMax is how many prepare requests are remembered; the oldest is forgotten first.
+const preparesMax = 4096
+
+// prepares remembers the ids of prepare requests. Every file is on disk, so a request is done when
+// it is answered; the ids let clients ask and cancel as they are used to.
+type prepares struct {
+	mu    sync.Mutex
+	known map[string]bool
+	order []string // ring of the known ids
+	next  int
+}
+
+func (p *prepares) add() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := "hemera." + hemera.NewTraceID()
+	if p.known == nil {
+		p.known = map[string]bool{}
+		p.order = make([]string, preparesMax)
+	}
+	delete(p.known, p.order[p.next])
+	p.order[p.next] = id
+	p.next = (p.next + 1) % preparesMax
+	p.known[id] = true
+	return id
+}
+
+func (p *prepares) has(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[id]
+}
+
+func (p *prepares) remove(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	had := p.known[id]
+	delete(p.known, id)
+	return had
+}
+
+// prepare answers kXR_prepare: it checks that the files are there.
+func (c *conn) prepare(r *request) error {
+	q := wire.DecodePrepare(r.Body)
+	lines := wire.Lines(r.payload)
+	if len(lines) == 0 {
+		return errNoPath
+	}
+	if q.Options&wire.PrepareCancel != 0 {
+		if !c.srv.prepares.remove(lines[0]) {
+			return refuse(wire.ArgInvalid, "no such prepare request")
+		}
+		return c.ok(r, nil)
+	}
+	for _, line := range lines {
+		raw, _ := wire.SplitPath([]byte(line))
+		path, err := wire.CleanPath(raw)
+		if err == nil {
+			_, err = c.srv.o.Names.Stat(c.ctx, c.who(), path)
+		}
+		if err != nil && q.Options&wire.PrepareNoErrs == 0 {
+			return err
+		}
+	}
+	if q.Options&wire.PrepareStage == 0 {
+		return c.ok(r, nil)
+	}
+	return c.okText(r, c.srv.prepares.add())
+}
+
+// prepareStatus is what tape clients expect of each file.
+type prepareStatus struct {
+	Path      string `json:"path"`
+	Exists    bool   `json:"path_exists"`
+	OnTape    bool   `json:"on_tape"`
+	Online    bool   `json:"online"`
+	Requested bool   `json:"requested"`
+	HasReqID  bool   `json:"has_reqid"`
+	ReqTime   string `json:"req_time"`
+	Error     string `json:"error_text"`
+}
+
+// queryPrepare answers about a request: its id, and the paths asked about, a line each.
+func (c *conn) queryPrepare(r *request) error {
+	lines := wire.Lines(r.payload)
+	if len(lines) == 0 {
+		return errNoPath
+	}
+	id := lines[0]
+	known := c.srv.prepares.has(id)
+	list := []prepareStatus{}
+	for _, line := range lines[1:] {
+		raw, _ := wire.SplitPath([]byte(line))
+		s := prepareStatus{Path: raw, HasReqID: known}
+		path, err := wire.CleanPath(raw)
+		if err == nil {
+			_, err = c.srv.o.Names.Stat(c.ctx, c.who(), path)
+		}
+		s.Exists = err == nil
+		s.Online = err == nil
+		if err != nil {
+			s.Error = errs.KindOf(err).String()
+		}
+		list = append(list, s)
+	}
+	var b strings.Builder
+	err := json.NewEncoder(&b).Encode(map[string]any{"request_id": id, "responses": list})
+	if err != nil {
+		return errs.Wrap(err, "xrd.Prepare", id)
+	}
+	return c.okText(r, strings.TrimSpace(b.String()))
+}

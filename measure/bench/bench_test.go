@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera/app/daemon"
+)
+
+// Every load of our own works at a cluster, through its redirects, and leaves it as it was.
+func TestLoads(t *testing.T) {
+	addr := cluster(t)
+	o := &Options{FileBytes: 1 << 20, LoadTime: 10 * time.Millisecond, Names: 32, dir: t.TempDir()}
+	own := &target{name: "hemera", addr: addr, pid: os.Getpid()}
+	if err := o.prepare(own); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range append(peerRows(), eosRows()...) {
+		if strings.HasPrefix(w.name, "xrdcp") {
+			continue // needs the stock client
+		}
+		for range 2 { // what the first leaves behind would be in the second's way
+			s, err := o.measure(own, &w)
+			if err != nil {
+				t.Fatalf("%s, %d clients: %v", w.name, w.clients, err)
+			}
+			if s.Rate <= 0 || s.CPU <= 0 {
+				t.Errorf("%s, %d clients: %+v", w.name, w.clients, s)
+			}
+		}
+	}
+}
+
+func cluster(t *testing.T) string {
+	ctx, cancel := context.WithCancel(t.Context())
+	log := slog.New(slog.DiscardHandler)
+	up, err := daemon.OpenUp(ctx, daemon.UpOptions{
+		Manager: daemon.ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 16 << 20, Role: "up", Version: "test", Log: log},
+		Nodes:   2, Disks: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- up.Run(ctx, func() { close(ready) }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	if err := up.Manager.SetSpace(ctx, "default", "policy.sync", "off"); err != nil {
+		t.Fatal(err)
+	}
+	return up.Manager.Addr
+}
+
+// The ratio is the median of the rounds' own ratios, not the ratio of medians.
+func TestResult(t *testing.T) {
+	w := &row{name: "stat", clients: 4}
+	a := []Sample{{Rate: 10, CPU: 1}, {Rate: 40, CPU: 2}, {Rate: 30, CPU: 3}}
+	b := []Sample{{Rate: 10, CPU: 2}, {Rate: 20, CPU: 1}, {Rate: 10, CPU: 3}}
+	r := w.result(a, b)
+	if r.Ratio != 2 || r.CPURatio != 1 || r.Hemera.Rate != 30 || r.Peer.Rate != 10 || r.Rounds != 3 {
+		t.Errorf("%+v", r)
+	}
+	for _, c := range []struct {
+		in   []float64
+		want float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{4, 1}, 2.5}, {[]float64{9, 1, 2}, 2}} {
+		if got := median(c.in); got != c.want {
+			t.Errorf("median of %v is %v, not %v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	rep := Report{
+		Peers: []Result{{Row: "read, plain", Clients: 4, Bulk: true, Hemera: Sample{2e9, 1e-10}, Peer: Sample{1e9, 2e-10}, Ratio: 2, CPURatio: 0.5}},
+		EOS:   []Result{{Row: "stat", Clients: 16, Hemera: Sample{40000, 1e-5}, Peer: Sample{Rate: 10000}, Ratio: 4}},
+	}
+	var md, js bytes.Buffer
+	if err := rep.Markdown(&md); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| read, plain | 4 | 2.00 GB/s, 0.100 s/GB | 1.00 GB/s, 0.200 s/GB | x2.00 | x0.50 |", "| stat | 16 | 40000 /s | 10000 /s | x4.0 |"} {
+		if !strings.Contains(md.String(), want) {
+			t.Errorf("no line %q in\n%s", want, md.String())
+		}
+	}
+	page, err := rep.Update([]byte("a\n<!-- bench: begin -->\nold\n<!-- bench: end -->\nb\n"))
+	if err != nil || string(page) != "a\n<!-- bench: begin -->\n"+md.String()+"<!-- bench: end -->\nb\n" {
+		t.Errorf("%v, page:\n%s", err, page)
+	}
+	if _, err := rep.Update([]byte("no marks")); err == nil {
+		t.Error("a page without marks was updated")
+	}
+	var back Report
+	if err := rep.JSON(&js); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(js.Bytes(), &back); err != nil || back.Peers[0] != rep.Peers[0] || back.EOS[0] != rep.EOS[0] {
+		t.Errorf("%v: %+v", err, back)
+	}
+}

@@ -1,0 +1,249 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/rules/wire"
+)
+
+// bodyMax bounds the answers that are kept; data is discarded in the kernel instead.
+const bodyMax = 16 << 20
+
+// conn is a logged-in connection over a blocking socket. It belongs to one goroutine.
+type conn struct {
+	fd  int
+	out []byte // not sent yet
+	in  []byte // receive buffer
+	r   []byte // received, not consumed; within in
+}
+
+// dial connects to host:port and logs in.
+func dial(addr string) (*conn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	ips, err := net.LookupIP(host)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, err
+	}
+	to := unix.SockaddrInet4{Port: number}
+	for _, ip := range ips {
+		if four := ip.To4(); four != nil {
+			to.Addr = [4]byte(four)
+		}
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{fd: fd, in: make([]byte, 64<<10)}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return nil, err
+	}
+	if err := unix.Connect(fd, &to); err != nil {
+		c.close()
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+	}
+	if err := c.login(); err != nil {
+		c.close()
+		return nil, fmt.Errorf("log in at %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+func (c *conn) login() error {
+	c.out = wire.AppendHandshake(c.out)
+	c.queue(wire.Protocol{Version: wire.ProtocolVersion, Expect: wire.ExpectLogin}, nil)
+	c.queue(wire.Login{PID: uint32(unix.Getpid()), User: "root", Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer}, nil)
+	if err := c.flush(); err != nil {
+		return err
+	}
+	var body []byte
+	for range 3 {
+		var err error
+		if body, err = c.ok(); err != nil {
+			return err
+		}
+	}
+	login, err := wire.ParseLoginReply(body)
+	if err != nil || !strings.Contains(login.Security, "&P=unix") {
+		return err
+	}
+	c.queue(wire.Auth{Type: "unix"}, []byte("unix\x00root\x00"))
+	_, err = c.call()
+	return err
+}
+
+func (c *conn) close() { _ = unix.Close(c.fd) }
+
+// queue appends a request to what flush sends.
+func (c *conn) queue(r wire.Request, payload []byte) {
+	c.out = append(wire.AppendRequest(c.out, wire.StreamID{0, 1}, r, len(payload)), payload...)
+}
+
+func (c *conn) flush() error {
+	err := c.write(c.out)
+	c.out = c.out[:0]
+	return err
+}
+
+func (c *conn) write(b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.SendmsgN(c.fd, b, nil, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// take returns the next n bytes, valid until the next call.
+func (c *conn) take(n int) ([]byte, error) {
+	if n > len(c.in) {
+		c.in = append(make([]byte, 0, n), c.r...)[:n]
+		c.r = c.in[:len(c.r)]
+	}
+	for len(c.r) < n {
+		have := copy(c.in, c.r)
+		got, err := unix.Read(c.fd, c.in[have:])
+		switch {
+		case err == unix.EINTR:
+			got = 0
+		case err != nil:
+			return nil, err
+		case got == 0:
+			return nil, io.ErrUnexpectedEOF
+		}
+		c.r = c.in[:have+got]
+	}
+	b := c.r[:n]
+	c.r = c.r[n:]
+	return b, nil
+}
+
+// drop discards n bytes without copying them out of the kernel.
+func (c *conn) drop(n int) error {
+	k := min(n, len(c.r))
+	c.r, n = c.r[k:], n-k
+	for n > 0 {
+		got, _, err := unix.Recvfrom(c.fd, c.in[:cap(c.in)][:min(n, cap(c.in))], unix.MSG_TRUNC|unix.MSG_WAITALL)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return err
+		case got == 0:
+			return io.ErrUnexpectedEOF
+		}
+		n -= got
+	}
+	return nil
+}
+
+// answer reads one answer whole. One that is promised is waited for.
+func (c *conn) answer() (wire.Status, []byte, error) {
+	for {
+		b, err := c.take(wire.ResponseHeaderSize)
+		if err != nil {
+			return 0, nil, err
+		}
+		h := wire.ParseResponseHeader(b)
+		if h.Length < 0 || h.Length > bodyMax {
+			return 0, nil, fmt.Errorf("answer of %d bytes", h.Length)
+		}
+		body, err := c.take(int(h.Length))
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case h.Status == wire.StatusWaitResp:
+			continue
+		case h.Status == wire.StatusAttn:
+			late, body, ok, err := wire.ParseAttn(body)
+			if err != nil || !ok {
+				return 0, nil, fmt.Errorf("unexpected message from the server: %w", err)
+			}
+			return late.Status, body, nil
+		}
+		return h.Status, body, nil
+	}
+}
+
+// ok reads an answer that must be one of success.
+func (c *conn) ok() ([]byte, error) {
+	status, body, err := c.answer()
+	switch {
+	case err != nil:
+		return nil, err
+	case status == wire.StatusError:
+		return nil, wire.ParseError(body)
+	case status == wire.StatusOK, status == wire.StatusOKSoFar:
+		return body, nil
+	case status == wire.StatusStatus:
+		// A status frame without data, as for pgwrite; page errors would follow it.
+		f, err := wire.ParseStatusFrame(body)
+		if err == nil && f.DataLength != 0 {
+			err = fmt.Errorf("the server reports bad pages")
+		}
+		return body, err
+	}
+	return nil, fmt.Errorf("answer with status %d", status)
+}
+
+// call sends what is queued and reads one answer.
+func (c *conn) call() ([]byte, error) {
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	return c.ok()
+}
+
+// data reads the answer to kXR_read or kXR_pgread, discarding it, and returns how many bytes came.
+func (c *conn) data() (total int, err error) {
+	for {
+		b, err := c.take(wire.ResponseHeaderSize)
+		if err != nil {
+			return total, err
+		}
+		h := wire.ParseResponseHeader(b)
+		n, more := int(h.Length), h.Status == wire.StatusOKSoFar
+		switch h.Status {
+		case wire.StatusOK, wire.StatusOKSoFar:
+		case wire.StatusStatus:
+			if b, err = c.take(int(h.Length)); err != nil {
+				return total, err
+			}
+			f, err := wire.ParseStatusFrame(b)
+			if err != nil {
+				return total, err
+			}
+			n, more = int(f.DataLength), f.Partial
+		default:
+			if b, err = c.take(int(h.Length)); err != nil {
+				return total, err
+			}
+			return total, wire.ParseError(b)
+		}
+		if err := c.drop(n); err != nil {
+			return total, err
+		}
+		total += n
+		if !more {
+			return total, nil
+		}
+	}
+}

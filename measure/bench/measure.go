@@ -1,0 +1,324 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/rules/wire"
+)
+
+// Options are what to measure and where.
+type Options struct {
+	Binary string // hemera
+	Memory string // directory on a memory-backed filesystem
+	Disk   string // directory on a disk, for what must be durable
+	Rounds int
+	// FileBytes is the size of bulk files; LoadTime how long loads run that count operations; Names
+	// how many names are made where names are used up.
+	FileBytes int64
+	LoadTime  time.Duration
+	Names     int
+	Rows      *regexp.Regexp // rows to measure; nil for all
+	Peers     bool           // beside the C++ server
+	EOS       bool           // beside what EOS does
+	Progress  io.Writer
+	Profiles  string // directory for a CPU profile of each row; empty for none
+
+	dir string // of the source files
+}
+
+// Sample is one measurement.
+type Sample struct {
+	Rate float64 // bytes or operations a second
+	CPU  float64 // server's seconds for a byte or an operation
+}
+
+// Result is what came out for a row.
+type Result struct {
+	Row     string
+	Clients int
+	Bulk    bool
+	// Hemera and Peer are medians; Ratio and CPURatio medians of the rounds' ratios, of Hemera to the
+	// peer. For rows beside EOS only Ratio is set, and Peer's Rate.
+	Hemera, Peer    Sample
+	Ratio, CPURatio float64
+	Rounds          int
+}
+
+// Report is what a run found.
+type Report struct {
+	Peers, EOS []Result
+}
+
+// Run measures. It needs the C++ xrootd server and xrdcp for rows beside them.
+func Run(ctx context.Context, o Options) (rep Report, err error) {
+	unix.Umask(0o022)
+	if o.dir, err = os.MkdirTemp(o.Memory, "hemera-bench."); err != nil {
+		return rep, err
+	}
+	defer func() { _ = os.RemoveAll(o.dir) }()
+	// The C++ server runs as another user.
+	if err := os.Chmod(o.dir, 0o755); err != nil {
+		return rep, err
+	}
+	if o.Peers {
+		if rep.Peers, err = o.besidePeer(ctx); err != nil {
+			return rep, err
+		}
+	}
+	if o.EOS {
+		rep.EOS, err = o.besideEOS(ctx)
+	}
+	return rep, err
+}
+
+func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
+	rows := o.chosen(peerRows())
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	servers, clients := split()
+	peer, err := startXrootd(o.dir, servers, clients)
+	if err != nil {
+		return nil, err
+	}
+	defer peer.stop()
+	own, err := startHemera(ctx, o.dir, hemeraShape{binary: o.Binary, nodes: 1, disks: 1,
+		space: []string{"policy.layout=plain", "policy.nstripes=1", "policy.sync=off", "policy.checksum=none"}}, servers, clients)
+	if err != nil {
+		return nil, err
+	}
+	defer own.stop()
+	for _, t := range []*target{own, peer} {
+		if err := o.prepare(t); err != nil {
+			return nil, fmt.Errorf("prepare %s: %w", t.name, err)
+		}
+	}
+	var results []Result
+	for i := range rows {
+		var a, b []Sample
+		for round := range o.Rounds {
+			if err := ctx.Err(); err != nil {
+				return results, err
+			}
+			pair := []*target{own, peer}
+			if round%2 == 1 {
+				pair = []*target{peer, own}
+			}
+			for _, t := range pair {
+				s, err := o.apart(t, &rows[i])
+				if err != nil {
+					return results, fmt.Errorf("%s, %d clients, at %s: %w", rows[i].name, rows[i].clients, t.name, err)
+				}
+				if t == own {
+					a = append(a, s)
+				} else {
+					b = append(b, s)
+				}
+			}
+		}
+		results = append(results, rows[i].result(a, b))
+		o.progress(results[len(results)-1])
+	}
+	return results, nil
+}
+
+func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
+	rows := o.chosen(eosRows())
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp(o.Disk, "hemera-bench.")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	// EOS's servers and clients shared two cores.
+	both, _ := split()
+	t, err := startHemera(ctx, dir, hemeraShape{binary: o.Binary, nodes: 2, disks: 2,
+		space: []string{"policy.layout=replica", "policy.nstripes=2", "policy.sync=on", "policy.checksum=adler32"}}, both, both)
+	if err != nil {
+		return nil, err
+	}
+	defer t.stop()
+	if err := o.prepare(t); err != nil {
+		return nil, err
+	}
+	var results []Result
+	for i := range rows {
+		var a, b []Sample
+		for range o.Rounds {
+			if err := ctx.Err(); err != nil {
+				return results, err
+			}
+			s, err := o.apart(t, &rows[i])
+			if err != nil {
+				return results, fmt.Errorf("%s, %d clients: %w", rows[i].name, rows[i].clients, err)
+			}
+			peer := Sample{Rate: rows[i].eos}
+			if rows[i].bulk {
+				peer.Rate *= 1 << 20
+			}
+			a, b = append(a, s), append(b, peer)
+		}
+		results = append(results, rows[i].result(a, b))
+		o.progress(results[len(results)-1])
+	}
+	return results, nil
+}
+
+// chosen are the rows that were asked for.
+func (o *Options) chosen(rows []row) (some []row) {
+	for _, r := range rows {
+		if o.Rows == nil || o.Rows.MatchString(fmt.Sprintf("%s x%d", r.name, r.clients)) {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// prepare makes the files that rows read.
+func (o *Options) prepare(t *target) error {
+	r := &run{target: t, o: o, row: &row{clients: bigFiles}}
+	if err := r.connect(); err != nil {
+		return err
+	}
+	defer r.disconnect()
+	s := r.clients[0]
+	if err := prepareTree(s); err != nil {
+		return err
+	}
+	for _, d := range []string{"/bench/big", "/bench/new"} {
+		if err := s.do(wire.Mkdir{Options: wire.MkdirPath, Mode: 0o755}, d); err != nil {
+			return err
+		}
+	}
+	// Written under the names of new files, then moved: one way to write is enough.
+	if _, err := r.bulkWrite(false, bulkStep, bulkFlight); err != nil {
+		return err
+	}
+	for i := range bigFiles {
+		from := r.newFile(i)
+		if err := s.do(wire.Mv{FromLength: int16(len(from))}, from+" "+bigFile(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source is a file of n bytes for stock clients to upload.
+func (o *Options) source(n int64) string { return filepath.Join(o.dir, fmt.Sprintf("source-%d", n)) }
+
+// writeSource makes source's file if it is not there.
+func (o *Options) writeSource(n int64) error {
+	name := o.source(n)
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	block := pattern(1 << 20)
+	for done := int64(0); done < n; done += int64(len(block)) {
+		if _, err := f.Write(block[:min(int64(len(block)), n-done)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure runs a row once at a target.
+func (o *Options) measure(t *target, w *row) (s Sample, err error) {
+	r := &run{target: t, o: o, row: w}
+	if err := o.writeSource(w.bytes(o)); err != nil {
+		return s, err
+	}
+	if err := r.connect(); err != nil {
+		return s, err
+	}
+	defer r.disconnect()
+	for _, step := range w.prepare {
+		if err := step(r); err != nil {
+			return s, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	if o.Profiles != "" && t.name == "hemera" {
+		finish := o.profile(t, w)
+		defer func() { err = errors.Join(err, finish()) }()
+	}
+	cpu, err := t.cpu()
+	if err != nil {
+		return s, err
+	}
+	began := time.Now()
+	amount, err := w.run(r)
+	took := time.Since(began)
+	if err != nil {
+		return s, err
+	}
+	after, err := t.cpu()
+	if err != nil {
+		return s, err
+	}
+	s = Sample{Rate: amount / took.Seconds(), CPU: (after - cpu).Seconds() / amount}
+	for _, step := range w.clean {
+		if err := step(r); err != nil {
+			return s, fmt.Errorf("clean: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// apart is measure, and waits until the server rests.
+func (o *Options) apart(t *target, w *row) (Sample, error) {
+	s, err := o.measure(t, w)
+	if err == nil && len(w.clean) > 0 {
+		err = t.settle()
+	}
+	return s, err
+}
+
+// result is the medians of the rounds: a at Hemera, b at its peer.
+func (w *row) result(a, b []Sample) Result {
+	res := Result{Row: w.name, Clients: w.clients, Bulk: w.bulk, Rounds: len(a)}
+	pick := func(of func(i int) float64) float64 {
+		all := make([]float64, len(a))
+		for i := range a {
+			all[i] = of(i)
+		}
+		return median(all)
+	}
+	res.Hemera = Sample{pick(func(i int) float64 { return a[i].Rate }), pick(func(i int) float64 { return a[i].CPU })}
+	res.Peer = Sample{pick(func(i int) float64 { return b[i].Rate }), pick(func(i int) float64 { return b[i].CPU })}
+	res.Ratio = pick(func(i int) float64 { return a[i].Rate / b[i].Rate })
+	if res.Peer.CPU > 0 {
+		res.CPURatio = pick(func(i int) float64 { return a[i].CPU / b[i].CPU })
+	}
+	return res
+}
+
+func median(v []float64) float64 {
+	sort.Float64s(v)
+	n := len(v)
+	if n == 0 {
+		return 0
+	}
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+func (o *Options) progress(r Result) {
+	if o.Progress != nil {
+		fmt.Fprintln(o.Progress, r.line())
+	}
+}

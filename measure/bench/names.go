@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"fmt"
+
+	"hemera/rules/wire"
+)
+
+const (
+	treeDir   = "/bench/tree"
+	treeFiles = 1000
+	bigFiles  = 2
+	smallFile = 4096
+)
+
+func bigFile(i int) string  { return fmt.Sprintf("/bench/big/%d", i%bigFiles) }
+func treeFile(n int) string { return fmt.Sprintf("%s/file-%04d", treeDir, n%treeFiles) }
+func ownDir(i int) string   { return fmt.Sprintf("/bench/own/%d", i) }
+func ownName(i, n int) string {
+	return fmt.Sprintf("/bench/own/%d/name-%06d", i, n)
+}
+
+// prepareTree makes what rows about names look at: a directory of small files.
+func prepareTree(s *session) error {
+	if err := s.do(wire.Mkdir{Options: wire.MkdirPath, Mode: 0o755}, treeDir); err != nil {
+		return err
+	}
+	for n := range treeFiles {
+		if err := put(s, treeFile(n), wire.OpenDelete|wire.OpenUpdate, []byte("some content")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownDirs makes a directory for every client.
+func (r *run) ownDirs() error {
+	return r.each(func(i int, s *session) error {
+		return s.do(wire.Mkdir{Options: wire.MkdirPath, Mode: 0o755}, ownDir(i))
+	})
+}
+
+// perClient is how many names each client works on in rows that use names up.
+func (r *run) perClient() int { return max(r.o.Names/len(r.clients), 1) }
+
+// all does op for each of the names once and returns how many there were.
+func (r *run) all(op func(s *session, name string) error) (float64, error) {
+	err := r.each(func(i int, s *session) error {
+		for n := range r.perClient() {
+			if err := op(s, ownName(i, n)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return float64(r.perClient() * len(r.clients)), err
+}
+
+// prepared makes a step of preparation or of cleaning out of what all does.
+func prepared(op func(s *session, name string) error) func(*run) error {
+	return func(r *run) error { _, err := r.all(op); return err }
+}
+
+func timed(op func(s *session, name string) error) func(*run) (float64, error) {
+	return func(r *run) (float64, error) { return r.all(op) }
+}
+
+func create(s *session, name string) error {
+	return put(s, name, wire.OpenNew|wire.OpenUpdate, nil)
+}
+
+// createFilled makes a file of one page.
+func createFilled(s *session, name string) error {
+	return put(s, name, wire.OpenNew|wire.OpenUpdate, make([]byte, smallFile))
+}
+
+// put makes a file with the content, if there is any.
+func put(s *session, name string, options uint16, content []byte) error {
+	f, err := s.open(name, options)
+	if err != nil {
+		return err
+	}
+	if len(content) > 0 {
+		f.queue(wire.Write{Handle: f.handle}, content)
+		if _, err := f.call(); err != nil {
+			return err
+		}
+	}
+	return f.close()
+}
+
+func openClose(s *session, name string) error {
+	f, err := s.open(name, wire.OpenRead)
+	if err != nil {
+		return err
+	}
+	return f.close()
+}
+
+func mkdir(s *session, name string) error  { return s.do(wire.Mkdir{Mode: 0o755}, name) }
+func remove(s *session, name string) error { return s.do(wire.Rm{}, name) }
+func rmdir(s *session, name string) error  { return s.do(wire.Rmdir{}, name) }

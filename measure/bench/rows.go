@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"fmt"
+
+	"hemera/rules/wire"
+)
+
+// row is one canonical load.
+type row struct {
+	name    string
+	clients int
+	bulk    bool // counts bytes; operations otherwise
+	part    int64
+	prepare []func(*run) error
+	run     func(*run) (float64, error) // timed; returns what was done
+	clean   []func(*run) error
+	eos     float64 // what EOS does: operations/s or MiB/s; 0 if not known
+}
+
+// bytes is how long each client's file is.
+func (w *row) bytes(o *Options) int64 { return o.FileBytes / max(w.part, 1) }
+
+type steps = []func(*run) error
+
+var widths = []int{1, 4, 16}
+
+// peerRows are measured at the C++ server and at Hemera.
+func peerRows() []row {
+	var rows []row
+	for _, n := range widths {
+		for _, pages := range []bool{true, false} {
+			rows = append(rows,
+				row{name: "xrdcp read, " + kind(pages), clients: n, bulk: true,
+					run: func(r *run) (float64, error) { return r.xrdcp(false, pages) }},
+				row{name: "xrdcp write, " + kind(pages), clients: n, bulk: true, part: share(n),
+					run: func(r *run) (float64, error) { return r.xrdcp(true, pages) }, clean: steps{(*run).removeNew}})
+		}
+	}
+	for _, n := range widths {
+		for _, pages := range []bool{true, false} {
+			rows = append(rows,
+				row{name: "read, " + kind(pages), clients: n, bulk: true, prepare: steps{(*run).openBig},
+					run: func(r *run) (float64, error) { return r.bulkRead(pages) }, clean: steps{(*run).closeBig}},
+				row{name: "write, " + kind(pages), clients: n, bulk: true, part: share(n),
+					run: func(r *run) (float64, error) { return r.bulkWrite(pages, bulkStep, bulkFlight) }, clean: steps{(*run).removeNew}})
+		}
+	}
+	rows = append(rows, row{name: "read, plain, first time", clients: 1, bulk: true,
+		prepare: steps{(*run).writeFresh, (*run).openFresh}, run: func(r *run) (float64, error) { return r.bulkRead(false) },
+		clean: steps{(*run).closeBig, (*run).removeNew}})
+	for _, size := range []int{4, 64} {
+		for _, depth := range []int{1, 32} {
+			for _, n := range widths {
+				rows = append(rows, row{name: fmt.Sprintf("random %d KiB reads, depth %d", size, depth), clients: n, prepare: steps{(*run).openBig},
+					run: func(r *run) (float64, error) { return r.random(size<<10, depth) }, clean: steps{(*run).closeBig}})
+			}
+		}
+	}
+	for _, n := range widths {
+		rows = append(rows,
+			row{name: "stat", clients: n, run: stat},
+			row{name: "open+close", clients: n, run: func(r *run) (float64, error) {
+				return r.rate(func(i, n int, s *session) error { return openClose(s, treeFile(n*37+i)) })
+			}},
+			row{name: "create+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(create), clean: steps{prepared(remove)}},
+			row{name: "create+write 4 KiB+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(createFilled), clean: steps{prepared(remove)}},
+			row{name: "create+close+rm", clients: n, prepare: steps{(*run).ownDirs}, run: func(r *run) (float64, error) {
+				return r.rate(func(i, n int, s *session) error {
+					if err := create(s, ownName(i, n)); err != nil {
+						return err
+					}
+					return remove(s, ownName(i, n))
+				})
+			}})
+	}
+	return rows
+}
+
+func kind(pages bool) string {
+	if pages {
+		return "pages"
+	}
+	return "plain"
+}
+
+// share makes files shorter where many are written at once, so that they fit into memory twice.
+func share(clients int) int64 { return int64(max(clients/4, 1)) }
+
+func stat(r *run) (float64, error) {
+	return r.rate(func(i, n int, s *session) error { return s.do(wire.Stat{}, treeFile(n*37+i)) })
+}
+
+func readdir(r *run) (float64, error) {
+	entries := make([]float64, len(r.clients))
+	_, err := r.rate(func(i, _ int, s *session) error {
+		n, err := s.list(treeDir)
+		entries[i] += float64(n)
+		return err
+	})
+	total := 0.0
+	for _, n := range entries {
+		total += n
+	}
+	return total, err
+}
+
+// writeFresh writes a file that nobody has read.
+func (r *run) writeFresh() error {
+	_, err := r.bulkWrite(false, bulkStep, bulkFlight)
+	return err
+}
+
+func (r *run) openFresh() error {
+	r.files = make([]file, len(r.clients))
+	return r.each(func(i int, s *session) (err error) {
+		r.files[i], err = s.open(r.newFile(i), wire.OpenRead)
+		return err
+	})
+}

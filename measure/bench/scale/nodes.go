@@ -1,0 +1,57 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/app/daemon"
+)
+
+// nodes are three storage nodes with two disks each, as the manager sees them: they register and send
+// heartbeats, and store nothing.
+type nodes struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	all := &nodes{cancel: cancel}
+	for i := range 3 {
+		hello := hemera.NodeHello{ID: hemera.NodeID(i + 1), Addr: fmt.Sprintf("node%d:1095", i+1)}
+		if view, err := m.View(ctx); err != nil || len(view.Nodes) <= i {
+			hello.ID = 0 // the store is new
+		}
+		for d := range 2 {
+			hello.Disks = append(hello.Disks, hemera.NodeDisk{
+				UUID: fmt.Sprintf("bench-%d-%d", i, d), Path: fmt.Sprintf("/disk%d", d), Health: hemera.HealthOK, Capacity: 1 << 50, Free: 1 << 49,
+			})
+		}
+		welcome, err := m.Register(ctx, hello)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		all.wg.Go(func() {
+			tick := time.NewTicker(hemera.HeartbeatInterval)
+			defer tick.Stop()
+			for {
+				_, _ = m.Heartbeat(ctx, welcome.ID, welcome.Epoch, hemera.NodeReport{Disks: hello.Disks})
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+				}
+			}
+		})
+	}
+	return all, nil
+}
+
+func (n *nodes) stop() {
+	n.cancel()
+	n.wg.Wait()
+}

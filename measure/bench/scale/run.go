@@ -1,0 +1,165 @@
+package scale
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera"
+	"hemera/app/daemon"
+	"hemera/core/namespace"
+)
+
+// Options say what is measured.
+type Options struct {
+	Dir        string        // an empty directory on the disk to measure
+	Sizes      []int64       // files in the namespace at each measurement, growing
+	CacheBytes int64         // of the manager
+	Time       time.Duration // of each load
+	Progress   io.Writer
+}
+
+// Tree is one loaded tree.
+type Tree struct {
+	Path  string
+	Shape namespace.Shape
+}
+
+// Run loads and measures. Each measurement is done by this program anew, called with the word
+// "child" (see [Child]), so that a process's memory is that of a manager alone.
+func Run(ctx context.Context, o Options, visit func(Result) error) error {
+	var trees []Tree
+	files := int64(0)
+	for i, size := range o.Sizes {
+		tree := treeOf(i, size-files)
+		started, cpu := time.Now(), processCPU()
+		if err := load(ctx, o.Dir, tree); err != nil {
+			return err
+		}
+		r := Result{Files: size, LoadFiles: size - files, LoadTime: time.Since(started), LoadCPU: processCPU() - cpu, Load1Before: loadAverage()}
+		fmt.Fprintf(o.Progress, "%d files, the last %d loaded in %s\n", size, size-files, r.LoadTime)
+		files = size
+		trees = append(trees, tree)
+		if err := o.measure(ctx, trees, &r); err != nil {
+			return err
+		}
+		r.Load1After = loadAverage()
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// treeOf is the i-th tree: the first is one wide directory, and the largest below 30 M files a deep one.
+func treeOf(i int, files int64) Tree {
+	shape := namespace.Shape{Files: files, Size: 100 << 20, Disks: []hemera.DiskID{1, 3, 5, 2, 4, 6}, Seed: uint64(i)}
+	switch {
+	case i == 0:
+		shape.FilesPerDir = files
+	case files <= 10_000_000:
+		shape.FilesPerDir, shape.DirsPerDir = 100, 10
+	}
+	return Tree{fmt.Sprintf("/load%d", i), shape}
+}
+
+func load(ctx context.Context, dir string, tree Tree) (err error) {
+	store, err := daemon.OpenState(dir, true, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = namespace.Load(ctx, store, namespace.LoadOptions{Path: tree.Path, Shape: tree.Shape})
+	return err
+}
+
+// measure starts the manager three times: to see a clean start, to kill it, and to ask it.
+func (o Options) measure(ctx context.Context, trees []Tree, r *Result) error {
+	spec := childSpec{Dir: o.Dir, Trees: trees, CacheBytes: o.CacheBytes, Time: o.Time, Kill: true}
+	var killed Result
+	if err := o.child(ctx, spec, &killed); err != nil {
+		return err
+	}
+	spec.Kill = false
+	if err := o.child(ctx, spec, r); err != nil {
+		return err
+	}
+	r.BootKilled, r.BootClean = r.BootClean, killed.BootClean
+	r.KilledCPU, r.BootCPU = r.BootCPU, killed.BootCPU
+	return nil
+}
+
+// child runs one child on a store of which nothing is in the page cache.
+func (o Options) child(ctx context.Context, spec childSpec, into *Result) error {
+	if err := Evict(o.Dir); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	spec.Result = *into
+	input, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	c := exec.CommandContext(ctx, self, "child")
+	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(input), &out, o.Progress
+	err = c.Run()
+	if err != nil && !spec.Kill {
+		return fmt.Errorf("the measuring process: %w", err)
+	}
+	return json.Unmarshal(out.Bytes(), into)
+}
+
+// Evict drops a directory's files from the page cache, and nothing of others.
+func Evict(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return ignoreGone(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return ignoreGone(err)
+		}
+		defer func() { _ = f.Close() }()
+		return errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+	})
+}
+
+// ignoreGone passes over files that the store removed meanwhile.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// processCPU is what this process has used, all threads.
+func processCPU() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// loadAverage is what else the machine does, over one minute.
+func loadAverage() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"hemera/rules/wire"
+)
+
+// session is one client: it begins at one server and follows redirects, keeping connections.
+// It belongs to one goroutine.
+type session struct {
+	home  string
+	conns map[string]*conn
+}
+
+func newSession(home string) *session { return &session{home: home, conns: map[string]*conn{}} }
+
+func (s *session) close() {
+	for _, c := range s.conns {
+		c.close()
+	}
+}
+
+func (s *session) at(addr string) (*conn, error) {
+	if c := s.conns[addr]; c != nil {
+		return c, nil
+	}
+	c, err := dial(addr)
+	if err == nil {
+		s.conns[addr] = c
+	}
+	return c, err
+}
+
+// file is an open file.
+type file struct {
+	*conn
+	handle wire.Handle
+}
+
+// open opens a path, at the place the server sends it to.
+func (s *session) open(path string, options uint16) (file, error) {
+	addr, payload := s.home, path
+	for range 4 {
+		c, err := s.at(addr)
+		if err != nil {
+			return file{}, err
+		}
+		c.queue(wire.Open{Mode: 0o644, Options: options}, []byte(payload))
+		if err := c.flush(); err != nil {
+			return file{}, err
+		}
+		status, body, err := c.answer()
+		switch {
+		case err != nil:
+			return file{}, err
+		case status == wire.StatusOK:
+			reply, err := wire.ParseOpenReply(body)
+			return file{c, reply.Handle}, err
+		case status == wire.StatusError:
+			return file{}, fmt.Errorf("open %s at %s: %w", path, addr, wire.ParseError(body))
+		case status != wire.StatusRedirect:
+			return file{}, fmt.Errorf("open %s at %s: answer with status %d", path, addr, status)
+		}
+		to, err := wire.ParseRedirect(body)
+		if err != nil {
+			return file{}, err
+		}
+		addr, payload = addressOf(to), path
+		if to.Opaque != "" {
+			payload += "?" + string(to.Opaque)
+		}
+	}
+	return file{}, fmt.Errorf("open %s: too many redirects", path)
+}
+
+// addressOf is where a redirect leads; it may name a whole URL.
+func addressOf(to wire.Redirect) string {
+	if to.Port >= 0 {
+		return net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
+	}
+	_, addr, _ := strings.Cut(to.Host, "://")
+	return strings.TrimRight(addr, "/")
+}
+
+func (f file) close() error {
+	f.queue(wire.Close{Handle: f.handle}, nil)
+	_, err := f.call()
+	return err
+}
+
+// do runs a request about a path at the home server; its answer must be one of success.
+func (s *session) do(r wire.Request, path string) error {
+	c, err := s.at(s.home)
+	if err != nil {
+		return err
+	}
+	c.queue(r, []byte(path))
+	if _, err = c.call(); err != nil {
+		return fmt.Errorf("%v %s: %w", r.ID(), path, err)
+	}
+	return nil
+}
+
+// list reads a whole directory with stat lines and counts the entries.
+func (s *session) list(path string) (int, error) {
+	c, err := s.at(s.home)
+	if err != nil {
+		return 0, err
+	}
+	c.queue(wire.Dirlist{Options: wire.DirlistStat}, []byte(path))
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	var all []byte
+	for {
+		status, body, err := c.answer()
+		switch {
+		case err != nil:
+			return 0, err
+		case status == wire.StatusError:
+			return 0, wire.ParseError(body)
+		}
+		all = append(all, body...)
+		if status == wire.StatusOK {
+			entries, err := wire.ParseDirlist(all)
+			return len(entries), err
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Read reads an archive, hands what is in it to visit, and returns what was in it once all of it was
+// proven: nil means that not a byte is missing, changed or too many. It holds one frame in memory. Corrupt when something is wrong; Unsupported for a format
+// of another version. Errors of in other than its end are returned as they are.
+func Read(in io.Reader, visit Visitor) (Totals, error) {
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameMax))
+	if err != nil {
+		return Totals{}, errs.Wrap(err, "archive.Read", "")
+	}
+	defer decoder.Close()
+	r := &reader{in: in, visit: visit, sum: sha256.New(), zstd: decoder}
+	if err := r.begin(); err != nil {
+		return r.totals, err
+	}
+	for {
+		kind, content, err := r.next()
+		if err != nil {
+			return r.totals, err
+		}
+		if kind == kindEnd {
+			return r.totals, r.end(content)
+		}
+		if err := r.take(kind, content); err != nil {
+			return r.totals, err
+		}
+	}
+}
+
+type reader struct {
+	in     io.Reader
+	visit  Visitor
+	sum    hash.Hash
+	before []byte // the sum before the frame read last
+	zstd   *zstd.Decoder
+	frame  []byte // reused
+	plain  []byte // reused
+	last   []byte // key
+	totals Totals
+}
+
+// fill reads all of b; what ends before is cut off.
+func (r *reader) fill(b []byte) error {
+	_, err := io.ReadFull(r.in, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return damaged("the archive ends too early")
+	}
+	return err
+}
+
+// begin reads what must come first: the magic and the header.
+func (r *reader) begin() error {
+	got := make([]byte, len(magic))
+	if err := r.fill(got); err != nil {
+		return err
+	}
+	if string(got) != magic {
+		if bytes.HasPrefix(got, []byte(magic[:len(magic)-2])) {
+			return errs.New(errs.Unsupported, "archive.Read", "", "the archive's format is not version 1").
+				WithRemedy("use the version of hemera that wrote it")
+		}
+		return errs.New(errs.Corrupt, "archive.Read", "", "this is no backup of hemera").
+			WithRemedy("name a file that `hemera ns backup` made")
+	}
+	r.sum.Write(got)
+	kind, content, err := r.next()
+	if err != nil {
+		return err
+	}
+	var head Header
+	if kind != kindHeader || json.Unmarshal(content, &head) != nil {
+		return damaged("the archive has no header")
+	}
+	if r.visit.Header != nil {
+		return r.visit.Header(head)
+	}
+	return nil
+}
+
+// next reads one frame and checks it; the content is valid until the next call.
+func (r *reader) next() (kind byte, content []byte, err error) {
+	r.frame = append(r.frame[:0], make([]byte, frameHead)...)
+	if err := r.fill(r.frame); err != nil {
+		return 0, nil, err
+	}
+	stored, plain := binary.BigEndian.Uint32(r.frame[2:]), binary.BigEndian.Uint32(r.frame[6:])
+	if stored > frameMax || plain > frameMax {
+		return 0, nil, damaged("a frame is longer than frames are")
+	}
+	r.frame = append(r.frame, make([]byte, stored)...)
+	if err := r.fill(r.frame[frameHead:]); err != nil {
+		return 0, nil, err
+	}
+	if frameCRC(r.frame) != binary.BigEndian.Uint32(r.frame[crcAt:]) {
+		return 0, nil, damaged("a frame does not match its checksum")
+	}
+	r.before = r.sum.Sum(r.before[:0])
+	r.sum.Write(r.frame)
+	content = r.frame[frameHead:]
+	switch r.frame[1] {
+	case codecPlain:
+	case codecZstd:
+		if r.plain, err = r.zstd.DecodeAll(content, r.plain[:0]); err != nil {
+			return 0, nil, damaged("a frame cannot be decompressed")
+		}
+		content = r.plain
+	default:
+		return 0, nil, damaged("a frame has an unknown codec")
+	}
+	if len(content) != int(plain) {
+		return 0, nil, damaged("a frame has another length than it says")
+	}
+	return r.frame[0], content, nil
+}
+
+func (r *reader) take(kind byte, content []byte) error {
+	switch kind {
+	case kindAttachment:
+		return r.attachment(content)
+	case kindPairs:
+		return r.pairs(content)
+	}
+	return damaged("a frame is of an unknown kind")
+}
+
+func (r *reader) attachment(content []byte) error {
+	n, used := binary.Uvarint(content)
+	if used <= 0 || n > uint64(len(content)-used) {
+		return damaged("an attachment has no name")
+	}
+	if r.totals.Attachments++; r.totals.Attachments > AttachmentsMax {
+		return damaged("there are too many attachments")
+	}
+	if r.visit.Attachment == nil {
+		return nil
+	}
+	content = content[used:]
+	return r.visit.Attachment(string(content[:n]), content[n:])
+}
+
+func (r *reader) pairs(content []byte) error {
+	for len(content) > 0 {
+		k, used := binary.Uvarint(content)
+		if used <= 0 {
+			return damaged("a pair is cut off")
+		}
+		content = content[used:]
+		v, used := binary.Uvarint(content)
+		if used <= 0 || k > kv.KeyMax || v > kv.ValueMax || k+v > uint64(len(content)-used) {
+			return damaged("a pair is cut off")
+		}
+		content = content[used:]
+		key, value := content[:k:k], content[k:k+v:k+v]
+		content = content[k+v:]
+		if bytes.Compare(key, r.last) <= 0 {
+			return damaged("keys are not in order")
+		}
+		r.last = append(r.last[:0], key...)
+		r.totals.Pairs++
+		r.totals.KeyBytes += int64(k)
+		r.totals.ValueBytes += int64(v)
+		if r.visit.Pair != nil {
+			if err := r.visit.Pair(key, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end compares what was read with what was written, and wants nothing to follow.
+func (r *reader) end(content []byte) error {
+	var wrote Totals
+	if json.Unmarshal(content, &wrote) != nil {
+		return damaged("the archive's end is not readable")
+	}
+	if r.totals.SHA256 = hex.EncodeToString(r.before); r.totals != wrote {
+		return damaged("the archive does not hold what its end says")
+	}
+	n, err := io.ReadFull(r.in, make([]byte, 1))
+	if n > 0 {
+		return damaged("something follows the archive's end")
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Attachment is a small file that goes with the store.
+type Attachment struct {
+	Name    string
+	Content []byte
+}
+
+// Write writes the archive of a store's picture. It holds one frame in memory and goes as fast as out
+// takes it; nobody waits for it. out is written to in whole frames. After an error the archive has no
+// end, and readers refuse it. Errors of out are returned as they are.
+func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with ...Attachment) (Totals, error) {
+	w, err := newWriter(out)
+	if err != nil {
+		return Totals{}, err
+	}
+	if err := w.describe(head, with); err != nil {
+		return w.totals, err
+	}
+	var failed error
+	err = from.Scan(ctx, nil, nil, func(key, value []byte) bool {
+		failed = w.pair(key, value)
+		return failed == nil
+	})
+	if failed != nil {
+		return w.totals, failed
+	}
+	if err != nil {
+		return w.totals, errs.Wrap(err, "archive.Write", "")
+	}
+	return w.totals, w.end()
+}
+
+type writer struct {
+	out    io.Writer
+	sum    hash.Hash
+	zstd   *zstd.Encoder
+	pairs  []byte // of the frame being filled
+	frame  []byte // reused
+	totals Totals
+}
+
+func newWriter(out io.Writer) (*writer, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, errs.Wrap(err, "archive.Write", "")
+	}
+	return &writer{out: out, sum: sha256.New(), zstd: encoder, pairs: make([]byte, 0, frameAim+64<<10)}, nil
+}
+
+func (w *writer) describe(head Header, with []Attachment) error {
+	if len(with) > AttachmentsMax {
+		return errs.New(errs.TooLarge, "archive.Write", "", fmt.Sprintf("an archive has at most %d attachments", AttachmentsMax))
+	}
+	w.sum.Write([]byte(magic))
+	if _, err := io.WriteString(w.out, magic); err != nil {
+		return err
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return errs.Wrap(err, "archive.Write", "")
+	}
+	if err := w.send(kindHeader, text); err != nil {
+		return err
+	}
+	for _, a := range with {
+		if len(a.Content) > AttachmentMax {
+			return errs.New(errs.TooLarge, "archive.Write", a.Name, fmt.Sprintf("an attachment has at most %d bytes", AttachmentMax))
+		}
+		content := binary.AppendUvarint(nil, uint64(len(a.Name)))
+		if err := w.send(kindAttachment, append(append(content, a.Name...), a.Content...)); err != nil {
+			return err
+		}
+		w.totals.Attachments++
+	}
+	return nil
+}
+
+func (w *writer) pair(key, value []byte) error {
+	w.pairs = binary.AppendUvarint(w.pairs, uint64(len(key)))
+	w.pairs = binary.AppendUvarint(w.pairs, uint64(len(value)))
+	w.pairs = append(append(w.pairs, key...), value...)
+	w.totals.Pairs++
+	w.totals.KeyBytes += int64(len(key))
+	w.totals.ValueBytes += int64(len(value))
+	if len(w.pairs) < frameAim {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() error {
+	if len(w.pairs) == 0 {
+		return nil
+	}
+	err := w.send(kindPairs, w.pairs)
+	w.pairs = w.pairs[:0]
+	return err
+}
+
+func (w *writer) end() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.totals.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+	text, err := json.Marshal(w.totals)
+	if err != nil {
+		return errs.Wrap(err, "archive.Write", "")
+	}
+	return w.send(kindEnd, text)
+}
+
+// send writes one frame, compressed when that makes it smaller.
+func (w *writer) send(kind byte, content []byte) error {
+	w.frame = append(w.frame[:0], make([]byte, frameHead)...)
+	w.frame = w.zstd.EncodeAll(content, w.frame)
+	codec := byte(codecZstd)
+	if len(w.frame)-frameHead >= len(content) {
+		codec, w.frame = codecPlain, append(w.frame[:frameHead], content...)
+	}
+	w.frame[0], w.frame[1] = kind, codec
+	binary.BigEndian.PutUint32(w.frame[2:], uint32(len(w.frame)-frameHead))
+	binary.BigEndian.PutUint32(w.frame[6:], uint32(len(content)))
+	binary.BigEndian.PutUint32(w.frame[crcAt:], frameCRC(w.frame))
+	w.sum.Write(w.frame)
+	_, err := w.out.Write(w.frame)
+	return err
+}
+
+// frameCRC is of all of a frame but the CRC itself.
+func frameCRC(frame []byte) uint32 {
+	return crc32.Update(crc32.Checksum(frame[:crcAt], castagnoli), castagnoli, frame[frameHead:])
+}

@@ -1,0 +1,314 @@
+// Package kvtest is the proof that a kv engine keeps its contract: [Run] is called by the tests of
+// every engine. [Gate] wraps an engine so that a test decides when batches become durable.
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Run proves the engine that open makes. Each call of open returns a new, empty store, which Run
+// closes.
+func Run(t *testing.T, open func(t *testing.T) kv.Store) {
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, s kv.Store)
+	}{
+		{"get what was put", putGet},
+		{"a batch is readable at once and the last operation on a key wins", batchOrder},
+		{"scan is ordered, bounded and stops", scan},
+		{"a snapshot stays as it was", snapshots},
+		{"the caller may reuse its slices", reuse},
+		{"limits are refused and change nothing", limits},
+		{"a newer writer fences the older", fence},
+		{"sequence numbers follow the order of enqueueing", sequence},
+		{"concurrent batches apply in the order of their numbers", concurrent},
+		{"a load is there at its commit, in its place", load},
+		{"a load that was given up, fenced or out of order changes nothing", loadRefused},
+		{"a closed store refuses everything", closedStore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			c.test(t, s)
+			if err := s.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+}
+
+func acquire(t *testing.T, s kv.Store) kv.Writer {
+	t.Helper()
+	w, err := s.Acquire(t.Context(), "test")
+	if err != nil {
+		t.Fatalf("acquire: %v", err)
+	}
+	return w
+}
+
+// commit enqueues "key=value" puts and "-key" deletes and waits.
+func commit(t *testing.T, w kv.Writer, ops ...string) uint64 {
+	t.Helper()
+	b := new(kv.Batch)
+	for _, op := range ops {
+		if op[0] == '-' {
+			b.Delete([]byte(op[1:]))
+			continue
+		}
+		key, value, _ := bytes.Cut([]byte(op), []byte("="))
+		b.Put(key, value)
+	}
+	ticket, err := w.Enqueue(b)
+	if err != nil {
+		t.Fatalf("enqueue: %v", err)
+	}
+	if err := ticket.Wait(t.Context()); err != nil {
+		t.Fatalf("wait: %v", err)
+	}
+	return ticket.Seq()
+}
+
+func expect(t *testing.T, s kv.Reader, lo, hi []byte, want string) {
+	t.Helper()
+	var got []byte
+	err := s.Scan(t.Context(), lo, hi, func(k, v []byte) bool {
+		got = fmt.Appendf(got, "%s=%s ", k, v)
+		return true
+	})
+	if err != nil || string(bytes.TrimSpace(got)) != want {
+		t.Errorf("scan %q..%q: got %q, %v; want %q", lo, hi, got, err, want)
+	}
+}
+
+func putGet(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	commit(t, w, "a=1", "b=", "c=3")
+	commit(t, w, "-c", "-never")
+	if v, err := s.Get(t.Context(), []byte("a")); err != nil || string(v) != "1" {
+		t.Errorf("get a: %q, %v", v, err)
+	}
+	if v, err := s.Get(t.Context(), []byte("b")); err != nil || len(v) != 0 {
+		t.Errorf("get b: %q, %v", v, err)
+	}
+	if v, err := s.Get(t.Context(), []byte("c")); !errors.Is(err, errs.NotFound) {
+		t.Errorf("get c: %q, %v", v, err)
+	}
+	many, err := s.GetMany(t.Context(), [][]byte{[]byte("x"), []byte("b"), []byte("a"), []byte("a")})
+	if err != nil || many[0] != nil || many[1] == nil || string(many[2]) != "1" || string(many[3]) != "1" {
+		t.Errorf("get many: %q, %v", many, err)
+	}
+}
+
+func batchOrder(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	b := new(kv.Batch)
+	b.Put([]byte("a"), []byte("1"))
+	b.Delete([]byte("a"))
+	b.Put([]byte("a"), []byte("2"))
+	b.Put([]byte("b"), []byte("1"))
+	b.Delete([]byte("b"))
+	ticket, err := w.Enqueue(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, nil, nil, "a=2")
+	if err := ticket.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := ticket.Wait(t.Context()); err != nil {
+		t.Errorf("a second wait: %v", err)
+	}
+}
+
+func scan(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	commit(t, w, "b=2", "a=1", "bb=22", "c=3", "\xff\xff=z")
+	expect(t, s, nil, nil, "a=1 b=2 bb=22 c=3 \xff\xff=z")
+	expect(t, s, []byte("b"), []byte("c"), "b=2 bb=22")
+	expect(t, s, []byte("b\x00"), nil, "bb=22 c=3 \xff\xff=z")
+	expect(t, s, []byte("c"), []byte("c"), "")
+	expect(t, s, []byte("d"), []byte("b"), "")
+	n := 0
+	if err := s.Scan(t.Context(), nil, nil, func(_, _ []byte) bool { n++; return n < 2 }); err != nil || n != 2 {
+		t.Errorf("stopped scan: %d visits, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Scan(ctx, nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled scan: %v", err)
+	}
+}
+
+func snapshots(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	commit(t, w, "a=1", "b=2", "c=3")
+	view, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, w, "a=changed", "-b", "d=4")
+	expect(t, view, nil, nil, "a=1 b=2 c=3")
+	values, err := view.GetMany(t.Context(), [][]byte{[]byte("b"), []byte("d"), []byte("a")})
+	if err != nil || string(values[0]) != "2" || values[1] != nil || string(values[2]) != "1" {
+		t.Errorf("snapshot has %q, %v", values, err)
+	}
+	if _, err := view.Get(t.Context(), []byte("d")); !errors.Is(err, errs.NotFound) {
+		t.Errorf("snapshot has what came later: %v", err)
+	}
+	expect(t, s, nil, nil, "a=changed c=3 d=4")
+	if err := view.Close(); err != nil {
+		t.Error(err)
+	}
+	expect(t, s, nil, nil, "a=changed c=3 d=4")
+}
+
+func reuse(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	key, value := []byte("k"), []byte("v")
+	b := new(kv.Batch)
+	b.Put(key, value)
+	ticket, err := w.Enqueue(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key[0], value[0] = 'x', 'x'
+	if err := ticket.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, nil, nil, "k=v")
+	out, err := s.Get(t.Context(), []byte("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out[0] = 'x'
+	expect(t, s, nil, nil, "k=v")
+}
+
+func limits(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	big := new(kv.Batch)
+	for i := range kv.BatchOps + 1 {
+		big.Put(fmt.Appendf(nil, "k%d", i), nil)
+	}
+	for name, c := range map[string]struct {
+		b    *kv.Batch
+		kind errs.Kind
+	}{
+		"operations": {big, errs.TooLarge},
+		"key":        {&kv.Batch{Ops: []kv.Op{{Key: make([]byte, kv.KeyMax+1)}}}, errs.Invalid},
+		"long key":   {&kv.Batch{Ops: []kv.Op{{Key: bytes.Repeat([]byte("k"), kv.KeyMax+1)}}}, errs.TooLarge},
+		"value":      {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax+1)}}}, errs.TooLarge},
+		"bytes":      {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax)}}}, errs.TooLarge},
+		"empty key":  {&kv.Batch{Ops: []kv.Op{{Value: []byte("v")}}}, errs.Invalid},
+	} {
+		if _, err := w.Enqueue(c.b); !errors.Is(err, c.kind) {
+			t.Errorf("%s: got %v, want %v", name, err, c.kind)
+		}
+	}
+	expect(t, s, nil, nil, "")
+	commit(t, w, "still=works")
+}
+
+func fence(t *testing.T, s kv.Store) {
+	old := acquire(t, s)
+	commit(t, old, "a=1")
+	young := acquire(t, s)
+	if young.Epoch() <= old.Epoch() {
+		t.Errorf("epochs %d, then %d", old.Epoch(), young.Epoch())
+	}
+	b := new(kv.Batch)
+	b.Put([]byte("a"), []byte("stale"))
+	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) {
+		t.Errorf("the older writer: %v", err)
+	}
+	commit(t, young, "b=2")
+	expect(t, s, nil, nil, "a=1 b=2")
+}
+
+func sequence(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	for want := uint64(1); want <= 3; want++ {
+		if got := commit(t, w, "a=1"); got != want {
+			t.Errorf("sequence number %d, want %d", got, want)
+		}
+	}
+	if last, err := w.LastSeq(t.Context()); err != nil || last != 3 {
+		t.Errorf("last: %d, %v", last, err)
+	}
+	w = acquire(t, s)
+	if got := commit(t, w, "a=1"); got != 4 {
+		t.Errorf("after a takeover: %d", got)
+	}
+}
+
+// concurrent has many writers race for one key and keeps, in the same batch, one key per writer.
+// Whoever has the largest sequence number must have written the key's final value.
+func concurrent(t *testing.T, s kv.Store) {
+	const writers, rounds = 8, 50
+	w := acquire(t, s)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	value := make(map[uint64]string) // by sequence number
+	for g := range writers {
+		wg.Go(func() {
+			for r := range rounds {
+				mine := fmt.Sprintf("%d.%d", g, r)
+				b := new(kv.Batch)
+				b.Put([]byte("shared"), []byte(mine))
+				b.Put(binary.BigEndian.AppendUint32([]byte("own"), uint32(g)), []byte(mine))
+				ticket, err := w.Enqueue(b)
+				if err == nil {
+					err = ticket.Wait(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				value[ticket.Seq()] = mine
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if len(value) != writers*rounds {
+		t.Fatalf("%d sequence numbers for %d batches", len(value), writers*rounds)
+	}
+	got, err := s.Get(t.Context(), []byte("shared"))
+	if err != nil || string(got) != value[writers*rounds] {
+		t.Errorf("shared key: %q, %v; want %q", got, err, value[writers*rounds])
+	}
+}
+
+func closedStore(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := new(kv.Batch)
+	b.Put([]byte("a"), nil)
+	if _, err := w.Enqueue(b); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("enqueue: %v", err)
+	}
+	if _, err := s.Acquire(t.Context(), "test"); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("acquire: %v", err)
+	}
+	if _, err := s.Get(t.Context(), []byte("a")); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("get: %v", err)
+	}
+	if err := s.Scan(t.Context(), nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("scan: %v", err)
+	}
+	if _, err := s.Snapshot(t.Context()); !errors.Is(err, errs.Unavailable) {
+		t.Errorf("snapshot: %v", err)
+	}
+	_ = s.Stats()
+}

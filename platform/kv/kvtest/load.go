@@ -1,0 +1,143 @@
+package kvtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// begin begins a load, or skips the test: an engine need not be a kv.Loader.
+func begin(t *testing.T, w kv.Writer) kv.Load {
+	t.Helper()
+	loader, ok := w.(kv.Loader)
+	if !ok {
+		t.Skip("the engine has no bulk load")
+	}
+	l, err := loader.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// fill gives a load one run of keys, each with its own name and a suffix as value.
+func fill(l kv.Load, value string, keys ...string) error {
+	r, err := l.Run()
+	if err != nil {
+		return err
+	}
+	buffer := make([]byte, 0, 64)
+	for _, k := range keys {
+		b := append(append(buffer, k...), value...)
+		if err := r.Put(b[:len(k)], b[len(k):]); err != nil {
+			return errors.Join(err, r.Close())
+		}
+		clear(b) // the caller may reuse what it gave
+	}
+	return r.Close()
+}
+
+func load(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	commit(t, w, "a=old", "c=old", "m=old", "z=old")
+	snap, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := begin(t, w)
+	if err := errors.Join(fill(l, "new", "x", "y"), fill(l, "new", "b", "c", "d"), fill(l, "")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, nil, nil, "a=old c=old m=old z=old")
+	seq := commit(t, w, "b=between", "m=between")
+	if err := l.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, nil, nil, "a=old b=new c=new d=new m=between x=new y=new z=old")
+	expect(t, snap, nil, nil, "a=old c=old m=old z=old")
+	if err := errors.Join(snap.Close(), l.Abort()); err != nil {
+		t.Error(err)
+	}
+	if again := commit(t, w, "c=newest", "-x"); again != seq+1 {
+		t.Errorf("sequence number %d after %d", again, seq)
+	}
+	expect(t, s, nil, nil, "a=old b=new c=newest d=new m=between y=new z=old")
+
+	big := begin(t, w)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			var keys []string
+			for i := range 2000 {
+				keys = append(keys, fmt.Sprintf("k%d/%06d", g, i))
+			}
+			if err := fill(big, "v", keys...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := big.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n, last := 0, ""
+	if err := s.Scan(t.Context(), []byte("k"), []byte("l"), func(k, v []byte) bool {
+		if string(k) <= last || string(v) != "v" {
+			t.Errorf("%s=%s after %s", k, v, last)
+		}
+		n, last = n+1, string(k)
+		return true
+	}); err != nil || n != 16000 {
+		t.Errorf("%d pairs, %v", n, err)
+	}
+}
+
+func loadRefused(t *testing.T, s kv.Store) {
+	w := acquire(t, s)
+	commit(t, w, "a=1")
+	given := begin(t, w)
+	if err := errors.Join(fill(given, "2", "a", "b"), given.Abort()); err != nil {
+		t.Fatal(err)
+	}
+	order := begin(t, w)
+	if err := fill(order, "2", "c", "b"); !errors.Is(err, errs.Invalid) {
+		t.Errorf("keys that shrink: %v", err)
+	}
+	if err := fill(order, "2", "\x00e"); !errors.Is(err, errs.Invalid) {
+		t.Errorf("the engine's key: %v", err)
+	}
+	if err := order.Abort(); err != nil {
+		t.Error(err)
+	}
+	mixed := begin(t, w)
+	if err := errors.Join(fill(mixed, "2", "a", "d"), fill(mixed, "2", "b", "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := mixed.Commit(t.Context()); !errors.Is(err, errs.Invalid) {
+		t.Errorf("runs that interleave: %v", err)
+	}
+	if err := mixed.Abort(); err != nil {
+		t.Error(err)
+	}
+	old := begin(t, w)
+	if err := fill(old, "2", "a"); err != nil {
+		t.Fatal(err)
+	}
+	newer := acquire(t, s)
+	if err := old.Commit(t.Context()); !errors.Is(err, errs.Fenced) {
+		t.Errorf("commit of a fenced load: %v", err)
+	}
+	if err := old.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.(kv.Loader).Load(t.Context()); !errors.Is(err, errs.Fenced) {
+		t.Errorf("load of a fenced writer: %v", err)
+	}
+	expect(t, s, nil, nil, "a=1")
+	commit(t, newer, "b=1")
+	expect(t, s, nil, nil, "a=1 b=1")
+}

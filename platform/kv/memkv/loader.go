@@ -1,0 +1,108 @@
+package memkv
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// bulk is a load: what its runs gathered.
+type bulk struct {
+	w    *writer
+	mu   sync.Mutex
+	runs []*run
+	done bool
+}
+
+type run struct{ pairs []pair }
+
+var _ kv.Loader = (*writer)(nil)
+
+// Load implements kv.Loader.
+func (w *writer) Load(context.Context) (kv.Load, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if err := w.current("kv.Load"); err != nil {
+		return nil, err
+	}
+	return &bulk{w: w}, nil
+}
+
+// Run implements kv.Load.
+func (b *bulk) Run() (kv.Run, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := &run{}
+	b.runs = append(b.runs, r)
+	return r, nil
+}
+
+// Put implements kv.Run.
+func (r *run) Put(key, value []byte) error {
+	if err := kv.CheckPair(key, value); err != nil {
+		return err
+	}
+	if n := len(r.pairs); n > 0 && bytes.Compare(r.pairs[n-1].key, key) >= 0 {
+		return errs.New(errs.Invalid, "kv.Load", "", "a run's keys must grow")
+	}
+	r.pairs = append(r.pairs, pair{bytes.Clone(key), bytes.Clone(value)})
+	return nil
+}
+
+// Close implements kv.Run.
+func (r *run) Close() error { return nil }
+
+// Commit implements kv.Load.
+func (b *bulk) Commit(context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	runs := slices.DeleteFunc(b.runs, func(r *run) bool { return len(r.pairs) == 0 })
+	slices.SortFunc(runs, func(x, y *run) int { return bytes.Compare(x.pairs[0].key, y.pairs[0].key) })
+	var all []pair
+	for _, r := range runs {
+		if n := len(all); n > 0 && bytes.Compare(all[n-1].key, r.pairs[0].key) >= 0 {
+			return errs.New(errs.Invalid, "kv.Load", "", "runs interleave")
+		}
+		all = append(all, r.pairs...)
+	}
+	s := b.w.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.w.current("kv.Load"); err != nil {
+		return err
+	}
+	if !b.done {
+		s.merge(all)
+	}
+	b.done = true
+	return nil
+}
+
+// Abort implements kv.Load.
+func (b *bulk) Abort() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done, b.runs = true, nil
+	return nil
+}
+
+// merge puts sorted pairs among those there are. The caller holds mu.
+func (s *Store) merge(more []pair) {
+	out := make([]pair, 0, len(s.pairs)+len(more))
+	rest := s.pairs
+	for _, p := range more {
+		i, found := slices.BinarySearchFunc(rest, p.key, func(o pair, key []byte) int { return bytes.Compare(o.key, key) })
+		out = append(append(out, rest[:i]...), p)
+		rest = rest[i:]
+		s.bytes += int64(len(p.key) + len(p.value))
+		if found {
+			s.bytes -= int64(len(rest[0].key) + len(rest[0].value))
+			rest = rest[1:]
+		}
+	}
+	s.pairs = append(out, rest...)
+}

@@ -1,0 +1,198 @@
+// Package memkv is the kv engine that keeps everything in memory, in one sorted slice: for tests
+// and for clusters that may forget. What it was given is as durable as the process, so tickets are
+// done at once.
+package memkv
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Store is the engine. The zero value is not usable; see [New].
+type Store struct {
+	mu     sync.RWMutex
+	pairs  []pair // in order of keys
+	bytes  int64
+	epoch  uint64
+	seq    uint64
+	closed bool
+}
+
+type pair struct{ key, value []byte }
+
+// New returns an empty store.
+func New() *Store { return &Store{} }
+
+var _ kv.Store = (*Store)(nil)
+
+// Get implements kv.Reader.
+func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, closed("kv.Get")
+	}
+	i, ok := s.find(key)
+	if !ok {
+		return nil, errs.NotFound
+	}
+	return bytes.Clone(s.pairs[i].value), nil
+}
+
+// GetMany implements kv.Reader.
+func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, closed("kv.GetMany")
+	}
+	out := make([][]byte, len(keys))
+	for n, key := range keys {
+		if i, ok := s.find(key); ok {
+			out[n] = append([]byte{}, s.pairs[i].value...)
+		}
+	}
+	return out, nil
+}
+
+// Scan implements kv.Reader over the pairs as they were when it was called.
+func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return closed("kv.Scan")
+	}
+	from, _ := s.find(lo)
+	to := len(s.pairs)
+	if hi != nil {
+		to, _ = s.find(hi)
+	}
+	var picture []pair
+	if from < to {
+		picture = slices.Clone(s.pairs[from:to])
+	}
+	s.mu.RUnlock()
+	for _, p := range picture {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !visit(p.key, p.value) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Acquire implements kv.Store.
+func (s *Store) Acquire(context.Context, string) (kv.Writer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, closed("kv.Acquire")
+	}
+	s.epoch++
+	return &writer{s: s, epoch: s.epoch}, nil
+}
+
+// Snapshot implements kv.Store by a copy. What is copied are references: stored values are replaced,
+// never changed.
+func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, closed("kv.Snapshot")
+	}
+	return &Store{pairs: slices.Clone(s.pairs), bytes: s.bytes}, nil
+}
+
+// Backup implements kv.Store: there is no directory to copy.
+func (s *Store) Backup(context.Context, string) error {
+	return errs.New(errs.Unsupported, "kv.Backup", "", "the memory engine has nothing on disk")
+}
+
+// Stats implements kv.Store.
+func (s *Store) Stats() kv.Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return kv.Stats{Bytes: s.bytes}
+}
+
+// Close implements kv.Store; what was stored is gone.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed, s.pairs = true, nil
+	return nil
+}
+
+func (s *Store) find(key []byte) (int, bool) {
+	return slices.BinarySearchFunc(s.pairs, key, func(p pair, key []byte) int { return bytes.Compare(p.key, key) })
+}
+
+func (s *Store) apply(op kv.Op) {
+	i, ok := s.find(op.Key)
+	switch {
+	case ok && op.Delete:
+		s.bytes -= int64(len(op.Key) + len(s.pairs[i].value))
+		s.pairs = slices.Delete(s.pairs, i, i+1)
+	case ok:
+		s.bytes += int64(len(op.Value) - len(s.pairs[i].value))
+		s.pairs[i].value = bytes.Clone(op.Value)
+	case !op.Delete:
+		s.bytes += int64(len(op.Key) + len(op.Value))
+		s.pairs = slices.Insert(s.pairs, i, pair{bytes.Clone(op.Key), bytes.Clone(op.Value)})
+	}
+}
+
+func closed(op string) error { return errs.New(errs.Unavailable, op, "", "the store is closed") }
+
+type writer struct {
+	s     *Store
+	epoch uint64
+}
+
+func (w *writer) Epoch() uint64 { return w.epoch }
+
+func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	if err := kv.Check(b); err != nil {
+		return nil, err
+	}
+	s := w.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := w.current("kv.Enqueue"); err != nil {
+		return nil, err
+	}
+	for _, op := range b.Ops {
+		s.apply(op)
+	}
+	s.seq++
+	return ticket(s.seq), nil
+}
+
+// current says whether the writer is the store's one writer still. The caller holds mu.
+func (w *writer) current(op string) error {
+	if w.s.closed {
+		return closed(op)
+	}
+	if w.s.epoch != w.epoch {
+		return errs.New(errs.Fenced, op, "", "a newer writer has the store")
+	}
+	return nil
+}
+
+func (w *writer) LastSeq(context.Context) (uint64, error) {
+	w.s.mu.RLock()
+	defer w.s.mu.RUnlock()
+	return w.s.seq, nil
+}
+
+type ticket uint64
+
+func (t ticket) Seq() uint64                { return uint64(t) }
+func (t ticket) Wait(context.Context) error { return nil }

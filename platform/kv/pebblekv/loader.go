@@ -1,0 +1,179 @@
+package pebblekv
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// tableBytes is how large a table of a load becomes, compressed: few of them make the engine's list
+// of tables short, and one's filter and index are still small beside any cache.
+const tableBytes = 64 << 20
+
+// loadDir is where a load's tables are until the engine has them: beside the store, so that they
+// can be linked. Whoever opens the store removes what an interrupted load left.
+func loadDir(dir string) string { return dir + ".load" }
+
+// bulk is one load: tables in the engine's own format, which it takes over all at once.
+type bulk struct {
+	w   *writer
+	dir string
+
+	mu     sync.Mutex
+	tables []string
+	spans  []span
+	ended  bool
+}
+
+// span is the first and the last key of a table.
+type span struct{ first, last []byte }
+
+var _ kv.Loader = (*writer)(nil)
+
+// Load implements kv.Loader. One load at a time.
+func (w *writer) Load(context.Context) (kv.Load, error) {
+	s := w.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := w.current("kv.Load"); err != nil {
+		return nil, err
+	}
+	if s.loading {
+		return nil, errs.New(errs.Conflict, "kv.Load", w.owner, "another load is under way")
+	}
+	dir := loadDir(s.dir)
+	if err := s.fs.MkdirAll(dir, 0o755); err != nil {
+		return nil, errs.Wrap(err, "kv.Load", dir)
+	}
+	s.loading = true
+	return &bulk{w: w, dir: dir}, nil
+}
+
+// Run implements kv.Load.
+func (b *bulk) Run() (kv.Run, error) { return &run{b: b}, nil }
+
+// Commit implements kv.Load by Pebble's ingestion: one change of the list of tables. Batches wait
+// meanwhile.
+func (b *bulk) Commit(ctx context.Context) error {
+	s := b.w.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.w.current("kv.Load"); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	tables, err := b.tables, inOrder(b.spans)
+	b.mu.Unlock()
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
+	// an empty memory table lets all tables of the load go to the last level at once.
+	if err := apply(s.tables.flush); err != nil {
+		return s.kill(err)
+	}
+	var refused error
+	if err := apply(func() error { refused = s.db.Ingest(ctx, tables); return nil }); err != nil {
+		return s.kill(err)
+	}
+	if refused != nil {
+		return errs.As(refused, readKind(refused), "kv.Load", b.dir)
+	}
+	return b.end()
+}
+
+// inOrder refuses tables that interleave: the engine would have no place for both.
+func inOrder(spans []span) error {
+	slices.SortFunc(spans, func(a, b span) int { return bytes.Compare(a.first, b.first) })
+	for i := 1; i < len(spans); i++ {
+		if bytes.Compare(spans[i-1].last, spans[i].first) >= 0 {
+			return errs.New(errs.Invalid, "kv.Load", "", "runs interleave")
+		}
+	}
+	return nil
+}
+
+// Abort implements kv.Load.
+func (b *bulk) Abort() error {
+	b.w.s.mu.Lock()
+	defer b.w.s.mu.Unlock()
+	return b.end()
+}
+
+// end removes what the engine did not take. The caller holds the store's mu.
+func (b *bulk) end() error {
+	if b.ended {
+		return nil
+	}
+	b.ended, b.w.s.loading = true, false
+	return errs.Wrap(b.w.s.fs.RemoveAll(b.dir), "kv.Load", b.dir)
+}
+
+func (b *bulk) create() (*sstable.Writer, error) {
+	b.mu.Lock()
+	name := path.Join(b.dir, fmt.Sprintf("%06d.sst", len(b.tables)))
+	b.tables = append(b.tables, name)
+	b.mu.Unlock()
+	s := b.w.s
+	file, err := s.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, errs.Wrap(err, "kv.Load", name)
+	}
+	file = vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: 1 << 20})
+	return sstable.NewWriter(objstorageprovider.NewFileWritable(file), s.table), nil
+}
+
+// run is one run of a load: tables that follow each other.
+type run struct {
+	b           *bulk
+	table       *sstable.Writer
+	first, last []byte // keys in the table
+}
+
+// Put implements kv.Run.
+func (r *run) Put(key, value []byte) error {
+	if err := kv.CheckPair(key, value); err != nil {
+		return err
+	}
+	if bytes.Compare(key, r.last) <= 0 {
+		return errs.New(errs.Invalid, "kv.Load", "", "a run's keys must grow")
+	}
+	if r.table != nil && r.table.Raw().EstimatedSize() >= tableBytes {
+		if err := r.Close(); err != nil {
+			return err
+		}
+	}
+	if r.table == nil {
+		table, err := r.b.create()
+		if err != nil {
+			return err
+		}
+		r.table, r.first = table, bytes.Clone(key)
+	}
+	r.last = append(r.last[:0], key...)
+	err := r.table.Set(key, value)
+	return errs.As(err, readKind(err), "kv.Load", r.b.dir)
+}
+
+// Close implements kv.Run; the table is on stable storage when it returns.
+func (r *run) Close() error {
+	if r.table == nil {
+		return nil
+	}
+	table := r.table
+	r.table = nil
+	r.b.mu.Lock()
+	r.b.spans = append(r.b.spans, span{r.first, bytes.Clone(r.last)})
+	r.b.mu.Unlock()
+	return errs.Wrap(table.Close(), "kv.Load", "")
+}

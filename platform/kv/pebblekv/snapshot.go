@@ -1,0 +1,46 @@
+package pebblekv
+
+import (
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// snapshot counts as one read under way, so that Close of the store waits for its end.
+type snapshot struct {
+	s    *Store
+	view *pebble.Snapshot
+}
+
+// Snapshot implements kv.Store. Compactions keep what it sees.
+func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
+	if err := s.enter("kv.Snapshot"); err != nil {
+		return nil, err
+	}
+	// Batches are applied under mu: none is seen in part, and none that was enqueued is missing.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &snapshot{s, s.db.NewSnapshot()}, nil
+}
+
+// Get implements kv.Reader.
+func (p *snapshot) Get(_ context.Context, key []byte) ([]byte, error) { return get(p.view, key) }
+
+// GetMany implements kv.Reader.
+func (p *snapshot) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
+	return getMany(p.view, keys)
+}
+
+// Scan implements kv.Reader.
+func (p *snapshot) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
+	return scan(ctx, p.view, lo, hi, visit)
+}
+
+// Close implements kv.Snapshot.
+func (p *snapshot) Close() error {
+	defer p.s.leave()
+	return errs.Wrap(p.view.Close(), "kv.Snapshot", "")
+}

@@ -1,0 +1,116 @@
+package link
+
+import (
+	"net"
+	"net/netip"
+
+	"hemera/rules/limits"
+)
+
+// counted is a connection that has a place among those a process takes, and gives it back when it is closed.
+type counted struct {
+	net.Conn
+	lease *limits.Lease
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	err := c.Conn.Close()
+	c.lease.Release()
+	return err
+}
+
+// clientOf is whom a connection counts for, and whether it is from this machine.
+func clientOf(conn net.Conn) (who limits.Client, here bool) {
+	if p, ok := conn.RemoteAddr().(Process); ok {
+		return limits.User(p.UID), true
+	}
+	of := func(a net.Addr) netip.Addr {
+		if t, ok := a.(*net.TCPAddr); ok {
+			return t.AddrPort().Addr().Unmap()
+		}
+		return netip.Addr{}
+	}
+	remote, local := of(conn.RemoteAddr()), of(conn.LocalAddr())
+	here = remote.IsLoopback() || remote.IsValid() && remote == local
+	return limits.Address(remote, here), here
+}
+
+// isAdmin asks whether a connection from this machine is an admin's.
+func (m *Mux) isAdmin(conn net.Conn) bool {
+	return m.options.Admin != nil && m.options.Admin(conn.RemoteAddr(), conn.LocalAddr())
+}
+
+// tryPlace finds a place for a connection without asking anybody. It is false when there is none and will be
+// none; else the lease is set, or [Mux.hasPlace] has to find one. The caller holds mu.
+func (m *Mux) tryPlace(a *arrival) bool {
+	if m.options.Connections == nil {
+		return true
+	}
+	who, here := clientOf(a.conn)
+	lease, verdict := m.options.Connections.Admit(who)
+	if verdict == limits.TotalFull && m.pending.Len() > 0 {
+		// Who has said nothing yet makes room for who may.
+		m.giveUp(m.pending.Front().Value.(*arrival))
+		lease, verdict = m.options.Connections.Admit(who)
+	}
+	if verdict == limits.Fits {
+		a.lease = lease
+		return true
+	}
+	if !here && verdict == limits.ShareFull || !here && m.options.Relieve == nil {
+		m.refused(a.conn, verdict)
+		return false
+	}
+	return true
+}
+
+// hasPlace finds a place for a connection that has none so far: one that can be spared elsewhere, or one of
+// the reserve if it is an admin's.
+func (m *Mux) hasPlace(a *arrival) bool {
+	if m.options.Connections == nil || a.lease != nil {
+		return true
+	}
+	who, here := clientOf(a.conn)
+	verdict := limits.TotalFull
+	var lease *limits.Lease
+	if m.options.Relieve != nil && m.options.Relieve() {
+		lease, verdict = m.options.Connections.Admit(who)
+	}
+	if verdict != limits.Fits && here && m.isAdmin(a.conn) {
+		lease, verdict = m.options.Connections.AdmitReserved(who)
+	}
+	if verdict != limits.Fits {
+		m.refused(a.conn, verdict)
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a.place == nil { // given up meanwhile
+		lease.Release()
+		return false
+	}
+	a.lease = lease
+	return true
+}
+
+// enter counts the connection in its class.
+func (m *Mux) enter(a *arrival, class Class) bool {
+	verdict := a.lease.Enter(int(class))
+	if verdict != limits.Fits && class == XRootD && m.options.Relieve != nil && m.options.Relieve() {
+		verdict = a.lease.Enter(int(class))
+	}
+	if verdict == limits.Fits {
+		return true
+	}
+	if _, here := clientOf(a.conn); here && m.isAdmin(a.conn) && a.lease.EnterReserved(int(class)) == limits.Fits {
+		return true
+	}
+	m.refused(a.conn, verdict)
+	return false
+}
+
+func (m *Mux) refused(conn net.Conn, why limits.Verdict) {
+	m.options.Log.Warn("connection refused: too many are open", "remote", conn.RemoteAddr().String(), "why", why.String(),
+		"remedy", "see Limits in docs/operations.md; a process that may open more files takes more connections")
+}

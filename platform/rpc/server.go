@@ -1,0 +1,153 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/limits"
+)
+
+// Issuer admits nodes: it turns certificate requests (PKCS #10, DER) into certificate chains (PEM).
+type Issuer interface {
+	// Join admits a new node that shows the secret of a join token from an address. Unauthenticated, Invalid.
+	Join(ctx context.Context, secret string, request []byte, from netip.Addr) ([]byte, error)
+	// Renew gives a known node its next certificate. Invalid.
+	Renew(ctx context.Context, node hemera.NodeID, request []byte) ([]byte, error)
+}
+
+// ServerOptions are the parts a server takes besides the services.
+type ServerOptions struct {
+	// Node says which node a TLS connection's certificate names. Unauthenticated. Required.
+	Node func(tls.ConnectionState) (hemera.NodeID, error)
+	// Member refuses nodes that were removed from the cluster, or not admitted yet, whose certificates are good. It is
+	// asked at every call but Register, so it must be quick. Nil takes all.
+	Member func(hemera.NodeID) error
+	// Issuer answers Join and Renew; without one they are Unsupported.
+	Issuer Issuer
+	// Copies answers MayFetch; without it that is Unsupported.
+	Copies hemera.CopyRules
+	Log    *slog.Logger
+}
+
+// NewServer serves the manager's control interface below [Path]. Every call but Join needs a client
+// certificate, and a node speaks for itself only: Register, Heartbeat and Exchange of another node's
+// id are Denied. The service finds the node that calls by hemera.Caller.
+func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Member == nil {
+		o.Member = func(hemera.NodeID) error { return nil }
+	}
+	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux(),
+		joins: limits.NewBudget[netip.Addr]("joins", limits.Bounds{Total: joinsMax, Share: joinsShare})}
+	s.routes()
+	return s.mux, nil
+}
+
+// NewHTTPServer gives a handler the limits a control port needs. Serve it with ServeTLS on a listener of raw
+// connections, wrapped by [Strangers]; config is the manager's (auth.Authority.ServerTLS).
+func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
+	config = config.Clone()
+	config.NextProtos = []string{"h2", "http/1.1"}
+	return &http.Server{
+		Handler:           h,
+		TLSConfig:         config,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ConnContext:       withStranger,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: streamsMax,
+			SendPingTimeout:      15 * time.Second,
+			PingTimeout:          15 * time.Second,
+		},
+	}
+}
+
+type server struct {
+	control hemera.Control
+	options ServerOptions
+	codec   connect.Codec
+	mux     *http.ServeMux
+	joins   *limits.Budget[netip.Addr]
+}
+
+// handle serves one method to nodes.
+func handle[Req, Res any](s *server, method string, do func(context.Context, hemera.NodeID, *Req) (*Res, error)) {
+	h := unary(s, method, messageMax, func(ctx context.Context, req *Req) (*Res, error) {
+		node, _ := hemera.Caller(ctx)
+		return do(ctx, node, req)
+	})
+	s.mux.HandleFunc("POST "+Path+method, func(w http.ResponseWriter, r *http.Request) {
+		node, err := s.caller(r)
+		if err == nil && method != "Register" { // which answers for itself: who waits registers again and again
+			err = s.options.Member(node)
+		}
+		if err != nil {
+			turnedAway(w)
+			plain(s.codec, w, r, err)
+			return
+		}
+		introduce(r.Context())
+		h.ServeHTTP(w, r.WithContext(hemera.WithCaller(r.Context(), node)))
+	})
+}
+
+func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
+	if r.TLS == nil {
+		return 0, errs.New(errs.Unauthenticated, "rpc", r.URL.Path, "the control interface is served over TLS only")
+	}
+	node, err := s.options.Node(*r.TLS)
+	if err != nil {
+		s.options.Log.Warn("refused a control call", "method", r.URL.Path, "remote", r.RemoteAddr, "err", err)
+	}
+	return node, err
+}
+
+// unary is the Connect handler of one method: limits, trace, error form.
+func unary[Req, Res any](s *server, method string, limit int, do func(context.Context, *Req) (*Res, error)) http.Handler {
+	answer := func(ctx context.Context, req *connect.Request[Req]) (*connect.Response[Res], error) {
+		if id := req.Header().Get(headerTrace); id != "" && len(id) <= 64 {
+			ctx = hemera.WithTrace(ctx, id)
+		}
+		res, err := do(ctx, req.Msg)
+		if err != nil {
+			return nil, toWire(s.codec, err)
+		}
+		return connect.NewResponse(res), nil
+	}
+	return connect.NewUnaryHandler(Path+method, answer,
+		connect.WithCodec(s.codec),
+		connect.WithReadMaxBytes(limit),
+		connect.WithCompression("gzip", nil, nil), // messages are small, and nothing to inflate is sent here
+		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, defect any) error {
+			s.options.Log.Error("panic in a control call", "method", method, "trace", hemera.TraceID(ctx), "panic", defect, "stack", string(debug.Stack()))
+			return toWire(s.codec, errs.New(errs.Internal, "rpc."+method, "", "defect in the manager; its log says more"))
+		}),
+	)
+}
+
+// itself refuses a node that speaks for another.
+func itself(caller, named hemera.NodeID, method string) error {
+	if caller == named {
+		return nil
+	}
+	return errs.New(errs.Denied, "rpc."+method, named.String(), fmt.Sprintf("the certificate is node %d's", caller)).
+		WithRemedy("give each node its own state directory and join it with a token; copied certificates do not work")
+}

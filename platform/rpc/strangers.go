@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"hemera/errs"
+	"hemera/rules/limits"
+)
+
+// What a client that has shown no certificate may use of the control port: it can only join.
+const (
+	// streamsMax is how many calls one connection may have under way.
+	streamsMax = 256
+	// strangersMax is how many connections may be without a certificate, strangersShare how many of them from one
+	// address. When one more comes the oldest of them is closed. They include those of nodes, until their
+	// first request.
+	strangersMax, strangersShare = 256, 32
+	// strangerTime is how long such a connection lives.
+	strangerTime = 30 * time.Second
+	// joinsMax is how many requests to join may be under way, joinsShare how many of them from one address;
+	// joinTime is how long one may take to arrive.
+	joinsMax, joinsShare = 16, 4
+	joinTime             = 10 * time.Second
+)
+
+// beginJoin counts a request to join, before its body is read.
+func (s *server) beginJoin(w http.ResponseWriter, r *http.Request) (done func(), err error) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(joinTime))
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	account := s.joins.Open(limits.AddressKey(from.Addr()))
+	if verdict := account.Take(1); verdict != limits.Fits {
+		account.Close()
+		turnedAway(w)
+		return nil, errs.New(errs.Overloaded, "rpc.Join", r.RemoteAddr, "too many nodes are joining: "+verdict.String()).
+			WithRemedy("try again in some seconds")
+	}
+	return func() {
+		account.Give(1)
+		account.Close()
+	}, nil
+}
+
+// turnedAway keeps the server from waiting for the body of a request that is refused.
+func turnedAway(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
+}
+
+// Strangers wraps the listener of a control port: connections whose client has shown no certificate are few
+// and live shortly, so that they can keep no node out. The server must be one of [NewHTTPServer].
+func Strangers(l net.Listener) net.Listener {
+	return &strangers{Listener: l, by: map[netip.Addr]*list.List{}, all: list.New()}
+}
+
+type strangers struct {
+	net.Listener
+
+	mu  sync.Mutex // guards these, and places of strangers
+	all *list.List // of *stranger, oldest first
+	by  map[netip.Addr]*list.List
+}
+
+// stranger is a connection whose client may have shown no certificate yet.
+type stranger struct {
+	net.Conn
+	of      *strangers
+	from    netip.Addr
+	timer   *time.Timer
+	inAll   *list.Element // nil once the client is known, or gone
+	inShare *list.Element
+}
+
+// Accept implements net.Listener.
+func (s *strangers) Accept() (net.Conn, error) {
+	conn, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
+	c := &stranger{Conn: conn, of: s, from: limits.AddressKey(from.Addr())}
+	s.mu.Lock()
+	share := s.by[c.from]
+	if share == nil {
+		share = list.New()
+		s.by[c.from] = share
+	}
+	var oldest *stranger
+	switch {
+	case share.Len() >= strangersShare:
+		oldest = share.Front().Value.(*stranger)
+	case s.all.Len() >= strangersMax:
+		oldest = s.all.Front().Value.(*stranger)
+	}
+	c.inAll, c.inShare = s.all.PushBack(c), share.PushBack(c)
+	c.timer = time.AfterFunc(strangerTime, func() { _ = c.Close() })
+	s.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close()
+	}
+	return c, nil
+}
+
+// Close implements net.Conn.
+func (c *stranger) Close() error {
+	c.known()
+	return c.Conn.Close()
+}
+
+// known ends the bounds: the client has shown its certificate, or is gone.
+func (c *stranger) known() {
+	s := c.of
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.inAll == nil {
+		return
+	}
+	c.timer.Stop()
+	s.all.Remove(c.inAll)
+	share := s.by[c.from]
+	share.Remove(c.inShare)
+	if share.Len() == 0 {
+		delete(s.by, c.from)
+	}
+	c.inAll, c.inShare = nil, nil
+}
+
+type strangerKey struct{}
+
+// withStranger has requests know the connection they came on.
+func withStranger(ctx context.Context, conn net.Conn) context.Context {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	if c, ok := conn.(*stranger); ok {
+		return context.WithValue(ctx, strangerKey{}, c)
+	}
+	return ctx
+}
+
+// introduce ends the bounds on the connection of a request: its client is a node.
+func introduce(ctx context.Context) {
+	if c, ok := ctx.Value(strangerKey{}).(*stranger); ok {
+		c.known()
+	}
+}

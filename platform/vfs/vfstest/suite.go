@@ -1,0 +1,260 @@
+// Package vfstest has the suite that every vfs.FS passes.
+package vfstest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+
+	"hemera/platform/vfs"
+)
+
+// Run checks an FS in an empty directory of it, which newFS makes anew for each part.
+func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, vfs.FS, string)
+	}{
+		{"open", testOpen}, {"content", testContent}, {"truncate", testTruncate}, {"holes", testHoles},
+		{"names", testNames}, {"directories", testDirectories}, {"removed", testRemoved}, {"space", testSpace},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			fsys, dir := newFS(t)
+			part.run(t, fsys, dir)
+		})
+	}
+}
+
+const create = os.O_RDWR | os.O_CREATE | os.O_EXCL
+
+func put(t *testing.T, fsys vfs.FS, name, content string) {
+	t.Helper()
+	f, err := fsys.Open(name, create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.WriteAt([]byte(content), 0); n != len(content) || err != nil {
+		t.Fatalf("write: %d, %v", n, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, fsys vfs.FS, name string) string {
+	t.Helper()
+	f, err := fsys.Open(name, os.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, size)
+	if n, err := f.ReadAt(p, 0); int64(n) != size || err != nil && err != io.EOF {
+		t.Fatalf("read: %d of %d, %v", n, size, err)
+	}
+	return string(p)
+}
+
+func is(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+func testOpen(t *testing.T, fsys vfs.FS, dir string) {
+	_, err := fsys.Open(dir+"/none", os.O_RDONLY)
+	is(t, "open of nothing", err, fs.ErrNotExist)
+	_, err = fsys.Open(dir+"/none/x", create)
+	is(t, "create below nothing", err, fs.ErrNotExist)
+	put(t, fsys, dir+"/a", "first")
+	_, err = fsys.Open(dir+"/a", create)
+	is(t, "exclusive create", err, fs.ErrExist)
+	_, err = fsys.Open(dir+"/a/b", create)
+	is(t, "create below a file", err, syscall.ENOTDIR)
+	f, err := fsys.Open(dir+"/a", os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	is(t, "truncating open", err, nil)
+	size, err := f.Size()
+	if size != 0 || err != nil {
+		t.Errorf("size after truncating open: %d, %v", size, err)
+	}
+	is(t, "close", f.Close(), nil)
+	is(t, "second close", f.Close(), fs.ErrClosed)
+	_, err = f.ReadAt(make([]byte, 1), 0)
+	is(t, "read after close", err, fs.ErrClosed)
+}
+
+func testContent(t *testing.T, fsys vfs.FS, dir string) {
+	put(t, fsys, dir+"/a", "hello")
+	f, err := fsys.Open(dir+"/a", os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if n, err := f.WriteAt([]byte("end"), 10_000); n != 3 || err != nil {
+		t.Errorf("write after a gap: %d, %v", n, err)
+	}
+	p := make([]byte, 20_000)
+	n, err := f.ReadAt(p, 0)
+	if n != 10_003 || err != io.EOF {
+		t.Errorf("read over the end: %d, %v", n, err)
+	}
+	want := append(append([]byte("hello"), make([]byte, 9995)...), "end"...)
+	if !bytes.Equal(p[:n], want) {
+		t.Error("a gap does not read as zeros")
+	}
+	if n, err := f.ReadAt(p, 10_003); n != 0 || err != io.EOF {
+		t.Errorf("read at the end: %d, %v", n, err)
+	}
+	if n, err := f.ReadAt(p[:3], 10_000); n != 3 || err != nil && err != io.EOF {
+		t.Errorf("read up to the end: %d, %v", n, err)
+	}
+	r, err := fsys.Open(dir+"/a", os.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.WriteAt([]byte("x"), 0); err == nil {
+		t.Error("wrote to a file opened for reading")
+	}
+	if n, err := r.ReadAt(p[:5], 0); n != 5 || err != nil || string(p[:5]) != "hello" {
+		t.Errorf("second handle reads %q, %v", p[:n], err)
+	}
+}
+
+func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
+	put(t, fsys, dir+"/a", "0123456789")
+	f, err := fsys.Open(dir+"/a", os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(t, "cut", f.Truncate(4), nil)
+	is(t, "extend", f.Truncate(8), nil)
+	is(t, "close", f.Close(), nil)
+	if got := get(t, fsys, dir+"/a"); got != "0123\x00\x00\x00\x00" {
+		t.Errorf("cut and extended: %q", got)
+	}
+}
+
+// testHoles holds for files that know no holes too: to them all is data.
+func testHoles(t *testing.T, fsys vfs.FS, dir string) {
+	const mib = 1 << 20
+	f, err := fsys.Open(dir+"/f", create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	s, ok := f.(vfs.Sparse)
+	if !ok {
+		t.Skip("no vfs.Sparse")
+	}
+	if _, err := f.WriteAt([]byte("x"), 8*mib+5); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(16 * mib); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ off, last int64 }{
+		{0, 8*mib + 5}, {100, 8*mib + 5}, {8*mib + 5, 8*mib + 5}, {9 * mib, 16 * mib}, {16 * mib, 16 * mib}, {17 * mib, 17 * mib},
+	} {
+		if got, err := s.NextData(c.off); err != nil || got < c.off || got > c.last {
+			t.Errorf("after %d: %d, %v, want at most %d", c.off, got, err, c.last)
+		}
+	}
+	if n, err := s.Allocated(); n <= 0 || n > 17*mib || err != nil {
+		t.Errorf("%d bytes are allocated, %v", n, err)
+	}
+	if n, err := s.NextData(0); err != nil || n == 0 {
+		t.Logf("no holes are known here: %v", err)
+	}
+}
+
+func testNames(t *testing.T, fsys vfs.FS, dir string) {
+	put(t, fsys, dir+"/a", "a")
+	put(t, fsys, dir+"/b", "b")
+	is(t, "rename over", fsys.Rename(dir+"/a", dir+"/b"), nil)
+	if got := get(t, fsys, dir+"/b"); got != "a" {
+		t.Errorf("renamed file holds %q", got)
+	}
+	_, err := fsys.Stat(dir + "/a")
+	is(t, "old name", err, fs.ErrNotExist)
+	put(t, fsys, dir+"/x", "x")
+	is(t, "move to a name that is taken", vfs.Move(fsys, dir+"/x", dir+"/b"), fs.ErrExist)
+	if got := get(t, fsys, dir+"/b"); got != "a" {
+		t.Errorf("file that was to be kept holds %q", got)
+	}
+	is(t, "move to a free name", vfs.Move(fsys, dir+"/x", dir+"/y"), nil)
+	if got := get(t, fsys, dir+"/y"); got != "x" {
+		t.Errorf("moved file holds %q", got)
+	}
+	is(t, "move of nothing", vfs.Move(fsys, dir+"/x", dir+"/z"), fs.ErrNotExist)
+	is(t, "move into nothing", vfs.Move(fsys, dir+"/y", dir+"/none/c"), fs.ErrNotExist)
+	is(t, "rename of nothing", fsys.Rename(dir+"/a", dir+"/c"), fs.ErrNotExist)
+	is(t, "rename into nothing", fsys.Rename(dir+"/b", dir+"/none/c"), fs.ErrNotExist)
+	info, err := fsys.Stat(dir + "/b")
+	if err != nil || info.Size != 1 || info.IsDir || info.Modified.IsZero() {
+		t.Errorf("stat: %+v, %v", info, err)
+	}
+	is(t, "remove", fsys.Remove(dir+"/b"), nil)
+	is(t, "second remove", fsys.Remove(dir+"/b"), fs.ErrNotExist)
+}
+
+func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
+	is(t, "mkdir", fsys.Mkdir(dir+"/d"), nil)
+	is(t, "second mkdir", fsys.Mkdir(dir+"/d"), fs.ErrExist)
+	is(t, "mkdir below nothing", fsys.Mkdir(dir+"/x/y"), fs.ErrNotExist)
+	for _, name := range []string{"z", "a", "m"} {
+		put(t, fsys, dir+"/d/"+name, "")
+	}
+	names, err := fsys.ReadDir(dir + "/d")
+	if err != nil || !slices.Equal(names, []string{"a", "m", "z"}) {
+		t.Errorf("readdir: %v, %v", names, err)
+	}
+	if names, err := fsys.ReadDir(dir); err != nil || !slices.Equal(names, []string{"d"}) {
+		t.Errorf("readdir: %v, %v", names, err)
+	}
+	_, err = fsys.ReadDir(dir + "/none")
+	is(t, "readdir of nothing", err, fs.ErrNotExist)
+	is(t, "remove of a full directory", fsys.Remove(dir+"/d"), syscall.ENOTEMPTY)
+	is(t, "sync of a directory", fsys.SyncDir(dir+"/d"), nil)
+	is(t, "sync of nothing", fsys.SyncDir(dir+"/none"), fs.ErrNotExist)
+	_, err = fsys.Open(dir+"/d", os.O_RDWR)
+	is(t, "open of a directory for writing", err, syscall.EISDIR)
+	for _, name := range names {
+		is(t, "remove", fsys.Remove(dir+"/d/"+name), nil)
+	}
+	is(t, "remove of an empty directory", fsys.Remove(dir+"/d"), nil)
+}
+
+func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
+	put(t, fsys, dir+"/a", "old")
+	f, err := fsys.Open(dir+"/a", os.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	is(t, "remove", fsys.Remove(dir+"/a"), nil)
+	put(t, fsys, dir+"/a", "new")
+	p := make([]byte, 3)
+	if n, err := f.ReadAt(p, 0); n != 3 || err != nil || string(p) != "old" {
+		t.Errorf("read of a removed file: %q, %v", p, err)
+	}
+}
+
+func testSpace(t *testing.T, fsys vfs.FS, dir string) {
+	s, err := fsys.Space(dir)
+	if err != nil || s.Total <= 0 || s.Free <= 0 || s.Free > s.Total || s.ReadOnly {
+		t.Errorf("space: %+v, %v", s, err)
+	}
+	_, err = fsys.Space(dir + "/none")
+	is(t, "space of nothing", err, fs.ErrNotExist)
+}

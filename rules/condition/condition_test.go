@@ -1,0 +1,209 @@
+package condition
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+)
+
+var now = time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
+
+// well is a cluster with nothing wrong: two nodes, four disks, two copies.
+func well() hemera.Snapshot {
+	v := &hemera.View{Spaces: []hemera.Space{{Name: "default", Policy: hemera.Policy{Layout: hemera.Replica(2)}}}}
+	for id := hemera.NodeID(1); id <= 2; id++ {
+		v.Nodes = append(v.Nodes, hemera.NodeInfo{ID: id, Addr: "n" + id.String() + ":1095", Status: hemera.NodeOnline, Enabled: true, Version: "1.0.0", Heartbeat: now})
+	}
+	for id := hemera.DiskID(1); id <= 4; id++ {
+		v.Disks = append(v.Disks, hemera.Disk{ID: id, Node: hemera.NodeID(1 + id%2), Path: "/d" + id.String(), Space: "default", Config: hemera.ConfigRW,
+			Health: hemera.HealthOK, Active: true, Capacity: 1000, Used: 500, Free: 490})
+	}
+	return hemera.Snapshot{Now: now, Version: "1.0.0", View: v}
+}
+
+func TestInformationIsNoTrouble(t *testing.T) {
+	s := well()
+	s.View.Nodes[0].Stopping = true
+	if sum := Summarize(s); sum.Health != hemera.SeverityOK || len(sum.Conditions) != 1 {
+		t.Errorf("%+v", sum)
+	}
+}
+
+func TestAWellClusterHasNoConditions(t *testing.T) {
+	if list := List(well()); len(list) != 0 || Worst(list) != hemera.SeverityOK {
+		t.Errorf("%+v", list)
+	}
+	if s := Summarize(well()); s.Nodes != 2 || s.NodesOnline != 2 || s.Disks != 4 || s.DisksWritable != 4 || s.Room.Used != 2000 || s.Health != hemera.SeverityOK {
+		t.Errorf("%+v", s)
+	}
+}
+
+// ruleCase changes a well cluster and names what must follow.
+type ruleCase struct {
+	change func(s *hemera.Snapshot)
+	want   []string // severity code subject
+	text   string   // what the first text or remedy must say
+}
+
+// disk changes disk 2.
+func disk(change func(d *hemera.Disk)) func(*hemera.Snapshot) {
+	return func(s *hemera.Snapshot) { change(&s.View.Disks[1]) }
+}
+
+func checkRules(t *testing.T, cases map[string]ruleCase) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := well()
+			c.change(&s)
+			list := List(s)
+			var got []string
+			for _, found := range list {
+				got = append(got, string(found.Severity)+" "+found.Code+" "+found.Subject)
+				if found.Remedy == "" || found.Count < 1 || order(found.Code) == len(codes) {
+					t.Errorf("incomplete: %+v", found)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Fatalf("%q, want %q", got, c.want)
+			}
+			if len(list) > 0 && !strings.Contains(list[0].Text+list[0].Remedy, c.text) {
+				t.Errorf("%q does not say %q", list[0].Text, c.text)
+			}
+		})
+	}
+}
+
+// TestRules changes one thing at a time and names the conditions that must follow, in their order.
+func TestRules(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"lost": {func(s *hemera.Snapshot) {
+			s.View.Removed = []hemera.RemovedDisk{{ID: 9, Addr: "n7:1095", Path: "/old", Removed: now}}
+			s.Files = hemera.FileHealth{Lost: 2, Disks: []hemera.DiskLoss{{Disk: 9, Lost: 2}}}
+		}, []string{"error files_lost "}, "2 files have no piece on any disk of the cluster: disk 9, last seen at /old on n7:1095, removed 2026-03-14"},
+		"lost so far": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 1, Partial: true} }, []string{"error files_lost "}, "at least 1 file has no piece"},
+		"bad pieces alone": {func(s *hemera.Snapshot) {
+			s.Files = hemera.FileHealth{Lost: 1, Ruined: 1, Disks: []hemera.DiskLoss{{Disk: 2, Lost: 1}}}
+		}, []string{"error files_lost "}, "1 file has no piece left that is not known to be bad: disk 2, /d2 on n1:1095"},
+		"lost in both ways": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 3, Ruined: 1} },
+			[]string{"error files_lost "}, "3 files have no good piece: 2 no piece on any disk of the cluster, 1 no piece left that is not known to be bad"},
+		"unreadable": {func(s *hemera.Snapshot) {
+			s.Files = hemera.FileHealth{Unreadable: 3, Disks: []hemera.DiskLoss{{Disk: 1, Unreadable: 3}}}
+		}, []string{"error files_unreadable "}, "are on disk 1"},
+		"incomplete and never to be met": {func(s *hemera.Snapshot) {
+			s.Files = hemera.FileHealth{Incomplete: 5, Unmet: []hemera.UnmetLayout{{Space: "default", Pieces: 12, Disks: 4, Files: 5}}}
+		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
+		"gone": {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }),
+			[]string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
+		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
+		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
+		"full":     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},
+		"nearly":   {disk(func(d *hemera.Disk) { d.Used, d.Free = 900, 90 }), []string{"warning disk_nearly_full disk 2"}, "91% full"},
+		"stopping": {func(s *hemera.Snapshot) { s.View.Nodes[0].Stopping = true }, []string{"info node_stopping node 1"}, "n1:1095 is stopping"},
+		"stopped":  {func(s *hemera.Snapshot) { n := &s.View.Nodes[0]; n.Stopping, n.Status = true, hemera.NodeOffline }, []string{"warning node_offline node 1"}, "n1:1095 has not answered"},
+		"limits": {func(s *hemera.Snapshot) {
+			use := hemera.LimitUse{Name: "connections", Used: 9, Max: 10, Refused: 3, RefusedAgo: time.Minute}
+			s.Limits, s.View.Nodes[1].Stats.Limits = []hemera.LimitUse{use}, []hemera.LimitUse{use, {Name: "request_bytes", Max: 5, Refused: 1}}
+		}, []string{"warning limit_reached node 2", "warning limit_reached manager"},
+			"n2:1095 refused clients at limits connections (9 of 10 in use, 1m ago), request_bytes (0 of 5 in use, 0s ago); 4 refusals since its start"},
+		"bad pieces": {func(s *hemera.Snapshot) { s.Bad = 2 }, []string{"warning pieces_bad "}, "2 pieces were found bad"},
+		"never backed up": {func(s *hemera.Snapshot) {
+			s.Namespace.Totals.Files, s.Namespace.BackupsSince = 1, now.Add(-8*24*time.Hour)
+		},
+			[]string{"warning backup_old "}, "no backup of the manager was taken for 8 days"},
+		"backed up long ago": {func(s *hemera.Snapshot) {
+			n := &s.Namespace
+			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-9*24*time.Hour)
+		}, []string{"warning backup_old "}, "taken 9 days ago"},
+		"backed up": {func(s *hemera.Snapshot) {
+			n := &s.Namespace
+			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-6*24*time.Hour)
+		}, nil, ""},
+		"young, without files or backup": {func(s *hemera.Snapshot) { s.Namespace.BackupsSince = now.Add(-90 * 24 * time.Hour) }, nil, ""},
+		"draining a full disk":           {disk(func(d *hemera.Disk) { d.Config, d.Used, d.Free = hemera.ConfigDrain, 990, 0 }), nil, ""},
+		"off":                            {disk(func(d *hemera.Disk) { d.Config = hemera.ConfigOff }), []string{"warning disk_off disk 2"}, "switched off"},
+		"errors":                         {disk(func(d *hemera.Disk) { d.Load.ChecksumErrors = 3 }), []string{"warning disk_errors disk 2"}, "3 checksum errors and 0 I/O errors"},
+		"offline": {func(s *hemera.Snapshot) {
+			s.View.Nodes[0].Status, s.View.Nodes[0].Heartbeat = hemera.NodeOffline, now.Add(-90*time.Minute)
+			for i := range s.View.Disks {
+				if d := &s.View.Disks[i]; d.Node == 1 {
+					d.Active, d.Health = false, hemera.HealthGone
+				}
+			}
+		}, []string{"warning node_offline node 1"}, "n1:1095 has not answered for 1h30m"},
+		"disabled":        {func(s *hemera.Snapshot) { s.View.Nodes[1].Enabled = false }, []string{"warning node_disabled node 2"}, "hemera node set 2 on"},
+		"version":         {func(s *hemera.Snapshot) { s.View.Nodes[1].Version = "0.9.0" }, []string{"warning node_version node 2"}, "runs 0.9.0, the manager 1.0.0"},
+		"clock":           {func(s *hemera.Snapshot) { s.View.Nodes[1].ClockSkew = -time.Minute }, []string{"warning node_clock node 2"}, "is 1m behind the manager's"},
+		"clock, a little": {func(s *hemera.Snapshot) { s.View.Nodes[1].ClockSkew = time.Second }, nil, ""},
+		"unusable": {func(s *hemera.Snapshot) {
+			s.View.Nodes[0].Stats.Unusable = []hemera.UnusableDisk{{Path: "/x", Why: "no such directory"}}
+		}, []string{"warning path_unusable node 1"}, "/x on n1:1095"},
+		"no disks":      {func(s *hemera.Snapshot) { s.View.Disks = nil }, []string{"error no_disks "}, "hemera fs add"},
+		"too few disks": {func(s *hemera.Snapshot) { s.View.Disks = s.View.Disks[:1] }, []string{"warning space_too_small space default"}, "1 disk and its policy asks for 2"},
+		"nowhere to write": {func(s *hemera.Snapshot) {
+			for i := range s.View.Disks {
+				s.View.Disks[i].Config = hemera.ConfigRO
+			}
+		}, []string{"error space_no_room space default"}, "takes no new files"},
+		"nearly full space": {func(s *hemera.Snapshot) {
+			for i := range s.View.Disks {
+				s.View.Disks[i].Used, s.View.Disks[i].Free = 850, 50
+			}
+			s.View.Disks[0].Config = hemera.ConfigRO
+		}, []string{"warning space_nearly_full space default", "warning disk_nearly_full disk 2", "warning disk_nearly_full disk 3", "warning disk_nearly_full disk 4"}, "94% full"},
+		"stalled": {func(s *hemera.Snapshot) {
+			s.Jobs = []hemera.JobStatus{{Kind: "drain", Disk: 3, State: "stalled", Why: "no room", FilesLeft: 4}, {Kind: "repair", State: "stalled", FilesLeft: 1}, {State: "running"}}
+		}, []string{"warning job_stalled disk 3", "warning job_stalled repair"}, "drain is stalled with 4 files left: no room"},
+		"removals": {func(s *hemera.Snapshot) { s.Namespace.Unlinked = removalsMax + 1 }, []string{"warning removal_backlog "}, "1000001 pieces"},
+		"quota": {func(s *hemera.Snapshot) {
+			limits, key := hemera.QuotaAmount{Bytes: 10}, hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaUser, ID: 7}
+			s.Quotas = []hemera.QuotaRow{{QuotaKey: key, Limits: limits, Used: limits}, {QuotaKey: key, Used: limits}, {QuotaKey: key, Limits: limits, Used: limits, Counting: true}}
+		}, []string{"warning quota_exceeded quota /a user 7"}, "user 7 has used up"},
+		"worst first": {func(s *hemera.Snapshot) {
+			s.View.Nodes[1].Enabled, s.Files.Lost, s.Files.Incomplete = false, 1, 1
+		}, []string{"error files_lost ", "warning files_incomplete ", "warning node_disabled node 2"}, "1 file has no piece"},
+	})
+}
+
+func TestRulesOfLooksAtWholeDisks(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"old audit": {disk(func(d *hemera.Disk) { d.Pieces, d.LastAudit = 1, now.Add(-30*24*time.Hour) }), []string{"warning audit_old disk 2"}, "was not compared with the namespace for 30 days"},
+		"never audited": {func(s *hemera.Snapshot) {
+			s.View.Disks[1].Pieces, s.Namespace.Booted = 1, now.Add(-30*24*time.Hour)
+		}, []string{"warning audit_old disk 2"}, "30 days"},
+		"audited": {disk(func(d *hemera.Disk) {
+			d.Pieces, d.LastAudit, d.LastScrub = 1, now.Add(-8*24*time.Hour), now.Add(-60*24*time.Hour)
+		}), nil, ""},
+		"old scrub": {disk(func(d *hemera.Disk) { d.Pieces, d.LastAudit, d.LastScrub = 1, now, now.Add(-100*24*time.Hour) }), []string{"warning scrub_old disk 2"}, "for 100 days"},
+		"waiting": {func(s *hemera.Snapshot) {
+			s.View.Nodes = append(s.View.Nodes, hemera.NodeInfo{ID: 3, Addr: "n3:1095", Status: hemera.NodeWaiting})
+		}, []string{"warning node_waiting node 3"}, "hemera node admit 3"},
+	})
+}
+
+// Thousands of limits that are used up are some conditions and one that counts the rest.
+func TestTheNumberOfConditionsIsBounded(t *testing.T) {
+	s := well()
+	for id := range uint32(5000) {
+		s.Quotas = append(s.Quotas, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: "/a", Kind: hemera.QuotaUser, ID: id}, Limits: hemera.QuotaAmount{Files: 1}, Used: hemera.QuotaAmount{Files: 1}})
+	}
+	list := List(s)
+	if len(list) != quotasShown+1 || list[quotasShown].Count != 5000-quotasShown {
+		t.Errorf("%d conditions, the last %+v", len(list), list[len(list)-1])
+	}
+}
+
+func TestCodesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range codes {
+		if !strings.Contains(string(text), "`"+code+"`") {
+			t.Errorf("docs/operations.md does not list %s", code)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"errors"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// What CheckAttribute takes, Decide must take too, and what it refuses, Decide must refuse.
+func TestCheckAttributeAgreesWithDecide(t *testing.T) {
+	for _, test := range []struct {
+		name, value string
+		ok          bool
+	}{
+		{AttrLayout, "plain", true}, {AttrLayout, "replica", true}, {AttrLayout, "raid6", false},
+		{AttrStripes, "1", true}, {AttrStripes, "16", true}, {AttrStripes, "17", false}, {AttrStripes, "two", false}, {AttrStripes, "0", false},
+		{AttrChecksum, "crc64nvme", true}, {AttrChecksum, "crc7", false},
+		{AttrNoUserLayout, "1", true}, {AttrNoUserLayout, "yes", false},
+		{AttrSpace, "anything", true}, {AttrStripes, "", true},
+		{"user.forced.nstripes", "3", true}, {"user.forced.nstripes", "99", false}, {"user.forced.checksum", "crc7", false},
+		{"user.campaign", "99", true}, {"sys.acl", "u:1:rw", true},
+		{"sys.forced.nstripe", "3", false}, {"user.forced.nstripe", "3", true}, // the first looks as if it steered
+	} {
+		err := CheckAttribute(test.name, test.value)
+		if (err == nil) != test.ok || err != nil && !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s=%s: %v", test.name, test.value, err)
+		}
+		attrs := map[string][]byte{test.name: []byte(test.value)}
+		_, err = Decide(Attributes{Sys: attrs, User: attrs}, hemera.Space{Name: "s", Policy: hemera.Policy{Layout: hemera.Replica(2)}}, hemera.Wish{}, hemera.Identity{})
+		if (err == nil) != test.ok && test.name != "sys.forced.nstripe" {
+			t.Errorf("Decide with %s=%s: %v", test.name, test.value, err)
+		}
+	}
+}
+
+func TestIsSpaceAttribute(t *testing.T) {
+	if !IsSpaceAttribute(AttrSpace) || !IsSpaceAttribute("user.forced.space") || IsSpaceAttribute("user.space") {
+		t.Error("the attribute that names a space is not recognised")
+	}
+}

@@ -1,0 +1,81 @@
+package quota_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"hemera"
+	"hemera/rules/quota"
+)
+
+func TestDecide(t *testing.T) {
+	amount := func(files, bytes, physical int64) hemera.QuotaAmount {
+		return hemera.QuotaAmount{Files: files, Bytes: bytes, Physical: physical}
+	}
+	for _, c := range []struct {
+		name         string
+		limits, used hemera.QuotaAmount
+		want         quota.Want
+		why          string // in the refusal, "": allowed
+	}{
+		{"no limit", amount(0, 0, 0), amount(9, 9, 9), quota.Want{QuotaAmount: amount(9, 9, 9), Open: true}, ""},
+		{"fits to the last", amount(10, 100, 200), amount(9, 60, 120), quota.Want{QuotaAmount: amount(1, 40, 80)}, ""},
+		{"a file too many", amount(10, 0, 0), amount(10, 0, 0), quota.Want{QuotaAmount: amount(1, 0, 0)}, "10 of 10 files are used"},
+		{"a byte too many", amount(0, 100, 0), amount(0, 60, 0), quota.Want{QuotaAmount: amount(1, 41, 0)}, "60 of 100 bytes are used, 41 more"},
+		{"copies too many", amount(0, 0, 100), amount(0, 0, 60), quota.Want{QuotaAmount: amount(1, 20, 60)}, "60 of 100 physical bytes"},
+		{"open, some left", amount(0, 100, 0), amount(0, 99, 0), quota.Want{Open: true}, ""},
+		{"open, none left", amount(0, 100, 0), amount(0, 100, 0), quota.Want{Open: true}, "100 of 100 bytes are used"},
+		{"no more bytes above the limit", amount(0, 100, 0), amount(0, 150, 0), quota.Want{}, ""},
+		{"smaller above the limit", amount(0, 100, 0), amount(0, 150, 0), quota.Want{QuotaAmount: amount(0, -10, 0)}, ""},
+		{"no overflow", amount(0, 100, 0), amount(0, -5, 0), quota.Want{QuotaAmount: amount(0, math.MaxInt64/4, 0)}, "-5 of 100"},
+	} {
+		s := quota.Standing{Account: quota.Account{Node: 7, Kind: hemera.QuotaUser, ID: 1000}, Path: "/exp", Limits: c.limits, Used: c.used}
+		d := quota.Decide([]quota.Standing{{Limits: hemera.QuotaAmount{}}, s}, c.want)
+		if d.Allowed != (c.why == "") || !strings.Contains(d.Why, c.why) {
+			t.Errorf("%s: %+v, want %q", c.name, d, c.why)
+		}
+		if !d.Allowed && (d.Whose != "uid 1000 in /exp" || !strings.Contains(d.Remedy, "/exp")) {
+			t.Errorf("%s does not say whose limit: %+v", c.name, d)
+		}
+	}
+}
+
+func TestTightest(t *testing.T) {
+	standing := func(limitBytes, usedBytes, limitPhysical, usedPhysical int64) quota.Standing {
+		return quota.Standing{Limits: hemera.QuotaAmount{Files: 1, Bytes: limitBytes, Physical: limitPhysical},
+			Used: hemera.QuotaAmount{Files: 9, Bytes: usedBytes, Physical: usedPhysical}}
+	}
+	for name, c := range map[string]struct {
+		standings   []quota.Standing
+		copies      int64
+		limit, used int64
+	}{
+		"none":                      {nil, 2, 0, 0},
+		"files only":                {[]quota.Standing{standing(0, 5, 0, 10)}, 2, 0, 0},
+		"bytes":                     {[]quota.Standing{standing(100, 60, 0, 120)}, 2, 100, 60},
+		"physical":                  {[]quota.Standing{standing(0, 30, 101, 61)}, 2, 50, 31},
+		"physical is tighter":       {[]quota.Standing{standing(100, 30, 100, 90)}, 2, 50, 45},
+		"bytes are tighter":         {[]quota.Standing{standing(40, 35, 200, 70)}, 2, 40, 35},
+		"the second":                {[]quota.Standing{standing(1000, 0, 0, 0), standing(5000, 4500, 0, 0)}, 1, 5000, 4500},
+		"above":                     {[]quota.Standing{standing(100, 150, 0, 0), standing(10, 9, 0, 0)}, 1, 100, 150},
+		"a limit is never no limit": {[]quota.Standing{standing(0, 0, 1, 0)}, 3, 1, 0},
+	} {
+		if limit, used := quota.Tightest(c.standings, c.copies); limit != c.limit || used != c.used {
+			t.Errorf("%s: %d of %d, want %d of %d", name, used, limit, c.used, c.limit)
+		}
+	}
+}
+
+// TestDecideIsNoMoreThanASum compares with the obvious rule where sizes are known and usage is sane.
+func TestDecideIsNoMoreThanASum(t *testing.T) {
+	same := func(limit, used, want uint16) bool {
+		d := quota.Decide([]quota.Standing{{Limits: hemera.QuotaAmount{Bytes: int64(limit)}, Used: hemera.QuotaAmount{Bytes: int64(used)}}},
+			quota.Want{QuotaAmount: hemera.QuotaAmount{Bytes: int64(want)}})
+		return d.Allowed == (limit == 0 || want == 0 || int(used)+int(want) <= int(limit))
+	}
+	if err := quick.Check(same, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,48 @@
+package manager
+
+import (
+	"context"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/access"
+)
+
+// content is what a reader that comes back goes on with: the file with the generation that it was reading.
+// That is the file's own as long as it has it, wherever it was moved, else what its disks still hold.
+// Conflict when it is gone: the client must not get another content for the rest of this one. Who was
+// granted the content may still read it when its name is gone or is another file's; while the file
+// exists, who may not read it any more is refused.
+func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
+	again := r.Again
+	now, _, err := m.tree.Resolve(ctx, again.File)
+	switch kind := errs.KindOf(err); {
+	case err != nil && kind != errs.NotFound:
+		return now, errs.Wrap(err, "open", r.Path)
+	case err == nil:
+		if d := access.Decide(who, access.Of(now), access.Read); !d.Allowed {
+			return now, errs.New(errs.Denied, "open", r.Path, "the file was open, and may not be read any more")
+		}
+		if now.Gen == again.Gen {
+			return now, nil
+		}
+	}
+	e := hemera.Entry{ID: again.File, Parent: again.Parent, Name: again.Name, Kind: hemera.KindFile, Mode: again.Mode,
+		Size: again.Size, Gen: again.Gen, Layout: again.Layout, Space: again.Space, Checksums: again.Sums}
+	for _, p := range again.Pieces {
+		there, err := m.tree.Leaving(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
+		if err != nil {
+			return e, errs.Wrap(err, "open", r.Path)
+		}
+		if there {
+			e.Pieces = append(e.Pieces, p)
+		}
+	}
+	if len(e.Pieces) < max(1, int(e.Layout.Data)) && e.Size > 0 {
+		return e, errs.New(errs.Conflict, "open", r.Path, "the content that was being read was replaced or removed, and is gone").
+			WithRemedy("read the file again from its beginning")
+	}
+	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
+	return e, nil
+}

@@ -1,0 +1,247 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/errs"
+	"hemera/rules/place"
+)
+
+// Jobs implements hemera.MaintAdmin.
+func (m *Manager) Jobs(ctx context.Context) ([]hemera.JobStatus, error) { return m.engine.Jobs(ctx) }
+
+// Fsck implements hemera.MaintAdmin.
+func (m *Manager) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	report, err := m.engine.Fsck(ctx, repair)
+	report.Files = m.tree.Stats().Totals.Files
+	if err == nil {
+		err = m.nameFiles(ctx, report.Problems)
+	}
+	return report, err
+}
+
+// namesMax bounds the files of one report that are named with their paths.
+const namesMax = 10_000
+
+// nameFiles gives problems the paths that the namespace has; others stay as pieces remember them.
+func (m *Manager) nameFiles(ctx context.Context, problems []hemera.FsckProblem) error {
+	left := namesMax
+	for i := range problems {
+		p := &problems[i]
+		for _, id := range p.Files[:min(left, len(p.Files))] {
+			left--
+			_, path, err := m.tree.Resolve(ctx, id)
+			switch {
+			case errors.Is(err, errs.NotFound):
+				continue
+			case err != nil:
+				return errs.Wrap(err, "fsck", id.Hex())
+			case p.Paths == nil:
+				p.Paths = map[hemera.FileID]string{}
+			}
+			p.Paths[id] = path
+		}
+	}
+	return nil
+}
+
+// CheckNamespace implements hemera.MaintAdmin.
+func (m *Manager) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
+	defer m.ops.begin("CheckNamespace").end(&err)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	report, err := m.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
+		if err := progress(c); err != nil {
+			stop(err)
+		}
+	}})
+	if ctx.Err() != nil {
+		return report, context.Cause(ctx)
+	}
+	return report, err
+}
+
+// CheckFile implements hemera.MaintAdmin.
+func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
+	defer m.ops.begin("CheckFile").end(&err)
+	e, _, err := m.find(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if e.IsDir() {
+		return nil, errs.New(errs.IsDirectory, "file check", ref, "")
+	}
+	return m.engine.Check(ctx, e, repair)
+}
+
+// FileInfo implements hemera.MaintAdmin.
+func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
+	defer m.ops.begin("FileInfo").end(&err)
+	e, path, err := m.find(ctx, ref)
+	if id, byID, _ := idOf(ref); byID && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && m.tree.Restored()) {
+		if r.Strays, err = m.strays(ctx, id, err); err != nil {
+			return r, err
+		}
+	}
+	if err != nil {
+		return r, err
+	}
+	view := m.cluster.View()
+	if e.ID == 0 {
+		first := r.Strays[0]
+		r.Entry, r.Path = hemera.Entry{ID: first.Piece.ID.File}, first.Piece.Path
+		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
+		return r, nil
+	}
+	r.Entry, r.Path, r.Status = e, path, status(view, e, m.brokenSet())
+	for _, p := range e.Pieces {
+		d, ok := view.Disk(p.Disk)
+		n, _ := view.Node(d.Node)
+		host, _, _ := net.SplitHostPort(n.Addr)
+		if !ok {
+			d = hemera.Disk{ID: p.Disk, Health: hemera.HealthGone, Why: "the disk is not in the cluster"}
+			if was, known := view.RemovedDisk(p.Disk); known {
+				d.UUID, d.Path, d.Node, d.Space, d.Why = was.UUID, was.Path, was.Node, was.Space, "the disk was removed"
+				host, _, _ = net.SplitHostPort(was.Addr)
+			}
+		}
+		r.Pieces = append(r.Pieces, hemera.PieceReport{Piece: p, Disk: d, Host: host})
+	}
+	return r, nil
+}
+
+// strayTime is how long disks are asked for pieces that the namespace does not have.
+const strayTime = 10 * time.Second
+
+// strays looks for pieces of an id that the namespace does not have. known is nil when it has the file;
+// else it is the error of a file that neither the namespace nor a disk knows.
+func (m *Manager) strays(ctx context.Context, id hemera.FileID, known error) ([]hemera.Stray, error) {
+	ctx, cancel := context.WithTimeout(ctx, strayTime)
+	defer cancel()
+	found, silent, err := m.engine.Strays(ctx, id)
+	switch {
+	case err != nil && known == nil:
+		return found, nil // the disks' part of the answer is missing, not the file
+	case err == nil && len(found) == 0 && known != nil && silent > 0:
+		return nil, errs.New(errs.NotFound, "file info", id.Hex(), fmt.Sprintf("neither the namespace nor a disk that answers has it; disks that do not answer: %d", silent)).
+			WithRemedy("see `hemera fs ls -e`")
+	case len(found) == 0:
+		return nil, known
+	}
+	view := m.cluster.View()
+	for i := range found {
+		d, _ := view.Disk(found[i].Disk)
+		n, _ := view.Node(d.Node)
+		found[i].Host, _, _ = net.SplitHostPort(n.Addr)
+	}
+	return found, nil
+}
+
+// strayMeaning says what becomes of a piece that the namespace does not have.
+func strayMeaning(tag string) string {
+	if tag == "orphan" {
+		return "the piece is on its way out, or an audit removes it once it is old enough"
+	}
+	return "the piece is of a change made after the backup that was restored, and is kept"
+}
+
+// find resolves a path, or an id as [idOf] knows them.
+func (m *Manager) find(ctx context.Context, ref string) (hemera.Entry, string, error) {
+	id, byID, err := idOf(ref)
+	switch {
+	case err != nil:
+		return hemera.Entry{}, "", err
+	case byID:
+		return m.tree.Resolve(ctx, id)
+	}
+	e, err := m.tree.Stat(ctx, hemera.SystemIdentity(), ref)
+	return e, ref, err
+}
+
+// idOf is the id that "fid:<decimal>" or "fxid:<hexadecimal>" names. EOS's other words mean the same here,
+// where files and directories share their ids.
+func idOf(ref string) (_ hemera.FileID, byID bool, _ error) {
+	for prefix, base := range map[string]int{"fid:": 10, "fxid:": 16, "pid:": 10, "pxid:": 16, "cid:": 10, "cxid:": 16, "inode:": 10} {
+		digits, ok := strings.CutPrefix(ref, prefix)
+		if !ok {
+			continue
+		}
+		id, err := strconv.ParseUint(digits, base, 64)
+		if err != nil {
+			return 0, true, errs.New(errs.Invalid, "file info", ref, "this is no file id").
+				WithRemedy("fid:, pid: and inode: take a decimal number, fxid: and pxid: a hexadecimal one")
+		}
+		return hemera.FileID(id), true, nil
+	}
+	return 0, false, nil
+}
+
+// lastSeen says where the pieces of a lost file were.
+func lastSeen(v *hemera.View, e hemera.Entry) string {
+	var parts []string
+	for _, p := range e.Pieces {
+		where := "disk " + p.Disk.String()
+		if was, ok := v.RemovedDisk(p.Disk); ok {
+			where += ", last seen at " + was.Where()
+		} else if _, ok := v.Disk(p.Disk); !ok {
+			where += ", which is not in the cluster"
+		}
+		parts = append(parts, where)
+	}
+	if len(parts) == 0 {
+		return "it has no pieces"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// status says in words how well the file is, worst first.
+func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
+	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
+		return "healthy"
+	}
+	bad := 0
+	for _, p := range e.Pieces {
+		if broken.has(e, p) {
+			bad++
+		}
+	}
+	if s, _ := stand(v, e, broken); s == lostFile {
+		seen := lastSeen(v, e)
+		switch {
+		case bad == len(e.Pieces):
+			return "lost: every piece is known to be bad"
+		case bad > 0:
+			return fmt.Sprintf("lost: %d of %d pieces are known to be bad; %s", bad, len(e.Pieces), seen)
+		}
+		return "lost: " + seen
+	}
+	readable := len(place.Order(v, e.Pieces, "", nil, 0))
+	data := int(max(e.Layout.Data, 1))
+	switch {
+	case readable < data:
+		return "offline: " + place.Unreadable(v, e.Pieces, nil)
+	case len(e.Pieces) < int(e.Layout.Pieces):
+		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), e.Layout.Pieces)
+	case bad > 0:
+		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be mended", bad, len(e.Pieces))
+	case readable < len(e.Pieces):
+		return fmt.Sprintf("degraded: %d of %d pieces can be read: %s", readable, len(e.Pieces), place.Unreadable(v, e.Pieces, nil))
+	}
+	draining := slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool {
+		d, _ := v.Disk(p.Disk)
+		return d.Config == hemera.ConfigDrain
+	})
+	if draining {
+		return "healthy, a piece is being moved"
+	}
+	return "healthy"
+}

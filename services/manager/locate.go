@@ -1,0 +1,93 @@
+package manager
+
+import (
+	"context"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/checksum"
+	"hemera/rules/place"
+)
+
+// Locate implements hemera.Files.
+func (m *Manager) Locate(ctx context.Context, who hemera.Identity, path string) (targets []hemera.Target, err error) {
+	defer m.ops.begin("Locate").end(&err)
+	prep, err := m.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+	if err != nil {
+		return nil, err
+	}
+	view, e, seed := m.cluster.View(), prep.Entry, m.nonce.Add(1)
+	if e.Size == 0 && len(e.Pieces) == 0 {
+		targets = anyNode(view, nil, seed)
+	} else {
+		targets = place.Order(view, e.Pieces, who.Host, nil, seed)
+	}
+	if len(targets) == 0 {
+		return nil, noReplicas(view, path, e.Pieces, nil)
+	}
+	return targets, nil
+}
+
+// Checksum implements hemera.Files. A kind that is not stored is computed by a node that has a
+// piece; the next one is asked when that fails.
+func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string, kind hemera.ChecksumKind) (sum hemera.Checksum, err error) {
+	defer m.ops.begin("Checksum").end(&err)
+	prep, err := m.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	e := prep.Entry
+	if e.IsDir() {
+		return hemera.Checksum{}, errs.New(errs.IsDirectory, "checksum", path, "")
+	}
+	if kind == hemera.ChecksumNone && len(e.Checksums) > 0 {
+		return e.Checksums[0], nil
+	}
+	if kind == hemera.ChecksumNone {
+		kind = hemera.CRC32C
+	}
+	if sum, ok := hemera.FindChecksum(e.Checksums, kind); ok {
+		return sum, nil
+	}
+	if e.Size == 0 && len(e.Pieces) == 0 {
+		return checksum.Of(kind, nil)
+	}
+	view := m.cluster.View()
+	targets := place.Order(view, e.Pieces, "", nil, m.nonce.Add(1))
+	if len(targets) == 0 {
+		return hemera.Checksum{}, noReplicas(view, path, e.Pieces, nil)
+	}
+	sum, err = m.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
+		for _, t := range targets {
+			sum, err = m.compute(ctx, e, t, kind)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+		}
+		return sum, err
+	})
+	return sum, errs.Wrap(err, "checksum", path)
+}
+
+// compute has one node read its piece. With more than one data piece no node has the whole file.
+func (m *Manager) compute(ctx context.Context, e hemera.Entry, t hemera.Target, kind hemera.ChecksumKind) (hemera.Checksum, error) {
+	if e.Layout.Data > 1 {
+		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", e.Name, kind.String()+" is not stored and the file is in stripes")
+	}
+	result, err := m.orders.Do(ctx, t.Node, hemera.Order{
+		Kind: hemera.OrderVerify, Disk: t.Disk, Checksum: kind,
+		Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: t.Index},
+	})
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	if result.BadPages > 0 {
+		return hemera.Checksum{}, errs.New(errs.Corrupt, "checksum", e.Name, "disk "+t.Disk.String()+" has bad pages of the file")
+	}
+	i := slices.IndexFunc(result.Checksums, func(c hemera.Checksum) bool { return c.Kind == kind })
+	if i < 0 {
+		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", e.Name, "the node did not compute "+kind.String())
+	}
+	return result.Checksums[i], nil
+}

@@ -1,0 +1,161 @@
+// Package manager is the service that holds the namespace, knows the cluster and decides where files
+// are. It answers clients (Names, Attributes, Files), nodes (Control) and admins (ClusterAdmin,
+// MaintAdmin, QuotaAdmin, Observer); protocols are the doors' business.
+//
+// What is durable is in the namespace and in the cluster's records. Opens are not: a pending write
+// lives in the table of locks, which dies with the process, and in its signed capability, which
+// still commits afterwards.
+package manager
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/core/cluster"
+	"hemera/core/maint"
+	"hemera/core/namespace"
+	"hemera/errs"
+	"hemera/platform/kv"
+	"hemera/rules/access"
+)
+
+// Options is what a manager is made of. Store, Writer and Tree are required.
+type Options struct {
+	Store  kv.Store
+	Writer kv.Writer // the one the tree writes with
+	Tree   namespace.Tree
+	// Addr is the manager's xrd door as nodes tell it to clients.
+	Addr string
+	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
+	// is [maint.LostAfter].
+	LostAfter time.Duration
+	// Version is the program's, to compare the nodes' with; may be empty.
+	Version string
+	// Space is the default space that a new cluster begins with; the zero Space has defaults.
+	Space hemera.Space
+	// Sources says where third-party copies may read from, besides the cluster's own doors.
+	Sources access.Sources
+	// ApproveNodes has nodes that join wait until an admin admits them; NewDisksOff takes their new disks in as off.
+	ApproveNodes, NewDisksOff bool
+	// WritesOfUser and WritesOfSession bound the writes under way of one user and of one session who are no admins; 0 is
+	// [PendingUser] and [PendingSession].
+	WritesOfUser, WritesOfSession int
+	// Now replaces time.Now; its times must carry a monotonic reading.
+	Now func() time.Time
+	Log *slog.Logger
+	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	Limits func() []hemera.LimitUse
+}
+
+// Manager implements the manager's interfaces of package hemera.
+type Manager struct {
+	tree    namespace.Tree
+	cluster *cluster.Cluster
+	orders  *maint.Orders
+	engine  *maint.Engine
+	pending *pending
+	sums    *sums
+	asks    asks
+	ops     *operations
+	now     func() time.Time
+	log     *slog.Logger
+	started time.Time
+	began   int64 // bytes of virtual memory when it was made
+	nonce   atomic.Uint64
+	removal sync.RWMutex // see removal.go
+	census  *census
+	quotas  aged[[]hemera.QuotaRow] // for Status
+	version string
+	limits  func() []hemera.LimitUse
+	addr    string
+	sources access.Sources
+
+	mu       sync.Mutex
+	sessions []func() []hemera.SessionInfo
+	present  []func(session string) bool
+}
+
+var (
+	_ hemera.Names        = (*Manager)(nil)
+	_ hemera.Directories  = (*Manager)(nil)
+	_ hemera.Attributes   = (*Manager)(nil)
+	_ hemera.Files        = (*Manager)(nil)
+	_ hemera.Control      = (*Manager)(nil)
+	_ hemera.CopyRules    = (*Manager)(nil)
+	_ hemera.ClusterAdmin = (*Manager)(nil)
+	_ hemera.MaintAdmin   = (*Manager)(nil)
+	_ hemera.Observer     = (*Manager)(nil)
+	_ hemera.QuotaAdmin   = (*Manager)(nil)
+	_ hemera.TrustAdmin   = (*Manager)(nil)
+	_ hemera.WriteAdmin   = (*Manager)(nil)
+	_ hemera.StatusAdmin  = (*Manager)(nil)
+)
+
+// New loads the cluster's state and returns a manager that can be called; background work begins
+// with Run.
+func New(ctx context.Context, o Options) (*Manager, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
+		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
+	m := &Manager{
+		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
+		pending: newPending(o.WritesOfUser, o.WritesOfSession), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
+		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version, limits: o.Limits,
+		addr: o.Addr, sources: o.Sources,
+	}
+	m.engine = maint.New(maint.Options{
+		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
+		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
+	})
+	if err := m.engine.Load(ctx); err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
+	m.census.broken = m.engine.Broken
+	m.nonce.Store(uint64(o.Now().UnixNano()))
+	return m, nil
+}
+
+// Run does the background work until the context ends.
+func (m *Manager) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return m.cluster.Run(ctx) })
+	g.Go(func() error { return m.engine.Run(ctx) })
+	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.tree.RunQuotas(ctx) })
+	err := g.Wait()
+	if err == nil {
+		m.stopped()
+	}
+	return err
+}
+
+// stopTime bounds how long a manager that ends notes that it did so in good order.
+const stopTime = 5 * time.Second
+
+func (m *Manager) stopped() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	if err := m.cluster.Stopped(ctx); err != nil {
+		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "err", err)
+	}
+}
+
+// Cluster is the cluster's state, for what admits nodes.
+func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }

@@ -1,0 +1,137 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/errs"
+)
+
+// hiddenPrefix is how FUSE begins the name that it gives a file which is removed while it is open: no close of it is
+// on its way.
+const hiddenPrefix = ".fuse_hidden"
+
+// Move implements hemera.Files.
+func (m *Manager) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
+	if !strings.HasPrefix(path.Base(to), hiddenPrefix) {
+		m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: from, Process: process}, errs.NotFound)
+	}
+	if moved, err := m.moveOwn(ctx, who, from, to, process); moved || err != nil {
+		return err
+	}
+	return m.Rename(ctx, who, from, to)
+}
+
+// moveOwn renames what the process is writing, in its directory; false if that cannot be. The lock goes first, so that
+// nobody gets the new name meanwhile. The head is told nothing: what its capability names, the commit maps.
+func (m *Manager) moveOwn(ctx context.Context, who hemera.Identity, from, to, process string) (moved bool, err error) {
+	if process == "" || m.pending.size() == 0 || from == "/" || path.Dir(from) != path.Dir(to) {
+		return false, nil
+	}
+	old, w, err := m.ownAt(ctx, who, from, process)
+	if err == nil && w != nil {
+		err = m.cluster.AwaitCurrent(ctx)
+	}
+	if err != nil || w == nil {
+		return false, err
+	}
+	target := name{old.parent, path.Base(to)}
+	if !m.pending.rename(old, target, w.nonce, m.permitAt(w, to)) {
+		return false, nil
+	}
+	if w.permit.BaseGen != 0 {
+		err = m.Rename(ctx, who, from, to) // its commit finds the file by its id
+	} else {
+		err = m.renameWrite(ctx, who, w, old, to)
+	}
+	if err == nil || errs.Undecided(err) {
+		return err == nil, err
+	}
+	m.pending.rename(target, old, w.nonce, w.permit)
+	if errors.Is(err, errs.Conflict) || errors.Is(err, errs.Exists) {
+		return false, nil
+	}
+	return false, err
+}
+
+func (m *Manager) renameWrite(ctx context.Context, who hemera.Identity, w *write, old name, to string) (err error) {
+	defer m.ops.begin("Rename").end(&err)
+	return m.tree.RenameWrite(ctx, who, namespace.Commit{ID: w.file, Parent: old.parent, Name: old.name, UID: w.who.UID, GID: w.who.GID}, to)
+}
+
+// ownAt is the write under way of the path, if the process began it, and its name.
+func (m *Manager) ownAt(ctx context.Context, who hemera.Identity, at, process string) (name, *write, error) {
+	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+	if err != nil {
+		return name{}, nil, err
+	}
+	n := name{dir.ID, path.Base(at)}
+	s := m.pending.lock(n)
+	defer s.mu.Unlock()
+	return n, s.own(n, who, process), nil
+}
+
+// permitAt is the write's permit for who comes by its new path.
+func (m *Manager) permitAt(w *write, to string) *hemera.Permit {
+	c := w.permit.Capability
+	c.Path, c.Name = to, path.Base(to)
+	return hemera.NewPermit(c, m.cluster.Ring().Mint)
+}
+
+// find locks the stripe of the name that the write with the nonce has now, and returns all three; no write if it is over.
+func (p *pending) find(n name, nonce uint64) (*stripe, name, *write) {
+	for {
+		s := p.lock(n)
+		if w := s.writes[n]; w != nil && w.nonce == nonce {
+			return s, n, w
+		}
+		now, ok := p.renamed.Load(nonce)
+		if !ok || now == n {
+			return s, n, nil
+		}
+		s.mu.Unlock()
+		n = now.(name)
+	}
+}
+
+// rename moves a write to another name, with the permit for it, if it is under way and nobody writes that.
+func (p *pending) rename(from, to name, nonce uint64, permit *hemera.Permit) bool {
+	s, t := p.lockBoth(from, to)
+	defer s.mu.Unlock()
+	if t != s {
+		defer t.mu.Unlock()
+	}
+	w := s.writes[from]
+	if w == nil || w.nonce != nonce || t.writes[to] != nil {
+		return false
+	}
+	moved := *w
+	moved.path, moved.permit, moved.ended, moved.renamed = permit.Path, permit, nil, true
+	p.free(s, from, w)
+	t.writes[to] = &moved
+	p.processes.add(w.process, to)
+	p.renamed.Store(nonce, to)
+	return true
+}
+
+// lockBoth locks the stripes of two names, which may be one, in one order for all. It is the only place where two are
+// held.
+func (p *pending) lockBoth(a, b name) (s, t *stripe) {
+	i, j := p.index(a), p.index(b)
+	p.stripes[min(i, j)].mu.Lock()
+	if i != j {
+		p.stripes[max(i, j)].mu.Lock()
+	}
+	return &p.stripes[i], &p.stripes[j]
+}
+
+// made says that a name may have been made by a write that is not known under it.
+func (p *pending) made(n name) {
+	s := p.lock(n)
+	defer s.mu.Unlock()
+	s.ended = p.ends.Add(1)
+}

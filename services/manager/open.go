@@ -1,0 +1,318 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/errs"
+	"hemera/rules/place"
+	"hemera/rules/policy"
+)
+
+// Open implements hemera.Files: access and names by the tree, policy by layout, disks by place, and
+// a signed capability that carries all of it to the node.
+func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (g hemera.Grant, err error) {
+	op := "OpenWrite"
+	if r.Access == hemera.AccessRead {
+		op = "OpenRead"
+	}
+	began := m.ops.begin(op)
+	defer began.end(&err)
+	if r.Access != hemera.AccessRead {
+		if err := m.cluster.Current(); err != nil { // clients are told to wait, as for a disk
+			return g, err
+		}
+	}
+	for range claimTries {
+		if g, err = m.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
+			break
+		}
+	}
+	return g, m.early(err, r.Tried)
+}
+
+// claimTries is how often an open looks at quotas that change meanwhile, near their limit.
+const claimTries = 16
+
+func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
+	since := before{m.pending.claims.returned.load(), m.pending.ends.Load()}
+	var prep namespace.Prepared
+	var err error
+	if r.Again != nil && r.Access == hemera.AccessRead {
+		prep.Entry, err = m.content(ctx, who, r)
+	} else {
+		prep, err = m.tree.Prepare(ctx, who, r)
+	}
+	if r.Join {
+		if g, ok, err := m.join(ctx, who, &prep, r, err); ok {
+			return g, err
+		}
+	}
+	if m.awaitOwn(ctx, who, &prep, r, err) {
+		return hemera.Grant{}, errOutdated
+	}
+	if err != nil {
+		return hemera.Grant{}, err
+	}
+	c := hemera.Capability{
+		Path: r.Path, Access: r.Access, Who: who, Trace: hemera.TraceID(ctx),
+		Expires: now.Add(hemera.CapabilityLifetime),
+	}
+	if r.Access == hemera.AccessRead {
+		return m.openRead(&c, &prep, r)
+	}
+	return m.openWrite(ctx, &c, &prep, since, r)
+}
+
+func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+	if prep.Entry.IsDir() {
+		return hemera.Grant{}, errs.New(errs.IsDirectory, "open", r.Path, "")
+	}
+	describe(c, &prep.Entry)
+	view := m.cluster.View()
+	seed := m.nonce.Add(1)
+	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
+		c.Targets = anyNode(view, r.Tried, seed)
+	} else {
+		c.Targets = place.Order(view, prep.Entry.Pieces, c.Who.Host, r.Tried, seed)
+	}
+	if len(c.Targets) == 0 && len(r.Avoid) > 0 {
+		left := slices.DeleteFunc(slices.Clone(prep.Entry.Pieces), func(p hemera.Piece) bool { return slices.Contains(r.Avoid, p.Disk) })
+		c.Targets = place.Order(view, left, c.Who.Host, nil, seed)
+	}
+	if len(c.Targets) == 0 {
+		return hemera.Grant{}, noReplicas(view, r.Path, prep.Entry.Pieces, r.Tried)
+	}
+	if len(r.Tried) > 0 {
+		// The node may still read the others' pieces when its own is bad.
+		for _, t := range place.Order(view, prep.Entry.Pieces, c.Who.Host, nil, seed) {
+			if !slices.Contains(c.Targets, t) {
+				c.Targets = append(c.Targets, t)
+			}
+		}
+	}
+	return m.grant(c, r.Unsigned)
+}
+
+// describe fills in what a read capability says of the file.
+func describe(c *hemera.Capability, e *hemera.Entry) {
+	c.File, c.Gen, c.Parent, c.Name = e.ID, e.Gen, e.Parent, e.Name
+	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
+}
+
+func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
+	return errs.New(errs.NoReplicas, "open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
+		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
+}
+
+// anyNode is where an empty file is read: it has no pieces, so every online node will do.
+func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target {
+	count := uint64(len(v.Nodes))
+	for i := range count {
+		n := &v.Nodes[(seed%count+i)%count]
+		if n.Status == hemera.NodeOnline && n.Enabled && !slices.Contains(tried, n.ID) {
+			return []hemera.Target{{Node: n.ID, Addr: n.Addr}}
+		}
+	}
+	return nil
+}
+
+// before is what an open must know of the moment before it looked anything up.
+type before struct {
+	returned hemera.QuotaAmount // see claims
+	ends     uint64             // see pending
+}
+
+func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
+	view := m.cluster.View()
+	e := &prep.Entry
+	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), prep.Mode
+	c.Size, c.Force, c.Nonce = r.Size, r.Force, m.nonce.Add(1)
+	if prep.Existing {
+		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
+	}
+	pol, err := decide(view, prep, c, r.Wish)
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	c.Layout, c.Space, c.Sync = pol.Layout, pol.Space, pol.Sync
+	c.Checksums = []hemera.ChecksumKind{hemera.CRC32C}
+	if pol.Checksum != hemera.ChecksumNone && pol.Checksum != hemera.CRC32C {
+		c.Checksums = []hemera.ChecksumKind{pol.Checksum, hemera.CRC32C}
+	}
+	if c.Access == hemera.AccessUpdate {
+		if err := base(c, view, e); err != nil {
+			return hemera.Grant{}, err
+		}
+	}
+	err = m.place(c, view, pol, without{nodes: r.Tried})
+	if errs.KindOf(err) == errs.NoSpace && len(r.Avoid) > 0 {
+		if m.place(c, view, pol, without{disks: r.Avoid}) == nil {
+			err = nil
+		}
+	}
+	if errs.KindOf(err) == errs.NoSpace {
+		err = m.makeRoom(ctx, view, c, err)
+	}
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	c.SizeMax = m.sizeMax(prep, c)
+	g, err := m.grant(c, r.Unsigned)
+	if err != nil {
+		return hemera.Grant{}, err
+	}
+	now := m.now()
+	t := &taker{
+		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: m.left,
+		write: &write{
+			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
+			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: permitOf(&g),
+			process: r.Process, mode: c.Mode, disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
+		},
+	}
+	err = m.pending.begin(name{c.Parent, c.Name}, t, now)
+	if gone, ok := errors.AsType[lostWriter](err); ok {
+		err = m.lost(view, gone)
+	}
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+	}
+	return g, nil
+}
+
+// permitOf is what brings a client to its grant, signed or not.
+func permitOf(g *hemera.Grant) *hemera.Permit {
+	if g.Permit != nil {
+		return g.Permit
+	}
+	return hemera.SignedPermit(g.Cap, g.Token)
+}
+
+// decide finds the policy. An update keeps the layout and checksum the file has.
+func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
+	if wish.Unknown != "" {
+		return hemera.Policy{}, errs.New(errs.Invalid, "policy.Decide", wish.Unknown, "there is no such wish").
+			WithRemedy("wishes are hem.space, hem.layout, hem.replicas and hem.checksum, as in root://host//path?hem.replicas=3")
+	}
+	attrs := policy.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
+	spaceName, err := policy.Space(attrs, wish, c.Who)
+	if err != nil {
+		return hemera.Policy{}, err
+	}
+	if c.Access == hemera.AccessUpdate && prep.Entry.Space != "" {
+		spaceName = prep.Entry.Space
+	}
+	space, ok := view.Space(spaceName)
+	if !ok {
+		return hemera.Policy{}, errs.New(errs.NotFound, "policy.Decide", "space "+spaceName, "there is no such space").
+			WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace)
+	}
+	p, err := policy.Decide(attrs, space, wish, c.Who)
+	if err != nil {
+		return p, err
+	}
+	if c.Access == hemera.AccessUpdate && prep.Entry.Layout.Validate() == nil {
+		p.Layout = prep.Entry.Layout
+		if len(prep.Entry.Checksums) > 0 {
+			p.Checksum = prep.Entry.Checksums[0].Kind
+		}
+	}
+	return p, nil
+}
+
+// base records what an update begins from.
+func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
+	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
+	if e.Size > 0 && len(c.Base.Pieces) == 0 {
+		return noReplicas(view, c.Path, e.Pieces, nil)
+	}
+	c.Size, c.Sums = max(c.Size, e.Size), e.Checksums
+	return nil
+}
+
+// without is where a write must not go.
+type without struct {
+	nodes []hemera.NodeID
+	disks []hemera.DiskID
+}
+
+// place chooses the targets. An update prefers the disks that have the base: they can share blocks
+// with it instead of copying.
+func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
+	req := place.Request{
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: c.Size, Client: c.Who.Host,
+		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: m.pending.load, Seed: c.Nonce,
+	}
+	var kept []hemera.Target
+	if c.Base != nil {
+		kept = reusable(view, c.Base.Pieces, req)
+	}
+	choice, err := place.Choose(view, req)
+	if err != nil {
+		return err
+	}
+	if len(kept) > 0 {
+		req.Have, req.Min = disks(kept), 0
+		if req.Want -= len(kept); req.Want > 0 {
+			if more, err := place.Choose(view, req); err == nil {
+				kept = append(kept, more.Targets...)
+			}
+		}
+		choice.Targets = kept
+	}
+	c.Targets = choice.Targets
+	number(c.Targets)
+	c.Head = c.Targets[0].Node
+	if head, ok := view.Node(c.Targets[0].Node); ok {
+		c.Epoch = head.Epoch
+	}
+	c.PiecesMin = place.Minimum(p.PiecesMin, int(p.Layout.Pieces), choice.Eligible)
+	c.PiecesMin = min(c.PiecesMin, uint8(len(c.Targets)))
+	return nil
+}
+
+// reusable are the base's places that could be chosen for the request, at most as many as wanted.
+func reusable(view *hemera.View, pieces []hemera.Target, req place.Request) (kept []hemera.Target) {
+	for _, t := range pieces {
+		d, ok := view.Disk(t.Disk)
+		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want &&
+			!slices.Contains(req.ExcludeNodes, t.Node) && !slices.Contains(req.ExcludeDisks, t.Disk) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// number gives the targets their indexes in order: the pieces of a replica layout are alike.
+func number(ts []hemera.Target) {
+	for i := range ts {
+		ts[i].Index = uint8(i)
+	}
+}
+
+func disks(ts []hemera.Target) []hemera.DiskID {
+	ids := make([]hemera.DiskID, len(ts))
+	for i, t := range ts {
+		ids[i] = t.Disk
+	}
+	return ids
+}
+
+// grant signs the capability, unless that can wait, and sends the client to its first target.
+func (m *Manager) grant(c *hemera.Capability, unsigned bool) (hemera.Grant, error) {
+	ring := m.cluster.Ring()
+	if unsigned {
+		return hemera.Grant{Addr: c.Targets[0].Addr, Cap: *c, Permit: hemera.NewPermit(*c, ring.Mint)}, nil
+	}
+	token, err := ring.Mint(*c)
+	if err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "open", c.Path)
+	}
+	return hemera.Grant{Addr: c.Targets[0].Addr, Token: token, Cap: *c}, nil
+}

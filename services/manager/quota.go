@@ -1,0 +1,244 @@
+package manager
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/errs"
+	"hemera/rules/quota"
+)
+
+// SetQuota implements hemera.QuotaAdmin.
+func (m *Manager) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
+	defer m.ops.begin("SetQuota").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	return m.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
+}
+
+// RemoveQuota implements hemera.QuotaAdmin.
+func (m *Manager) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
+	defer m.ops.begin("RemoveQuota").end(&err)
+	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	return m.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
+}
+
+// Quotas implements hemera.QuotaAdmin.
+func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaRow, err error) {
+	defer m.ops.begin("Quotas").end(&err)
+	return m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
+}
+
+// Allowance is the limit that leaves who the fewest bytes for new files below the path, and what is used
+// of it, writes under way included, in bytes of content. The limit is 0 where there is none.
+func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
+	defer m.ops.begin("Allowance").end(&err)
+	prep, err := m.tree.Prospect(ctx, who, path)
+	if err != nil || len(prep.Quota) == 0 {
+		return 0, 0, err
+	}
+	policy, err := decide(m.cluster.View(), &prep, &hemera.Capability{Who: who}, hemera.Wish{})
+	if err != nil {
+		return 0, 0, errs.Wrap(err, "quota", path)
+	}
+	copies := int64(policy.Layout.Pieces) / max(1, int64(policy.Layout.Data))
+	limit, used = quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	return limit, used, nil
+}
+
+// sizeMax is how large quotas let a write become: what was announced, or what the tightest limit leaves now,
+// claims of writes under way counted, besides what the file has. Zero: no limit holds. It bounds what nodes
+// take; writes at the same time may be given the same room, so the commit looks again.
+func (m *Manager) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
+	if len(prep.Quota) == 0 {
+		return 0
+	}
+	copies := int64(c.Layout.Pieces) / max(1, int64(c.Layout.Data))
+	limit, used := quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	if limit <= 0 {
+		return 0
+	}
+	return max(1, c.Size, prep.Entry.Size+max(0, limit-used))
+}
+
+// claim is what a write may come to use beyond what its file uses now, and whose limits that
+// touches. It counts from the open to the commit, so that writes at the same time do not each take
+// the same last bytes; it dies with the process like everything pending.
+type claim struct {
+	standings []quota.Standing
+	want      quota.Want
+	since     hemera.QuotaAmount // what claims.returned was before the standings were read
+	settled   bool               // its write is in the usage, and this claim still held
+}
+
+// claimFor is what a write asks of quotas; nil where no limit holds. Without a size in the request
+// nobody knows what will come: then something must be left, and the commit asks again.
+func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenRequest, c *hemera.Capability) *claim {
+	if len(prep.Quota) == 0 {
+		return nil
+	}
+	want := quota.Want{Open: r.Size == 0}
+	if !prep.Existing {
+		want.Files = 1
+	}
+	if r.Size > 0 {
+		e := &prep.Entry
+		want.Bytes = c.Size - e.Size
+		want.Physical = pieceSize(c.Layout, c.Size)*int64(len(c.Targets)) - pieceSize(e.Layout, e.Size)*int64(len(e.Pieces))
+	}
+	return &claim{standings: prep.Quota, want: want, since: since}
+}
+
+// pieceSize is how many bytes each piece of a content has.
+func pieceSize(l hemera.Layout, size int64) int64 {
+	data := max(1, int64(l.Data))
+	return (size + data - 1) / data
+}
+
+// held is what the claim takes from others meanwhile; a write that gives back does so at its commit.
+func (c *claim) held() hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: c.want.Files, Bytes: max(0, c.want.Bytes), Physical: max(0, c.want.Physical)}
+}
+
+// claimed is the claim of a write that may not be there.
+func (w *write) claimed() *claim {
+	if w == nil {
+		return nil
+	}
+	return w.claim
+}
+
+// claims are what the writes under way come to, by whose quota they touch. Writes without a claim
+// do not meet its lock.
+type claims struct {
+	mu       sync.Mutex
+	held     map[quota.Account]hemera.QuotaAmount
+	settled  map[quota.Account]hemera.QuotaAmount // the part of held that is in the usage as well
+	returned returned
+}
+
+// returned is what the claims that were given back came to, of all accounts since the start. It only
+// grows, if it does not wrap.
+type returned struct{ files, bytes, physical atomic.Int64 }
+
+func (r *returned) load() hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: r.files.Load(), Bytes: r.bytes.Load(), Physical: r.physical.Load()}
+}
+
+// errOutdated is for a claim that may or may not fit: others committed and gave their claims back
+// after its standings were read, which so show neither. They are to be read again.
+var errOutdated = errs.New(errs.Overloaded, "open", "", "usage of the quota changes faster than it can be read").
+	WithRemedy("try again")
+
+// take puts a claim in another's place, unless with those that are there it exceeds a limit: then
+// everything stays as it is. Either may be nil. OverQuota, or errOutdated.
+func (c *claims) take(fresh, replaced *claim) error {
+	if fresh == nil && replaced == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(replaced, -1)
+	if err := c.fits(fresh); err != nil {
+		c.add(replaced, 1)
+		return err
+	}
+	c.add(fresh, 1)
+	return nil
+}
+
+func (c *claims) fits(fresh *claim) error {
+	if fresh == nil {
+		return nil
+	}
+	standings := c.counted(fresh.standings)
+	if d := quota.Decide(standings, fresh.want); !d.Allowed {
+		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
+	}
+	unseen := c.returned.load().Add(fresh.since.Negate())
+	for i := range standings {
+		standings[i].Used = standings[i].Used.Add(unseen)
+	}
+	if !quota.Decide(standings, fresh.want).Allowed {
+		return errOutdated
+	}
+	return nil
+}
+
+// with is what is used when the writes under way count.
+func (c *claims) with(standings []quota.Standing) []quota.Standing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counted(standings)
+}
+
+// counted is with for who holds the lock.
+func (c *claims) counted(standings []quota.Standing) []quota.Standing {
+	standings = slices.Clone(standings)
+	for i, s := range standings {
+		standings[i].Used = s.Used.Add(c.held[s.Account])
+	}
+	return standings
+}
+
+// settle counts a claim, which may be nil, as used from now on: a commit, which reads the usage in its
+// transaction, must not find it in both. It returns the standings with all other claims.
+func (c *claims) settle(own *claim, limits []quota.Standing) []quota.Standing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if own != nil && !own.settled {
+		own.settled = true
+		c.settled = own.addTo(c.settled, 1)
+	}
+	limits = c.counted(limits)
+	for i, s := range limits {
+		limits[i].Used = s.Used.Add(c.settled[s.Account].Negate())
+	}
+	return limits
+}
+
+// release gives a claim back. If its write was committed that shows in standings read from now on.
+func (c *claims) release(old *claim) {
+	if old == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(old, -1)
+	h := old.held()
+	c.returned.files.Add(h.Files)
+	c.returned.bytes.Add(h.Bytes)
+	c.returned.physical.Add(h.Physical)
+}
+
+func (c *claims) add(one *claim, times int64) {
+	if one == nil {
+		return
+	}
+	c.held = one.addTo(c.held, times)
+	if one.settled {
+		c.settled = one.addTo(c.settled, times)
+	}
+}
+
+// addTo adds to each of the claim's accounts what it holds, so many times.
+func (c *claim) addTo(sums map[quota.Account]hemera.QuotaAmount, times int64) map[quota.Account]hemera.QuotaAmount {
+	if sums == nil {
+		sums = make(map[quota.Account]hemera.QuotaAmount)
+	}
+	h := c.held()
+	for _, s := range c.standings {
+		sum := sums[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
+		if sums[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
+			delete(sums, s.Account)
+		}
+	}
+	return sums
+}

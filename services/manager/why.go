@@ -1,0 +1,414 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	gopath "path"
+	"slices"
+	"strconv"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/condition"
+	"hemera/rules/quota"
+)
+
+// Why implements hemera.StatusAdmin.
+func (m *Manager) Why(ctx context.Context, kind, ref string) (out hemera.Explanation, err error) {
+	defer m.ops.begin("Why").end(&err)
+	switch kind {
+	case hemera.WhyFile:
+		return m.whyFile(ctx, ref)
+	case hemera.WhyDisk:
+		id, err := strconv.ParseUint(ref, 10, 32)
+		if err != nil {
+			return out, errs.New(errs.Invalid, "why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
+		}
+		return m.whyDisk(ctx, hemera.DiskID(id))
+	case hemera.WhyNode:
+		id, err := strconv.ParseUint(ref, 10, 32)
+		if err != nil {
+			return out, errs.New(errs.Invalid, "why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
+		}
+		return m.whyNode(ctx, hemera.NodeID(id))
+	case hemera.WhyJobs:
+		return m.whyJobs(ctx)
+	}
+	return out, errs.New(errs.Invalid, "why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
+}
+
+// whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
+func (m *Manager) whyFile(ctx context.Context, ref string) (out hemera.Explanation, err error) {
+	e, path, err := m.find(ctx, ref)
+	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
+		return m.whyNew(ctx, ref)
+	}
+	if err != nil {
+		return out, err
+	}
+	view := m.cluster.View()
+	out = hemera.Explanation{Subject: path, State: status(view, e, m.brokenSet())}
+	if e.IsDir() {
+		out.State = "a directory"
+		m.addPolicy(ctx, &out, path)
+		return out, nil
+	}
+	broken := m.brokenSet()
+	for _, p := range e.Pieces {
+		r := whyPiece(view, p)
+		if broken.has(e, p) {
+			r.Text = "is known to be bad, and no good piece was left to mend it from; its other pages " + r.Text
+			r.Remedy = "hemera file verify " + path + " reads it again; save what can be read, restore the file from elsewhere, or remove it"
+		}
+		out.Reasons = append(out.Reasons, r)
+	}
+	out.Reasons = append(out.Reasons, m.engine.Explain(e)...)
+	if len(e.Pieces) < int(e.Layout.Pieces) && e.Size > 0 {
+		m.addTooFew(view, &out, e)
+	}
+	m.addHolder(&out, view, name{e.Parent, e.Name})
+	m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
+	m.addQuota(ctx, &out, path)
+	return out, nil
+}
+
+func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
+	d, ok := v.Disk(p.Disk)
+	r := hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk)}
+	if !ok {
+		r.Text, r.Remedy = "the disk is not in the cluster", "if there is a backup of the file, restore it from there"
+		if was, known := v.RemovedDisk(p.Disk); known {
+			r.Text, r.Remedy = "the disk was removed; it was "+was.Where(), "add it again if it is still there: hemera fs add "+was.Addr+" "+was.Path
+		}
+		return r
+	}
+	n, _ := v.Node(d.Node)
+	at := d.Path + " on " + n.Addr
+	switch {
+	case d.Readable() && d.Config == hemera.ConfigDrain:
+		r.Text = "can be read at " + at + ", and is being moved away"
+	case d.Readable() && d.Health == hemera.HealthFailing:
+		r.Text = "can be read at " + at + ", which is failing"
+	case d.Readable():
+		r.Text = "can be read at " + at
+	default:
+		r.Text, r.Remedy = "cannot be read at "+at+": "+unusable(n, d), "hemera why disk "+d.ID.String()
+	}
+	return r
+}
+
+// unusable says why a disk cannot be read.
+func unusable(n hemera.NodeInfo, d hemera.Disk) string {
+	switch {
+	case n.Status != hemera.NodeOnline:
+		return "its node is offline"
+	case !n.Enabled:
+		return "its node is switched off"
+	case d.Config == hemera.ConfigOff:
+		return "the disk is switched off"
+	case d.Why != "":
+		return d.Why
+	}
+	return "the disk is " + string(d.Health)
+}
+
+// content says what files have on a disk.
+func content(pieces, bytes int64) string {
+	switch pieces {
+	case 0:
+		return "no file has a piece on it"
+	case 1:
+		return fmt.Sprintf("files have 1 piece on it, of %d bytes", bytes)
+	}
+	return fmt.Sprintf("files have %d pieces on it, of %d bytes", pieces, bytes)
+}
+
+// addTooFew says when a file asks for more than its space can ever give.
+func (m *Manager) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera.Entry) {
+	have := 0
+	for _, d := range v.Disks {
+		if d.Space == e.Space {
+			have++
+		}
+	}
+	if have < int(e.Layout.Pieces) {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "layout",
+			Text:   fmt.Sprintf("it asks for %d pieces and space %s has %d disks", e.Layout.Pieces, e.Space, have),
+			Remedy: "add disks to the space; or write the file again with fewer copies asked for"})
+	}
+}
+
+// addHolder says who writes to the name.
+func (m *Manager) addHolder(out *hemera.Explanation, v *hemera.View, n name) bool {
+	who, disks, expires, ok := m.pending.holder(n)
+	if !ok {
+		return false
+	}
+	text := fmt.Sprintf("is being written by %s (uid %d) from %s", who.Name, who.UID, who.Host)
+	if len(disks) > 0 {
+		text += fmt.Sprintf(", to disks %v", disks)
+	}
+	if d, found := v.Disk(append(disks, 0)[0]); found {
+		if node, _ := v.Node(d.Node); node.Status != hemera.NodeOnline {
+			text += "; its head node " + node.Addr + " is offline"
+		}
+	}
+	out.Reasons = append(out.Reasons, hemera.Reason{About: "lock", Text: text,
+		Remedy: "wait for its close; without one the name is free by itself at " + expires.UTC().Format("15:04:05 MST") + " at the latest"})
+	return true
+}
+
+// openShown is how many open files an explanation names.
+const openShown = 8
+
+// addOpen names who has files open at nodes.
+func (m *Manager) addOpen(ctx context.Context, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
+	open, err := m.OpenFiles(ctx)
+	if err != nil {
+		return
+	}
+	matching := 0
+	for _, f := range open.Files {
+		if !about(f) {
+			continue
+		}
+		if matching++; matching > openShown {
+			continue
+		}
+		verb := "reads"
+		if f.Write {
+			verb = "writes"
+		}
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "open",
+			Text: fmt.Sprintf("%s from %s %s %s at node %d: %d bytes so far, %.1f MB/s", f.Who.Name, f.Who.Host, verb, f.Path, f.Node, f.Bytes, f.Rate/1e6)})
+	}
+	if matching > openShown {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: fmt.Sprintf("and %d more", matching-openShown)})
+	}
+	for _, id := range open.Silent {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: "node " + id.String() + " did not say in time which files are open there: it is busy, or hangs"})
+	}
+}
+
+// addQuota names the limits that are used up for a path.
+func (m *Manager) addQuota(ctx context.Context, out *hemera.Explanation, path string) {
+	rows, err := m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return
+	}
+	for _, c := range condition.List(hemera.Snapshot{Quotas: rows}) {
+		if c.Code == condition.QuotaExceeded {
+			out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: c.Text, Remedy: c.Remedy})
+		}
+	}
+}
+
+// whyNew explains what a new file of that name would meet.
+func (m *Manager) whyNew(ctx context.Context, path string) (out hemera.Explanation, err error) {
+	prep, err := m.tree.Prospect(ctx, hemera.SystemIdentity(), gopath.Dir(path))
+	if err != nil {
+		return out, err
+	}
+	out = hemera.Explanation{Subject: path, State: "there is no such file"}
+	if m.addHolder(&out, m.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
+		out.State = "it is being written; it can be seen when it is closed"
+	}
+	m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Path == path })
+	m.addPolicy(ctx, &out, gopath.Dir(path))
+	m.addQuota(ctx, &out, gopath.Dir(path))
+	return out, nil
+}
+
+// addPolicy says what a new file below a directory gets, and whether it can.
+func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir string) {
+	prep, err := m.tree.Prospect(ctx, hemera.SystemIdentity(), dir)
+	if err != nil {
+		return
+	}
+	view := m.cluster.View()
+	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
+	if err != nil {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
+		return
+	}
+	all, writable := 0, 0
+	for _, d := range view.Disks {
+		if d.Space == policy.Space {
+			all++
+			if d.Writable() {
+				writable++
+			}
+		}
+	}
+	r := hemera.Reason{About: hemera.AboutNewFiles, Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
+	if writable < int(policy.Layout.Pieces) {
+		r.Remedy = "add disks, or ask for fewer copies: hemera attr set sys.forced.nstripes=N " + dir
+	}
+	out.Reasons = append(out.Reasons, r)
+	if d := quota.Decide(m.pending.claims.with(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: d.Whose + ": " + d.Why, Remedy: d.Remedy})
+	}
+}
+
+// whyDisk explains a disk: its state, what is done about it, and what holds that up.
+func (m *Manager) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Explanation, err error) {
+	view := m.cluster.View()
+	out.Subject = "disk " + id.String()
+	d, ok := view.Disk(id)
+	was, removed := view.RemovedDisk(id)
+	switch {
+	case removed:
+		out.State = "removed; it was " + was.Where()
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "record", Text: "it is remembered because files have pieces on it",
+			Remedy: "add it again if it is still there: hemera fs add " + was.Addr + " " + was.Path})
+	case !ok:
+		return out, errs.New(errs.NotFound, "why", out.Subject, "there is no such disk").WithRemedy("see `hemera fs ls`")
+	default:
+		n, _ := view.Node(d.Node)
+		out.Subject += ", " + d.Path + " on " + n.Addr
+		out.State = string(d.Config) + ", " + string(d.Health)
+		if !d.Readable() {
+			out.State += ", cannot be read: " + unusable(n, d)
+		}
+	}
+	if err := m.addConditions(ctx, &out, "disk "+id.String()); err != nil {
+		return out, err
+	}
+	pieces, bytes, err := m.tree.DiskUsage(ctx, id)
+	if err != nil {
+		return out, errs.Wrap(err, "why", out.Subject)
+	}
+	out.Reasons = append(out.Reasons, hemera.Reason{About: "content", Text: content(pieces, bytes)})
+	busy, err := m.addJob(ctx, &out, id)
+	if err != nil {
+		return out, err
+	}
+	if busy {
+		if err := m.addHolds(ctx, &out, id); err != nil {
+			return out, err
+		}
+	}
+	if ok {
+		if n := m.pending.load(id); n > 0 {
+			out.Reasons = append(out.Reasons, hemera.Reason{About: "writes", Text: fmt.Sprintf("%d writes under way will end there", n)})
+		}
+		m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return slices.Contains(f.Disks, id) })
+	}
+	return out, nil
+}
+
+// addConditions takes over what the status says of a subject.
+func (m *Manager) addConditions(ctx context.Context, out *hemera.Explanation, subject string) error {
+	s, err := m.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range condition.List(s) {
+		if c.Subject == subject && c.Code != condition.JobStalled {
+			out.Reasons = append(out.Reasons, hemera.Reason{About: c.Code, Text: c.Text, Remedy: c.Remedy})
+		}
+	}
+	return nil
+}
+
+// addJob tells of the drain or repair of a disk that is not done.
+func (m *Manager) addJob(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) (busy bool, err error) {
+	jobs, err := m.engine.Jobs(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, j := range jobs {
+		if j.Disk == id && j.State != "done" {
+			out.Reasons = append(out.Reasons, whyJob(j))
+			busy = true
+		}
+	}
+	return busy, nil
+}
+
+func whyJob(j hemera.JobStatus) hemera.Reason {
+	r := hemera.Reason{About: j.Kind, Text: fmt.Sprintf("%s: %d files and %d bytes done, %d files and %d bytes left, %.1f MB/s", j.State,
+		j.FilesDone, j.BytesDone, j.FilesLeft, j.BytesLeft, j.Rate/1e6)}
+	if j.Remaining > 0 {
+		r.Text += ", about " + j.Remaining.Round(time.Second).String() + " to go"
+	}
+	if j.Failed > 0 {
+		r.Text += fmt.Sprintf("; %d failed and are tried again", j.Failed)
+	}
+	if j.Why != "" {
+		r.Text += "; " + j.Why
+	}
+	return r
+}
+
+// addHolds says why pieces are still on a disk that is emptied.
+func (m *Manager) addHolds(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) error {
+	holds, err := m.engine.Holds(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, h := range holds {
+		example := "fxid:" + h.Example.Hex()
+		if _, path, err := m.tree.Resolve(ctx, h.Example); err == nil {
+			example = path
+		}
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "files", Text: fmt.Sprintf("%d of the first ones, such as %s: %s", h.Files, example, h.Text), Remedy: h.Remedy})
+	}
+	return nil
+}
+
+// whyNode explains a node.
+func (m *Manager) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.Explanation, err error) {
+	view := m.cluster.View()
+	n, ok := view.Node(id)
+	if !ok {
+		return out, errs.New(errs.NotFound, "why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
+	}
+	out = hemera.Explanation{Subject: "node " + id.String() + ", " + n.Addr, State: string(n.Status)}
+	if !n.Enabled {
+		out.State += ", switched off"
+	}
+	if err := m.addConditions(ctx, &out, "node "+id.String()); err != nil {
+		return out, err
+	}
+	for _, d := range view.Disks {
+		if d.Node == id && (!d.Readable() || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK) {
+			out.Reasons = append(out.Reasons, hemera.Reason{About: "disk " + d.ID.String(), Text: d.Path + " is " + string(d.Config) + ", " + string(d.Health), Remedy: "hemera why disk " + d.ID.String()})
+		}
+	}
+	if n.Status == hemera.NodeOnline {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "load", Text: fmt.Sprintf("load %.2f, %d threads, %d bytes of memory, up since %s",
+			n.Stats.Load1, n.Stats.Threads, n.Stats.RSS, n.Stats.Started.UTC().Format("2006-01-02 15:04 MST"))})
+		m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Node == id })
+	}
+	return out, nil
+}
+
+// whyJobs explains all drains and repairs that are not done.
+func (m *Manager) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
+	jobs, err := m.engine.Jobs(ctx)
+	if err != nil {
+		return out, err
+	}
+	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained or repaired"}
+	for _, j := range jobs {
+		if j.State == "done" {
+			continue
+		}
+		r := whyJob(j)
+		r.About, r.Remedy = j.Kind+" of disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()
+		switch {
+		case j.Kind == "heal":
+			r.About, r.Remedy = "bad pieces", ""
+		case j.Disk == 0:
+			r.About, r.Remedy = j.Kind+" of incomplete files", "hemera find / --stripediff names them, hemera why PATH explains one"
+		}
+		out.Reasons = append(out.Reasons, r)
+	}
+	if n := len(out.Reasons); n > 0 {
+		out.State = fmt.Sprintf("%d under way", n)
+	}
+	return out, nil
+}

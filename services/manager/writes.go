@@ -1,0 +1,346 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/limits"
+)
+
+const (
+	// attachTime is how long after its open a write may take to begin at its head. After that a lock goes
+	// when the head says that it does not have the write, which it is asked every reportTime.
+	attachTime = time.Minute
+	reportTime = 30 * time.Second
+	// sweepTime is how often locks are looked through.
+	sweepTime = 10 * time.Second
+	// abandonTime is how long nobody must have had a write open for another exclusive create by its user, from
+	// its host, to replace it; its session at the manager must be gone too. Clients that were cut off come
+	// back sooner.
+	abandonTime = 4 * time.Second
+	// freshTime is how old a head's word may be for that.
+	freshTime = 10 * time.Second
+	// asksMax is how many writes a node is asked about in one heartbeat.
+	asksMax = 1024
+)
+
+// holders bounds the writes under way: of all, of each user, and of each session. Admins are bounded by the first
+// alone, so that they get in.
+type holders struct {
+	users    *limits.Budget[holder]
+	sessions *limits.Budget[string]
+}
+
+func newHolders(ofUser, ofSession int) holders {
+	return holders{
+		users:    limits.NewBudget[holder]("writes", limits.Bounds{Total: pendingMax, Share: int64(cmp.Or(ofUser, PendingUser))}),
+		sessions: limits.NewBudget[string]("writes connection", limits.Bounds{Total: pendingMax, Share: int64(cmp.Or(ofSession, PendingSession))}),
+	}
+}
+
+// holder is a user. Those without a name are told apart by their hosts, and admins from others of their number.
+type holder struct {
+	uid        uint32
+	name, host string
+	admin      bool
+}
+
+func holderOf(who hemera.Identity) holder {
+	h := holder{uid: who.UID, name: who.Name, admin: who.Admin}
+	if who.UID == hemera.NobodyID {
+		h.host = who.Host
+	}
+	return h
+}
+
+// counted is what one write counts for.
+type counted struct {
+	user    *limits.Account[holder]
+	session *limits.Account[string] // nil for none
+}
+
+// take counts a write. Overloaded when its user or session has too many, or all have.
+func (h *holders) take(w *write) error {
+	user := h.users.Open(holderOf(w.who))
+	take := user.Take
+	if w.who.Admin {
+		take = user.TakeReserved
+	}
+	if v := take(1); v != limits.Fits {
+		user.Close()
+		return tooManyWrites(w.path, v, "user "+w.who.Name, h.users.Bounds().Share, "writes.per_user")
+	}
+	w.counted = counted{user: user}
+	if w.session == "" || w.who.Admin {
+		return nil
+	}
+	session := h.sessions.Open(w.session)
+	if v := session.Take(1); v != limits.Fits {
+		session.Close()
+		h.release(w)
+		return tooManyWrites(w.path, v, "this connection", h.sessions.Bounds().Share, "writes.per_connection")
+	}
+	w.counted.session = session
+	return nil
+}
+
+func tooManyWrites(path string, v limits.Verdict, whose string, limit int64, setting string) error {
+	if v == limits.TotalFull {
+		return errs.New(errs.Overloaded, "open", path, "too many files are being written").
+			WithRemedy("try again later; `hemera open ls` shows who writes them")
+	}
+	return errs.New(errs.Overloaded, "open", path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
+		WithRemedy("close some, as those of a client that went away are after some minutes; the manager's setting " + setting + " is the limit")
+}
+
+func (h *holders) release(w *write) {
+	w.counted.user.Give(1)
+	w.counted.user.Close()
+	if w.counted.session != nil {
+		w.counted.session.Give(1)
+		w.counted.session.Close()
+	}
+	w.counted = counted{}
+}
+
+// LimitUsages are the bounds of writes under way, and what is used of them.
+func (m *Manager) LimitUsages() []limits.Usage {
+	return []limits.Usage{m.pending.holders.users.Usage(), m.pending.holders.sessions.Usage()}
+}
+
+// headReport is what a write's head said of it last.
+type headReport struct {
+	at       time.Time // zero: it was never asked, or has not answered
+	size     int64
+	idle     time.Duration
+	attached bool // a client has it open there
+}
+
+func (r headReport) fresh(now time.Time) bool { return !r.at.IsZero() && now.Sub(r.at) < freshTime }
+
+// lostWriter is the outcome of an exclusive create of a name whose writer seems to be gone, until its head has
+// said so.
+type lostWriter struct {
+	head    hemera.NodeID
+	ask     ask
+	expires time.Time
+}
+
+func (lostWriter) Error() string { return "the writer seems to be gone" }
+
+// lost has the head of the write asked in its next heartbeat. Unavailable, so that the client waits and asks
+// again; Exists where the head cannot answer.
+func (m *Manager) lost(view *hemera.View, w lostWriter) error {
+	if n, ok := view.Node(w.head); !ok || n.Status != hemera.NodeOnline {
+		return errs.New(errs.Exists, "open", w.ask.name.name, "the file is being made by a writer whose node is not online").
+			WithRemedy("try again after " + w.expires.UTC().Format(time.RFC3339) + ", or free the file with `hemera open rm`")
+	}
+	m.asks.add(w.head, w.ask)
+	return errs.New(errs.Unavailable, "open", w.ask.name.name, "the file was being made by a writer who seems to be gone").
+		WithRemedy("try again in some seconds")
+}
+
+// asks are the writes that nodes are to be asked about, and those they were asked about.
+type asks struct {
+	mu    sync.Mutex
+	nodes map[hemera.NodeID]*nodeAsks
+}
+
+type nodeAsks struct {
+	next []ask          // not asked yet
+	out  map[uint64]ask // by nonce
+}
+
+type ask struct {
+	name name
+	ref  hemera.WriteRef
+}
+
+// sweep frees locks whose time is over, and has the heads of old ones asked.
+func (m *Manager) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(sweepTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			m.asks.set(m.pending.look(m.now()))
+		}
+	}
+}
+
+// look frees the locks whose time is over and returns the writes whose heads are to be asked.
+func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
+	nodes := map[hemera.NodeID]*nodeAsks{}
+	p.each(func(s *stripe, n name, w *write) {
+		if now.After(w.expires) {
+			p.drop(s, n, w)
+			return
+		}
+		last := w.report.at
+		if last.IsZero() {
+			last = w.began.Add(attachTime - reportTime)
+		}
+		if now.Sub(last) < reportTime {
+			return
+		}
+		a := nodes[w.head]
+		if a == nil {
+			a = &nodeAsks{out: map[uint64]ask{}}
+			nodes[w.head] = a
+		}
+		a.next = append(a.next, ask{n, hemera.WriteRef{File: w.file, Gen: w.gen, Nonce: w.nonce}})
+	})
+	return nodes
+}
+
+// each calls visit for each write, with its stripe locked.
+func (p *pending) each(visit func(*stripe, name, *write)) {
+	for i := range p.stripes {
+		s := &p.stripes[i]
+		s.mu.Lock()
+		for n, w := range s.writes {
+			visit(s, n, w)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// set replaces what is to be asked. What a node did not answer is asked again.
+func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.nodes = nodes
+}
+
+// add has a node asked about one more write, unless it is to be asked about many.
+func (a *asks) add(id hemera.NodeID, q ask) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.nodes == nil {
+		a.nodes = map[hemera.NodeID]*nodeAsks{}
+	}
+	n := a.nodes[id]
+	if n == nil {
+		n = &nodeAsks{out: map[uint64]ask{}}
+		a.nodes[id] = n
+	}
+	if len(n.next) < asksMax && !slices.ContainsFunc(n.next, func(o ask) bool { return o.ref.Nonce == q.ref.Nonce }) {
+		n.next = append(n.next, q)
+	}
+}
+
+// take returns what a node is to be asked now.
+func (a *asks) take(id hemera.NodeID) []hemera.WriteRef {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.nodes[id]
+	if n == nil || len(n.next) == 0 {
+		return nil
+	}
+	part := n.next[:min(len(n.next), asksMax)]
+	n.next = n.next[len(part):]
+	refs := make([]hemera.WriteRef, len(part))
+	for i, q := range part {
+		refs[i], n.out[q.ref.Nonce] = q.ref, q
+	}
+	return refs
+}
+
+// answered is the write that a node answers about, if it was asked.
+func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.nodes[id]
+	if n == nil {
+		return ask{}, false
+	}
+	q, ok := n.out[nonce]
+	delete(n.out, nonce)
+	return q, ok
+}
+
+// reported takes what a head says of its writes. A lock goes when its head does not have the write.
+func (m *Manager) reported(id hemera.NodeID, states []hemera.WriteState) {
+	var freed int
+	var example string
+	for _, state := range states {
+		if q, ok := m.asks.answered(id, state.Nonce); ok && m.pending.hear(q.name, state, m.now()) {
+			freed++
+			example = q.name.name
+		}
+	}
+	if freed > 0 { // one line: a user can have thousands
+		m.log.Info("locks are free again, as their writes are not under way at their head", "locks", freed, "one", example, "node", id)
+	}
+}
+
+func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bool) {
+	s, n, w := p.find(n, state.Nonce)
+	defer s.mu.Unlock()
+	if w == nil {
+		return false
+	}
+	if !state.Pending {
+		p.drop(s, n, w)
+		return true
+	}
+	w.report = headReport{now, state.Size, state.Idle, state.Attached}
+	return false
+}
+
+// Writes implements hemera.WriteAdmin.
+func (m *Manager) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
+	now, view := m.now(), m.cluster.View()
+	var list []hemera.WriteInfo
+	m.pending.each(func(_ *stripe, _ name, w *write) {
+		list = append(list, w.info(now, view))
+	})
+	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	return list[:min(len(list), hemera.WritesListMax)], nil
+}
+
+func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
+	i := hemera.WriteInfo{
+		ID: strconv.FormatUint(w.nonce, 36), Path: w.path, File: w.file, Who: w.who, Since: w.began, Expires: w.expires, Head: w.head, Announced: w.size,
+		State: hemera.WriteGranted,
+	}
+	if n, ok := view.Node(w.head); ok {
+		i.HeadAddr = n.Addr
+	}
+	if r := w.report; !r.at.IsZero() {
+		i.Reported, i.Written, i.Idle, i.State = r.at, r.size, r.idle+now.Sub(r.at), hemera.WriteDetached
+		if r.attached {
+			i.State = hemera.WriteOpen
+		}
+	}
+	return i
+}
+
+// FreeWrite implements hemera.WriteAdmin.
+func (m *Manager) FreeWrite(_ context.Context, id string) (info hemera.WriteInfo, err error) {
+	defer m.ops.begin("FreeWrite").end(&err)
+	nonce, err := strconv.ParseUint(id, 36, 64)
+	if err != nil {
+		return info, errs.New(errs.Invalid, "free a write", id, "no write has such an id").WithRemedy("see `hemera open ls`")
+	}
+	now, view, found := m.now(), m.cluster.View(), false
+	m.pending.each(func(s *stripe, n name, w *write) {
+		if w.nonce == nonce {
+			info, found = w.info(now, view), true
+			m.pending.drop(s, n, w)
+		}
+	})
+	if !found {
+		return info, errs.New(errs.NotFound, "free a write", id, "it is not under way").WithRemedy("see `hemera open ls`")
+	}
+	return info, nil
+}

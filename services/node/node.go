@@ -1,0 +1,274 @@
+// Package node is the storage node: it implements [hemera.Node] over the disks of one machine,
+// keeps its lease with the manager, reports, and does the background work it is ordered to.
+//
+// A node that cannot reach the manager goes on serving: reads need only a valid capability, and
+// writes wait at their commit.
+package node
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/core/transfer"
+	"hemera/errs"
+)
+
+// Options say what a node is made of. Log and Workers have defaults.
+type Options struct {
+	Control hemera.Control
+	Peers   transfer.Peers
+	// Verify checks a token's signature and expiry and returns what it permits.
+	Verify func(token string) (hemera.Capability, error)
+	// SetKeys takes the capability keys that Verify shall know from now on.
+	SetKeys func([]hemera.Key)
+	// Bar takes the nodes that were removed: Verify shall refuse what is for them too. Nil leaves it.
+	Bar func([]hemera.NodeID)
+	// ID is who the node is by its certificate; zero if it has none and the manager is to say.
+	ID hemera.NodeID
+	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
+	// may be made a disk. A known path without its label is a disk that is not mounted.
+	OpenDisk func(path string, fresh bool) (disk.Store, error)
+	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
+	// admin adds are asked for; nil lets them all in.
+	IsFolder func(path string) bool
+	// Disks are used besides those an admin attached earlier.
+	Disks []hemera.AttachDisk
+	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
+	// given them to this one.
+	Elsewhere []string
+	// StateDir holds node.json: who the node is and which disks it has.
+	StateDir string
+	Addr     string // host:port of its xrd door, as clients and peers reach it
+	// Address finds out anew, before each registration, what Addr is by now; "" while it cannot tell. Nil if
+	// Addr does not change.
+	Address func() string
+	Zone    string
+	Version string
+	Log     *slog.Logger
+	// Workers is how many orders run at once per disk.
+	Workers int
+	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
+	// negative.
+	SmallBytes int64
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
+	// Measure replaces the measuring of this machine, for nodes that have none of their own.
+	Measure func() hemera.NodeStats
+	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	Limits func() []hemera.LimitUse
+}
+
+// Node is one storage node. Its methods may be called concurrently.
+type Node struct {
+	o       Options
+	state   *stateFile
+	seen    *seenFile // of keep, one session after the other
+	disks   *disks
+	host    *transfer.Host
+	pending *transfer.Pending
+	meter   *meter
+	started time.Time
+
+	addr    atomic.Pointer[string]
+	id      atomic.Uint32
+	epoch   atomic.Uint64 // the lease; zero before the first
+	born    atomic.Uint64 // the first lease of this process
+	manager atomic.Pointer[string]
+	orders  atomic.Int64 // done since the start
+	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
+
+	stopOnce sync.Once
+	stopping chan struct{} // closed when the node is about to stop
+
+	joinedOnce sync.Once
+	joined     chan struct{}
+
+	// What may hang at a disk: nothing waits for it but the end of the node, and that not for long.
+	working  sync.WaitGroup
+	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
+	turns    turns
+	bad      badPieces // to be reported
+	// scrubbing are the disks with a scrub at work, by disk.Store.
+	scrubbing sync.Map
+	unclean   bool // the process before did not end in good order, and no manager knows it yet
+}
+
+// New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
+// again; only an unusable state directory is an error.
+func New(o Options) (*Node, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Workers <= 0 {
+		o.Workers = 2
+	}
+	state, err := openState(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := openSeen(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
+	if o.ID != 0 {
+		state.ID = o.ID
+	}
+	n.unclean, state.Running = state.Running, true
+	n.id.Store(uint32(state.ID))
+	n.addr.Store(&o.Addr)
+	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks.folder = o.IsFolder
+	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
+	if err := n.disks.load(o.Disks); err != nil {
+		return nil, err
+	}
+	n.host = &transfer.Host{
+		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
+		SmallBytes: o.SmallBytes, Bad: n.bad.add,
+	}
+	n.pending = transfer.NewPending(n.host)
+	return n, nil
+}
+
+// ID is the node's id, zero before it first joined.
+func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
+
+func (n *Node) address() string { return *n.addr.Load() }
+
+// Joined is closed when the node has its first lease.
+func (n *Node) Joined() <-chan struct{} { return n.joined }
+
+// ManagerAddr is the manager's xrd door, "" before the node joined.
+func (n *Node) ManagerAddr() string {
+	if p := n.manager.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// Open opens what the token permits.
+func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+	path := o.Path
+	if o.Piece {
+		path = "" // pieces are opened by other nodes
+	}
+	c, err := n.verify(ctx, token, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Piece:
+		return n.pending.OpenPiece(c, o)
+	}
+	return n.open(ctx, hemera.SignedPermit(c, token), o)
+}
+
+// verify is the capability in a token, which must be of the path unless that is "".
+func (n *Node) verify(ctx context.Context, token, path string) (hemera.Capability, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return hemera.Capability{}, err
+	}
+	c, err := n.o.Verify(token)
+	switch {
+	case err != nil:
+		return c, errs.As(err, errs.Denied, "node.Open", "")
+	case path != "" && path != c.Path:
+		return c, errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
+	}
+	return c, nil
+}
+
+// Written implements hemera.Node.
+func (n *Node) Written(ctx context.Context, token, path string) (hemera.FileInfo, error) {
+	c, err := n.verify(ctx, token, path)
+	if err != nil {
+		return hemera.FileInfo{}, err
+	}
+	if c.Access == hemera.AccessRead {
+		return hemera.FileInfo{}, errs.New(errs.Denied, "node.Written", path, "the capability is for reading")
+	}
+	return n.pending.Written(&c), nil
+}
+
+// WrittenPermit implements hemera.LocalNode.
+func (n *Node) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
+	return n.pending.Written(&p.Capability)
+}
+
+// OpenPermit implements hemera.LocalNode.
+func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return nil, err
+	}
+	if time.Now().After(p.Expires) {
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
+	}
+	return n.open(ctx, p, o)
+}
+
+// open opens a whole file.
+func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.HeadNode() != n.ID()) {
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
+	}
+	if p.Access != hemera.AccessRead && n.stops() && !n.pending.Known(&p.Capability) {
+		return nil, errs.New(errs.Unavailable, "node.Open", p.Path, "the node is about to stop, and takes no new writes").
+			WithRemedy("open the file again: the manager knows other nodes")
+	}
+	return n.pending.Open(ctx, p, o)
+}
+
+// awaitJoin waits for the first lease, which brings the keys: a client may come back to a node that was
+// just restarted before the manager has answered it.
+func (n *Node) awaitJoin(ctx context.Context) error {
+	select {
+	case <-n.joined:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinPatience)
+	defer cancel()
+	select {
+	case <-n.joined:
+		return nil
+	case <-ctx.Done():
+		return errs.New(errs.Unavailable, "node.Open", n.address(), "the node has not reached the manager since it started").
+			WithRemedy("try again; `hemera node ls` shows when it is online")
+	}
+}
+
+// Status is what a node says of itself where it runs.
+type Status struct {
+	ID      hemera.NodeID
+	Epoch   uint64
+	Addr    string
+	Manager string
+	Disks   []hemera.NodeDisk
+	Stats   hemera.NodeStats
+	Pending int   // writes and pieces of writes not ended
+	Orders  int64 // done since the start
+}
+
+// Status describes the node now.
+func (n *Node) Status() Status {
+	stats := n.meter.last(n.started)
+	stats.Unusable = n.disks.unusable()
+	return Status{
+		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.address(), Manager: n.ManagerAddr(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
+	}
+}
+
+// Counters are the node's transfer counters.
+func (n *Node) Counters() *transfer.Counters { return &n.host.Counters }
+
+var (
+	_ hemera.Node      = (*Node)(nil)
+	_ hemera.LocalNode = (*Node)(nil)
+)

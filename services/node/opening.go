@@ -1,0 +1,180 @@
+package node
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+)
+
+const (
+	// openPatience is how long a node that starts waits for its disks, retryPatience how long one that
+	// serves waits for a disk that comes back. An attempt that hangs goes on beside.
+	openPatience  = 10 * time.Second
+	retryPatience = time.Second
+	// missedTime is how long looks must miss a disk before it is let go of.
+	missedTime = time.Second
+)
+
+// retry tries to open known disks that are not there, all at once, and waits for that no longer than
+// the patience.
+func (d *disks) retry(patience time.Duration) {
+	var attempts sync.WaitGroup
+	d.mu.Lock()
+	for _, k := range d.file.Disks {
+		if d.there[k.Path] != nil || d.opening[k.Path] {
+			continue
+		}
+		d.opening[k.Path] = true
+		attempts.Go(func() { d.try(k.Path, k.UUID == "", k.mount) })
+	}
+	d.mu.Unlock()
+	await(time.After(patience), attempts.Wait)
+}
+
+// await returns when done does, or at the deadline.
+func await[T any](deadline <-chan T, done func()) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		done()
+	}()
+	select {
+	case <-over:
+	case <-deadline:
+	}
+}
+
+// try makes one attempt to open a disk.
+func (d *disks) try(path string, fresh, mount bool) {
+	var store disk.Store
+	var err error
+	if fresh && mount && d.folder != nil && d.folder(path) {
+		err = errs.New(errs.Invalid, "node.OpenDisk", path, "it is a folder of the filesystem above it, not a mount point: what is written there fills that").
+			WithRemedy("mount the disk first; if a folder is meant, add it with hemera fs add --folder")
+	} else {
+		store, err = d.open(path, fresh)
+	}
+	if err == nil {
+		uuid := store.Status().UUID
+		if err = d.leave(uuid, path); err == nil {
+			err = d.opened(path, uuid, store)
+		} else {
+			d.letGo(path, store)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.opening, path)
+	switch {
+	case d.known(path) == nil:
+	case err == nil:
+		delete(d.why, path)
+	case d.why[path] != errs.Reason(err, path):
+		d.why[path] = errs.Reason(err, path)
+		d.log.Error("disk cannot be used", "path", path, "err", err)
+	}
+}
+
+// leave takes a disk that was found at a path from the one it was known at, so that it is reported once. A
+// disk that is still there stays: what was found is a copy of it.
+func (d *disks) leave(uuid, path string) error {
+	d.mu.Lock()
+	k := d.known(path)
+	i := slices.IndexFunc(d.file.Disks, func(k knownDisk) bool { return k.UUID == uuid && k.Path != path })
+	if i < 0 || k == nil || k.UUID != "" && k.UUID != uuid {
+		d.mu.Unlock()
+		return nil // or another disk is expected here
+	}
+	old := d.file.Disks[i]
+	store, busy := d.there[old.Path], d.opening[old.Path]
+	d.mu.Unlock()
+	if busy || store != nil && store.Status().Health != hemera.HealthGone {
+		return errs.New(errs.Conflict, "node.OpenDisk", path, "it has the label of the disk at "+old.Path+", as a copy has").
+			WithRemedy("one of both can be used: take the other from the node; a copy that is to be a disk of its own must be emptied first")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k = d.known(path); k == nil || d.known(old.Path) == nil || d.there[old.Path] != store {
+		return errs.New(errs.Conflict, "node.OpenDisk", path, "the disk at "+old.Path+" has changed meanwhile")
+	}
+	k.ID = old.ID
+	if store != nil {
+		go d.letGo(old.Path, store)
+		delete(d.there, old.Path)
+	}
+	delete(d.why, old.Path)
+	d.file.Disks = slices.DeleteFunc(d.file.Disks, func(k knownDisk) bool { return k.Path == old.Path })
+	d.log.Info("the disk is at another path now", "disk", old.ID, "was", old.Path, "path", path)
+	return nil
+}
+
+// opened takes a disk into use. One with another identity than that known at the path is refused: it was
+// mounted there by mistake.
+func (d *disks) opened(path, uuid string, store disk.Store) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.known(path)
+	if d.closed || k == nil {
+		go d.letGo(path, store)
+		return nil
+	}
+	if k.UUID != "" && k.UUID != uuid {
+		go d.letGo(path, store)
+		return errs.New(errs.Conflict, "node.OpenDisk", path, "another disk is there: "+uuid+" instead of "+k.UUID)
+	}
+	k.UUID = uuid
+	d.there[path] = store
+	if k.ID != 0 {
+		d.byID[k.ID] = store
+	}
+	d.came = true
+	id := "new"
+	if k.ID != 0 {
+		id = k.ID.String()
+	}
+	d.log.Info("disk opened", "path", path, "uuid", uuid, "disk", id)
+	return nil
+}
+
+// seen lets go of a disk that is not at its path any more, once nothing is written to it: an admin can
+// unmount and check its filesystem only when nobody has files open there, and what was open before is of
+// no use when it comes back. Then it is opened like after a start, which finishes what was cut short.
+func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s == nil || d.there[r.Path] != s || r.Health != hemera.HealthGone || r.Load.WriteOpens > 0 {
+		delete(d.missed, r.Path)
+		return
+	}
+	if since, ok := d.missed[r.Path]; !ok {
+		d.missed[r.Path] = time.Now()
+		return
+	} else if time.Since(since) < missedTime {
+		return
+	}
+	delete(d.missed, r.Path)
+	delete(d.there, r.Path)
+	delete(d.byID, r.ID)
+	d.why[r.Path] = r.Why
+	go d.letGo(r.Path, s)
+}
+
+// letGo closes a disk that is not in use any more.
+func (d *disks) letGo(path string, store disk.Store) {
+	if err := store.Close(); err != nil {
+		d.log.Warn("disk not closed in good order", "path", path, "err", err)
+	}
+}
+
+// newcomers reports whether a disk was opened since it was last asked.
+func (d *disks) newcomers() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	came := d.came
+	d.came = false
+	return came
+}

@@ -1,0 +1,259 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+)
+
+// Times of the control loop.
+const (
+	// callTimeout bounds a question to the manager that is answered at once, exchangeTimeout one
+	// that waits for orders.
+	callTimeout     = 10 * time.Second
+	exchangeTimeout = time.Minute
+	// joinPatience is how long an open waits for a node that has not joined yet.
+	joinPatience = 10 * time.Second
+	// stopTimeout bounds what a node that stops still tells the manager and its peers.
+	stopTimeout = 5 * time.Second
+	// rejoinMin and rejoinMax bound the pause between attempts to register.
+	rejoinMin = 100 * time.Millisecond
+	rejoinMax = 2 * time.Second
+	// expireInterval is how often disks look for abandoned pieces, retryInterval how often disks
+	// that are not there are tried again.
+	expireInterval = 10 * time.Minute
+	retryInterval  = 2 * time.Second
+	// finishInterval is how often a node that stops looks whether its writes have ended.
+	finishInterval = 50 * time.Millisecond
+)
+
+// errRejoin ends a session because the node's disks changed.
+var errRejoin = errors.New("the node's disks changed")
+
+// Run keeps the node in the cluster until ctx ends; then it gives up pending writes, closes the
+// disks and returns nil. It is called once.
+func (n *Node) Run(ctx context.Context) error {
+	var group errgroup.Group
+	group.Go(func() error { n.keep(ctx); return nil })
+	group.Go(func() error { n.expire(ctx); return nil })
+	group.Go(func() error { n.scrub(ctx); return nil })
+	_ = group.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	n.pending.Settle(last)
+	await(last.Done(), n.host.Wait)
+	await(last.Done(), n.working.Wait)
+	n.disks.close(last)
+	if last.Err() == nil {
+		n.disks.stopped()
+	}
+	return nil
+}
+
+// keep registers, and registers anew whenever the lease is lost.
+func (n *Node) keep(ctx context.Context) {
+	pause := rejoinMin
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := n.session(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errRejoin):
+			n.o.Log.Info("registering anew", "why", err)
+			continue
+		case time.Since(began) > hemera.HeartbeatTimeout:
+			pause = rejoinMin // it worked for a while
+		}
+		about := []any{"again", pause, "err", err}
+		if remedy := errs.RemedyOf(err); remedy != "" {
+			about = append(about, "remedy", remedy)
+		}
+		n.o.Log.Warn("no lease from the manager", about...)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, rejoinMax)
+	}
+}
+
+// session is one lease: register, then report and work until something fails.
+func (n *Node) session(ctx context.Context) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	n.readdress()
+	n.disks.newcomers() // the hello has them
+	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.newest,
+	})
+	if err != nil {
+		return errs.Wrap(err, "node.Register", n.address())
+	}
+	n.unclean = false
+	if err := n.welcomed(welcome); err != nil {
+		return err
+	}
+	group, working := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.heartbeats(working, welcome.Epoch) })
+	group.Go(func() error { return n.work(working, welcome.Epoch) })
+	return group.Wait()
+}
+
+// readdress notices that the machine has got another address: a node whose address is gone loses its lease.
+func (n *Node) readdress() {
+	if n.o.Address == nil {
+		return
+	}
+	if is, was := n.o.Address(), n.address(); is != "" && is != was {
+		n.addr.Store(&is)
+		n.o.Log.Warn("the node has another address", "was", was, "addr", is)
+	}
+}
+
+func (n *Node) welcomed(w hemera.NodeWelcome) error {
+	n.trust(w.Keys, w.Barred)
+	if err := n.disks.named(w.ID, w.DiskIDs); err != nil {
+		return err
+	}
+	n.disks.headroom(w.Headroom)
+	n.keepSeen(w.Seen)
+	n.id.Store(uint32(w.ID))
+	n.manager.Store(&w.ManagerAddr)
+	n.born.CompareAndSwap(0, w.Epoch)
+	n.epoch.Store(w.Epoch)
+	n.joinedOnce.Do(func() { close(n.joined) })
+	n.o.Log.Info("joined", "node", w.ID, "epoch", w.Epoch, "manager", w.ManagerAddr)
+	return nil
+}
+
+// trust takes what capabilities are judged by from now on.
+func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
+	if len(keys) > 0 {
+		n.o.SetKeys(keys)
+	}
+	if n.o.Bar != nil {
+		n.o.Bar(barred)
+	}
+}
+
+func (n *Node) keepSeen(mark []byte) {
+	if err := n.seen.keep(mark, time.Now()); err != nil {
+		n.o.Log.Error("how far the manager is cannot be saved", "err", err)
+	}
+}
+
+// heartbeats reports every interval, takes what came back, and tries missing disks again.
+func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
+	tick := time.NewTicker(hemera.HeartbeatInterval)
+	defer tick.Stop()
+	lastRetry := time.Now()
+	var asked []hemera.WriteRef
+	stopping := n.stopping
+	for {
+		report := hemera.NodeReport{
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.copied(),
+			Stopping: n.stops(),
+		}
+		report.Stats.Unusable = n.disks.unusable()
+		if n.o.Limits != nil {
+			report.Stats.Limits = n.o.Limits()
+		}
+		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
+		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
+		cancel()
+		if err != nil {
+			n.bad.lost(report.Bad)
+			return errs.Wrap(err, "node.Heartbeat", n.address())
+		}
+		n.trust(reply.Keys, reply.Barred)
+		n.disks.headroom(reply.Headroom)
+		asked = reply.Writes
+		n.keepSeen(reply.Seen)
+		if time.Since(lastRetry) >= retryInterval {
+			lastRetry = time.Now()
+			n.disks.retry(retryPatience)
+		}
+		changed, err := n.disks.attach(reply.Attach, reply.Detach)
+		if err != nil {
+			n.o.Log.Error("the list of disks is not saved", "err", err)
+		}
+		if changed {
+			return errRejoin
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-stopping:
+			stopping = nil // it is told once at once
+		case <-tick.C:
+		}
+	}
+}
+
+// Finish prepares a stop in good order: the node is out of placement at once and takes no new writes, and
+// those that a client has open here may end. It returns when they have, when the time is over, or when ctx
+// ends; Run goes on meanwhile. Pieces of writes with another head count too.
+func (n *Node) Finish(ctx context.Context, patience time.Duration) {
+	n.stopOnce.Do(func() { close(n.stopping) })
+	if n.pending.Attached() == 0 {
+		return
+	}
+	n.o.Log.Info("stopping when the writes under way have ended", "writes", n.pending.Attached(), "at the latest in", patience)
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	tick := time.NewTicker(finishInterval)
+	defer tick.Stop()
+	for n.pending.Attached() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			n.o.Log.Warn("writes are given up, as they did not end in time", "writes", n.pending.Attached())
+			return
+		}
+	}
+}
+
+// stops reports whether the node is about to stop.
+func (n *Node) stops() bool {
+	select {
+	case <-n.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// expire removes abandoned pieces now and then.
+func (n *Node) expire(ctx context.Context) {
+	tick := time.NewTicker(expireInterval)
+	defer tick.Stop()
+	for {
+		for _, s := range n.disks.stores() {
+			if _, busy := n.expiring.LoadOrStore(s, true); !busy {
+				n.working.Go(func() { n.expireOn(s) })
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (n *Node) expireOn(s disk.Store) {
+	defer n.expiring.Delete(s)
+	removed, err := s.Expire(hemera.UnsealedLifetime)
+	if removed > 0 || err != nil {
+		n.o.Log.Info("abandoned pieces removed", "disk", s.Status().Path, "removed", removed, "err", err)
+	}
+}

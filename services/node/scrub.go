@@ -1,0 +1,58 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+)
+
+// scrubLook is how often the node looks for disks that are not scrubbed yet.
+const scrubLook = 10 * time.Second
+
+// scrubber is a disk that reads and verifies all of its data in the background.
+type scrubber interface {
+	Scrub(ctx context.Context, o disk.ScrubOptions)
+}
+
+// scrub keeps a scrub at work on every disk that is there.
+func (n *Node) scrub(ctx context.Context) {
+	tick := time.NewTicker(scrubLook)
+	defer tick.Stop()
+	for {
+		for _, s := range n.disks.stores() {
+			scrubs, ok := s.(scrubber)
+			if !ok {
+				continue
+			}
+			if _, busy := n.scrubbing.LoadOrStore(s, true); !busy {
+				n.working.Go(func() {
+					defer n.scrubbing.Delete(s)
+					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.o.ScrubRate, Bad: func(p hemera.PieceID) {
+						if id := n.disks.idOf(s); id != 0 {
+							n.bad.add(hemera.BadPiece{Disk: id, Piece: p})
+						}
+					}})
+				})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// idOf is the id of a disk that is there; zero when it has none.
+func (d *disks) idOf(s disk.Store) hemera.DiskID {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for id, other := range d.byID {
+		if other == s {
+			return id
+		}
+	}
+	return 0
+}

@@ -1,0 +1,399 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/adler32"
+	"io"
+	"math/rand/v2"
+	"path"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/app/client"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// Client proves that package client and the server at the URL of an empty, writable directory
+// understand each other: names, attributes, whole and partial reads and writes, listings, checksums
+// and copies. Any XRootD server must pass.
+func Client(t *testing.T, url string) {
+	base, err := client.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &clientSuite{base: base, c: client.New(client.Options{RetryFor: 5 * time.Second})}
+	t.Cleanup(func() { s.c.Close() })
+	for _, check := range []struct {
+		name string
+		run  func(*testing.T, context.Context, client.URL)
+	}{
+		{"names", s.names}, {"listing", s.listing}, {"bigListing", s.bigListing}, {"attributes", s.attributes},
+		{"errors", s.errors}, {"sizes", s.sizes}, {"pages", s.pages}, {"vector", s.vector}, {"stream", s.stream},
+		{"update", s.update}, {"concurrent", s.concurrent}, {"queries", s.queries},
+		{"copies", s.copies}, {"oddities", s.oddities}, {"resume", s.resume},
+	} {
+		t.Run(check.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			dir := s.base.Join(check.name)
+			must(t, s.c.Mkdir(ctx, dir, 0o755, true))
+			check.run(t, ctx, dir)
+		})
+	}
+}
+
+type clientSuite struct {
+	base client.URL
+	c    *client.Client
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantKind(t testing.TB, err error, kinds ...errs.Kind) {
+	t.Helper()
+	for _, k := range kinds {
+		if errors.Is(err, k) {
+			return
+		}
+	}
+	t.Errorf("error is %v, want one of %v", err, kinds)
+}
+
+// randomBytes are the same for the same seed.
+func randomBytes(seed uint64, n int) []byte {
+	var key [32]byte
+	key[0] = byte(seed)
+	b := make([]byte, n)
+	rand.NewChaCha8(key).Read(b)
+	return b
+}
+
+func (s *clientSuite) put(t testing.TB, ctx context.Context, u client.URL, data []byte) {
+	t.Helper()
+	f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
+	must(t, err)
+	must(t, f.WriteAt(ctx, data, 0))
+	must(t, f.Close(ctx))
+}
+
+func (s *clientSuite) get(t testing.TB, ctx context.Context, u client.URL) []byte {
+	t.Helper()
+	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	must(t, err)
+	defer f.Close(ctx)
+	r := f.NewReader(ctx, 0, hemera.FileSizeMax)
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	must(t, err)
+	return data
+}
+
+func (s *clientSuite) names(t *testing.T, ctx context.Context, dir client.URL) {
+	deep := dir.Join("a/b/c")
+	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
+	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
+	wantKind(t, s.c.Mkdir(ctx, dir.Join("no/such/parent"), 0o755, false), errs.NotFound)
+	info, err := s.c.Stat(ctx, deep)
+	must(t, err)
+	if !info.IsDir() || info.Name != "c" {
+		t.Errorf("stat of a directory: %+v", info)
+	}
+	file := dir.Join("file with blanks")
+	s.put(t, ctx, file, []byte("hello"))
+	info, err = s.c.Stat(ctx, file)
+	must(t, err)
+	if info.IsDir() || info.Size != 5 {
+		t.Errorf("stat of a file: %+v", info)
+	}
+	must(t, s.c.Rename(ctx, file, path.Join(dir.Path, "a/renamed")))
+	_, err = s.c.Stat(ctx, file)
+	wantKind(t, err, errs.NotFound)
+	renamed := dir.Join("a/renamed")
+	must(t, s.c.Chmod(ctx, renamed, 0o640))
+	must(t, s.c.Truncate(ctx, renamed, 3))
+	if got := s.get(t, ctx, renamed); string(got) != "hel" {
+		t.Errorf("after truncate the file is %q", got)
+	}
+	wantKind(t, s.c.Rmdir(ctx, dir.Join("a")), errs.NotEmpty, errs.Exists, errs.IO)
+	must(t, s.c.Remove(ctx, renamed))
+	must(t, s.c.Rmdir(ctx, deep))
+	must(t, s.c.Ping(ctx, dir.Endpoint))
+}
+
+func (s *clientSuite) list(t testing.TB, ctx context.Context, dir client.URL) map[string]client.Info {
+	t.Helper()
+	found := map[string]client.Info{}
+	must(t, s.c.List(ctx, dir, func(i client.Info) error {
+		if _, twice := found[i.Name]; twice {
+			t.Errorf("%q is listed twice", i.Name)
+		}
+		found[i.Name] = i
+		return nil
+	}))
+	return found
+}
+
+func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir client.URL) {
+	if n := len(s.list(t, ctx, dir)); n != 0 {
+		t.Errorf("empty directory lists %d entries", n)
+	}
+	s.put(t, ctx, dir.Join("f"), make([]byte, 123))
+	must(t, s.c.Mkdir(ctx, dir.Join("d"), 0o755, false))
+	found := s.list(t, ctx, dir)
+	if len(found) != 2 || found["f"].Size != 123 || found["f"].IsDir() || !found["d"].IsDir() {
+		t.Errorf("listing is %+v", found)
+	}
+	stop := errors.New("stop")
+	if err := s.c.List(ctx, dir, func(client.Info) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("a listing that the visitor ends returns %v", err)
+	}
+	wantKind(t, s.c.List(ctx, dir.Join("missing"), func(client.Info) error { return nil }), errs.NotFound)
+}
+
+func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir client.URL) {
+	const n = 500
+	for i := range n {
+		must(t, s.c.Mkdir(ctx, dir.Join(fmt.Sprintf("a-rather-long-name-of-a-directory-%04d", i)), 0o755, false))
+	}
+	found := 0
+	must(t, s.c.List(ctx, dir, func(i client.Info) error {
+		found++
+		if found%100 == 0 { // the visitor may use the client
+			_, err := s.c.Stat(ctx, dir.Join(i.Name))
+			return err
+		}
+		return nil
+	}))
+	if found != n {
+		t.Errorf("listed %d entries, made %d", found, n)
+	}
+}
+
+func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	s.put(t, ctx, u, []byte("x"))
+	err := s.c.SetXattr(ctx, u, "colour", []byte("blue"), false)
+	if errors.Is(err, errs.Unsupported) {
+		t.Skip("the server has no attributes here: ", err)
+	}
+	must(t, err)
+	must(t, s.c.SetXattr(ctx, u, "binary", []byte{0, 1, 255}, false))
+	wantKind(t, s.c.SetXattr(ctx, u, "colour", []byte("red"), true), errs.Exists)
+	got, err := s.c.Xattr(ctx, u, "colour")
+	must(t, err)
+	if string(got) != "blue" {
+		t.Errorf("attribute is %q", got)
+	}
+	all, err := s.c.Xattrs(ctx, u)
+	must(t, err)
+	if string(all["colour"]) != "blue" || !bytes.Equal(all["binary"], []byte{0, 1, 255}) {
+		t.Errorf("attributes are %q", all)
+	}
+	must(t, s.c.RemoveXattr(ctx, u, "colour"))
+	_, err = s.c.Xattr(ctx, u, "colour")
+	wantKind(t, err, errs.NoAttribute)
+}
+
+func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir client.URL) {
+	_, err := s.c.Open(ctx, dir.Join("missing"), client.OpenOptions{})
+	wantKind(t, err, errs.NotFound)
+	_, err = s.c.Open(ctx, dir, client.OpenOptions{})
+	wantKind(t, err, errs.IsDirectory)
+	u := dir.Join("f")
+	s.put(t, ctx, u, []byte("x"))
+	_, err = s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Exclusive: true})
+	wantKind(t, err, errs.Exists)
+	_, err = s.c.Open(ctx, dir.Join("missing"), client.OpenOptions{Write: true})
+	wantKind(t, err, errs.NotFound)
+	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	must(t, err)
+	must(t, f.Close(ctx))
+	_, err = f.ReadAt(ctx, make([]byte, 1), 0)
+	wantKind(t, err, errs.BadHandle)
+}
+
+func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir client.URL) {
+	for _, n := range []int{0, 1, 4095, 4096, 4097, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3<<20 + 17} {
+		u := dir.Join(fmt.Sprint(n))
+		data := randomBytes(uint64(n), n)
+		s.put(t, ctx, u, data)
+		if got := s.get(t, ctx, u); !bytes.Equal(got, data) {
+			t.Errorf("%d bytes come back as %d, or changed", n, len(got))
+		}
+	}
+}
+
+func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	const size = 2<<20 + 777
+	data := randomBytes(7, size)
+	s.put(t, ctx, u, data)
+	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	must(t, err)
+	defer f.Close(ctx)
+	if f.Info().Size != size {
+		t.Errorf("open says %d bytes", f.Info().Size)
+	}
+	for _, r := range []struct{ off, n int }{
+		{0, 1}, {0, 4096}, {1, 4096}, {4095, 2}, {5000, 1 << 20}, {1<<20 - 1, 2}, {size - 10, 10}, {size - 10, 100}, {size, 10}, {size + 5000, 10},
+	} {
+		p := make([]byte, r.n)
+		sums := make([]uint32, wire.Fragments(int64(r.off), int64(r.n)))
+		n, err := f.ReadPages(ctx, p, sums, int64(r.off))
+		want := data[min(r.off, size):min(r.off+r.n, size)]
+		if n != len(want) || !bytes.Equal(p[:n], want) || (n < r.n) != (err == io.EOF) {
+			t.Errorf("read of %d at %d: %d bytes, %v", r.n, r.off, n, err)
+			continue
+		}
+		expect := wire.SumPages(make([]uint32, len(sums)), want, int64(r.off))
+		for i := range expect {
+			if sums[i] != expect[i] {
+				t.Errorf("read of %d at %d: sum %d is wrong", r.n, r.off, i)
+			}
+		}
+	}
+}
+
+func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	const size = 5 << 20
+	data := randomBytes(8, size)
+	s.put(t, ctx, u, data)
+	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	must(t, err)
+	defer f.Close(ctx)
+	rng := rand.New(rand.NewPCG(3, 4))
+	var ranges []client.Range
+	for range 1500 { // more than one request takes
+		ranges = append(ranges, client.Range{Off: rng.Int64N(size - 3000), P: make([]byte, 1+rng.IntN(3000))})
+	}
+	ranges = append(ranges, client.Range{Off: 7, P: make([]byte, 3<<20)}) // more than one element takes
+	must(t, f.ReadVector(ctx, ranges))
+	for _, r := range ranges {
+		if !bytes.Equal(r.P, data[r.Off:][:len(r.P)]) {
+			t.Fatalf("the %d bytes at %d are wrong", len(r.P), r.Off)
+		}
+	}
+	err = f.ReadVector(ctx, []client.Range{{Off: size - 1, P: make([]byte, 2)}})
+	if err == nil {
+		t.Error("a vector beyond the end is read")
+	}
+}
+
+func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	data := randomBytes(3, 20<<20+5)
+	f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+	must(t, err)
+	w := f.NewWriter(ctx, 0)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for rest := data; len(rest) > 0; {
+		n := min(len(rest), 1+rng.IntN(3<<20))
+		if _, err := w.Write(rest[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	must(t, w.Flush())
+	must(t, f.Sync(ctx))
+	info, err := f.Stat(ctx)
+	must(t, err)
+	if info.Size != int64(len(data)) {
+		t.Errorf("stat of the open file says %d bytes", info.Size)
+	}
+	must(t, f.Close(ctx))
+	if got := s.get(t, ctx, u); !bytes.Equal(got, data) {
+		t.Error("the stream came back changed")
+	}
+}
+
+func (s *clientSuite) update(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	data := randomBytes(4, 100_000)
+	s.put(t, ctx, u, data)
+	f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true})
+	must(t, err)
+	patch := randomBytes(5, 10_001)
+	must(t, f.WriteAt(ctx, patch, 33_333))
+	must(t, f.WriteAt(ctx, patch, 120_000)) // leaves a hole
+	must(t, f.Truncate(ctx, 125_000))
+	must(t, f.Close(ctx))
+	want := append(bytes.Clone(data), make([]byte, 25_000)...)
+	copy(want[33_333:], patch)
+	copy(want[120_000:], patch)
+	if got := s.get(t, ctx, u); !bytes.Equal(got, want) {
+		t.Error("the updated file is not what was written")
+	}
+}
+
+func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir client.URL) {
+	const files, size = 8, 300_000
+	done := make(chan error, files)
+	for i := range files {
+		go func() {
+			u := dir.Join(fmt.Sprint(i))
+			data := randomBytes(uint64(100+i), size)
+			f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+			if err == nil {
+				err = errors.Join(f.WriteAt(ctx, data, 0), f.Close(ctx))
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+			f, err = s.c.Open(ctx, u, client.OpenOptions{})
+			if err != nil {
+				done <- err
+				return
+			}
+			p := make([]byte, size)
+			if _, err = f.ReadAt(ctx, p, 0); err == nil && !bytes.Equal(p, data) {
+				err = fmt.Errorf("file %d came back changed", i)
+			}
+			done <- errors.Join(err, f.Close(ctx))
+		}()
+	}
+	for range files {
+		must(t, <-done)
+	}
+}
+
+func (s *clientSuite) queries(t *testing.T, ctx context.Context, dir client.URL) {
+	u := dir.Join("f")
+	data := randomBytes(6, 70_000)
+	s.put(t, ctx, u, data)
+	sum, err := s.c.Checksum(ctx, u, hemera.Adler32)
+	must(t, err)
+	if want := fmt.Sprintf("adler32:%08x", adler32.Checksum(data)); sum.String() != want {
+		t.Errorf("checksum is %s, want %s", sum, want)
+	}
+	_, err = s.c.Checksum(ctx, dir.Join("missing"), hemera.Adler32)
+	wantKind(t, err, errs.NotFound)
+	values, err := s.c.Config(ctx, dir.Endpoint, "readv_iov_max", "no_such_key")
+	must(t, err)
+	if len(values) != 2 || values[1] != "no_such_key" {
+		t.Errorf("config is %q", values)
+	}
+	places, err := s.c.Locate(ctx, u, 0)
+	must(t, err)
+	if len(places) == 0 {
+		t.Error("the file is located nowhere")
+	}
+	_, err = s.c.StatVFS(ctx, dir)
+	must(t, err)
+	space, err := s.c.Space(ctx, dir)
+	must(t, err)
+	if !space.Has("oss.free") {
+		t.Errorf("space answer is %q", space)
+	}
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/app/client"
+	"hemera/errs"
+	"hemera/platform/auth"
+	"hemera/platform/rpc"
+	"hemera/rules/capability"
+	"hemera/rules/wire"
+)
+
+// rogue is a node in bad hands: it has joined by a token, with a certificate of its own, and speaks the control
+// protocol itself.
+type rogue struct {
+	*rpc.Client
+	t           *testing.T
+	credentials *auth.Credentials
+	welcome     hemera.NodeWelcome
+}
+
+func (j *joined) rogue() *rogue {
+	j.t.Helper()
+	text := j.token(0)
+	token, err := auth.ParseToken(text)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	enrol := func() (*auth.Credentials, error) {
+		c, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS()})
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		defer c.Close()
+		return auth.Enrol(j.t.Context(), j.t.TempDir(), token, c)
+	}
+	r := &rogue{t: j.t}
+	if r.credentials, err = enrol(); err != nil {
+		j.t.Fatal(err)
+	}
+	if _, err := enrol(); !errors.Is(err, errs.Unauthenticated) {
+		j.t.Errorf("the same token lets another node in: %v", err)
+	}
+	if r.Client, err = rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: r.credentials.TLS()}); err != nil {
+		j.t.Fatal(err)
+	}
+	j.t.Cleanup(func() { r.Close() })
+	if r.welcome, err = r.Register(j.t.Context(), hemera.NodeHello{Addr: "127.0.0.1:9"}); err != nil {
+		j.t.Fatal(err)
+	}
+	return r
+}
+
+// forged is a capability signed by all that a node is told.
+func (r *rogue) forged(c hemera.Capability) string {
+	r.t.Helper()
+	if len(r.welcome.Keys) == 0 {
+		r.t.Fatal("it was told no key")
+	}
+	key := r.welcome.Keys[0]
+	key.Node = 0
+	c.Expires = time.Now().Add(1000 * time.Hour)
+	token, err := capability.NewKeyring(key).Mint(c)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return token
+}
+
+func wants(t *testing.T, what string, err error, kinds ...errs.Kind) {
+	t.Helper()
+	for _, k := range kinds {
+		if errors.Is(err, k) {
+			return
+		}
+	}
+	t.Errorf("%s: got %v, want one of %v", what, err, kinds)
+}
+
+// A stolen join token, or a bad node, opens no file, changes none and learns of none that is at other nodes.
+func TestANodeInBadHands(t *testing.T) {
+	t.Parallel()
+	j := startManager(t)
+	n, err := j.open(t.TempDir(), j.token(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.run(n)()
+	c := client.New(client.Options{})
+	t.Cleanup(func() { _ = c.Close() })
+	ctx := t.Context()
+	secret := content("/secret", 100_000)
+	write(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
+	write(t, c, urlAt(t, j.manager.Addr, "/other"), []byte("other"))
+	r := j.rogue()
+
+	grant := func(path string, access hemera.Access) hemera.Grant {
+		t.Helper()
+		g, err := j.manager.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: path, Access: access, Mode: 0o600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	open := func(path, token string) error {
+		u := urlAt(t, n.Addr, path)
+		u.Opaque = wire.Opaque("").With(hemera.OpaqueCapability, token)
+		f, err := c.Open(ctx, u, client.OpenOptions{})
+		if err == nil {
+			_ = f.Close(ctx)
+		}
+		return err
+	}
+	reads := grant("/secret", hemera.AccessRead)
+	if err := open("/secret", reads.Token); err != nil {
+		t.Fatalf("the manager's own: %v", err)
+	}
+	wants(t, "the token of another path", open("/other", reads.Token), errs.Denied)
+	wants(t, "a forged read", open("/secret", r.forged(reads.Cap)), errs.Denied)
+	for id := range hemera.FileID(20) {
+		_, _, err := r.Resolve(ctx, id)
+		wants(t, "resolve", err, errs.Denied, errs.NotFound)
+	}
+
+	writes := grant("/secret", hemera.AccessCreate)
+	forged := writes.Cap
+	forged.Head = r.credentials.Node()
+	for how, token := range map[string]string{"another's": writes.Token, "a forged": r.forged(forged)} {
+		_, err := r.Commit(ctx, hemera.CommitRequest{Token: token})
+		wants(t, "commit by "+how+" token", err, errs.Denied)
+		wants(t, "abort by "+how+" token", r.Abort(ctx, token), errs.Denied)
+		_, err = r.Replace(ctx, token, []hemera.DiskID{writes.Cap.Targets[0].Disk})
+		wants(t, "replace by "+how+" token", err, errs.Denied)
+	}
+	_ = j.manager.Abort(ctx, writes.Token)
+	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
+
+	shown, err := j.manager.Cluster().Ring().MintFor(reads.Cap, r.credentials.Node())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open("/secret", shown); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.admin.ExpelNode(ctx, r.credentials.Node()); err != nil {
+		t.Fatal(err)
+	}
+	r.isNothing(ctx, writes.Token)
+	for open("/secret", shown) == nil { // until the next heartbeat has told the node
+		select {
+		case <-ctx.Done():
+			t.Fatal("what it was shown still opens")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
+}
+
+// isNothing makes every call there is.
+func (r *rogue) isNothing(ctx context.Context, token string) {
+	r.t.Helper()
+	_, register := r.Register(ctx, hemera.NodeHello{Addr: "127.0.0.1:9"})
+	_, beat := r.Heartbeat(ctx, r.credentials.Node(), r.welcome.Epoch, hemera.NodeReport{})
+	_, exchange := r.Exchange(ctx, r.credentials.Node(), r.welcome.Epoch, nil)
+	_, commit := r.Commit(ctx, hemera.CommitRequest{Token: token})
+	_, replace := r.Replace(ctx, token, nil)
+	_, _, resolve := r.Resolve(ctx, 2)
+	for call, err := range map[string]error{
+		"register": register, "heartbeat": beat, "exchange": exchange, "commit": commit, "abort": r.Abort(ctx, token), "replace": replace, "resolve": resolve,
+		"renew": r.credentials.Renew(ctx, r.Client),
+	} {
+		wants(r.t, "after its removal, "+call, err, errs.NotFound)
+	}
+}

@@ -1,0 +1,236 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/services/manager"
+)
+
+// client works on the cluster: in directories of its own, and in one that all share.
+type client struct {
+	w    *world
+	name string
+	host host
+	who  hemera.Identity
+	rng  *rand.Rand
+	dirs []string
+	made int
+}
+
+const shared = "/shared"
+
+func (w *world) newClient(i int) *client {
+	name := fmt.Sprintf("c%d", i)
+	c := &client{w: w, name: name, host: host(name), rng: w.plan.random(name)}
+	c.who = hemera.Identity{Name: name, UID: uint32(1000 + i), GID: 1000, Protocol: "sim", Host: name}
+	c.dirs = []string{"/" + name + "/d0", "/" + name + "/d1"}
+	return c
+}
+
+// setUp makes the client's directories, before any fault.
+func (c *client) setUp(ctx context.Context) error {
+	for _, dir := range append(slices.Clone(c.dirs), shared) {
+		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+			return m.Mkdir(ctx, c.who, dir, 0o777, true)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run works until the context ends; what is begun is ended.
+func (c *client) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		c.step(context.WithoutCancel(ctx))
+		rest(ctx, time.Duration(c.rng.Int64N(int64(c.w.plan.pause))))
+	}
+}
+
+func (c *client) step(ctx context.Context) {
+	dir := c.dirs[c.rng.IntN(len(c.dirs))]
+	own := c.rng.IntN(4) != 0
+	path := fmt.Sprintf("%s/f%d", dir, c.rng.IntN(4))
+	if !own {
+		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
+	}
+	switch c.rng.IntN(25) {
+	case 0, 1, 2, 3, 4, 5:
+		c.write(ctx, path, hemera.AccessCreate)
+	case 6, 7, 8:
+		c.write(ctx, path, hemera.AccessUpdate)
+	case 9, 10, 11, 12, 13, 14:
+		c.read(ctx, path)
+	case 15, 16:
+		c.remove(ctx, path)
+	case 17, 18:
+		if own {
+			c.renameFile(ctx, path)
+		}
+	case 19:
+		c.moves(ctx, c.renameDir)
+	case 20:
+		c.moves(ctx, c.makeDir)
+	case 21:
+		c.moves(ctx, c.removeDir)
+	case 22, 23, 24:
+		c.cutRead(ctx)
+	}
+}
+
+func (c *client) saw(format string, args ...any) { c.w.trace.add(c.name, format, args...) }
+
+// bytes makes content that no other write makes.
+func (c *client) bytes() []byte {
+	c.made++
+	sizes := []int{0, 1, 100, 4096, 5000, 20_000, 70_000}
+	size := sizes[c.rng.IntN(len(sizes))]
+	if size > 1 {
+		size -= c.rng.IntN(size / 2)
+	}
+	p := make([]byte, size)
+	fill := rand.New(rand.NewPCG(uint64(c.made), c.rng.Uint64()))
+	for i := range p {
+		p[i] = byte(fill.Uint32())
+	}
+	copy(p, fmt.Sprintf("%s#%d ", c.name, c.made))
+	return p
+}
+
+// open asks the manager where, and the node to open. Lost answers of the node are asked again.
+func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error) {
+	var tried []hemera.NodeID
+	for attempt := 0; ; attempt++ {
+		r.Tried = tried
+		g, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
+			return m.Open(ctx, c.who, r)
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.w.overheard.add(g)
+		h := &handle{client: c, grant: g}
+		if err = h.open(ctx); err == nil || attempt == 3 {
+			return h, err
+		}
+		tried = append(tried, g.Cap.Targets[0].Node)
+		rest(ctx, 100*time.Millisecond)
+	}
+}
+
+// read reads a whole file and holds it against the oracle.
+func (c *client) read(ctx context.Context, path string) {
+	start := c.w.oracle.tick()
+	found, err := c.fetch(ctx, path)
+	if err != nil {
+		c.saw("read %s: %v", path, err)
+		return
+	}
+	c.saw("read %s: %s", path, found)
+	if wrong := c.w.oracle.read(path, start, found); wrong != "" {
+		c.w.fail("%s read: %s", c.name, wrong)
+	}
+}
+
+// fetch is the content of a path.
+func (c *client) fetch(ctx context.Context, path string) (content, error) {
+	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+	if errs.KindOf(err) == errs.NotFound && (h == nil || h.grant.Token == "") {
+		return absent, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer h.hangUp()
+	p, err := h.readAll(ctx)
+	if err != nil {
+		return "", err
+	}
+	return contentOf(p), nil
+}
+
+// write gives a path new content, from nothing or upon what is there.
+func (c *client) write(ctx context.Context, path string, access hemera.Access) {
+	start := c.w.oracle.tick()
+	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: access, Mode: 0o666, Force: c.rng.IntN(4) == 0})
+	if err != nil {
+		c.saw("open %s for writing: %v", path, err)
+		return
+	}
+	p := c.bytes()
+	off, cut := 0, 0
+	if access == hemera.AccessUpdate {
+		if p, off, err = c.merge(ctx, h, path, start, p); err != nil {
+			c.saw("update %s: reading what is there: %v", path, err)
+			h.hangUp()
+			return
+		}
+		if c.rng.IntN(4) == 0 {
+			cut = c.rng.IntN(len(p) + 1)
+		}
+	}
+	if c.rng.IntN(12) == 0 { // somebody who goes away
+		err = h.writeAll(ctx, p[:off+(len(p)-off)/2], off)
+		c.saw("write %s given up: %v", path, err)
+		h.giveUp(ctx)
+		return
+	}
+	if access == hemera.AccessUpdate && off == len(p) && cut == 0 { // it changes nothing, and makes no generation
+		_, err = h.close(ctx)
+		c.saw("update %s without a change: %v", path, err)
+		return
+	}
+	what := contentOf(p[:len(p)-cut])
+	err = h.writeAll(ctx, p, off)
+	if err == nil && cut > 0 {
+		err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p) - cut)) })
+	}
+	if err != nil {
+		c.saw("write %s: %v", path, err)
+		h.hangUp()
+		return
+	}
+	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
+	doubt, err := h.close(ctx)
+	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Cap.File.Hex(), h.grant.Cap.Gen, err, doubt)
+	c.w.oracle.end(attempt, err == nil, err != nil && !doubt)
+	if err == nil {
+		c.w.acknowledged.Add(1)
+	}
+}
+
+// merge is the content after an update: what is there, changed from some offset on.
+func (c *client) merge(ctx context.Context, h *handle, path string, start instant, p []byte) ([]byte, int, error) {
+	base, err := h.readAll(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if h.grant.Cap.Access == hemera.AccessUpdate {
+		if wrong := c.w.oracle.read(path, start, contentOf(base)); wrong != "" {
+			c.w.fail("%s update begins from another content: %s", c.name, wrong)
+		}
+	}
+	off := c.rng.IntN(len(base) + 1)
+	out := append(slices.Clone(base[:off]), p...)
+	if len(out) < len(base) {
+		out = append(out, base[len(out):]...)
+	}
+	return out, off, nil
+}
+
+// remove removes a file; what a lost answer leaves open is asked.
+func (c *client) remove(ctx context.Context, path string) {
+	attempt := c.w.oracle.begin(path, c.name+" remove", absent)
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Remove(ctx, c.who, path, hemera.KindFile)
+	})
+	c.saw("remove %s: %v", path, err)
+	c.w.oracle.end(attempt, err == nil || errs.KindOf(err) == errs.NotFound, err != nil && !lost(err))
+}

@@ -1,0 +1,218 @@
+package sim
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+	"hemera/platform/vfs"
+)
+
+// drive is one device of a machine: it outlives processes and power cuts.
+type drive struct {
+	path   string
+	memory *vfs.Memory
+	faulty *vfs.Faulty
+	now    func() time.Time
+	gone   atomic.Bool
+	slow   atomic.Int64 // nanoseconds a call may take
+	hung   atomic.Pointer[chan struct{}]
+	store  atomic.Pointer[store] // as the last life opened it
+}
+
+func newDrive(path string, now func() time.Time) (*drive, error) {
+	d := &drive{path: path, memory: vfs.NewMemory(0, now), now: now}
+	d.faulty = vfs.NewFaulty(d.memory)
+	if err := d.memory.Mkdir(path); err != nil {
+		return nil, err
+	}
+	return d, d.memory.SyncDir("/")
+}
+
+// remove takes the drive away with everything on it; handles die.
+func (d *drive) remove() {
+	d.gone.Store(true)
+	d.memory.Crash(nil)
+}
+
+// files lists what the drive holds but its label, with whole names.
+func (d *drive) files() (names []string) {
+	top, _ := d.memory.ReadDir(d.path)
+	for _, dir := range top {
+		in, err := d.memory.ReadDir(d.path + "/" + dir)
+		if err != nil {
+			continue
+		}
+		for _, name := range in {
+			names = append(names, d.path+"/"+dir+"/"+name)
+		}
+	}
+	return names
+}
+
+// rot flips some bits of some sealed pieces.
+func (d *drive) rot(rng *rand.Rand) (count int) {
+	for _, name := range d.files() {
+		info, err := d.memory.Stat(name)
+		if err != nil || info.Size == 0 || strings.Contains(name, "/pending/") || rng.IntN(3) != 0 {
+			continue
+		}
+		if d.memory.Corrupt(name, rng.Int64N(info.Size), 1<<rng.IntN(8)) == nil {
+			count++
+		}
+	}
+	return count
+}
+
+// mount is the drive as one life of a node sees it.
+type mount struct {
+	vfs.FS
+	drive *drive
+	life  *process
+}
+
+func (m *mount) broken() bool { return m.life.isDead() || m.drive.gone.Load() }
+
+func (m *mount) Open(name string, flag int) (vfs.File, error) {
+	if m.broken() {
+		return nil, syscall.EIO
+	}
+	return m.FS.Open(name, flag)
+}
+
+func (m *mount) Stat(name string) (vfs.Info, error) {
+	if m.broken() {
+		return vfs.Info{}, syscall.EIO
+	}
+	return m.FS.Stat(name)
+}
+
+func (m *mount) Rename(from, to string) error {
+	if m.broken() {
+		return syscall.EIO
+	}
+	return m.FS.Rename(from, to)
+}
+
+func (m *mount) Remove(name string) error {
+	if m.broken() {
+		return syscall.EIO
+	}
+	return m.FS.Remove(name)
+}
+
+func (m *mount) Mkdir(name string) error {
+	if m.broken() {
+		return syscall.EIO
+	}
+	return m.FS.Mkdir(name)
+}
+
+func (m *mount) ReadDir(name string) ([]string, error) {
+	if m.broken() {
+		return nil, syscall.EIO
+	}
+	return m.FS.ReadDir(name)
+}
+
+func (m *mount) SyncDir(name string) error {
+	if m.broken() {
+		return syscall.EIO
+	}
+	return m.FS.SyncDir(name)
+}
+
+func (m *mount) Space(name string) (vfs.Space, error) {
+	if m.broken() {
+		return vfs.Space{}, syscall.EIO
+	}
+	return m.FS.Space(name)
+}
+
+// openDisk opens the drive as a node does, for one of its lives.
+func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error) {
+	fsys := &mount{FS: d.faulty, drive: d, life: life}
+	if _, err := disk.ReadLabel(fsys, d.path); fresh && errors.Is(err, errs.NotFound) {
+		if _, err := disk.Format(fsys, d.path); err != nil {
+			return nil, err
+		}
+	}
+	inner, err := disk.Open(fsys, d.path, disk.Options{Now: d.now, IdlePieces: 4, TableBlocks: 8, PendingBlocks: 2, VerifiedBytes: -1, Log: w.log})
+	if err != nil {
+		return nil, err
+	}
+	opened := &store{Disk: inner, w: w, drive: d, life: life}
+	d.store.Store(opened)
+	return opened, nil
+}
+
+// store is a disk whose calls take time while its drive is slow, or hangs. They do before they take a lock of
+// the disk's: who waits for a mutex holds up the bubble's clock.
+type store struct {
+	*disk.Disk
+	w     *world
+	drive *drive
+	life  *process
+}
+
+func (s *store) drag() {
+	if gate := s.drive.hung.Load(); gate != nil {
+		select {
+		case <-*gate:
+		case <-s.life.ctx.Done():
+		}
+	}
+	if d := s.drive.slow.Load(); d > 0 {
+		rest(s.life.ctx, time.Duration(rand.Int64N(d))) // how slow exactly decides nothing
+	}
+}
+
+// Create begins a piece.
+func (s *store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
+	s.drag()
+	inner, err := s.Disk.Create(id, o)
+	if err == nil && s.w.plan.sabotage == ForgetPieces && s.w.coin(10) {
+		return &forgetful{Writer: inner, id: id, o: o}, nil
+	}
+	return inner, err
+}
+
+// Open opens a piece.
+func (s *store) Open(id hemera.PieceID) (disk.Reader, error) {
+	s.drag()
+	return s.Disk.Open(id)
+}
+
+// Remove removes a piece.
+func (s *store) Remove(id hemera.PieceID) error {
+	s.drag()
+	if s.w.plan.strain > 0 && s.w.straining.Load() && s.w.coin(8) {
+		rest(s.life.ctx, s.w.upTo(s.w.plan.strain))
+	}
+	return s.Disk.Remove(id)
+}
+
+// Scan lists pieces.
+func (s *store) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
+	s.drag()
+	return s.Disk.Scan(after, limit)
+}
+
+// forgetful acknowledges a seal and keeps nothing.
+type forgetful struct {
+	disk.Writer
+	id hemera.PieceID
+	o  disk.CreateOptions
+}
+
+// Seal lies.
+func (f *forgetful) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
+	stat := hemera.PieceStat{ID: f.id, Size: f.Size(), FileSize: s.FileSize, Layout: f.o.Layout, Checksums: s.Checksums, Path: f.o.Path}
+	return stat, f.Abort()
+}

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/rules/capability"
+	"hemera/services/node"
+)
+
+// machine is a host with drives, on which a node lives at most once at a time.
+type machine struct {
+	w      *world
+	host   host
+	addr   string
+	zone   string
+	state  string // directory of node.json
+	drives []*drive
+	skew   atomic.Int64 // nanoseconds the clock is off
+	life   atomic.Pointer[nodeLife]
+}
+
+// nodeLife is one life of a node.
+type nodeLife struct {
+	*process
+	node  *node.Node
+	peers *peers
+	stop  context.CancelFunc // ends the goroutines it leaves behind
+}
+
+func (w *world) newMachine(i, drives int) (*machine, error) {
+	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i))}
+	for d := range drives {
+		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.clock(&m.skew))
+		if err != nil {
+			return nil, err
+		}
+		m.drives = append(m.drives, drive)
+	}
+	return m, nil
+}
+
+// start begins a life of the node.
+func (m *machine) start() error {
+	life := &nodeLife{process: newProcess()}
+	life.peers = newPeers(m.w, life.process, m.host)
+	keys := capability.NewVerifier()
+	now := m.w.clock(&m.skew)
+	o := node.Options{
+		Control: &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
+		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
+		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Log: m.w.log.With("node", m.host),
+		SmallBytes: m.w.plan.smallBytes, ScrubRate: 64 << 10,
+		OpenDisk: func(path string, fresh bool) (disk.Store, error) {
+			return m.drive(path).openDisk(m.w, life.process, fresh)
+		},
+	}
+	for _, d := range m.drives {
+		o.Disks = append(o.Disks, hemera.AttachDisk{Path: d.path})
+	}
+	var err error
+	if life.node, err = node.New(o); err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.Background())
+	life.stop = stop
+	go func() {
+		defer close(life.done)
+		_ = life.node.Run(running)
+	}()
+	m.w.local.Add(m.addr, life.node)
+	m.life.Store(life)
+	return nil
+}
+
+func (m *machine) drive(path string) *drive {
+	for _, d := range m.drives {
+		if d.path == path {
+			return d
+		}
+	}
+	return nil
+}
+
+// kill ends the node's life. With power, the machine's drives lose what was not synced, or what
+// part of it chance decides; without, the operating system keeps all that was written.
+func (m *machine) kill(power bool, rng *rand.Rand) {
+	life := m.life.Swap(nil)
+	if life == nil {
+		return
+	}
+	m.w.local.Add(m.addr, nil)
+	life.die()
+	for _, d := range m.drives {
+		if d.gone.Load() {
+			continue
+		}
+		d.memory.Crash(func() bool { return !power || rng.IntN(2) == 0 })
+	}
+	life.peers.hangUp()
+	// A call that sleeps with a lock held must end before anything else asks for the lock: the bubble's
+	// time stands still while somebody waits for one.
+	life.calls.Wait()
+	life.stop()
+	<-life.done
+}
+
+// process is the node's present life, nil without one.
+func (m *machine) process() *process {
+	if l := m.life.Load(); l != nil {
+		return l.process
+	}
+	return nil
+}
+
+// open opens what a token permits at the node, from a client's host.
+func (m *machine) open(ctx context.Context, from host, token string, o hemera.NodeOpen) (hemera.File, *process, error) {
+	life := m.life.Load()
+	if life == nil {
+		rest(ctx, 10*time.Millisecond)
+		return nil, nil, errLost
+	}
+	f, err := send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (hemera.File, error) {
+		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) { return life.node.Open(ctx, token, o) })
+	})
+	return f, life.process, err
+}

@@ -1,0 +1,304 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+
+	"hemera"
+	"hemera/platform/vfs"
+)
+
+// nemesis does harm while clients work; some of it lasts.
+type nemesis struct {
+	w   *world
+	rng *rand.Rand
+}
+
+func (n *nemesis) did(format string, args ...any) { n.w.trace.add("nemesis", format, args...) }
+
+func (n *nemesis) pause(ctx context.Context, most time.Duration) {
+	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
+}
+
+// run does harm until the context ends: at the manager and the network, beside it at one machine after
+// the other, and an admin is at work.
+func (n *nemesis) run(ctx context.Context) {
+	var all sync.WaitGroup
+	start := func(actor string, between time.Duration, strike func(*nemesis, context.Context)) {
+		one := &nemesis{w: n.w, rng: n.w.plan.random(actor)}
+		all.Go(func() {
+			for ctx.Err() == nil {
+				one.pause(ctx, between)
+				if ctx.Err() == nil {
+					strike(one, ctx)
+				}
+			}
+		})
+	}
+	const seldom, often = 8 * time.Second, time.Second
+	start("centre", seldom, (*nemesis).centre)
+	start("edge", seldom, (*nemesis).edge)
+	start("admin", seldom, (*nemesis).admin)
+	if n.w.plan.turns() {
+		start("drainer", often, (*nemesis).rotate)
+	}
+	if n.w.plan.plants {
+		start("planter", often, (*nemesis).planter)
+	}
+	all.Wait()
+}
+
+func (n *nemesis) centre(ctx context.Context) {
+	strikes := 5
+	if n.w.plan.stale {
+		strikes = 8
+	}
+	switch n.rng.IntN(strikes) {
+	case 0:
+		n.restartManager(ctx)
+	case 1:
+		n.burnManager(ctx)
+	case 2:
+		n.drain(ctx)
+	case 3, 4:
+		n.partition(ctx, n.w.machines[n.rng.IntN(len(n.w.machines))])
+	default:
+		n.goBack(ctx)
+	}
+}
+
+// admin does what an admin may do at any time, which harms nobody.
+func (n *nemesis) admin(ctx context.Context) {
+	if n.rng.IntN(4) == 0 {
+		n.backup(ctx)
+		return
+	}
+	n.quotas(ctx)
+}
+
+func (n *nemesis) edge(ctx context.Context) {
+	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
+	d := m.drives[n.rng.IntN(len(m.drives))]
+	switch n.rng.IntN(8) {
+	case 0, 1:
+		n.restartNode(ctx, m, n.rng.IntN(2) == 0)
+	case 2:
+		n.sicken(ctx, d)
+	case 3:
+		n.did("%s %s is slow", m.host, d.path)
+		d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
+	case 4:
+		skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
+		n.did("the clock of %s is off by %s", m.host, skew)
+		m.skew.Store(int64(skew))
+	case 5, 6:
+		n.torture(ctx)
+	case 7:
+		n.hang(ctx, d)
+	}
+}
+
+// managerSkewMax is how far the manager's clock is off at most.
+const managerSkewMax = 5 * time.Minute
+
+// restartManager kills the manager, and starts it again with another clock.
+func (n *nemesis) restartManager(ctx context.Context) {
+	n.did("kills the manager")
+	n.w.killManager()
+	n.pause(ctx, 10*time.Second)
+	n.w.managerSkew.Store(n.rng.Int64N(int64(2*managerSkewMax)) - int64(managerSkewMax))
+	n.reviveManager()
+}
+
+// drain has a disk emptied, for a while.
+func (n *nemesis) drain(ctx context.Context) {
+	if n.w.plan.turns() {
+		return // the drainer does
+	}
+	disks := n.w.head.Load().Cluster().View().Disks
+	id := disks[n.rng.IntN(len(disks))].ID
+	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
+	n.did("drains disk %d: %v", id, err)
+	n.pause(ctx, 30*time.Second)
+	err = n.w.head.Load().SetDisk(context.WithoutCancel(ctx), id, "configstatus", "rw")
+	n.did("disk %d is to be used again: %v", id, err)
+}
+
+func (n *nemesis) reviveManager() {
+	for range 10 {
+		err := n.w.startManager(n.rng)
+		n.did("starts the manager: %v", err)
+		if err == nil {
+			return
+		}
+	}
+	n.w.fail("the manager does not start again")
+}
+
+// burnManager has the manager die in the middle of a change or a wait for the disk.
+func (n *nemesis) burnManager(ctx context.Context) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	fuse := 1 + n.rng.IntN(20)
+	n.did("the manager's store dies after %d more calls", fuse)
+	h.store.light(fuse)
+	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	select {
+	case <-h.store.died:
+	case <-wait.Done():
+	}
+	n.w.killManager()
+	n.pause(ctx, 3*time.Second)
+	n.reviveManager()
+}
+
+func (n *nemesis) restartNode(ctx context.Context, m *machine, power bool) {
+	n.did("kills %s (power cut: %t)", m.host, power)
+	m.kill(power, n.rng)
+	most := 10 * time.Second
+	if n.rng.IntN(4) == 0 {
+		most = 3 * lostAfter
+	}
+	n.pause(ctx, most)
+	n.reviveNode(m)
+}
+
+func (n *nemesis) reviveNode(m *machine) {
+	err := m.start()
+	n.did("starts %s: %v", m.host, err)
+	if err != nil {
+		n.w.fail("%s does not start again: %v", m.host, err)
+	}
+}
+
+// partition cuts a machine off from all, or from the manager, or from another machine, or lets nothing
+// through in one direction: what the machine asks for is done, and it never hears of it.
+func (n *nemesis) partition(ctx context.Context, m *machine) {
+	other := n.w.machines[n.rng.IntN(len(n.w.machines))]
+	cut := func(bool) {}
+	switch n.rng.IntN(5) {
+	case 0:
+		n.did("cuts %s off", m.host)
+		cut = func(on bool) { n.w.net.isolate(m.host, on) }
+	case 1:
+		n.did("separates %s and the manager", m.host)
+		cut = func(on bool) { n.w.net.separate(m.host, managerHost, on) }
+	case 2:
+		n.did("separates %s and %s", m.host, other.host)
+		cut = func(on bool) { n.w.net.separate(m.host, other.host, on) }
+	case 3:
+		n.did("nothing from the manager gets to %s", m.host)
+		cut = func(on bool) { n.w.net.deafen(m.host, managerHost, on) }
+	case 4:
+		n.did("nothing from %s gets to %s", other.host, m.host)
+		cut = func(on bool) { n.w.net.deafen(m.host, other.host, on) }
+	}
+	cut(true)
+	n.pause(ctx, 15*time.Second)
+	cut(false)
+	n.did("joins them again")
+}
+
+// hang has a drive take longer over what is begun at it than others wait.
+func (n *nemesis) hang(ctx context.Context, d *drive) {
+	n.did("%s hangs", d.path)
+	gate := make(chan struct{})
+	d.hung.Store(&gate)
+	n.pause(ctx, 90*time.Second)
+	d.hung.Store(nil)
+	close(gate)
+	n.did("%s answers again", d.path)
+}
+
+// sicken has a drive refuse for a while, without losing what it has.
+func (n *nemesis) sicken(ctx context.Context, d *drive) {
+	switch n.rng.IntN(4) {
+	case 0:
+		n.did("%s is full", d.path)
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC, Short: n.rng.IntN(2) == 0})
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40}})
+	case 1:
+		n.did("%s is read-only", d.path)
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpTruncate}, Err: syscall.EROFS})
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40, Free: 1 << 39, ReadOnly: true}})
+	case 2:
+		n.did("%s fails now and then", d.path)
+		for range 20 {
+			d.faulty.Inject(vfs.Fault{Ops: vfs.Changes(), Skip: n.rng.IntN(100), Count: 1, Err: syscall.EIO})
+		}
+	case 3:
+		n.did("%s fails", d.path)
+		d.faulty.Inject(vfs.Fault{Err: syscall.EIO})
+	}
+	n.pause(ctx, 20*time.Second)
+	n.did("%s is well again", d.path)
+	d.faulty.Heal()
+}
+
+// torture has the one drive that may lose data lose some.
+func (n *nemesis) torture(ctx context.Context) {
+	if !n.w.plan.cruel {
+		return
+	}
+	m := n.w.machines[n.w.plan.victim[0]]
+	d := m.drives[n.w.plan.victim[1]]
+	switch n.rng.IntN(4) {
+	case 0, 1:
+		n.did("flips bits in %d pieces of %s %s", d.rot(n.rng), m.host, d.path)
+	case 2:
+		n.did("%s %s lies about syncs until its power is cut", m.host, d.path)
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSync, vfs.OpSyncDir}, Lie: true})
+		n.pause(ctx, 10*time.Second)
+		m.kill(true, n.rng)
+		d.faulty.Heal()
+		n.pause(ctx, 5*time.Second)
+		n.reviveNode(m)
+	case 3:
+		n.did("takes %s %s away for good", m.host, d.path)
+		d.remove()
+		if n.rng.IntN(2) == 0 {
+			n.pause(ctx, lostAfter)
+			n.giveUp(ctx, d)
+		}
+	}
+}
+
+// giveUp has an admin take a drive that is gone out of the cluster.
+func (n *nemesis) giveUp(ctx context.Context, d *drive) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	for _, one := range h.Cluster().View().Disks {
+		if n.w.drive(one) == d {
+			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, hemera.Removal{Force: true, Lose: true}))
+		}
+	}
+}
+
+// heal ends every fault that can end.
+func (n *nemesis) heal(ctx context.Context) {
+	n.did("heals everything")
+	n.w.net.connect()
+	n.w.net.set(calm())
+	for _, m := range n.w.machines {
+		m.skew.Store(0)
+		for _, d := range m.drives {
+			d.faulty.Heal()
+			d.slow.Store(0)
+		}
+		if m.life.Load() == nil {
+			n.reviveNode(m)
+		}
+	}
+	if n.w.head.Load() == nil {
+		n.reviveManager()
+	}
+	n.useAll(context.WithoutCancel(ctx))
+}

@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"context"
+	"sync"
+
+	"hemera"
+	"hemera/core/transfer"
+)
+
+// peers is the other nodes as one life of a node reaches them.
+type peers struct {
+	w    *world
+	life *process
+	from host
+
+	mu   sync.Mutex
+	open map[*peerWriter]bool
+}
+
+var _ transfer.Peers = (*peers)(nil)
+
+func newPeers(w *world, life *process, from host) *peers {
+	return &peers{w: w, life: life, from: from, open: map[*peerWriter]bool{}}
+}
+
+// line is the connection to one life of a peer.
+type line struct {
+	peers *peers
+	to    *process
+	host  host
+}
+
+func (p *peers) dial(t hemera.Target) (line, error) {
+	m := p.w.machine(t.Addr)
+	if m == nil || m.process() == nil {
+		return line{}, errLost
+	}
+	return line{p, m.process(), m.host}, nil
+}
+
+// over makes a call on the line.
+func over[T any](ctx context.Context, l line, do func(context.Context) (T, error)) (T, error) {
+	var none T
+	if l.peers.life.isDead() {
+		return none, errDead
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.peers.life.ctx, cancel)()
+	out, err := send(ctx, l.peers.w.net, l.peers.from, l.host, false, func(ctx context.Context) (T, error) { return into(ctx, l.to, do) })
+	if l.peers.life.isDead() {
+		return none, errDead
+	}
+	return out, err
+}
+
+func (l line) call(ctx context.Context, do func(context.Context) error) error {
+	_, err := over(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
+	return err
+}
+
+// Create implements transfer.Peers.
+func (p *peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
+	l, err := p.dial(t)
+	if err != nil {
+		return nil, err
+	}
+	var made transfer.PeerWriter
+	inner, err := over(ctx, l, func(ctx context.Context) (_ transfer.PeerWriter, err error) {
+		made, err = p.w.local.Create(ctx, t, token)
+		return made, err
+	})
+	if err != nil {
+		if made != nil { // the answer was lost, and the connection with it
+			(&peerWriter{PeerWriter: made, line: l}).hangUp()
+		}
+		return nil, err
+	}
+	w := &peerWriter{PeerWriter: inner, line: l}
+	p.mu.Lock()
+	p.open[w] = true
+	p.mu.Unlock()
+	return w, nil
+}
+
+// Open implements transfer.Peers.
+func (p *peers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
+	l, err := p.dial(t)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := over(ctx, l, func(ctx context.Context) (transfer.PeerReader, error) { return p.w.local.Open(ctx, t, token) })
+	if err != nil {
+		return nil, err
+	}
+	return &peerReader{inner, l}, nil
+}
+
+// hangUp ends every connection, as the end of the process does.
+func (p *peers) hangUp() {
+	p.mu.Lock()
+	open := p.open
+	p.open = map[*peerWriter]bool{}
+	p.mu.Unlock()
+	for w := range open {
+		w.hangUp()
+	}
+}
+
+func (p *peers) forget(w *peerWriter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, w)
+}
+
+type peerWriter struct {
+	transfer.PeerWriter
+	line line
+}
+
+func (w *peerWriter) WritePages(p []byte, sums []uint32, off int64) error {
+	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.WritePages(p, sums, off) })
+}
+
+func (w *peerWriter) Truncate(size int64) error {
+	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.Truncate(size) })
+}
+
+func (w *peerWriter) Sync(ctx context.Context) error { return w.line.call(ctx, w.PeerWriter.Sync) }
+
+func (w *peerWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
+	return w.line.call(ctx, func(ctx context.Context) error { return w.PeerWriter.Seal(ctx, s) })
+}
+
+// Abort asks the peer to remove the piece; when that is lost the peer sees the connection end.
+func (w *peerWriter) Abort() {
+	w.line.peers.forget(w)
+	err := w.line.call(context.Background(), func(context.Context) error { w.PeerWriter.Abort(); return nil })
+	if err != nil {
+		w.hangUp()
+	}
+}
+
+// Release lets the peer keep the piece; when that is lost the peer sees the connection end.
+func (w *peerWriter) Release() {
+	w.line.peers.forget(w)
+	err := w.line.call(context.Background(), func(context.Context) error { w.PeerWriter.Release(); return nil })
+	if err != nil {
+		w.hangUp()
+	}
+}
+
+// hangUp is the end of the connection as the peer sees it: the piece stays pending for a while.
+func (w *peerWriter) hangUp() {
+	if !w.line.to.enter() {
+		return
+	}
+	defer w.line.to.leave()
+	if c, ok := w.PeerWriter.(interface{ HangUp() }); ok {
+		c.HangUp()
+	}
+}
+
+type peerReader struct {
+	transfer.PeerReader
+	line line
+}
+
+func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	// What is read may arrive after the reader has given up.
+	type answer struct {
+		n   int
+		err error
+	}
+	buf, crcs := make([]byte, len(p)), make([]uint32, len(sums))
+	if sums == nil {
+		crcs = nil
+	}
+	a, err := over(context.Background(), r.line, func(context.Context) (answer, error) {
+		n, err := r.PeerReader.ReadPages(buf, crcs, off)
+		return answer{n, err}, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	copy(p, buf)
+	copy(sums, crcs)
+	return a.n, a.err
+}

@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+
+	"hemera"
+	"hemera/core/disk"
+)
+
+// plant is how a piece stands where a copy of it may be made later.
+type plant int
+
+// What a piece of the right name may be like. All but plantStale have a footer that says what the namespace does.
+const (
+	plantDamaged plant = iota // one bit is not what was written
+	plantHole                 // its end was never written
+	plantOther                // other bytes of the same number, whose page checksums are theirs
+	plantShort                // the first part of the content
+	plantStale                // another content, with its footer
+	plantWhole                // nothing is wrong with it
+	plants
+)
+
+func (p plant) String() string {
+	return [...]string{"damaged", "a hole", "other bytes", "short", "stale", "whole"}[p]
+}
+
+// plant puts pieces of files on disks that have none of them, as moves that were cut off and copies of disks leave
+// them behind: where a move goes there later, it must not be done because of them.
+func (n *nemesis) plant(ctx context.Context) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	files, _, err := n.w.tree(ctx)
+	if err != nil {
+		return
+	}
+	disks, names := h.Cluster().View().Disks, slices.Sorted(maps.Keys(files))
+	for range min(len(names), 1+n.rng.IntN(8)) {
+		name := names[n.rng.IntN(len(names))]
+		e, at := files[name], disks[n.rng.IntN(len(disks))]
+		if len(e.Pieces) == 0 || slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == at.ID }) {
+			continue
+		}
+		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(n.rng.IntN(int(e.Layout.Pieces)))}
+		how := plant(n.rng.IntN(int(plants)))
+		if how == plantOther && n.w.victim(n.w.drive(at)) {
+			how = plantStale // a drive that lies may take back what replaced it, and no read could tell
+		}
+		if p := n.w.content(&e, disks); p != nil {
+			n.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, n.w.drive(at).plant(n.rng, piece, how, &e, p))
+		}
+	}
+}
+
+// plantWrite puts some bytes where a write that is under way wants a piece of its own.
+func (n *nemesis) plantWrite(ctx context.Context) {
+	g, ok := n.w.overheard.one(n.rng)
+	if !ok || g.Cap.Access == hemera.AccessRead || len(g.Cap.Targets) == 0 {
+		return
+	}
+	t := g.Cap.Targets[n.rng.IntN(len(g.Cap.Targets))]
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	at, ok := h.Cluster().View().Disk(t.Disk)
+	if !ok {
+		return
+	}
+	piece := hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen, Index: t.Index}
+	if e, _, err := h.tree.Resolve(ctx, piece.File); err == nil && e.Gen == piece.Gen {
+		return // it has been committed, and that the disk has no such piece may be a loss
+	}
+	e := hemera.Entry{Layout: g.Cap.Layout, Size: 100}
+	n.did("plants a piece of a write of %s: %s on disk %d: %v", g.Cap.Path, piece, at.ID,
+		n.w.drive(at).plant(n.rng, piece, plantStale, &e, make([]byte, 100)))
+}
+
+// content is what a file holds, read from a drive that has it all; nil if none does.
+func (w *world) content(e *hemera.Entry, disks []hemera.Disk) []byte {
+	for _, p := range e.Pieces {
+		i := slices.IndexFunc(disks, func(d hemera.Disk) bool { return d.ID == p.Disk })
+		if i < 0 {
+			continue
+		}
+		s := w.drive(disks[i]).store.Load()
+		r, err := s.Disk.Open(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
+		if err != nil {
+			continue
+		}
+		data := make([]byte, e.Size)
+		n, _ := r.ReadPages(data, nil, 0)
+		_ = r.Close()
+		if n == len(data) {
+			return data
+		}
+	}
+	return nil
+}
+
+// plant makes a piece of the file's, with the content p changed or not, and does it harm.
+func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.Entry, p []byte) error {
+	s := d.store.Load()
+	seal := hemera.SealInfo{FileSize: e.Size, Checksums: e.Checksums, Sync: true}
+	p = slices.Clone(p)
+	switch how {
+	case plantOther:
+		p[rng.IntN(len(p))] ^= 1 << rng.IntN(8)
+	case plantShort:
+		p = p[:rng.IntN(len(p))]
+	case plantStale:
+		p[0]++
+		seal.Checksums = slices.Clone(seal.Checksums)
+		for i := range seal.Checksums {
+			seal.Checksums[i].Value[0]++
+		}
+	}
+	w, err := s.Disk.Create(id, disk.CreateOptions{Layout: e.Layout})
+	if err != nil {
+		return err
+	}
+	err = w.WritePages(p, nil, 0)
+	if err == nil {
+		err = d.harm(rng, id, how, len(p))
+	}
+	if err != nil {
+		_ = w.Abort()
+		return err
+	}
+	_, err = w.Seal(seal)
+	return err
+}
+
+// harm changes a piece of so many bytes that is not sealed yet: later it could be another that somebody copied there.
+func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) error {
+	if how != plantDamaged && how != plantHole {
+		return nil
+	}
+	name := d.path + "/pending/" + id.String()
+	at := rng.Int64N(int64(size))
+	if how == plantDamaged {
+		return d.memory.Corrupt(name, at, 1<<rng.IntN(8))
+	}
+	f, err := d.memory.Open(name, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(at), f.Close())
+}
+
+// planter plants all the time.
+func (n *nemesis) planter(ctx context.Context) {
+	if n.w.keeper.stale.Load() != nil {
+		return // the manager knows less than there is
+	}
+	n.plant(ctx)
+	if n.rng.IntN(4) == 0 {
+		n.plantWrite(ctx)
+	}
+}
+
+// believed are the copies that a node says to have made because a footer was there.
+type believed struct {
+	mu   sync.Mutex
+	done []hemera.OrderResult
+}
+
+// take is what is to be said.
+func (b *believed) take() []hemera.OrderResult {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	done := b.done
+	b.done = nil
+	return done
+}
+
+// leave is what is left to do.
+func (b *believed) leave(w *world, orders []hemera.Order) []hemera.Order {
+	return slices.DeleteFunc(orders, func(o hemera.Order) bool {
+		h := w.head.Load()
+		if o.Kind != hemera.OrderCopy || h == nil {
+			return false
+		}
+		d, ok := h.Cluster().View().Disk(o.Disk)
+		if !ok || w.drive(d).footer(o.Piece) != nil {
+			return false
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.done = append(b.done, hemera.OrderResult{ID: o.ID})
+		return true
+	})
+}
+
+// footer fails unless the drive has a piece with a footer.
+func (d *drive) footer(id hemera.PieceID) error {
+	r, err := d.store.Load().Disk.Open(id)
+	if err == nil {
+		err = r.Close()
+	}
+	return err
+}

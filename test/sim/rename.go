@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/services/manager"
+)
+
+// renameFile moves one of the client's files to a fresh name.
+func (c *client) renameFile(ctx context.Context, from string) {
+	if c.w.oracle.doubt(from) {
+		return // what it holds may still change, under either name
+	}
+	c.made++
+	to := fmt.Sprintf("%s.moved%d", from, c.made)
+	what := slices.DeleteFunc(c.w.oracle.possible(from), func(v content) bool { return v == absent })
+	by := c.name + " rename from " + from
+	leaves, comes := c.w.oracle.begin(from, by, absent), c.w.oracle.begin(to, by, what...)
+	done, err := c.rename(ctx, from, to)
+	c.saw("rename %s to %s: %t (%v)", from, to, done, err)
+	c.w.oracle.end(leaves, done, !done)
+	c.w.oracle.end(comes, done, !done)
+}
+
+// moves makes or moves a directory, unless managers are exchanged.
+func (c *client) moves(ctx context.Context, do func(context.Context)) {
+	c.w.keeper.moving.Add(1)
+	defer c.w.keeper.moving.Add(-1)
+	if c.w.keeper.still.Load() == 0 {
+		do(ctx)
+	}
+}
+
+// renameDir moves one of the client's directories to a fresh name.
+func (c *client) renameDir(ctx context.Context) {
+	i := c.rng.IntN(len(c.dirs))
+	c.made++
+	from, to := c.dirs[i], fmt.Sprintf("/%s/d%d", c.name, c.made+10)
+	done, err := c.rename(ctx, from, to)
+	c.saw("rename %s to %s: %t (%v)", from, to, done, err)
+	if done {
+		c.dirs[i] = to
+		c.w.oracle.moved(from, to)
+	}
+}
+
+// rename moves to a name that nobody else takes, and finds out whether it happened.
+func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Rename(ctx, c.who, from, to)
+	})
+	if lost(err) {
+		return c.exists(ctx, to), err
+	}
+	return err == nil, err
+}
+
+// exists asks until it is told whether the path exists.
+func (c *client) exists(ctx context.Context, path string) bool {
+	const tries = 600 // the manager is never away for as long
+	for range tries {
+		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+			return m.Stat(ctx, c.who, path)
+		})
+		if err == nil || !lost(err) {
+			return err == nil || errs.KindOf(err) != errs.NotFound
+		}
+		rest(ctx, time.Second)
+	}
+	c.w.fail("%s cannot find out whether %s exists", c.name, path)
+	return false
+}
+
+// dirsMax is how many directories a client has at most.
+const dirsMax = 4
+
+func (c *client) makeDir(ctx context.Context) {
+	if len(c.dirs) == dirsMax {
+		return
+	}
+	c.made++
+	dir := fmt.Sprintf("/%s/d%d", c.name, c.made+10)
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+		return m.Mkdir(ctx, c.who, dir, 0o777, false)
+	})
+	done := err == nil || lost(err) && c.exists(ctx, dir)
+	c.saw("mkdir %s: %t (%v)", dir, done, err)
+	if done {
+		c.dirs = append(c.dirs, dir)
+	}
+}
+
+// removeDir removes one of the client's directories if it is empty: nothing may be in it then.
+func (c *client) removeDir(ctx context.Context) {
+	if len(c.dirs) == 1 {
+		return
+	}
+	i := c.rng.IntN(len(c.dirs))
+	dir, start := c.dirs[i], c.w.oracle.tick()
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Remove(ctx, c.who, dir, hemera.KindDirectory)
+	})
+	done := err == nil || lost(err) && !c.exists(ctx, dir)
+	c.saw("rmdir %s: %t (%v)", dir, done, err)
+	if !done {
+		return
+	}
+	c.dirs = slices.Delete(c.dirs, i, i+1)
+	for _, path := range c.w.oracle.known() {
+		if strings.HasPrefix(path, dir+"/") {
+			if wrong := c.w.oracle.read(path, start, absent); wrong != "" {
+				c.w.fail("%s was removed as empty: %s", dir, wrong)
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/capability"
+	"hemera/services/manager"
+)
+
+// rogue is a node in bad hands: it has joined, has no disk, and hears every grant that clients get. What it tries must
+// all be refused; that nothing came of it is for the oracle to see.
+type rogue struct {
+	w    *world
+	rng  *rand.Rand
+	id   hemera.NodeID
+	keys []hemera.Key
+
+	epoch uint64
+}
+
+const rogueHost host = "rogue"
+
+// overheard are the last grants of clients.
+type overheard struct {
+	mu     sync.Mutex
+	grants []hemera.Grant
+}
+
+const overheardMax = 64
+
+func (o *overheard) add(g hemera.Grant) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.grants = append(o.grants, g)
+	if len(o.grants) > overheardMax {
+		o.grants = o.grants[1:]
+	}
+}
+
+// one is some grant, false while there is none.
+func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.grants) == 0 {
+		return hemera.Grant{}, false
+	}
+	return o.grants[rng.IntN(len(o.grants))], true
+}
+
+// newRogue lets it join. No empty file shall be read at it: it is switched off.
+func (w *world) newRogue(ctx context.Context) (*rogue, error) {
+	r := &rogue{w: w, rng: w.plan.random("rogue")}
+	h := w.head.Load()
+	id, err := h.Cluster().ReserveNode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.id = id
+	if err := r.register(ctx); err != nil {
+		return nil, err
+	}
+	return r, h.SetNode(ctx, id, "status", "off")
+}
+
+// call asks the manager, as its certificate says.
+func (r *rogue) call(ctx context.Context, do func(context.Context, *manager.Manager) error) error {
+	if r.w.plan.sabotage != BelieveNodes {
+		ctx = hemera.WithCaller(ctx, r.id)
+	}
+	_, err := ask(ctx, r.w, rogueHost, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, do(ctx, m)
+	})
+	return err
+}
+
+func (r *rogue) register(ctx context.Context) error {
+	return r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+		w, err := m.Register(ctx, hemera.NodeHello{ID: r.id, Addr: "rogue:1095", Version: "evil"})
+		if err == nil {
+			r.keys, r.epoch = w.Keys, w.Epoch
+		}
+		return err
+	})
+}
+
+func (r *rogue) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.lie(ctx)
+		if g, ok := r.w.overheard.one(r.rng); ok {
+			r.meddle(ctx, g)
+			r.forge(ctx, g)
+		}
+		rest(ctx, time.Duration(100+r.rng.IntN(900))*time.Millisecond)
+	}
+}
+
+// lie keeps the lease, with reports that make no sense.
+func (r *rogue) lie(ctx context.Context) {
+	stats := hemera.NodeStats{Load1: math.NaN(), CPUSeconds: math.Inf(1), RSS: math.MinInt64}
+	err := r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+		_, err := m.Heartbeat(ctx, r.id, r.epoch, hemera.NodeReport{Stats: stats})
+		return err
+	})
+	if errs.KindOf(err) == errs.Fenced {
+		_ = r.register(ctx)
+	}
+}
+
+// refused fails the simulation when the manager or a node did what it must not.
+func (r *rogue) refused(what string, g *hemera.Grant, err error) {
+	if err == nil {
+		r.w.fail("a rogue node %s of %s, generation %d", what, g.Cap.Path, g.Cap.Gen)
+	}
+}
+
+// meddle acts on a write that is another's, by the very token that its client was given.
+func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
+	r.refused("resolved the file", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+		_, _, err := m.Resolve(ctx, g.Cap.File)
+		return err
+	}))
+	r.refused("committed", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+		_, err := m.Commit(ctx, hemera.CommitRequest{Token: g.Token})
+		return err
+	}))
+	r.refused("gave up the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+		return m.Abort(ctx, g.Token)
+	}))
+	if len(g.Cap.Targets) > 0 {
+		r.refused("moved a piece", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+			_, err := m.Replace(ctx, g.Token, []hemera.DiskID{g.Cap.Targets[0].Disk})
+			return err
+		}))
+	}
+}
+
+// forge makes capabilities with the keys it was told, and shows others' tokens where they are not for.
+func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
+	c := g.Cap
+	c.Who, c.Expires, c.Head = hemera.SystemIdentity(), time.Now().Add(1000*time.Hour), r.id
+	for _, key := range r.keys {
+		key.Node = 0
+		token, err := capability.NewKeyring(key).Mint(c)
+		if err != nil {
+			continue
+		}
+		r.refused("committed by a forged token the content", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+			_, err := m.Commit(ctx, hemera.CommitRequest{Token: token})
+			return err
+		}))
+		for _, m := range r.w.machines {
+			r.refused("opened by a forged token, at "+m.addr+", the file", &g, r.open(ctx, m, token))
+		}
+	}
+	for _, m := range r.w.machines {
+		if life := m.life.Load(); life != nil && !named(&g.Cap, life.node.ID()) {
+			r.refused("opened at "+m.addr+", which it is not for, the file", &g, r.open(ctx, m, g.Token))
+		}
+	}
+}
+
+func (r *rogue) open(ctx context.Context, m *machine, token string) error {
+	f, _, err := m.open(ctx, rogueHost, token, hemera.NodeOpen{})
+	if err == nil {
+		_ = f.Close(ctx)
+	}
+	return err
+}
+
+// named reports whether the capability is for the node.
+func named(c *hemera.Capability, node hemera.NodeID) bool {
+	at := func(t hemera.Target) bool { return t.Node == node }
+	return c.Head == node || slices.ContainsFunc(c.Targets, at) || c.Base != nil && slices.ContainsFunc(c.Base.Pieces, at)
+}

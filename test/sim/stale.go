@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/kv/archive"
+)
+
+// keeper is who puts the manager's store back.
+type keeper struct {
+	older *image // of the device, some time ago
+	stale atomic.Pointer[stale]
+	anew  bool // the store was made anew from a backup
+	// moving counts renames of directories, which the oracle follows one by one: none is under way while
+	// managers are exchanged.
+	moving, still atomic.Int64
+}
+
+// stale is a life of the manager over an older copy of its store.
+type stale struct {
+	since uint64                 // number of the last change in the copy
+	mark  atomic.Pointer[[]byte] // what the marks of this life begin with
+	shown atomic.Bool            // some node showed that it has seen more
+}
+
+// markLife is how many bytes of a mark name the life of the manager that gave it; eight with the number of a
+// change follow (see core/cluster/seen.go).
+const markLife = 8
+
+// registered sees how a node registered: one that has seen changes which the manager's store lacks must be refused.
+func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome, err error) {
+	s := w.keeper.stale.Load()
+	if s == nil || err != nil && errs.KindOf(err) != errs.Corrupt {
+		return
+	}
+	if err == nil && s.mark.Load() == nil && len(welcome.Seen) > markLife {
+		life := bytes.Clone(welcome.Seen[:markLife])
+		s.mark.Store(&life)
+	}
+	if len(hello.Seen) < markLife+8 {
+		return
+	}
+	life := s.mark.Load()
+	if life != nil && bytes.HasPrefix(hello.Seen, *life) || binary.BigEndian.Uint64(hello.Seen[markLife:]) <= s.since {
+		return
+	}
+	s.shown.Store(true)
+	if err == nil {
+		w.fail("node %d showed a manager with an older store that it has seen more, and was welcome", hello.ID)
+	}
+}
+
+// copyStore keeps a copy of the store as it is now.
+func (w *world) copyStore() {
+	older := w.device.copy()
+	w.keeper.older = &older
+	w.trace.add("nemesis", "copies the manager's store at change %d", older.seq)
+}
+
+// goBack puts the manager's store back to an older copy, as if its volume had been restored, and the right one
+// back when that was noticed, or some time later. Each node has seen more, and would say so after a start too: what
+// one does for a manager that it cannot tell from the right one nobody can mend.
+func (n *nemesis) goBack(ctx context.Context) {
+	w := n.w
+	if w.keeper.older == nil || n.rng.IntN(4) == 0 {
+		w.copyStore()
+	}
+	for _, m := range w.machines {
+		if m.seen() <= w.keeper.older.seq {
+			return
+		}
+	}
+	w.keeper.still.Add(1)
+	defer w.keeper.still.Add(-1)
+	for w.keeper.moving.Load() > 0 {
+		if rest(ctx, 10*time.Millisecond); ctx.Err() != nil {
+			return
+		}
+	}
+	n.exchange(ctx)
+}
+
+// exchange runs a manager over the older copy for a while.
+func (n *nemesis) exchange(ctx context.Context) {
+	w := n.w
+	w.killManager()
+	w.oracle.forked()
+	right := w.device.copy()
+	w.device.putBack(*w.keeper.older)
+	n.did("puts the manager's store of change %d back to that of %d", right.seq, w.keeper.older.seq)
+	s := &stale{since: w.keeper.older.seq}
+	w.keeper.stale.Store(s)
+	n.reviveManager()
+	h := w.head.Load()
+	wait, cancel := context.WithTimeout(ctx, time.Duration(1+n.rng.IntN(20))*time.Second)
+	select {
+	case <-h.done:
+	case <-wait.Done():
+	}
+	cancel()
+	if s.shown.Load() {
+		rest(context.WithoutCancel(ctx), time.Second)
+		if errs.KindOf(h.refuses()) != errs.Corrupt {
+			w.fail("a manager with an older store goes on, though a node has seen more: %v", h.refuses())
+		}
+	}
+	w.killManager()
+	w.keeper.stale.Store(nil)
+	w.device.putBack(right)
+	n.did("puts the right store back")
+	if n.rng.IntN(3) == 0 {
+		n.did("backs it up and restores it")
+		if err := w.restore(context.WithoutCancel(ctx)); err != nil {
+			w.fail("the right store cannot be restored: %v", err)
+		}
+		w.keeper.anew, w.keeper.older = true, nil
+	}
+	w.oracle.joined()
+	n.reviveManager()
+}
+
+// seen is the number of the change that the node has made durable to have seen.
+func (m *machine) seen() uint64 {
+	mark, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
+	if err != nil || len(mark) < markLife+8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(mark[markLife:])
+}
+
+// restore makes the store anew from a backup of what it holds.
+func (w *world) restore(ctx context.Context) error {
+	now := time.Now().Add(managerSkewMax) // later than any manager's, as the command asks for
+	was := w.device.copy()
+	var out bytes.Buffer
+	if _, err := archive.Write(ctx, &out, was.pairs, archive.Header{Taken: now}); err != nil {
+		return err
+	}
+	store, err := restored(ctx, &out, now, now.Add(time.Second))
+	if err != nil {
+		return err
+	}
+	pairs, err := store.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	// The numbers go on, so that one tells which copy is the older; what nodes have seen of the store before proves nothing.
+	w.device.putBack(image{pairs: pairs, seq: was.seq + 1<<20, epoch: max(was.epoch, uint64(now.Unix()))})
+	return nil
+}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/errs"
+)
+
+// stalled are commits that heads asked for and that stay on their way until the audits have given the pieces up,
+// as those of a head do that stands still between the seal and the commit. Then they arrive, and must not
+// bring back what is gone.
+type stalled struct {
+	mu   sync.Mutex
+	list []stalledCommit
+	seen map[string]bool // by token: whether it is held back
+	// gate, if there is one, is where every head stands still that asks for a commit, until it is closed.
+	gate atomic.Pointer[chan struct{}]
+}
+
+type stalledCommit struct {
+	node    hemera.NodeID
+	request hemera.CommitRequest
+}
+
+// holds reports whether a commit does not arrive for now. What was decided of it holds when it is asked for again.
+func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
+	if !w.plan.stalls || len(r.Pieces) == 0 || r.Permit != nil {
+		return false
+	}
+	s := &w.stalled
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, known := s.seen[r.Token]
+	if !known {
+		if s.seen == nil {
+			s.seen = map[string]bool{}
+		}
+		held = w.straining.Load() && w.coin(8)
+		s.seen[r.Token] = held
+		if held {
+			s.list = append(s.list, stalledCommit{node, r})
+		}
+	}
+	return held
+}
+
+// stand has a head stand still where there is a gate. No time limit of its own ends that.
+func (s *stalled) stand(ctx context.Context) context.Context {
+	gate := s.gate.Load()
+	if gate == nil {
+		return ctx
+	}
+	<-*gate
+	return context.WithoutCancel(ctx)
+}
+
+// arrive has them arrive now. What comes of it is for the checks to see that follow.
+func (w *world) arrive(ctx context.Context) {
+	taken := false
+	for _, c := range w.stalled.list {
+		var err error
+		for range 10 {
+			_, err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
+			if err == nil || !errs.Undecided(err) {
+				break
+			}
+			rest(ctx, time.Second)
+		}
+		w.trace.add("sim", "a commit of node %d arrives, hours late: %v", c.node, err)
+		if err != nil && errs.Undecided(err) {
+			w.fail("a late commit is neither taken nor refused: %v", err)
+		}
+		taken = taken || err == nil
+	}
+	if taken { // its pieces were kept, and what it replaced stays for a while
+		rest(ctx, w.plan.hold+time.Minute)
+	}
+}
+
+// barless is a namespace that has pieces removed and does not remember that.
+type barless struct{ namespace.Tree }
+
+// Condemn bars nothing.
+func (barless) Condemn(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
+	return true, nil
+}

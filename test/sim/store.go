@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"hemera/errs"
+	"hemera/platform/kv"
+	"hemera/platform/kv/memkv"
+)
+
+// device is the stable storage under the manager's store: what it holds survives every process.
+type device struct {
+	mu    sync.Mutex
+	pairs *memkv.Store
+	write kv.Writer
+	seq   uint64
+	epoch uint64
+}
+
+func newDevice() *device {
+	d := &device{pairs: memkv.New()}
+	d.write, _ = d.pairs.Acquire(context.Background(), "device")
+	return d
+}
+
+// image is a copy of what the device holds, as an admin makes one of a directory while no manager runs.
+type image struct {
+	pairs      kv.Snapshot
+	seq, epoch uint64
+}
+
+// copy makes an image.
+func (d *device) copy() image {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pairs, _ := d.pairs.Snapshot(context.Background()) // in memory
+	return image{pairs, d.seq, d.epoch}
+}
+
+// putBack has the device hold what the image does. No session may be open.
+func (d *device) putBack(i image) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pairs, d.seq, d.epoch = memkv.New(), i.seq, i.epoch
+	d.write, _ = d.pairs.Acquire(context.Background(), "device")
+	copyPairs(i.pairs, d.write)
+}
+
+// copyPairs writes all that there is to another store in memory.
+func copyPairs(from kv.Reader, to kv.Writer) {
+	_ = from.Scan(context.Background(), []byte{0}, nil, func(k, v []byte) bool {
+		_, _ = to.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: k, Value: v}}})
+		return true
+	})
+}
+
+// session is the store as one manager process sees it. Batches are durable once somebody waited for
+// them or for a later one. When the session dies, a first part of the others may be durable all the
+// same: the caller cannot know.
+type session struct {
+	device *device
+	rng    *rand.Rand // of die alone, under mu
+
+	mu      sync.Mutex
+	seen    *memkv.Store
+	writer  kv.Writer
+	pending []kv.Batch // not durable yet; the first has number device.seq+1
+	next    uint64
+	epoch   uint64
+	fuse    int // calls until it dies by itself; none if zero
+	dead    bool
+	died    chan struct{}
+}
+
+// open begins a session; an older one must be dead.
+func (d *device) open(rng *rand.Rand) *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := &session{device: d, rng: rng, seen: memkv.New(), next: d.seq, died: make(chan struct{})}
+	s.writer, _ = s.seen.Acquire(context.Background(), "session")
+	copyPairs(d.pairs, s.writer)
+	return s
+}
+
+// die ends the session as a crash does.
+func (s *session) die() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
+}
+
+// end is die with mu held.
+func (s *session) end() {
+	if s.dead {
+		return
+	}
+	s.dead = true
+	s.flush(s.rng.IntN(len(s.pending) + 1))
+	close(s.died)
+}
+
+// burn counts one call and ends the session when the fuse is burnt. The caller holds mu.
+func (s *session) burn() {
+	if s.fuse > 0 {
+		if s.fuse--; s.fuse == 0 {
+			s.end()
+		}
+	}
+}
+
+// light has the session die at the n-th change or wait from now.
+func (s *session) light(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fuse = n
+}
+
+// flush makes the first n batches durable. The caller holds mu.
+func (s *session) flush(n int) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	for _, b := range s.pending[:n] {
+		_, _ = s.device.write.Enqueue(&b)
+		s.device.seq++
+	}
+	s.pending = s.pending[n:]
+}
+
+func (s *session) gone(op string) error {
+	return errs.New(errs.Unavailable, op, "", "the process is dead")
+}
+
+func (s *session) alive(op string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return s.gone(op)
+	}
+	return nil
+}
+
+// Get implements kv.Reader.
+func (s *session) Get(ctx context.Context, key []byte) ([]byte, error) {
+	if err := s.alive("kv.Get"); err != nil {
+		return nil, err
+	}
+	return s.seen.Get(ctx, key)
+}
+
+// GetMany implements kv.Reader.
+func (s *session) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
+	if err := s.alive("kv.GetMany"); err != nil {
+		return nil, err
+	}
+	return s.seen.GetMany(ctx, keys)
+}
+
+// Scan implements kv.Reader.
+func (s *session) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byte) bool) error {
+	if err := s.alive("kv.Scan"); err != nil {
+		return err
+	}
+	return s.seen.Scan(ctx, lo, hi, visit)
+}
+
+// Acquire implements kv.Store.
+func (s *session) Acquire(context.Context, string) (kv.Writer, error) {
+	if err := s.alive("kv.Acquire"); err != nil {
+		return nil, err
+	}
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	s.device.epoch++
+	s.epoch = s.device.epoch
+	return s, nil
+}
+
+// Snapshot implements kv.Store.
+func (s *session) Snapshot(ctx context.Context) (kv.Snapshot, error) {
+	if err := s.alive("kv.Snapshot"); err != nil {
+		return nil, err
+	}
+	return s.seen.Snapshot(ctx)
+}
+
+// Backup implements kv.Store.
+func (s *session) Backup(ctx context.Context, dir string) error { return s.seen.Backup(ctx, dir) }
+
+// Stats implements kv.Store.
+func (s *session) Stats() kv.Stats { return s.seen.Stats() }
+
+// Close implements kv.Store.
+func (s *session) Close() error { return nil }
+
+// Epoch implements kv.Writer.
+func (s *session) Epoch() uint64 { return s.epoch }
+
+// LastSeq implements kv.Writer.
+func (s *session) LastSeq(context.Context) (uint64, error) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	return s.device.seq, nil
+}
+
+// Enqueue implements kv.Writer.
+func (s *session) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	if err := kv.Check(b); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return nil, s.gone("kv.Enqueue")
+	}
+	copied := kv.Batch{Ops: slices.Clone(b.Ops)}
+	for i, op := range copied.Ops {
+		copied.Ops[i].Key, copied.Ops[i].Value = bytes.Clone(op.Key), bytes.Clone(op.Value)
+	}
+	if _, err := s.writer.Enqueue(b); err != nil {
+		return nil, err
+	}
+	s.pending = append(s.pending, copied)
+	s.next++
+	s.burn()
+	return ticket{s, s.next}, nil
+}
+
+type ticket struct {
+	session *session
+	seq     uint64
+}
+
+func (t ticket) Seq() uint64 { return t.seq }
+
+// Wait makes everything enqueued so far durable, as one sync does.
+func (t ticket) Wait(context.Context) error {
+	s := t.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.dead {
+		s.burn()
+	}
+	if s.dead {
+		return s.gone("kv.Wait")
+	}
+	s.flush(len(s.pending))
+	return nil
+}

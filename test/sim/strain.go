@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+)
+
+// strained is the namespace as a manager under strain meets it: between the steps of moving a piece and
+// of removing one time goes by, so that the two meet in every order.
+type strained struct {
+	namespace.Tree
+	w *world
+}
+
+// strain is the tree for one life of the manager.
+func (w *world) strain(tree namespace.Tree) namespace.Tree {
+	if w.plan.sabotage == ForgetBars {
+		tree = barless{tree}
+	}
+	if w.plan.strain == 0 {
+		return tree
+	}
+	return &strained{tree, w}
+}
+
+// drag lets time go by, half of the time. It must not be called with a lock held: the clock stands still while
+// somebody waits for one.
+func (s *strained) drag(ctx context.Context) { s.w.drag(ctx) }
+
+func (w *world) drag(ctx context.Context) {
+	if w.plan.strain > 0 && w.straining.Load() && w.coin(2) {
+		rest(ctx, w.upTo(w.plan.strain))
+	}
+}
+
+// upTo is a time below most.
+func (w *world) upTo(most time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.dice.Int64N(int64(most)))
+}
+
+// Unlinked lists pieces to remove, a while before they are.
+func (s *strained) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	list, err := s.Tree.Unlinked(ctx, disk, limit)
+	if len(list) > 0 {
+		s.drag(ctx)
+	}
+	return list, err
+}
+
+// Forget strikes removed pieces off the list, a while after they were removed.
+func (s *strained) Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
+	s.drag(ctx)
+	return s.Tree.Forget(ctx, disk, pieces)
+}
+
+// Leaving answers, a while before the copy is ordered.
+func (s *strained) Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+	if s.w.plan.sabotage == MoveOverRemovals {
+		return false, nil
+	}
+	leaving, err := s.Tree.Leaving(ctx, disk, p)
+	s.drag(ctx)
+	return leaving, err
+}
+
+// rotate has all disks but a few drained, and then others, so that pieces come back to where they were a
+// moment ago.
+func (n *nemesis) rotate(ctx context.Context) {
+	h := n.w.head.Load()
+	if h == nil {
+		return
+	}
+	disks := h.Cluster().View().Disks
+	order := n.rng.Perm(len(disks))
+	for place, i := range order {
+		config := hemera.ConfigDrain
+		if place < n.w.plan.replicas {
+			config = hemera.ConfigRW
+		}
+		err := h.SetDisk(ctx, disks[i].ID, "configstatus", string(config))
+		n.did("disk %d is to be %s: %v", disks[i].ID, config, err)
+	}
+	n.pause(ctx, max(n.w.plan.strain, 4*time.Second))
+}
+
+// useAll ends every drain.
+func (n *nemesis) useAll(ctx context.Context) {
+	h := n.w.head.Load()
+	for _, d := range h.Cluster().View().Disks {
+		if d.Config == hemera.ConfigRW {
+			continue
+		}
+		if err := h.SetDisk(ctx, d.ID, "configstatus", string(hemera.ConfigRW)); err != nil {
+			n.w.fail("disk %d cannot be used again: %v", d.ID, err)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/services/node"
+)
+
+// world is one simulation.
+type world struct {
+	plan   plan
+	log    *slog.Logger
+	trace  *trace
+	oracle *oracle
+	net    *network
+
+	device      *device
+	head        atomic.Pointer[head]
+	managerSkew *atomic.Int64
+	machines    []*machine
+	local       *node.LocalPeers
+	clients     []*client
+	rogue       *rogue // nil in most simulations
+	overheard   overheard
+	stalled     stalled
+	keeper      keeper
+
+	acknowledged atomic.Int64 // writes
+	straining    atomic.Bool  // while clients work
+
+	mu       sync.Mutex
+	dice     *rand.Rand
+	failures []string
+}
+
+// Report is how a simulation went.
+type Report struct {
+	Failures     []string
+	Trace        []string
+	Acknowledged int64 // writes that clients were told are durable
+	Files        int   // at the end
+}
+
+// failuresMax bounds the failures spelled out.
+const failuresMax = 20
+
+func (w *world) fail(format string, args ...any) {
+	w.trace.add("FAIL", format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.failures) < failuresMax {
+		w.failures = append(w.failures, fmt.Sprintf(format, args...))
+	}
+}
+
+// coin is true once in n times.
+func (w *world) coin(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dice.IntN(n) == 0
+}
+
+// clock is the wall clock of a process, off by a skew.
+func (w *world) clock(skew *atomic.Int64) func() time.Time {
+	return func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+}
+
+func (w *world) machine(addr string) *machine {
+	for _, m := range w.machines {
+		if m.addr == addr {
+			return m
+		}
+	}
+	return nil
+}
+
+// Run simulates one seed. It must be called inside a testing/synctest bubble, and returns when all
+// of the simulation's goroutines have ended.
+func Run(o Options) Report {
+	w := &world{plan: newPlan(o), oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: node.NewLocalPeers()}
+	w.trace = newTrace(time.Now())
+	w.log = slog.New(w.trace.handler())
+	w.dice = w.plan.random("dice")
+	ctx, cancel := context.WithCancel(context.Background())
+	w.net = newNetwork(ctx, o.Seed)
+	w.trace.add("plan", "%+v", w.plan)
+	if err := w.begin(ctx); err != nil {
+		w.fail("the cluster does not start: %v", err)
+	} else {
+		w.load(ctx)
+		w.settle(ctx)
+	}
+	files := w.files(ctx)
+	cancel()
+	w.net.late.Wait()
+	w.killManager()
+	for _, m := range w.machines {
+		m.kill(false, nil)
+	}
+	return Report{Failures: w.failures, Trace: w.trace.lines, Acknowledged: w.acknowledged.Load(), Files: files}
+}
+
+// begin starts everything and waits until the cluster can take files.
+func (w *world) begin(ctx context.Context) error {
+	if err := w.startManager(w.dice); err != nil {
+		return err
+	}
+	for i := range w.plan.machines {
+		m, err := w.newMachine(i, w.plan.drives)
+		if err != nil {
+			return err
+		}
+		w.machines = append(w.machines, m)
+		if err := m.start(); err != nil {
+			return err
+		}
+		<-m.life.Load().node.Joined()
+	}
+	h := w.head.Load()
+	if err := h.SetSpace(ctx, "default", "policy.nstripes", strconv.Itoa(w.plan.replicas)); err != nil {
+		return err
+	}
+	if err := h.SetSpace(ctx, "default", "policy.minpieces", w.plan.minPieces); err != nil {
+		return err
+	}
+	for i := range w.plan.clients {
+		c := w.newClient(i)
+		w.clients = append(w.clients, c)
+		if err := c.setUp(ctx); err != nil {
+			return err
+		}
+	}
+	if w.plan.rogue {
+		var err error
+		if w.rogue, err = w.newRogue(ctx); err != nil {
+			return err
+		}
+	}
+	rest(ctx, 2*time.Second)
+	return nil
+}
+
+// load has the clients work while the nemesis does.
+func (w *world) load(ctx context.Context) {
+	w.net.set(w.plan.weather)
+	working, cancel := context.WithTimeout(ctx, w.plan.load)
+	defer cancel()
+	w.straining.Store(true)
+	defer w.straining.Store(false)
+	var clients sync.WaitGroup
+	for _, c := range w.clients {
+		clients.Go(func() { c.run(working) })
+	}
+	if w.rogue != nil {
+		clients.Go(func() { w.rogue.run(working) })
+	}
+	if w.plan.stale {
+		w.copyStore()
+	}
+	n := &nemesis{w: w, rng: w.plan.random("nemesis")}
+	n.run(working)
+	n.heal(ctx)
+	clients.Wait()
+}
+
+// files counts the files that are there.
+func (w *world) files(ctx context.Context) int {
+	_, count, _ := w.tree(ctx)
+	return count
+}
+
+// tree lists every file by path.
+func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count int, err error) {
+	h := w.head.Load()
+	files = map[string]hemera.Entry{}
+	if h == nil {
+		return files, 0, errLost
+	}
+	var walk func(string) error
+	walk = func(dir string) error {
+		var below []string
+		err := h.List(ctx, hemera.SystemIdentity(), cmp.Or(dir, "/"), func(e hemera.Entry) error {
+			if e.IsDir() {
+				below = append(below, dir+"/"+e.Name)
+			} else {
+				files[dir+"/"+e.Name] = e
+			}
+			return nil
+		})
+		for _, d := range below {
+			if err == nil {
+				err = walk(d)
+			}
+		}
+		return err
+	}
+	err = walk("")
+	return files, len(files), err
+}
