@@ -41,7 +41,7 @@ var rows = []row{
 // never are imports that the order of the rows would allow.
 var never = []struct{ from, to, reason string }{
 	{"doors", "services", "a door takes the hemera.* interfaces, so that it serves a manager, a node or a fixture alike"},
-	{"doors", "machines", "a door that reaches behind the services goes round their checks"},
+	{"doors", "core", "a door that reaches behind the services goes round their checks"},
 	{"services", "app/client", "services get their peers handed in"},
 }
 
