@@ -27,6 +27,10 @@ func TestDocuments(t *testing.T) {
 			n = filepath.ToSlash(n)
 			bad = append(bad, References("../..", n, read(n))...)
 			bad = append(bad, Lines(n, read(n))...)
+			bad = append(bad, Paragraphs(n, read(n))...)
+			if n != "docs/STYLE.md" { // it shows what not to write
+				bad = append(bad, Prose(n, read(n))...)
+			}
 		}
 	}
 	for _, b := range bad {
@@ -53,6 +57,12 @@ func TestDocumentRulesCanFail(t *testing.T) {
 	long := strings.Repeat("ä", 161)
 	if bad := Lines("x.md", long+"\n"+long[:320]+"\n|"+long+"\n    "+long+"\n```\n"+long+"\n```\n"+long+"\n"); len(bad) != 2 || !strings.HasPrefix(bad[1], "x.md:8 ") {
 		t.Errorf("lines: %v", bad)
+	}
+	if bad := Paragraphs("x.md", strings.Repeat("a\n", 7)+"\n"+strings.Repeat("- a\n", 9)+"\n```\n"+strings.Repeat("a\n", 9)+"```\n- b\n"+strings.Repeat("  a\n", 7)); len(bad) != 1 {
+		t.Errorf("paragraphs: %v", bad)
+	}
+	if bad := Prose("x.md", "It begins anew.\n    Whoever\n```\nanew\n```\n"); len(bad) != 1 || !strings.HasPrefix(bad[0], "x.md:1: ") {
+		t.Errorf("prose: %v", bad)
 	}
 	text := "[a](lint.md) [b](documents.go#x) [c](https://example.org/x.md) see internal/lint/documents.go: References, " +
 		"internal/lint/sizes.go: References and internal/lint/gone.go"
