@@ -7,15 +7,14 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
-// pieceBytes is how many bytes of data each of the file's pieces holds.
-func pieceBytes(e *hemera.Entry) int64 {
-	data := max(1, int64(e.Layout.Data))
-	return (e.Size + data - 1) / data
-}
+// pieceBytes returns how many bytes of data the file's piece with the index holds.
+func pieceBytes(e *hemera.Entry, index uint8) int64 { return layout.PieceSize(e.Layout, e.Size, index) }
 
-func physical(e *hemera.Entry) int64 { return pieceBytes(e) * int64(len(e.Pieces)) }
+// physical returns how many bytes of data the file's pieces hold together.
+func physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pieces) }
 
 // short says that repair has something to do. A file without bytes needs no pieces.
 func short(e *hemera.Entry) bool {
@@ -37,7 +36,7 @@ func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.key = appendPieceKey(t.key[:0], p.Disk, e.ID, p.Index)
 		t.mark(t.key)
-		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e)}); err != nil {
+		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e, p.Index)}); err != nil {
 			return err
 		}
 	}
@@ -49,7 +48,7 @@ func (t *tx) dropPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.remove(pieceKey(p.Disk, e.ID, p.Index))
 		t.mark(unlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
-		if err := t.use(p.Disk, usage{Pieces: -1, Bytes: -pieceBytes(e), Unlinked: 1}); err != nil {
+		if err := t.use(p.Disk, usage{Pieces: -1, Bytes: -pieceBytes(e, p.Index), Unlinked: 1}); err != nil {
 			return err
 		}
 	}
@@ -149,7 +148,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 		}
 		out = append(out, p)
 	}
-	if needed := min(len(e.Pieces), max(1, int(e.Layout.Data))); len(out) < needed {
+	if needed := min(len(e.Pieces), layout.Needed(e.Layout)); len(out) < needed {
 		return nil, refuse(errs.Conflict, "MovePieces", subject, "%d pieces would be left, the file needs %d", len(out), needed)
 	}
 	slices.SortFunc(out, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })

@@ -66,10 +66,10 @@ func (t *tx) replacePieces(e *hemera.Entry) error {
 	if t.n.hold <= 0 {
 		return t.dropPieces(e, e.Pieces)
 	}
-	bytes := pieceBytes(e)
-	// Whole milliseconds, as the key has.
-	h := heldPiece{time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()), bytes}
+	until := time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()) // whole milliseconds, as the key has
 	for _, p := range e.Pieces {
+		bytes := pieceBytes(e, p.Index)
+		h := heldPiece{until, bytes}
 		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
 		t.remove(pieceKey(p.Disk, e.ID, p.Index))
 		t.set(heldKey(p.Disk, id), &h, t.all.record(h.append(t.all.room(20))))
