@@ -74,8 +74,8 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (err error
 	e, err := m.commitRemaining(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
-		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Gone: r.XattrsGone, Who: c.Who.Name,
-		Promised: c.Size, Settle: func(limits []quota.Standing) []quota.Standing {
+		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
+		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
 			return m.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
 	}, int(max(c.PiecesMin, 1)))

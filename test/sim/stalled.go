@@ -85,7 +85,7 @@ func (w *world) arrive(ctx context.Context) {
 // barless is a namespace that has pieces removed and does not remember that.
 type barless struct{ namespace.Tree }
 
-// Condemn bars nothing.
-func (barless) Condemn(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
+// ClaimOrphan bars nothing.
+func (barless) ClaimOrphan(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return true, nil
 }
