@@ -78,7 +78,7 @@ func (t *tx) usage(disk hemera.DiskID) (usage, error) {
 	return *u, nil
 }
 
-// MovePieces implements Holdings.
+// MovePieces implements PieceIndex.
 func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
 	subject := "fid:" + id.String()
 	return n.update(ctx, func(t *tx) error {
@@ -177,7 +177,7 @@ func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	return slices.ContainsFunc(raw, func(v []byte) bool { return v != nil }), nil
 }
 
-// DiskFiles implements Holdings.
+// DiskFiles implements PieceIndex.
 func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	x := index{prefix: diskKey(tabDisk, disk), holds: func(e *hemera.Entry) bool {
 		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
@@ -185,7 +185,7 @@ func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from heme
 	return n.indexed(ctx, x, from, limit)
 }
 
-// Incomplete implements Holdings.
+// Incomplete implements PieceIndex.
 func (n *Namespace) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	return n.indexed(ctx, index{prefix: key(tabShort), holds: short}, from, limit)
 }
@@ -245,7 +245,7 @@ func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, holds func(*h
 	return out, n.outside(ctx)
 }
 
-// DiskUsage implements Holdings.
+// DiskUsage implements PieceIndex.
 func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
 	err = n.view(ctx, func(t *tx) error {
 		u, err := t.usage(disk)
@@ -255,7 +255,7 @@ func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, 
 	return pieces, bytes, err
 }
 
-// Unlinked implements Holdings.
+// Unlinked implements PieceIndex.
 func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	var u usage
 	if err := n.view(ctx, func(t *tx) (err error) { // nearly always there is nothing, and the cache says so
@@ -292,8 +292,8 @@ func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int)
 // forgetMax is how many pieces one batch forgets.
 const forgetMax = 1000
 
-// Forget implements Holdings. Pieces that are not on the list are no error.
-func (n *Namespace) Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
+// ConfirmRemoved implements PieceIndex. Pieces that are not on the list are no error.
+func (n *Namespace) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
 	for chunk := range slices.Chunk(pieces, forgetMax) {
 		err := n.update(ctx, func(t *tx) error {
 			for _, p := range chunk {

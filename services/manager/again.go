@@ -32,7 +32,7 @@ func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.Ope
 	e := hemera.Entry{ID: again.File, Parent: again.Parent, Name: again.Name, Kind: hemera.KindFile, Mode: again.Mode,
 		Size: again.Size, Gen: again.Gen, Layout: again.Layout, Space: again.Space, Checksums: again.Sums}
 	for _, p := range again.Pieces {
-		there, err := m.tree.Leaving(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
+		there, err := m.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
 		if err != nil {
 			return e, errs.Wrap(err, "open", r.Path)
 		}

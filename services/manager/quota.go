@@ -41,7 +41,7 @@ func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaR
 // of it, writes under way included, in bytes of content. The limit is 0 where there is none.
 func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
 	defer m.ops.begin("Allowance").end(&err)
-	prep, err := m.tree.Prospect(ctx, who, path)
+	prep, err := m.tree.PrepareBelow(ctx, who, path)
 	if err != nil || len(prep.Quota) == 0 {
 		return 0, 0, err
 	}
