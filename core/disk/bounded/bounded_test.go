@@ -113,16 +113,17 @@ func took(f func()) time.Duration {
 	return time.Since(began)
 }
 
-// TestDeadline: each call returns at its deadline, the disk is failing until the call returns, and what comes late is
-// undone.
-func TestDeadline(t *testing.T) {
-	type test struct {
-		name  string
-		fault vfs.Fault
-		limit time.Duration
-		call  func(b *bench, w disk.Writer, r disk.Reader) error
-	}
-	tests := []test{
+// deadline is a call that hangs.
+type deadline struct {
+	name  string
+	fault vfs.Fault
+	limit time.Duration
+	call  func(b *bench, w disk.Writer, r disk.Reader) error
+}
+
+// deadlines are all calls that may hang.
+func deadlines() []deadline {
+	return []deadline{
 		{"create", vfs.Fault{Ops: []vfs.Op{vfs.OpOpen}}, 30 * time.Second, func(b *bench, _ disk.Writer, _ disk.Reader) error {
 			_, err := b.Create(pieceID(9), disk.CreateOptions{})
 			return err
@@ -178,54 +179,61 @@ func TestDeadline(t *testing.T) {
 			return err
 		}},
 	}
+}
+
+// TestDeadline: each call returns at its deadline, the disk is failing until the call returns, and what comes late is
+// undone.
+func TestDeadline(t *testing.T) {
 	for _, late := range []error{nil, syscall.EIO} {
-		for _, c := range tests {
+		for _, c := range deadlines() {
 			name := c.name + ", then well"
 			if late != nil {
 				name = c.name + ", then EIO"
 			}
 			t.Run(name, func(t *testing.T) {
-				bubble(t, func(t *testing.T, b *bench) {
-					b.put(t, 2, "two")
-					b.put(t, 3, "three")
-					r, err := b.Open(pieceID(3))
-					if err != nil {
-						t.Fatal(err)
-					}
-					w := b.create(t, 4)
-					if err := w.WritePages([]byte("a"), nil, 0); err != nil {
-						t.Fatal(err)
-					}
-					b.Reopen(pieceID(2))
-					c.fault.Err = late
-					release := b.hang(c.fault)
-					took := took(func() { err = c.call(b, w, r) })
-					wantStalled(t, c.name, err, errs.Timeout)
-					if took < c.limit || took > c.limit+time.Second {
-						t.Errorf("it took %v", took)
-					}
-					b.wantHealth(t, hemera.HealthFailing)
-					if !b.Stalled() {
-						t.Error("the disk does not say that it is stalled")
-					}
-					_, err = b.Create(pieceID(10), disk.CreateOptions{})
-					wantStalled(t, "create on a stalled disk", err, errs.Unavailable)
-					wantStalled(t, "remove on a stalled disk", b.Remove(pieceID(3)), errs.Unavailable)
-					release()
-					b.wantHealth(t, hemera.HealthOK)
-					_ = r.Close()
-					_ = w.Abort()
-					if names := b.left(t); len(names) > 0 && (c.name != "abort" || late == nil) {
-						t.Errorf("left on the disk: %v", names)
-					}
-					if list, err := b.Scan(hemera.PieceID{}, 10); err != nil || len(list) > 2 {
-						t.Errorf("pieces on the disk: %+v, %v", list, err)
-					}
-					if s := b.Status(); s.Load.ReadOpens != 0 || s.Load.WriteOpens != 0 {
-						t.Errorf("left open: %+v", s.Load)
-					}
-				})
+				bubble(t, func(t *testing.T, b *bench) { testDeadline(t, b, c, late) })
 			})
 		}
+	}
+}
+
+func testDeadline(t *testing.T, b *bench, c deadline, late error) {
+	b.put(t, 2, "two")
+	b.put(t, 3, "three")
+	r, err := b.Open(pieceID(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := b.create(t, 4)
+	if err := w.WritePages([]byte("a"), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.Reopen(pieceID(2))
+	c.fault.Err = late
+	release := b.hang(c.fault)
+	took := took(func() { err = c.call(b, w, r) })
+	wantStalled(t, c.name, err, errs.Timeout)
+	if took < c.limit || took > c.limit+time.Second {
+		t.Errorf("it took %v", took)
+	}
+	b.wantHealth(t, hemera.HealthFailing)
+	if !b.Stalled() {
+		t.Error("the disk does not say that it is stalled")
+	}
+	_, err = b.Create(pieceID(10), disk.CreateOptions{})
+	wantStalled(t, "create on a stalled disk", err, errs.Unavailable)
+	wantStalled(t, "remove on a stalled disk", b.Remove(pieceID(3)), errs.Unavailable)
+	release()
+	b.wantHealth(t, hemera.HealthOK)
+	_ = r.Close()
+	_ = w.Abort()
+	if names := b.left(t); len(names) > 0 && (c.name != "abort" || late == nil) {
+		t.Errorf("left on the disk: %v", names)
+	}
+	if list, err := b.Scan(hemera.PieceID{}, 10); err != nil || len(list) > 2 {
+		t.Errorf("pieces on the disk: %+v, %v", list, err)
+	}
+	if s := b.Status(); s.Load.ReadOpens != 0 || s.Load.WriteOpens != 0 {
+		t.Errorf("left open: %+v", s.Load)
 	}
 }

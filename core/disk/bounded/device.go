@@ -25,13 +25,17 @@ const (
 	look
 )
 
+// kind is what all calls of one sort have in common.
+type kind struct {
+	op    string
+	class class
+	limit time.Duration // longLimit for one of many steps, which ends when the device is silent
+}
+
 // call is one call to the device. The worker that runs it owns its arguments and results until it is done. The
 // caller owns them again if it was not stalled; otherwise they stay with the worker.
 type call struct {
-	class   class
-	limit   time.Duration
-	long    bool // many steps: it is over when the whole device is silent, or at its limit
-	op      string
+	kind
 	subject string
 	// run makes the call. late runs behind it, on the same worker, if the caller has been answered meanwhile: it
 	// undoes what nobody waits for any more. It may be nil.
@@ -92,9 +96,9 @@ func newDevice(path string, log *slog.Logger, progress func() uint64) *device {
 }
 
 // newCall returns a call to be filled in, and given back with free.
-func (d *device) newCall(op, subject string, class class, limit time.Duration) *call {
+func (d *device) newCall(k kind, subject string) *call {
 	c := d.calls.Get().(*call)
-	c.op, c.subject, c.class, c.limit = op, subject, class, limit
+	c.kind, c.subject = k, subject
 	return c
 }
 
@@ -304,7 +308,7 @@ func (d *device) overdue(now time.Time) (over []*call) {
 // isOver reports whether a call has taken too long. The caller holds mu.
 func (d *device) isOver(c *call, now time.Time) bool {
 	took := now.Sub(c.began)
-	return d.canceled || took >= c.limit || c.long && d.silent && took >= silence
+	return d.canceled || took >= c.limit || c.limit == longLimit && d.silent && took >= silence
 }
 
 // stalled reports whether the device does not answer, and since when.

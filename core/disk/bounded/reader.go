@@ -73,7 +73,7 @@ func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := r.acquire(op); err != nil {
 		return 0, err
 	}
-	c := r.store.device.newCall(op, r.name, use, callLimit)
+	c := r.store.device.newCall(kind{op, use, callLimit}, r.name)
 	c.reader, c.run, c.late = r, readPages, releaseLate
 	c.p, c.sums, c.off = p, sums, off
 	return r.made(c)
@@ -87,7 +87,7 @@ func (r *reader) number(op string, ask func() (int64, error)) (int64, error) {
 		return 0, err
 	}
 	answer := new(int64)
-	c := r.store.device.newCall(op, r.name, use, callLimit)
+	c := r.store.device.newCall(kind{op, use, callLimit}, r.name)
 	c.reader, c.late = r, releaseLate
 	c.run = func(c *call) { *answer, c.err = ask() }
 	if _, err := r.made(c); err != nil {

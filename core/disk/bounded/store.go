@@ -89,7 +89,7 @@ func (s *Store) look() {
 	if busy {
 		return
 	}
-	c := s.device.newCall("disk.Status", s.picture.Path, look, lookLimit)
+	c := s.device.newCall(kind{"disk.Status", look, lookLimit}, s.picture.Path)
 	c.run = func(*call) {
 		st := status(s.inner)
 		s.mu.Lock()
@@ -107,19 +107,8 @@ func (s *Store) look() {
 
 // call makes one of the calls that are not made often. late undoes it if it returns after its caller has been
 // answered; it may be nil. Variables that run sets belong to the worker if call returns a stalled error.
-func (s *Store) call(op, subject string, class class, limit time.Duration, run func() error, late func(err error)) error {
-	c := s.device.newCall(op, subject, class, limit)
-	return s.make(c, run, late)
-}
-
-// callLong is call for what takes many steps at the device: such a call may last as long as steps return.
-func (s *Store) callLong(op, subject string, class class, run func() error) error {
-	c := s.device.newCall(op, subject, class, longLimit)
-	c.long = true
-	return s.make(c, run, nil)
-}
-
-func (s *Store) make(c *call, run func() error, late func(err error)) error {
+func (s *Store) call(k kind, subject string, run func() error, late func(err error)) error {
+	c := s.device.newCall(k, subject)
 	c.run = func(c *call) { c.err = run() }
 	if late != nil {
 		c.late = func(c *call) { late(c.err) }
@@ -135,7 +124,7 @@ func (s *Store) make(c *call, run func() error, late func(err error)) error {
 // Create implements [disk.Store]. A piece that is begun late is aborted.
 func (s *Store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
 	made := new(disk.Writer)
-	err := s.call("disk.Create", id.String(), change, callLimit, func() (err error) {
+	err := s.call(kind{"disk.Create", change, callLimit}, id.String(), func() (err error) {
 		*made, err = s.inner.Create(id, o)
 		return err
 	}, func(err error) {
@@ -152,7 +141,7 @@ func (s *Store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, er
 // Put implements [disk.Putter]. A piece that is made late is removed.
 func (s *Store) Put(id hemera.PieceID, o disk.CreateOptions, c disk.Content, info hemera.SealInfo) (hemera.PieceStat, error) {
 	stat := new(hemera.PieceStat)
-	err := s.call("disk.Put", id.String(), change, limitOf(info), func() (err error) {
+	err := s.call(kind{"disk.Put", change, limitOf(info)}, id.String(), func() (err error) {
 		*stat, err = disk.Put(s.inner, id, o, c, info)
 		return err
 	}, func(err error) { s.unseal(id, o, err) })
@@ -173,7 +162,7 @@ func (s *Store) unseal(id hemera.PieceID, o disk.CreateOptions, err error) {
 // Open implements [disk.Store]. A piece that is opened late is closed.
 func (s *Store) Open(id hemera.PieceID) (disk.Reader, error) {
 	opened := new(disk.Reader)
-	err := s.call("disk.Open", id.String(), use, callLimit, func() (err error) {
+	err := s.call(kind{"disk.Open", use, callLimit}, id.String(), func() (err error) {
 		*opened, err = s.inner.Open(id)
 		return err
 	}, func(err error) {
@@ -189,16 +178,16 @@ func (s *Store) Open(id hemera.PieceID) (disk.Reader, error) {
 
 // Remove implements [disk.Store].
 func (s *Store) Remove(id hemera.PieceID) error {
-	return s.call("disk.Remove", id.String(), change, callLimit, func() error { return s.inner.Remove(id) }, nil)
+	return s.call(kind{"disk.Remove", change, callLimit}, id.String(), func() error { return s.inner.Remove(id) }, nil)
 }
 
 // Scan implements [disk.Store].
 func (s *Store) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	list := new([]hemera.PieceStat)
-	err := s.callLong("disk.Scan", after.String(), change, func() (err error) {
+	err := s.call(kind{"disk.Scan", change, longLimit}, after.String(), func() (err error) {
 		*list, err = s.inner.Scan(after, limit)
 		return err
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +197,10 @@ func (s *Store) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error
 // Expire implements [disk.Store].
 func (s *Store) Expire(age time.Duration) (removed int, err error) {
 	count := new(int)
-	err = s.callLong("disk.Expire", "", change, func() (err error) {
+	err = s.call(kind{"disk.Expire", change, longLimit}, "", func() (err error) {
 		*count, err = s.inner.Expire(age)
 		return err
-	})
+	}, nil)
 	if disk.IsStalled(err) {
 		return 0, err // the count belongs to the worker
 	}
@@ -220,13 +209,13 @@ func (s *Store) Expire(age time.Duration) (removed int, err error) {
 
 // RepairPages implements [disk.Store].
 func (s *Store) RepairPages(id hemera.PieceID, p []byte, off int64) error {
-	return s.call("disk.Repair", id.String(), change, syncLimit, func() error { return s.inner.RepairPages(id, p, off) }, nil)
+	return s.call(kind{"disk.Repair", change, syncLimit}, id.String(), func() error { return s.inner.RepairPages(id, p, off) }, nil)
 }
 
 // Reopen has the next open of the piece read its footer and table again, if the store can.
 func (s *Store) Reopen(id hemera.PieceID) {
 	if r, ok := s.inner.(reopener); ok {
-		_ = s.call("disk.Reopen", id.String(), use, callLimit, func() error { r.Reopen(id); return nil }, nil)
+		_ = s.call(kind{"disk.Reopen", use, callLimit}, id.String(), func() error { r.Reopen(id); return nil }, nil)
 	}
 }
 
@@ -269,7 +258,7 @@ func (s *Store) Cancel() { s.device.cancel() }
 
 // Close closes the store, and blocks for closeLimit at most. Readers go on, on workers that end with each call.
 func (s *Store) Close() error {
-	err := s.call("disk.Close", s.picture.Path, look, closeLimit, s.inner.Close, nil)
+	err := s.call(kind{"disk.Close", look, closeLimit}, s.picture.Path, s.inner.Close, nil)
 	s.device.close()
 	if disk.IsStalled(err) {
 		return errs.Wrap(err, "disk.Close", s.picture.Path)

@@ -33,7 +33,7 @@ func (w *writer) failed() error {
 
 // call returns a call to be filled in with what it runs.
 func (w *writer) call(op string, limit time.Duration, run func(*call)) *call {
-	c := w.store.device.newCall(op, w.name, use, limit)
+	c := w.store.device.newCall(kind{op, use, limit}, w.name)
 	c.writer, c.run, c.late = w, run, abortLate
 	return c
 }
