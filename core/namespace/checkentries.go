@@ -217,7 +217,7 @@ func (c *checker) count(t *counts, e *schema.EntryHeader, root bool) {
 		weight = hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: schema.Physical(file)}
 		for _, p := range e.Pieces {
 			u := t.disks[p.Disk]
-			t.disks[p.Disk] = schema.Usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + schema.PieceBytes(file)}
+			t.disks[p.Disk] = schema.Usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + schema.PieceBytes(file, p.Index)}
 			t.pieces++
 		}
 	}

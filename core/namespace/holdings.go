@@ -25,7 +25,7 @@ func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.key = schema.AppendPieceKey(t.key[:0], p.Disk, e.ID, p.Index)
 		t.mark(t.key)
-		if err := t.use(p.Disk, schema.Usage{Pieces: 1, Bytes: schema.PieceBytes(e)}); err != nil {
+		if err := t.use(p.Disk, schema.Usage{Pieces: 1, Bytes: schema.PieceBytes(e, p.Index)}); err != nil {
 			return err
 		}
 	}
@@ -37,7 +37,7 @@ func (t *tx) dropPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.remove(schema.PieceKey(p.Disk, e.ID, p.Index))
 		t.mark(schema.UnlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
-		if err := t.use(p.Disk, schema.Usage{Pieces: -1, Bytes: -schema.PieceBytes(e), Unlinked: 1}); err != nil {
+		if err := t.use(p.Disk, schema.Usage{Pieces: -1, Bytes: -schema.PieceBytes(e, p.Index), Unlinked: 1}); err != nil {
 			return err
 		}
 	}

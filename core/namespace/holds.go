@@ -46,10 +46,10 @@ func (t *tx) replacePieces(e *hemera.Entry) error {
 	if t.n.hold <= 0 {
 		return t.dropPieces(e, e.Pieces)
 	}
-	bytes := schema.PieceBytes(e)
-	// Whole milliseconds, as the key has.
-	h := schema.HeldPiece{Until: time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()), Bytes: bytes}
+	until := time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()) // whole milliseconds, as the key has
 	for _, p := range e.Pieces {
+		bytes := schema.PieceBytes(e, p.Index)
+		h := schema.HeldPiece{Until: until, Bytes: bytes}
 		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
 		t.remove(schema.PieceKey(p.Disk, e.ID, p.Index))
 		t.set(schema.HeldKey(p.Disk, id), &h, t.all.record(schema.AppendHeld(t.all.room(schema.HeldRoom), &h)))

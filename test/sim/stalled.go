@@ -65,7 +65,7 @@ func (w *world) arrive(ctx context.Context) {
 	for _, c := range w.stalled.list {
 		var err error
 		for range 10 {
-			_, err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
+			err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
 			if err == nil || !errs.Undecided(err) {
 				break
 			}

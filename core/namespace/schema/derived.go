@@ -1,18 +1,18 @@
 package schema
 
-import "hemera"
+import (
+	"hemera"
+	"hemera/rules/layout"
+)
 
 // What the indexes and totals say of an entry follows from the entry alone, by these rules. The tree keeps the
 // results up to date with every change; the checker works them out again.
 
-// PieceBytes returns the number of bytes of data that each of the file's pieces holds.
-func PieceBytes(e *hemera.Entry) int64 {
-	data := max(1, int64(e.Layout.Data))
-	return (e.Size + data - 1) / data
-}
+// PieceBytes returns the number of bytes of data that the file's piece with the index holds.
+func PieceBytes(e *hemera.Entry, index uint8) int64 { return layout.PieceSize(e.Layout, e.Size, index) }
 
-// Physical returns the number of bytes that all pieces of the file hold.
-func Physical(e *hemera.Entry) int64 { return PieceBytes(e) * int64(len(e.Pieces)) }
+// Physical returns the number of bytes of data that all pieces of the file hold.
+func Physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pieces) }
 
 // Incomplete reports whether the file has fewer pieces than its layout, so that repair has something to do.
 // A file without bytes needs no pieces.
