@@ -9,7 +9,7 @@ import (
 
 // TestHelpSaysWhereCommandsWork: what users of other machines may not do is marked, and nothing else is.
 func TestHelpSaysWhereCommandsWork(t *testing.T) {
-	root := newRootCommand(&env{Getenv: func(string) string { return "" }})
+	root := newRootCommand(&env{console: console{Getenv: func(string) string { return "" }}})
 	marked := func(path ...string) bool {
 		t.Helper()
 		c, _, err := root.Find(path)

@@ -60,7 +60,7 @@ func (w *archiveWatch) line(took time.Duration) string {
 func (w *archiveWatch) end() {
 	w.ended = time.Now()
 	if w.e.Live {
-		fmt.Fprint(w.e.Err, "\r\x1b[K")
+		fmt.Fprint(w.e.Err, clearLine)
 	}
 }
 

@@ -45,7 +45,7 @@ var knownAttributes = []cobra.Completion{
 func attrLsCommand(e *env) *cobra.Command {
 	var effective bool
 	c := &cobra.Command{
-		Use: "ls <path>", Short: "List attributes", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "ls <path>", Short: "List attributes", Args: cobra.ExactArgs(1), ValidArgsFunction: completePaths(e),
 		Long: `Lists the attributes of an entry, or with --effective the policy that a new file in a directory gets
 and where each value of it comes from: an attribute of this directory or one above it, or the space.
 Clients may still ask for another layout in URLs unless sys.forced.nouserlayout forbids it.`,
@@ -85,7 +85,7 @@ func (e *env) attributes(ctx context.Context, m *admin.Client, arg string) (map[
 
 func attrGetCommand(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: e.completePaths,
+		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: completePaths(e),
 		Long:    `Prints one attribute as ls does, with quotes round the value; -j has it in its result.`,
 		Example: `  hemera attr get sys.forced.layout /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -139,7 +139,7 @@ func attrSetCommand(e *env) *cobra.Command {
 		if len(args) == 0 {
 			return knownAttributes, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		}
-		return e.completePaths(c, args, word)
+		return completePaths(e)(c, args, word)
 	}
 	return c
 }
@@ -165,16 +165,16 @@ func (e *env) warnOfPolicy(ctx context.Context, m *admin.Client, arg string) {
 func parseAttribute(s string) (string, []byte, error) {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
-		return "", nil, &usageError{errs.New(errs.Invalid, "read attribute", s, "want name=value")}
+		return "", nil, usage(errs.New(errs.Invalid, "read attribute", s, "want name=value"))
 	}
 	if !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys.") {
-		return "", nil, &usageError{errs.New(errs.Invalid, "read attribute", s, "a name begins with user. or sys.").
-			WithRemedy("write user." + s + "; other XRootD clients see it as " + name)}
+		return "", nil, usage(errs.New(errs.Invalid, "read attribute", s, "a name begins with user. or sys.").
+			WithRemedy("write user." + s + "; other XRootD clients see it as " + name))
 	}
 	if len(value) > 1 && value[0] == '"' {
 		unquoted, err := strconv.Unquote(value)
 		if err != nil {
-			return "", nil, &usageError{errs.New(errs.Invalid, "read attribute", s, "the quotes do not match")}
+			return "", nil, usage(errs.New(errs.Invalid, "read attribute", s, "the quotes do not match"))
 		}
 		value = unquoted
 	}
@@ -184,7 +184,7 @@ func parseAttribute(s string) (string, []byte, error) {
 func attrRmCommand(e *env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
-		Use: "rm <name> <path>", Short: "Remove one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: e.completePaths,
+		Use: "rm <name> <path>", Short: "Remove one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: completePaths(e),
 		Example: `  hemera attr rm user.campaign /exp/run1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {

@@ -14,13 +14,13 @@ import (
 func catCommand(e *env) *cobra.Command {
 	var offset, length int64
 	c := &cobra.Command{
-		Use: "cat <path>…", Short: "Write files to standard output", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "cat <path>…", Short: "Write files to standard output", Args: cobra.MinimumNArgs(1), ValidArgsFunction: completePaths(e),
 		Long: "Writes files to standard output. Every page is compared with its checksum first.\n" + pathHelp,
 		Example: `  hemera cat /exp/notes.txt
   hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if offset < 0 || length < 0 {
-				return &usageError{errs.New(errs.Invalid, "cat", "", "offset and length cannot be negative")}
+				return usage(errs.New(errs.Invalid, "cat", "", "offset and length cannot be negative"))
 			}
 			end := int64(math.MaxInt64)
 			if c.Flags().Changed("length") && length < end-offset {

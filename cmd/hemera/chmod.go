@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 func chmodCommand(e *env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
-		Use: "chmod <mode> <path>…", Short: "Change permission bits", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
+		Use: "chmod <mode> <path>…", Short: "Change permission bits", Args: cobra.MinimumNArgs(2), ValidArgsFunction: completePaths(e),
 		Long: "Sets permission bits. Write them in octal or as changes, as for chmod(1).\n" + pathHelp,
 		Example: `  hemera chmod 0750 /exp/run1
   hemera chmod -r u+rwX,go-w /exp`,
@@ -53,12 +52,4 @@ func chmod(ctx context.Context, cl *client.Client, u client.URL, mode modeChange
 		return errs.New(errs.Unsupported, "change mode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
 	}
 	return cl.Chmod(ctx, u, mode(i.Mode, i.IsDir()))
-}
-
-func parseMode(s string) (uint32, error) {
-	mode, err := strconv.ParseUint(s, 8, 32)
-	if err != nil || mode > 0o7777 {
-		return 0, &usageError{errs.New(errs.Invalid, "read mode", s, "want octal permission bits").WithRemedy("for example 0755")}
-	}
-	return uint32(mode), nil
 }

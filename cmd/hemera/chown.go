@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,7 @@ import (
 func chownCommand(e *env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
-		Use: "chown <owner>[:<group>] <path>…", Short: "Change owner and group", Args: cobra.MinimumNArgs(2), ValidArgsFunction: e.completePaths,
+		Use: "chown <owner>[:<group>] <path>…", Short: "Change owner and group", Args: cobra.MinimumNArgs(2), ValidArgsFunction: completePaths(e),
 		Long: `Sets the owner, the group or both. Write numbers, or names that this machine knows.
 If your machines give one name different numbers, use numbers.`,
 		Example: `  hemera chown alice:users /exp/run1
@@ -61,26 +60,11 @@ func (e *env) tree(ctx context.Context, m *admin.Client, arg string, recursive b
 func parseOwner(s string) (uid, gid int64, err error) {
 	owner, group, _ := strings.Cut(s, ":")
 	if owner == "" && group == "" {
-		return 0, 0, &usageError{errs.New(errs.Invalid, "read owner", s, "want owner, owner:group or :group")}
+		return 0, 0, usage(errs.New(errs.Invalid, "read owner", s, "want owner, owner:group or :group"))
 	}
 	if uid, err = parseID(owner, lookupUser); err != nil {
 		return 0, 0, err
 	}
 	gid, err = parseID(group, lookupGroup)
 	return uid, gid, err
-}
-
-func parseID(s string, lookup func(string) (string, error)) (int64, error) {
-	if s == "" {
-		return -1, nil
-	}
-	id, err := strconv.ParseUint(s, 10, 32)
-	if err == nil {
-		return int64(id), nil
-	}
-	found, err := lookup(s)
-	if err != nil {
-		return 0, &usageError{errs.New(errs.Invalid, "read owner", s, "this machine does not know the name").WithRemedy("give its number")}
-	}
-	return strconv.ParseInt(found, 10, 64)
 }

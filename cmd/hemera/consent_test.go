@@ -27,7 +27,7 @@ func TestConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, said bytes.Buffer
-			e := &env{In: strings.NewReader(c.answer), Out: &out, Err: &said, Asks: c.terminal, Getenv: func(string) string { return "" }}
+			e := &env{console: console{In: strings.NewReader(c.answer), Out: &out, Err: &said, Asks: c.terminal, Getenv: func(string) string { return "" }}}
 			ok, err := e.agree(t.Context(), c.k, "fs rm", []string{"disk 9 holds 2 pieces"})
 			if ok != c.ok || (err == nil) != (c.ok || c.k.dry) || !strings.Contains(errs.RemedyOf(err), c.remedy) {
 				t.Errorf("%v, %v, remedy %q", ok, err, errs.RemedyOf(err))

@@ -63,7 +63,7 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
   hemera cp -r --continue :/exp/2026/. /backup2026
   hemera cp root://eospublic.cern.ch//eos/opendata/cms/f.root :/exp/
   mysqldump db | hemera cp - :/backup/db.sql`,
-		ValidArgsFunction: e.completePlaces,
+		ValidArgsFunction: completeEndpoints(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.files(c, func(ctx context.Context, cl *client.Client) error { return e.cp(ctx, cl, args, o) })
 		},
@@ -84,14 +84,6 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	return c
 }
 
-// completePlaces leaves words without a mark to the shell, which knows the local files.
-func (e *env) completePlaces(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if strings.HasPrefix(word, ":") {
-		return e.completePaths(c, args, word)
-	}
-	return nil, cobra.ShellCompDirectiveDefault
-}
-
 // place is an argument in the form package client takes: a URL or a local path.
 func (e *env) place(arg string) (string, error) {
 	if !strings.HasPrefix(arg, ":") {
@@ -110,11 +102,11 @@ func (o cpOptions) copyOptions() (client.CopyOptions, error) {
 	tpc, ok2 := map[string]client.TPC{"first": client.TPCFirst, "only": client.TPCOnly, "off": client.TPCOff}[o.tpc]
 	switch {
 	case !ok1:
-		return client.CopyOptions{}, &usageError{errs.New(errs.Invalid, "read --checksum", o.checksum, "want always, possible or never")}
+		return client.CopyOptions{}, usage(errs.New(errs.Invalid, "read --checksum", o.checksum, "want always, possible or never"))
 	case !ok2:
-		return client.CopyOptions{}, &usageError{errs.New(errs.Invalid, "read --tpc", o.tpc, "want first, only or off")}
+		return client.CopyOptions{}, usage(errs.New(errs.Invalid, "read --tpc", o.tpc, "want first, only or off"))
 	case o.parallel < 1 || o.parallel > parallelMax:
-		return client.CopyOptions{}, &usageError{errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024")}
+		return client.CopyOptions{}, usage(errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024"))
 	}
 	links := client.LinksFiles
 	switch {
@@ -158,8 +150,8 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 		return e.pipe(ctx, cl, from, to, options)
 	}
 	if !slices.ContainsFunc(places, client.IsRemote) {
-		return &usageError{errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
-			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/")}
+		return usage(errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
+			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/"))
 	}
 	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
 		return err
@@ -174,7 +166,7 @@ func (e *env) cp(ctx context.Context, cl *client.Client, args []string, o cpOpti
 	if err := told.end(ctx, p, err); err != nil {
 		return err
 	}
-	if !o.quiet && !e.Live && !e.json && !e.monitor { // eyes that had no bar to look at
+	if !o.quiet && !e.Live && !e.forPrograms() { // eyes that had no bar to look at
 		e.say("%s", copied(p))
 	}
 	return s.Close()
@@ -218,13 +210,13 @@ func (e *env) pipe(ctx context.Context, cl *client.Client, from []string, to str
 	if to == "-" {
 		return e.each(ctx, from, func(arg string) error {
 			if !client.IsRemote(arg) {
-				return &usageError{errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :")}
+				return usage(errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 			}
 			return e.cat(ctx, cl, arg, 0, math.MaxInt64)
 		})
 	}
 	if !client.IsRemote(to) {
-		return &usageError{errs.New(errs.Invalid, "copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :")}
+		return usage(errs.New(errs.Invalid, "copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 	}
 	u, err := client.ParseURL(to)
 	if err != nil {
@@ -299,7 +291,7 @@ func (t *teller) file(from, to string, err error) {
 		t.failed++
 		t.last = err
 	}
-	if !t.e.json && !t.e.monitor {
+	if !t.e.forPrograms() {
 		return
 	}
 	r := output.Record{{Key: "from", Value: from}, {Key: "to", Value: to}, {Key: "result", Value: onOff(err == nil, "ok", "failed")}}
@@ -312,7 +304,7 @@ func (t *teller) file(from, to string, err error) {
 func (t *teller) progress(p client.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.liveWidth(), progressForms(p)))
+	io.WriteString(t.e.Err, clearLine+fitted(t.e.liveWidth(), progressForms(p)))
 	t.drawn = true
 }
 
@@ -322,7 +314,7 @@ func (t *teller) tellLast() {
 		return
 	}
 	if t.drawn {
-		io.WriteString(t.e.Err, "\r\x1b[K")
+		io.WriteString(t.e.Err, clearLine)
 	}
 	t.drawn = false
 	t.e.complain(t.last)
@@ -343,7 +335,7 @@ func (t *teller) end(ctx context.Context, p client.Progress, err error) error {
 	case t.failed == 0:
 		return err
 	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
-		return &advised{t.last, t.again}
+		return advised(t.last, t.again)
 	case t.failed == 1:
 		return advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are there already")
 	}

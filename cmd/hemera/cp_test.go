@@ -15,7 +15,7 @@ import (
 func TestAnInterruptedCopyPrintsOneLine(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var said bytes.Buffer
-	e := &env{Out: &bytes.Buffer{}, Err: &said, Getenv: func(string) string { return "" }, Now: time.Now}
+	e := &env{console: console{Out: &bytes.Buffer{}, Err: &said, Getenv: func(string) string { return "" }}, Now: time.Now}
 	told := &teller{e: e, s: e.stream(nil), again: "go on", over: func() bool { return ctx.Err() != nil }}
 	told.file("a", "b", nil)
 	cancel()
@@ -41,7 +41,7 @@ func TestAnInterruptionIsToldOnce(t *testing.T) {
 	cancel()
 	for last, want := range map[error]bool{errs.Wrap(context.Canceled, "copy", "/f"): false, errs.New(errs.Denied, "copy", "/f", "not yours"): true} {
 		out.Reset()
-		err := (&teller{e: &env{Err: &out}, last: last}).end(ctx, client.Progress{}, nil)
+		err := (&teller{e: &env{console: console{Err: &out}}, last: last}).end(ctx, client.Progress{}, nil)
 		if (out.String() != "") != want || !strings.Contains(err.Error(), "interrupted") {
 			t.Errorf("%v: %q, then %v", last, &out, err)
 		}

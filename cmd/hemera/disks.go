@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -183,13 +181,6 @@ func progress(j hemera.JobStatus) float64 {
 	return percent(j.FilesDone, j.FilesDone+j.FilesLeft)
 }
 
-func percent(part, whole int64) float64 {
-	if whole <= 0 {
-		return 0
-	}
-	return 100 * float64(part) / float64(whole)
-}
-
 // network sums a node's interfaces: rates and nominal speed in MiB/s.
 func network(interfaces []hemera.NetStats) (in, out, speed float64) {
 	for _, i := range interfaces {
@@ -198,20 +189,4 @@ func network(interfaces []hemera.NetStats) (in, out, speed float64) {
 		speed += float64(i.Speed) / 8 / (1 << 20)
 	}
 	return in, out, speed
-}
-
-func hostPort(addr string) (string, int) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return addr, 0
-	}
-	n, _ := strconv.Atoi(port)
-	return host, n
-}
-
-func onOff(b bool, on, off string) string {
-	if b {
-		return on
-	}
-	return off
 }

@@ -16,7 +16,7 @@ func duCommand(e *env) *cobra.Command {
 	var summary, all, bytes bool
 	var depth int
 	c := &cobra.Command{
-		Use: "du <path>…", Short: "Show how much directories hold", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "du <path>…", Short: "Show how much directories hold", Args: cobra.MinimumNArgs(1), ValidArgsFunction: completePaths(e),
 		Long: `Prints the contents of each directory: logical bytes, bytes of all pieces, and files. The
 namespace keeps exact sums, so du -s / answers at once.`,
 		Example: `  hemera du -s /exp
@@ -72,7 +72,7 @@ func (e *env) du(ctx context.Context, m *admin.Client, r admin.WalkRequest, arg 
 	var failed int64
 	_, err = m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
-			text, _ := e.plain(f.Err)
+			text, _ := e.explain(f.Err)
 			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			failed++
 			return nil

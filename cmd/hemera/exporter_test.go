@@ -104,8 +104,8 @@ func monitorLines(t *testing.T) map[string][]string {
 		"ns": {"ns", "stat", "-m"}, "who": {"who", "-a", "-m"},
 	} {
 		var out strings.Builder
-		e := &env{Out: &out, Err: &out, Now: func() time.Time { return fixture.Now }, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}
-		if code := execute(t.Context(), e, args); code != 0 {
+		e := &env{console: console{Out: &out, Err: &out, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}, Now: func() time.Time { return fixture.Now }}
+		if code := execute(t.Context(), e, newRootCommand(e), args); code != 0 {
 			t.Fatalf("%v: %s", args, out.String())
 		}
 		lines[what] = strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -141,8 +141,8 @@ func TestFlagsBeforeTheCommand(t *testing.T) {
 	t.Cleanup(server.Close)
 	run := func(args ...string) (int, string) {
 		var out strings.Builder
-		e := &env{Out: &out, Err: &out, Now: time.Now, Terminal: 200, Live: true, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}
-		return execute(t.Context(), e, args), out.String()
+		e := &env{console: console{Out: &out, Err: &out, Terminal: 200, Live: true, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}, Now: time.Now}
+		return execute(t.Context(), e, newRootCommand(e), args), out.String()
 	}
 	if code, out := run("-b", "-r", "0", "0", "fs", "ls"); code != 0 || strings.Contains(out, "\x1b[") || !strings.Contains(out, "/data04") {
 		t.Errorf("-b -r 0 0 fs ls ends with %d: %q", code, out)

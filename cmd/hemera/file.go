@@ -36,7 +36,7 @@ are asked too, and pieces that the namespace does not have are listed, with the 
   xstype, xs     the checksum that clients ask for; altxs.NAME are others that are stored`,
 		Example: `  hemera file info /exp/data.root
   hemera file info fxid:0000002a -j`,
-		ValidArgsFunction: e.completePaths,
+		ValidArgsFunction: completePaths(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				ref, err := e.fileRef(args[0])
@@ -177,7 +177,7 @@ func fileCheckCommand(e *env, verb string, repair bool) *cobra.Command {
 		long += "Bad pages are put right from other pieces. A piece that cannot be repaired in place is made\nanew on another disk (remade).\n"
 	}
 	c := &cobra.Command{
-		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: completePaths(e),
 		Short:   onOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
 		Long:    long + "The exit code is 1 when a piece is " + onOff(repair, "still bad at the end, or out of reach.", "bad, or out of reach."),
 		Example: "  hemera file " + verb + " /exp/data.root",

@@ -27,7 +27,7 @@ type findOptions struct {
 func findCommand(e *env) *cobra.Command {
 	o := findOptions{depth: -1}
 	c := &cobra.Command{
-		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: completePaths(e),
 		Long: `Searches a tree at the manager and prints paths as it finds them. A path must meet all
 conditions. Sizes are written 10k, 1G, 1GB (powers of 1000) or 1GiB; +n means more than n, -n less than n.
 A search does not delay writers or other searches.`,
@@ -45,7 +45,7 @@ A search does not delay writers or other searches.`,
 			}
 			r, err := o.request(path, e.Now())
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error { return e.find(ctx, m, r) })
 		},
@@ -149,13 +149,13 @@ func parseBound(s string) (more bool, n int64, err error) {
 }
 
 func (e *env) find(ctx context.Context, m *admin.Client, r admin.WalkRequest) error {
-	r.Brief = !e.json && !e.monitor
+	r.Brief = !e.forPrograms()
 	s := e.stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
 	var failed int64
 	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
 			failed++
-			text, _ := e.plain(f.Err)
+			text, _ := e.explain(f.Err)
 			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			return nil
 		}

@@ -42,8 +42,8 @@ folders as they are). A node that is offline takes the disk when it is back.`,
 	}
 	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is no filesystem of its own")
 	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the `space` the disk belongs to")
-	_ = c.RegisterFlagCompletionFunc("space", e.completeSpaces)
-	c.ValidArgsFunction = e.completeNodes
+	_ = c.RegisterFlagCompletionFunc("space", completeSpaces(e))
+	c.ValidArgsFunction = completeNodes(e)
 	return c
 }
 
@@ -86,25 +86,6 @@ func (e *env) awaitDisk(ctx context.Context, m *admin.Client, n hemera.NodeInfo,
 	}
 }
 
-// say tells a person what was done. Programs that asked for -m or -j see the exit code, and an empty
-// result list in JSON.
-func (e *env) say(format string, args ...any) {
-	switch {
-	case e.json:
-		_ = e.printer().List(nil, nil)
-	case !e.monitor && !e.silent:
-		fmt.Fprintln(e.Out, e.visible(fmt.Sprintf(format, args...)))
-	}
-}
-
-// done ends a command that has nothing to say: with -j a program gets an object in any case.
-func (e *env) done(err error) error {
-	if err != nil || !e.json {
-		return err
-	}
-	return e.printer().List(nil, nil)
-}
-
 func fsSetCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),
@@ -143,7 +124,7 @@ A configstatus may be given without its key.`,
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
-			return e.completeDisks(c, args, word)
+			return completeDisks(e)(c, args, word)
 		case 1:
 			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
@@ -165,8 +146,8 @@ func parseDiskProperty(s string) (key, value string, err error) {
 	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
 		return key, value, nil
 	}
-	return "", "", &usageError{errs.New(errs.Invalid, "read configstatus", value, "there is no such status").
-		WithRemedy("it is one of rw, ro, drain, off")}
+	return "", "", usage(errs.New(errs.Invalid, "read configstatus", value, "there is no such status").
+		WithRemedy("it is one of rw, ro, drain, off"))
 }
 
 func fsRmCommand(e *env) *cobra.Command {
@@ -192,7 +173,7 @@ has a piece on it: hemera fs add takes it in again as it was. A node that is sta
 	}
 	c.Flags().BoolVar(&force, "force", false, "even if it still holds pieces")
 	k.flags(c)
-	c.ValidArgsFunction = e.completeDisks
+	c.ValidArgsFunction = completeDisks(e)
 	return c
 }
 

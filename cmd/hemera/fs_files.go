@@ -37,7 +37,7 @@ while the cluster works: what is made or moved meanwhile may be in it or not.`,
 	c.Flags().BoolVar(&last, "last", false, "only files that cannot be read without the disk")
 	c.Flags().Var((*fxid)(&after), "after", "begin after the file with this fxid")
 	c.Flags().Uint64Var(&limit, "limit", 0, "the largest `number` of files to list; 0 for all")
-	c.ValidArgsFunction = e.completeDisks
+	c.ValidArgsFunction = completeDisks(e)
 	return c
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -17,7 +16,7 @@ import (
 func fsLsCommand(e *env) *cobra.Command {
 	var long, drain, failed, io, latency bool
 	c := &cobra.Command{
-		Use: "ls [match…]", Short: "List disks", Aliases: []string{"list"}, ValidArgsFunction: e.completeMatches,
+		Use: "ls [match…]", Short: "List disks", Aliases: []string{"list"}, ValidArgsFunction: completeMatches(e),
 		Long: `Lists disks: all of them, or those that match one of the words: a disk's id or path, a
 node's host or host:port, a space or a group.`,
 		Example: `  hemera fs ls              every disk, what is wanted of it and how it is
@@ -123,19 +122,6 @@ func matching(disks []output.Record, words []string) ([]output.Record, error) {
 		}
 	}
 	return found, nil
-}
-
-// completeMatches offers nodes and spaces; ids and paths are too many to be a help.
-func (e *env) completeMatches(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return e.completeView(c.Context(), func(v *hemera.View) (out []cobra.Completion) {
-		for _, n := range v.Nodes {
-			out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()))
-		}
-		for _, s := range v.Spaces {
-			out = append(out, cobra.CompletionWithDesc(s.Name, "space"))
-		}
-		return out
-	})
 }
 
 // lower shows a word of EOS's as the rest of a table is written.

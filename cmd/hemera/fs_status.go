@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ func fsStatusCommand(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := e.printer().One(columnsOf(r), r); err != nil || job == nil || e.json || e.monitor {
+				if err := e.printer().One(columnsOf(r), r); err != nil || job == nil || e.forPrograms() {
 					return err
 				}
 				_, err = fmt.Fprintf(e.Out, "\n%s\n", e.visible(jobLine(*job, 24)))
@@ -43,7 +42,7 @@ func fsStatusCommand(e *env) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "show progress until the drain or repair is done")
-	c.ValidArgsFunction = e.completeDisks
+	c.ValidArgsFunction = completeDisks(e)
 	return c
 }
 
@@ -63,59 +62,6 @@ func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Recor
 	}
 	job := jobOf(jobs, id)
 	return diskRecord(v, d, job), job, nil
-}
-
-// columnsOf shows every field of a record under its key, with units a person can read; what is
-// [constant] tells a person nothing.
-func columnsOf(r output.Record) []output.Column {
-	columns := make([]output.Column, 0, len(r))
-	for _, f := range r {
-		if !constant(f.Key) {
-			columns = append(columns, output.Column{Title: f.Key, Key: f.Key, Show: unitOf(f.Key)})
-		}
-	}
-	return columns
-}
-
-// constant keys are there for tools that read EOS's: each is about something that Hemera has not, or
-// does not measure (see docs/coming-from-eos.md).
-func constant(key string) bool {
-	switch key {
-	case "stat.drainretry", "stat.balancer.running", "stat.disk.iops", "stat.disk.bw",
-		"stat.health.redundancy_factor", "stat.health.drives_failed", "stat.health.drives_total",
-		"sum.stat.balancer.running", "sum.stat.disk.iops?configstatus@rw", "sum.stat.disk.bw?configstatus@rw",
-		"cfg.quota", "cfg.nominalsize", "cfg.balancer", "cfg.balancer.threshold", "sum.stat.statfs.ffiles":
-		return true
-	}
-	return false
-}
-
-func unitOf(key string) func(any) string {
-	has := func(suffixes ...string) bool {
-		for _, s := range suffixes {
-			if strings.HasSuffix(key, s) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case has("<n>?configstatus@rw"):
-		return nil
-	case has("bytes", "bytes_max", "bytesleft", "bytesdone", "capacity", ".rss", ".vsize", "@rw", ".maxsize", ".occupancy", ".resident", ".virtual", ".share", ".growth"):
-		return output.Bytes
-	case has("headroom"):
-		return output.Auto(output.Bytes)
-	case has("minpieces"):
-		return output.Auto(output.Digits(0))
-	case has("usage", "progress", "filled"):
-		return output.Percent
-	case has("timeleft", "uptime", "delta", "graceperiod"):
-		return output.Seconds
-	case has("started", ".start", ".lastaudit", ".lastscrub", ".backup.last"):
-		return output.Time
-	}
-	return nil
 }
 
 // watchInterval is how often --watch asks; a job's rate is measured over a few seconds anyway.

@@ -16,7 +16,7 @@ import (
 
 func fsckCommand(e *env) *cobra.Command {
 	report := &cobra.Command{
-		Annotations: judges,
+		Annotations: givesVerdict(),
 		Use:         "report", Short: "What does not agree between the namespace and the disks", Args: cobra.NoArgs,
 		Long: `Compares the namespace with what the disks hold and counts what does not agree; it changes
 nothing:
@@ -66,7 +66,7 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		for _, tag := range o.tags {
 			if !slices.Contains(fsckTags, tag) {
-				return &usageError{errs.New(errs.Invalid, "fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", "))}
+				return usage(errs.New(errs.Invalid, "fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", ")))
 			}
 		}
 		return e.ask(c, func(ctx context.Context, m *admin.Client) error {
@@ -77,7 +77,7 @@ func (e *env) fsckCommand(c *cobra.Command, repair bool) *cobra.Command {
 			if err := e.printFsck(report, o); err != nil || repair || len(fsckRecords(report, o)) == 0 {
 				return err
 			}
-			return &verdict{exitWarning}
+			return newVerdict(exitWarning)
 		})
 	}
 	c.Flags().BoolVarP(&o.perDisk, "all", "a", false, "by disk")

@@ -29,8 +29,8 @@ func TestAnInterruptedCommandSaysSo(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { <-asked; cancel(errors.New("interrupt signal received")) }()
 			var out, complaints bytes.Buffer
-			e := &env{In: strings.NewReader(""), Out: &out, Err: &complaints, Getenv: func(string) string { return "" }, Now: time.Now}
-			code := execute(ctx, e, append([]string{"--url", server.URL, flag}, strings.Fields(args)...))
+			e := &env{console: console{In: strings.NewReader(""), Out: &out, Err: &complaints, Getenv: func(string) string { return "" }}, Now: time.Now}
+			code := execute(ctx, e, newRootCommand(e), append([]string{"--url", server.URL, flag}, strings.Fields(args)...))
 			want := "hemera: " + name + ": interrupted\n"
 			wantCode := exitFailed
 			if name == "fsck report" {

@@ -17,7 +17,7 @@ import (
 func lsCommand(e *env) *cobra.Command {
 	var o lsOptions
 	c := &cobra.Command{
-		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: e.completePaths,
+		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: completePaths(e),
 		Long: "Lists the contents of directories, or files. Entries appear as the server sends them.\n" +
 			"Owners and groups are shown by the names that this machine knows, else as numbers.\n" + pathHelp,
 		Example: `  hemera ls /exp
@@ -29,7 +29,7 @@ func lsCommand(e *env) *cobra.Command {
 				args = []string{"/"}
 			}
 			o.names, o.long = owners{}, o.long || o.numeric
-			o.headings = (len(args) > 1 || o.recursive) && !e.json && !e.monitor
+			o.headings = (len(args) > 1 || o.recursive) && !e.forPrograms()
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
 				s := e.stream(o.line)
 				err := e.each(ctx, args, func(arg string) error { return e.ls(ctx, cl, s, arg, o) })

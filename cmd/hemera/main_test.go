@@ -60,11 +60,8 @@ func runHemera(ts *testscript.TestScript, neg bool, args []string) {
 		args = args[2:]
 	}
 	width, _ := strconv.Atoi(ts.Getenv("WIDTH"))
-	e := &env{
-		In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Getenv: ts.Getenv, Terminal: width,
-		Now: func() time.Time { return fixture.Now }, Completion: time.Hour, // whatever else the machine does
-	}
-	if code := execute(hemera.WithTrace(context.Background(), "0123456789abcdef"), e, args); code != want {
+	e := &env{console: console{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Getenv: ts.Getenv, Terminal: width}, Now: func() time.Time { return fixture.Now }, Completion: time.Hour}
+	if code := execute(hemera.WithTrace(context.Background(), "0123456789abcdef"), e, newRootCommand(e), args); code != want {
 		ts.Fatalf("hemera %v: exit code %d, not %d", args, code, want)
 	}
 }

@@ -13,7 +13,7 @@ func mkdirCommand(e *env) *cobra.Command {
 	var parents bool
 	var mode string
 	c := &cobra.Command{
-		Use: "mkdir <path>…", Short: "Make directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "mkdir <path>…", Short: "Make directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: completePaths(e),
 		Long: "Makes directories. They inherit the sys.* attributes in force above them.\n" + pathHelp,
 		Example: `  hemera mkdir -p /exp/2026/run1
   hemera mkdir --mode 0700 /exp/private`,

@@ -13,7 +13,7 @@ import (
 
 func mvCommand(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: e.completePaths,
+		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: completePaths(e),
 		Long: "Renames a file or a directory. A large tree takes no longer than a file. If <to> is a\ndirectory, the entry goes into it. If <to> is a file, it is replaced.\n" + pathHelp,
 		Example: `  hemera mv /exp/run1 /exp/2026/run1
   hemera mv /exp/data.root /archive/`,
@@ -27,8 +27,8 @@ func mvCommand(e *env) *cobra.Command {
 				return err
 			}
 			if from.Addr() != to.Addr() {
-				return &usageError{errs.New(errs.Unsupported, "rename", from.Redacted(), "the target is at another server").
-					WithRemedy("copy it with hemera cp, then remove it")}
+				return usage(errs.New(errs.Unsupported, "rename", from.Redacted(), "the target is at another server").
+					WithRemedy("copy it with hemera cp, then remove it"))
 			}
 			return e.files(c, func(ctx context.Context, cl *client.Client) error {
 				i, err := cl.Stat(ctx, to)

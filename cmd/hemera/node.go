@@ -18,21 +18,7 @@ func nodeCommand(e *env) *cobra.Command {
 	c := noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
-	e.runsNode(c)
 	return c
-}
-
-// completeNodes offers the cluster's nodes for the first argument.
-func (e *env) completeNodes(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return e.completeView(c.Context(), func(v *hemera.View) (out []cobra.Completion) {
-		for _, n := range v.Nodes {
-			out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()+", "+string(n.Status)))
-		}
-		return out
-	})
 }
 
 func nodeLsCommand(e *env) *cobra.Command {
@@ -124,7 +110,7 @@ func nodeStatusCommand(e *env) *cobra.Command {
 		Use: "status <node>", Short: "Everything about one node, with each network interface", Args: cobra.ExactArgs(1),
 		Example: `  hemera node status node1.example.org
   hemera node status 2 -m | tr ' ' '\n' | grep stat.net.`,
-		ValidArgsFunction: e.completeNodes,
+		ValidArgsFunction: completeNodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := findNode(ctx, m, args[0])
@@ -160,7 +146,7 @@ func nodeSetCommand(e *env) *cobra.Command {
 			if len(args) == 1 {
 				return []cobra.Completion{"on", "off", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-			return e.completeNodes(c, args, word)
+			return completeNodes(e)(c, args, word)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			key, value, ok := strings.Cut(args[1], "=")
@@ -168,7 +154,7 @@ func nodeSetCommand(e *env) *cobra.Command {
 				key, value = "status", args[1]
 			}
 			if key == "status" && value != "on" && value != "off" {
-				return &usageError{errs.New(errs.Invalid, "read status", value, "want on or off")}
+				return usage(errs.New(errs.Invalid, "read status", value, "want on or off"))
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := findNode(ctx, m, args[0])

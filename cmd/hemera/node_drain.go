@@ -20,7 +20,7 @@ says drained, its disks can be removed (hemera fs rm), and then the node (hemera
 		Example: `  hemera node drain node3.example.org
   hemera node status node3.example.org     drainstatus, files and bytes left
   hemera node undrain node3.example.org    take all of it back into use`,
-		ValidArgsFunction: e.completeNodes,
+		ValidArgsFunction: completeNodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				return e.setDisksOf(ctx, m, "node drain", args[0], hemera.ConfigDrain, hemera.ConfigRW, hemera.ConfigRO)
@@ -34,7 +34,7 @@ func nodeUndrainCommand(e *env) *cobra.Command {
 		Use: "undrain <node>", Short: "Stop the drain of a node, and use its disks again", Args: cobra.ExactArgs(1),
 		Long:              `Sets the disks of a node that are being drained, or are empty after it, to rw. Others stay as they are.`,
 		Example:           `  hemera node undrain node3.example.org`,
-		ValidArgsFunction: e.completeNodes,
+		ValidArgsFunction: completeNodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				return e.setDisksOf(ctx, m, "node undrain", args[0], hemera.ConfigRW, hemera.ConfigDrain, hemera.ConfigEmpty)

@@ -18,7 +18,7 @@ func nodeAdmitCommand(e *env) *cobra.Command {
 disks are not used. node ls shows who waits, and from which address; node rm turns it away.`,
 		Example: `  hemera node ls
   hemera node admit 7`,
-		ValidArgsFunction: e.completeNodes,
+		ValidArgsFunction: completeNodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := findNode(ctx, m, args[0])
@@ -49,7 +49,7 @@ in bad hands: its disks go with it, files that have other copies are made whole 
 are lost. The command says first what will go, and asks; a script gives its consent with --yes.`,
 		Example: `  hemera node rm node1.example.org
   hemera node rm 7 --now --dry-run`,
-		ValidArgsFunction: e.completeNodes,
+		ValidArgsFunction: completeNodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := findNode(ctx, m, args[0])

@@ -47,7 +47,7 @@ never gives out an id twice.`,
   hemera ns backup --state /var/lib/hemera --damaged /backup`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if damaged && state == "" {
-				return &usageError{errs.New(errs.Invalid, "ns backup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log")}
+				return usage(errs.New(errs.Invalid, "ns backup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log"))
 			}
 			if verify {
 				return e.verifyBackup(args[0])
@@ -68,7 +68,7 @@ never gives out an id twice.`,
 
 // stateBackups takes archives of a state directory, and says on standard error what is damaged.
 func (e *env) stateBackups(dir string, damaged bool) hemera.Backups {
-	b := daemon.StateBackups{Dir: dir, Program: "hemera " + version, Log: slog.New(slog.DiscardHandler)}
+	b := daemon.StateBackups{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
 	if damaged {
 		b.Damaged = func(err error) { fmt.Fprintln(e.Err, "hemera:", err) }
 	}

@@ -79,8 +79,8 @@ it made.`,
 func (o *benchmarkOptions) parse(args []string) error {
 	if o.clean {
 		if len(args) > 1 {
-			return &usageError{errs.New(errs.Invalid, "read arguments", args[0], "--clean takes a prefix only").
-				WithRemedy("hemera ns benchmark --clean [prefix]")}
+			return usage(errs.New(errs.Invalid, "read arguments", args[0], "--clean takes a prefix only").
+				WithRemedy("hemera ns benchmark --clean [prefix]"))
 		}
 		if len(args) == 1 {
 			o.Prefix = args[0]
@@ -88,20 +88,20 @@ func (o *benchmarkOptions) parse(args []string) error {
 		return nil
 	}
 	if len(args) < 3 {
-		return &usageError{errs.New(errs.Invalid, "read arguments", "", fmt.Sprintf("%d of the three numbers are there", len(args))).
-			WithRemedy("hemera ns benchmark <threads> <subdirs> <files> [prefix], for example: hemera ns benchmark 100 10 10")}
+		return usage(errs.New(errs.Invalid, "read arguments", "", fmt.Sprintf("%d of the three numbers are there", len(args))).
+			WithRemedy("hemera ns benchmark <threads> <subdirs> <files> [prefix], for example: hemera ns benchmark 100 10 10"))
 	}
 	for i, n := range []*int{&o.Threads, &o.Subdirs, &o.Files} {
 		var err error
 		if *n, err = strconv.Atoi(args[i]); err != nil {
-			return &usageError{errs.New(errs.Invalid, "read "+[]string{"threads", "subdirs", "files"}[i], args[i], "is no number")}
+			return usage(errs.New(errs.Invalid, "read "+[]string{"threads", "subdirs", "files"}[i], args[i], "is no number"))
 		}
 	}
 	if len(args) == 4 {
 		o.Prefix = args[3]
 	}
 	if !o.wire.on && (o.wire.full || o.wire.depth != 1) {
-		return &usageError{errs.New(errs.Invalid, "read flags", "", "--depth and --full are for --wire")}
+		return usage(errs.New(errs.Invalid, "read flags", "", "--depth and --full are for --wire"))
 	}
 	shape, err := nsbench.ShapeOf(o.BenchmarkRequest)
 	if err == nil {
@@ -109,7 +109,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 		err = shape.Check()
 	}
 	if err != nil {
-		return &usageError{err}
+		return usage(err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 			return nil
 		}
 		t.moving = true
-		_, err := io.WriteString(t.e.Err, "\r\x1b[K"+fitted(t.e.width(), barForms(func(bar int) string { return benchmarkLine(*u.Progress, bar) })))
+		_, err := io.WriteString(t.e.Err, clearLine+fitted(t.e.width(), barForms(func(bar int) string { return benchmarkLine(*u.Progress, bar) })))
 		return err
 	}
 	return nil
@@ -75,7 +75,7 @@ func (t *benchmarkTeller) say(text string) {
 
 func (t *benchmarkTeller) clear() {
 	if t.moving {
-		_, _ = io.WriteString(t.e.Err, "\r\x1b[K")
+		_, _ = io.WriteString(t.e.Err, clearLine)
 		t.moving = false
 	}
 }
@@ -99,7 +99,7 @@ func (t *benchmarkTeller) end(err error) error {
 	if len(t.rows) == 0 {
 		return err
 	}
-	if !t.e.json && !t.e.monitor {
+	if !t.e.forPrograms() {
 		if tableErr := t.tables(); tableErr != nil {
 			return tableErr
 		}

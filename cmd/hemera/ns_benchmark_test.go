@@ -104,11 +104,11 @@ func (b *benchmarked) unchanged() {
 func (b *benchmarked) run(ctx context.Context, live io.Writer, args ...string) (code int, out, complaints string) {
 	b.t.Helper()
 	var stdout, stderr bytes.Buffer
-	e := &env{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(string) string { return "" }, Now: time.Now, Live: live != nil}
+	e := &env{console: console{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(string) string { return "" }, Live: live != nil}, Now: time.Now}
 	if live != nil {
 		e.Err = io.MultiWriter(&stderr, live)
 	}
-	code = execute(ctx, e, append([]string{"--url", b.url, "ns", "benchmark"}, args...))
+	code = execute(ctx, e, newRootCommand(e), append([]string{"--url", b.url, "ns", "benchmark"}, args...))
 	return code, stdout.String(), stderr.String()
 }
 

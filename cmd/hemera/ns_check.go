@@ -92,7 +92,7 @@ func checkLine(c hemera.NamespaceCheck) string {
 }
 
 func (e *env) printCheck(c hemera.NamespaceCheck) error {
-	if e.json || e.monitor {
+	if e.forPrograms() {
 		s := e.stream(nil)
 		head := output.Record{
 			{Key: "files", Value: c.Files}, {Key: "directories", Value: c.Dirs}, {Key: "pieces", Value: c.Pieces}, {Key: "records", Value: c.Records},

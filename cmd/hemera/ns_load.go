@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"sync/atomic"
@@ -81,7 +80,7 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 func (e *env) nsLoad(ctx context.Context, dir string, o loadFlags) (err error) {
 	size, err := config.ParseBytes(o.size)
 	if err != nil {
-		return &usageError{err}
+		return usage(err)
 	}
 	store, err := daemon.OpenState(dir, true, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -133,29 +132,6 @@ func (e *env) printLoaded(path string, tree hemera.TreeTotals, took loadTook) er
 		{Key: "store_bytes", Value: took.bytes}, {Key: "store_bytes_per_file", Value: float64(took.bytes) / float64(tree.Files)},
 	}
 	return e.printer().One(columnsOf(r), r)
-}
-
-// follow draws a line that moves on a terminal until the function it returns is called.
-func (e *env) follow(line func() string) (stop func()) {
-	if !e.Live {
-		return func() {}
-	}
-	end, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(time.Second / 4)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				_, _ = io.WriteString(e.Err, "\r\x1b[K"+cut(line(), e.width()))
-			case <-end:
-				_, _ = io.WriteString(e.Err, "\r\x1b[K")
-				return
-			}
-		}
-	}()
-	return func() { close(end); <-ended }
 }
 
 // countLine is how far something is that goes over files: a bar, how many, how fast, how long still.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"hemera/errs"
+
 	"os/user"
 	"strconv"
 
@@ -53,4 +55,35 @@ func (o owners) name(kind string, id uint32, lookup func(string) (string, error)
 		o[key] = name
 	}
 	return name
+}
+
+func lookupUser(name string) (string, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return "", err
+	}
+	return u.Uid, nil
+}
+
+func lookupGroup(name string) (string, error) {
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return "", err
+	}
+	return g.Gid, nil
+}
+
+func parseID(s string, lookup func(string) (string, error)) (int64, error) {
+	if s == "" {
+		return -1, nil
+	}
+	id, err := strconv.ParseUint(s, 10, 32)
+	if err == nil {
+		return int64(id), nil
+	}
+	found, err := lookup(s)
+	if err != nil {
+		return 0, usage(errs.New(errs.Invalid, "read owner", s, "this machine does not know the name").WithRemedy("give its number"))
+	}
+	return strconv.ParseInt(found, 10, 64)
 }

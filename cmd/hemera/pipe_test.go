@@ -32,8 +32,8 @@ func TestABrokenPipeLeavesNothing(t *testing.T) {
 	url, tree := conform.StockServer(t)
 	run := func(ctx context.Context, in io.Reader, args ...string) (int, string) {
 		var out, complaints bytes.Buffer
-		e := &env{In: in, Out: &out, Err: &complaints, Getenv: func(string) string { return "" }, Now: time.Now}
-		return execute(ctx, e, append([]string{"--url", strings.TrimRight(url, "/"), "cp"}, args...)), complaints.String()
+		e := &env{console: console{In: in, Out: &out, Err: &complaints, Getenv: func(string) string { return "" }}, Now: time.Now}
+		return execute(ctx, e, newRootCommand(e), append([]string{"--url", strings.TrimRight(url, "/"), "cp"}, args...)), complaints.String()
 	}
 	want := func(names ...string) {
 		t.Helper()

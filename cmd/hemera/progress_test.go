@@ -14,20 +14,38 @@ import (
 	"hemera/test/fixture"
 )
 
-func TestProgressLines(t *testing.T) {
+func TestProgressBars(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{bar(0, 4), "[....] 0.0%"},
 		{bar(50, 4), "[##..] 50.0%"},
 		{bar(100, 4), "[####] 100.0%"},
-		{bar(120, 4), "[####] 120.0%"}, // a file grew meanwhile: odd, but no reason to crash
+		{bar(120, 4), "[####] 120.0%"}, // a file grew during the copy: odd, but no reason to crash
+		{cut("abc", 2), "ab"}, {cut("äbc", 3), "äbc"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s\nnot\n%s", test.got, test.want)
+		}
+	}
+}
+
+func TestProgressOfACopy(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
 		{progressForms(client.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6, Failed: 2})[3],
 			"[#...] 25.0%  25.00 MB of 100.00 MB+  1 of 4+ files  1.00 MB/s  2 failed  1m15s to go"},
 		{progressForms(client.Progress{Files: 2, FilesTotal: 2, Done: true})[3], "[####] 100.0%  0 B of 0 B  2 of 2 files  0 B/s"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s\nnot\n%s", test.got, test.want)
+		}
+	}
+}
+
+func TestProgressOfAJob(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
 		{jobLine(hemera.JobStatus{Kind: "repair", Disk: 3, State: "done", BytesDone: 10}, 4),
 			"repair of disk 3 done  [####] 100.0%  10 B of 10 B  0 files left"},
 		{jobLine(hemera.JobStatus{Kind: "drain", Disk: 3, State: "waiting", FilesLeft: 5, Why: "no other disk"}, 4),
 			"drain of disk 3 waiting  [....] 0.0%  0 B of 0 B  5 files left  0 B/s  (no other disk)"},
-		{cut("abc", 2), "ab"}, {cut("äbc", 3), "äbc"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s\nnot\n%s", test.got, test.want)
@@ -80,7 +98,7 @@ func TestWatchEndsWithTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		d := &draining{Cluster: fixture.NewCluster()}
-		e := &env{Out: &out, Now: time.Now}
+		e := &env{console: console{Out: &out}, Now: time.Now}
 		if err := e.watchDisk(t.Context(), d, 4); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/user"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -45,7 +44,7 @@ func (w *whose) flags(e *env, c *cobra.Command, needed bool) {
 		c.MarkFlagsOneRequired("uid", "gid", "project")
 		_ = c.MarkFlagRequired("path")
 	}
-	_ = c.RegisterFlagCompletionFunc("path", e.completePaths)
+	_ = c.RegisterFlagCompletionFunc("path", completePaths(e))
 }
 
 // key reads the flags; without one of them the kind is zero.
@@ -74,22 +73,6 @@ func (w *whose) key(e *env) (k hemera.QuotaKey, err error) {
 	id, err := parseID(name, lookup)
 	k.ID = uint32(id)
 	return k, err
-}
-
-func lookupUser(name string) (string, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return "", err
-	}
-	return u.Uid, nil
-}
-
-func lookupGroup(name string) (string, error) {
-	g, err := user.LookupGroup(name)
-	if err != nil {
-		return "", err
-	}
-	return g.Gid, nil
 }
 
 // quotaName says of whom a quota is.
@@ -166,7 +149,7 @@ func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error
 	}
 	n, ok := parse(s, 1<<60)
 	if !ok {
-		return 0, &usageError{errs.New(errs.Invalid, "read limit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit")}
+		return 0, usage(errs.New(errs.Invalid, "read limit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit"))
 	}
 	return n, nil
 }
@@ -275,6 +258,6 @@ quota node above it, if there is one.`,
 	c.Flags().StringVarP(&path, "path", "p", "", "the directory")
 	k.flags(c)
 	_ = c.MarkFlagRequired("path")
-	_ = c.RegisterFlagCompletionFunc("path", e.completePaths)
+	_ = c.RegisterFlagCompletionFunc("path", completePaths(e))
 	return c
 }

@@ -119,8 +119,8 @@ var realPiece = regexp.MustCompile(`^[0-9a-f]+\.[0-9]+\.[0-9]+$`)
 func awaitOutput(ts *testscript.TestScript, args []string) {
 	for end := time.Now().Add(realPatience); ; time.Sleep(50 * time.Millisecond) {
 		var out strings.Builder
-		e := &env{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: ts.Getenv, Now: time.Now, Completion: time.Hour}
-		if code := execute(context.Background(), e, args); code == 0 && out.Len() > 0 {
+		e := &env{console: console{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: ts.Getenv}, Now: time.Now, Completion: time.Hour}
+		if code := execute(context.Background(), e, newRootCommand(e), args); code == 0 && out.Len() > 0 {
 			_, _ = io.WriteString(ts.Stdout(), out.String())
 			return
 		}

@@ -21,7 +21,7 @@ func rmCommand(e *env) *cobra.Command {
 	var recursive, force bool
 	var k consent
 	c := &cobra.Command{
-		Use: "rm <path>…", Short: "Remove files, and with -r directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "rm <path>…", Short: "Remove files, and with -r directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: completePaths(e),
 		Long: `Removes files, at once and for good. Directories need -r, which removes all that is in them.
 Before it removes a directory that is not empty, the command says how many files and bytes will
 go, and asks. A script gives its consent with --yes. --dry-run says what would go, and stops.
@@ -266,7 +266,7 @@ func (r *removal) failures() int64 {
 
 // show draws a bar on a terminal until it is stopped.
 func (r *removal) show(e *env, total int64) (stop func()) {
-	if !e.Live || e.json || e.monitor || total < 2 {
+	if !e.Live || e.forPrograms() || total < 2 {
 		return func() {}
 	}
 	began := time.Now()
@@ -282,7 +282,7 @@ func (r *removal) show(e *env, total int64) (stop func()) {
 			}
 			return s
 		}
-		io.WriteString(e.Err, "\r\x1b[K"+fitted(e.liveWidth(), barForms(line)))
+		io.WriteString(e.Err, clearLine+fitted(e.liveWidth(), barForms(line)))
 	}
 	quit := make(chan struct{})
 	var ended sync.WaitGroup

@@ -26,19 +26,14 @@ import (
 	"hemera/errs"
 )
 
-// serverCommands are those that serve until they are told to stop.
-func serverCommands(e *env) []*cobra.Command {
-	return []*cobra.Command{upCommand(e), managerCommand(e)}
-}
-
 // settings loads a server command's configuration: flags over environment over file over defaults.
 func (e *env) settings(c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	loaded, err := config.Load(config.FromProcess(c.Flags()))
 	if err != nil {
-		return nil, nil, &usageError{err}
+		return nil, nil, usage(err)
 	}
 	log := e.logger(loaded.Log, loaded.Log.Level)
-	for _, stranger := range e.strangers() {
+	for _, stranger := range e.misspelt() {
 		log.Warn("the environment has a variable that looks like a setting", "err", stranger, "remedy", stranger.Remedy)
 	}
 	return loaded, log, nil
@@ -67,13 +62,13 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
+func (e *env) managerOptions(l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
 	space, err := l.Space.Define(hemera.DefaultSpace)
 	socket, wished := adminSocket(l)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
 		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, WritesOfUser: l.Writes.PerUser, WritesOfSession: l.Writes.PerConnection, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
-		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: version, Commit: buildVersion().Commit, Log: log,
+		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
 		Settings: func() []admin.Setting {
 			var out []admin.Setting
 			for _, v := range l.Values() {
@@ -167,7 +162,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		options, err := managerOptions(l, "up", log)
+		options, err := e.managerOptions(l, "up", log)
 		if err != nil {
 			return err
 		}
@@ -238,7 +233,7 @@ const upData = "./hemera-data"
 func chooseData(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 1 && c.Flags().Changed("data"):
-		return &usageError{errs.New(errs.Invalid, "up", args[0], "--data names a directory too").WithRemedy("name one of them")}
+		return usage(errs.New(errs.Invalid, "up", args[0], "--data names a directory too").WithRemedy("name one of them"))
 	case len(args) == 1:
 		dir, err := filepath.Abs(args[0])
 		if err != nil {
@@ -248,7 +243,7 @@ func chooseData(c *cobra.Command, args []string) error {
 	}
 	l, err := config.Load(config.FromProcess(c.Flags()))
 	if err != nil {
-		return &usageError{err}
+		return usage(err)
 	}
 	for _, v := range l.Values() {
 		if v.Key == "data" && v.Source == "default" {
@@ -273,7 +268,7 @@ func (e *env) welcome(up *daemon.Up) {
 	for _, d := range doors {
 		width = max(width, len(d[0]))
 	}
-	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
+	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", e.Build.Version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
 	for _, d := range doors {
 		fmt.Fprintf(e.Out, "  %-*s  %s\n", width, d[0], d[1])
 	}
@@ -311,7 +306,7 @@ func managerCommand(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options, err := managerOptions(l, "manager", log)
+		options, err := e.managerOptions(l, "manager", log)
 		if err != nil {
 			return err
 		}
@@ -358,7 +353,7 @@ func (e *env) runsNode(c *cobra.Command) {
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
 			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
-			Version: version, Commit: buildVersion().Commit, Log: log,
+			Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
 		})
 		if err != nil {
 			return err

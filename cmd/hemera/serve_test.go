@@ -18,7 +18,7 @@ import (
 
 func TestLogsSpellDurations(t *testing.T) {
 	var out bytes.Buffer
-	e := &env{Err: &out}
+	e := &env{console: console{Err: &out}}
 	e.logger(config.Log{Format: "auto"}, slog.LevelInfo).Info("no lease", "again", 1600*time.Millisecond, "n", 3)
 	if !strings.HasSuffix(out.String(), `"msg":"no lease","again":"1.6s","n":3}`+"\n") {
 		t.Errorf("got %s", out.String())
@@ -29,7 +29,7 @@ func TestLogsSpellDurations(t *testing.T) {
 func TestMisspeltURLIsNamed(t *testing.T) {
 	var out bytes.Buffer
 	set := ""
-	e := &env{Err: &out, Getenv: func(string) string { return set }, Environ: func() []string { return []string{"HEMERA_ULR=root://m", "HEMERA_DATADIR=/d"} }}
+	e := &env{console: console{Err: &out, Getenv: func(string) string { return set }}, Environ: func() []string { return []string{"HEMERA_ULR=root://m", "HEMERA_DATADIR=/d"} }}
 	for range 2 {
 		if u := e.clusterURL(); u != urlDefault {
 			t.Errorf("%q", u)
@@ -47,8 +47,15 @@ func TestMisspeltURLIsNamed(t *testing.T) {
 
 // TestEverySettingHasItsFlag: as the list of settings in docs/operations.md says.
 func TestEverySettingHasItsFlag(t *testing.T) {
-	e := &env{Err: io.Discard}
-	commands := []*cobra.Command{upCommand(e), managerCommand(e), nodeCommand(e)}
+	root := newRootCommand(&env{console: console{Err: io.Discard}})
+	var commands []*cobra.Command
+	for _, name := range []string{"up", "manager", "node"} {
+		c, _, err := root.Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands = append(commands, c)
+	}
 	all := pflag.NewFlagSet("all", pflag.ContinueOnError)
 	config.Register(all)
 	all.VisitAll(func(f *pflag.Flag) {
@@ -63,7 +70,7 @@ func TestUpStartsAsItWasStarted(t *testing.T) {
 	dir := t.TempDir()
 	start := func(args ...string) daemon.UpShape {
 		t.Helper()
-		c := upCommand(&env{Err: io.Discard})
+		c := upCommand(&env{console: console{Err: io.Discard}})
 		if err := c.ParseFlags(append(args, "--data", dir)); err != nil {
 			t.Fatal(err)
 		}

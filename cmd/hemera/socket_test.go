@@ -35,13 +35,13 @@ func TestCommandsOverTheUnixSocket(t *testing.T) {
 		{"find root://else:1094//", exitUsage, "write the path alone"}, {"ls /", exitUsage, "--url root://localhost:1094"},
 	} {
 		var out bytes.Buffer
-		e := &env{Out: &out, Err: &out, Now: time.Now, Getenv: func(name string) string {
+		e := &env{console: console{Out: &out, Err: &out, Getenv: func(name string) string {
 			if name == config.URLVariable {
 				return admin.SocketURL(path)
 			}
 			return ""
-		}}
-		if code := execute(context.Background(), e, strings.Fields(c.args)); code != c.code || !strings.Contains(out.String(), c.want) {
+		}}, Now: time.Now}
+		if code := execute(context.Background(), e, newRootCommand(e), strings.Fields(c.args)); code != c.code || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s: exit code %d: %s", c.args, code, out.String())
 		}
 	}

@@ -25,18 +25,6 @@ a directory above them says otherwise by the attribute sys.forced.space.`
 	return c
 }
 
-func (e *env) completeSpaces(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 && c.Name() != "add" {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return e.completeView(c.Context(), func(v *hemera.View) (out []cobra.Completion) {
-		for _, s := range v.Spaces {
-			out = append(out, cobra.CompletionWithDesc(s.Name, s.Policy.Layout.String()))
-		}
-		return out
-	})
-}
-
 func spaceLsCommand(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List spaces", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -124,7 +112,7 @@ var spaceColumns = []output.Column{
 
 func spaceStatusCommand(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completeSpaces,
+		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: completeSpaces(e),
 		Long: `Shows the policy of a space, the room on its disks, and how many of them can be written.`,
 		Example: `  hemera space status default
   hemera space status default -j | jq .result[0].cfg`,
@@ -176,12 +164,12 @@ that exist keep what they have.`,
 				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.minpieces=", "define=", "policy.sync=", "headroom=", "groupsize="},
 					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-			return e.completeSpaces(c, args, word)
+			return completeSpaces(e)(c, args, word)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			key, value, ok := strings.Cut(args[1], "=")
 			if !ok || key == "" {
-				return &usageError{errs.New(errs.Invalid, "read property", args[1], "want key=value")}
+				return usage(errs.New(errs.Invalid, "read property", args[1], "want key=value"))
 			}
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				if err := m.SetSpace(ctx, args[0], key, value); err != nil {
@@ -202,7 +190,7 @@ func spaceRmCommand(e *env) *cobra.Command {
 send new files to it (sys.forced.space): the whole tree is searched for that, which takes about a
 second for a million files. The space "default" always stays.`,
 		Example:           `  hemera space rm scratch --yes`,
-		ValidArgsFunction: e.completeSpaces,
+		ValidArgsFunction: completeSpaces(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
 				stake := []string{"the policy of space " + args[0] + " is forgotten; no file goes, and it is refused while anything refers to the space"}

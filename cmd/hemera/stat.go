@@ -13,7 +13,7 @@ import (
 func statCommand(e *env) *cobra.Command {
 	var checksum string
 	c := &cobra.Command{
-		Use: "stat <path>", Short: "Show one entry", Args: cobra.ExactArgs(1), ValidArgsFunction: e.completePaths,
+		Use: "stat <path>", Short: "Show one entry", Args: cobra.ExactArgs(1), ValidArgsFunction: completePaths(e),
 		Long: "Shows size, mode, owner and times of one entry. The exit code is 1 if it does not exist.\n" + pathHelp,
 		Example: `  hemera stat /exp/data.root
   hemera stat --checksum adler32 /exp/data.root
@@ -32,7 +32,7 @@ func statCommand(e *env) *cobra.Command {
 				if c.Flags().Changed("checksum") {
 					kind, err := hemera.ParseChecksumKind(checksum)
 					if err != nil {
-						return &usageError{err}
+						return usage(err)
 					}
 					sum, err := cl.Checksum(ctx, u, kind)
 					if err != nil {

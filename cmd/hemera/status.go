@@ -15,30 +15,13 @@ import (
 	"hemera/errs"
 )
 
-// Exit codes of commands that judge: see verdict. A command that could not judge ends with exitUnknown,
-// also when it was called wrongly, as exitUsage says "error" there.
-const (
-	exitWarning = 1
-	exitError   = 2
-	exitUnknown = 3
-)
-
-// judges marks a command whose exit code is a verdict.
-var judges = map[string]string{"judges": "true"}
-
-// verdict ends a command that did its work with an exit code that says what it found. Nothing is
-// printed for it.
-type verdict struct{ code int }
-
-func (v *verdict) Error() string { return fmt.Sprintf("exit code %d", v.code) }
-
 // verdictOf is the end of a command that found this severity: nil when all is well.
 func verdictOf(s hemera.Severity) error {
 	switch s {
 	case hemera.SeverityError:
-		return &verdict{exitError}
+		return newVerdict(exitError)
 	case hemera.SeverityWarning:
-		return &verdict{exitWarning}
+		return newVerdict(exitWarning)
 	}
 	return nil
 }
@@ -49,7 +32,7 @@ const statusInterval = 2 * time.Second
 func statusCommand(e *env) *cobra.Command {
 	var watch, all bool
 	c := &cobra.Command{
-		Use: "status", Short: "Is the cluster well? What is wrong, and what to do", Args: cobra.NoArgs, Annotations: judges,
+		Use: "status", Short: "Is the cluster well? What is wrong, and what to do", Args: cobra.NoArgs, Annotations: givesVerdict(),
 		Long: `Shows on one screen what is not as it should be, worst first, each with a remedy, and then
 the cluster at a glance. An error means that data is lost or that something does not work
 now; a warning, that everything works with less redundancy or room than there should be.
@@ -92,7 +75,7 @@ func (e *env) watchStatus(ctx context.Context, m *admin.Client, all bool) error 
 			return err
 		}
 		now := fmt.Sprint(s.Conditions)
-		if e.Terminal > 0 && !e.json && !e.monitor {
+		if e.Terminal > 0 && !e.forPrograms() {
 			fmt.Fprint(e.Out, "\x1b[H\x1b[2J")
 		}
 		if e.Terminal > 0 || now != last {
@@ -110,7 +93,7 @@ func (e *env) watchStatus(ctx context.Context, m *admin.Client, all bool) error 
 }
 
 func (e *env) printStatus(s hemera.ClusterStatus, all bool) error {
-	if e.json || e.monitor {
+	if e.forPrograms() {
 		records := []output.Record{clusterRecord(s)}
 		for _, c := range s.Conditions {
 			records = append(records, conditionRecord(c))

@@ -25,7 +25,7 @@ func TestAPieceOutOfReachIsNotBad(t *testing.T) {
 		{[]hemera.PieceCheck{bad, away}, errs.Corrupt, "1 of 2 pieces are bad, 1 out of reach"},
 	} {
 		var out bytes.Buffer
-		e := &env{Out: &out, Now: time.Now, Getenv: func(string) string { return "" }}
+		e := &env{console: console{Out: &out, Getenv: func(string) string { return "" }}, Now: time.Now}
 		err := e.printChecks(c.checks, false)
 		if errs.KindOf(err) != c.kind || !strings.HasSuffix(err.Error(), c.text) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v", c.text, err)
@@ -34,7 +34,7 @@ func TestAPieceOutOfReachIsNotBad(t *testing.T) {
 			t.Errorf("%s:\n%s", c.text, &out)
 		}
 	}
-	e := &env{Out: &bytes.Buffer{}, Now: time.Now, Getenv: func(string) string { return "" }}
+	e := &env{console: console{Out: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, Now: time.Now}
 	if err := e.printChecks([]hemera.PieceCheck{good}, false); err != nil {
 		t.Error(err)
 	}

@@ -56,7 +56,7 @@ open files, those that move most first.`,
 	c.MarkFlagsMutuallyExclusive("all", "files")
 	c.MarkFlagsMutuallyExclusive("all", "disk")
 	_ = c.RegisterFlagCompletionFunc("disk", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return e.completeDisks(c, nil, word)
+		return completeDisks(e)(c, nil, word)
 	})
 	return c
 }

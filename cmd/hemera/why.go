@@ -32,12 +32,12 @@ there is one:
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				words, rest := e.completePaths(c, args, word)
+				words, rest := completePaths(e)(c, args, word)
 				return append([]cobra.Completion{"disk", "node", "jobs"}, words...), rest
 			case args[0] == "disk":
-				return e.completeDisks(c, nil, word)
+				return completeDisks(e)(c, nil, word)
 			case args[0] == "node":
-				return e.completeNodes(c, nil, word)
+				return completeNodes(e)(c, nil, word)
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -87,12 +87,12 @@ func (e *env) whySubject(args []string) (kind, ref string, err error) {
 		path, err := e.onManager(args[0])
 		return hemera.WhyFile, path, err
 	}
-	return "", "", &usageError{errs.New(errs.Invalid, "why", strings.Join(args, " "), "what is to be explained?").
-		WithRemedy("hemera why <path>, hemera why disk <id>, hemera why node <node>, hemera why jobs")}
+	return "", "", usage(errs.New(errs.Invalid, "why", strings.Join(args, " "), "what is to be explained?").
+		WithRemedy("hemera why <path>, hemera why disk <id>, hemera why node <node>, hemera why jobs"))
 }
 
 func (e *env) printWhy(x hemera.Explanation) error {
-	if e.json || e.monitor {
+	if e.forPrograms() {
 		records := []output.Record{{{Key: "type", Value: "subject"}, {Key: "subject", Value: x.Subject}, {Key: "state", Value: x.State}}}
 		for _, r := range x.Reasons {
 			records = append(records, output.Record{{Key: "type", Value: "reason"}, {Key: "about", Value: r.About}, {Key: "text", Value: r.Text}, {Key: "remedy", Value: r.Remedy}})

@@ -12,9 +12,7 @@ import (
 	"hemera/errs"
 )
 
-// Errors about the command line name what was probably meant: who mistypes sees it corrected.
-
-// teach gives a command, and all below it, errors that show how it is written.
+// teach gives a command, and all below it, errors of arguments that show how the command is written.
 func teach(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
@@ -29,7 +27,7 @@ func teach(c *cobra.Command) {
 	}
 }
 
-// hint has words of other systems lead to the commands that answer them.
+// hint makes words of other systems suggest the command that answers them.
 func hint(root *cobra.Command) {
 	for path, words := range map[string][]string{
 		"status": {"health"}, "space": {"df"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks"},
@@ -41,6 +39,7 @@ func hint(root *cobra.Command) {
 	}
 }
 
+// wrongArguments is the error of a command that cannot take these arguments.
 func wrongArguments(c *cobra.Command, args []string) error {
 	text := fmt.Sprintf("does not take %d arguments", len(args))
 	switch len(args) {
@@ -56,7 +55,7 @@ func wrongArguments(c *cobra.Command, args []string) error {
 		WithRemedy("write " + c.UseLine() + "; --help has examples")
 }
 
-// unknownCommand says which commands there are, and which are like the one that is not.
+// unknownCommand is the error of a command that does not exist. It lists those that do, the similar ones first.
 func unknownCommand(c *cobra.Command, name string) error {
 	remedy := "hemera --help lists the commands"
 	if c.HasParent() {
@@ -74,10 +73,10 @@ func unknownCommand(c *cobra.Command, name string) error {
 	if c.HasParent() {
 		what = fmt.Sprintf("%s has no command %q", c.Name(), name)
 	}
-	return &usageError{&advised{errors.New(what), remedy}}
+	return usage(advised(errors.New(what), remedy))
 }
 
-// wrongFlag explains a flag that does not exist: -name where --name was meant, or a typing error.
+// wrongFlag explains a flag that does not exist: -name instead of --name, or a typing error.
 func wrongFlag(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -85,7 +84,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 	}
 	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	if group := unknown.GetSpecifiedShortnames(); group != "" {
-		name = group // -name is read as -n -a -m -e
+		name = group // cobra reads -name as -n -a -m -e
 	}
 	remedy := c.CommandPath() + " --help lists the flags"
 	if like := likeFlag(c, name); like != "" {
@@ -98,7 +97,8 @@ func wrongFlag(c *cobra.Command, err error) error {
 	return errs.New(errs.Invalid, op, "", err.Error()).WithRemedy(remedy)
 }
 
-// likeFlag is the flag a name may stand for: it itself, or one with a letter more, less or different.
+// likeFlag returns the flag that the user probably meant: one of that name, or with one letter more, less or
+// different. It returns "" if there is none.
 func likeFlag(c *cobra.Command, name string) (like string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && len(name) > 1 && (f.Name == name || like == "" && nearlySame(f.Name, name)) {
@@ -108,8 +108,7 @@ func likeFlag(c *cobra.Command, name string) (like string) {
 	return like
 }
 
-// nearlySame reports whether one letter makes the difference: put in, left out, changed, or swapped
-// with its neighbour.
+// nearlySame is true if two words differ in one letter: inserted, left out, changed, or swapped with the next.
 func nearlySame(a, b string) bool {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -125,16 +124,7 @@ func nearlySame(a, b string) bool {
 	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
 }
 
-// advised is an error with a remedy that only the command knows.
-type advised struct {
-	err    error
-	remedy string
-}
-
-func (a *advised) Error() string { return a.err.Error() }
-func (a *advised) Unwrap() error { return a.err }
-
-// exclusive is the flags that an error of the command line says may not stand together.
+// exclusive returns the flags that, by cobra's error, may not stand together.
 func exclusive(err error) (together string, ok bool) {
 	if !strings.HasPrefix(err.Error(), "if any flags in the group") {
 		return "", false
@@ -142,19 +132,4 @@ func exclusive(err error) (together string, ok bool) {
 	_, flags, _ := strings.Cut(err.Error(), "; [")
 	flags, _, ok = strings.Cut(flags, "]")
 	return "--" + strings.Join(strings.Fields(flags), " and --"), ok
-}
-
-// advise adds a remedy to errors of a kind that have none.
-func advise(err error, kind errs.Kind, remedy string) error {
-	if !errors.Is(err, kind) || errs.RemedyOf(err) != "" {
-		return err
-	}
-	return &advised{err, remedy}
-}
-
-// recursiveFlag gives a command -r, as EOS's commands have it, and quietly -R, as the system's have.
-func recursiveFlag(c *cobra.Command, recursive *bool, usage string) {
-	c.Flags().BoolVarP(recursive, "recursive", "r", false, usage)
-	c.Flags().BoolVarP(recursive, "recurse", "R", false, usage)
-	_ = c.Flags().MarkHidden("recurse")
 }
