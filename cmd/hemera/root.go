@@ -2,10 +2,17 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/cluster"
+	"hemera/cmd/hemera/internal/files"
+	"hemera/cmd/hemera/internal/ns"
+	"hemera/cmd/hemera/internal/serve"
+	"hemera/cmd/hemera/internal/storage"
 )
 
 // newRootCommand makes the whole tree of commands over an environment.
-func newRootCommand(e *env) *cobra.Command {
+func newRootCommand(e *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hemera",
 		Short: "Store scientific data, and run the cluster that does",
@@ -16,37 +23,27 @@ func newRootCommand(e *env) *cobra.Command {
   hemera fs ls                 see its disks
 
 The cluster is found by --url, else by the environment variable HEMERA_URL, else at
-` + urlDefault + `. Commands that list things print a table; -m prints one line of
+` + cli.URLDefault + `. Commands that list things print a table; -m prints one line of
 key=value pairs an item, -j one JSON object with a result list.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownCommand(c, args[0])
+				return cli.UnknownCommand(c, args[0])
 			}
 			return c.Help()
 		},
 		Version: version,
 	}
 	root.SetVersionTemplate("Hemera {{.Version}}\n")
-	root.SetFlagErrorFunc(wrongFlag)
-	flags := root.PersistentFlags()
-	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port, or the manager's unix:///path (default $HEMERA_URL or "+urlDefault+")")
-	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs an item")
-	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
-	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them")
-	flags.StringSliceVar(&e.columns.Names, "columns", nil, "only these columns of a table, by title or by key of -m, as in id,path,stat.errmsg")
-	root.MarkFlagsMutuallyExclusive("monitor", "json", "columns")
-	root.SetIn(e.In)
-	root.SetOut(e.Out)
-	root.SetErr(e.Err)
+	e.Connect(root)
 	root.AddGroup(
 		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
 		&cobra.Group{ID: "files", Title: "Files, from any machine:"},
 		&cobra.Group{ID: "cluster", Title: "Cluster, on the manager's machine (file info and quota ls from any):"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
-	root.AddCommand(upCommand(e), managerCommand(e))
+	root.AddCommand(serve.UpCommand(e), serve.ManagerCommand(e))
 	for _, c := range fileCommands(e) {
 		c.GroupID = "files"
 		root.AddCommand(c)
@@ -63,18 +60,18 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	return root
 }
 
-func fileCommands(e *env) []*cobra.Command {
+func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
-		lsCommand(e), cpCommand(e), mkdirCommand(e), rmCommand(e), mvCommand(e), statCommand(e), catCommand(e),
-		chmodCommand(e), chownCommand(e), attrCommand(e), findCommand(e), duCommand(e),
+		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),
+		files.ChmodCommand(e), files.ChownCommand(e), files.AttrCommand(e), files.FindCommand(e), files.DuCommand(e),
 	}
 }
 
-func clusterCommands(e *env) []*cobra.Command {
-	node := nodeCommand(e)
-	e.runsNode(node)
+func clusterCommands(e *cli.Env) []*cobra.Command {
+	node := storage.NodeCommand(e)
+	serve.RunsNode(e, node)
 	return []*cobra.Command{
-		statusCommand(e), whyCommand(e), fsCommand(e), node, spaceCommand(e), groupCommand(e), quotaCommand(e), nsCommand(e), openCommand(e), whoCommand(e),
-		fsckCommand(e), fileCommand(e), tokenCommand(e), keyCommand(e), configCommand(e),
+		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
+		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
 	}
 }
