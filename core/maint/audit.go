@@ -13,6 +13,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 const (
@@ -326,7 +327,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 			return err
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
-		if len(now.Pieces) <= int(max(now.Layout.Data, 1)) {
+		if len(now.Pieces) <= layout.Needed(now.Layout) {
 			t.addLost(d.ID, f.piece.File)
 		}
 		if !t.repair {

@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/rules/quota"
 )
@@ -77,7 +78,7 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (err error
 		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
 			return m.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
-	}, int(max(c.PiecesMin, 1)))
+	}, layout.Required(c.Layout, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
@@ -129,8 +130,8 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	if len(r.Pieces) == 0 && r.Size == 0 {
 		return nil
 	}
-	if len(r.Pieces) < int(max(c.PiecesMin, 1)) {
-		return invalid(fmt.Sprintf("%d pieces, %d needed", len(r.Pieces), max(c.PiecesMin, 1)))
+	if required := layout.Required(c.Layout, c.PiecesMin); len(r.Pieces) < required {
+		return invalid(fmt.Sprintf("%d pieces, %d needed", len(r.Pieces), required))
 	}
 	seen := map[uint8]bool{}
 	for _, p := range r.Pieces {
@@ -202,7 +203,7 @@ func (m *Manager) Replace(ctx context.Context, permit *hemera.Permit, failed []h
 		return hemera.Grant{}, errs.New(errs.Invalid, "replace", c.Path, "none of the disks that failed belongs to the write")
 	}
 	choice, err := place.Choose(m.cluster.View(), place.Request{
-		Space: c.Space, Want: len(lost), Min: len(lost), Size: c.Size, Client: c.Who.Host,
+		Space: c.Space, Want: len(lost), Min: len(lost), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
 		Have: kept, ExcludeDisks: bad, Writers: m.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {
