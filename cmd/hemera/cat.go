@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 func catCommand(e *env) *cobra.Command {
@@ -26,7 +26,7 @@ func catCommand(e *env) *cobra.Command {
 			if c.Flags().Changed("length") && length < end-offset {
 				end = offset + length
 			}
-			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.each(ctx, args, func(arg string) error { return e.cat(ctx, cl, arg, offset, end) })
 			})
 		},
@@ -36,12 +36,12 @@ func catCommand(e *env) *cobra.Command {
 	return c
 }
 
-func (e *env) cat(ctx context.Context, cl *client.Client, arg string, offset, end int64) error {
+func (e *env) cat(ctx context.Context, cl *xrootd.Client, arg string, offset, end int64) error {
 	u, err := e.remote(arg)
 	if err != nil {
 		return err
 	}
-	f, err := cl.Open(ctx, u, client.OpenOptions{})
+	f, err := cl.Open(ctx, u, xrootd.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 func chmodCommand(e *env) *cobra.Command {
@@ -22,7 +22,7 @@ func chmodCommand(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.done(e.each(ctx, args[1:], func(arg string) error {
 					u, err := e.remote(arg)
 					if err != nil {
@@ -38,13 +38,13 @@ func chmodCommand(e *env) *cobra.Command {
 }
 
 // chmod changes children before their directory, which may become unreadable.
-func chmod(ctx context.Context, cl *client.Client, u client.URL, mode modeChange, recursive bool) error {
+func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange, recursive bool) error {
 	i, err := cl.Stat(ctx, u)
 	if err != nil {
 		return err
 	}
 	if recursive && i.IsDir() {
-		err = cl.List(ctx, u, func(i client.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
+		err = cl.List(ctx, u, func(i xrootd.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/term"
 
-	"hemera/app/client"
 	"hemera/app/config"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // urlDefault is where a cluster is looked for when nothing says otherwise.
@@ -106,17 +106,17 @@ func (e *env) warnOfURL() {
 // manager is a client of the cluster's admin API. From another machine than the manager's it goes through the XRootD
 // door, as the user that data commands are.
 func (e *env) manager() (*admin.Client, error) {
-	at, err := client.ParseURL(e.clusterURL())
+	at, err := xrootd.ParseURL(e.clusterURL())
 	if err != nil {
 		return admin.Dial(e.clusterURL()) // which says how it is written
 	}
-	return admin.DialFrom(e.clusterURL(), calls{client.New(client.Options{Trying: e.trying}), at})
+	return admin.DialFrom(e.clusterURL(), calls{xrootd.New(xrootd.Options{Trying: e.trying}), at})
 }
 
 // calls implements admin.Caller.
 type calls struct {
-	*client.Client
-	at client.URL
+	*xrootd.Client
+	at xrootd.URL
 }
 
 // Call implements admin.Caller.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/xrootd"
 )
 
 func lsCommand(e *env) *cobra.Command {
@@ -30,7 +30,7 @@ func lsCommand(e *env) *cobra.Command {
 			}
 			o.names, o.long = owners{}, o.long || o.numeric
 			o.headings = (len(args) > 1 || o.recursive) && !e.json && !e.monitor
-			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				s := e.stream(o.line)
 				err := e.each(ctx, args, func(arg string) error { return e.ls(ctx, cl, s, arg, o) })
 				if err != nil {
@@ -56,7 +56,7 @@ type lsOptions struct {
 	names                                           owners
 }
 
-func (e *env) ls(ctx context.Context, cl *client.Client, s *output.Stream, arg string, o lsOptions) error {
+func (e *env) ls(ctx context.Context, cl *xrootd.Client, s *output.Stream, arg string, o lsOptions) error {
 	u, err := e.remote(arg)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (e *env) ls(ctx context.Context, cl *client.Client, s *output.Stream, arg s
 
 // listed is a directory and how the user would name it.
 type listed struct {
-	client.URL
+	xrootd.URL
 	name string
 }
 
@@ -84,12 +84,12 @@ func (l listed) below(name string) listed {
 
 // lsDirectory lists a directory, and then those in it. It remembers the names of one directory's
 // directories for each level it is in.
-func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stream, dir listed, o lsOptions) error {
+func (e *env) lsDirectory(ctx context.Context, cl *xrootd.Client, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
 		fmt.Fprintf(e.Out, "%s:\n", e.visible(dir.name))
 	}
 	var below []string
-	err := cl.List(ctx, dir.URL, func(i client.Info) error {
+	err := cl.List(ctx, dir.URL, func(i xrootd.Info) error {
 		if o.recursive && i.IsDir() {
 			below = append(below, i.Name)
 		}
@@ -106,7 +106,7 @@ func (e *env) lsDirectory(ctx context.Context, cl *client.Client, s *output.Stre
 	})
 }
 
-func entryRecord(path string, i client.Info) output.Record {
+func entryRecord(path string, i xrootd.Info) output.Record {
 	return output.Record{
 		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: onOff(i.IsDir(), "directory", "file")},
 		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group},

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 func mkdirCommand(e *env) *cobra.Command {
@@ -22,7 +22,7 @@ func mkdirCommand(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.done(e.each(ctx, args, func(arg string) error {
 					u, err := e.remote(arg)
 					if err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 func mvCommand(e *env) *cobra.Command {
@@ -30,7 +30,7 @@ func mvCommand(e *env) *cobra.Command {
 				return &usageError{errs.New(errs.Unsupported, "rename", from.Redacted(), "the target is at another server").
 					WithRemedy("copy it with hemera cp, then remove it")}
 			}
-			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				i, err := cl.Stat(ctx, to)
 				if err != nil && !errors.Is(err, errs.NotFound) {
 					return err

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // pathHelp is the rule of [env.remote] and [env.place], for --help.
@@ -25,12 +25,12 @@ or as a full URL, root://host:1094//exp/a, at any XRootD server. Where a command
 files too (cp), a path without : or root:// is a local one.`
 
 // remote is where an argument points that can only be a path on a cluster.
-func (e *env) remote(arg string) (client.URL, error) {
+func (e *env) remote(arg string) (xrootd.URL, error) {
 	if arg == "" { // what a variable that is not set becomes: not the root with all that is below
-		return client.URL{}, &usageError{errs.New(errs.Invalid, "read path", "", "it is empty").WithRemedy("the root is written /")}
+		return xrootd.URL{}, &usageError{errs.New(errs.Invalid, "read path", "", "it is empty").WithRemedy("the root is written /")}
 	}
-	if client.IsRemote(arg) {
-		return client.ParseURL(arg)
+	if xrootd.IsRemote(arg) {
+		return xrootd.ParseURL(arg)
 	}
 	u, err := e.dataURL()
 	if err != nil {
@@ -40,25 +40,25 @@ func (e *env) remote(arg string) (client.URL, error) {
 }
 
 // pathAt is a path of a server, written with or without the colon.
-func pathAt(server, arg string) (client.URL, error) {
-	return client.ParseURL("root://" + server + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
+func pathAt(server, arg string) (xrootd.URL, error) {
+	return xrootd.ParseURL("root://" + server + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
 }
 
 // dataURL is the cluster's, for the data protocol.
-func (e *env) dataURL() (client.URL, error) {
+func (e *env) dataURL() (xrootd.URL, error) {
 	u := e.clusterURL()
 	if admin.IsSocketURL(u) {
-		return client.URL{}, &usageError{errs.New(errs.Invalid, "read url", u, "files are not read and written over the unix socket").
+		return xrootd.URL{}, &usageError{errs.New(errs.Invalid, "read url", u, "files are not read and written over the unix socket").
 			WithRemedy("name the manager's port for this command: --url root://localhost:1094")}
 	}
-	return client.ParseURL(u)
+	return xrootd.ParseURL(u)
 }
 
 // onManager is the path an argument of a command means that asks the manager of --url. A URL of
 // another host is refused: the wrong manager would answer.
 func (e *env) onManager(arg string) (string, error) {
 	if here := e.clusterURL(); admin.IsSocketURL(here) && arg != "" {
-		if client.IsRemote(arg) {
+		if xrootd.IsRemote(arg) {
 			return "", &usageError{errs.New(errs.Invalid, "read path", arg, "it may be at another server than "+here).WithRemedy("write the path alone")}
 		}
 		u, err := pathAt("localhost", arg)
@@ -68,7 +68,7 @@ func (e *env) onManager(arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	here, err := client.ParseURL(e.clusterURL())
+	here, err := xrootd.ParseURL(e.clusterURL())
 	if err != nil {
 		return "", err
 	}
@@ -80,8 +80,8 @@ func (e *env) onManager(arg string) (string, error) {
 }
 
 // files runs f with a client of the data protocol.
-func (e *env) files(c *cobra.Command, f func(context.Context, *client.Client) error) error {
-	cl := client.New(client.Options{Trying: e.trying})
+func (e *env) files(c *cobra.Command, f func(context.Context, *xrootd.Client) error) error {
+	cl := xrootd.New(xrootd.Options{Trying: e.trying})
 	defer cl.Close()
 	return f(c.Context(), cl)
 }
@@ -167,7 +167,7 @@ func (e *env) listNames(ctx context.Context, dir string, visit func(name string,
 	if err != nil {
 		return err
 	}
-	cl := client.New(client.Options{})
+	cl := xrootd.New(xrootd.Options{})
 	defer cl.Close()
-	return cl.List(ctx, u, func(i client.Info) error { return visit(i.Name, i.IsDir()) })
+	return cl.List(ctx, u, func(i xrootd.Info) error { return visit(i.Name, i.IsDir()) })
 }

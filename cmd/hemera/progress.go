@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/copy"
 	"hemera/cmd/hemera/internal/output"
 )
 
@@ -34,7 +34,7 @@ func jobLine(j hemera.JobStatus, width int) string {
 
 // progressForms are ways to show a copy on one line, the fullest first. While sources are still being
 // listed the totals grow, which a + says.
-func progressForms(p client.Progress) []string {
+func progressForms(p copy.Progress) []string {
 	share := percent(p.Bytes, p.BytesTotal)
 	if p.BytesTotal == 0 {
 		share = percent(p.Files, p.FilesTotal)

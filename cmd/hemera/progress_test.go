@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/copy"
 	"hemera/errs"
 	"hemera/test/fixture"
 )
@@ -20,9 +20,9 @@ func TestProgressLines(t *testing.T) {
 		{bar(50, 4), "[##..] 50.0%"},
 		{bar(100, 4), "[####] 100.0%"},
 		{bar(120, 4), "[####] 120.0%"}, // a file grew meanwhile: odd, but no reason to crash
-		{progressForms(client.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6, Failed: 2})[3],
+		{progressForms(copy.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6, Failed: 2})[3],
 			"[#...] 25.0%  25.00 MB of 100.00 MB+  1 of 4+ files  1.00 MB/s  2 failed  1m15s to go"},
-		{progressForms(client.Progress{Files: 2, FilesTotal: 2, Done: true})[3], "[####] 100.0%  0 B of 0 B  2 of 2 files  0 B/s"},
+		{progressForms(copy.Progress{Files: 2, FilesTotal: 2, Done: true})[3], "[####] 100.0%  0 B of 0 B  2 of 2 files  0 B/s"},
 		{jobLine(hemera.JobStatus{Kind: "repair", Disk: 3, State: "done", BytesDone: 10}, 4),
 			"repair of disk 3 done  [####] 100.0%  10 B of 10 B  0 files left"},
 		{jobLine(hemera.JobStatus{Kind: "drain", Disk: 3, State: "waiting", FilesLeft: 5, Why: "no other disk"}, 4),
@@ -37,7 +37,7 @@ func TestProgressLines(t *testing.T) {
 
 // Whatever the width, a line ends with what matters and not in the middle of it.
 func TestANarrowTerminalHasAShortLine(t *testing.T) {
-	p := client.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6, Listed: true}
+	p := copy.Progress{Files: 1, FilesTotal: 4, Bytes: 25e6, BytesTotal: 1e8, Rate: 1e6, Listed: true}
 	for width, want := range map[int]string{
 		200: "[######..................] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s  1m15s to go",
 		79:  "[##........] 25.0%  25.00 MB of 100.00 MB  1 of 4 files  1.00 MB/s  1m15s to go",

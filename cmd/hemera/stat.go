@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/xrootd"
 )
 
 func statCommand(e *env) *cobra.Command {
@@ -19,7 +19,7 @@ func statCommand(e *env) *cobra.Command {
   hemera stat --checksum adler32 /exp/data.root
   hemera stat /exp/data.root -j | jq .result[0].size`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return e.files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				u, err := e.remote(args[0])
 				if err != nil {
 					return err
