@@ -110,7 +110,7 @@ type Control interface {
 	// Commit makes the content visible and durable; idempotent for one capability. Conflict: the
 	// file was rewritten or removed meanwhile; the caller removes its pieces. After Timeout or
 	// Unavailable the caller does not know, and asks again with the same request.
-	Commit(ctx context.Context, r CommitRequest) (Entry, error)
+	Commit(ctx context.Context, r CommitRequest) error
 	// Abort gives up a pending write and frees its lock. Unknown writes are no error.
 	Abort(ctx context.Context, token string) error
 	// Replace chooses other disks for pieces that failed while writing and signs a new capability

@@ -235,7 +235,7 @@ func TestAddAndRemoveDisk(t *testing.T) {
 	if reply, err := beat(); err != nil || !slices.Equal(reply.Detach, []hemera.DiskID{id}) {
 		t.Errorf("%+v, %v", reply, err)
 	}
-	if err := c.Bury(ctx, id); err != nil || len(c.Removed()) != 0 {
+	if err := c.ForgetDisk(ctx, id); err != nil || len(c.Removed()) != 0 {
 		t.Error("not buried")
 	}
 	if w := register(t, c, h); w.DiskIDs["fresh"] != 0 {

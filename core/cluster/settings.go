@@ -137,7 +137,7 @@ func (c *Cluster) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 }
 
 // RemoveDisk takes a disk out of the view for good; its id is not reused. [Cluster.Removed] lists it
-// until [Cluster.Bury]: pieces on it may have to be made anew elsewhere.
+// until [Cluster.ForgetDisk]: pieces on it may have to be made anew elsewhere.
 func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +167,8 @@ func (c *Cluster) Removed() (ids []hemera.DiskID) {
 	return ids
 }
 
-// Bury forgets a removed disk.
-func (c *Cluster) Bury(ctx context.Context, id hemera.DiskID) error {
+// ForgetDisk forgets a removed disk.
+func (c *Cluster) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.disks[id]

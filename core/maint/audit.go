@@ -13,6 +13,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 const (
@@ -326,7 +327,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 			return err
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
-		if len(now.Pieces) <= int(max(now.Layout.Data, 1)) {
+		if len(now.Pieces) <= layout.Needed(now.Layout) {
 			t.addLost(d.ID, f.piece.File)
 		}
 		if !t.repair {
@@ -343,7 +344,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 // held, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if e.Files.Forgotten(f.piece, f.stat.Sealed) {
+	if e.Files.NewerThanRestore(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
 	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
@@ -362,7 +363,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if young && !current {
 		return nil
 	}
-	leaving, err := e.Files.Leaving(ctx, d.ID, f.piece)
+	leaving, err := e.Files.IsUnlinked(ctx, d.ID, f.piece)
 	if err != nil || leaving {
 		return err
 	}
@@ -382,7 +383,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}
-	condemned, err := e.Files.Condemn(ctx, d.ID, f.piece)
+	condemned, err := e.Files.ClaimOrphan(ctx, d.ID, f.piece)
 	switch {
 	case errors.Is(err, errs.Overloaded): // its turn comes later
 		return nil

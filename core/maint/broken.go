@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 const (
@@ -126,7 +127,7 @@ func (a *auditor) ruined(ctx context.Context, t *tally) error {
 				good++
 			}
 		}
-		if good < int(max(now.Layout.Data, 1)) {
+		if good < layout.Needed(now.Layout) {
 			t.addLost(b.Disk, now.ID)
 		}
 	}

@@ -98,9 +98,9 @@ func (*doomedFiles) Resolve(context.Context, hemera.FileID) (hemera.Entry, strin
 	return hemera.Entry{}, "", errs.New(errs.NotFound, "resolve", "", "no such file")
 }
 
-func (f *doomedFiles) Forgotten(hemera.PieceID, time.Time) bool { return f.forgotten }
+func (f *doomedFiles) NewerThanRestore(hemera.PieceID, time.Time) bool { return f.forgotten }
 
-func (*doomedFiles) Leaving(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
+func (*doomedFiles) IsUnlinked(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return false, nil
 }
 
@@ -112,7 +112,7 @@ func (*doomedFiles) Incomplete(context.Context, hemera.FileID, int) ([]hemera.En
 	return nil, nil
 }
 
-func (f *doomedFiles) Condemn(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
+func (f *doomedFiles) ClaimOrphan(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	f.asked++
 	return f.condemned, f.err
 }
@@ -127,7 +127,7 @@ func TestAnOrphanGoesOnlyWhenItsWriteIsBarred(t *testing.T) {
 	}{
 		"barred":              {doomedFiles{condemned: true}, 1, nil},
 		"committed meanwhile": {doomedFiles{}, 0, nil},
-		"too many":            {doomedFiles{err: errs.New(errs.Overloaded, "namespace.Condemn", "", "too many")}, 0, nil},
+		"too many":            {doomedFiles{err: errs.New(errs.Overloaded, "namespace.ClaimOrphan", "", "too many")}, 0, nil},
 		"not durable":         {doomedFiles{condemned: true, err: broken}, 0, broken},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,8 +37,8 @@ type Files interface {
 
 // Findings is what the namespace has to say of what audits and reads find.
 type Findings interface {
-	Forgotten(p hemera.PieceID, sealed time.Time) bool
-	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
+	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
 	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
 }
@@ -46,18 +46,18 @@ type Findings interface {
 // Removals is the pieces that disks are to remove, now or later.
 type Removals interface {
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
-	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // Cluster is what the engine asks of the cluster; cluster.Cluster has it.
 type Cluster interface {
 	View() *hemera.View
-	// Removed lists disks taken out by an admin, Bury forgets one, SetEmpty ends a drain.
+	// Removed lists disks taken out by an admin, ForgetDisk forgets one, SetEmpty ends a drain.
 	Removed() []hemera.DiskID
-	Bury(ctx context.Context, id hemera.DiskID) error
+	ForgetDisk(ctx context.Context, id hemera.DiskID) error
 	SetEmpty(ctx context.Context, id hemera.DiskID) error
 	// Survey is when a disk was audited and is to be; SetAudit makes that durable.
 	Survey(id hemera.DiskID) hemera.DiskSurvey

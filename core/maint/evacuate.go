@@ -116,9 +116,9 @@ func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
 			return errs.Wrap(err, "maint.bury", "disk "+id.String())
 		}
 		if len(pieces) == 0 {
-			return v.engine.Cluster.Bury(ctx, id)
+			return v.engine.Cluster.ForgetDisk(ctx, id)
 		}
-		if err := v.engine.Files.Forget(ctx, id, pieces); err != nil {
+		if err := v.engine.Files.ConfirmRemoved(ctx, id, pieces); err != nil {
 			return errs.Wrap(err, "maint.bury", "disk "+id.String())
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/rules/layout"
 )
 
 // removed counts the files that still have a piece on disks which an admin took out: lost ones, when too
@@ -27,7 +28,7 @@ func (a *auditor) removed(ctx context.Context, t *tally) error {
 			}
 			switch {
 			case first != id || e.Size == 0:
-			case left < int(max(e.Layout.Data, 1)):
+			case left < layout.Needed(e.Layout):
 				t.addLost(id, e.ID)
 			default:
 				t.add(tagShort, id, e.ID)

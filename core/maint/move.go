@@ -77,7 +77,7 @@ func (e *Engine) choose(ctx context.Context, entry hemera.Entry, w wants) (move,
 		if err != nil {
 			return m, err
 		}
-		leaving, err := e.Files.Leaving(ctx, m.add.Disk, m.key().piece)
+		leaving, err := e.Files.IsUnlinked(ctx, m.add.Disk, m.key().piece)
 		if err == nil && !leaving {
 			return m, nil
 		}

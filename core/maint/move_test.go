@@ -59,7 +59,7 @@ type leavingFiles struct {
 	disks []hemera.DiskID
 }
 
-func (f leavingFiles) Leaving(_ context.Context, disk hemera.DiskID, _ hemera.PieceID) (bool, error) {
+func (f leavingFiles) IsUnlinked(_ context.Context, disk hemera.DiskID, _ hemera.PieceID) (bool, error) {
 	return slices.Contains(f.disks, disk), nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // pass relocates many pieces at once for one job. The gate bounds the copies; slots bound the
@@ -36,7 +37,7 @@ func (p *pass) relocate(ctx context.Context, entry hemera.Entry, w wants) {
 	}
 	p.group.Go(func() {
 		defer func() { <-p.slots }()
-		part := p.job.begin(pieceSize(entry))
+		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.index))
 		w.watch = part.to
 		bytes, err := p.engine.relocate(ctx, entry, w)
 		counted := part.end()

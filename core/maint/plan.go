@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/place"
 )
 
@@ -85,7 +86,7 @@ type wants struct {
 func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
 	m := move{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
-	if len(m.sources) < int(max(e.Layout.Data, 1)) {
+	if len(m.sources) < layout.Needed(e.Layout) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
 			why = "the pieces that can be read are bad"
@@ -101,7 +102,7 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 		}
 	}
 	request := place.Request{
-		Space: e.Space, Want: 1, Size: pieceSize(e), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
+		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed,
 	}
 	choice, err := place.Choose(v, request)
@@ -126,11 +127,6 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 
 // sparseAsk is from which size on a piece that no disk has room for is tried all the same.
 const sparseAsk = 64 << 20
-
-func pieceSize(e hemera.Entry) int64 {
-	data := int64(max(e.Layout.Data, 1))
-	return (e.Size + data - 1) / data
-}
 
 // missing are the indexes of the layout that the entry has no piece for.
 func missing(e hemera.Entry) (indexes []uint8) {

@@ -86,7 +86,7 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	if len(done) == 0 {
 		return 0
 	}
-	if err := r.engine.Files.Forget(ctx, d.ID, done); err != nil {
+	if err := r.engine.Files.ConfirmRemoved(ctx, d.ID, done); err != nil {
 		r.engine.Log.Error("removed pieces could not be forgotten", "disk", d.ID, "error", err)
 		return 0
 	}

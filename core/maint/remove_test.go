@@ -24,7 +24,7 @@ func (unlinkedFiles) DiskHeld(context.Context, hemera.DiskID) (pieces, bytes int
 	return 0, 0, nil
 }
 
-func (f unlinkedFiles) Forget(_ context.Context, disk hemera.DiskID, _ []hemera.PieceID) error {
+func (f unlinkedFiles) ConfirmRemoved(_ context.Context, disk hemera.DiskID, _ []hemera.PieceID) error {
 	f.forgotten <- disk
 	return nil
 }

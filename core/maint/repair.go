@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // repairer makes the missing pieces of incomplete files.
@@ -59,7 +60,9 @@ func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
 	entries, err := r.engine.Files.Incomplete(ctx, 0, pageFiles)
 	var bytes int64
 	for _, e := range entries {
-		bytes += pieceSize(e) * int64(len(missing(e)))
+		for _, index := range missing(e) {
+			bytes += layout.PieceSize(e.Layout, e.Size, index)
+		}
 	}
 	s := r.job.report(int64(len(entries)), bytes)
 	if len(entries) == 0 {

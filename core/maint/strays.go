@@ -56,7 +56,7 @@ func (e *Engine) Strays(ctx context.Context, id hemera.FileID) (found []hemera.S
 // strayTag is what an audit calls a piece that the namespace does not have.
 func (e *Engine) strayTag(now hemera.Entry, disk hemera.DiskID, s hemera.PieceStat) string {
 	switch {
-	case !e.Files.Forgotten(s.ID, s.Sealed):
+	case !e.Files.NewerThanRestore(s.ID, s.Sealed):
 		return tagOrphan
 	case now.ID == s.ID.File && now.Gen == s.ID.Gen && now.Size == s.FileSize && !slices.ContainsFunc(now.Pieces, func(p hemera.Piece) bool { return p.Disk == disk }):
 		return tagMoved

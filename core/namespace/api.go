@@ -16,8 +16,8 @@ type Tree interface {
 	hemera.Directories
 	hemera.Attributes
 	Contents
-	Holdings
-	Holds
+	PieceIndex
+	HeldPieces
 	History
 	Quotas
 }
@@ -32,7 +32,7 @@ type Contents interface {
 	// replaced generation become unlinked. Idempotent. Conflict when the name is now another file's,
 	// the file is gone, or its generation is not c.BaseGen.
 	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
-	Unfinished
+	PendingWrites
 	// Resolve returns the entry with the id, and its path.
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Events lists changes after a sequence number, oldest first.
@@ -43,13 +43,13 @@ type Contents interface {
 	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
 }
 
-// Unfinished is of writes that were begun and are not committed.
-type Unfinished interface {
+// PendingWrites is of writes that were begun and are not committed.
+type PendingWrites interface {
 	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
 	// Of the commit, ID, Gen and BaseGen are looked at.
 	Discard(ctx context.Context, c Commit) (bool, error)
 	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
-	// given up. See [Findings].Condemn.
+	// given up. See [Orphans].ClaimOrphan.
 	Barred(ctx context.Context, c Commit) (bool, error)
 	// RenameWrite has a new file that was begun be committed under the last name of the path instead, which must be free and
 	// in its directory. Of the commit, ID, Parent, Name as it is now, UID and GID are looked at. Conflict when the file is
@@ -76,33 +76,33 @@ type Prepared struct {
 
 // Commit is one content to make visible.
 type Commit struct {
-	ID       hemera.FileID
-	Gen      hemera.Generation
-	BaseGen  hemera.Generation // the generation this one replaces; zero: the file is new
-	Force    bool              // replace whatever generation is there
-	Parent   hemera.FileID
-	Name     string
-	Mode     uint32
-	UID, GID uint32
-	Size     int64
-	Layout   hemera.Layout
-	Space    string
-	Sums     []hemera.Checksum
-	Pieces   []hemera.Piece
-	Mtime    time.Time
-	Xattrs   map[string][]byte // set in addition to those there
-	Gone     []string          // attributes to remove; those that are not there are no error
-	Who      string
+	ID         hemera.FileID
+	Gen        hemera.Generation
+	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
+	Force      bool              // replace whatever generation is there
+	Parent     hemera.FileID
+	Name       string
+	Mode       uint32
+	UID, GID   uint32
+	Size       int64
+	Layout     hemera.Layout
+	Space      string
+	Sums       []hemera.Checksum
+	Pieces     []hemera.Piece
+	Mtime      time.Time
+	Xattrs     map[string][]byte // set in addition to those there
+	XattrsGone []string          // attributes to remove; those that are not there are no error
+	Who        string
 	// Promised is the size that the open let the write have: up to it no quota refuses the commit.
 	Promised int64
-	// Settle, if not nil, is called in the transaction where limits may hold: what the open claimed counts
+	// ReleaseClaim, if not nil, is called in the transaction where limits may hold: what the open claimed counts
 	// in the usage from now on. It returns the standings with the claims of other writes under way.
-	Settle func([]quota.Standing) []quota.Standing
+	ReleaseClaim func([]quota.Standing) []quota.Standing
 }
 
-// Holdings is what each disk holds and is to remove.
-type Holdings interface {
-	Findings
+// PieceIndex is what each disk holds and is to remove.
+type PieceIndex interface {
+	Orphans
 	// MovePieces changes the disks of a file's current generation: drop leaves, add comes, one
 	// batch; dropped pieces become unlinked. Conflict when gen is not current any more.
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
@@ -110,21 +110,21 @@ type Holdings interface {
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	// DiskUsage is the exact number of pieces and bytes the namespace has on a disk.
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	// Unlinked lists pieces a disk is to remove now; Forget drops them, and held ones, once it has.
+	// Unlinked lists pieces a disk is to remove now; ConfirmRemoved drops them, and held ones, once it has.
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
-	Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
 	Restored() bool
 }
 
-// Findings is what is said and remembered of pieces that audits and reads find.
-type Findings interface {
-	// Condemn reports whether a piece on a disk is no file's, and sees to it that it never will be: from then on,
+// Orphans is what is said and remembered of pieces that audits and reads find.
+type Orphans interface {
+	// ClaimOrphan reports whether a piece on a disk is no file's, and sees to it that it never will be: from then on,
 	// for as long as the manager takes commits of such a write, it is refused. Who asks removes the piece then.
 	// Overloaded when too many writes are barred.
-	Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // History is what a namespace knows of its own past.
@@ -133,22 +133,22 @@ type History interface {
 	// are remembered, also of files that have changed since.
 	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
 	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
-	// Forgotten reports whether a piece that was sealed at a time may be of a change that this
+	// NewerThanRestore reports whether a piece that was sealed at a time may be of a change that this
 	// namespace does not know of, because it was restored from an older backup: its id or generation
 	// was not given out by this store, or it was made between the backup and the restore.
-	Forgotten(p hemera.PieceID, sealed time.Time) bool
+	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
 }
 
-// Holds is the pieces of replaced and removed content that stay for a while, for readers under way. They
-// are unlinked; [Holdings].Unlinked lists them when their time is over.
-type Holds interface {
+// HeldPieces is the pieces of replaced and removed content that stay for a while, for readers under way. They
+// are unlinked; [PieceIndex].Unlinked lists them when their time is over.
+type HeldPieces interface {
 	// Held lists pieces that the disk holds, or is to remove because their time is over, oldest first.
 	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	// DiskHeld is the exact number of pieces in Held, and of their bytes.
 	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	// Leaving reports whether the disk is to remove the piece, now or later: it has been there, and has
+	// IsUnlinked reports whether the disk is to remove the piece, now or later: it has been there, and has
 	// not been said to be gone.
-	Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are
@@ -158,10 +158,10 @@ type Quotas interface {
 	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
 	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
-	// Prospect is what Prepare would find for a new file of who's below the path: the directory, or the
+	// PrepareBelow is what Prepare would find for a new file of who's below the path: the directory, or the
 	// nearest above that is there, with its attributes and limits. It reserves nothing, and asks for no
 	// more rights than to get there. NotDirectory, Denied.
-	Prospect(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
+	PrepareBelow(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. To be called once.
 	RunQuotas(ctx context.Context) error
 }

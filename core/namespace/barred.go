@@ -94,14 +94,14 @@ func numberOf(p hemera.PieceID) hemera.FileID {
 	return hemera.FileID(p.Gen)
 }
 
-// Condemn implements Findings.
-func (n *Namespace) Condemn(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (condemned bool, err error) {
+// ClaimOrphan implements Orphans.
+func (n *Namespace) ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (condemned bool, err error) {
 	if err := n.liftBars(ctx); err != nil {
 		return false, err
 	}
 	needed := !n.bars.over(numberOf(p), n.clock())
 	if needed && n.bars.full() {
-		return false, refuse(errs.Overloaded, "Condemn", p.String(), "%d writes are barred", barsMax)
+		return false, refuse(errs.Overloaded, "ClaimOrphan", p.String(), "%d writes are barred", barsMax)
 	}
 	n.refused.Add(1) // before the record is made, so that no commit behind it leaves out the look
 	barred := false
@@ -153,7 +153,7 @@ func (t *tx) isBarred(number hemera.FileID) (bool, error) {
 	return t.recorded(idKey(tabBarred, number))
 }
 
-// Barred implements Unfinished.
+// Barred implements PendingWrites.
 func (n *Namespace) Barred(ctx context.Context, c Commit) (bool, error) {
 	raw, err := n.store.GetMany(ctx, [][]byte{idKey(tabBarred, c.number()), idKey(tabRemoved, c.number())})
 	if err != nil {

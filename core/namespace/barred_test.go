@@ -36,7 +36,7 @@ func TestACondemnedPieceIsNeverCommitted(t *testing.T) {
 			c := prepare(t, n, alice(), "/f")
 			c.Size, c.Force = 20, true
 			for range 2 { // an order that was lost is given again
-				if ok, err := n.Condemn(t.Context(), 2, pieceOf(c)); err != nil || !ok {
+				if ok, err := n.ClaimOrphan(t.Context(), 2, pieceOf(c)); err != nil || !ok {
 					t.Fatalf("%s: condemned %t: %v", what, ok, err)
 				}
 			}
@@ -67,7 +67,7 @@ func TestOnlyWhatNobodyHasIsCondemned(t *testing.T) {
 	ctx := t.Context()
 	condemn := func(what string, disk hemera.DiskID, p hemera.PieceID, want bool) {
 		t.Helper()
-		if ok, err := n.Condemn(ctx, disk, p); err != nil || ok != want {
+		if ok, err := n.ClaimOrphan(ctx, disk, p); err != nil || ok != want {
 			t.Errorf("%s: condemned %t: %v", what, ok, err)
 		}
 		if count := barredCount(t, store); count != 0 {
@@ -105,7 +105,7 @@ func TestBarsEnd(t *testing.T) {
 	early := prepare(t, n, alice(), "/early")
 	condemned := func(p hemera.PieceID, barred int) {
 		t.Helper()
-		if ok, err := n.Condemn(t.Context(), 1, p); err != nil || !ok {
+		if ok, err := n.ClaimOrphan(t.Context(), 1, p); err != nil || !ok {
 			t.Fatalf("condemned %t: %v", ok, err)
 		}
 		if count := barredCount(t, store); count != barred {
@@ -126,7 +126,7 @@ func TestBarsEnd(t *testing.T) {
 func TestTooManyBarsKeepThePieces(t *testing.T) {
 	n := fresh(t)
 	n.SetBars(1 << 18)
-	if ok, err := n.Condemn(t.Context(), 1, pieceOf(prepare(t, n, alice(), "/f"))); ok || !errors.Is(err, errs.Overloaded) {
+	if ok, err := n.ClaimOrphan(t.Context(), 1, pieceOf(prepare(t, n, alice(), "/f"))); ok || !errors.Is(err, errs.Overloaded) {
 		t.Errorf("condemned %t: %v", ok, err)
 	}
 }

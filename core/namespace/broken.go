@@ -8,7 +8,7 @@ import (
 	"hemera/errs"
 )
 
-// MarkBroken implements Findings. A record may outlive its piece; who reads it compares it with the entry.
+// MarkBroken implements Orphans. A record may outlive its piece; who reads it compares it with the entry.
 func (n *Namespace) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error {
 	return n.update(ctx, func(t *tx) error {
 		if !broken {
@@ -24,7 +24,7 @@ func (n *Namespace) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bo
 	})
 }
 
-// BrokenPieces implements Findings.
+// BrokenPieces implements Orphans.
 func (n *Namespace) BrokenPieces(ctx context.Context, limit int) (list []hemera.BadPiece, err error) {
 	err = n.store.Scan(ctx, key(tabBroken), after(key(tabBroken)), func(k, _ []byte) bool {
 		if len(k) == brokenKeyBytes {

@@ -28,7 +28,7 @@ func (t *tx) charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
 // settle refuses a content that is larger than its open promised and would exceed a limit, and has the
 // write's claim counted as usage. How many files there may be was decided at the open.
 func (t *tx) settle(dirs []*hemera.Entry, before, after *hemera.Entry, c *Commit) error {
-	if c.Settle == nil || !marked(dirs) {
+	if c.ReleaseClaim == nil || !marked(dirs) {
 		return nil
 	}
 	var limits []quota.Standing
@@ -43,7 +43,7 @@ func (t *tx) settle(dirs []*hemera.Entry, before, after *hemera.Entry, c *Commit
 		want.QuotaAmount = want.Add(weigh(before).Negate())
 	}
 	want.Files = 0
-	return within("Commit", after.Name, c.Settle(limits), want)
+	return within("Commit", after.Name, c.ReleaseClaim(limits), want)
 }
 
 // weigh is what a file uses of a quota.

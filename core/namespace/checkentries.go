@@ -216,7 +216,7 @@ func (c *checker) count(t *counts, e *glance, root bool) {
 		weight = hemera.TreeTotals{Files: 1, Bytes: e.size, Physical: physical(file)}
 		for _, p := range e.pieces {
 			u := t.disks[p.Disk]
-			t.disks[p.Disk] = usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + pieceBytes(file)}
+			t.disks[p.Disk] = usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + pieceBytes(file, p.Index)}
 			t.pieces++
 		}
 	}

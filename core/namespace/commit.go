@@ -173,7 +173,7 @@ func (t *tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) 
 	e := *now
 	fill(&e, c)
 	e.Ctime = t.now
-	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.Gone)
+	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
 	if err := t.replacePieces(now); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func TestCommitRemovesAttributes(t *testing.T) {
 		}
 	}
 	c := prepare(t, n, alice(), "/f")
-	c.Xattrs, c.Gone = map[string][]byte{"user.new": []byte("2")}, []string{"user.old", "user.never"}
+	c.Xattrs, c.XattrsGone = map[string][]byte{"user.new": []byte("2")}, []string{"user.old", "user.never"}
 	e, err := n.Commit(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -265,7 +265,7 @@ func (h *history) forget(disk hemera.DiskID) {
 		list = h.m.n.Held
 	}
 	pieces := must[[]hemera.PieceID](h.t)(list(h.t.Context(), disk, h.r.IntN(20)))
-	h.expect("forget", h.m.n.Forget(h.t.Context(), disk, pieces), ok)
+	h.expect("forget", h.m.n.ConfirmRemoved(h.t.Context(), disk, pieces), ok)
 }
 
 // TestConcurrentHistoryWithPowerCut has many goroutines change one small tree at once, cuts the

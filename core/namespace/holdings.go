@@ -7,15 +7,14 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
-// pieceBytes is how many bytes of data each of the file's pieces holds.
-func pieceBytes(e *hemera.Entry) int64 {
-	data := max(1, int64(e.Layout.Data))
-	return (e.Size + data - 1) / data
-}
+// pieceBytes returns how many bytes of data the file's piece with the index holds.
+func pieceBytes(e *hemera.Entry, index uint8) int64 { return layout.PieceSize(e.Layout, e.Size, index) }
 
-func physical(e *hemera.Entry) int64 { return pieceBytes(e) * int64(len(e.Pieces)) }
+// physical returns how many bytes of data the file's pieces hold together.
+func physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pieces) }
 
 // short says that repair has something to do. A file without bytes needs no pieces.
 func short(e *hemera.Entry) bool {
@@ -37,7 +36,7 @@ func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.key = appendPieceKey(t.key[:0], p.Disk, e.ID, p.Index)
 		t.mark(t.key)
-		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e)}); err != nil {
+		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e, p.Index)}); err != nil {
 			return err
 		}
 	}
@@ -49,7 +48,7 @@ func (t *tx) dropPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.remove(pieceKey(p.Disk, e.ID, p.Index))
 		t.mark(unlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
-		if err := t.use(p.Disk, usage{Pieces: -1, Bytes: -pieceBytes(e), Unlinked: 1}); err != nil {
+		if err := t.use(p.Disk, usage{Pieces: -1, Bytes: -pieceBytes(e, p.Index), Unlinked: 1}); err != nil {
 			return err
 		}
 	}
@@ -79,7 +78,7 @@ func (t *tx) usage(disk hemera.DiskID) (usage, error) {
 	return *u, nil
 }
 
-// MovePieces implements Holdings.
+// MovePieces implements PieceIndex.
 func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
 	subject := "fid:" + id.String()
 	return n.update(ctx, func(t *tx) error {
@@ -149,7 +148,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 		}
 		out = append(out, p)
 	}
-	if needed := min(len(e.Pieces), max(1, int(e.Layout.Data))); len(out) < needed {
+	if needed := min(len(e.Pieces), layout.Needed(e.Layout)); len(out) < needed {
 		return nil, refuse(errs.Conflict, "MovePieces", subject, "%d pieces would be left, the file needs %d", len(out), needed)
 	}
 	slices.SortFunc(out, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
@@ -178,7 +177,7 @@ func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	return slices.ContainsFunc(raw, func(v []byte) bool { return v != nil }), nil
 }
 
-// DiskFiles implements Holdings.
+// DiskFiles implements PieceIndex.
 func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	x := index{prefix: diskKey(tabDisk, disk), holds: func(e *hemera.Entry) bool {
 		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
@@ -186,7 +185,7 @@ func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from heme
 	return n.indexed(ctx, x, from, limit)
 }
 
-// Incomplete implements Holdings.
+// Incomplete implements PieceIndex.
 func (n *Namespace) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	return n.indexed(ctx, index{prefix: key(tabShort), holds: short}, from, limit)
 }
@@ -246,7 +245,7 @@ func (n *Namespace) pick(ctx context.Context, ids []hemera.FileID, holds func(*h
 	return out, n.outside(ctx)
 }
 
-// DiskUsage implements Holdings.
+// DiskUsage implements PieceIndex.
 func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
 	err = n.view(ctx, func(t *tx) error {
 		u, err := t.usage(disk)
@@ -256,7 +255,7 @@ func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, 
 	return pieces, bytes, err
 }
 
-// Unlinked implements Holdings.
+// Unlinked implements PieceIndex.
 func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	var u usage
 	if err := n.view(ctx, func(t *tx) (err error) { // nearly always there is nothing, and the cache says so
@@ -293,8 +292,8 @@ func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int)
 // forgetMax is how many pieces one batch forgets.
 const forgetMax = 1000
 
-// Forget implements Holdings. Pieces that are not on the list are no error.
-func (n *Namespace) Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
+// ConfirmRemoved implements PieceIndex. Pieces that are not on the list are no error.
+func (n *Namespace) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
 	for chunk := range slices.Chunk(pieces, forgetMax) {
 		err := n.update(ctx, func(t *tx) error {
 			for _, p := range chunk {

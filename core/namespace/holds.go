@@ -66,10 +66,10 @@ func (t *tx) replacePieces(e *hemera.Entry) error {
 	if t.n.hold <= 0 {
 		return t.dropPieces(e, e.Pieces)
 	}
-	bytes := pieceBytes(e)
-	// Whole milliseconds, as the key has.
-	h := heldPiece{time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()), bytes}
+	until := time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()) // whole milliseconds, as the key has
 	for _, p := range e.Pieces {
+		bytes := pieceBytes(e, p.Index)
+		h := heldPiece{until, bytes}
 		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
 		t.remove(pieceKey(p.Disk, e.ID, p.Index))
 		t.set(heldKey(p.Disk, id), &h, t.all.record(h.append(t.all.room(20))))
@@ -157,7 +157,7 @@ func pieceOf(k []byte) hemera.PieceID {
 	return hemera.PieceID{File: hemera.FileID(number(k, 0)), Gen: hemera.Generation(number(k, 8)), Index: k[16]}
 }
 
-// Held implements Holds.
+// Held implements HeldPieces.
 func (n *Namespace) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	out, _, err := n.heldBetween(ctx, diskKey(tabDue, disk), after(diskKey(tabDue, disk)), limit)
 	if err != nil {
@@ -166,7 +166,7 @@ func (n *Namespace) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]
 	return out, n.outside(ctx)
 }
 
-// DiskHeld implements Holds.
+// DiskHeld implements HeldPieces.
 func (n *Namespace) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
 	err = n.view(ctx, func(t *tx) error {
 		u, err := t.usage(disk)
@@ -176,8 +176,8 @@ func (n *Namespace) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, b
 	return pieces, bytes, err
 }
 
-// Leaving implements Holds.
-func (n *Namespace) Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+// IsUnlinked implements HeldPieces.
+func (n *Namespace) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	raw, err := n.store.GetMany(ctx, [][]byte{unlinkedKey(disk, p), heldKey(disk, p)})
 	if err != nil {
 		return false, errs.Wrap(err, "namespace.Leaving", "fs "+disk.String())

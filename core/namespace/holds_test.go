@@ -52,7 +52,7 @@ func TestReplacedContentIsHeld(t *testing.T) {
 		if there, _, _ := n.DiskUsage(t.Context(), 1); err != nil || pieces != 2 || bytes != 150 || there != 0 {
 			t.Errorf("disk 1 holds %d pieces, %d bytes (%v), and has %d", pieces, bytes, err, there)
 		}
-		if is := must[bool](t)(n.Leaving(t.Context(), 1, piece(first))); !is {
+		if is := must[bool](t)(n.IsUnlinked(t.Context(), 1, piece(first))); !is {
 			t.Error("a held piece is not said to leave")
 		}
 		checked(t, n)
@@ -65,10 +65,10 @@ func TestReplacedContentIsHeld(t *testing.T) {
 	if due, _ := leaving(t, n, 1); !slices.Equal(due, []hemera.PieceID{piece(first)}) {
 		t.Errorf("after the first one's time, to remove %v", due)
 	}
-	if err := n.Forget(t.Context(), 1, []hemera.PieceID{piece(first), piece(first)}); err != nil {
+	if err := n.ConfirmRemoved(t.Context(), 1, []hemera.PieceID{piece(first), piece(first)}); err != nil {
 		t.Fatal(err)
 	}
-	if is := must[bool](t)(n.Leaving(t.Context(), 1, piece(first))); is {
+	if is := must[bool](t)(n.IsUnlinked(t.Context(), 1, piece(first))); is {
 		t.Error("a forgotten piece is said to leave")
 	}
 	if due, held := leaving(t, n, 1); len(due) != 0 || !slices.Equal(held, []hemera.PieceID{piece(second)}) {
@@ -78,7 +78,7 @@ func TestReplacedContentIsHeld(t *testing.T) {
 	now = now.Add(time.Minute)
 	for disk := range hemera.DiskID(3) {
 		due, _ := leaving(t, n, disk)
-		if err := n.Forget(t.Context(), disk, due); err != nil {
+		if err := n.ConfirmRemoved(t.Context(), disk, due); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestALateCommitBringsNothingBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range c.Pieces {
-			if err := n.Forget(ctx, p.Disk, []hemera.PieceID{{File: c.ID, Gen: c.Gen, Index: p.Index}}); err != nil {
+			if err := n.ConfirmRemoved(ctx, p.Disk, []hemera.PieceID{{File: c.ID, Gen: c.Gen, Index: p.Index}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -315,7 +315,7 @@ func (c *client) unlinked() {
 	disk := hemera.DiskID(1 + c.r.IntN(3))
 	if c.r.IntN(3) == 0 {
 		call := seqCall{verb: "forget", disk: disk, pieces: c.gone[disk]}
-		c.ask(call, func(ctx context.Context, _ *seqReply) error { return c.n.Forget(ctx, disk, call.pieces) })
+		c.ask(call, func(ctx context.Context, _ *seqReply) error { return c.n.ConfirmRemoved(ctx, disk, call.pieces) })
 		return
 	}
 	r := c.ask(seqCall{verb: "unlinked", disk: disk}, func(ctx context.Context, r *seqReply) (err error) {

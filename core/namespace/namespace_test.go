@@ -124,7 +124,7 @@ func TestLifeOfAFile(t *testing.T) {
 		if len(un) != 1 || un[0].File != e.ID {
 			t.Errorf("disk %d is to remove %v", disk, un)
 		}
-		if err := n.Forget(ctx, disk, un); err != nil {
+		if err := n.ConfirmRemoved(ctx, disk, un); err != nil {
 			t.Error(err)
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"hemera"
 )
 
-// Prospect implements Quotas. The limits of a file's path are those of its directory.
-func (n *Namespace) Prospect(ctx context.Context, who hemera.Identity, path string) (p Prepared, err error) {
-	names, err := split("Prospect", path)
+// PrepareBelow implements Quotas. The limits of a file's path are those of its directory.
+func (n *Namespace) PrepareBelow(ctx context.Context, who hemera.Identity, path string) (p Prepared, err error) {
+	names, err := split("PrepareBelow", path)
 	if err != nil {
 		return p, err
 	}
 	err = n.view(ctx, func(t *tx) error {
-		f, _, err := t.follow("Prospect", who, path, names)
+		f, _, err := t.follow("PrepareBelow", who, path, names)
 		if err != nil {
 			return err
 		}

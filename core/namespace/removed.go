@@ -81,7 +81,7 @@ func (t *tx) end(number hemera.FileID) error {
 	return t.forgetName(number)
 }
 
-// Discard implements Unfinished.
+// Discard implements PendingWrites.
 func (n *Namespace) Discard(ctx context.Context, c Commit) (bool, error) {
 	n.refused.Add(1)
 	discarded := false

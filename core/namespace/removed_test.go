@@ -46,7 +46,7 @@ func TestCommitComesAgainAfterRemoval(t *testing.T) {
 			}
 			gone, err := n.Unlinked(ctx, 1, 10)
 			if err == nil {
-				err = n.Forget(ctx, 1, gone)
+				err = n.ConfirmRemoved(ctx, 1, gone)
 			}
 			if err != nil {
 				t.Fatal(err)

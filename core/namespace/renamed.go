@@ -15,7 +15,7 @@ import (
 // with the commit, or with the refusal of the write, and else when no commit of the write is taken any more. The
 // content of a file that is there needs none: it is committed by the file's id, wherever that is.
 
-// RenameWrite implements Unfinished.
+// RenameWrite implements PendingWrites.
 func (n *Namespace) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error {
 	if err := n.lift(ctx, tabRenamed, &n.renames); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (t *tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	return e, err
 }
 
-// NameOf implements Unfinished.
+// NameOf implements PendingWrites.
 func (n *Namespace) NameOf(ctx context.Context, c Commit) (string, error) {
 	if c.BaseGen != 0 {
 		return c.Name, nil

@@ -97,7 +97,7 @@ func TestRenamesOfWritesThatAreRefused(t *testing.T) {
 	refused("it is committed", done, alice(), "/g", errs.Conflict)
 
 	barred := prepare(t, n, alice(), "/barred")
-	must[bool](t)(n.Condemn(ctx, 1, pieceOf(barred)))
+	must[bool](t)(n.ClaimOrphan(ctx, 1, pieceOf(barred)))
 	refused("its pieces were given up", barred, alice(), "/g", errs.Conflict)
 	gone := prepare(t, n, alice(), "/gone")
 	must[bool](t)(n.Discard(ctx, gone))
@@ -108,8 +108,10 @@ func TestRenamesOfWritesThatAreRefused(t *testing.T) {
 // TestARenamedWriteThatIsOver before its commit: refused for good, under either name, and no name is kept.
 func TestARenamedWriteThatIsOver(t *testing.T) {
 	for what, end := range map[string]func(n *namespace.Namespace, c namespace.Commit){
-		"discarded":  func(n *namespace.Namespace, c namespace.Commit) { must[bool](t)(n.Discard(t.Context(), c)) },
-		"barred":     func(n *namespace.Namespace, c namespace.Commit) { must[bool](t)(n.Condemn(t.Context(), 1, pieceOf(c))) },
+		"discarded": func(n *namespace.Namespace, c namespace.Commit) { must[bool](t)(n.Discard(t.Context(), c)) },
+		"barred": func(n *namespace.Namespace, c namespace.Commit) {
+			must[bool](t)(n.ClaimOrphan(t.Context(), 1, pieceOf(c)))
+		},
 		"name taken": func(n *namespace.Namespace, _ namespace.Commit) { put(t, n, alice(), "/g", 7) },
 	} {
 		for _, restart := range []bool{false, true} {

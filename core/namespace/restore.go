@@ -164,8 +164,8 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 // Restored implements History.
 func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
 
-// Forgotten implements History.
-func (n *Namespace) Forgotten(p hemera.PieceID, sealed time.Time) bool {
+// NewerThanRestore implements History.
+func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.nextID.Load()
 	if file >= next || gen >= next {
 		return true

@@ -204,7 +204,7 @@ func TestIdsOfAllLivesAreApart(t *testing.T) {
 		n = open(t, store, namespace.Options{})
 		for id := range used {
 			known := id < boundary.From
-			if p := (hemera.PieceID{File: hemera.FileID(id), Gen: 1}); !known && !n.Forgotten(p, time.Time{}) {
+			if p := (hemera.PieceID{File: hemera.FileID(id), Gen: 1}); !known && !n.NewerThanRestore(p, time.Time{}) {
 				t.Fatalf("a piece of id %d is taken for this life's, whose ids are below %d and from %d", id, boundary.From, boundary.To)
 			}
 		}
@@ -243,7 +243,7 @@ func TestWhatIsForgotten(t *testing.T) {
 		{"moved after the backup", hemera.PieceID{File: 2, Gen: 1}, taken.Add(time.Hour), true},
 		{"moved after the restore", hemera.PieceID{File: 2, Gen: 1}, after, false},
 	} {
-		if got := n.Forgotten(test.piece, test.sealed); got != test.want {
+		if got := n.NewerThanRestore(test.piece, test.sealed); got != test.want {
 			t.Errorf("%s: %t", test.name, got)
 		}
 	}

@@ -254,7 +254,7 @@ func (s *stage) writing() map[string]func(args) error {
 		"forget": func(a args) error {
 			id := hemera.DiskID(a.number("id", 1))
 			pieces, err := s.n.Unlinked(s.ctx, id, 100)
-			return errors.Join(err, s.n.Forget(s.ctx, id, pieces))
+			return errors.Join(err, s.n.ConfirmRemoved(s.ctx, id, pieces))
 		},
 		"restart": func(args) error {
 			err := s.n.Close()

@@ -308,8 +308,7 @@ func (w *Writer) ask(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
-	_, err := w.host.Control.Commit(ctx, *w.request)
-	return err
+	return w.host.Control.Commit(ctx, *w.request)
 }
 
 // askedAgain is how long after it was asked for a commit may be asked for again. The manager remembers for an

@@ -268,7 +268,7 @@ func (m *manager) commit(t testing.TB, c hemera.Capability) hemera.CommitRequest
 	return r
 }
 
-func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) (hemera.Entry, error) {
+func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.commits++
@@ -278,24 +278,24 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) (hemera.Entr
 		err := m.refuse[0]
 		m.refuse = m.refuse[1:]
 		if err != nil {
-			return hemera.Entry{}, err
+			return err
 		}
 	}
 	c := m.grants[r.Token]
 	if r.Size > 0 && len(r.Pieces) < int(c.PiecesMin) {
-		return hemera.Entry{}, errs.New(errs.Invalid, "commit", c.Path, "too few pieces")
+		return errs.New(errs.Invalid, "commit", c.Path, "too few pieces")
 	}
 	for _, p := range r.Pieces {
 		if c.Targets[p.Index].Disk != p.Disk {
-			return hemera.Entry{}, errs.New(errs.Invalid, "commit", c.Path, "a piece that was not permitted")
+			return errs.New(errs.Invalid, "commit", c.Path, "a piece that was not permitted")
 		}
 	}
 	m.committed[hemera.PieceID{File: c.File, Gen: c.Gen}] = r
 	if err := m.after; err != nil {
 		m.after = nil
-		return hemera.Entry{}, err
+		return err
 	}
-	return hemera.Entry{}, nil
+	return nil
 }
 
 func (m *manager) Abort(context.Context, string) error {

@@ -32,7 +32,7 @@ const (
 
 // Committer is the part of [hemera.Control] the head of a write needs.
 type Committer interface {
-	Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error)
+	Commit(ctx context.Context, r hemera.CommitRequest) error
 	Abort(ctx context.Context, token string) error
 	Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error)
 }

@@ -6,6 +6,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // Open opens the whole file that is permitted, at its head or where it is read.
@@ -170,8 +171,8 @@ func checkFooter(stat hemera.PieceStat, id hemera.PieceID, c *hemera.Capability)
 	if stat.FileSize != c.Size {
 		return sizeMismatch("transfer.Open", id.String(), stat.FileSize, c.Size)
 	}
-	if c.Layout.Data <= 1 && stat.Size != c.Size {
-		return sizeMismatch("transfer.Open", id.String(), stat.Size, c.Size)
+	if want := layout.PieceSize(c.Layout, c.Size, id.Index); stat.Size != want {
+		return sizeMismatch("transfer.Open", id.String(), stat.Size, want)
 	}
 	for _, want := range c.Sums {
 		if got, ok := hemera.FindChecksum(stat.Checksums, want.Kind); ok && got != want {

@@ -7,6 +7,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // source reads pages of one piece, verified; it is what content is copied from.
@@ -56,10 +57,10 @@ func (p *diskPiece) Abort() {
 // Release implements PeerWriter: nothing is held.
 func (p *diskPiece) Release() {}
 
-// checkSealed refuses a sealed copy that does not have the whole file.
+// checkSealed refuses a sealed piece that does not have all of its part of the file.
 func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
-	if stat.Layout.Data <= 1 && stat.Size != s.FileSize {
-		return sizeMismatch("transfer.Seal", stat.ID.String(), stat.Size, s.FileSize)
+	if want := layout.PieceSize(stat.Layout, s.FileSize, stat.ID.Index); stat.Size != want {
+		return sizeMismatch("transfer.Seal", stat.ID.String(), stat.Size, want)
 	}
 	return nil
 }

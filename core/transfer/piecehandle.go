@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/rules/layout"
 )
 
 // pendingPiece is one piece on this node whose head is elsewhere.
@@ -163,8 +164,8 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	if !h.open.Load() || h.w == nil {
 		return hemera.PieceStat{}, badHandle("transfer.SealPiece", h.id.String())
 	}
-	if h.cap.Layout.Data <= 1 && h.w.Size() != s.FileSize {
-		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), h.w.Size(), s.FileSize)
+	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); h.w.Size() != want {
+		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), h.w.Size(), want)
 	}
 	stat, err := h.w.Seal(s)
 	h.w = nil

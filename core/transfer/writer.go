@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/checksum"
+	"hemera/rules/layout"
 )
 
 // Writer is the head of one pending write: it sends every page to all pieces at once, and at close
@@ -67,7 +68,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: c, permit: permit, sums: sums, opened: time.Now(), least: c.Size, ledger: newLedger(len(c.Targets), int(c.PiecesMin))}
+	w := &Writer{host: h, cap: c, permit: permit, sums: sums, opened: time.Now(), least: c.Size, ledger: newLedger(len(c.Targets), layout.Required(c.Layout, c.PiecesMin))}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
 		w.base = h.baseReader(permit)

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // WalkRequest asks for a tree, parents before their children and names in byte order. Conditions
@@ -60,13 +61,7 @@ func (s *Sum) add(e hemera.Entry) {
 	}
 	s.Files++
 	s.Bytes += e.Size
-	s.Physical += physical(e)
-}
-
-// physical is the bytes of all the file's pieces.
-func physical(e hemera.Entry) int64 {
-	data := max(1, int64(e.Layout.Data))
-	return (e.Size + data - 1) / data * int64(len(e.Pieces))
+	s.Physical += layout.Used(e.Layout, e.Size, e.Pieces)
 }
 
 // found is one message: entries, paths alone, or in the end the sum.

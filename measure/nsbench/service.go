@@ -114,7 +114,7 @@ func (t *inside) Create(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Control.Commit(ctx, hemera.CommitRequest{Token: g.Token, Checksums: emptySums(g.Cap.Checksums)})
+	err = t.Control.Commit(ctx, hemera.CommitRequest{Token: g.Token, Checksums: emptySums(g.Cap.Checksums)})
 	if err != nil {
 		_ = t.Control.Abort(ctx, g.Token)
 	}

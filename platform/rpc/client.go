@@ -49,7 +49,7 @@ type session struct {
 	register  *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
 	heartbeat *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
 	exchange  *connect.Client[exchangeRequest, exchangeReply]
-	commit    *connect.Client[hemera.CommitRequest, hemera.Entry]
+	commit    *connect.Client[hemera.CommitRequest, empty]
 	abort     *connect.Client[abortRequest, empty]
 	replace   *connect.Client[replaceRequest, hemera.Grant]
 	resolve   *connect.Client[resolveRequest, resolveReply]
@@ -105,7 +105,7 @@ func (c *Client) session(transport *http.Transport) *session {
 		register:  caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
 		heartbeat: caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
 		exchange:  caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
-		commit:    caller[hemera.CommitRequest, hemera.Entry](c, h, "Commit"),
+		commit:    caller[hemera.CommitRequest, empty](c, h, "Commit"),
 		abort:     caller[abortRequest, empty](c, h, "Abort"),
 		replace:   caller[replaceRequest, hemera.Grant](c, h, "Replace"),
 		resolve:   caller[resolveRequest, resolveReply](c, h, "Resolve"),

@@ -94,3 +94,25 @@ func TestNeighbouringVersions(t *testing.T) {
 		t.Errorf("old to new: %+v, %v", back, err)
 	}
 }
+
+// TestCommitRepliesOfNeighbouringVersions: managers up to 0.2 answered a commit with the entry, which nodes dropped.
+func TestCommitRepliesOfNeighbouringVersions(t *testing.T) {
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := c.Marshal(hemera.Entry{ID: 7, Name: "f", Xattrs: map[string][]byte{"user.a": []byte("b")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Unmarshal(old, new(empty)); err != nil {
+		t.Errorf("an older manager's reply: %v", err)
+	}
+	now, err := c.Marshal(empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Unmarshal(now, new(hemera.Entry)); err != nil {
+		t.Errorf("to an older node: %v", err)
+	}
+}

@@ -29,10 +29,10 @@ func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64,
 	return r.Orders, err
 }
 
-// Commit implements hemera.Control.
-func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error) {
-	entry, err := call(ctx, c, c.current.Load().commit, callTimeout, &r)
-	return *entry, err
+// Commit implements hemera.Control. A manager before this version answers with the entry, which is skipped.
+func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) error {
+	_, err := call(ctx, c, c.current.Load().commit, callTimeout, &r)
+	return err
 }
 
 // Abort implements hemera.Control.

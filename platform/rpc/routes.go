@@ -45,9 +45,8 @@ func (s *server) routeNodes() {
 }
 
 func (s *server) routeFiles() {
-	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *hemera.CommitRequest) (*hemera.Entry, error) {
-		entry, err := s.control.Commit(ctx, *r)
-		return &entry, err
+	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *hemera.CommitRequest) (*empty, error) {
+		return &empty{}, s.control.Commit(ctx, *r)
 	})
 	handle(s, "Abort", func(ctx context.Context, _ hemera.NodeID, r *abortRequest) (*empty, error) {
 		return &empty{}, s.control.Abort(ctx, r.Token)

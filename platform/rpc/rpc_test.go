@@ -65,8 +65,9 @@ func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e uint64, resu
 	return record[[]hemera.Order](ctx, r, "Exchange", n, e, results)
 }
 
-func (r *recorder) Commit(ctx context.Context, c hemera.CommitRequest) (hemera.Entry, error) {
-	return record[hemera.Entry](ctx, r, "Commit", c)
+func (r *recorder) Commit(ctx context.Context, c hemera.CommitRequest) error {
+	_, err := record[any](ctx, r, "Commit", c)
+	return err
 }
 
 func (r *recorder) Abort(ctx context.Context, token string) error {
@@ -240,7 +241,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{welcome, func() (any, error) { return control.Register(ctx, hello) }, []any{"Register", hello}},
 		{beat, func() (any, error) { return control.Heartbeat(ctx, node, 6, report) }, []any{"Heartbeat", node, uint64(6), report}},
 		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, uint64(6), results}},
-		{someEntry, func() (any, error) { return control.Commit(ctx, commit) }, []any{"Commit", commit}},
+		{nil, func() (any, error) { return nil, control.Commit(ctx, commit) }, []any{"Commit", commit}},
 		{nil, func() (any, error) { return nil, control.Abort(ctx, "cap") }, []any{"Abort", "cap"}},
 		{grant, func() (any, error) { return control.Replace(ctx, "cap", []hemera.DiskID{1, 2}) }, []any{"Replace", "cap", []hemera.DiskID{1, 2}}},
 		{resolved{someEntry, somePath}, func() (any, error) { e, p, err := control.Resolve(ctx, 5); return resolved{e, p}, err }, []any{"Resolve", hemera.FileID(5)}},
@@ -345,7 +346,7 @@ func BenchmarkCommit(b *testing.B) {
 			for range callers {
 				all.Go(func() {
 					for left.Add(-1) >= 0 {
-						if _, err := client.Commit(context.Background(), commit); err != nil {
+						if err := client.Commit(context.Background(), commit); err != nil {
 							b.Error(err)
 							return
 						}

@@ -249,7 +249,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 			continue // nobody can have files there, and no_disks says the rest
 		}
 		subject, name := "space "+sp.Name, "space "+sp.Name
-		need := int(max(sp.Policy.PiecesMin, 1))
+		need := int(max(sp.Policy.PiecesMin, sp.Policy.Layout.Data, 1))
 		switch wants := int(sp.Policy.Layout.Pieces); {
 		case len(writable) < need:
 			add(hemera.Condition{Code: SpaceNoRoom, Severity: hemera.SeverityError, Subject: subject,

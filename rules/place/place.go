@@ -83,17 +83,6 @@ func choice(v *hemera.View, picked []candidate, eligible int, client string) Cho
 	return c
 }
 
-// Minimum is the rule for how many sealed pieces an acknowledged close needs when the policy leaves
-// it open (PiecesMin zero): all of them while a spare disk exists to replace one that fails in the
-// middle of the write; else one fewer than there are disks, but at least one, so that a small
-// cluster keeps taking files when a disk breaks. What is missing is left to repair.
-func Minimum(policy uint8, want, eligible int) uint8 {
-	if policy > 0 {
-		return min(policy, uint8(want))
-	}
-	return uint8(max(1, min(want, eligible-1)))
-}
-
 // candidate points into the view: a view can have tens of thousands of disks.
 type candidate struct {
 	disk  *hemera.Disk

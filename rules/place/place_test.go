@@ -223,21 +223,6 @@ func TestHeadIsCloseToTheClient(t *testing.T) {
 	}
 }
 
-func TestMinimum(t *testing.T) {
-	for _, c := range []struct {
-		policy         uint8
-		want, eligible int
-		min            uint8
-	}{
-		{0, 2, 1, 1}, {0, 2, 2, 1}, {0, 2, 3, 2}, {0, 3, 3, 2}, {0, 3, 9, 3}, {0, 1, 1, 1},
-		{1, 2, 9, 1}, {2, 2, 1, 2}, {3, 2, 9, 2},
-	} {
-		if got := Minimum(c.policy, c.want, c.eligible); got != c.min {
-			t.Errorf("policy %d, %d wanted of %d: %d, want %d", c.policy, c.want, c.eligible, got, c.min)
-		}
-	}
-}
-
 func TestOrder(t *testing.T) {
 	v := view([]string{"a", "b"}, 1, 1, 1, 1)
 	pieces := []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}, {Index: 2, Disk: 3}, {Index: 3, Disk: 4}, {Index: 4, Disk: 99}}

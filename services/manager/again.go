@@ -7,6 +7,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/access"
+	"hemera/rules/layout"
 )
 
 // content is what a reader that comes back goes on with: the file with the generation that it was reading.
@@ -31,7 +32,7 @@ func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.Ope
 	e := hemera.Entry{ID: again.File, Parent: again.Parent, Name: again.Name, Kind: hemera.KindFile, Mode: again.Mode,
 		Size: again.Size, Gen: again.Gen, Layout: again.Layout, Space: again.Space, Checksums: again.Sums}
 	for _, p := range again.Pieces {
-		there, err := m.tree.Leaving(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
+		there, err := m.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
 		if err != nil {
 			return e, errs.Wrap(err, "open", r.Path)
 		}
@@ -39,7 +40,7 @@ func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.Ope
 			e.Pieces = append(e.Pieces, p)
 		}
 	}
-	if len(e.Pieces) < max(1, int(e.Layout.Data)) && e.Size > 0 {
+	if len(e.Pieces) < layout.Needed(e.Layout) && e.Size > 0 {
 		return e, errs.New(errs.Conflict, "open", r.Path, "the content that was being read was replaced or removed, and is gone").
 			WithRemedy("read the file again from its beginning")
 	}

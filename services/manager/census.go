@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 const (
@@ -213,7 +214,7 @@ func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
 
 // stand judges a file, and names the first of its disks that cannot be read, or that has a broken piece of it.
 func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first hemera.DiskID) {
-	here, known, need := 0, 0, int(max(e.Layout.Data, 1))
+	here, known, need := 0, 0, layout.Needed(e.Layout)
 	for _, p := range e.Pieces {
 		d, ok := v.Disk(p.Disk)
 		ok = ok && !broken.has(e, p)

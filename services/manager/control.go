@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/rules/quota"
 )
@@ -49,19 +50,19 @@ func (m *Manager) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 
 // Commit implements hemera.Control. The capability may have expired since the write began, and the
 // lock may be gone: what decides is the generation it replaces.
-func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.Entry, err error) {
+func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (err error) {
 	defer m.ops.begin("Commit").end(&err)
 	var c hemera.Capability
 	if r.Permit != nil && r.Permit.Decided() {
 		c = r.Permit.Capability
 	} else if c, err = m.writeCapability(ctx, "commit", r.Token); err != nil {
-		return hemera.Entry{}, err
+		return err
 	}
 	if err := checkPieces(c, r); err != nil {
-		return hemera.Entry{}, err
+		return err
 	}
 	if err := checkXattrs(c, r.Xattrs, r.XattrsGone); err != nil {
-		return hemera.Entry{}, err
+		return err
 	}
 	if m.now().After(c.Expires.Add(hemera.CommitLifetime)) {
 		return m.late(ctx, &c)
@@ -71,14 +72,14 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 		mtime = m.now()
 	}
 	// Name and space become the entry's, which outlives the token that they are parts of.
-	e, err = m.commitRemaining(ctx, namespace.Commit{
+	e, err := m.commitRemaining(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
-		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, Gone: r.XattrsGone, Who: c.Who.Name,
-		Promised: c.Size, Settle: func(limits []quota.Standing) []quota.Standing {
+		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
+		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
 			return m.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
-	}, int(max(c.PiecesMin, 1)))
+	}, layout.Required(c.Layout, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) {
 		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
@@ -88,20 +89,20 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (e hemera.
 	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
 		m.engine.Wake() // there are pieces to remove, or to make
 	}
-	return e, errs.Wrap(err, "commit", c.Path)
+	return errs.Wrap(err, "commit", c.Path)
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
 // given up. It is refused, unless it was made before.
-func (m *Manager) late(ctx context.Context, c *hemera.Capability) (hemera.Entry, error) {
+func (m *Manager) late(ctx context.Context, c *hemera.Capability) error {
 	e, _, err := m.tree.Resolve(ctx, c.File)
 	switch {
 	case err == nil && e.Gen == c.Gen:
-		return e, nil
+		return nil
 	case err != nil && !errors.Is(err, errs.NotFound):
-		return hemera.Entry{}, err
+		return err
 	}
-	return hemera.Entry{}, errs.New(errs.Conflict, "commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
+	return errs.New(errs.Conflict, "commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
 		WithRemedy("write the file again")
 }
 
@@ -130,8 +131,8 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	if len(r.Pieces) == 0 && r.Size == 0 {
 		return nil
 	}
-	if len(r.Pieces) < int(max(c.PiecesMin, 1)) {
-		return invalid(fmt.Sprintf("%d pieces, %d needed", len(r.Pieces), max(c.PiecesMin, 1)))
+	if required := layout.Required(c.Layout, c.PiecesMin); len(r.Pieces) < required {
+		return invalid(fmt.Sprintf("%d pieces, %d needed", len(r.Pieces), required))
 	}
 	seen := map[uint8]bool{}
 	for _, p := range r.Pieces {
@@ -202,7 +203,7 @@ func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.Dis
 		return hemera.Grant{}, errs.New(errs.Invalid, "replace", c.Path, "none of the disks that failed belongs to the write")
 	}
 	choice, err := place.Choose(m.cluster.View(), place.Request{
-		Space: c.Space, Want: len(lost), Min: len(lost), Size: c.Size, Client: c.Who.Host,
+		Space: c.Space, Want: len(lost), Min: len(lost), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
 		Have: kept, ExcludeDisks: bad, Writers: m.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/policy"
 )
 
@@ -33,7 +34,7 @@ func (m *Manager) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.
 				others++
 			}
 		}
-		f.Last = others < max(int(e.Layout.Data), 1)
+		f.Last = others < layout.Needed(e.Layout)
 		if _, f.Path, err = m.tree.Resolve(ctx, e.ID); err != nil {
 			if errs.KindOf(err) == errs.NotFound {
 				continue // removed meanwhile

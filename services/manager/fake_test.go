@@ -94,6 +94,19 @@ func (r *rig) seal(g hemera.Grant, size int64) hemera.CommitRequest {
 	return req
 }
 
+// commit commits and returns what the namespace has of the file then.
+func (r *rig) commit(req hemera.CommitRequest) (hemera.Entry, error) {
+	c, err := r.m.cluster.Ring().Verify(req.Token, time.Time{})
+	if err != nil {
+		return hemera.Entry{}, err
+	}
+	if err := r.m.Commit(r.t.Context(), req); err != nil {
+		return hemera.Entry{}, err
+	}
+	e, _, err := r.m.Resolve(r.t.Context(), c.File)
+	return e, err
+}
+
 // write stores a whole file.
 func (r *rig) write(path string, size int64) hemera.Entry {
 	r.t.Helper()
@@ -101,7 +114,7 @@ func (r *rig) write(path string, size int64) hemera.Entry {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	e, err := r.m.Commit(r.t.Context(), r.seal(g, size))
+	e, err := r.commit(r.seal(g, size))
 	if err != nil {
 		r.t.Fatal(err)
 	}

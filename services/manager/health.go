@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/place"
 )
 
@@ -225,7 +226,7 @@ func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
 		return "lost: " + seen
 	}
 	readable := len(place.Order(v, e.Pieces, "", nil, 0))
-	data := int(max(e.Layout.Data, 1))
+	data := layout.Needed(e.Layout)
 	switch {
 	case readable < data:
 		return "offline: " + place.Unreadable(v, e.Pieces, nil)

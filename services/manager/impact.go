@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // Bounds of one question about what a removal costs.
@@ -58,7 +59,7 @@ func (m *Manager) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera
 
 // bear counts one file on disk id, at the lowest of the disks that go.
 func (m *Manager) bear(ctx context.Context, view *hemera.View, e hemera.Entry, id hemera.DiskID, going []hemera.DiskID, sum *hemera.Impact) {
-	known, here, need := 0, 0, int(max(e.Layout.Data, 1))
+	known, here, need := 0, 0, layout.Needed(e.Layout)
 	for _, p := range e.Pieces {
 		if slices.Contains(going, p.Disk) {
 			if p.Disk < id {

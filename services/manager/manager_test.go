@@ -74,10 +74,10 @@ func TestSecondWriterIsLockedOut(t *testing.T) {
 	if second.Cap.File == first.Cap.File {
 		t.Error("a new file took an aborted one's id")
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(second, 5)); err != nil {
+	if err := r.m.Commit(t.Context(), r.seal(second, 5)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.m.Commit(t.Context(), r.seal(first, 6))
+	err = r.m.Commit(t.Context(), r.seal(first, 6))
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -104,10 +104,10 @@ func TestSameClientTwiceTheFirstCommitWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.mustOpen("/f", hemera.AccessUpdate)
-	if e, err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil || e.Size != 2 {
+	if e, err := r.commit(r.seal(a, 2)); err != nil || e.Size != 2 {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	_, err := r.m.Commit(t.Context(), r.seal(c, 3))
+	err := r.m.Commit(t.Context(), r.seal(c, 3))
 	wantKind(t, err, errs.Conflict)
 	_, err = r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
 	if err != nil {
@@ -140,7 +140,7 @@ func TestEverythingSurvivesOnPebble(t *testing.T) {
 	if g := r.mustOpen("/f", hemera.AccessRead); g.Cap.Size != 7 {
 		t.Errorf("%+v", g.Cap)
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
+	if err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
 		t.Error(err)
 	}
 }
@@ -153,10 +153,10 @@ func TestForceLaterCommitWins(t *testing.T) {
 	if a.Cap.Gen == b.Cap.Gen {
 		t.Fatal("two writes share a generation")
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil {
+	if err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil {
 		t.Fatal(err)
 	}
-	if e, err := r.m.Commit(t.Context(), r.seal(b, 3)); err != nil || e.Size != 3 {
+	if e, err := r.commit(r.seal(b, 3)); err != nil || e.Size != 3 {
 		t.Errorf("forced: %+v, %v", e, err)
 	}
 }
@@ -197,7 +197,7 @@ func TestRewriteReplacesOnlyWhatItSaw(t *testing.T) {
 		n.register()
 	}
 	r.write("/f", 2)
-	_, err := r.m.Commit(t.Context(), r.seal(a, 3))
+	err := r.m.Commit(t.Context(), r.seal(a, 3))
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -206,11 +206,11 @@ func TestCapabilityCommitsAfterRestart(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	r.restart()
 	req := r.seal(g, 7)
-	e, err := r.m.Commit(t.Context(), req)
+	e, err := r.commit(req)
 	if err != nil || e.Size != 7 {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	again, err := r.m.Commit(t.Context(), req)
+	again, err := r.commit(req)
 	if err != nil || again.Gen != e.Gen {
 		t.Errorf("again: %+v, %v", again, err)
 	}
@@ -230,13 +230,13 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 	} {
 		req := r.seal(g, 7)
 		change(&req)
-		if _, err := r.m.Commit(t.Context(), req); errs.KindOf(err) != errs.Invalid {
+		if err := r.m.Commit(t.Context(), req); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	read := r.write("/other", 1)
 	rg := r.mustOpen("/other", hemera.AccessRead)
-	_, err := r.m.Commit(t.Context(), hemera.CommitRequest{Token: rg.Token, Size: read.Size})
+	err := r.m.Commit(t.Context(), hemera.CommitRequest{Token: rg.Token, Size: read.Size})
 	wantKind(t, err, errs.Denied)
 }
 
@@ -244,10 +244,10 @@ func TestCommitSetsNoSystemAttributesForOthers(t *testing.T) {
 	r := newRig(t, 2, 1)
 	req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 10)
 	req.Xattrs = map[string][]byte{"sys.forced.layout": []byte("plain")}
-	_, err := r.m.Commit(t.Context(), req)
+	err := r.m.Commit(t.Context(), req)
 	wantKind(t, err, errs.Denied)
 	req.Xattrs = map[string][]byte{"user.run": []byte("7")}
-	if e, err := r.m.Commit(t.Context(), req); err != nil || string(e.Xattrs["user.run"]) != "7" {
+	if e, err := r.commit(req); err != nil || string(e.Xattrs["user.run"]) != "7" {
 		t.Errorf("%v, %v", e.Xattrs, err)
 	}
 }
@@ -270,7 +270,7 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 	}
 	_, err := r.m.Replace(t.Context(), g.Token, []hemera.DiskID{g.Cap.Targets[1].Disk})
 	wantKind(t, err, errs.NoSpace)
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 9)); err != nil {
+	if err := r.m.Commit(t.Context(), r.seal(g, 9)); err != nil {
 		t.Error(err)
 	}
 }

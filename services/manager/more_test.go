@@ -90,7 +90,7 @@ func TestPendingWritesExpire(t *testing.T) {
 	if r.m.pending.size() != 0 || r.m.pending.load(g.Cap.Targets[0].Disk) != 0 {
 		t.Error("not expired")
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {
+	if err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {
 		t.Errorf("a late commit: %v", err)
 	}
 }

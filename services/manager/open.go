@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/rules/policy"
 )
@@ -246,7 +247,7 @@ type without struct {
 // with it instead of copying.
 func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
-		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: c.Size, Client: c.Who.Host,
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
 		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: m.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
@@ -272,7 +273,7 @@ func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy
 	if head, ok := view.Node(c.Targets[0].Node); ok {
 		c.Epoch = head.Epoch
 	}
-	c.PiecesMin = place.Minimum(p.PiecesMin, int(p.Layout.Pieces), choice.Eligible)
+	c.PiecesMin = layout.Minimum(p.Layout, p.PiecesMin, choice.Eligible)
 	c.PiecesMin = min(c.PiecesMin, uint8(len(c.Targets)))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/quota"
 )
 
@@ -40,7 +41,7 @@ func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaR
 // of it, writes under way included, in bytes of content. The limit is 0 where there is none.
 func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
 	defer m.ops.begin("Allowance").end(&err)
-	prep, err := m.tree.Prospect(ctx, who, path)
+	prep, err := m.tree.PrepareBelow(ctx, who, path)
 	if err != nil || len(prep.Quota) == 0 {
 		return 0, 0, err
 	}
@@ -48,8 +49,7 @@ func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path strin
 	if err != nil {
 		return 0, 0, errs.Wrap(err, "quota", path)
 	}
-	copies := int64(policy.Layout.Pieces) / max(1, int64(policy.Layout.Data))
-	limit, used = quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	limit, used = quota.Tightest(m.pending.claims.with(prep.Quota), layout.Copies(policy.Layout))
 	return limit, used, nil
 }
 
@@ -60,8 +60,7 @@ func (m *Manager) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 
 	if len(prep.Quota) == 0 {
 		return 0
 	}
-	copies := int64(c.Layout.Pieces) / max(1, int64(c.Layout.Data))
-	limit, used := quota.Tightest(m.pending.claims.with(prep.Quota), copies)
+	limit, used := quota.Tightest(m.pending.claims.with(prep.Quota), layout.Copies(c.Layout))
 	if limit <= 0 {
 		return 0
 	}
@@ -91,15 +90,17 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 	if r.Size > 0 {
 		e := &prep.Entry
 		want.Bytes = c.Size - e.Size
-		want.Physical = pieceSize(c.Layout, c.Size)*int64(len(c.Targets)) - pieceSize(e.Layout, e.Size)*int64(len(e.Pieces))
+		want.Physical = targetBytes(c) - layout.Used(e.Layout, e.Size, e.Pieces)
 	}
 	return &claim{standings: prep.Quota, want: want, since: since}
 }
 
-// pieceSize is how many bytes each piece of a content has.
-func pieceSize(l hemera.Layout, size int64) int64 {
-	data := max(1, int64(l.Data))
-	return (size + data - 1) / data
+// targetBytes returns how many bytes the pieces at the capability's targets have when the announced size is written.
+func targetBytes(c *hemera.Capability) (sum int64) {
+	for _, t := range c.Targets {
+		sum += layout.PieceSize(c.Layout, c.Size, t.Index)
+	}
+	return sum
 }
 
 // held is what the claim takes from others meanwhile; a write that gives back does so at its commit.

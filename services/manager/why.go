@@ -207,7 +207,7 @@ func (m *Manager) addQuota(ctx context.Context, out *hemera.Explanation, path st
 
 // whyNew explains what a new file of that name would meet.
 func (m *Manager) whyNew(ctx context.Context, path string) (out hemera.Explanation, err error) {
-	prep, err := m.tree.Prospect(ctx, hemera.SystemIdentity(), gopath.Dir(path))
+	prep, err := m.tree.PrepareBelow(ctx, hemera.SystemIdentity(), gopath.Dir(path))
 	if err != nil {
 		return out, err
 	}
@@ -223,7 +223,7 @@ func (m *Manager) whyNew(ctx context.Context, path string) (out hemera.Explanati
 
 // addPolicy says what a new file below a directory gets, and whether it can.
 func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir string) {
-	prep, err := m.tree.Prospect(ctx, hemera.SystemIdentity(), dir)
+	prep, err := m.tree.PrepareBelow(ctx, hemera.SystemIdentity(), dir)
 	if err != nil {
 		return
 	}

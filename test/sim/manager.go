@@ -160,16 +160,19 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	return orders, err
 }
 
-func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) (hemera.Entry, error) {
+func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	if c.w.plan.sabotage == DropCommits && c.w.coin(10) {
-		return hemera.Entry{}, nil
+		return nil
 	}
 	ctx = c.w.stalled.stand(ctx)
 	if c.w.holds(c.id(), r) {
 		rest(ctx, time.Second)
-		return hemera.Entry{}, errLost
+		return errLost
 	}
-	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) { return m.Commit(ctx, r) })
+	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Commit(ctx, r)
+	})
+	return err
 }
 
 func (c *control) Abort(ctx context.Context, token string) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/rules/layout"
 )
 
 // quotas has an admin set a limit somewhere, or remove all of a directory. Most are so high that only
@@ -75,8 +76,7 @@ func (w *world) checkQuotas(ctx context.Context) {
 
 // count adds a file to the project of every node above it, and to its owners' accounts at the nearest.
 func count(used map[hemera.QuotaKey]hemera.QuotaAmount, nodes map[string]bool, name string, e hemera.Entry) {
-	data := max(1, int64(e.Layout.Data))
-	amount := hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: (e.Size + data - 1) / data * int64(len(e.Pieces))}
+	amount := hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: layout.Used(e.Layout, e.Size, e.Pieces)}
 	nearest := true
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if nodes[dir] {

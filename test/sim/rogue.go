@@ -127,7 +127,7 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 		return err
 	}))
 	r.refused("committed", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		_, err := m.Commit(ctx, hemera.CommitRequest{Token: g.Token})
+		err := m.Commit(ctx, hemera.CommitRequest{Token: g.Token})
 		return err
 	}))
 	r.refused("gave up the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
@@ -152,7 +152,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 			continue
 		}
 		r.refused("committed by a forged token the content", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-			_, err := m.Commit(ctx, hemera.CommitRequest{Token: token})
+			err := m.Commit(ctx, hemera.CommitRequest{Token: token})
 			return err
 		}))
 		for _, m := range r.w.machines {

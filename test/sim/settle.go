@@ -242,7 +242,7 @@ func (w *world) forgotten(d *drive, name string) bool {
 		disk, ok := h.Cluster().View().Disk(q.Disk)
 		return ok && q.Index == p.Index && w.drive(disk) == d
 	})
-	return !has && h.tree.Forgotten(p, sealed)
+	return !has && h.tree.NewerThanRestore(p, sealed)
 }
 
 // surplus are the files of a disk that no entry has.

@@ -65,7 +65,7 @@ func (w *world) arrive(ctx context.Context) {
 	for _, c := range w.stalled.list {
 		var err error
 		for range 10 {
-			_, err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
+			err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
 			if err == nil || !errs.Undecided(err) {
 				break
 			}
@@ -85,7 +85,7 @@ func (w *world) arrive(ctx context.Context) {
 // barless is a namespace that has pieces removed and does not remember that.
 type barless struct{ namespace.Tree }
 
-// Condemn bars nothing.
-func (barless) Condemn(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
+// ClaimOrphan bars nothing.
+func (barless) ClaimOrphan(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return true, nil
 }

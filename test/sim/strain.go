@@ -52,18 +52,18 @@ func (s *strained) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) 
 	return list, err
 }
 
-// Forget strikes removed pieces off the list, a while after they were removed.
-func (s *strained) Forget(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
+// ConfirmRemoved strikes removed pieces off the list, a while after they were removed.
+func (s *strained) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
 	s.drag(ctx)
-	return s.Tree.Forget(ctx, disk, pieces)
+	return s.Tree.ConfirmRemoved(ctx, disk, pieces)
 }
 
-// Leaving answers, a while before the copy is ordered.
-func (s *strained) Leaving(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+// IsUnlinked answers, a while before the copy is ordered.
+func (s *strained) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	if s.w.plan.sabotage == MoveOverRemovals {
 		return false, nil
 	}
-	leaving, err := s.Tree.Leaving(ctx, disk, p)
+	leaving, err := s.Tree.IsUnlinked(ctx, disk, p)
 	s.drag(ctx)
 	return leaving, err
 }

@@ -71,7 +71,7 @@ func (c *child) creator(prefix string) func(client, n int) error {
 		for _, t := range g.Cap.Targets {
 			request.Pieces = append(request.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
 		}
-		_, err = c.m.Commit(c.ctx, request)
+		err = c.m.Commit(c.ctx, request)
 		return err
 	}
 }

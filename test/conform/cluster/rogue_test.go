@@ -131,7 +131,7 @@ func TestANodeInBadHands(t *testing.T) {
 	forged := writes.Cap
 	forged.Head = r.credentials.Node()
 	for how, token := range map[string]string{"another's": writes.Token, "a forged": r.forged(forged)} {
-		_, err := r.Commit(ctx, hemera.CommitRequest{Token: token})
+		err := r.Commit(ctx, hemera.CommitRequest{Token: token})
 		wants(t, "commit by "+how+" token", err, errs.Denied)
 		wants(t, "abort by "+how+" token", r.Abort(ctx, token), errs.Denied)
 		_, err = r.Replace(ctx, token, []hemera.DiskID{writes.Cap.Targets[0].Disk})
@@ -167,7 +167,7 @@ func (r *rogue) isNothing(ctx context.Context, token string) {
 	_, register := r.Register(ctx, hemera.NodeHello{Addr: "127.0.0.1:9"})
 	_, beat := r.Heartbeat(ctx, r.credentials.Node(), r.welcome.Epoch, hemera.NodeReport{})
 	_, exchange := r.Exchange(ctx, r.credentials.Node(), r.welcome.Epoch, nil)
-	_, commit := r.Commit(ctx, hemera.CommitRequest{Token: token})
+	commit := r.Commit(ctx, hemera.CommitRequest{Token: token})
 	_, replace := r.Replace(ctx, token, nil)
 	_, _, resolve := r.Resolve(ctx, 2)
 	for call, err := range map[string]error{

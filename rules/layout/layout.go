@@ -1,0 +1,153 @@
+// Package layout is the geometry of files: which bytes of a file are in which of its pieces, and how large the
+// pieces are. It is the one place that knows the formulas; placement, quotas, accounting and data path ask it.
+//
+// # Columns, blocks and rows
+//
+// A [hemera.Layout] has k = Data columns and Pieces pieces, any k of which are enough to read the file.
+//
+// With k = 1 there is one column, the file itself, and every piece is a copy of it: plain and replica.
+//
+// With k > 1 the file is cut into blocks of BlockSize bytes, which go to the columns in turn. Pieces 0 to k-1
+// are the columns. The other pieces are parity: block r of each is computed from the k blocks of row r.
+// For k = 2, Pieces = 3 and a file of 5 blocks, the last of which is short:
+//
+//	          piece 0    piece 1    piece 2 (parity)
+//	row 0     block 0    block 1    p0 of blocks 0 and 1
+//	row 1     block 2    block 3    p1 of blocks 2 and 3
+//	row 2     block 4½   -          p2 of block 4½ and zeros
+//
+// Zeros that fill the last row are implied by the size of the file and are not stored: a data piece ends with
+// the last byte of its column, and a parity piece is as long as the longest column, which is the first.
+// So no piece is longer than piece 0, and parity of a copy (k = 1) would be the copy itself.
+//
+// BlockSize is a multiple of [hemera.PageSize] in every valid layout. Offsets in a file and in its pieces then
+// agree modulo the page size, so the page checksums of a request are those of the pieces.
+//
+// All functions are pure and total. A layout without Data counts as k = 1. A layout with k > 1 and without a
+// BlockSize is not valid; it counts as one of pages, so that a damaged record does no harm here.
+package layout
+
+import "hemera"
+
+// Needed is how many pieces are enough to read a file, and so the fewest that must exist: at least 1.
+func Needed(l hemera.Layout) int { return max(int(l.Data), 1) }
+
+// Required is how many sealed pieces a commit takes if its capability or policy asks for minimum: never fewer
+// than the file can be read from.
+func Required(l hemera.Layout, minimum uint8) int { return max(int(minimum), Needed(l)) }
+
+// Minimum is how many sealed pieces an acknowledged close takes. policy is the policy's number; zero leaves the
+// decision to this rule: all pieces while a spare disk exists, as it can replace one that fails in the middle of
+// the write. Otherwise one fewer than there are disks, so that a small cluster keeps taking files when a disk
+// breaks; repair makes the rest. It is never less than the file can be read from, nor more than all pieces.
+// eligible is how many disks could take a piece.
+func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
+	pieces := int(l.Pieces)
+	least := int(policy)
+	if policy == 0 {
+		least = eligible - 1
+	}
+	return uint8(max(Needed(l), min(pieces, least)))
+}
+
+// Copies is how many bytes on disks a byte of content takes, rounded up.
+func Copies(l hemera.Layout) int64 {
+	k := int64(Needed(l))
+	return max(1, (int64(l.Pieces)+k-1)/k)
+}
+
+// Column is the column whose bytes the piece with the index holds; ok is false for parity.
+func Column(l hemera.Layout, index uint8) (column uint8, ok bool) {
+	switch {
+	case l.Data <= 1:
+		return 0, true
+	case index < l.Data:
+		return index, true
+	}
+	return 0, false
+}
+
+// PieceSize is how many bytes of data the piece with the index has when the file has size bytes.
+func PieceSize(l hemera.Layout, size int64, index uint8) int64 {
+	if l.Data <= 1 || size <= 0 {
+		return max(size, 0)
+	}
+	column, data := Column(l, index)
+	if !data {
+		column = 0 // parity is as long as the longest column
+	}
+	block := blockSize(l)
+	row := block * int64(l.Data)
+	rest := size%row - int64(column)*block // of the last row, what this column and those after it have
+	return size/row*block + min(max(rest, 0), block)
+}
+
+// PieceMax is the size of the largest piece of a file: what a disk must have room for before it is known
+// which piece it takes.
+func PieceMax(l hemera.Layout, size int64) int64 { return PieceSize(l, size, 0) }
+
+// Physical is how many bytes all pieces of a file have together.
+func Physical(l hemera.Layout, size int64) int64 {
+	var sum int64
+	for i := range l.Pieces {
+		sum += PieceSize(l, size, i)
+	}
+	return sum
+}
+
+// Used is how many bytes those pieces of a file have together that exist.
+func Used(l hemera.Layout, size int64, pieces []hemera.Piece) int64 {
+	if l.Data <= 1 {
+		return size * int64(len(pieces))
+	}
+	var sum int64
+	for _, p := range pieces {
+		sum += PieceSize(l, size, p.Index)
+	}
+	return sum
+}
+
+// Span is a range of a file that is contiguous in one column.
+type Span struct {
+	Column uint8
+	Off    int64 // in the column, which is the offset in its pieces
+	At     int   // in the request: the first byte is at the request's offset + At
+	Len    int   // above zero
+}
+
+// Split cuts the n bytes of a file at off into spans, in the order of the file. With k = 1 that is one span.
+// off and n are not negative.
+func Split(l hemera.Layout, off int64, n int) []Span {
+	if n <= 0 {
+		return nil
+	}
+	if l.Data <= 1 {
+		return []Span{{Off: off, Len: n}}
+	}
+	block, k := blockSize(l), int64(l.Data)
+	spans := make([]Span, 0, (off%block+int64(n)+block-1)/block)
+	for at := 0; at < n; {
+		number, in := (off+int64(at))/block, (off+int64(at))%block
+		length := int(min(block-in, int64(n-at)))
+		spans = append(spans, Span{Column: uint8(number % k), Off: number/k*block + in, At: at, Len: length})
+		at += length
+	}
+	return spans
+}
+
+// FileOffset is where the byte at off of a column is in the file: the inverse of [Split].
+func FileOffset(l hemera.Layout, column uint8, off int64) int64 {
+	if l.Data <= 1 {
+		return off
+	}
+	block := blockSize(l)
+	return (off/block*int64(l.Data)+int64(column))*block + off%block
+}
+
+// blockSize is the unit in which bytes go to the columns of a layout with k > 1.
+func blockSize(l hemera.Layout) int64 {
+	if l.BlockSize == 0 {
+		return hemera.PageSize
+	}
+	return int64(l.BlockSize)
+}
