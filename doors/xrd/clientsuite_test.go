@@ -61,7 +61,7 @@ func TestClientPeers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := nodes.Create(t.Context(), g.Cap.Targets[0], g.Token)
+		w, err := nodes.Create(t.Context(), g.Permit.Targets[0], tokenOf(g))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestClientPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := nodes.Open(t.Context(), g.Cap.Targets[0], g.Token)
+	r, err := nodes.Open(t.Context(), g.Permit.Targets[0], tokenOf(g))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build !race
 
-package link
+package poll
 
 func sent(int) {}
 

@@ -1,8 +1,7 @@
-package link
+package poll
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -33,7 +32,12 @@ func newRig(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(loop.Close)
-	return &rig{t, loop, listenTCP(t)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return &rig{t, loop, l}
 }
 
 // pair is a client's end and the adopted end of one connection.
@@ -47,7 +51,7 @@ func (r *rig) pair() (*net.TCPConn, *Socket) {
 		}
 		accepted <- c
 	}()
-	c, err := Dial(context.Background(), r.listener.Addr().String(), DefaultOptions())
+	c, err := net.Dial("tcp", r.listener.Addr().String())
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -193,7 +197,7 @@ func TestLoopServesOthersWhileSomeWait(t *testing.T) {
 						return
 					}
 					if lend {
-						s.Lend()
+						s.ReleasePoller()
 					}
 					held.Done()
 					<-release
@@ -227,7 +231,7 @@ func TestLoopKeepsNoMorePollersThanWanted(t *testing.T) {
 	var all sync.WaitGroup
 	for range 64 {
 		c, s := r.pair()
-		go echo(s, func([]byte) { s.Lend() }, func(error) {})
+		go echo(s, func([]byte) { s.ReleasePoller() }, func(error) {})
 		all.Go(func() {
 			for range 50 {
 				exchange(t, c, []byte("slow"), 1)

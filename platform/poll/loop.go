@@ -1,4 +1,4 @@
-package link
+package poll
 
 import (
 	"net"
@@ -18,7 +18,7 @@ import (
 // Go's own poller has one thread wait at a time and hands what came to others, which costs a request
 // that takes ten microseconds five more and leaves processors unused (docs/PERFORMANCE.md). Here
 // every processor has a goroutine in epoll_wait, a poller; the kernel wakes one for each event. A poller that is
-// about to wait for something else says so ([Socket.Lend]) and another takes its place; one that
+// about to wait for something else says so ([Socket.ReleasePoller]) and another takes its place; one that
 // waits without having said so is noticed within two looks of the watch.
 //
 // A Loop is safe for concurrent use. It has no limit of its own: a connection costs it its file
@@ -69,7 +69,7 @@ const watchEvery = time.Millisecond
 func NewLoop() (*Loop, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return nil, errs.Wrap(err, "link.NewLoop", "epoll")
+		return nil, errs.Wrap(err, "poll.NewLoop", "epoll")
 	}
 	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err == nil {
@@ -77,11 +77,11 @@ func NewLoop() (*Loop, error) {
 	}
 	if err != nil {
 		_ = unix.Close(epoll)
-		return nil, errs.Wrap(err, "link.NewLoop", "eventfd")
+		return nil, errs.Wrap(err, "poll.NewLoop", "eventfd")
 	}
 	n := max(1, int32(runtime.GOMAXPROCS(0)/2))
 	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}, idleMax: idleMax}
-	l.watch = time.AfterFunc(time.Hour, l.lookAfter)
+	l.watch = time.AfterFunc(time.Hour, l.checkPollers)
 	l.watch.Stop()
 	l.fillUp()
 	return l, nil
@@ -108,12 +108,20 @@ func (l *Loop) Close() {
 	_ = unix.Close(l.stop)
 }
 
-// Adopt takes a TCP connection out of Go's poller into this loop. The connection given must not be
-// used any more. What is no TCP connection is returned as it is.
+// Wrapped is a connection around another one. Its owner counts it until it is closed.
+type Wrapped interface {
+	net.Conn
+	// Unwrap returns the connection within. The caller calls release once, when that one is closed.
+	Unwrap() (within net.Conn, release func())
+}
+
+// Adopt moves a TCP connection from Go's poller into this loop, and returns the [Socket] that takes its place. The caller
+// must not use the given connection any more. A [Wrapped] TCP connection is unwrapped. Adopt returns any other connection
+// as it is. If Adopt fails the connection is closed.
 func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 	raw, closed := conn, func() {}
-	if c, ok := conn.(*counted); ok {
-		raw, closed = c.Conn, c.lease.Release
+	if c, ok := conn.(Wrapped); ok {
+		raw, closed = c.Unwrap()
 	}
 	tcp, ok := raw.(*net.TCPConn)
 	if !ok {
@@ -123,7 +131,7 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 	_ = tcp.Close()
 	if err != nil {
 		closed()
-		return nil, errs.Wrap(err, "link.Adopt", tcp.RemoteAddr().String())
+		return nil, errs.Wrap(err, "poll.Adopt", tcp.RemoteAddr().String())
 	}
 	return s, nil
 }
@@ -180,13 +188,13 @@ func (l *Loop) start() {
 
 // run waits for events and serves them until the loop is closed or has pollers enough.
 func (l *Loop) run(p *poller) {
-	defer l.dismiss(p)
+	defer l.retire(p)
 	var events [1]unix.EpollEvent
 	for {
 		l.waiting.Add(1)
 		n, err := unix.EpollWait(l.epoll, events[:], -1)
 		if l.waiting.Add(-1) == 0 {
-			l.nobodyWaits()
+			l.ensureWaiter()
 		}
 		if err != nil || n == 0 {
 			continue // interrupted
@@ -201,7 +209,7 @@ func (l *Loop) run(p *poller) {
 		p.turns.Add(1)
 		woke := s.event(events[0].Events, p)
 		p.turns.Add(1)
-		if !l.stay(p) && !l.rest(p) {
+		if !l.keep(p) && !l.park(p) {
 			return
 		}
 		if woke {
@@ -212,7 +220,7 @@ func (l *Loop) run(p *poller) {
 }
 
 // stay reports whether a poller that has served its event is still wanted.
-func (l *Loop) stay(p *poller) bool {
+func (l *Loop) keep(p *poller) bool {
 	if !p.away.Load() {
 		return true
 	}
@@ -226,7 +234,7 @@ func (l *Loop) stay(p *poller) bool {
 }
 
 // rest waits until the poller is wanted again. It is false when it will not be.
-func (l *Loop) rest(p *poller) bool {
+func (l *Loop) park(p *poller) bool {
 	l.mu.Lock()
 	room := len(l.idle) < l.idleMax && !l.closed
 	if room {
@@ -242,14 +250,14 @@ func (l *Loop) rest(p *poller) bool {
 	return wanted
 }
 
-func (l *Loop) dismiss(p *poller) {
+func (l *Loop) retire(p *poller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.pollers, p)
 }
 
 // lend takes a poller off duty that is about to wait for something else.
-func (l *Loop) lend(p *poller) {
+func (l *Loop) release(p *poller) {
 	if p.away.CompareAndSwap(false, true) {
 		l.onDuty.Add(-1)
 		if l.waiting.Load() == 0 {
@@ -259,7 +267,7 @@ func (l *Loop) lend(p *poller) {
 }
 
 // nobodyWaits replaces pollers that are off duty, and has the others looked after.
-func (l *Loop) nobodyWaits() {
+func (l *Loop) ensureWaiter() {
 	if l.onDuty.Load() < l.want {
 		l.fillUp()
 	}
@@ -269,7 +277,7 @@ func (l *Loop) nobodyWaits() {
 }
 
 // lookAfter takes pollers off duty that have been serving the same event since it last looked.
-func (l *Loop) lookAfter() {
+func (l *Loop) checkPollers() {
 	if l.waiting.Load() > 0 {
 		l.watched.Store(false)
 		// The last may have left between the two, and have counted on this watch.

@@ -1,4 +1,4 @@
-package link
+package poll
 
 import (
 	"errors"
@@ -127,24 +127,24 @@ func (s *Socket) Wake() {
 	}
 }
 
-// Lend tells that the goroutine serving the connection is about to do something that may take
+// ReleasePoller tells that the goroutine serving the connection is about to do something that may take
 // longer than a few microseconds, so that the loop has another take its place.
-func (s *Socket) Lend() {
+func (s *Socket) ReleasePoller() {
 	if p := s.poller.Load(); p != nil {
-		s.loop.lend(p)
+		s.loop.release(p)
 	}
 }
 
-// Leave is for a goroutine that goes on with the connection of one that hangs. The other must not touch
+// Detach is for a goroutine that goes on with the connection of one that hangs. The other must not touch
 // the connection any more; if it is one of the loop's, another takes its place there.
-func (s *Socket) Leave() {
-	s.Lend()
+func (s *Socket) Detach() {
+	s.ReleasePoller()
 	s.poller.Store(nil)
 }
 
-// Lent reports whether another goroutine takes the place of the one serving the connection, or has no need
+// Released reports whether another goroutine takes the place of the one serving the connection, or has no need
 // to: it is none of the loop's.
-func (s *Socket) Lent() bool {
+func (s *Socket) Released() bool {
 	p := s.poller.Load()
 	return p == nil || p.away.Load()
 }
@@ -206,7 +206,7 @@ func (s *Socket) read(p []byte, flags int) (int, error) {
 	if n, err := s.TryRead(p); err != ErrAgain {
 		return n, err
 	}
-	s.Lend()
+	s.ReleasePoller()
 	for {
 		var n int
 		err := s.transfer(&s.in, unix.EPOLLIN, func() (err error) {
@@ -246,7 +246,7 @@ func (s *Socket) Write(p []byte) (int, error) {
 func (s *Socket) write(op string, size int64, complete func() bool, step func() error) error {
 	for first := true; !complete(); first = false {
 		if !first || size > quickBytes {
-			s.Lend()
+			s.ReleasePoller()
 		}
 		err := s.transfer(&s.out, unix.EPOLLOUT, step)
 		if err != nil && err != unix.EAGAIN && err != unix.EINTR {
