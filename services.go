@@ -112,10 +112,10 @@ type Control interface {
 	// Unavailable the caller does not know, and asks again with the same request.
 	Commit(ctx context.Context, r CommitRequest) error
 	// Abort gives up a pending write and frees its lock. Unknown writes are no error.
-	Abort(ctx context.Context, token string) error
+	Abort(ctx context.Context, p *Permit) error
 	// Replace chooses other disks for pieces that failed while writing and signs a new capability
 	// whose Targets hold the replacements in the failed pieces' places. NoSpace.
-	Replace(ctx context.Context, token string, failed []DiskID) (Grant, error)
+	Replace(ctx context.Context, p *Permit, failed []DiskID) (Grant, error)
 	// Resolve returns the entry with the id, and its path now.
 	Resolve(ctx context.Context, id FileID) (Entry, string, error)
 }
@@ -250,9 +250,7 @@ type AttachDisk struct {
 
 // CommitRequest is what the head node knows when all pieces are sealed.
 type CommitRequest struct {
-	Token string
-	// Permit is in place of the Token when node and manager are one process. It never travels.
-	Permit    *Permit `cbor:"-" json:"-"`
+	Permit    *Permit // of the write; to another process it travels as its token
 	Size      int64
 	Checksums []Checksum
 	Pieces    []Piece // sealed ones; at least the layout's minimum
@@ -317,13 +315,14 @@ type PieceStat struct {
 
 // Node opens files at a storage node.
 type Node interface {
-	// Open opens what the token permits. A write that is pending here under the same token is
-	// opened again, with everything written so far. Denied for bad or expired tokens; Conflict for
-	// who would go on with a write that is not here any more.
-	Open(ctx context.Context, token string, o NodeOpen) (File, error)
-	// Written describes the write that the token permits, of the file at the path, as far as it is. Who asks
-	// takes no part in it. Denied for bad or expired tokens, and those of another path.
-	Written(ctx context.Context, token, path string) (FileInfo, error)
+	// Open verifies the permit and opens what it permits. A write that is pending here under the same
+	// capability is opened again, with everything written so far. Denied for bad or expired permits; Conflict
+	// for a caller that would continue a write that is not here any more.
+	Open(ctx context.Context, p *Permit, o NodeOpen) (File, error)
+	// Written describes the write that p permits, of the file at the path, as far as it is; an empty path
+	// is not compared. The caller takes no part in the write. Denied for bad or expired permits, and for those of
+	// another path.
+	Written(ctx context.Context, p *Permit, path string) (FileInfo, error)
 }
 
 // NodeOpen says how to open. With Piece the handle is one piece, for other nodes; without, the file.

@@ -21,6 +21,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
 	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/rules/access"
 	"hemera/services/manager"
@@ -58,11 +59,11 @@ type ManagerOptions struct {
 	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop *link.Loop
+	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	// Local finds a node of the same process; nil when there is none.
-	Local   func(id hemera.NodeID) hemera.LocalNode
+	Local   func(id hemera.NodeID) hemera.Node
 	Role    string // for `hemera version` and the like: manager, up
 	Version string
 	Commit  string // what it was built of; may be empty

@@ -15,14 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/peers"
 	"hemera/core/disk"
 	"hemera/doors/xrd"
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/platform/vfs"
+	"hemera/platform/xrootd"
 	"hemera/rules/capability"
 	"hemera/services/node"
 )
@@ -45,7 +47,7 @@ type NodeOptions struct {
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop *link.Loop
+	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	limits func() []hemera.LimitUse // of bounds that are the node's own
@@ -73,7 +75,7 @@ type Node struct {
 
 	options     NodeOptions
 	held        *os.File // the state directory
-	peers       *client.Peers
+	peers       *peers.Peers
 	pulls       puller
 	credentials *auth.Credentials
 	remote      *rpc.Client
@@ -121,8 +123,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if !ok {
 		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
 	}
-	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
-	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log})
+	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },

@@ -245,7 +245,7 @@ func TestPieceHandle(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(75, 2, 1, 2)
 	piece := hemera.NodeOpen{Piece: true, Index: 1}
-	if _, err := b.hosts[0].Open(ctx, token, piece); !isKind(err, errs.Denied) {
+	if _, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), piece); !isKind(err, errs.Denied) {
 		t.Errorf("another node's piece: %v", err)
 	}
 	f := b.open(2, token, piece)

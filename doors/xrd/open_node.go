@@ -63,7 +63,7 @@ func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open
 	}
 	c.takeTrace(r, opaque)
 	return c.newHandle(path, o, func() (hemera.File, error) {
-		return c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+		return c.srv.o.Node.Open(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
 	})
 }
 

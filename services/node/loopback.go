@@ -33,7 +33,7 @@ func (l *LocalPeers) open(ctx context.Context, t hemera.Target, token string) (h
 	if n == nil {
 		return nil, errs.New(errs.Unavailable, "node.Dial", t.Addr, "no node answers there")
 	}
-	return n.Open(ctx, token, hemera.NodeOpen{Piece: true, Index: t.Index})
+	return n.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Piece: true, Index: t.Index})
 }
 
 // Create opens the target's piece for writing.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/platform/vfs"
 	"hemera/rules/wire"
 )
@@ -22,7 +22,7 @@ import (
 // mutex. Others go on collecting meanwhile, into a new buffer.
 type Sink struct {
 	conn  net.Conn
-	sock  *link.Socket // conn, if it is one
+	sock  *poll.Socket // conn, if it is one
 	stall time.Duration
 	pool  *Pool
 
@@ -46,7 +46,7 @@ type outBuffer struct {
 
 // NewSink makes the sink of a connection. A client that takes no byte for the stall time breaks the connection.
 func NewSink(conn net.Conn, pool *Pool, stall time.Duration) *Sink {
-	sock, _ := conn.(*link.Socket)
+	sock, _ := conn.(*poll.Socket)
 	s := &Sink{conn: conn, sock: sock, stall: stall, pool: pool}
 	s.turnEnded.L = &s.mu
 	return s
