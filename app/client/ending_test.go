@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/app/client"
+	"hemera/core/transfer"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -115,7 +116,7 @@ func TestClosedPieceIsNotWaitedFor(t *testing.T) {
 		return opened(r, 5)
 	})
 	p := peers(t, client.Options{Stall: time.Hour})
-	piece, err := p.Open(t.Context(), hemera.Target{Addr: s.url("/").Addr(), Disk: 1}, "token")
+	piece, err := p.Open(t.Context(), transfer.RemotePiece{Target: hemera.Target{Addr: s.url("/").Addr(), Disk: 1}}, "token")
 	if err != nil {
 		t.Fatal(err)
 	}

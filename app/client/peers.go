@@ -54,13 +54,13 @@ func NewPeers(o Options) *Peers {
 func (p *Peers) Close() error { return p.client.Close() }
 
 // pieceURL names the piece at its node.
-func pieceURL(t hemera.Target, token string) (URL, error) {
-	e, err := ParseEndpoint(t.Addr)
+func pieceURL(p transfer.RemotePiece, token string) (URL, error) {
+	e, err := ParseEndpoint(p.Addr)
 	if err != nil {
 		return URL{}, err
 	}
 	opaque := wire.Opaque("").With(hemera.OpaqueCapability, token).
-		With(hemera.OpaquePiece, strconv.Itoa(int(t.Index)))
+		With(hemera.OpaquePiece, hemera.PieceOpen{Index: p.Index, Base: p.Base}.Encode())
 	return URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
 }
 
@@ -72,7 +72,7 @@ func (p *Peers) lane(t hemera.Target) int {
 
 // Create opens the target's piece for writing.
 func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
-	u, err := pieceURL(t, token)
+	u, err := pieceURL(transfer.RemotePiece{Target: t}, token)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +91,13 @@ func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (tran
 	return w, nil
 }
 
-// Open opens the target's sealed piece for reading.
-func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
-	u, err := pieceURL(t, token)
+// Open opens the sealed piece for reading.
+func (p *Peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	u, err := pieceURL(r, token)
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.client.openOn(ctx, u, OpenOptions{}, p.lane(t))
+	f, err := p.client.openOn(ctx, u, OpenOptions{}, p.lane(r.Target))
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r *peerReader) NextData(off int64) (int64, error) {
 	return next, err
 }
 
-// Allocated implements [hemera.Allocated].
+// Allocated implements [hemera.Sparse].
 func (r *peerReader) Allocated() (int64, error) {
 	n, err := r.ask(hemera.OpaqueAllocated, r.Size())
 	if err == nil && n < 0 {

@@ -142,7 +142,7 @@ func TestPieceIsWrittenSealedAndRead(t *testing.T) {
 	if q := n.got(wire.ReqQuery); len(q) != 1 || q[0].payload != seal.Encode() || wire.DecodeQuery(q[0].Body).Kind != wire.QueryOpaquf {
 		t.Errorf("the seal was asked for as %+v", q)
 	}
-	r, err := p.Open(t.Context(), n.target(), "TOKEN")
+	r, err := p.Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestPeerTellsHoles(t *testing.T) {
 			}
 			return bad(r, wire.Unsupported, "no plugin answers this query")
 		})
-		r, err := peers(t, client.Options{}).Open(t.Context(), n.target(), "TOKEN")
+		r, err := peers(t, client.Options{}).Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
 		if err != nil {
 			t.Fatal(err)
 		}

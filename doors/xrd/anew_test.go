@@ -21,6 +21,13 @@ func (n forgetful) Open(ctx context.Context, token string, o hemera.NodeOpen) (h
 	return n.Node.Open(ctx, token, o)
 }
 
+func (n forgetful) OpenPiece(ctx context.Context, token string, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	if !o.Truncate {
+		return nil, errs.New(errs.Conflict, "transfer.OpenPiece", "/f", "the pending piece is not here any more")
+	}
+	return n.Node.OpenPiece(ctx, token, o)
+}
+
 // able connects as a client that understands flags in redirects.
 func able(t *testing.T, addr string) *rawConn {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/app/client"
+	"hemera/core/transfer"
 	"hemera/errs"
 	"hemera/rules/wire"
 	"hemera/test/conform"
@@ -17,7 +18,7 @@ import (
 // enginePuller is the real engine behind the door.
 type enginePuller struct{ c *client.Client }
 
-func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.File, progress func(int64)) error {
+func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
 	at, err := client.ParseEndpoint(s.Addr)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func TestClientPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := peers.Open(t.Context(), g.Cap.Targets[0], g.Token)
+	r, err := peers.Open(t.Context(), transfer.RemotePiece{Target: g.Cap.Targets[0]}, g.Token)
 	if err != nil {
 		t.Fatal(err)
 	}

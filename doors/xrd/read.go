@@ -50,7 +50,7 @@ func (c *conn) read(r *request) error {
 }
 
 // sendRead sends n bytes of the file at off. An error means that no final answer was sent.
-func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error {
+func sendRead(o *sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	if n == 0 {
 		return o.answer(stream, wire.StatusOK, nil)
 	}
@@ -77,7 +77,7 @@ func sendRead(o *sink, stream wire.StreamID, f hemera.File, off, n int64) error 
 type reading struct {
 	out    *sink
 	stream wire.StreamID
-	file   hemera.File
+	file   hemera.Handle
 	direct verified // the file, if its pages may be sent from memory
 	last   bool     // the final frame was sent
 	begins [wire.ResponseHeaderSize]byte
@@ -155,9 +155,9 @@ func (a *reading) head(n int64, last bool) []byte {
 }
 
 // read fills the chunk with the next of n bytes. It says how many it got, and whether there are no more.
-func (k *chunk) read(f hemera.File, off, n int64) (got int64, last bool, err error) {
+func (k *chunk) read(f hemera.Handle, off, n int64) (got int64, last bool, err error) {
 	want := chunkLen(off, n)
-	i, err := f.ReadAt(k.buf[:want], off)
+	i, err := f.ReadPages(k.buf[:want], nil, off)
 	if err != nil && err != io.EOF {
 		return 0, false, err
 	}
@@ -259,8 +259,8 @@ func (c *conn) sendElement(stream wire.StreamID, k *chunk, s wire.Segment, last 
 }
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
-func readWhole(f hemera.File, p []byte, off int64) error {
-	n, err := f.ReadAt(p, off)
+func readWhole(f hemera.Handle, p []byte, off int64) error {
+	n, err := f.ReadPages(p, nil, off)
 	if n == len(p) {
 		return nil
 	}

@@ -69,7 +69,7 @@ func (o *sink) collect(framed []byte) error {
 
 // read collects the answer to a read of n bytes, at most smallRead, reading straight into the
 // buffer. An error of the file leaves nothing behind.
-func (o *sink) read(stream wire.StreamID, f hemera.File, off int64, n int) error {
+func (o *sink) read(stream wire.StreamID, f hemera.Handle, off int64, n int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.room(wire.ResponseHeaderSize + n); err != nil {
@@ -77,7 +77,7 @@ func (o *sink) read(stream wire.StreamID, f hemera.File, off int64, n int) error
 	}
 	at := len(o.buf)
 	b := o.buf[:at+wire.ResponseHeaderSize+n]
-	got, err := f.ReadAt(b[at+wire.ResponseHeaderSize:], off)
+	got, err := f.ReadPages(b[at+wire.ResponseHeaderSize:], nil, off)
 	if err != nil && err != io.EOF {
 		return err
 	}

@@ -155,18 +155,20 @@ func (n *Node) ManagerAddr() string {
 
 // Open opens what the token permits.
 func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	path := o.Path
-	if o.Piece {
-		path = "" // pieces are opened by other nodes
-	}
-	c, err := n.verify(ctx, token, path)
-	switch {
-	case err != nil:
+	c, err := n.verify(ctx, token, o.Path)
+	if err != nil {
 		return nil, err
-	case o.Piece:
-		return n.pending.OpenPiece(c, o)
 	}
 	return n.open(ctx, hemera.SignedPermit(c, token), o)
+}
+
+// OpenPiece opens a piece of what the token permits.
+func (n *Node) OpenPiece(ctx context.Context, token string, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	c, err := n.verify(ctx, token, "")
+	if err != nil {
+		return nil, err
+	}
+	return n.pending.OpenPiece(c, o)
 }
 
 // verify is the capability in a token, which must be of the path unless that is "".
