@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance network clients clientsuites crash sim fuzz bench bench-limit clean
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance network clients clientsuites crash sim fuzz bench bench-limit diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -81,6 +81,10 @@ bench: build ## Hemera beside the C++ xrootd server, ratios
 bench-limit: build ## share of a link's rate reached, links of known rate (needs root)
 	@scripts/setup.sh clients peers
 	@scripts/bench-limit.sh
+
+diagrams: ## draw docs/img from docs/diagrams
+	@scripts/setup.sh diagrams
+	@scripts/diagrams.sh
 
 clean: ## remove what was built
 	@rm -rf bin build

@@ -94,4 +94,7 @@ setup_lint() {
 	GOBIN=$build/bin GOFLAGS="" "$build/bin/go" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$GOLANGCI_VERSION"
 }
 
+# diagrams draws the pictures of the documents.
+setup_diagrams() { packages dot=graphviz plantuml=plantuml; }
+
 for part in "$@"; do "setup_$part"; done

@@ -21,6 +21,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
 	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/rules/access"
 	"hemera/services/manager"
@@ -58,7 +59,7 @@ type ManagerOptions struct {
 	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop *link.Loop
+	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	// Local finds a node of the same process; nil when there is none.

@@ -21,6 +21,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/platform/vfs"
 	"hemera/rules/capability"
@@ -45,7 +46,7 @@ type NodeOptions struct {
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop *link.Loop
+	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	limits func() []hemera.LimitUse // of bounds that are the node's own

@@ -118,6 +118,9 @@ func (g *gauge) silentSince() time.Time {
 	return last
 }
 
+// Progress changes whenever a call to the device has returned, also within calls that take many steps.
+func (d *Disk) Progress() uint64 { return uint64(d.gauge.moved.Load()) }
+
 // Hangs reports whether calls to the disk do not return, as far as is known. It is asked for every read.
 func (d *Disk) Hangs() bool { return d.gauge.stalled.Load() > 0 || !d.gauge.silentSince().IsZero() }
 
@@ -125,7 +128,7 @@ func (d *Disk) Hangs() bool { return d.gauge.stalled.Load() > 0 || !d.gauge.sile
 func (g *gauge) verdict(now time.Time) (hemera.DiskHealth, string) {
 	health, why := g.health.verdict(g.headroom, now)
 	if last := g.silentSince(); !last.IsZero() && health != hemera.HealthGone {
-		return hemera.HealthFailing, notAnswered(last)
+		return hemera.HealthFailing, NotAnswered(last)
 	}
 	return health, why
 }
@@ -294,9 +297,19 @@ func (d *Disk) writable(op string, size int64) error {
 	return nil
 }
 
+// Look is Status, but waits for the device as long as it takes.
+func (d *Disk) Look() Status {
+	d.lookNow()
+	return d.status()
+}
+
 // Status looks at the disk and reports. Rates are averages since the report before.
 func (d *Disk) Status() Status {
 	d.look()
+	return d.status()
+}
+
+func (d *Disk) status() Status {
 	now := d.opt.Now()
 	g := &d.gauge
 	g.mu.Lock()

@@ -58,11 +58,18 @@ func (r *reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
 
 // Verify reads every page and returns the offsets of bad ones. Its error is of the device; bad
 // pages are none.
-func (r *reader) Verify() (bad []int64, err error) {
+func (r *reader) Verify() (bad []int64, err error) { return VerifyPages(r) }
+
+// VerifyPages is [Reader.Verify] in steps: it reads all of a piece, a little at a time, and leaves out what is known
+// to be zeros.
+func VerifyPages(r Reader) (bad []int64, err error) {
 	const op = "disk.Verify"
+	stat := r.Stat()
 	buf := make([]byte, readStep*hemera.PageSize)
-	for off := int64(0); off < r.piece.stat.Size && len(bad) < badPagesMax; {
-		if next := r.piece.nextData(off); next > off {
+	for off := int64(0); off < stat.Size && len(bad) < badPagesMax; {
+		if next, err := r.NextData(off); err != nil {
+			return bad, errs.Wrap(err, op, stat.ID.String())
+		} else if next > off {
 			off = next
 			continue
 		}
@@ -73,7 +80,7 @@ func (r *reader) Verify() (bad []int64, err error) {
 			bad = append(bad, page)
 			off = page + hemera.PageSize
 		} else if err != nil && err != io.EOF {
-			return bad, errs.Wrap(err, op, r.piece.stat.ID.String())
+			return bad, errs.Wrap(err, op, stat.ID.String())
 		}
 	}
 	return bad, nil

@@ -43,8 +43,6 @@ const (
 	// windowWorth is how many bytes must be asked of a window before all of it is verified: a few
 	// small reads are cheaper by ReadPages.
 	windowWorth = windowSize / 4
-	// sendfileMin is the shortest read for which sendfile is cheaper than a copy.
-	sendfileMin = 16 << 10
 	// markEvery is how often the kernel is told that pages are in use.
 	markEvery = 10 * time.Second
 )
@@ -137,7 +135,7 @@ func (w *pieceWindows) init(p *piece) {
 // verified reports whether the range may be sent from the file; eager says that the rest of its
 // windows will be wanted too.
 func (w *pieceWindows) verified(off, n int64, eager bool) (*os.File, bool) {
-	if w.file == nil || n < sendfileMin {
+	if w.file == nil || n < vfs.ZeroCopyMin {
 		return nil, false
 	}
 	for at := off; at < off+n; {
@@ -207,7 +205,7 @@ func (w *pieceWindows) length(v *window) int {
 // splice puts verified pages of the range into the empty pipe, as many as it takes, and returns how
 // many bytes that is; eager as for verified.
 func (w *pieceWindows) splice(pipe *vfs.Pipe, off, n int64, eager bool) int64 {
-	if w.file == nil || n < sendfileMin {
+	if w.file == nil || n < vfs.ZeroCopyMin {
 		return 0
 	}
 	for at := off; at < off+n; {

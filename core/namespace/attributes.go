@@ -56,7 +56,7 @@ func (n *Namespace) SetTimes(ctx context.Context, who hemera.Identity, path stri
 			if err != nil {
 				return err
 			}
-			t.putState(e.ID, s.with(mtime, s.Ctime, hemera.TreeTotals{}))
+			t.putState(e.ID, s.With(mtime, s.Ctime, hemera.TreeTotals{}))
 		}
 		return permit("SetTimes", path, who, f.entry, access.ChangeAttributes)
 	})

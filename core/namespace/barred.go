@@ -2,11 +2,11 @@ package namespace
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
@@ -141,21 +141,20 @@ func (t *tx) condemn(disk hemera.DiskID, p hemera.PieceID, needed bool) (condemn
 		return err == nil, false, err
 	}
 	if t.isUnused(number) {
-		t.remove(idKey(tabPlace, number)) // so that it no longer is
+		t.remove(schema.IDKey(schema.TableLocation, number)) // so that it no longer is
 	}
-	until := binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(barTime).Unix()))
-	t.set(idKey(tabBarred, number), mark{}, binary.BigEndian.AppendUint64(until, uint64(p.File)))
+	t.set(schema.IDKey(schema.TableBarred, number), schema.Mark{}, schema.EncodeBarred(t.now.Add(barTime), p.File))
 	return true, true, nil
 }
 
 // isBarred reports whether pieces of the write with the number were given up.
 func (t *tx) isBarred(number hemera.FileID) (bool, error) {
-	return t.recorded(idKey(tabBarred, number))
+	return t.recorded(schema.IDKey(schema.TableBarred, number))
 }
 
 // Barred implements PendingWrites.
 func (n *Namespace) Barred(ctx context.Context, c Commit) (bool, error) {
-	raw, err := n.store.GetMany(ctx, [][]byte{idKey(tabBarred, c.number()), idKey(tabRemoved, c.number())})
+	raw, err := n.store.GetMany(ctx, [][]byte{schema.IDKey(schema.TableBarred, c.number()), schema.IDKey(schema.TableTombstone, c.number())})
 	if err != nil {
 		return false, errs.Wrap(err, "namespace.Barred", c.Name)
 	}
@@ -164,7 +163,7 @@ func (n *Namespace) Barred(ctx context.Context, c Commit) (bool, error) {
 
 // liftBars forgets the bars whose time is over, now and then. No commit of such a write is taken any more.
 func (n *Namespace) liftBars(ctx context.Context) error {
-	return n.lift(ctx, tabBarred, &n.bars)
+	return n.lift(ctx, schema.TableBarred, &n.bars)
 }
 
 // lift forgets the records of a table whose time is over, which they begin with, and counts the others.
@@ -175,8 +174,8 @@ func (n *Namespace) lift(ctx context.Context, table byte, b *bars) error {
 	}
 	var old [][]byte
 	count := 0
-	err := n.store.Scan(ctx, key(table), after(key(table)), func(k, raw []byte) bool {
-		if count++; len(raw) >= 8 && !now.Before(time.Unix(int64(number(raw, 0)), 0)) {
+	err := n.store.Scan(ctx, schema.TableKey(table), schema.PrefixEnd(schema.TableKey(table)), func(k, raw []byte) bool {
+		if count++; len(raw) >= 8 && !now.Before(schema.DecodeUntil(raw)) {
 			old = append(old, append([]byte(nil), k...))
 		}
 		return true
@@ -194,21 +193,18 @@ func (n *Namespace) lift(ctx context.Context, table byte, b *bars) error {
 	return errs.Wrap(err, "namespace", "")
 }
 
-// barBytes is the length of a record: until when, in seconds since 1970, and the file.
-const barBytes = 16
-
 // barred looks for writes that were committed although their pieces were given up.
 func (c *checker) barred() error {
-	return c.keyed(key(tabBarred), 10, func(k, raw []byte) error {
-		if len(raw) != barBytes {
-			c.problem("barred write %d: %v", number(k, 2), errRecord)
+	return c.keyed(schema.TableKey(schema.TableBarred), 10, func(k, raw []byte) error {
+		file, err := schema.DecodeBarred(raw)
+		if err != nil {
+			c.problem("barred write %d: %v", schema.IDOf(k), err)
 			return nil
 		}
-		var record glance
-		file := hemera.FileID(number(raw, 8))
+		var record schema.EntryHeader
 		found, err := c.current(&record, file)
-		if err == nil && found && numberOf(hemera.PieceID{File: file, Gen: record.gen}) == hemera.FileID(number(k, 2)) {
-			c.problem("fid %s: generation %d is committed, and its write is barred", file, record.gen)
+		if err == nil && found && numberOf(hemera.PieceID{File: file, Gen: record.Gen}) == schema.IDOf(k) {
+			c.problem("fid %s: generation %d is committed, and its write is barred", file, record.Gen)
 		}
 		return err
 	})

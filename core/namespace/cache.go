@@ -3,6 +3,7 @@ package namespace
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"hemera/core/namespace/schema"
 	"sync"
 	"sync/atomic"
 )
@@ -114,7 +115,7 @@ type whole struct{ lost uint64 }
 
 // wholeKey is a key of no table.
 func wholeKey(dir uint64) (k [10]byte) {
-	k[0], k[1] = space, '*'
+	k[0], k[1] = schema.Space, '*'
 	binary.BigEndian.PutUint64(k[2:], dir)
 	return k
 }
@@ -130,10 +131,10 @@ func (c *cache) begun(dir uint64) {
 
 // without reports whether the store surely has no record at the key, which the cache has not.
 func (c *cache) without(k []byte) bool {
-	if k[1] != tabEntry {
+	if k[1] != schema.TableEntry {
 		return false
 	}
-	of := wholeKey(number(k, 2))
+	of := wholeKey(schema.Uint64At(k, 2))
 	hash := c.hash(of[:])
 	value, _, _ := c.again(hash, of[:])
 	w, ok := value.(*whole)
@@ -147,7 +148,7 @@ func (c *cache) writes(hash uint64) uint64 { return c.stripe(hash).Load() }
 // has them.
 func (c *cache) begin(all *changes) {
 	for i := range all.list {
-		if now := &all.list[i]; cached(now.key) {
+		if now := &all.list[i]; schema.Cached(now.key) {
 			c.stripe(now.hash).Add(1)
 		}
 	}
@@ -155,7 +156,7 @@ func (c *cache) begin(all *changes) {
 
 func (c *cache) publish(all *changes, seq uint64) {
 	for i := range all.list {
-		if now := &all.list[i]; cached(now.key) {
+		if now := &all.list[i]; schema.Cached(now.key) {
 			c.put(now.hash, now.key, record{now.value, now.size, seq})
 			c.stripe(now.hash).Add(1)
 		}
@@ -204,8 +205,8 @@ func (c *cache) evict(s *shard) {
 		s.hand++
 		return
 	}
-	if it.key[1] == tabEntry { // before it is gone
-		of := wholeKey(number([]byte(it.key[:10]), 2))
+	if it.key[1] == schema.TableEntry { // before it is gone
+		of := wholeKey(schema.Uint64At([]byte(it.key[:10]), 2))
 		c.lostOf(c.hash(of[:])).Add(1)
 	}
 	last := len(s.ring) - 1

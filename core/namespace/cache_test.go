@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 )
 
 // TestACacheThatKnowsAllNames: what the cache says is not in the store is not there, however much of
@@ -20,7 +21,7 @@ func TestACacheThatKnowsAllNames(t *testing.T) {
 			c.begun(uint64(dir))
 		}
 		for seq := range uint64(20_000) {
-			k := entryKey(hemera.FileID(r.IntN(5)), fmt.Sprint(r.IntN(2000))) // the last was there before
+			k := schema.EntryKey(hemera.FileID(r.IntN(5)), fmt.Sprint(r.IntN(2000))) // the last was there before
 			hash := c.hash(k)
 			_, _, known := c.again(hash, k)
 			switch without := c.without(k); {

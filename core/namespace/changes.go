@@ -3,6 +3,7 @@ package namespace
 import (
 	"bytes"
 	"hash/maphash"
+	"hemera/core/namespace/schema"
 	"slices"
 
 	"hemera/platform/kv"
@@ -166,7 +167,7 @@ func (c *changes) batch() *kv.Batch {
 	for i := range c.list {
 		now := &c.list[i]
 		if now.value != nil && now.raw == nil {
-			now.raw = c.record(appendAny(c.room(now.size), now.value))
+			now.raw = c.record(schema.AppendValue(c.room(now.size), now.value))
 		}
 		c.ops = append(c.ops, kv.Op{Key: now.key, Value: now.raw, Delete: now.value == nil})
 	}

@@ -3,6 +3,7 @@ package namespace
 import (
 	"fmt"
 	"hash/maphash"
+	"hemera/core/namespace/schema"
 	"maps"
 	"math/rand/v2"
 	"testing"
@@ -30,7 +31,7 @@ func TestChangesAreTakenBack(t *testing.T) {
 				now[k] = ""
 			default:
 				v := fmt.Sprint(step)
-				c.set([]byte(k), mark{}, []byte(v), len(v))
+				c.set([]byte(k), schema.Mark{}, []byte(v), len(v))
 				now[k] = v
 			}
 			if r.IntN(500) == 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/rules/quota"
 )
@@ -17,10 +18,10 @@ func (t *tx) charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
 		return err
 	}
 	if before != nil {
-		err = t.credit(set, before, weigh(before).Negate())
+		err = t.credit(set, before, schema.FileUsage(before).Negate())
 	}
 	if after != nil && err == nil {
-		err = t.credit(set, after, weigh(after))
+		err = t.credit(set, after, schema.FileUsage(after))
 	}
 	return err
 }
@@ -38,22 +39,12 @@ func (t *tx) settle(dirs []*hemera.Entry, before, after *hemera.Entry, c *Commit
 			return err
 		}
 	}
-	want := quota.Want{QuotaAmount: weigh(after)}
+	want := quota.Want{QuotaAmount: schema.FileUsage(after)}
 	if before != nil {
-		want.QuotaAmount = want.Add(weigh(before).Negate())
+		want.QuotaAmount = want.Add(schema.FileUsage(before).Negate())
 	}
 	want.Files = 0
 	return within("Commit", after.Name, c.ReleaseClaim(limits), want)
-}
-
-// weigh is what a file uses of a quota.
-func weigh(e *hemera.Entry) hemera.QuotaAmount {
-	return hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: physical(e)}
-}
-
-// amountOf is what a whole tree uses.
-func amountOf(tree hemera.TreeTotals) hemera.QuotaAmount {
-	return hemera.QuotaAmount{Files: tree.Files, Bytes: tree.Bytes, Physical: tree.Physical}
 }
 
 // realm is the set of accounts in which files in the last of dirs count, zero if in none.
@@ -71,41 +62,41 @@ func marked(dirs []*hemera.Entry) bool {
 }
 
 // nearest is the last active quota node of dirs and its index; nil if there is none.
-func (t *tx) nearest(dirs []*hemera.Entry) (int, *quotaNode, error) {
+func (t *tx) nearest(dirs []*hemera.Entry) (int, *schema.QuotaNode, error) {
 	for i, dir := range slices.Backward(dirs) {
 		if !dir.Quota {
 			continue
 		}
-		if q, err := t.quotaNode(dir.ID); err != nil || q.active() {
+		if q, err := t.quotaNode(dir.ID); err != nil || q.Active() {
 			return i, q, err
 		}
 	}
 	return 0, nil, nil
 }
 
-func (t *tx) quotaNode(dir hemera.FileID) (*quotaNode, error) {
-	q, err := fetch(t, idKey(tabNode, dir), decodeQuotaNode)
+func (t *tx) quotaNode(dir hemera.FileID) (*schema.QuotaNode, error) {
+	q, err := fetch(t, schema.IDKey(schema.TableQuotaNode, dir), schema.DecodeQuotaNode)
 	if err == nil && q == nil {
 		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+dir.String(), "the quota node has no record")
 	}
 	return q, err
 }
 
-func (t *tx) putQuotaNode(dir hemera.FileID, q quotaNode) {
-	t.set(idKey(tabNode, dir), &q, encodeQuotaNode(&q))
+func (t *tx) putQuotaNode(dir hemera.FileID, q schema.QuotaNode) {
+	t.set(schema.IDKey(schema.TableQuotaNode, dir), &q, schema.EncodeQuotaNode(&q))
 }
 
 // credit adds to what the file's user and group use.
 func (t *tx) credit(set uint64, e *hemera.Entry, delta hemera.QuotaAmount) error {
-	if err := t.addTo(set, account{hemera.QuotaUser, e.UID}, delta); err != nil {
+	if err := t.addTo(set, schema.UserAccount(e.UID), delta); err != nil {
 		return err
 	}
-	return t.addTo(set, account{hemera.QuotaGroup, e.GID}, delta)
+	return t.addTo(set, schema.GroupAccount(e.GID), delta)
 }
 
 // addTo adds to an account; one that comes to nothing is removed.
-func (t *tx) addTo(set uint64, a account, delta hemera.QuotaAmount) error {
-	k := accountKey(tabAccount, set, a)
+func (t *tx) addTo(set uint64, a schema.Account, delta hemera.QuotaAmount) error {
+	k := schema.AccountKey(schema.TableAccount, set, a)
 	used, err := t.amount(k)
 	if err != nil {
 		return err
@@ -114,13 +105,13 @@ func (t *tx) addTo(set uint64, a account, delta hemera.QuotaAmount) error {
 		t.remove(k)
 		return nil
 	}
-	t.set(k, &used, encodeAmount(&used))
+	t.set(k, &used, schema.EncodeAmount(&used))
 	return nil
 }
 
 // amount reads an account or a limit; there is nothing where there is no record.
 func (t *tx) amount(k []byte) (hemera.QuotaAmount, error) {
-	a, err := fetch(t, k, decodeAmount)
+	a, err := fetch(t, k, schema.DecodeAmount)
 	if err != nil || a == nil {
 		return hemera.QuotaAmount{}, err
 	}
@@ -128,12 +119,12 @@ func (t *tx) amount(k []byte) (hemera.QuotaAmount, error) {
 }
 
 // limits are those of the account at the node, or of everybody without limits of his own.
-func (t *tx) limits(node hemera.FileID, a account) (hemera.QuotaAmount, error) {
-	own, err := t.amount(accountKey(tabLimit, uint64(node), a))
+func (t *tx) limits(node hemera.FileID, a schema.Account) (hemera.QuotaAmount, error) {
+	own, err := t.amount(schema.AccountKey(schema.TableLimit, uint64(node), a))
 	if err != nil || own != (hemera.QuotaAmount{}) {
 		return own, err
 	}
-	return t.amount(accountKey(tabLimit, uint64(node), account{a.kind, hemera.QuotaDefault}))
+	return t.amount(schema.AccountKey(schema.TableLimit, uint64(node), schema.Account{Kind: a.Kind, ID: hemera.QuotaDefault}))
 }
 
 // standings are all limits that hold for a file of the user and group in the last of dirs.
@@ -142,7 +133,7 @@ func (t *tx) standings(dirs []*hemera.Entry, uid, gid uint32) ([]quota.Standing,
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := t.accounts(dirs, account{hemera.QuotaUser, uid}, account{hemera.QuotaGroup, gid})
+	accounts, err := t.accounts(dirs, schema.UserAccount(uid), schema.GroupAccount(gid))
 	return append(out, accounts...), err
 }
 
@@ -164,15 +155,15 @@ func (t *tx) projects(dirs []*hemera.Entry, from int) (out []quota.Standing, err
 			return nil, err
 		}
 		out = append(out, quota.Standing{Account: quota.Account{Node: dirs[i].ID, Kind: hemera.QuotaProject}, Path: pathTo(dirs, i),
-			Limits: q.Project, Used: amountOf(s.Tree)})
+			Limits: q.Project, Used: schema.TreeUsage(s.Tree)})
 	}
 	return out, nil
 }
 
 // accounts are the limits of users and groups at the nearest node, once its usage is exact.
-func (t *tx) accounts(dirs []*hemera.Entry, all ...account) (out []quota.Standing, err error) {
+func (t *tx) accounts(dirs []*hemera.Entry, all ...schema.Account) (out []quota.Standing, err error) {
 	i, q, err := t.nearest(dirs)
-	if err != nil || q == nil || q.State != nodeExact || q.Limits == 0 {
+	if err != nil || q == nil || q.State != schema.NodeExact || q.Limits == 0 {
 		return nil, err
 	}
 	for _, a := range all {
@@ -183,11 +174,11 @@ func (t *tx) accounts(dirs []*hemera.Entry, all ...account) (out []quota.Standin
 		if limits == (hemera.QuotaAmount{}) {
 			continue
 		}
-		used, err := t.amount(accountKey(tabAccount, q.Set, a))
+		used, err := t.amount(schema.AccountKey(schema.TableAccount, q.Set, a))
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, quota.Standing{Account: quota.Account{Node: dirs[i].ID, Kind: a.kind, ID: a.id}, Path: pathTo(dirs, i), Limits: limits, Used: used})
+		out = append(out, quota.Standing{Account: quota.Account{Node: dirs[i].ID, Kind: a.Kind, ID: a.ID}, Path: pathTo(dirs, i), Limits: limits, Used: used})
 	}
 	return out, nil
 }
@@ -244,16 +235,16 @@ func (t *tx) rehome(f, target found, same int) error {
 				return err
 			}
 		}
-		return within("Rename", into, limits, quota.Want{QuotaAmount: amountOf(s.Tree)})
+		return within("Rename", into, limits, quota.Want{QuotaAmount: schema.TreeUsage(s.Tree)})
 	}
 	if from == to {
-		return within("Rename", into, limits, quota.Want{QuotaAmount: weigh(f.entry)})
+		return within("Rename", into, limits, quota.Want{QuotaAmount: schema.FileUsage(f.entry)})
 	}
-	accounts, err := t.accounts(target.dirs, account{hemera.QuotaUser, f.entry.UID}, account{hemera.QuotaGroup, f.entry.GID})
+	accounts, err := t.accounts(target.dirs, schema.UserAccount(f.entry.UID), schema.GroupAccount(f.entry.GID))
 	if err != nil {
 		return err
 	}
-	if err := within("Rename", into, append(limits, accounts...), quota.Want{QuotaAmount: weigh(f.entry)}); err != nil {
+	if err := within("Rename", into, append(limits, accounts...), quota.Want{QuotaAmount: schema.FileUsage(f.entry)}); err != nil {
 		return err
 	}
 	if err := t.charge(f.dirs, f.entry, nil); err != nil {
@@ -268,10 +259,10 @@ func (t *tx) whole(above string, dir *hemera.Entry, tree hemera.TreeTotals) erro
 	empty := tree == hemera.TreeTotals{}
 	if dir.Quota {
 		q, err := t.quotaNode(dir.ID)
-		if err != nil || q.State == nodeExact {
+		if err != nil || q.State == schema.NodeExact {
 			return err
 		}
-		empty = empty && !q.active()
+		empty = empty && !q.Active()
 	}
 	if empty {
 		return nil
@@ -285,16 +276,16 @@ func (t *tx) reown(f found, e *hemera.Entry) error {
 	if e.IsDir() || e.UID == f.entry.UID && e.GID == f.entry.GID {
 		return nil
 	}
-	var gaining []account
+	var gaining []schema.Account
 	if e.UID != f.entry.UID {
-		gaining = append(gaining, account{hemera.QuotaUser, e.UID})
+		gaining = append(gaining, schema.UserAccount(e.UID))
 	}
 	if e.GID != f.entry.GID {
-		gaining = append(gaining, account{hemera.QuotaGroup, e.GID})
+		gaining = append(gaining, schema.GroupAccount(e.GID))
 	}
 	limits, err := t.accounts(f.dirs, gaining...)
 	if err == nil {
-		err = within("SetOwner", e.Name, limits, quota.Want{QuotaAmount: weigh(e)})
+		err = within("SetOwner", e.Name, limits, quota.Want{QuotaAmount: schema.FileUsage(e)})
 	}
 	if err != nil {
 		return err

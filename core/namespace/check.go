@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -40,7 +41,7 @@ func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.Names
 	if o.Workers <= 0 {
 		o.Workers = max(1, runtime.NumCPU()/2)
 	}
-	c := &checker{n: n, ctx: ctx, options: o, started: time.Now(), disks: make(map[hemera.DiskID]usage)}
+	c := &checker{n: n, ctx: ctx, options: o, started: time.Now(), disks: make(map[hemera.DiskID]schema.Usage)}
 	if err := c.begin(); err != nil {
 		return hemera.NamespaceCheck{}, errs.Wrap(err, "namespace.Check", "")
 	}
@@ -75,7 +76,7 @@ type checker struct {
 	total        int64  // records, about
 
 	dirs  dirTable
-	disks map[hemera.DiskID]usage // counted
+	disks map[hemera.DiskID]schema.Usage // counted
 	found counts
 
 	mu      sync.Mutex
@@ -106,20 +107,20 @@ func (c *checker) begin() (err error) {
 
 // estimate reads how much there will be to do, and up to where ids go.
 func (c *checker) estimate() error {
-	raw, err := c.view.GetMany(c.ctx, [][]byte{metaKey(metaIDs), idKey(tabState, hemera.RootID)})
+	raw, err := c.view.GetMany(c.ctx, [][]byte{schema.MetaKey(schema.MetaIDs), schema.IDKey(schema.TableDirectory, hemera.RootID)})
 	if err != nil {
 		return err
 	}
 	if len(raw[0]) != 16 {
 		c.problem("the reserve of ids is damaged")
 	} else {
-		c.ids = number(raw[0], 0)
+		c.ids = schema.Uint64At(raw[0], 0)
 	}
-	if s, err := decodeState(nil, raw[1]); err == nil {
+	if s, err := schema.DecodeDirectory(nil, raw[1]); err == nil {
 		c.total = 2*s.Tree.Files + 4*(s.Tree.Dirs+1)
 	}
-	return c.scan(key(tabUsage), func(k, raw []byte) error {
-		if u, err := decodeUsage(k, raw); err == nil {
+	return c.scan(schema.TableKey(schema.TableUsage), func(k, raw []byte) error {
+		if u, err := schema.DecodeUsage(k, raw); err == nil {
 			c.total += u.Pieces + u.Unlinked + u.Held
 		}
 		return nil
@@ -168,7 +169,7 @@ func (c *checker) visited(records int64) {
 
 // scan visits a table; a damaged record is a problem, not an end.
 func (c *checker) scan(prefix []byte, visit func(k, raw []byte) error) error {
-	return c.scanRange(c.ctx, prefix, after(prefix), visit)
+	return c.scanRange(c.ctx, prefix, schema.PrefixEnd(prefix), visit)
 }
 
 func (c *checker) scanRange(ctx context.Context, lo, hi []byte, visit func(k, raw []byte) error) error {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 )
 
 // dirTable is every directory that has a state, in columns, by id: 52 bytes each.
@@ -32,8 +33,8 @@ func (d *dirTable) at(id hemera.FileID) int {
 // directories lists what has a state, so that the counts of all have their place.
 func (c *checker) directories() error {
 	d := &c.dirs
-	err := c.keyed(key(tabState), 10, func(k, _ []byte) error {
-		d.ids = append(d.ids, hemera.FileID(number(k, 2)))
+	err := c.keyed(schema.TableKey(schema.TableDirectory), 10, func(k, _ []byte) error {
+		d.ids = append(d.ids, schema.IDOf(k))
 		return nil
 	})
 	d.ids = slices.Clip(d.ids)
@@ -81,10 +82,10 @@ func (c *checker) tree() error {
 // states compares every directory's stored totals with those counted.
 func (c *checker) states() error {
 	i := 0
-	return c.keyed(key(tabState), 10, func(k, raw []byte) error {
+	return c.keyed(schema.TableKey(schema.TableDirectory), 10, func(k, raw []byte) error {
 		id, counted, parent := c.dirs.ids[i], c.dirs.totals[i], c.dirs.parents[i].Load()
 		i++
-		s, err := decodeState(k, raw)
+		s, err := schema.DecodeDirectory(k, raw)
 		switch {
 		case err != nil:
 			c.problem("totals of directory %s: %v", id, err)

@@ -9,16 +9,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 )
 
 // counts is what one goroutine found.
 type counts struct {
 	files, dirs, pieces int64
 	quotaNodes          int64 // directories that say they are
-	disks               map[hemera.DiskID]usage
+	disks               map[hemera.DiskID]schema.Usage
 	sums                *sums
 	buffer              []byte
-	record              glance
+	record              schema.EntryHeader
 	// parent and at are the directory whose entries are being read, and its index.
 	parent hemera.FileID
 	at     int
@@ -34,7 +35,7 @@ type naming struct {
 }
 
 func newCounts(names *naming) *counts {
-	return &counts{disks: make(map[hemera.DiskID]usage), sums: new(sums), names: names, at: -1}
+	return &counts{disks: make(map[hemera.DiskID]schema.Usage), sums: new(sums), names: names, at: -1}
 }
 
 // fact notes that an entry implies a record of an index, or that the index has it.
@@ -56,7 +57,7 @@ func (t *counts) merge(o *counts) {
 	t.sums.merge(o.sums)
 	for disk, u := range o.disks {
 		was := t.disks[disk]
-		t.disks[disk] = usage{Pieces: was.Pieces + u.Pieces, Bytes: was.Bytes + u.Bytes}
+		t.disks[disk] = schema.Usage{Pieces: was.Pieces + u.Pieces, Bytes: was.Bytes + u.Bytes}
 	}
 }
 
@@ -136,13 +137,13 @@ func (c *checker) chunks() (out []chunk) {
 	var dirs, ids, disks [][]byte
 	for i := 1; i < splits; i++ {
 		if at := len(c.dirs.ids) * i / splits; at > 0 {
-			dirs = append(dirs, entryKey(c.dirs.ids[at], ""))
+			dirs = append(dirs, schema.EntryKey(c.dirs.ids[at], ""))
 		}
-		ids = append(ids, idKey(tabPlace, hemera.FileID(c.ids/splits*uint64(i))))
+		ids = append(ids, schema.IDKey(schema.TableLocation, hemera.FileID(c.ids/splits*uint64(i))))
 	}
-	_ = c.scan(key(tabUsage), func(k, _ []byte) error { // a failure shows when usages are compared
+	_ = c.scan(schema.TableKey(schema.TableUsage), func(k, _ []byte) error { // a failure shows when usages are compared
 		for i := range uint64(splits / 8) {
-			disks = append(disks, pieceKey(diskOf(k), hemera.FileID(c.ids/(splits/8)*i), 0))
+			disks = append(disks, schema.PieceKey(schema.DiskOf(k), hemera.FileID(c.ids/(splits/8)*i), 0))
 		}
 		return nil
 	})
@@ -151,9 +152,9 @@ func (c *checker) chunks() (out []chunk) {
 		cuts  [][]byte
 		visit func(t *counts, k, raw []byte)
 	}{
-		{tabEntry, dirs, c.entry}, {tabPlace, ids, c.place}, {tabDisk, disks, c.piece}, {tabShort, nil, c.short},
+		{schema.TableEntry, dirs, c.entry}, {schema.TableLocation, ids, c.place}, {schema.TablePiece, disks, c.piece}, {schema.TableIncomplete, nil, c.short},
 	} {
-		lo, end := key(table.name), after(key(table.name))
+		lo, end := schema.TableKey(table.name), schema.PrefixEnd(schema.TableKey(table.name))
 		for _, cut := range append(table.cuts, end) {
 			if bytes.Compare(lo, cut) < 0 {
 				out = append(out, chunk{lo, cut, table.visit})
@@ -166,24 +167,24 @@ func (c *checker) chunks() (out []chunk) {
 
 func (c *checker) entry(t *counts, k, raw []byte) {
 	e := &t.record
-	if err := e.read(k, raw); err != nil {
+	if err := e.Decode(k, raw); err != nil {
 		if t.names == nil {
 			c.problem("entry %x: %v", k, err)
 		}
 		return
 	}
 	root := len(k) <= 10
-	if t.names == nil && (root != (e.id == hemera.RootID) || root && number(k, 2) != 0) {
-		c.problem("entry %x has id %s: only the root has no name", k, e.id)
+	if t.names == nil && (root != (e.ID == hemera.RootID) || root && schema.Uint64At(k, 2) != 0) {
+		c.problem("entry %x has id %s: only the root has no name", k, e.ID)
 	}
 	if !root {
-		t.fact(fact{kind: indexPlace, file: e.id}, inEntry, k[2:])
+		t.fact(fact{kind: indexPlace, file: e.ID}, inEntry, k[2:])
 	}
-	for _, p := range e.pieces {
-		t.fact(fact{indexPiece, p.Index, p.Disk, e.id}, inEntry, nil)
+	for _, p := range e.Pieces {
+		t.fact(fact{indexPiece, p.Index, p.Disk, e.ID}, inEntry, nil)
 	}
-	if short(e.entry()) {
-		t.fact(fact{kind: indexShort, file: e.id}, inEntry, nil)
+	if schema.Incomplete(e.Entry()) {
+		t.fact(fact{kind: indexShort, file: e.ID}, inEntry, nil)
 	}
 	if t.names == nil {
 		c.count(t, e, root)
@@ -191,32 +192,32 @@ func (c *checker) entry(t *counts, k, raw []byte) {
 }
 
 // count adds an entry to its directory and its disks.
-func (c *checker) count(t *counts, e *glance, root bool) {
-	if uint64(e.id) >= c.ids {
-		c.problem("fid %s is beyond the reserved ids (%d)", e.id, c.ids)
+func (c *checker) count(t *counts, e *schema.EntryHeader, root bool) {
+	if uint64(e.ID) >= c.ids {
+		c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.ids)
 	}
 	parent := isRoot
 	if !root {
 		parent = c.parentOf(t, e)
 	}
 	weight := hemera.TreeTotals{Dirs: 1}
-	if e.kind == hemera.KindDirectory {
+	if e.Kind == hemera.KindDirectory {
 		t.dirs++
-		if e.quota {
+		if e.Quota {
 			t.quotaNodes++
 		}
-		if at := c.dirs.at(e.id); at < 0 {
-			c.problem("directory %s has no totals", e.id)
+		if at := c.dirs.at(e.ID); at < 0 {
+			c.problem("directory %s has no totals", e.ID)
 		} else {
 			c.dirs.parents[at].Store(int32(parent))
 		}
 	} else {
-		file := e.entry()
+		file := e.Entry()
 		t.files++
-		weight = hemera.TreeTotals{Files: 1, Bytes: e.size, Physical: physical(file)}
-		for _, p := range e.pieces {
+		weight = hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: schema.Physical(file)}
+		for _, p := range e.Pieces {
 			u := t.disks[p.Disk]
-			t.disks[p.Disk] = usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + pieceBytes(file, p.Index)}
+			t.disks[p.Disk] = schema.Usage{Pieces: u.Pieces + 1, Bytes: u.Bytes + schema.PieceBytes(file, p.Index)}
 			t.pieces++
 		}
 	}
@@ -226,12 +227,12 @@ func (c *checker) count(t *counts, e *glance, root bool) {
 }
 
 // parentOf is the index of an entry's directory; neighbours have the same.
-func (c *checker) parentOf(t *counts, e *glance) int {
-	if t.parent != e.parent || t.parent == 0 {
-		t.parent, t.at = e.parent, c.dirs.at(e.parent)
+func (c *checker) parentOf(t *counts, e *schema.EntryHeader) int {
+	if t.parent != e.Parent || t.parent == 0 {
+		t.parent, t.at = e.Parent, c.dirs.at(e.Parent)
 	}
 	if t.at < 0 {
-		c.problem("fid %s, %q: its parent fid:%s is no directory", e.id, e.name, e.parent)
+		c.problem("fid %s, %q: its parent fid:%s is no directory", e.ID, e.Name, e.Parent)
 		return noParent
 	}
 	return t.at
@@ -241,21 +242,21 @@ func (c *checker) place(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
-	t.fact(fact{kind: indexPlace, file: hemera.FileID(number(k, 2))}, inIndex, raw)
+	t.fact(fact{kind: indexPlace, file: schema.IDOf(k)}, inIndex, raw)
 }
 
 func (c *checker) piece(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 15) {
 		return
 	}
-	t.fact(fact{indexPiece, k[14], diskOf(k), hemera.FileID(number(k, 6))}, inIndex, raw)
+	t.fact(fact{indexPiece, k[14], schema.DiskOf(k), hemera.FileID(schema.Uint64At(k, 6))}, inIndex, raw)
 }
 
 func (c *checker) short(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
-	t.fact(fact{kind: indexShort, file: hemera.FileID(number(k, 2))}, inIndex, raw)
+	t.fact(fact{kind: indexShort, file: schema.IDOf(k)}, inIndex, raw)
 }
 
 func (c *checker) badLength(t *counts, k []byte, length int) bool {
@@ -267,8 +268,8 @@ func (c *checker) badLength(t *counts, k []byte, length int) bool {
 
 // differs says in words what one fact of an index is.
 func (c *checker) differs(i fact, s sighting) {
-	var p place
-	if at, err := decodePlace(nil, []byte(s.at)); err == nil {
+	var p schema.Location
+	if at, err := schema.DecodeLocation(nil, []byte(s.at)); err == nil {
 		p = *at
 	}
 	switch {
@@ -290,4 +291,4 @@ func (c *checker) differs(i fact, s sighting) {
 }
 
 // has says whether a file's pieces include one.
-func (g *glance) has(p hemera.Piece) bool { return slices.Contains(g.pieces, p) }
+func has(h *schema.EntryHeader, p hemera.Piece) bool { return slices.Contains(h.Pieces, p) }

@@ -5,29 +5,30 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 )
 
 // unlinked counts the pieces that disks are to remove and looks up whether one is in use.
 func (c *checker) unlinked() error {
-	return c.keyed(key(tabUnlinked), 23, func(k, raw []byte) error {
+	return c.keyed(schema.TableKey(schema.TableUnlinked), 23, func(k, raw []byte) error {
 		if len(raw) > 0 {
-			c.problem("piece to remove %x: %v", k, errRecord)
+			c.problem("piece to remove %x: %v", k, schema.ErrRecord)
 		}
-		return c.leaves(k, usage{Unlinked: 1})
+		return c.leaves(k, schema.Usage{Unlinked: 1})
 	})
 }
 
 // leaves counts a piece that its disk is to remove, whose record has the key.
-func (c *checker) leaves(k []byte, add usage) error {
-	disk, p := diskOf(k), pieceOf(k[6:])
+func (c *checker) leaves(k []byte, add schema.Usage) error {
+	disk, p := schema.DiskOf(k), schema.PieceIDOf(k)
 	u := c.disks[disk]
 	u.Unlinked, u.Held, u.HeldBytes = u.Unlinked+add.Unlinked, u.Held+add.Held, u.HeldBytes+add.HeldBytes
 	c.disks[disk] = u
 	c.unlinkedSeen++
-	var record glance
+	var record schema.EntryHeader
 	found, err := c.current(&record, p.File)
-	if err == nil && found && record.gen == p.Gen && record.has(hemera.Piece{Index: p.Index, Disk: disk}) {
-		c.problem("fid %s: piece %d is current, and disk %d is to remove it", record.id, p.Index, disk)
+	if err == nil && found && record.Gen == p.Gen && has(&record, hemera.Piece{Index: p.Index, Disk: disk}) {
+		c.problem("fid %s: piece %d is current, and disk %d is to remove it", record.ID, p.Index, disk)
 	}
 	return err
 }
@@ -35,13 +36,13 @@ func (c *checker) leaves(k []byte, add usage) error {
 // held counts the pieces that are removed later, each of which is in the order of time once.
 func (c *checker) held() error {
 	var sum heldSum
-	err := c.keyed(key(tabHeld), 23, func(k, raw []byte) error {
-		h, err := decodeHeld(raw)
+	err := c.keyed(schema.TableKey(schema.TableHeld), 23, func(k, raw []byte) error {
+		h, err := schema.DecodeHeld(k, raw)
 		if err != nil {
 			c.problem("held piece %x: %v", k, err)
 			return nil
 		}
-		there, err := c.view.GetMany(c.ctx, [][]byte{dueKey(diskOf(k), h.until, pieceOf(k[6:]))})
+		there, err := c.view.GetMany(c.ctx, [][]byte{schema.DueKey(schema.DiskOf(k), h.Until, schema.PieceIDOf(k))})
 		if err != nil {
 			return err
 		}
@@ -49,14 +50,14 @@ func (c *checker) held() error {
 			c.problem("held piece %x is not in the order of time", k)
 		}
 		sum.pieces++
-		sum.bytes += h.bytes
-		return c.leaves(k, usage{Unlinked: 1, Held: 1, HeldBytes: h.bytes})
+		sum.bytes += h.Bytes
+		return c.leaves(k, schema.Usage{Unlinked: 1, Held: 1, HeldBytes: h.Bytes})
 	})
 	if err != nil {
 		return err
 	}
 	var ordered int64
-	err = c.keyed(key(tabDue), dueKeyBytes, func(_, _ []byte) error { ordered++; return nil })
+	err = c.keyed(schema.TableKey(schema.TableDue), schema.DueKeyBytes, func(_, _ []byte) error { ordered++; return nil })
 	switch {
 	case err != nil:
 		return err
@@ -70,30 +71,23 @@ func (c *checker) held() error {
 }
 
 // current reads the entry with an id, if there is a readable one.
-func (c *checker) current(g *glance, id hemera.FileID) (bool, error) {
-	at, err := c.view.GetMany(c.ctx, [][]byte{idKey(tabPlace, id)})
+func (c *checker) current(g *schema.EntryHeader, id hemera.FileID) (bool, error) {
+	at, err := c.view.GetMany(c.ctx, [][]byte{schema.IDKey(schema.TableLocation, id)})
 	if err != nil || len(at[0]) < 8 {
 		return false, err
 	}
-	k := append(key(tabEntry), at[0]...)
+	k := append(schema.TableKey(schema.TableEntry), at[0]...)
 	raw, err := c.view.GetMany(c.ctx, [][]byte{k})
 	if err != nil || raw[0] == nil {
 		return false, err
 	}
-	return g.read(k, raw[0]) == nil && g.id == id, nil
-}
-
-func diskOf(k []byte) hemera.DiskID {
-	if len(k) < 6 {
-		return 0
-	}
-	return hemera.DiskID(uint32(k[2])<<24 | uint32(k[3])<<16 | uint32(k[4])<<8 | uint32(k[5]))
+	return g.Decode(k, raw[0]) == nil && g.ID == id, nil
 }
 
 func (c *checker) usages() error {
-	err := c.keyed(key(tabUsage), 6, func(k, raw []byte) error {
-		disk := diskOf(k)
-		u, err := decodeUsage(k, raw)
+	err := c.keyed(schema.TableKey(schema.TableUsage), 6, func(k, raw []byte) error {
+		disk := schema.DiskOf(k)
+		u, err := schema.DecodeUsage(k, raw)
 		if err != nil || *u != c.disks[disk] {
 			c.problem("disk %d: stored usage %+v, counted %+v (%v)", disk, u, c.disks[disk], err)
 		}
@@ -108,10 +102,10 @@ func (c *checker) usages() error {
 
 func (c *checker) eventLog() error {
 	want := c.first
-	err := c.keyed(key(tabEvent), 10, func(k, raw []byte) error {
-		if e, err := decodeEvent(k, raw); err != nil || e.Seq != want {
-			c.problem("event %d where %d should be (%v)", number(k, 2), want, err)
-			want = number(k, 2)
+	err := c.keyed(schema.TableKey(schema.TableEvent), 10, func(k, raw []byte) error {
+		if e, err := schema.DecodeEvent(k, raw); err != nil || e.Seq != want {
+			c.problem("event %d where %d should be (%v)", schema.Uint64At(k, 2), want, err)
+			want = schema.Uint64At(k, 2)
 		}
 		want++
 		return nil
@@ -167,24 +161,5 @@ func (c *checker) cachedRight(s *shard, k string) (bool, error) {
 		return true, nil
 	}
 	raw, err := c.n.store.GetMany(c.ctx, [][]byte{[]byte(k)})
-	return err == nil && bytes.Equal(raw[0], appendAny(nil, value)), err
-}
-
-// appendAny writes a record; nothing for a key that only exists.
-func appendAny(b []byte, value any) []byte {
-	switch v := value.(type) {
-	case *hemera.Entry:
-		return appendEntry(b, v)
-	case *place:
-		return appendPlace(b, v)
-	case *state:
-		return appendState(b, v)
-	case *usage:
-		return appendUsage(b, v)
-	case *quotaNode:
-		return appendQuotaNode(b, v)
-	case *hemera.QuotaAmount:
-		return appendAmount(append(b, recordVersion), *v)
-	}
-	return b
+	return err == nil && bytes.Equal(raw[0], schema.AppendValue(nil, value)), err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
@@ -204,7 +205,7 @@ func (t *tx) commitFile(c *Commit) (*hemera.Entry, error) {
 	e := &hemera.Entry{ID: c.ID, Parent: parent.ID, Name: c.Name, Kind: hemera.KindFile,
 		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.now, Ctime: t.now, Xattrs: mergeXattrs(nil, c.Xattrs)}
 	fill(e, c)
-	t.putPlace(e.ID, place{e.Parent, e.Name})
+	t.putPlace(e.ID, schema.LocationOf(e))
 	return t.commitTo(parent, nil, e, c)
 }
 
@@ -295,13 +296,13 @@ func (n *Namespace) Resolve(ctx context.Context, id hemera.FileID) (out hemera.E
 func (n *Namespace) Events(ctx context.Context, from uint64, limit int) ([]hemera.Event, error) {
 	var out []hemera.Event
 	var bad error
-	err := n.store.Scan(ctx, eventKey(from+1), after(key(tabEvent)), func(k, raw []byte) bool {
+	err := n.store.Scan(ctx, schema.EventKey(from+1), schema.PrefixEnd(schema.TableKey(schema.TableEvent)), func(k, raw []byte) bool {
 		if len(out) >= limit {
 			return false
 		}
-		e, err := decodeEvent(k, raw)
+		e, err := schema.DecodeEvent(k, raw)
 		if err != nil {
-			bad = damaged(k, err)
+			bad = schema.Damaged(k, err)
 			return false
 		}
 		out = append(out, *e)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -59,13 +60,13 @@ func (n *Namespace) CountQuotas(ctx context.Context) error {
 			return err
 		}
 		switch {
-		case q.State == nodeCounting:
+		case q.State == schema.NodeCounting:
 			err = n.cutOff(ctx, dir, q)
-		case q.State == nodeMerging:
+		case q.State == schema.NodeMerging:
 			err = n.merge(ctx, dir, q)
-		case q.State == nodeEnding:
+		case q.State == schema.NodeEnding:
 			err = n.end(ctx, dir, q)
-		case q.limited():
+		case q.Limited():
 			err = n.count(ctx, dir)
 		default:
 			err = n.leave(ctx, dir)
@@ -77,17 +78,17 @@ func (n *Namespace) CountQuotas(ctx context.Context) error {
 }
 
 // uncountedNode is the node to go on with: first the one that is under way, if any.
-func (n *Namespace) uncountedNode(ctx context.Context) (dir hemera.FileID, found *quotaNode, err error) {
+func (n *Namespace) uncountedNode(ctx context.Context) (dir hemera.FileID, found *schema.QuotaNode, err error) {
 	var bad error
-	err = n.store.Scan(ctx, key(tabNode), after(key(tabNode)), func(k, raw []byte) bool {
-		q, err := decodeQuotaNode(k, raw)
+	err = n.store.Scan(ctx, schema.TableKey(schema.TableQuotaNode), schema.PrefixEnd(schema.TableKey(schema.TableQuotaNode)), func(k, raw []byte) bool {
+		q, err := schema.DecodeQuotaNode(k, raw)
 		if err != nil {
-			bad = damaged(k, err)
+			bad = schema.Damaged(k, err)
 			return false
 		}
-		underWay := q.State != nodeWaiting && q.State != nodeExact
-		if underWay || found == nil && (q.State == nodeWaiting || !q.limited()) {
-			dir, found = hemera.FileID(number(k, 2)), q
+		underWay := q.State != schema.NodeWaiting && q.State != schema.NodeExact
+		if underWay || found == nil && (q.State == schema.NodeWaiting || !q.Limited()) {
+			dir, found = schema.IDOf(k), q
 		}
 		return !underWay
 	})
@@ -98,7 +99,7 @@ func (n *Namespace) uncountedNode(ctx context.Context) (dir hemera.FileID, found
 }
 
 // enter changes a node's record. A directory whose node is gone is left alone.
-func (n *Namespace) enter(ctx context.Context, dir hemera.FileID, edit func(t *tx, q *quotaNode) error) error {
+func (n *Namespace) enter(ctx context.Context, dir hemera.FileID, edit func(t *tx, q *schema.QuotaNode) error) error {
 	return n.update(ctx, func(t *tx) error {
 		q, err := t.quotaNode(dir)
 		if err != nil {
@@ -157,7 +158,7 @@ func (n *Namespace) count(ctx context.Context, dir hemera.FileID) error {
 	if err != nil {
 		return err
 	}
-	chunk := make(map[account]hemera.QuotaAmount, accountsAtOnce)
+	chunk := make(map[schema.Account]hemera.QuotaAmount, accountsAtOnce)
 	for a, sum := range sums {
 		chunk[a] = sum
 		if len(chunk) == accountsAtOnce {
@@ -170,8 +171,8 @@ func (n *Namespace) count(ctx context.Context, dir hemera.FileID) error {
 	if err := n.credits(ctx, side, chunk); err != nil {
 		return err
 	}
-	return n.enter(ctx, dir, func(_ *tx, q *quotaNode) error {
-		q.State = nodeMerging
+	return n.enter(ctx, dir, func(_ *tx, q *schema.QuotaNode) error {
+		q.State = schema.NodeMerging
 		return nil
 	})
 }
@@ -190,7 +191,7 @@ func (n *Namespace) beginCount(ctx context.Context, dir hemera.FileID, set, side
 		if err != nil {
 			return err
 		}
-		t.putQuotaNode(dir, quotaNode{State: nodeCounting, Set: set, Side: side, From: from, Limits: q.Limits, Project: q.Project})
+		t.putQuotaNode(dir, schema.QuotaNode{State: schema.NodeCounting, Set: set, Side: side, From: from, Limits: q.Limits, Project: q.Project})
 		return nil
 	}, then: func() { snap, snapErr = n.store.Snapshot(ctx) }}
 	if n.apply(r); r.err != nil {
@@ -207,7 +208,7 @@ func (n *Namespace) beginCount(ctx context.Context, dir hemera.FileID, set, side
 }
 
 // credits writes part of what was counted.
-func (n *Namespace) credits(ctx context.Context, set uint64, sums map[account]hemera.QuotaAmount) error {
+func (n *Namespace) credits(ctx context.Context, set uint64, sums map[schema.Account]hemera.QuotaAmount) error {
 	return n.update(ctx, func(t *tx) error {
 		for a, sum := range sums {
 			if err := t.addTo(set, a, sum); err != nil {
@@ -222,9 +223,9 @@ func (n *Namespace) credits(ctx context.Context, set uint64, sums map[account]he
 const accountsAtOnce = 256
 
 // pour empties a set; into gets each account in the change that removes it.
-func (n *Namespace) pour(ctx context.Context, set uint64, into func(t *tx, a account, used hemera.QuotaAmount) error) error {
+func (n *Namespace) pour(ctx context.Context, set uint64, into func(t *tx, a schema.Account, used hemera.QuotaAmount) error) error {
 	for {
-		keys, err := n.keys(ctx, idKey(tabAccount, hemera.FileID(set)), accountsAtOnce)
+		keys, err := n.keys(ctx, schema.IDKey(schema.TableAccount, hemera.FileID(set)), accountsAtOnce)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
@@ -234,7 +235,7 @@ func (n *Namespace) pour(ctx context.Context, set uint64, into func(t *tx, a acc
 				if err != nil {
 					return err
 				}
-				if err := into(t, accountOf(k), used); err != nil {
+				if err := into(t, schema.AccountOf(k), used); err != nil {
 					return err
 				}
 				t.remove(k)
@@ -249,8 +250,8 @@ func (n *Namespace) pour(ctx context.Context, set uint64, into func(t *tx, a acc
 
 // merge moves what was counted into the node's set, and out of that of the node above, in which it
 // was until then.
-func (n *Namespace) merge(ctx context.Context, dir hemera.FileID, q *quotaNode) error {
-	err := n.pour(ctx, q.Side, func(t *tx, a account, used hemera.QuotaAmount) error {
+func (n *Namespace) merge(ctx context.Context, dir hemera.FileID, q *schema.QuotaNode) error {
+	err := n.pour(ctx, q.Side, func(t *tx, a schema.Account, used hemera.QuotaAmount) error {
 		if q.From != 0 {
 			if err := t.addTo(q.From, a, used.Negate()); err != nil {
 				return err
@@ -261,21 +262,21 @@ func (n *Namespace) merge(ctx context.Context, dir hemera.FileID, q *quotaNode) 
 	if err != nil {
 		return err
 	}
-	return n.enter(ctx, dir, func(_ *tx, q *quotaNode) error {
-		q.State, q.Side, q.From = nodeExact, 0, 0
+	return n.enter(ctx, dir, func(_ *tx, q *schema.QuotaNode) error {
+		q.State, q.Side, q.From = schema.NodeExact, 0, 0
 		return nil
 	})
 }
 
 // cutOff gives up counting that nobody goes on with: what was counted so far is thrown away, what
 // was recorded since belongs to the node above like the rest.
-func (n *Namespace) cutOff(ctx context.Context, dir hemera.FileID, q *quotaNode) error {
-	err := n.pour(ctx, q.Side, func(*tx, account, hemera.QuotaAmount) error { return nil })
+func (n *Namespace) cutOff(ctx context.Context, dir hemera.FileID, q *schema.QuotaNode) error {
+	err := n.pour(ctx, q.Side, func(*tx, schema.Account, hemera.QuotaAmount) error { return nil })
 	if err != nil {
 		return err
 	}
-	return n.enter(ctx, dir, func(_ *tx, q *quotaNode) error {
-		q.State, q.Side = nodeEnding, 0
+	return n.enter(ctx, dir, func(_ *tx, q *schema.QuotaNode) error {
+		q.State, q.Side = schema.NodeEnding, 0
 		return nil
 	})
 }
@@ -284,25 +285,25 @@ func (n *Namespace) cutOff(ctx context.Context, dir hemera.FileID, q *quotaNode)
 func (n *Namespace) leave(ctx context.Context, dir hemera.FileID) error {
 	return n.update(ctx, func(t *tx) error {
 		q, err := t.quotaNode(dir)
-		if err != nil || q.limited() {
+		if err != nil || q.Limited() {
 			return err
 		}
-		if q.State == nodeWaiting {
+		if q.State == schema.NodeWaiting {
 			return t.unmark(dir)
 		}
 		from, err := t.realmAbove(dir)
 		if err != nil {
 			return err
 		}
-		t.putQuotaNode(dir, quotaNode{State: nodeEnding, Set: q.Set, From: from})
+		t.putQuotaNode(dir, schema.QuotaNode{State: schema.NodeEnding, Set: q.Set, From: from})
 		return nil
 	})
 }
 
 // end moves what the node's set has to the node above. Then the directory is no node any more, or,
 // if it has limits, one that is to be counted.
-func (n *Namespace) end(ctx context.Context, dir hemera.FileID, q *quotaNode) error {
-	err := n.pour(ctx, q.Set, func(t *tx, a account, used hemera.QuotaAmount) error {
+func (n *Namespace) end(ctx context.Context, dir hemera.FileID, q *schema.QuotaNode) error {
+	err := n.pour(ctx, q.Set, func(t *tx, a schema.Account, used hemera.QuotaAmount) error {
 		if q.From == 0 {
 			return nil
 		}
@@ -316,10 +317,10 @@ func (n *Namespace) end(ctx context.Context, dir hemera.FileID, q *quotaNode) er
 		if err != nil {
 			return err
 		}
-		if !q.limited() {
+		if !q.Limited() {
 			return t.unmark(dir)
 		}
-		t.putQuotaNode(dir, quotaNode{State: nodeWaiting, Limits: q.Limits, Project: q.Project})
+		t.putQuotaNode(dir, schema.QuotaNode{State: schema.NodeWaiting, Limits: q.Limits, Project: q.Project})
 		return nil
 	})
 }
@@ -336,6 +337,6 @@ func (t *tx) unmark(dir hemera.FileID) error {
 	plain := *e
 	plain.Quota = false
 	t.putEntry(&plain)
-	t.remove(idKey(tabNode, dir))
+	t.remove(schema.IDKey(schema.TableQuotaNode, dir))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -181,13 +182,13 @@ func (g *group) log(n *Namespace, t *tx) {
 	for i := range t.events {
 		e := &t.events[i]
 		e.Seq, e.Time = g.next, t.now
-		raw := g.all.record(appendEvent(g.all.room(eventRoom(e)), e))
-		t.key = appendIDKey(t.key[:0], tabEvent, hemera.FileID(g.next))
-		g.all.set(t.key, mark{}, raw, len(raw))
+		raw := g.all.record(schema.AppendEvent(g.all.room(schema.EventRoom(e)), e))
+		t.key = schema.AppendIDKey(t.key[:0], schema.TableEvent, hemera.FileID(g.next))
+		g.all.set(t.key, schema.Mark{}, raw, len(raw))
 		g.next++
 		for range 2 {
 			if g.next-g.first > n.eventsMax {
-				g.all.set(eventKey(g.first), nil, nil, 0)
+				g.all.set(schema.EventKey(g.first), nil, nil, 0)
 				g.first++
 			}
 		}
@@ -200,7 +201,7 @@ func (n *Namespace) seal(g *group) {
 		n.exhume(g)
 	}
 	if g.next != n.tail.next {
-		g.all.set(metaKey(metaEvents), mark{}, g.all.record(appendPair(g.all.room(16), g.first, g.next)), 16)
+		g.all.set(schema.MetaKey(schema.MetaEvents), schema.Mark{}, g.all.record(schema.AppendPair(g.all.room(16), g.first, g.next)), 16)
 	}
 	g.all.keep()
 }

@@ -6,37 +6,26 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
-	"hemera/rules/layout"
 )
-
-// pieceBytes returns how many bytes of data the file's piece with the index holds.
-func pieceBytes(e *hemera.Entry, index uint8) int64 { return layout.PieceSize(e.Layout, e.Size, index) }
-
-// physical returns how many bytes of data the file's pieces hold together.
-func physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pieces) }
-
-// short says that repair has something to do. A file without bytes needs no pieces.
-func short(e *hemera.Entry) bool {
-	return e.Kind == hemera.KindFile && e.Size > 0 && len(e.Pieces) < int(e.Layout.Pieces)
-}
 
 // indexShort keeps the index of incomplete files; old is what e replaces, nil if it is new.
 func (t *tx) indexShort(old, e *hemera.Entry) {
 	switch {
-	case short(e):
-		t.mark(idKey(tabShort, e.ID))
-	case old != nil && short(old):
-		t.remove(idKey(tabShort, e.ID))
+	case schema.Incomplete(e):
+		t.mark(schema.IDKey(schema.TableIncomplete, e.ID))
+	case old != nil && schema.Incomplete(old):
+		t.remove(schema.IDKey(schema.TableIncomplete, e.ID))
 	}
 }
 
 // addPieces counts the pieces of e to their disks.
 func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
-		t.key = appendPieceKey(t.key[:0], p.Disk, e.ID, p.Index)
+		t.key = schema.AppendPieceKey(t.key[:0], p.Disk, e.ID, p.Index)
 		t.mark(t.key)
-		if err := t.use(p.Disk, usage{Pieces: 1, Bytes: pieceBytes(e, p.Index)}); err != nil {
+		if err := t.use(p.Disk, schema.Usage{Pieces: 1, Bytes: schema.PieceBytes(e, p.Index)}); err != nil {
 			return err
 		}
 	}
@@ -46,22 +35,22 @@ func (t *tx) addPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 // dropPieces takes the pieces of e from their disks' counts and has the disks remove them.
 func (t *tx) dropPieces(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
-		t.remove(pieceKey(p.Disk, e.ID, p.Index))
-		t.mark(unlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
-		if err := t.use(p.Disk, usage{Pieces: -1, Bytes: -pieceBytes(e, p.Index), Unlinked: 1}); err != nil {
+		t.remove(schema.PieceKey(p.Disk, e.ID, p.Index))
+		t.mark(schema.UnlinkedKey(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}))
+		if err := t.use(p.Disk, schema.Usage{Pieces: -1, Bytes: -schema.PieceBytes(e, p.Index), Unlinked: 1}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) use(disk hemera.DiskID, add usage) error {
+func (t *tx) use(disk hemera.DiskID, add schema.Usage) error {
 	u, err := t.usage(disk)
 	if err != nil {
 		return err
 	}
-	sum := usage{u.Pieces + add.Pieces, u.Bytes + add.Bytes, u.Unlinked + add.Unlinked, u.Held + add.Held, u.HeldBytes + add.HeldBytes}
-	t.key = appendDiskKey(t.key[:0], tabUsage, disk)
+	sum := u.Add(add)
+	t.key = schema.AppendDiskKey(t.key[:0], schema.TableUsage, disk)
 	t.total(t.key, &sum)
 	t.unlinked += add.Unlinked
 	t.held.pieces += add.Held
@@ -69,11 +58,11 @@ func (t *tx) use(disk hemera.DiskID, add usage) error {
 	return nil
 }
 
-func (t *tx) usage(disk hemera.DiskID) (usage, error) {
-	t.key = appendDiskKey(t.key[:0], tabUsage, disk)
-	u, err := fetch(t, t.key, decodeUsage)
+func (t *tx) usage(disk hemera.DiskID) (schema.Usage, error) {
+	t.key = schema.AppendDiskKey(t.key[:0], schema.TableUsage, disk)
+	u, err := fetch(t, t.key, schema.DecodeUsage)
 	if err != nil || u == nil {
-		return usage{}, err
+		return schema.Usage{}, err
 	}
 	return *u, nil
 }
@@ -93,7 +82,7 @@ func (n *Namespace) MovePieces(ctx context.Context, id hemera.FileID, gen hemera
 		if e.Pieces, err = moved(subject, now, drop, add); err != nil {
 			return err
 		}
-		delta := hemera.TreeTotals{Physical: physical(&e) - physical(now)}
+		delta := hemera.TreeTotals{Physical: schema.Physical(&e) - schema.Physical(now)}
 		parent, err := t.byID(e.Parent)
 		if err != nil {
 			return err
@@ -148,7 +137,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 		}
 		out = append(out, p)
 	}
-	if needed := min(len(e.Pieces), layout.Needed(e.Layout)); len(out) < needed {
+	if needed := min(len(e.Pieces), max(1, int(e.Layout.Data))); len(out) < needed {
 		return nil, refuse(errs.Conflict, "MovePieces", subject, "%d pieces would be left, the file needs %d", len(out), needed)
 	}
 	slices.SortFunc(out, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
@@ -158,7 +147,7 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 // isUnlinked reports whether the disk is to remove the piece, now or later.
 func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	var ask [][]byte
-	for _, k := range [...][]byte{unlinkedKey(disk, p), heldKey(disk, p)} {
+	for _, k := range [...][]byte{schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p)} {
 		value, ok := t.changed(k, t.n.cache.hash(k))
 		if ok && value != nil {
 			return true, nil
@@ -179,7 +168,7 @@ func (t *tx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 
 // DiskFiles implements PieceIndex.
 func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
-	x := index{prefix: diskKey(tabDisk, disk), holds: func(e *hemera.Entry) bool {
+	x := index{prefix: schema.DiskKey(schema.TablePiece, disk), holds: func(e *hemera.Entry) bool {
 		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
 	}}
 	return n.indexed(ctx, x, from, limit)
@@ -187,7 +176,7 @@ func (n *Namespace) DiskFiles(ctx context.Context, disk hemera.DiskID, from heme
 
 // Incomplete implements PieceIndex.
 func (n *Namespace) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
-	return n.indexed(ctx, index{prefix: key(tabShort), holds: short}, from, limit)
+	return n.indexed(ctx, index{prefix: schema.TableKey(schema.TableIncomplete), holds: schema.Incomplete}, from, limit)
 }
 
 // index is a list of files: keys of a prefix and an id, and what is true of an entry in it.
@@ -206,8 +195,8 @@ func (n *Namespace) indexed(ctx context.Context, x index, from hemera.FileID, li
 	for {
 		var ids []hemera.FileID
 		lo := binary.BigEndian.AppendUint64(slices.Clone(x.prefix), uint64(from)+1)
-		err := n.store.Scan(ctx, lo, after(x.prefix), func(k, _ []byte) bool {
-			id := hemera.FileID(number(k, len(x.prefix)))
+		err := n.store.Scan(ctx, lo, schema.PrefixEnd(x.prefix), func(k, _ []byte) bool {
+			id := hemera.FileID(schema.Uint64At(k, len(x.prefix)))
 			if len(ids) > 0 && ids[len(ids)-1] == id {
 				return true
 			}
@@ -257,7 +246,7 @@ func (n *Namespace) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, 
 
 // Unlinked implements PieceIndex.
 func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
-	var u usage
+	var u schema.Usage
 	if err := n.view(ctx, func(t *tx) (err error) { // nearly always there is nothing, and the cache says so
 		u, err = t.usage(disk)
 		return err
@@ -268,12 +257,12 @@ func (n *Namespace) Unlinked(ctx context.Context, disk hemera.DiskID, limit int)
 	var err error
 	limit = min(limit, listMax)
 	if u.Unlinked > u.Held {
-		lo := diskKey(tabUnlinked, disk)
-		err = n.store.Scan(ctx, lo, after(lo), func(k, _ []byte) bool {
+		lo := schema.DiskKey(schema.TableUnlinked, disk)
+		err = n.store.Scan(ctx, lo, schema.PrefixEnd(lo), func(k, _ []byte) bool {
 			if len(out) >= limit || len(k) != 23 {
 				return false
 			}
-			out = append(out, pieceOf(k[6:]))
+			out = append(out, schema.PieceIDOf(k))
 			return true
 		})
 	}
@@ -321,6 +310,6 @@ func (t *tx) forget(disk hemera.DiskID, p hemera.PieceID) error {
 	case h != nil:
 		return t.letGo(disk, p, h)
 	}
-	t.remove(unlinkedKey(disk, p))
-	return t.use(disk, usage{Unlinked: -1})
+	t.remove(schema.UnlinkedKey(disk, p))
+	return t.use(disk, schema.Usage{Unlinked: -1})
 }

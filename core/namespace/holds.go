@@ -2,11 +2,11 @@ package namespace
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
@@ -14,26 +14,6 @@ import (
 // open go on with it, also when they lose their connection. A held piece is unlinked; its disk is told to
 // remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
 // content is still there.
-
-// heldPiece is the record of a held piece.
-type heldPiece struct {
-	until time.Time
-	bytes int64
-}
-
-func (h *heldPiece) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(append(b, recordVersion), uint64(max(0, h.until.UnixMilli())))
-	return binary.AppendVarint(b, h.bytes)
-}
-
-func decodeHeld(raw []byte) (heldPiece, error) {
-	d := decoder{rest: raw}
-	d.version()
-	until := int64(number(d.take(8), 0))
-	d.bad = d.bad || until < 0
-	h := heldPiece{time.UnixMilli(until), d.int()}
-	return h, d.end()
-}
 
 // heldSum is how many more pieces are held, and their bytes.
 type heldSum struct{ pieces, bytes int64 }
@@ -68,13 +48,13 @@ func (t *tx) replacePieces(e *hemera.Entry) error {
 	}
 	until := time.UnixMilli(t.now.Add(t.n.hold).UnixMilli()) // whole milliseconds, as the key has
 	for _, p := range e.Pieces {
-		bytes := pieceBytes(e, p.Index)
-		h := heldPiece{until, bytes}
+		bytes := schema.PieceBytes(e, p.Index)
+		h := schema.HeldPiece{Until: until, Bytes: bytes}
 		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
-		t.remove(pieceKey(p.Disk, e.ID, p.Index))
-		t.set(heldKey(p.Disk, id), &h, t.all.record(h.append(t.all.room(20))))
-		t.mark(dueKey(p.Disk, h.until, id))
-		if err := t.use(p.Disk, usage{-1, -bytes, 1, 1, bytes}); err != nil {
+		t.remove(schema.PieceKey(p.Disk, e.ID, p.Index))
+		t.set(schema.HeldKey(p.Disk, id), &h, t.all.record(schema.AppendHeld(t.all.room(schema.HeldRoom), &h)))
+		t.mark(schema.DueKey(p.Disk, h.Until, id))
+		if err := t.use(p.Disk, schema.Usage{Pieces: -1, Bytes: -bytes, Unlinked: 1, Held: 1, HeldBytes: bytes}); err != nil {
 			return err
 		}
 	}
@@ -82,10 +62,10 @@ func (t *tx) replacePieces(e *hemera.Entry) error {
 }
 
 // heldRecord is that of a piece which the disk holds, nil when it does not.
-func (t *tx) heldRecord(disk hemera.DiskID, p hemera.PieceID) (*heldPiece, error) {
-	k := heldKey(disk, p)
+func (t *tx) heldRecord(disk hemera.DiskID, p hemera.PieceID) (*schema.HeldPiece, error) {
+	k := schema.HeldKey(disk, p)
 	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
-		h, _ := value.(*heldPiece)
+		h, _ := value.(*schema.HeldPiece)
 		return h, nil
 	}
 	raw, err := t.n.store.GetMany(t.ctx, [][]byte{k})
@@ -95,18 +75,18 @@ func (t *tx) heldRecord(disk hemera.DiskID, p hemera.PieceID) (*heldPiece, error
 	if raw[0] == nil {
 		return nil, nil
 	}
-	h, err := decodeHeld(raw[0])
+	h, err := schema.DecodeHeld(k, raw[0])
 	if err != nil {
-		return nil, damaged(k, err)
+		return nil, schema.Damaged(k, err)
 	}
-	return &h, nil
+	return h, nil
 }
 
 // letGo drops the records of a held piece.
-func (t *tx) letGo(disk hemera.DiskID, p hemera.PieceID, h *heldPiece) error {
-	t.remove(heldKey(disk, p))
-	t.remove(dueKey(disk, h.until, p))
-	return t.use(disk, usage{Unlinked: -1, Held: -1, HeldBytes: -h.bytes})
+func (t *tx) letGo(disk hemera.DiskID, p hemera.PieceID, h *schema.HeldPiece) error {
+	t.remove(schema.HeldKey(disk, p))
+	t.remove(schema.DueKey(disk, h.Until, p))
+	return t.use(disk, schema.Usage{Unlinked: -1, Held: -1, HeldBytes: -h.Bytes})
 }
 
 // due lists held pieces of the disk whose time is over. Those of a time further away than the hold are of
@@ -117,15 +97,15 @@ func (n *Namespace) due(ctx context.Context, disk hemera.DiskID, limit int) ([]h
 		return nil, nil
 	}
 	next := now.Add(n.hold)
-	out, _, err := n.heldBetween(ctx, dueFrom(disk, time.UnixMilli(0)), dueFrom(disk, now.Add(time.Millisecond)), limit)
+	out, _, err := n.heldBetween(ctx, schema.DueFrom(disk, time.UnixMilli(0)), schema.DueFrom(disk, now.Add(time.Millisecond)), limit)
 	if err == nil && len(out) < limit {
 		var more []hemera.PieceID
-		more, _, err = n.heldBetween(ctx, dueFrom(disk, next.Add(time.Millisecond)), after(diskKey(tabDue, disk)), limit-len(out))
+		more, _, err = n.heldBetween(ctx, schema.DueFrom(disk, next.Add(time.Millisecond)), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), limit-len(out))
 		out = append(out, more...)
 	}
 	if err == nil && len(out) == 0 {
 		var first time.Time
-		_, first, err = n.heldBetween(ctx, dueFrom(disk, now), after(diskKey(tabDue, disk)), 1)
+		_, first, err = n.heldBetween(ctx, schema.DueFrom(disk, now), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), 1)
 		if err == nil && (first.IsZero() || first.After(next)) {
 			first = next
 		}
@@ -137,29 +117,21 @@ func (n *Namespace) due(ctx context.Context, disk hemera.DiskID, limit int) ([]h
 // heldBetween lists held pieces in order of time, and until when the first of them is held.
 func (n *Namespace) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out []hemera.PieceID, first time.Time, err error) {
 	err = n.store.Scan(ctx, lo, hi, func(k, _ []byte) bool {
-		if len(out) >= min(limit, listMax) || len(k) != dueKeyBytes {
+		if len(out) >= min(limit, listMax) || len(k) != schema.DueKeyBytes {
 			return false
 		}
 		if len(out) == 0 {
-			first = time.UnixMilli(int64(number(k, 6)))
+			first = time.UnixMilli(int64(schema.Uint64At(k, 6)))
 		}
-		out = append(out, pieceOf(k[14:]))
+		out = append(out, schema.PieceIDOf(k))
 		return true
 	})
 	return out, first, err
 }
 
-// dueKeyBytes is the length of a key in the order of time.
-const dueKeyBytes = 31
-
-// pieceOf reads what appendPieceID wrote.
-func pieceOf(k []byte) hemera.PieceID {
-	return hemera.PieceID{File: hemera.FileID(number(k, 0)), Gen: hemera.Generation(number(k, 8)), Index: k[16]}
-}
-
 // Held implements HeldPieces.
 func (n *Namespace) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
-	out, _, err := n.heldBetween(ctx, diskKey(tabDue, disk), after(diskKey(tabDue, disk)), limit)
+	out, _, err := n.heldBetween(ctx, schema.DiskKey(schema.TableDue, disk), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), limit)
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Held", "fs "+disk.String())
 	}
@@ -178,7 +150,7 @@ func (n *Namespace) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, b
 
 // IsUnlinked implements HeldPieces.
 func (n *Namespace) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
-	raw, err := n.store.GetMany(ctx, [][]byte{unlinkedKey(disk, p), heldKey(disk, p)})
+	raw, err := n.store.GetMany(ctx, [][]byte{schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p)})
 	if err != nil {
 		return false, errs.Wrap(err, "namespace.Leaving", "fs "+disk.String())
 	}

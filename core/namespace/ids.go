@@ -1,6 +1,10 @@
 package namespace
 
-import "context"
+import (
+	"context"
+
+	"hemera/core/namespace/schema"
+)
 
 // idRange is how many ids one batch reserves; at most twice as many are lost by a restart.
 const idRange = 200_000
@@ -36,7 +40,7 @@ func (n *Namespace) reserve(ctx context.Context, seen uint64) error {
 	end := seen + idRange
 	ctx = strict(ctx) // a number must never be handed out twice, whoever asks
 	if err := n.update(ctx, func(t *tx) error {
-		t.set(metaKey(metaIDs), mark{}, encodePair(end, 0))
+		t.set(schema.MetaKey(schema.MetaIDs), schema.Mark{}, schema.EncodePair(end, 0))
 		return nil
 	}); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"hemera/core/namespace/schema"
 	"sync"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestIDsAreTakenOnce(t *testing.T) {
 					return
 				}
 				if i%1000 == 0 {
-					if stored, err := n.pair(t.Context(), metaIDs); err != nil || id >= stored[0] {
+					if stored, err := n.pair(t.Context(), schema.MetaIDs); err != nil || id >= stored[0] {
 						t.Errorf("id %d, but the store has %d, %v", id, stored[0], err)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -191,10 +192,10 @@ func (l *loader) around(ctx context.Context) error {
 			return err
 		}
 	}
-	t.set(metaKey(metaIDs), mark{}, encodePair(uint64(s.base)+uint64(s.entries()), 0))
-	t.set(metaKey(metaEvents), mark{}, encodePair(n.first, n.next+1))
+	t.set(schema.MetaKey(schema.MetaIDs), schema.Mark{}, schema.EncodePair(uint64(s.base)+uint64(s.entries()), 0))
+	t.set(schema.MetaKey(schema.MetaEvents), schema.Mark{}, schema.EncodePair(n.first, n.next+1))
 	e := hemera.Event{Seq: n.next, Time: s.now, Kind: hemera.EventMkdir, File: s.base, Path: l.path, Who: "load"}
-	t.set(eventKey(n.next), &e, encodeEvent(&e))
+	t.set(schema.EventKey(n.next), &e, schema.EncodeEvent(&e))
 	// A run may hold one table's records only: those of the tree lie between.
 	for ops := t.all.batch().Ops; len(ops) > 0; {
 		table := ops[0].Key[:2]
@@ -218,7 +219,7 @@ func (s *shaped) putEntries(put func(k, v []byte) error, lo, hi int64) error {
 	var e hemera.Entry
 	for i := lo; i < hi; i++ {
 		s.entry(i, &e)
-		if err := put(entryKey(e.Parent, e.Name), encodeEntry(&e)); err != nil {
+		if err := put(schema.EntryKey(e.Parent, e.Name), schema.EncodeEntry(&e)); err != nil {
 			return err
 		}
 	}
@@ -229,7 +230,7 @@ func (s *shaped) putPlaces(put func(k, v []byte) error, lo, hi int64) error {
 	var e hemera.Entry
 	for i := lo; i < hi; i++ {
 		s.entry(i, &e)
-		if err := put(idKey(tabPlace, e.ID), encodePlace(&place{e.Parent, e.Name})); err != nil {
+		if err := put(schema.IDKey(schema.TableLocation, e.ID), schema.EncodeLocation(&schema.Location{Parent: e.Parent, Name: e.Name})); err != nil {
 			return err
 		}
 	}
@@ -244,7 +245,7 @@ func (s *shaped) putPieces(disk int) func(func(k, v []byte) error, int64, int64)
 				if s.disk(i, p) != s.Disks[disk] {
 					continue
 				}
-				if err := put(pieceKey(s.Disks[disk], s.base+hemera.FileID(s.dirs+i), uint8(p)), nil); err != nil {
+				if err := put(schema.PieceKey(s.Disks[disk], s.base+hemera.FileID(s.dirs+i), uint8(p)), nil); err != nil {
 					return err
 				}
 			}
@@ -255,8 +256,8 @@ func (s *shaped) putPieces(disk int) func(func(k, v []byte) error, int64, int64)
 
 func (s *shaped) putStates(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
-		st := state{Mtime: s.now, Ctime: s.now, Tree: s.totals(i), Deep: s.deep(i)}
-		if err := put(idKey(tabState, s.base+hemera.FileID(i)), encodeState(&st)); err != nil {
+		st := schema.Directory{Mtime: s.now, Ctime: s.now, Tree: s.totals(i), Depth: s.deep(i)}
+		if err := put(schema.IDKey(schema.TableDirectory, s.base+hemera.FileID(i)), schema.EncodeDirectory(&st)); err != nil {
 			return err
 		}
 	}
@@ -264,8 +265,8 @@ func (s *shaped) putStates(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // usages is what the tree has on each disk.
-func (s *shaped) usages() map[hemera.DiskID]usage {
-	sums := make([]usage, len(s.Disks))
+func (s *shaped) usages() map[hemera.DiskID]schema.Usage {
+	sums := make([]schema.Usage, len(s.Disks))
 	for i := int64(0); i < s.Files && s.Size > 0; i++ {
 		size := s.size(i)
 		for p := range s.Replicas {
@@ -274,7 +275,7 @@ func (s *shaped) usages() map[hemera.DiskID]usage {
 			u.Bytes += size
 		}
 	}
-	out := make(map[hemera.DiskID]usage)
+	out := make(map[hemera.DiskID]schema.Usage)
 	for d, u := range sums {
 		if u.Pieces > 0 {
 			out[s.Disks[d]] = u

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/rules/access"
@@ -55,7 +56,7 @@ func (n *Namespace) List(ctx context.Context, who hemera.Identity, path string, 
 	if err != nil {
 		return err
 	}
-	lo, hi := entryKey(dir.ID, ""), after(entryKey(dir.ID, ""))
+	lo, hi := schema.EntryKey(dir.ID, ""), schema.PrefixEnd(schema.EntryKey(dir.ID, ""))
 	for {
 		page, err := n.page(ctx, path, lo, hi, listPage)
 		if err != nil {
@@ -87,7 +88,7 @@ func (n *Namespace) Page(ctx context.Context, who hemera.Identity, r hemera.Page
 	if err := permit("List", r.Path, who, &r.Dir, access.List); err != nil {
 		return nil, "", err
 	}
-	lo, hi := entryKey(r.Dir.ID, r.After), after(entryKey(r.Dir.ID, ""))
+	lo, hi := schema.EntryKey(r.Dir.ID, r.After), schema.PrefixEnd(schema.EntryKey(r.Dir.ID, ""))
 	if r.After != "" {
 		lo = append(lo, 0)
 	}
@@ -142,14 +143,14 @@ func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p 
 			p.next, p.last = append([]byte(nil), k...), entries[limit-1].Name
 			return false
 		}
-		e, err := decodeEntry(k, raw)
+		e, err := schema.DecodeEntry(k, raw)
 		if err != nil {
-			bad = damaged(k, err)
+			bad = schema.Damaged(k, err)
 			return false
 		}
 		entries = append(entries, e)
 		if e.IsDir() {
-			states = append(states, idKey(tabState, e.ID))
+			states = append(states, schema.IDKey(schema.TableDirectory, e.ID))
 		}
 		return true
 	})
@@ -180,9 +181,9 @@ func withStates(entries []*hemera.Entry, states [][]byte) ([]hemera.Entry, error
 		if raw == nil {
 			continue
 		}
-		s, err := decodeState(nil, raw)
+		s, err := schema.DecodeDirectory(nil, raw)
 		if err != nil {
-			return nil, damaged(idKey(tabState, e.ID), err)
+			return nil, schema.Damaged(schema.IDKey(schema.TableDirectory, e.ID), err)
 		}
 		out = append(out, withState(*e, s))
 	}
@@ -295,8 +296,8 @@ func (t *tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode ui
 	e := &hemera.Entry{ID: hemera.FileID(id), Parent: f.parent().ID, Name: f.name, Kind: hemera.KindDirectory,
 		Mode: mode, UID: who.UID, GID: who.GID, Mtime: t.now, Ctime: t.now, Birth: t.now}
 	t.putEntry(e)
-	t.putPlace(e.ID, place{e.Parent, e.Name})
-	t.putState(e.ID, state{Mtime: t.now, Ctime: t.now})
+	t.putPlace(e.ID, schema.LocationOf(e))
+	t.putState(e.ID, schema.Directory{Mtime: t.now, Ctime: t.now})
 	t.event(hemera.Event{Kind: hemera.EventMkdir, File: e.ID, Path: path, Who: who.Name})
 	return *e, cmp.Or(t.relist(f.dirs, hemera.TreeTotals{Dirs: 1}), t.deepen(f.dirs, 0))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -155,22 +156,22 @@ func (n *Namespace) Failed() <-chan struct{} { return n.failed }
 func (n *Namespace) Writer() kv.Writer { return n.writer }
 
 func (n *Namespace) load(ctx context.Context) error {
-	format, err := n.store.Get(ctx, metaKey(metaFormat))
+	format, err := n.store.Get(ctx, schema.MetaKey(schema.MetaFormat))
 	if errors.Is(err, errs.NotFound) {
 		return n.create(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if len(format) != 4 || binary.BigEndian.Uint32(format) != formatVersion {
+	if len(format) != 4 || binary.BigEndian.Uint32(format) != schema.FormatVersion {
 		return errs.New(errs.Unsupported, "namespace.Open", "", "the store's format is not version 1").
 			WithRemedy("start the version of hemera that wrote it")
 	}
-	ids, err := n.pair(ctx, metaIDs)
+	ids, err := n.pair(ctx, schema.MetaIDs)
 	if err != nil {
 		return err
 	}
-	events, err := n.pair(ctx, metaEvents)
+	events, err := n.pair(ctx, schema.MetaEvents)
 	if err != nil {
 		return err
 	}
@@ -184,10 +185,10 @@ func (n *Namespace) load(ctx context.Context) error {
 	if err := n.loadBoundaries(ctx); err != nil {
 		return err
 	}
-	return n.store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
-		u, bad := decodeUsage(k, raw)
+	return n.store.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
+		u, bad := schema.DecodeUsage(k, raw)
 		if bad != nil {
-			err = damaged(k, bad)
+			err = schema.Damaged(k, bad)
 			return false
 		}
 		n.unlinked.Add(u.Unlinked)
@@ -205,14 +206,14 @@ func (n *Namespace) begin(first, next uint64) {
 }
 
 func (n *Namespace) pair(ctx context.Context, which byte) ([2]uint64, error) {
-	raw, err := n.store.Get(ctx, metaKey(which))
+	raw, err := n.store.Get(ctx, schema.MetaKey(which))
 	if err == nil && len(raw) != 16 {
-		err = damaged(metaKey(which), errRecord)
+		err = schema.Damaged(schema.MetaKey(which), schema.ErrRecord)
 	}
 	if err != nil {
 		return [2]uint64{}, err
 	}
-	return [2]uint64{number(raw, 0), number(raw, 8)}, nil
+	return [2]uint64{schema.Uint64At(raw, 0), schema.Uint64At(raw, 8)}, nil
 }
 
 // rootMode lets a fresh cluster be used at once by everyone it knows, as /tmp is: all may make
@@ -222,7 +223,7 @@ const rootMode = 0o1777
 // create makes the tree of an empty store.
 func (n *Namespace) create(ctx context.Context) error {
 	found := false
-	if err := n.store.Scan(ctx, []byte{space}, []byte{space + 1}, func(_, _ []byte) bool { found = true; return false }); err != nil {
+	if err := n.store.Scan(ctx, []byte{schema.Space}, []byte{schema.Space + 1}, func(_, _ []byte) bool { found = true; return false }); err != nil {
 		return err
 	}
 	if found {
@@ -232,12 +233,12 @@ func (n *Namespace) create(ctx context.Context) error {
 	n.nextID.Store(uint64(hemera.RootID) + 1)
 	n.reserved.Store(n.nextID.Load())
 	return n.update(ctx, func(t *tx) error {
-		t.set(metaKey(metaFormat), mark{}, binary.BigEndian.AppendUint32(nil, formatVersion))
-		t.set(metaKey(metaEvents), mark{}, encodePair(n.first, n.next))
+		t.set(schema.MetaKey(schema.MetaFormat), schema.Mark{}, binary.BigEndian.AppendUint32(nil, schema.FormatVersion))
+		t.set(schema.MetaKey(schema.MetaEvents), schema.Mark{}, schema.EncodePair(n.first, n.next))
 		t.putEntry(&hemera.Entry{ID: hemera.RootID, Parent: hemera.RootID, Kind: hemera.KindDirectory,
 			Mode: rootMode, Mtime: t.now, Ctime: t.now, Birth: t.now})
-		t.putState(hemera.RootID, state{Mtime: t.now, Ctime: t.now})
-		t.set(metaKey(metaIDs), mark{}, encodePair(n.reserved.Load(), 0))
+		t.putState(hemera.RootID, schema.Directory{Mtime: t.now, Ctime: t.now})
+		t.set(schema.MetaKey(schema.MetaIDs), schema.Mark{}, schema.EncodePair(n.reserved.Load(), 0))
 		return nil
 	})
 }

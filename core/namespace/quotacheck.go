@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/platform/kv"
 )
 
 // checkQuotas counts every quota node's realm anew and names what does not agree with its accounts.
 // marked is how many directories say that they are nodes.
 func checkQuotas(ctx context.Context, r kv.Reader, marked int64, problem func(format string, args ...any)) error {
-	c := &quotaChecker{ctx: ctx, r: r, problem: problem, sets: make(map[uint64]map[account]hemera.QuotaAmount)}
+	c := &quotaChecker{ctx: ctx, r: r, problem: problem, sets: make(map[uint64]map[schema.Account]hemera.QuotaAmount)}
 	if err := c.nodes(marked); err != nil {
 		return err
 	}
@@ -33,24 +34,24 @@ type quotaChecker struct {
 	ctx     context.Context
 	r       kv.Reader
 	problem func(format string, args ...any)
-	all     map[hemera.FileID]*quotaNode
+	all     map[hemera.FileID]*schema.QuotaNode
 	// sets is what each set should have and has not.
-	sets map[uint64]map[account]hemera.QuotaAmount
+	sets map[uint64]map[schema.Account]hemera.QuotaAmount
 }
 
 func (c *quotaChecker) scan(table byte, visit func(k, raw []byte)) error {
-	return c.r.Scan(c.ctx, key(table), after(key(table)), func(k, raw []byte) bool { visit(k, raw); return true })
+	return c.r.Scan(c.ctx, schema.TableKey(table), schema.PrefixEnd(schema.TableKey(table)), func(k, raw []byte) bool { visit(k, raw); return true })
 }
 
 func (c *quotaChecker) nodes(marked int64) error {
-	c.all = make(map[hemera.FileID]*quotaNode)
-	err := c.scan(tabNode, func(k, raw []byte) {
-		q, err := decodeQuotaNode(k, raw)
+	c.all = make(map[hemera.FileID]*schema.QuotaNode)
+	err := c.scan(schema.TableQuotaNode, func(k, raw []byte) {
+		q, err := schema.DecodeQuotaNode(k, raw)
 		if err != nil {
 			c.problem("quota node %x: %v", k, err)
 			return
 		}
-		c.all[hemera.FileID(number(k, 2))] = q
+		c.all[schema.IDOf(k)] = q
 	})
 	if int64(len(c.all)) != marked && err == nil {
 		c.problem("%d directories say that they are quota nodes, %d have records", marked, len(c.all))
@@ -60,11 +61,11 @@ func (c *quotaChecker) nodes(marked int64) error {
 
 func (c *quotaChecker) limits() error {
 	count := make(map[hemera.FileID]uint64)
-	err := c.scan(tabLimit, func(k, raw []byte) {
-		if a, err := decodeAmount(k, raw); err != nil || *a == (hemera.QuotaAmount{}) || accountOf(k) == (account{}) {
+	err := c.scan(schema.TableLimit, func(k, raw []byte) {
+		if a, err := schema.DecodeAmount(k, raw); err != nil || *a == (hemera.QuotaAmount{}) || schema.AccountOf(k) == (schema.Account{}) {
 			c.problem("limit %x: %v, %v", k, a, err)
 		}
-		count[hemera.FileID(number(k, 2))]++
+		count[schema.IDOf(k)]++
 	})
 	for dir, q := range c.all {
 		if q.Limits != count[dir] && err == nil {
@@ -80,19 +81,19 @@ func (c *quotaChecker) limits() error {
 
 // accounts reads what is stored, with the sign turned.
 func (c *quotaChecker) accounts() error {
-	return c.scan(tabAccount, func(k, raw []byte) {
-		used, err := decodeAmount(k, raw)
-		if err != nil || accountOf(k) == (account{}) {
+	return c.scan(schema.TableAccount, func(k, raw []byte) {
+		used, err := schema.DecodeAmount(k, raw)
+		if err != nil || schema.AccountOf(k) == (schema.Account{}) {
 			c.problem("account %x: %v", k, err)
 			return
 		}
-		c.add(number(k, 2), map[account]hemera.QuotaAmount{accountOf(k): used.Negate()})
+		c.add(schema.Uint64At(k, 2), map[schema.Account]hemera.QuotaAmount{schema.AccountOf(k): used.Negate()})
 	})
 }
 
-func (c *quotaChecker) add(set uint64, sums map[account]hemera.QuotaAmount) {
+func (c *quotaChecker) add(set uint64, sums map[schema.Account]hemera.QuotaAmount) {
 	if c.sets[set] == nil {
-		c.sets[set] = make(map[account]hemera.QuotaAmount)
+		c.sets[set] = make(map[schema.Account]hemera.QuotaAmount)
 	}
 	for a, used := range sums {
 		c.sets[set][a] = c.sets[set][a].Add(used)
@@ -101,8 +102,8 @@ func (c *quotaChecker) add(set uint64, sums map[account]hemera.QuotaAmount) {
 
 // realm adds what a node's set should have. While it is counted, or ends, part of that is in other sets:
 // the sums of them all are right at any time.
-func (c *quotaChecker) realm(dir hemera.FileID, q *quotaNode) error {
-	if q.active() {
+func (c *quotaChecker) realm(dir hemera.FileID, q *schema.QuotaNode) error {
+	if q.Active() {
 		sums, err := tally(c.ctx, c.r, dir)
 		if err != nil {
 			c.problem("quota node %s: %v", dir, err)
@@ -111,18 +112,18 @@ func (c *quotaChecker) realm(dir hemera.FileID, q *quotaNode) error {
 		c.add(q.Set, sums)
 	}
 	switch q.State {
-	case nodeCounting: // what the node above has too much, the node has too little
+	case schema.NodeCounting: // what the node above has too much, the node has too little
 		c.move(q.Set, q.From)
 		delete(c.sets, q.Side)
-	case nodeMerging:
+	case schema.NodeMerging:
 		for a, used := range c.sets[q.Side] {
-			c.add(q.Set, map[account]hemera.QuotaAmount{a: used})
+			c.add(q.Set, map[schema.Account]hemera.QuotaAmount{a: used})
 			if q.From != 0 {
-				c.add(q.From, map[account]hemera.QuotaAmount{a: used.Negate()})
+				c.add(q.From, map[schema.Account]hemera.QuotaAmount{a: used.Negate()})
 			}
 		}
 		delete(c.sets, q.Side)
-	case nodeEnding:
+	case schema.NodeEnding:
 		c.move(q.Set, q.From)
 	}
 	return nil
@@ -139,7 +140,7 @@ func (c *quotaChecker) compare() {
 	for set, sums := range c.sets {
 		for a, missing := range sums {
 			if missing != (hemera.QuotaAmount{}) {
-				c.problem("%s %d in quota set %d: counted minus stored usage is %+v", a.kind, a.id, set, missing)
+				c.problem("%s %d in quota set %d: counted minus stored usage is %+v", a.Kind, a.ID, set, missing)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -68,9 +69,9 @@ type quotaLister struct {
 
 func (l *quotaLister) list(dirs []hemera.FileID) error {
 	if len(dirs) == 0 {
-		prefix := key(tabNode)
-		if err := l.r.Scan(l.ctx, prefix, after(prefix), func(k, _ []byte) bool {
-			dirs = append(dirs, hemera.FileID(number(k, 2)))
+		prefix := schema.TableKey(schema.TableQuotaNode)
+		if err := l.r.Scan(l.ctx, prefix, schema.PrefixEnd(prefix), func(k, _ []byte) bool {
+			dirs = append(dirs, schema.IDOf(k))
 			return true
 		}); err != nil {
 			return err
@@ -91,7 +92,7 @@ func (l *quotaLister) list(dirs []hemera.FileID) error {
 	return nil
 }
 
-func (l *quotaLister) node(dir hemera.FileID, q *quotaNode) error {
+func (l *quotaLister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	path, err := l.path(dir)
 	if err != nil {
 		return err
@@ -103,55 +104,55 @@ func (l *quotaLister) node(dir hemera.FileID, q *quotaNode) error {
 		}
 		l.rows = append(l.rows, row)
 	}
-	limits, err := l.amounts(tabLimit, uint64(dir))
+	limits, err := l.amounts(schema.TableLimit, uint64(dir))
 	if err != nil {
 		return err
 	}
-	used, err := l.amounts(tabAccount, q.Set)
+	used, err := l.amounts(schema.TableAccount, q.Set)
 	if err != nil {
 		return err
 	}
-	row := func(a account, limit hemera.QuotaAmount, fallback bool) {
-		l.rows = append(l.rows, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: a.kind, ID: a.id},
-			Limits: limit, Used: used[a], Default: fallback, Counting: q.State != nodeExact})
+	row := func(a schema.Account, limit hemera.QuotaAmount, fallback bool) {
+		l.rows = append(l.rows, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: a.Kind, ID: a.ID},
+			Limits: limit, Used: used[a], Default: fallback, Counting: q.State != schema.NodeExact})
 	}
 	for a, limit := range limits {
-		row(a, limit, a.id == hemera.QuotaDefault)
+		row(a, limit, a.ID == hemera.QuotaDefault)
 	}
 	for a := range used {
 		if _, listed := limits[a]; !listed {
-			row(a, limits[account{a.kind, hemera.QuotaDefault}], true)
+			row(a, limits[schema.Account{Kind: a.Kind, ID: hemera.QuotaDefault}], true)
 		}
 	}
 	return nil
 }
 
-func (l *quotaLister) project(dir hemera.FileID, path string, q *quotaNode) (hemera.QuotaRow, error) {
-	k := idKey(tabState, dir)
+func (l *quotaLister) project(dir hemera.FileID, path string, q *schema.QuotaNode) (hemera.QuotaRow, error) {
+	k := schema.IDKey(schema.TableDirectory, dir)
 	raw, err := l.r.Get(l.ctx, k)
 	if err != nil {
 		return hemera.QuotaRow{}, err
 	}
-	s, err := decodeState(k, raw)
+	s, err := schema.DecodeDirectory(k, raw)
 	if err != nil {
-		return hemera.QuotaRow{}, damaged(k, err)
+		return hemera.QuotaRow{}, schema.Damaged(k, err)
 	}
 	return hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: hemera.QuotaProject}, Limits: q.Project,
-		Used: amountOf(s.Tree)}, nil
+		Used: schema.TreeUsage(s.Tree)}, nil
 }
 
 // amounts reads the limits of a directory or the accounts of a set.
-func (l *quotaLister) amounts(table byte, of uint64) (map[account]hemera.QuotaAmount, error) {
-	out := make(map[account]hemera.QuotaAmount)
+func (l *quotaLister) amounts(table byte, of uint64) (map[schema.Account]hemera.QuotaAmount, error) {
+	out := make(map[schema.Account]hemera.QuotaAmount)
 	var bad error
-	prefix := idKey(table, hemera.FileID(of))
-	err := l.r.Scan(l.ctx, prefix, after(prefix), func(k, raw []byte) bool {
-		a, err := decodeAmount(k, raw)
+	prefix := schema.IDKey(table, hemera.FileID(of))
+	err := l.r.Scan(l.ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
+		a, err := schema.DecodeAmount(k, raw)
 		if err != nil {
-			bad = damaged(k, err)
+			bad = schema.Damaged(k, err)
 			return false
 		}
-		out[accountOf(k)] = *a
+		out[schema.AccountOf(k)] = *a
 		return true
 	})
 	if err == nil {
@@ -164,14 +165,14 @@ func (l *quotaLister) amounts(table byte, of uint64) (map[account]hemera.QuotaAm
 func (l *quotaLister) path(dir hemera.FileID) (string, error) {
 	var names []string
 	for at := dir; at != hemera.RootID; {
-		k := idKey(tabPlace, at)
+		k := schema.IDKey(schema.TableLocation, at)
 		raw, err := l.r.Get(l.ctx, k)
 		if err != nil {
 			return "", err
 		}
-		p, err := decodePlace(k, raw)
+		p, err := schema.DecodeLocation(k, raw)
 		if err != nil || len(names) == depthMax {
-			return "", damaged(k, errRecord)
+			return "", schema.Damaged(k, schema.ErrRecord)
 		}
 		names, at = append(names, p.Name), p.Parent
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
@@ -30,7 +31,7 @@ func (n *Namespace) SetQuota(ctx context.Context, who hemera.Identity, key hemer
 			return err
 		}
 		fresh := hemera.QuotaAmount{Files: keep(limits.Files, old.Files), Bytes: keep(limits.Bytes, old.Bytes), Physical: keep(limits.Physical, old.Physical)}
-		if old == fresh && !q.limited() {
+		if old == fresh && !q.Limited() {
 			return refuse(errs.Invalid, "SetQuota", key.Path, "no limit is given")
 		}
 		t.putLimit(e.ID, q, key, old, fresh)
@@ -59,7 +60,7 @@ func checkQuotaKey(op string, key hemera.QuotaKey) error {
 }
 
 // quotaAt is a copy of the directory and of its node; of one that is none yet a new, waiting node.
-func (t *tx) quotaAt(op string, who hemera.Identity, path string) (*hemera.Entry, *quotaNode, error) {
+func (t *tx) quotaAt(op string, who hemera.Identity, path string) (*hemera.Entry, *schema.QuotaNode, error) {
 	f, err := t.existing(op, who, path)
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +70,7 @@ func (t *tx) quotaAt(op string, who hemera.Identity, path string) (*hemera.Entry
 	}
 	e := *f.entry
 	if !e.Quota {
-		return &e, &quotaNode{State: nodeWaiting}, nil
+		return &e, &schema.QuotaNode{State: schema.NodeWaiting}, nil
 	}
 	q, err := t.quotaNode(e.ID)
 	if err != nil {
@@ -80,15 +81,15 @@ func (t *tx) quotaAt(op string, who hemera.Identity, path string) (*hemera.Entry
 }
 
 // limit is what is set for exactly this key.
-func (t *tx) limit(dir hemera.FileID, q *quotaNode, key hemera.QuotaKey) (hemera.QuotaAmount, error) {
+func (t *tx) limit(dir hemera.FileID, q *schema.QuotaNode, key hemera.QuotaKey) (hemera.QuotaAmount, error) {
 	if key.Kind == hemera.QuotaProject {
 		return q.Project, nil
 	}
-	return t.amount(accountKey(tabLimit, uint64(dir), account{key.Kind, key.ID}))
+	return t.amount(schema.AccountKey(schema.TableLimit, uint64(dir), schema.Account{Kind: key.Kind, ID: key.ID}))
 }
 
 // putLimit changes a limit, and q to match; the caller stores q.
-func (t *tx) putLimit(dir hemera.FileID, q *quotaNode, key hemera.QuotaKey, old, fresh hemera.QuotaAmount) {
+func (t *tx) putLimit(dir hemera.FileID, q *schema.QuotaNode, key hemera.QuotaKey, old, fresh hemera.QuotaAmount) {
 	if key.Kind == hemera.QuotaProject {
 		q.Project = fresh
 		return
@@ -97,13 +98,13 @@ func (t *tx) putLimit(dir hemera.FileID, q *quotaNode, key hemera.QuotaKey, old,
 	if old != none {
 		q.Limits--
 	}
-	k := accountKey(tabLimit, uint64(dir), account{key.Kind, key.ID})
+	k := schema.AccountKey(schema.TableLimit, uint64(dir), schema.Account{Kind: key.Kind, ID: key.ID})
 	if fresh == none {
 		t.remove(k)
 		return
 	}
 	q.Limits++
-	t.set(k, &fresh, encodeAmount(&fresh))
+	t.set(k, &fresh, schema.EncodeAmount(&fresh))
 }
 
 // limitsAtOnce is how many limits one change removes.
@@ -131,12 +132,12 @@ func (n *Namespace) RemoveQuota(ctx context.Context, who hemera.Identity, key he
 	keys := []hemera.QuotaKey{{Kind: hemera.QuotaProject}}
 	for err == nil {
 		var found [][]byte
-		if found, err = n.keys(ctx, idKey(tabLimit, dir), limitsAtOnce); err != nil {
+		if found, err = n.keys(ctx, schema.IDKey(schema.TableLimit, dir), limitsAtOnce); err != nil {
 			break
 		}
 		for _, k := range found {
-			a := accountOf(k)
-			keys = append(keys, hemera.QuotaKey{Kind: a.kind, ID: a.id})
+			a := schema.AccountOf(k)
+			keys = append(keys, hemera.QuotaKey{Kind: a.Kind, ID: a.ID})
 		}
 		if err = n.removeLimits(ctx, who, key.Path, keys); len(found) < limitsAtOnce {
 			break
@@ -175,7 +176,7 @@ func (n *Namespace) removeLimits(ctx context.Context, who hemera.Identity, path 
 
 // keys lists some keys with a prefix.
 func (n *Namespace) keys(ctx context.Context, prefix []byte, limit int) (out [][]byte, err error) {
-	err = n.store.Scan(ctx, prefix, after(prefix), func(k, _ []byte) bool {
+	err = n.store.Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, _ []byte) bool {
 		out = append(out, append([]byte(nil), k...))
 		return len(out) < limit
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/rules/access"
 )
@@ -49,25 +50,25 @@ func (t *tx) unlink(op, path string, f found) error {
 		if err := unfit(op, path, e); err != nil {
 			return err
 		}
-		t.remove(idKey(tabState, e.ID))
+		t.remove(schema.IDKey(schema.TableDirectory, e.ID))
 	} else {
 		if err := errors.Join(t.replacePieces(e), t.charge(f.dirs, e, nil)); err != nil {
 			return err
 		}
 		t.bury(e)
 	}
-	if short(e) {
-		t.remove(idKey(tabShort, e.ID))
+	if schema.Incomplete(e) {
+		t.remove(schema.IDKey(schema.TableIncomplete, e.ID))
 	}
-	t.remove(entryKey(e.Parent, e.Name))
-	t.remove(idKey(tabPlace, e.ID))
+	t.remove(schema.EntryKey(e.Parent, e.Name))
+	t.remove(schema.IDKey(schema.TableLocation, e.ID))
 	return t.relist(f.dirs, delta.Negate())
 }
 
 // weight is what the entry adds to the totals of the directories above it.
 func (t *tx) weight(e *hemera.Entry) (hemera.TreeTotals, error) {
 	if !e.IsDir() {
-		return hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: physical(e)}, nil
+		return hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: schema.Physical(e)}, nil
 	}
 	s, err := t.state(e.ID)
 	if err != nil {
@@ -85,7 +86,7 @@ func (t *tx) deep(e *hemera.Entry) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return min(s.Deep, s.Tree.Dirs), nil
+	return min(s.Depth, s.Tree.Dirs), nil
 }
 
 // Rename implements hemera.Names.
@@ -230,10 +231,10 @@ func (t *tx) move(f, target found, deep int64) error {
 		}
 	}
 	e := *f.entry
-	t.remove(entryKey(e.Parent, e.Name))
+	t.remove(schema.EntryKey(e.Parent, e.Name))
 	e.Parent, e.Name, e.Ctime = target.parent().ID, target.name, t.now
 	t.putEntry(&e)
-	t.putPlace(e.ID, place{e.Parent, e.Name})
+	t.putPlace(e.ID, schema.LocationOf(&e))
 	if err := t.listed(f.parent().ID); err != nil {
 		return err
 	}

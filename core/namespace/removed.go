@@ -2,10 +2,10 @@ package namespace
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
@@ -28,7 +28,7 @@ func (t *tx) bury(e *hemera.Entry) {
 
 // ended remembers that the write with the number is over.
 func (t *tx) ended(number hemera.FileID) {
-	t.set(idKey(tabRemoved, number), mark{}, binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(resendWindow).Unix())))
+	t.set(schema.IDKey(schema.TableTombstone, number), schema.Mark{}, schema.EncodeUntil(t.now.Add(resendWindow)))
 	t.buried++
 }
 
@@ -75,7 +75,7 @@ func (t *tx) end(number hemera.FileID) error {
 		return err
 	}
 	if t.isUnused(number) {
-		t.remove(idKey(tabPlace, number)) // so that it no longer is
+		t.remove(schema.IDKey(schema.TableLocation, number)) // so that it no longer is
 	}
 	t.ended(number)
 	return t.forgetName(number)
@@ -104,13 +104,13 @@ func (n *Namespace) exhume(g *group) {
 		return
 	}
 	next := now.Add(resendWindow) // for the first record that is made now
-	err := n.store.Scan(context.Background(), idKey(tabRemoved, n.removedFrom), after(key(tabRemoved)), func(k, until []byte) bool {
-		if next = time.Unix(int64(number(until, 0)), 0); left == 0 || next.After(now) {
+	err := n.store.Scan(context.Background(), schema.IDKey(schema.TableTombstone, n.removedFrom), schema.PrefixEnd(schema.TableKey(schema.TableTombstone)), func(k, until []byte) bool {
+		if next = schema.DecodeUntil(until); left == 0 || next.After(now) {
 			return false
 		}
 		left--
 		g.all.set(k, nil, nil, 0)
-		n.removedFrom = hemera.FileID(number(k, 2)) + 1
+		n.removedFrom = schema.IDOf(k) + 1
 		return true
 	})
 	if n.exhumeAt = next; err != nil {
@@ -123,13 +123,13 @@ func (n *Namespace) exhume(g *group) {
 type unused struct{}
 
 func (n *Namespace) unused(id hemera.FileID) {
-	k := idKey(tabPlace, id)
+	k := schema.IDKey(schema.TableLocation, id)
 	n.cache.put(n.cache.hash(k), k, record{value: &unused{}})
 }
 
 // isUnused reports whether the id is surely new, as it nearly always is; if not, the store knows.
 func (t *tx) isUnused(id hemera.FileID) bool {
-	k := t.idKey(tabPlace, id)
+	k := t.idKey(schema.TableLocation, id)
 	hash := t.n.cache.hash(k)
 	if _, ok := t.changed(k, hash); ok {
 		return false
@@ -141,7 +141,7 @@ func (t *tx) isUnused(id hemera.FileID) bool {
 
 // wasEnded reports whether the write with the number was refused, or its file removed not long after.
 func (t *tx) wasEnded(number hemera.FileID) (bool, error) {
-	return t.recorded(idKey(tabRemoved, number))
+	return t.recorded(schema.IDKey(schema.TableTombstone, number))
 }
 
 // recorded reports whether there is a record with the key, which is of no cached table.

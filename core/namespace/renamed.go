@@ -3,9 +3,9 @@ package namespace
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/rules/access"
 )
@@ -17,7 +17,7 @@ import (
 
 // RenameWrite implements PendingWrites.
 func (n *Namespace) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error {
-	if err := n.lift(ctx, tabRenamed, &n.renames); err != nil {
+	if err := n.lift(ctx, schema.TableRenamed, &n.renames); err != nil {
 		return err
 	}
 	if n.renames.full() {
@@ -64,11 +64,10 @@ func (t *tx) renameWrite(who hemera.Identity, c *Commit, path string) (again boo
 		return false, err
 	}
 	if t.isUnused(c.ID) {
-		t.remove(idKey(tabPlace, c.ID)) // so that it no longer is, and the commit looks here
+		t.remove(schema.IDKey(schema.TableLocation, c.ID)) // so that it no longer is, and the commit looks here
 	}
 	name := target.name
-	raw := binary.BigEndian.AppendUint64(nil, uint64(t.now.Add(barTime).Unix()))
-	t.set(idKey(tabRenamed, c.ID), &name, append(raw, name...))
+	t.set(schema.IDKey(schema.TableRenamed, c.ID), &name, schema.EncodeRenamed(t.now.Add(barTime), name))
 	return was != "", nil
 }
 
@@ -90,7 +89,7 @@ func (t *tx) underWay(c *Commit) error {
 
 // renamedTo is the name that a write was given since it began; "" for none.
 func (t *tx) renamedTo(number hemera.FileID) (string, error) {
-	k := idKey(tabRenamed, number)
+	k := schema.IDKey(schema.TableRenamed, number)
 	if value, ok := t.changed(k, t.n.cache.hash(k)); ok {
 		if name, ok := value.(*string); ok {
 			return *name, nil
@@ -101,25 +100,14 @@ func (t *tx) renamedTo(number hemera.FileID) (string, error) {
 	if err != nil {
 		return "", errs.Wrap(err, "namespace", "")
 	}
-	return decodeRenamed(k, raw[0])
-}
-
-// decodeRenamed reads the name in a record, "" where there is none.
-func decodeRenamed(k, raw []byte) (string, error) {
-	switch {
-	case raw == nil:
-		return "", nil
-	case len(raw) <= 8 || hemera.CheckName(string(raw[8:])) != nil:
-		return "", damaged(k, errRecord)
-	}
-	return string(raw[8:]), nil
+	return schema.DecodeRenamed(k, raw[0])
 }
 
 // forgetName forgets a name that a write was given, as the write is over.
 func (t *tx) forgetName(number hemera.FileID) error {
 	name, err := t.renamedTo(number)
 	if err == nil && name != "" {
-		t.remove(idKey(tabRenamed, number))
+		t.remove(schema.IDKey(schema.TableRenamed, number))
 		t.n.renames.add(-1)
 	}
 	return err
@@ -149,12 +137,12 @@ func (n *Namespace) NameOf(ctx context.Context, c Commit) (string, error) {
 	if c.BaseGen != 0 {
 		return c.Name, nil
 	}
-	k := idKey(tabRenamed, c.ID)
+	k := schema.IDKey(schema.TableRenamed, c.ID)
 	raw, err := n.store.GetMany(ctx, [][]byte{k})
 	if err != nil {
 		return "", errs.Wrap(err, "namespace.NameOf", c.Name)
 	}
-	name, err := decodeRenamed(k, raw[0])
+	name, err := schema.DecodeRenamed(k, raw[0])
 	if err != nil {
 		return "", err
 	}
@@ -163,13 +151,13 @@ func (n *Namespace) NameOf(ctx context.Context, c Commit) (string, error) {
 
 // renamed looks for new names of writes that are over.
 func (c *checker) renamed() error {
-	return c.keyed(key(tabRenamed), 10, func(k, raw []byte) error {
-		file := hemera.FileID(number(k, 2))
-		if _, err := decodeRenamed(k, raw); err != nil {
-			c.problem("renamed write %d: %v", file, errRecord)
+	return c.keyed(schema.TableKey(schema.TableRenamed), 10, func(k, raw []byte) error {
+		file := schema.IDOf(k)
+		if _, err := schema.DecodeRenamed(k, raw); err != nil {
+			c.problem("renamed write %d: %v", file, schema.ErrRecord)
 			return nil
 		}
-		var record glance
+		var record schema.EntryHeader
 		found, err := c.current(&record, file)
 		if err == nil && found {
 			c.problem("fid %s: it is committed, and a name is kept for its commit", file)

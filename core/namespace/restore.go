@@ -3,12 +3,12 @@ package namespace
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -23,46 +23,36 @@ type Summary struct {
 
 // Describe reads the summary. Corrupt, and NotFound where there is no tree.
 func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
-	raw, err := r.GetMany(ctx, [][]byte{metaKey(metaEvents), idKey(tabState, hemera.RootID)})
+	raw, err := r.GetMany(ctx, [][]byte{schema.MetaKey(schema.MetaEvents), schema.IDKey(schema.TableDirectory, hemera.RootID)})
 	if err != nil {
 		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
 	}
 	if raw[0] == nil || raw[1] == nil {
 		return Summary{}, errs.New(errs.NotFound, "namespace.Describe", "", "the store holds no tree")
 	}
-	root, err := decodeState(nil, raw[1])
+	root, err := schema.DecodeDirectory(nil, raw[1])
 	if err != nil || len(raw[0]) != 16 {
-		return Summary{}, damaged(metaKey(metaEvents), errRecord)
+		return Summary{}, schema.Damaged(schema.MetaKey(schema.MetaEvents), schema.ErrRecord)
 	}
-	first, next := number(raw[0], 0), number(raw[0], 8)
+	first, next := schema.Uint64At(raw[0], 0), schema.Uint64At(raw[0], 8)
 	s := Summary{Totals: root.Tree, Sequence: next - 1}
-	if raw, err := r.Get(ctx, eventKey(s.Sequence)); err == nil {
-		e, err := decodeEvent(eventKey(s.Sequence), raw)
+	if raw, err := r.Get(ctx, schema.EventKey(s.Sequence)); err == nil {
+		e, err := schema.DecodeEvent(schema.EventKey(s.Sequence), raw)
 		if err != nil {
-			return Summary{}, damaged(eventKey(s.Sequence), err)
+			return Summary{}, schema.Damaged(schema.EventKey(s.Sequence), err)
 		}
 		s.Changed = e.Time
 	} else if !errors.Is(err, errs.NotFound) {
 		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
 	}
 	s.Pairs = 2*s.Totals.Files + 3*s.Totals.Dirs + int64(next-first)
-	err = r.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
-		if u, bad := decodeUsage(k, raw); bad == nil {
+	err = r.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
+		if u, bad := schema.DecodeUsage(k, raw); bad == nil {
 			s.Pairs += u.Pieces + u.Unlinked + u.Held
 		}
 		return true
 	})
 	return s, errs.Wrap(err, "namespace.Describe", "")
-}
-
-// Boundary is what a restored namespace knows of what it has forgotten: the changes made to the lost
-// one between the backup and the restore.
-type Boundary struct {
-	// From and To bound the ids and generations that were never given out by this store: From is where
-	// the backup's begin, and this store goes on at To.
-	From, To uint64
-	// Taken is when the backup was made and Restored when it was restored.
-	Taken, Restored time.Time
 }
 
 // idsPerSecond is how many ids the clock allows for: a restored namespace goes on at its time in
@@ -77,8 +67,8 @@ const clockSlack = time.Hour
 // whoever followed it has seen others under the same numbers. Nor are pieces to remove: they were
 // removed since, and some came back to the same disk; what is left of them is found as orphans.
 func Restorable(k []byte) bool {
-	for _, table := range []byte{tabEvent, tabUnlinked, tabHeld, tabDue} {
-		if bytes.HasPrefix(k, key(table)) {
+	for _, table := range []byte{schema.TableEvent, schema.TableUnlinked, schema.TableHeld, schema.TableDue} {
+		if bytes.HasPrefix(k, schema.TableKey(table)) {
 			return false
 		}
 	}
@@ -90,7 +80,7 @@ func Restorable(k []byte) bool {
 // run before Open. Invalid when now cannot be right.
 func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.Time) (Boundary, error) {
 	n := &Namespace{store: store}
-	ids, err := n.pair(ctx, metaIDs)
+	ids, err := n.pair(ctx, schema.MetaIDs)
 	if err != nil {
 		return Boundary{}, errs.Wrap(err, "namespace.Restored", "")
 	}
@@ -101,17 +91,17 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 			WithRemedy("set this machine's clock right: new ids are taken from it, and must be above all that were ever used")
 	}
 	var batch kv.Batch
-	batch.Put(metaKey(metaIDs), encodePair(b.To, 0))
-	batch.Put(metaKey(metaEvents), encodePair(b.To, b.To))
-	batch.Put(boundaryKey(b.From), encodeBoundary(b))
-	err = store.Scan(ctx, key(tabUsage), after(key(tabUsage)), func(k, raw []byte) bool {
-		u, bad := decodeUsage(k, raw)
+	batch.Put(schema.MetaKey(schema.MetaIDs), schema.EncodePair(b.To, 0))
+	batch.Put(schema.MetaKey(schema.MetaEvents), schema.EncodePair(b.To, b.To))
+	batch.Put(schema.BoundaryKey(b.From), schema.EncodeBoundary(b))
+	err = store.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
+		u, bad := schema.DecodeUsage(k, raw)
 		if bad != nil {
-			err = damaged(k, bad)
+			err = schema.Damaged(k, bad)
 			return false
 		}
 		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0
-		batch.Put(bytes.Clone(k), encodeUsage(u))
+		batch.Put(bytes.Clone(k), schema.EncodeUsage(u))
 		return true
 	})
 	if err != nil {
@@ -124,32 +114,14 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 	return b, errs.Wrap(err, "namespace.Restored", "")
 }
 
-func boundaryKey(from uint64) []byte {
-	return binary.BigEndian.AppendUint64(metaKey(metaBoundary), from)
-}
-
-func encodeBoundary(b Boundary) []byte {
-	raw := binary.BigEndian.AppendUint64(nil, b.To)
-	return appendTime(appendTime(raw, b.Taken), b.Restored)
-}
-
-func decodeBoundary(k, raw []byte) (Boundary, error) {
-	if len(k) != len(metaKey(metaBoundary))+8 || len(raw) < 8 {
-		return Boundary{}, errRecord
-	}
-	d := decoder{rest: raw[8:]}
-	b := Boundary{From: number(k, 3), To: number(raw, 0), Taken: d.time(), Restored: d.time()}
-	return b, d.end()
-}
-
 // boundaries loads what the namespace knows of its restores.
 func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	var failed error
-	prefix := metaKey(metaBoundary)
-	err := n.store.Scan(ctx, prefix, after(prefix), func(k, raw []byte) bool {
-		b, bad := decodeBoundary(k, raw)
+	prefix := schema.MetaKey(schema.MetaBoundary)
+	err := n.store.Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
+		b, bad := schema.DecodeBoundary(k, raw)
 		if bad != nil {
-			failed = damaged(k, bad)
+			failed = schema.Damaged(k, bad)
 			return false
 		}
 		n.boundaries = append(n.boundaries, b)
@@ -178,3 +150,6 @@ func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	}
 	return false
 }
+
+// Boundary is what a restored namespace knows of the changes that it has forgotten.
+type Boundary = schema.Boundary

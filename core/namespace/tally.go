@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
 
 // tally counts what users and groups use in the realm of a directory: below it, and not below an
 // active quota node in between. Memory goes with the depth of the tree and the number of accounts.
-func tally(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[account]hemera.QuotaAmount, error) {
-	c := &census{ctx: ctx, r: r, sums: make(map[account]hemera.QuotaAmount)}
-	stack := [][]byte{entryKey(dir, "")} // where to go on in each directory that is open
+func tally(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[schema.Account]hemera.QuotaAmount, error) {
+	c := &census{ctx: ctx, r: r, sums: make(map[schema.Account]hemera.QuotaAmount)}
+	stack := [][]byte{schema.EntryKey(dir, "")} // where to go on in each directory that is open
 	for len(stack) > 0 {
 		below, next, err := c.files(stack[len(stack)-1])
 		if err != nil {
@@ -24,7 +25,7 @@ func tally(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[account]hem
 		}
 		stack[len(stack)-1] = next
 		if below != 0 {
-			stack = append(stack, entryKey(below, ""))
+			stack = append(stack, schema.EntryKey(below, ""))
 		}
 	}
 	return c.sums, nil
@@ -33,20 +34,20 @@ func tally(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[account]hem
 type census struct {
 	ctx  context.Context
 	r    kv.Reader
-	sums map[account]hemera.QuotaAmount
-	at   glance
+	sums map[schema.Account]hemera.QuotaAmount
+	at   schema.EntryHeader
 }
 
 // files counts the files of one directory from a key on, up to the next directory. It returns that,
 // or zero if it is of another realm, and the key to go on from, nil at the end.
 func (c *census) files(from []byte) (below hemera.FileID, next []byte, err error) {
 	var bad error
-	err = c.r.Scan(c.ctx, from, after(from[:10]), func(k, raw []byte) bool {
-		if err := c.at.read(k, raw); err != nil {
-			bad = damaged(k, err)
+	err = c.r.Scan(c.ctx, from, schema.PrefixEnd(from[:10]), func(k, raw []byte) bool {
+		if err := c.at.Decode(k, raw); err != nil {
+			bad = schema.Damaged(k, err)
 			return false
 		}
-		if c.at.kind == hemera.KindDirectory {
+		if c.at.Kind == hemera.KindDirectory {
 			next = append(append(make([]byte, 0, len(k)+1), k...), 0)
 			return false
 		}
@@ -59,33 +60,33 @@ func (c *census) files(from []byte) (below hemera.FileID, next []byte, err error
 	if err != nil || next == nil {
 		return 0, nil, errs.Wrap(err, "namespace.CountQuotas", "")
 	}
-	if c.at.quota {
-		q, err := nodeIn(c.ctx, c.r, c.at.id)
-		if err != nil || q.active() {
+	if c.at.Quota {
+		q, err := nodeIn(c.ctx, c.r, c.at.ID)
+		if err != nil || q.Active() {
 			return 0, next, err
 		}
 	}
-	return c.at.id, next, nil
+	return c.at.ID, next, nil
 }
 
 // file counts the file that was read last.
 func (c *census) file() {
-	e := hemera.Entry{Size: c.at.size, Layout: c.at.layout, Pieces: c.at.pieces}
-	used := weigh(&e)
-	for _, a := range [...]account{{hemera.QuotaUser, c.at.uid}, {hemera.QuotaGroup, c.at.gid}} {
+	e := hemera.Entry{Size: c.at.Size, Layout: c.at.Layout, Pieces: c.at.Pieces}
+	used := schema.FileUsage(&e)
+	for _, a := range [...]schema.Account{schema.UserAccount(c.at.UID), schema.GroupAccount(c.at.GID)} {
 		c.sums[a] = c.sums[a].Add(used)
 	}
 }
 
-func nodeIn(ctx context.Context, r kv.Reader, dir hemera.FileID) (*quotaNode, error) {
-	k := idKey(tabNode, dir)
+func nodeIn(ctx context.Context, r kv.Reader, dir hemera.FileID) (*schema.QuotaNode, error) {
+	k := schema.IDKey(schema.TableQuotaNode, dir)
 	raw, err := r.Get(ctx, k)
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Quotas", "fid:"+dir.String())
 	}
-	q, err := decodeQuotaNode(k, raw)
+	q, err := schema.DecodeQuotaNode(k, raw)
 	if err != nil {
-		return nil, damaged(k, err)
+		return nil, schema.Damaged(k, err)
 	}
 	return q, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
@@ -92,24 +93,19 @@ func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, i
 	}
 	v, err := decode(k, raw)
 	if err != nil {
-		return nil, 0, damaged(k, err)
+		return nil, 0, schema.Damaged(k, err)
 	}
 	return v, len(raw), nil
 }
 
-func damaged(k []byte, err error) error {
-	return &errs.Error{Kind: errs.Corrupt, Op: "namespace.Read", Subject: string(k), Cause: err,
-		Remedy: "restore the manager's store from its latest backup, or run this version's successor if it was newer"}
-}
-
 func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
-	t.key = appendEntryKey(t.key[:0], parent, name)
-	return fetch(t, t.key, decodeEntry)
+	t.key = schema.AppendEntryKey(t.key[:0], parent, name)
+	return fetch(t, t.key, schema.DecodeEntry)
 }
 
 // idKey is a key that is good until the next lookup.
 func (t *tx) idKey(table byte, id hemera.FileID) []byte {
-	t.key = appendIDKey(t.key[:0], table, id)
+	t.key = schema.AppendIDKey(t.key[:0], table, id)
 	return t.key
 }
 
@@ -126,7 +122,7 @@ func (t *tx) byID(id hemera.FileID) (*hemera.Entry, error) {
 	if id == hemera.RootID {
 		return t.root()
 	}
-	p, err := fetch(t, t.idKey(tabPlace, id), decodePlace)
+	p, err := fetch(t, t.idKey(schema.TableLocation, id), schema.DecodeLocation)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -137,8 +133,8 @@ func (t *tx) byID(id hemera.FileID) (*hemera.Entry, error) {
 	return e, err
 }
 
-func (t *tx) state(dir hemera.FileID) (*state, error) {
-	s, err := fetch(t, t.idKey(tabState, dir), decodeState)
+func (t *tx) state(dir hemera.FileID) (*schema.Directory, error) {
+	s, err := fetch(t, t.idKey(schema.TableDirectory, dir), schema.DecodeDirectory)
 	if err == nil && s == nil {
 		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+dir.String(), "the directory has no totals")
 	}
@@ -157,7 +153,7 @@ func (t *tx) full(e *hemera.Entry) (hemera.Entry, error) {
 	return withState(*e, s), nil
 }
 
-func withState(e hemera.Entry, s *state) hemera.Entry {
+func withState(e hemera.Entry, s *schema.Directory) hemera.Entry {
 	e.Mtime, e.Tree = s.Mtime, s.Tree
 	if s.Ctime.After(e.Ctime) {
 		e.Ctime = s.Ctime
@@ -167,34 +163,28 @@ func withState(e hemera.Entry, s *state) hemera.Entry {
 
 func (t *tx) set(k []byte, value any, raw []byte) { t.all.set(k, value, raw, len(raw)) }
 
-// totalMax bounds the encoded form of a total: a few numbers.
-const totalMax = 64
-
 // total sets a record that many changes of a group set again: it is encoded when the group is sealed.
-func (t *tx) total(k []byte, value any) { t.all.set(k, value, nil, totalMax) }
+func (t *tx) total(k []byte, value any) { t.all.set(k, value, nil, schema.TotalMax) }
 
-func (t *tx) mark(k []byte)   { t.set(k, mark{}, nil) }
+func (t *tx) mark(k []byte)   { t.set(k, schema.Mark{}, nil) }
 func (t *tx) remove(k []byte) { t.set(k, nil, nil) }
-
-// mark is the value of keys that only exist.
-type mark struct{}
 
 // putEntry stores the entry under its parent and name.
 func (t *tx) putEntry(e *hemera.Entry) {
 	if e.ID == hemera.RootID {
-		t.key = appendEntryKey(t.key[:0], 0, "")
+		t.key = schema.AppendEntryKey(t.key[:0], 0, "")
 	} else {
-		t.key = appendEntryKey(t.key[:0], e.Parent, e.Name)
+		t.key = schema.AppendEntryKey(t.key[:0], e.Parent, e.Name)
 	}
-	t.set(t.key, e, t.all.record(appendEntry(t.all.room(entryRoom), e)))
+	t.set(t.key, e, t.all.record(schema.AppendEntry(t.all.room(schema.EntryRoom), e)))
 }
 
-func (t *tx) putPlace(id hemera.FileID, p place) {
-	t.set(t.idKey(tabPlace, id), &p, t.all.record(appendPlace(t.all.room(8+len(p.Name)), &p)))
+func (t *tx) putPlace(id hemera.FileID, p schema.Location) {
+	t.set(t.idKey(schema.TableLocation, id), &p, t.all.record(schema.AppendLocation(t.all.room(8+len(p.Name)), &p)))
 }
 
-func (t *tx) putState(dir hemera.FileID, s state) {
-	t.total(t.idKey(tabState, dir), &s)
+func (t *tx) putState(dir hemera.FileID, s schema.Directory) {
+	t.total(t.idKey(schema.TableDirectory, dir), &s)
 }
 
 // adjust adds to the totals of every directory.
@@ -207,7 +197,7 @@ func (t *tx) adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 		if err != nil {
 			return err
 		}
-		t.putState(dir.ID, s.with(s.Mtime, s.Ctime, delta))
+		t.putState(dir.ID, s.With(s.Mtime, s.Ctime, delta))
 	}
 	return nil
 }
@@ -220,7 +210,7 @@ func (t *tx) relist(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 	}
 	s, err := t.state(dirs[last].ID)
 	if err == nil {
-		t.putState(dirs[last].ID, s.with(t.now, t.now, delta))
+		t.putState(dirs[last].ID, s.With(t.now, t.now, delta))
 	}
 	return err
 }
@@ -231,11 +221,11 @@ func (t *tx) deepen(dirs []*hemera.Entry, deep int64) error {
 	for i := len(dirs) - 1; i >= 0; i-- {
 		deep++
 		s, err := t.state(dirs[i].ID)
-		if err != nil || s.Deep >= deep {
+		if err != nil || s.Depth >= deep {
 			return err
 		}
 		deeper := *s
-		deeper.Deep = deep
+		deeper.Depth = deep
 		t.putState(dirs[i].ID, deeper)
 	}
 	return nil
@@ -253,7 +243,7 @@ func shallow(op, path string, dirs []*hemera.Entry, deep int64) error {
 func (t *tx) listed(dir hemera.FileID) error {
 	s, err := t.state(dir)
 	if err == nil {
-		t.putState(dir, s.with(t.now, t.now, hemera.TreeTotals{}))
+		t.putState(dir, s.With(t.now, t.now, hemera.TreeTotals{}))
 	}
 	return err
 }
@@ -265,13 +255,4 @@ const whoMax = 256
 func (t *tx) event(e hemera.Event) {
 	e.Who = e.Who[:min(len(e.Who), whoMax)]
 	t.events = append(t.events, e)
-}
-
-// cached reports whether a key belongs to the tables that are read by key.
-func cached(k []byte) bool {
-	switch k[1] {
-	case tabEntry, tabPlace, tabState, tabUsage, tabNode, tabLimit, tabAccount:
-		return true
-	}
-	return false
 }

@@ -195,31 +195,6 @@ func TestRendezvousIsSharedByClients(t *testing.T) {
 	}
 }
 
-// Part of a header costs a parked connection no buffer.
-func TestSourceShelvesPartOfAHeader(t *testing.T) {
-	s := newSource(nil, new(pool), nil)
-	s.makeRoom()
-	copy(s.whole[:], "12345")
-	if err := s.took(5, nil); err != nil {
-		t.Fatal(err)
-	}
-	s.skip(1)
-	s.shelve()
-	if s.whole != nil || string(s.data) != "2345" {
-		t.Errorf("buffer %v, %q", s.whole != nil, s.data)
-	}
-	s.makeRoom()
-	copy(s.whole[len(s.data):], "67")
-	if err := s.took(2, nil); err != nil || string(s.data) != "234567" {
-		t.Errorf("%q, %v", s.data, err)
-	}
-	s.skip(6)
-	s.shelve()
-	if s.whole != nil {
-		t.Error("a buffer is held for nothing")
-	}
-}
-
 // A refused login is in the log, with who it was.
 func TestRefusedLoginsAreLogged(t *testing.T) {
 	lines := make(chan string, 16)

@@ -53,10 +53,10 @@ func (c *conn) call(r *request) error {
 // answerCall sends each piece of the answer when it is there. Its error ends the connection.
 func (c *conn) answerCall(r *request, who hemera.Identity, message []byte) error {
 	err := c.srv.o.Calls.Call(c.traced(r), who, message, func(piece []byte) error {
-		if err := c.out.answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
+		if err := c.out.Answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
 			return err
 		}
-		return c.out.flush()
+		return c.out.Flush()
 	})
 	if err == nil {
 		err = c.ok(r, nil)
@@ -66,5 +66,5 @@ func (c *conn) answerCall(r *request, who hemera.Identity, message []byte) error
 	if err != nil {
 		return err
 	}
-	return c.out.flush()
+	return c.out.Flush()
 }

@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/platform/auth"
-	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
@@ -23,7 +24,7 @@ import (
 const (
 	// payloadMax is the longest payload of a request that carries no data; drainMax is the longest
 	// that is read and dropped so that the connection can go on.
-	payloadMax = bufferSize
+	payloadMax = transport.BufferSize
 	drainMax   = 16 << 20
 	// slowJobs is how much slow work one connection may have under way.
 	slowJobs = 64
@@ -37,11 +38,11 @@ const (
 type conn struct {
 	srv    *Server
 	nc     net.Conn
-	sock   *link.Socket    // nc, if it can be parked
+	sock   *poll.Socket    // nc, if it can be parked
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
-	in     *source
-	out    *sink // safe for others
+	in     *transport.Source
+	out    *transport.Sink // safe for others
 	peer   auth.Peer
 	jobs   sync.WaitGroup // slow work under way
 	slots  chan struct{}  // one for each
@@ -85,11 +86,11 @@ type request struct {
 func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	c := &conn{
 		srv: s, nc: nc, limits: s.o.Limits, began: time.Now(),
-		out: newSink(nc, &s.pool, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
+		out: transport.NewSink(nc, &s.pool, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.sock, _ = nc.(*link.Socket)
-	c.in = newSource(nc, &s.pool, c.beforeWait)
+	c.sock, _ = nc.(*poll.Socket)
+	c.in = transport.NewSource(nc, &s.pool, c.beforeWait)
 	c.peer = auth.Peer{Remote: addrOf(nc.RemoteAddr()), Local: addrOf(nc.LocalAddr())}
 	return c
 }
@@ -108,7 +109,7 @@ const never = math.MaxInt64
 // beforeWait runs when the connection is about to wait for its client: between two requests, or for the
 // rest of one.
 func (c *conn) beforeWait(between bool) error {
-	if err := c.out.flush(); err != nil {
+	if err := c.out.Flush(); err != nil {
 		return err
 	}
 	if between {
@@ -198,14 +199,14 @@ func (c *conn) advance(first func() error) (ours bool) {
 	}()
 	err := first()
 	for err == nil {
-		if err = c.next(); err == errIdle {
+		if err = c.next(); err == transport.ErrIdle {
 			if c.sock.Park(c.serve) {
 				return false
 			}
 			err = nil
 		}
 	}
-	_ = c.out.flush()
+	_ = c.out.FlushLast()
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "err", err)
 	}
@@ -238,24 +239,23 @@ func (c *conn) end() {
 		c.jobs.Wait()
 		c.srv.endSession(c.session)
 	}
-	c.in.data = nil
-	c.in.release()
+	c.in.Close()
 }
 
-// next reads and runs one request. An error ends the connection, but for errIdle: there is none.
+// next reads and runs one request. An error ends the connection, but for transport.ErrIdle: there is none.
 func (c *conn) next() error {
 	if c.bound != nil {
 		return c.nextBound()
 	}
-	b, err := c.in.next(wire.RequestHeaderSize)
+	b, err := c.in.Next(wire.RequestHeaderSize)
 	if err != nil {
 		return err
 	}
 	c.busy.Store(true)
 	c.current = request{RequestHeader: wire.ParseRequestHeader(b)}
 	r := &c.current
-	c.in.skip(wire.RequestHeaderSize)
-	c.in.requests++
+	c.in.Skip(wire.RequestHeaderSize)
+	c.in.Begin()
 	began := time.Now()
 	if c.session != nil {
 		c.session.last.Store(began.UnixNano())
@@ -285,7 +285,7 @@ func (c *conn) finish(r *request, err error) error {
 // the client.
 func (c *conn) lend() {
 	if c.sock != nil {
-		c.sock.Lend()
+		c.sock.ReleasePoller()
 	}
 }
 
@@ -367,10 +367,10 @@ func (c *conn) skipRequest(r *request, err error) error {
 
 // drain drops n bytes of data and passes err on; it only fails differently when the connection does.
 func (c *conn) drain(n int64, err error) error {
-	if int64(len(c.in.data)) < n {
+	if int64(c.in.Buffered()) < n {
 		defer c.hurry(n)()
 	}
-	if e := c.in.drain(n); e != nil {
+	if e := c.in.Drain(n); e != nil {
 		return closing{e}
 	}
 	return err
@@ -382,9 +382,13 @@ func (c *conn) readPayload(r *request, op *operation) error {
 	switch {
 	case n > limit:
 		return c.skipRequest(r, refuse(wire.ArgTooLong, "the request is longer than the server takes"))
-	case n <= len(c.in.data):
-		r.payload = c.in.data[:n]
-		c.in.skip(n)
+	case n <= c.in.Buffered():
+		b, err := c.in.Peek(n)
+		if err != nil {
+			return err
+		}
+		r.payload = b
+		c.in.Skip(n)
 		return nil
 	}
 	return c.awaitPayload(r, n)
@@ -392,31 +396,31 @@ func (c *conn) readPayload(r *request, op *operation) error {
 
 // awaitPayload reads a payload that is long, or not there yet: what waits for its client counts for it.
 func (c *conn) awaitPayload(r *request, n int) error {
-	if n > bufferSize && c.srv.o.Role == RoleNode && c.session != nil && c.session.open.Load() == 0 {
+	if n > transport.BufferSize && c.srv.o.Role == RoleNode && c.session != nil && c.session.open.Load() == 0 {
 		return c.skipRequest(r, refuse(wire.ArgTooLong, "a node takes requests of this length for open files only"))
 	}
 	defer c.hurry(int64(n))()
-	if verdict := c.reserve(r, max(n, bufferSize)); verdict != limits.Fits {
+	if verdict := c.reserve(r, max(n, transport.BufferSize)); verdict != limits.Fits {
 		return c.skipRequest(r, &waitFor{Seconds: 5, Text: "too many long requests are under way: " + verdict.String()})
 	}
-	if n <= bufferSize {
-		b, err := c.in.peek(n)
+	if n <= transport.BufferSize {
+		b, err := c.in.Peek(n)
 		if err != nil {
 			return closing{err}
 		}
 		r.payload = b
-		c.in.skip(n)
+		c.in.Skip(n)
 		return nil
 	}
 	// Memory grows only with the bytes that really come.
-	b := make([]byte, 0, bufferSize)
+	b := make([]byte, 0, transport.BufferSize)
 	for len(b) < n {
-		p, err := c.in.peek(min(n-len(b), bufferSize/4))
+		p, err := c.in.Peek(min(n-len(b), transport.BufferSize/4))
 		if err != nil {
 			return closing{err}
 		}
 		b = append(b, p...)
-		c.in.skip(len(p))
+		c.in.Skip(len(p))
 	}
 	r.payload = b
 	return nil
@@ -424,7 +428,7 @@ func (c *conn) awaitPayload(r *request, n int) error {
 
 // ok answers a request with a body, or none.
 func (c *conn) ok(r *request, body []byte) error {
-	return c.out.answer(r.Stream, wire.StatusOK, body)
+	return c.out.Answer(r.Stream, wire.StatusOK, body)
 }
 
 // okText answers with a text and the NUL that clients expect behind it.
@@ -435,11 +439,11 @@ func (c *conn) okText(r *request, text string) error {
 // answerError answers a request with what an operation returned; nothing for failures of the
 // connection itself.
 func (c *conn) answerError(r *request, err error) error {
-	if _, gone := errors.AsType[broken](err); gone {
+	if _, gone := errors.AsType[transport.Broken](err); gone {
 		return err
 	}
 	status, body := c.failure(r, err)
-	return c.out.answer(r.Stream, status, body)
+	return c.out.Answer(r.Stream, status, body)
 }
 
 // failure is the answer that reports err.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )
 
@@ -19,7 +20,7 @@ type listing struct {
 }
 
 // frameSize is how much of a listing is sent at a time.
-const frameSize = bufferSize / 2
+const frameSize = transport.BufferSize / 2
 
 // dirlist answers kXR_dirlist.
 func (c *conn) dirlist(r *request) error {
@@ -62,7 +63,7 @@ func (c *conn) dirlist(r *request) error {
 // add takes one entry. The last entry always stays in buf, for the last frame must end in NUL.
 func (l *listing) add(e hemera.Entry) error {
 	if len(l.buf) > frameSize {
-		if err := l.c.out.answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
+		if err := l.c.out.Answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
 			return err
 		}
 		l.buf = l.buf[:0]

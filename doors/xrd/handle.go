@@ -208,7 +208,7 @@ func (c *conn) closeHandle(r *request) error {
 		}
 		return nil, err
 	}
-	if len(c.session.handles) > 0 || len(c.in.data) > 0 || c.session.wasBound(1) {
+	if len(c.session.handles) > 0 || c.in.Buffered() > 0 || c.session.wasBound(1) {
 		// The client has more to do than to wait for this file's disks, or may go away before it has sent on
 		// another connection what the close waits for.
 		return c.beside(r, work)

@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
-	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -570,7 +566,7 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 		var piped, sendfile atomic.Int64
 		p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} })
 		if !pipes {
-			p.node.pool.pipes.made = pipesMax
+			p.node.pool.Close()
 		}
 		p.put("/f", string(data))
 		c := dial(t, p.nodeAddr)
@@ -587,61 +583,6 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 		if used := piped.Load() > 0; used != pipes || !pipes && sendfile.Load() == 0 {
 			t.Errorf("with pipes %v: %d frames by pipe, %d by sendfile", pipes, piped.Load(), sendfile.Load())
 		}
-	}
-}
-
-// A client that goes away in the middle of a frame leaves no pipe behind that another could get.
-func TestPipesOfBrokenConnectionsAreNotUsedAgain(t *testing.T) {
-	var s pipes
-	p := s.take()
-	if p == nil {
-		t.Skip("no pipes")
-	}
-	data := make([]byte, 1000)
-	p.Put(data)
-	s.giveBack(p)
-	if len(s.unused) != 0 || s.made != 0 {
-		t.Errorf("%d pipes wait, %d made", len(s.unused), s.made)
-	}
-	a := s.take()
-	s.giveBack(a)
-	if b := s.take(); b != a || s.made != 1 {
-		t.Error("an empty pipe is not used again")
-	}
-	s.close()
-	s.giveBack(a)
-	if s.made != 0 || s.take() != nil {
-		t.Error("pipes after the end")
-	}
-}
-
-// An answer that is ready while a frame is written in parts waits for the end of the frame.
-func TestNoAnswerComesIntoAFrame(t *testing.T) {
-	here, there := net.Pipe()
-	o := newSink(here, new(pool), time.Minute)
-	whole := make(chan []byte, 1)
-	go func() {
-		b, _ := io.ReadAll(there)
-		whole <- b
-	}()
-	other := make(chan error, 1)
-	err := o.together(func() error {
-		if err := o.sendPart([][]byte{nil, []byte("first ")}); err != nil {
-			return err
-		}
-		started := make(chan struct{})
-		go func() {
-			close(started)
-			other <- o.collect([]byte("other"))
-		}()
-		<-started
-		return o.sendPart([][]byte{nil, []byte("second ")})
-	})
-	if err := errors.Join(err, <-other, o.flush(), here.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(<-whole); got != "first second other" {
-		t.Errorf("the connection carried %q", got)
 	}
 }
 

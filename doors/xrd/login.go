@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/rules/wire"
@@ -14,20 +15,20 @@ import (
 
 // handshake reads the client's first 20 bytes, which may come in any pieces (§2.1).
 func (c *conn) handshake() error {
-	b, err := c.in.peek(wire.HandshakeSize)
+	b, err := c.in.Peek(wire.HandshakeSize)
 	if err != nil {
 		return err
 	}
 	if !wire.IsHandshake(b) {
 		return refuse(wire.InvalidRequest, "not an XRootD client")
 	}
-	c.in.skip(wire.HandshakeSize)
+	c.in.Skip(wire.HandshakeSize)
 	c.greeted = true
 	kind := wire.HandshakeServer
 	if c.srv.o.Role == RoleManager {
 		kind = wire.HandshakeManager
 	}
-	return c.out.collect(wire.HandshakeReply{Version: wire.ProtocolVersion, Type: kind}.Append(nil))
+	return c.out.Collect(wire.HandshakeReply{Version: wire.ProtocolVersion, Type: kind}.Append(nil))
 }
 
 // protocol answers kXR_protocol, which may come at any time (§2.2).
@@ -124,7 +125,7 @@ func (c *conn) doAuth(r *request) error {
 		c.refusedLogin(err)
 		return err
 	case who == nil:
-		return c.out.answer(r.Stream, wire.StatusAuthMore, more)
+		return c.out.Answer(r.Stream, wire.StatusAuthMore, more)
 	}
 	c.exchange = nil
 	c.session.setIdentity(*who)
@@ -179,8 +180,8 @@ func (c *conn) endsess(r *request) error {
 		if err := c.ok(r, nil); err != nil {
 			return err
 		}
-		_ = c.out.flush()
-		return broken{net.ErrClosed}
+		_ = c.out.Flush()
+		return transport.Broken{Err: net.ErrClosed}
 	}
 	c.session.replaces = true
 	c.session.follows(id)

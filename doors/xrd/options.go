@@ -8,7 +8,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/auth"
-	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/rules/wire"
 )
 
@@ -57,7 +57,7 @@ type Options struct {
 
 	// Loop takes over the TCP connections that are served; with nil, or for any other kind of
 	// connection, each has a goroutine of its own.
-	Loop *link.Loop
+	Loop *poll.Loop
 
 	Policy auth.Policy
 	Log    *slog.Logger

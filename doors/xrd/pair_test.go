@@ -12,7 +12,7 @@ import (
 
 	"hemera"
 	"hemera/platform/auth"
-	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/rules/wire"
 )
 
@@ -35,7 +35,7 @@ type pair struct {
 func newPair(tb testing.TB, change func(*Options)) *pair {
 	tb.Helper()
 	p := &pair{memory: newMemory()}
-	loop, err := link.NewLoop()
+	loop, err := poll.NewLoop()
 	if err != nil {
 		tb.Fatal(err)
 	}

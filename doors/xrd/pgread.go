@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )
 
@@ -30,12 +31,12 @@ func (c *conn) pgread(r *request) error {
 }
 
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
-func sendPages(o *sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
-	k := o.pool.chunk()
-	defer o.pool.chunks.Put(k)
+func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
+	k := o.Pool().Chunk()
+	defer o.Pool().PutChunk(k)
 	for {
-		want := chunkLen(off, n)
-		got, err := f.ReadPages(k.buf[:want], k.sums[:], off)
+		want := transport.ChunkLen(off, n)
+		got, err := f.ReadPages(k.Buf[:want], k.Sums[:], off)
 		if err != nil && err != io.EOF {
 			return err
 		}
@@ -45,8 +46,7 @@ func sendPages(o *sink, stream wire.StreamID, f hemera.Handle, off, n int64) err
 			DataLength: int32(wire.PagesLen(off, int64(got))), Offset: off,
 		}
 		var head [wire.ResponseHeaderSize + wire.StatusBodySize]byte
-		vec := append(k.vec[:0], nil, frame.Append(head[:0]))
-		if err := o.send(k.interleave(vec, got, off)); err != nil || last {
+		if err := o.Send(k.PageVec(frame.Append(head[:0]), got, off)); err != nil || last {
 			return err
 		}
 		off, n = off+int64(got), n-int64(got)

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/transport"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
 )
@@ -62,17 +63,17 @@ func (c *conn) takePages(h *handle, off, n int64) ([]badPage, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	k := c.srv.pool.chunk()
-	defer c.srv.pool.chunks.Put(k)
+	k := c.srv.pool.Chunk()
+	defer c.srv.pool.PutChunk(k)
 	var bad []badPage
 	for n > 0 {
-		want := chunkLen(off, n)
-		raw := k.buf[:wire.PagesLen(off, want)]
-		if err := c.in.readFull(raw); err != nil {
+		want := transport.ChunkLen(off, n)
+		raw := k.Buf[:wire.PagesLen(off, want)]
+		if err := c.in.ReadFull(raw); err != nil {
 			return nil, err
 		}
 		rest := wire.PagesLen(off+want, n-want)
-		p, sums, err := wire.CutPages(raw, k.sums[:], off)
+		p, sums, err := wire.CutPages(raw, k.Sums[:], off)
 		if err == nil {
 			bad, err = c.writePages(h, run{p, sums, off, rest}, bad)
 		}
@@ -148,12 +149,12 @@ func (h *handle) remember(off int64, n, already int) error {
 func (c *conn) okPages(r *request, off int64, bad []badPage) error {
 	frame := wire.StatusFrame{Stream: r.Stream, Request: wire.ReqPgwrite, Offset: off}
 	if len(bad) == 0 {
-		return c.out.collect(frame.Append(nil))
+		return c.out.Collect(frame.Append(nil))
 	}
 	list := wire.PageErrors{FirstLength: int16(bad[0].n), LastLength: int16(bad[len(bad)-1].n)}
 	for _, b := range bad {
 		list.Offsets = append(list.Offsets, b.off)
 	}
 	frame.DataLength = int32(8 + 8*len(bad))
-	return c.out.collect(list.Append(frame.Append(nil)))
+	return c.out.Collect(list.Append(frame.Append(nil)))
 }

@@ -2,28 +2,18 @@ package xrd
 
 import (
 	"io"
-	"os"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/platform/vfs"
 	"hemera/rules/wire"
 )
 
-// verified is a File whose pages may be known to be good and in memory; then they are sent without
-// passing through this process. Splice puts as many into the empty pipe as fit. Verified is for when there
-// is no pipe; ok is false when the range has to be read.
-type verified interface {
-	Splice(pipe *vfs.Pipe, off, n int64) int64
-	Verified(off, n int64) (f *os.File, ok bool)
-}
-
 const (
-	// sendFileMin is the shortest read for which sendfile is cheaper than a copy (measured).
-	sendFileMin = 16 << 10
-	// readPiece is how much of an answer is sent at a time without copying it.
-	readPiece = 1 << 20
-	// frameMax is the longest frame: stock clients ask for 8 MiB.
+	// readStep is how many bytes of an answer are sent at a time without copying them.
+	readStep = 1 << 20
+	// frameMax is the longest frame, in bytes: stock clients ask for 8 MiB.
 	frameMax = 16 << 20
 )
 
@@ -50,119 +40,97 @@ func (c *conn) read(r *request) error {
 }
 
 // sendRead sends n bytes of the file at off. An error means that no final answer was sent.
-func sendRead(o *sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
+func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	if n == 0 {
-		return o.answer(stream, wire.StatusOK, nil)
+		return o.Answer(stream, wire.StatusOK, nil)
 	}
-	direct, _ := f.(verified)
-	if o.sock == nil {
+	direct, _ := f.(transport.Verified)
+	if !o.ZeroCopy() {
 		direct = nil
 	}
-	if n < sendFileMin || direct == nil && n <= smallRead {
-		return o.read(stream, f, off, int(n))
+	if n < vfs.ZeroCopyMin || direct == nil && n <= transport.SmallRead {
+		return o.CollectRead(stream, f, off, int(n))
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	n = max(0, min(n, f.Info().Size-off))
-	a := reading{out: o, stream: stream, file: f, direct: direct}
+	a := readAnswer{out: o, stream: stream, file: f, direct: direct}
 	for {
-		sent, err := a.frame(off, n)
-		if err != nil || a.last {
+		sent, last, err := a.frame(off, n)
+		if err != nil || last {
 			return err
 		}
 		off, n = off+sent, n-sent
 	}
 }
 
-// reading is the answer to one read.
-type reading struct {
-	out    *sink
+// readAnswer is the answer to one read, of one or several frames.
+type readAnswer struct {
+	out    *transport.Sink
 	stream wire.StreamID
 	file   hemera.Handle
-	direct verified // the file, if its pages may be sent from memory
-	last   bool     // the final frame was sent
-	begins [wire.ResponseHeaderSize]byte
+	direct transport.Verified // the file, if its pages may be sent from memory
+	header [wire.ResponseHeaderSize]byte
 }
 
-// frame sends one frame with the next of n bytes at off, and says how many.
-func (a *reading) frame(off, n int64) (sent int64, err error) {
-	if a.direct != nil && n > readPiece {
-		whole := min(n, frameMax)
-		if _, ok := a.direct.Verified(off, whole); ok {
-			return whole, a.long(off, whole, whole == n)
+// frame sends one frame with the next of n bytes at off. It returns how many, and whether this was the last frame.
+func (a *readAnswer) frame(off, n int64) (sent int64, last bool, err error) {
+	if a.direct != nil && n > readStep {
+		long := min(n, frameMax)
+		if _, ok := a.direct.Verified(off, long); ok {
+			return long, long == n, a.longFrame(off, long, long == n)
 		}
 	}
-	err = a.out.together(func() (err error) {
-		sent, err = a.part(off, min(n, readPiece), func(sent int64, ends bool) []byte { return a.head(sent, ends || sent == n) })
-		return err
-	})
-	return sent, err
-}
-
-// long sends one frame of n bytes that are verified: clients take more time over many frames than over
-// one. What has left memory meanwhile is read like anything else; should that fail, the frame has begun, and
-// only closing the connection tells the client.
-func (a *reading) long(off, n int64, last bool) error {
-	head := a.head(n, last)
-	return a.out.together(func() error {
-		for n > 0 {
-			sent, err := a.part(off, min(n, readPiece), func(int64, bool) []byte { return head })
-			if err == nil && sent == 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			switch {
-			case err != nil && head == nil:
-				return broken{err}
-			case err != nil:
-				return err
-			}
-			head, off, n = nil, off+sent, n-sent
-		}
-		return nil
-	})
-}
-
-// part sends the next of n bytes at off, behind what head makes of how many these are and whether the file
-// ends with them. It is called within together.
-func (a *reading) part(off, n int64, head func(sent int64, ends bool) []byte) (sent int64, err error) {
-	pool := a.out.pool
-	if a.direct != nil && n >= sendFileMin {
-		if pipe := pool.pipes.take(); pipe != nil {
-			defer pool.pipes.giveBack(pipe)
-			if sent = a.direct.Splice(pipe, off, n); sent > 0 {
-				return sent, a.out.pipePart(head(sent, false), pipe)
-			}
-		} else if file, ok := a.direct.Verified(off, n); ok {
-			return n, a.out.filePart(head(n, false), file, off, n)
-		}
-	}
-	k := pool.chunk()
-	defer pool.chunks.Put(k)
-	sent, ends, err := k.read(a.file, off, n)
+	part, err := a.part(off, min(n, readStep))
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return sent, a.out.sendPart(append(k.vec[:0], nil, head(sent, ends), k.buf[:sent]))
+	defer a.out.Pool().Release(&part)
+	sent, last = part.Len, part.Ends || part.Len == n
+	return sent, last, a.out.SendPart(a.head(sent, last), &part)
+}
+
+// longFrame sends one frame of n bytes that are verified: clients take more time over many frames than over one. Pages
+// that have left memory meanwhile are read like any others. If that fails the frame has begun, and the connection ends.
+func (a *readAnswer) longFrame(off, n int64, last bool) error {
+	first, err := a.part(off, min(n, readStep))
+	if err == nil && first.Len == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return err
+	}
+	head := a.head(n, last)
+	off, n = off+first.Len, n-first.Len
+	return a.out.SendFrame(head, &first, func() (transport.Part, error) {
+		if n == 0 {
+			return transport.Part{}, io.EOF
+		}
+		part, err := a.part(off, min(n, readStep))
+		if err == nil && part.Len == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		off, n = off+part.Len, n-part.Len
+		return part, err
+	})
+}
+
+// part gets the next of n bytes at off, without a copy if that is possible.
+func (a *readAnswer) part(off, n int64) (transport.Part, error) {
+	if a.direct != nil && n >= vfs.ZeroCopyMin {
+		if part, ok := a.out.Pool().Part(a.direct, off, n); ok {
+			return part, nil
+		}
+	}
+	return a.out.Pool().ReadPart(a.file, off, n)
 }
 
 // head begins a frame of n bytes.
-func (a *reading) head(n int64, last bool) []byte {
-	a.last = last
+func (a *readAnswer) head(n int64, last bool) []byte {
 	status := wire.StatusOKSoFar
 	if last {
 		status = wire.StatusOK
 	}
-	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}.Append(a.begins[:0])
-}
-
-// read fills the chunk with the next of n bytes. It says how many it got, and whether there are no more.
-func (k *chunk) read(f hemera.Handle, off, n int64) (got int64, last bool, err error) {
-	want := chunkLen(off, n)
-	i, err := f.ReadPages(k.buf[:want], nil, off)
-	if err != nil && err != io.EOF {
-		return 0, false, err
-	}
-	got = int64(i)
-	return got, got == n || got < want, nil
+	return wire.ResponseHeader{Stream: a.stream, Status: status, Length: int32(n)}.Append(a.header[:0])
 }
 
 // readv answers kXR_readv: every element whole, or an error for all.
@@ -190,7 +158,7 @@ func (c *conn) readv(r *request) error {
 			sizes[s.Handle] = size
 		}
 		if s.Offset+int64(s.Length) > size {
-			return refuse(wire.FSError, "an element of the vector is past the end of the file")
+			return errPastEnd
 		}
 	}
 	return c.sendVector(r.Stream, segments)
@@ -198,26 +166,26 @@ func (c *conn) readv(r *request) error {
 
 // sendVector sends the elements in frames that end on element borders.
 func (c *conn) sendVector(stream wire.StreamID, segments []wire.Segment) error {
-	k := c.srv.pool.chunk()
-	defer c.srv.pool.chunks.Put(k)
+	k := c.srv.pool.Chunk()
+	defer c.srv.pool.PutChunk(k)
 	used := 0
 	for i, s := range segments {
 		need := wire.SegmentSize + int(s.Length)
-		if used > 0 && used+need > len(k.buf) {
+		if used > 0 && used+need > len(k.Buf) {
 			if err := c.sendFrame(stream, wire.StatusOKSoFar, k, used); err != nil {
 				return err
 			}
 			used = 0
 		}
 		last := i == len(segments)-1
-		if need > len(k.buf) {
-			if err := c.sendElement(stream, k, s, last); err != nil || last {
+		if need > len(k.Buf) {
+			if err := c.sendElement(stream, s, last); err != nil || last {
 				return err
 			}
 			continue
 		}
-		s.Append(k.buf[:used])
-		if err := readWhole(c.session.handles[s.Handle].file, k.buf[used+wire.SegmentSize:used+need], s.Offset); err != nil {
+		s.Append(k.Buf[:used])
+		if err := readWhole(c.session.handles[s.Handle].file, k.Buf[used+wire.SegmentSize:used+need], s.Offset); err != nil {
 			return err
 		}
 		used += need
@@ -225,38 +193,45 @@ func (c *conn) sendVector(stream wire.StreamID, segments []wire.Segment) error {
 	return c.sendFrame(stream, wire.StatusOK, k, used)
 }
 
-func (c *conn) sendFrame(stream wire.StreamID, status wire.Status, k *chunk, n int) error {
-	head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(n)}.Append(k.crc[:0])
-	return c.out.send(append(k.vec[:0], nil, head, k.buf[:n]))
+func (c *conn) sendFrame(stream wire.StreamID, status wire.Status, k *transport.Chunk, n int) error {
+	head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(n)}.Append(nil)
+	return c.out.Send(k.Vec(head, n))
 }
 
-// sendElement sends one element that is longer than a chunk as a frame of its own. When the file
-// fails after the frame began, only closing the connection tells the client.
-func (c *conn) sendElement(stream wire.StreamID, k *chunk, s wire.Segment, last bool) error {
+// sendElement sends one element that is longer than a chunk as a frame of its own. If the file fails after the frame
+// has begun the connection ends.
+func (c *conn) sendElement(stream wire.StreamID, s wire.Segment, last bool) error {
 	status := wire.StatusOKSoFar
 	if last {
 		status = wire.StatusOK
 	}
-	head := wire.ResponseHeader{Stream: stream, Status: status, Length: wire.SegmentSize + s.Length}.Append(k.crc[:0])
+	head := wire.ResponseHeader{Stream: stream, Status: status, Length: wire.SegmentSize + s.Length}.Append(nil)
 	head = s.Append(head)
 	f, off, n := c.session.handles[s.Handle].file, s.Offset, int64(s.Length)
-	return c.out.together(func() error {
-		for begun := false; n > 0; begun = true {
-			p := k.buf[:chunkLen(off, n)]
-			if err := readWhole(f, p, off); err != nil {
-				if begun {
-					return broken{err}
-				}
-				return err
-			}
-			if err := c.out.sendPart(append(k.vec[:0], nil, head, p)); err != nil {
-				return err
-			}
-			head, off, n = nil, off+int64(len(p)), n-int64(len(p))
+	next := func() (transport.Part, error) {
+		if n == 0 {
+			return transport.Part{}, io.EOF
 		}
-		return nil
-	})
+		part, err := c.srv.pool.ReadPart(f, off, n)
+		if err != nil {
+			return part, errs.Wrap(err, "xrd.Readv", "")
+		}
+		if part.Len < transport.ChunkLen(off, n) {
+			c.srv.pool.Release(&part)
+			return transport.Part{}, errPastEnd
+		}
+		off, n = off+part.Len, n-part.Len
+		return part, nil
+	}
+	first, err := next()
+	if err != nil {
+		return err
+	}
+	return c.out.SendFrame(head, &first, next)
 }
+
+// errPastEnd refuses a vector, as the file may have become shorter since its size was looked up.
+var errPastEnd = refuse(wire.FSError, "an element of the vector is past the end of the file")
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
 func readWhole(f hemera.Handle, p []byte, off int64) error {
@@ -265,7 +240,7 @@ func readWhole(f hemera.Handle, p []byte, off int64) error {
 		return nil
 	}
 	if err == nil || err == io.EOF {
-		return refuse(wire.FSError, "an element of the vector is past the end of the file")
+		return errPastEnd
 	}
 	return errs.Wrap(err, "xrd.Readv", "")
 }

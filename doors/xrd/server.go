@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -20,7 +21,7 @@ type Server struct {
 	ops     [wire.ReqClone - wire.ReqAuth + 1]operation
 	started time.Time
 
-	pool       pool
+	pool       transport.Pool
 	waits      sync.Pool // of *wait
 	rendezvous rendezvous
 	prepares   prepares
@@ -151,7 +152,7 @@ const cutOffTime = time.Second
 // others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error
 // if some had to be cut off; one that waits for a disk that hangs is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
-	defer s.pool.pipes.close()
+	defer s.pool.Close()
 	s.mu.Lock()
 	if !s.down {
 		s.down = true

@@ -91,7 +91,7 @@ func (c *conn) beside(r *request, work func() ([]byte, error)) error {
 			err = c.answerError(own, err)
 		}
 		if err == nil {
-			err = c.out.flush()
+			err = c.out.Flush()
 		}
 		if err != nil {
 			_ = c.nc.Close()
@@ -102,8 +102,8 @@ func (c *conn) beside(r *request, work func() ([]byte, error)) error {
 
 // promise sends kXR_waitresp. A failure shows at the next write.
 func (c *conn) promise(stream wire.StreamID) {
-	_ = c.out.answer(stream, wire.StatusWaitResp, wire.Wait{Seconds: promiseSeconds}.Append(nil))
-	_ = c.out.flush()
+	_ = c.out.Answer(stream, wire.StatusWaitResp, wire.Wait{Seconds: promiseSeconds}.Append(nil))
+	_ = c.out.Flush()
 }
 
 // deliver sends a promised answer.
@@ -112,10 +112,10 @@ func (c *conn) deliver(r *request, body []byte, err error) error {
 	if err != nil {
 		status, body = c.failure(r, err)
 	}
-	if err := c.out.collect(wire.AppendAsync(nil, r.Stream, status, body)); err != nil {
+	if err := c.out.Collect(wire.AppendAsync(nil, r.Stream, status, body)); err != nil {
 		return err
 	}
-	return c.out.flush()
+	return c.out.Flush()
 }
 
 // background runs work beside the connection. An answer that is there within the grace goes out in
@@ -126,7 +126,7 @@ func (c *conn) background(r *request, grace time.Duration, work func(context.Con
 	default:
 		return &waitFor{Seconds: 5, Text: "too much slow work on this connection"}
 	}
-	if err := c.out.flush(); err != nil {
+	if err := c.out.Flush(); err != nil {
 		return err
 	}
 	later := &request{RequestHeader: r.RequestHeader, trace: r.traceID()}

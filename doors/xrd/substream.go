@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )
 
@@ -143,7 +144,7 @@ func (ss *session) wasBound(id uint8) bool {
 
 // beforeQueue runs before the connection waits for room in a queue.
 func (c *conn) beforeQueue() {
-	_ = c.out.flush()
+	_ = c.out.Flush()
 	c.lend()
 }
 
@@ -200,7 +201,7 @@ func (l *substream) close() {
 	l.session.substreams[l.id] = nil
 }
 
-// nextBound runs one request that was queued for the bound connection. Like [conn.next] it returns errIdle
+// nextBound runs one request that was queued for the bound connection. Like [conn.next] it returns transport.ErrIdle
 // when there is none.
 func (c *conn) nextBound() error {
 	w, err := c.bound.await(c)
@@ -229,16 +230,16 @@ func (l *substream) await(c *conn) (substreamWork, error) {
 		return w, nil
 	default:
 	}
-	if err := c.out.flush(); err != nil {
+	if err := c.out.Flush(); err != nil {
 		return substreamWork{}, err
 	}
 	var late <-chan time.Time
 	if c.sock != nil {
-		_, err := c.in.next(1)
-		if err == errIdle && len(l.work) == 0 {
+		_, err := c.in.Next(1)
+		if err == transport.ErrIdle && len(l.work) == 0 {
 			return substreamWork{}, err
 		}
-		if err != nil && err != errIdle {
+		if err != nil && err != transport.ErrIdle {
 			return substreamWork{}, err
 		}
 		// Data is here before the request that announces it, which comes on another connection.
@@ -251,8 +252,8 @@ func (l *substream) await(c *conn) (substreamWork, error) {
 	case w := <-l.work:
 		return w, nil
 	case <-l.quit:
-		return substreamWork{}, broken{net.ErrClosed}
+		return substreamWork{}, transport.Broken{Err: net.ErrClosed}
 	case <-late:
-		return substreamWork{}, broken{errUnannounced}
+		return substreamWork{}, transport.Broken{Err: errUnannounced}
 	}
 }

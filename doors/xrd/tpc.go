@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -263,7 +264,7 @@ func (c *conn) openRendezvous(r *request, path string, opaque wire.Opaque) error
 	key := opaque.Value(tpcKey)
 	client, _, _ := strings.Cut(opaque.Value(tpcOrigin), "@")
 	o := wire.DecodeOpen(r.Body)
-	if err := c.out.flush(); err != nil {
+	if err := c.out.Flush(); err != nil {
 		return err
 	}
 	t := time.NewTimer(min(rendezvousWait, c.limits.RendezvousTTL))
@@ -281,7 +282,7 @@ func (c *conn) openRendezvous(r *request, path string, opaque wire.Opaque) error
 		select {
 		case <-news:
 		case <-c.ctx.Done():
-			return broken{c.ctx.Err()}
+			return transport.Broken{Err: c.ctx.Err()}
 		case <-t.C:
 			return refuse(wire.NotAuthorized, "third-party copy: no client arranged this copy here")
 		}

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -52,11 +53,11 @@ func (c *conn) takeData(h *handle, off, n, behind int64) error {
 	if n == 0 {
 		return nil
 	}
-	k := c.srv.pool.chunk()
-	defer c.srv.pool.chunks.Put(k)
+	k := c.srv.pool.Chunk()
+	defer c.srv.pool.PutChunk(k)
 	for n > 0 {
-		p := k.buf[:chunkLen(off, n)]
-		if err := c.in.readFull(p); err != nil {
+		p := k.Buf[:transport.ChunkLen(off, n)]
+		if err := c.in.ReadFull(p); err != nil {
 			return err
 		}
 		off, n = off+int64(len(p)), n-int64(len(p))

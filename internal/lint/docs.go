@@ -66,23 +66,4 @@ var wellKnown = map[string]bool{
 	"MarshalText": true, "UnmarshalText": true, "Format": true, "LogValue": true,
 }
 
-func receiverExported(d *ast.FuncDecl) bool {
-	if d.Recv == nil {
-		return true
-	}
-	t := d.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.IsExported()
-		default:
-			return true
-		}
-	}
-}
+func receiverExported(d *ast.FuncDecl) bool { return d.Recv == nil || ast.IsExported(receiverName(d)) }

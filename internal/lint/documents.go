@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path"
@@ -108,6 +109,26 @@ func Lines(name, text string) (bad []string) {
 		}
 		if n := utf8.RuneCountInString(line); n > documentLineMax {
 			bad = append(bad, fmt.Sprintf("%s:%d has %d characters, the most is %d: break the line", name, number, n, documentLineMax))
+		}
+	}
+	return bad
+}
+
+// Pictures names each text of docs/diagrams below root whose picture is missing or of another text.
+func Pictures(root string) (bad []string) {
+	texts, err := filepath.Glob(filepath.Join(root, "docs/diagrams/*"))
+	if err != nil || len(texts) == 0 {
+		return []string{"docs/diagrams has no text"}
+	}
+	for _, name := range texts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return append(bad, err.Error())
+		}
+		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+		picture, err := os.ReadFile(filepath.Join(root, "docs/img", base+".svg"))
+		if sum := fmt.Sprintf("sha256 %x", sha256.Sum256(text)); err != nil || !strings.Contains(string(picture), sum) {
+			bad = append(bad, fmt.Sprintf("docs/img/%s.svg is not of its text: run make diagrams", base))
 		}
 	}
 	return bad

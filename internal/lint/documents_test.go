@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +20,7 @@ func TestDocuments(t *testing.T) {
 	}
 	decisions := read("docs/DECISIONS.md")
 	bad := append(Modules(read("go.mod"), decisions), Skips(read("scripts/conformance-skips"), decisions)...)
+	bad = append(bad, Pictures("../..")...)
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/formats/*.md", "*/*/DESIGN.md"} {
 		names, err := filepath.Glob(filepath.Join("../..", pattern))
 		if err != nil || len(names) == 0 {
@@ -53,6 +57,21 @@ func TestDocumentRulesCanFail(t *testing.T) {
 	long := strings.Repeat("ä", 161)
 	if bad := Lines("x.md", long+"\n"+long[:320]+"\n|"+long+"\n    "+long+"\n```\n"+long+"\n```\n"+long+"\n"); len(bad) != 2 || !strings.HasPrefix(bad[1], "x.md:8 ") {
 		t.Errorf("lines: %v", bad)
+	}
+	root := t.TempDir()
+	for name, text := range map[string]string{"docs/diagrams/a.dot": "a", "docs/diagrams/b.dot": "b", "docs/img/a.svg": fmt.Sprintf("<!-- sha256 %x -->", sha256.Sum256([]byte("a")))} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755), os.WriteFile(filepath.Join(root, name), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bad := Pictures(root); len(bad) != 1 || !strings.Contains(bad[0], "b.svg") {
+		t.Errorf("pictures: %v", bad)
+	}
+	if bad := Paragraphs("x.md", strings.Repeat("a\n", 7)+"\n"+strings.Repeat("- a\n", 9)+"\n```\n"+strings.Repeat("a\n", 9)+"```\n- b\n"+strings.Repeat("  a\n", 7)); len(bad) != 1 {
+		t.Errorf("paragraphs: %v", bad)
+	}
+	if bad := Prose("x.md", "It begins anew.\n    Whoever\n```\nanew\n```\n"); len(bad) != 1 || !strings.HasPrefix(bad[0], "x.md:1: ") {
+		t.Errorf("prose: %v", bad)
 	}
 	text := "[a](lint.md) [b](documents.go#x) [c](https://example.org/x.md) see internal/lint/documents.go: References, " +
 		"internal/lint/sizes.go: References and internal/lint/gone.go"

@@ -17,7 +17,7 @@ func TestTree(t *testing.T) {
 	if len(files) < 20 {
 		t.Fatalf("only %d files were found", len(files))
 	}
-	for _, b := range slices.Concat(Imports("hemera", files), Sizes(files), Docs(files), Words(files)) {
+	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Docs(files), Words(files)) {
 		t.Error(b)
 	}
 }
@@ -81,7 +81,20 @@ func TestRulesCanFail(t *testing.T) {
 		{"cmd/x/main.go", "package main\n" + long, Sizes, 1},
 		{"a/a.go", "package a\nfunc f(a, b, c, d, e, g int) {}\n", Sizes, 1},
 		{"a/a.go", "package a\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n", Sizes, 0},
-		{"a/a.go", "package a\ntype I interface{A();B();C();D();E();F();G();H();J()}\n", Sizes, 1},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E();F();G();H();J()}\n", Interfaces, 1},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E()}\ntype J interface{I;F();G();H()}\n", Interfaces, 0},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E()}\ntype J interface{I;F();G();H();K()}\n", Interfaces, 1},
+		{"a/a.go", "package a\n" + strings.Repeat("func (t *T[P]) m() {}\n", 31), Receivers, 1},
+		{"a/a.go", "package a\n" + strings.Repeat("func (t *T) m() {}\n", 30), Receivers, 0},
+		{"a/a_test.go", "package a\n" + strings.Repeat("func (t *T) m() {}\n", 31), Receivers, 0},
+		{"a/a.go", "package a\n" + strings.Repeat("\n", 6000), Receivers, 1},
+		{"a/a.go", "package a\n" + strings.Repeat("var _ int\n", 82) + strings.Repeat("// Why.\n\n", 17) + strings.Repeat("\n", 83), Comments, 1},
+		{"a/a.go", "package a\n" + strings.Repeat("var _ int // why\n", 40) + strings.Repeat("\n", 120), Comments, 0},
+		{"a/a.go", "// Package a.\npackage a\n" + strings.Repeat("var _ int // why\n", 1000), Comments, 1},
+		{"a/a.go", "package a\nvar _ = errs.New(k, \"disk.Seal\", s, c)\nvar _ = errs.Wrap(e, \"seal it\", s)\n", Errors, 1},
+		{"a/a.go", "package a\nfunc f() { log.Warn(\"m\", \"error\", e); log.Warn(\"m\", \"err\", e) }\n", Errors, 1},
+		{"a/a.go", "package a\n// Whoever comes begins anew.\nvar s = \"of which we are told that\"\n", English, 3},
+		{"a/a.go", "package a\n// Who holds the lock? The caller that opened it.\nvar s = \"anew\"\n", English, 0},
 		{"a/a.go", "package a\nfunc F() {}\ntype T int\nconst C = 1\n", Docs, 4},
 		{"a/a.go", "// Package a.\npackage a\n// F.\nfunc F() {}\ntype t int\nfunc (t) M() {}\n// The.\nconst (\nC = 1\nD = 2\n)\n", Docs, 0},
 		{"a/util/a.go", "package util\n", Words, 1},

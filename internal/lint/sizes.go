@@ -9,14 +9,14 @@ import (
 
 // What fits a reader: a file of one idea, a function on one screen, an interface one can remember.
 const (
-	fileLinesMax     = 900
-	functionLinesMax = 90
-	methodsMax       = 8
-	parametersMax    = 5
-	mainLinesMax     = 70
+	fileLinesMax        = 900
+	functionLinesMax    = 90
+	interfaceMethodsMax = 8
+	parametersMax       = 5
+	mainLinesMax        = 70
 )
 
-// Sizes names each file, function, interface and parameter list that is too long. Parameters of
+// Sizes names each file, function and parameter list that is too long. Parameters of
 // tests and methods do not count a context.
 func Sizes(files []*File) (bad []string) {
 	for _, f := range files {
@@ -35,10 +35,6 @@ func Sizes(files []*File) (bad []string) {
 				}
 				if count := parameters(n.Type); count > parametersMax && !f.Test {
 					bad = append(bad, fmt.Sprintf("%s: %s has %d parameters, the most is %d: use an options struct", at(), n.Name.Name, count, parametersMax))
-				}
-			case *ast.InterfaceType:
-				if len(n.Methods.List) > methodsMax {
-					bad = append(bad, fmt.Sprintf("%s: an interface has %d methods, the most is %d", at(), len(n.Methods.List), methodsMax))
 				}
 			}
 			return true

@@ -9,8 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
+
+// module is the path of this tree in import paths.
+const module = "hemera"
 
 // File is one Go source file of the tree, parsed with comments.
 type File struct {
@@ -62,3 +66,24 @@ func Load(root string) ([]*File, error) {
 func (f *File) line(p token.Pos) int { return f.Set.Position(p).Line }
 
 func (f *File) at(n ast.Node) string { return fmt.Sprintf("%s:%d", f.Path, f.line(n.Pos())) }
+
+// imported returns the directory of the package of this tree that a file knows by a name.
+func (f *File) imported(name string) (dir string, ok bool) {
+	for _, i := range f.AST.Imports {
+		target, _ := strconv.Unquote(i.Path.Value)
+		if target != module && !strings.HasPrefix(target, module+"/") {
+			continue
+		}
+		local := path.Base(target)
+		if i.Name != nil {
+			local = i.Name.Name
+		}
+		if local == name {
+			if dir = strings.TrimPrefix(strings.TrimPrefix(target, module), "/"); dir == "" {
+				dir = "."
+			}
+			return dir, true
+		}
+	}
+	return "", false
+}

@@ -11,6 +11,9 @@ import (
 // unless the system's fs.pipe-user-pages-soft says otherwise.
 const PipeBytes = 1 << 20
 
+// ZeroCopyMin is the shortest range, in bytes, that is cheaper to send by splice or sendfile than by a copy (measured).
+const ZeroCopyMin = 16 << 10
+
 // Pipe carries pages of mapped files to a socket without a copy. It holds on to the pages that are in
 // it: they can neither leave memory nor be replaced by what is read from the device again. A Pipe
 // belongs to one goroutine at a time.

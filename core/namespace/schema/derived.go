@@ -1,0 +1,36 @@
+package schema
+
+import (
+	"hemera"
+	"hemera/rules/layout"
+)
+
+// What the indexes and totals say of an entry follows from the entry alone, by these rules. The tree keeps the
+// results up to date with every change; the checker works them out again.
+
+// PieceBytes returns the number of bytes of data that the file's piece with the index holds.
+func PieceBytes(e *hemera.Entry, index uint8) int64 { return layout.PieceSize(e.Layout, e.Size, index) }
+
+// Physical returns the number of bytes of data that all pieces of the file hold.
+func Physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pieces) }
+
+// Incomplete reports whether the file has fewer pieces than its layout, so that repair has something to do.
+// A file without bytes needs no pieces.
+func Incomplete(e *hemera.Entry) bool {
+	return e.Kind == hemera.KindFile && e.Size > 0 && len(e.Pieces) < int(e.Layout.Pieces)
+}
+
+// Weight returns what a file adds to the totals of the directories above it.
+func Weight(e *hemera.Entry) hemera.TreeTotals {
+	return hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: Physical(e)}
+}
+
+// FileUsage returns what a file uses of a quota.
+func FileUsage(e *hemera.Entry) hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: Physical(e)}
+}
+
+// TreeUsage returns what a whole tree uses of a quota.
+func TreeUsage(tree hemera.TreeTotals) hemera.QuotaAmount {
+	return hemera.QuotaAmount{Files: tree.Files, Bytes: tree.Bytes, Physical: tree.Physical}
+}

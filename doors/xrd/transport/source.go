@@ -1,0 +1,208 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"hemera/platform/poll"
+	"hemera/rules/wire"
+)
+
+// Source reads requests from a connection. It holds a buffer only while there is something in it. Before it waits for
+// the client it calls idle, so that answers are written exactly when no further request is at hand. It belongs to the
+// goroutine that serves the connection.
+type Source struct {
+	conn net.Conn
+	sock *poll.Socket // conn, if it is one
+	idle func(betweenRequests bool) error
+	pool *Pool
+
+	buffer *[BufferSize]byte // nil while data is empty, or is within header and the connection waits
+	data   []byte            // read, not consumed; within buffer or header
+	header [wire.RequestHeaderSize]byte
+
+	requests int // begun since the last fill
+}
+
+// ErrIdle is what [Source.Next] returns instead of waiting.
+var ErrIdle = errors.New("the connection waits for its client")
+
+// NewSource makes the source of a connection. idle is called before each wait, with true if the source waits for a new
+// request and false if it waits for the rest of one. An error of idle ends the read that would have waited.
+func NewSource(conn net.Conn, pool *Pool, idle func(betweenRequests bool) error) *Source {
+	sock, _ := conn.(*poll.Socket)
+	return &Source{conn: conn, sock: sock, idle: idle, pool: pool}
+}
+
+// Buffered returns how many bytes can be read without waiting.
+func (s *Source) Buffered() int { return len(s.data) }
+
+// Begin notes that a request begins: Source tells by it a client that sends one request at a time from one that sends
+// many together.
+func (s *Source) Begin() { s.requests++ }
+
+// Next is [Source.Peek] for the beginning of a request: it returns ErrIdle where Peek would wait, if the connection can
+// be parked.
+func (s *Source) Next(n int) ([]byte, error) {
+	for len(s.data) < n {
+		if err := s.fill(false); err != nil {
+			return nil, err
+		}
+	}
+	return s.data[:n], nil
+}
+
+// Peek returns the next n bytes, which stay unread and are valid until the next call. n is at most BufferSize.
+func (s *Source) Peek(n int) ([]byte, error) {
+	for len(s.data) < n {
+		if err := s.fill(true); err != nil {
+			return nil, err
+		}
+	}
+	return s.data[:n], nil
+}
+
+// Skip consumes n bytes that Peek or Next returned.
+func (s *Source) Skip(n int) {
+	s.data = s.data[n:]
+}
+
+// Drain reads n bytes and drops them.
+func (s *Source) Drain(n int64) error {
+	for n > 0 {
+		if len(s.data) == 0 {
+			if err := s.fill(true); err != nil {
+				return err
+			}
+		}
+		k := min(n, int64(len(s.data)))
+		s.Skip(int(k))
+		n -= k
+	}
+	return nil
+}
+
+// ReadFull reads len(p) bytes. Once the buffer is empty they go straight into p.
+func (s *Source) ReadFull(p []byte) error {
+	k := copy(p, s.data)
+	s.Skip(k)
+	if k == len(p) {
+		return nil
+	}
+	s.release()
+	if err := s.idle(false); err != nil {
+		return err
+	}
+	var err error
+	if s.sock != nil {
+		_, err = s.sock.ReadFull(p[k:])
+	} else {
+		_, err = io.ReadFull(s.conn, p[k:])
+	}
+	if err != nil {
+		return broken(err)
+	}
+	return nil
+}
+
+// Close gives the memory back and drops what is unread. It does not close the connection.
+func (s *Source) Close() {
+	s.data = nil
+	s.release()
+}
+
+// fill reads more, behind what is there. If there is nothing it waits, or, when it is not inside a request, returns
+// ErrIdle.
+func (s *Source) fill(inside bool) error {
+	s.compact()
+	if s.sock == nil {
+		if err := s.idle(!inside); err != nil {
+			return err
+		}
+		return s.received(s.conn.Read(s.buffer[len(s.data):]))
+	}
+	// A client that sends one request at a time waits for its answer: looking for more first would
+	// only delay it. When several came together, more may have come meanwhile.
+	flushed := s.requests == 1
+	s.requests = 0
+	if flushed {
+		if err := s.idle(!inside); err != nil {
+			return err
+		}
+	}
+	n, err := s.sock.TryRead(s.buffer[len(s.data):])
+	if err != poll.ErrAgain {
+		return s.received(n, err)
+	}
+	if !flushed {
+		if err := s.idle(!inside); err != nil {
+			return err
+		}
+	}
+	if !inside {
+		s.shrink()
+		return ErrIdle
+	}
+	return s.received(s.sock.Read(s.buffer[len(s.data):]))
+}
+
+// received accounts for the outcome of one read.
+func (s *Source) received(n int, err error) error {
+	if n > 0 {
+		s.data = s.buffer[:len(s.data)+n]
+		return nil
+	}
+	if err == nil {
+		err = io.EOF
+	}
+	return broken(err)
+}
+
+// compact moves what is unread to the front of a buffer.
+func (s *Source) compact() {
+	if s.buffer == nil {
+		s.buffer = s.pool.buffer()
+	}
+	n := copy(s.buffer[:], s.data)
+	s.data = s.buffer[:n]
+}
+
+// release gives the buffer back; nothing unread may be in it.
+func (s *Source) release() {
+	if s.buffer != nil && len(s.data) == 0 {
+		s.pool.buffers.Put(s.buffer)
+		s.buffer, s.data = nil, nil
+	}
+}
+
+// shrink gives the buffer back for as long as the connection waits. What there is of a header is kept aside, so that a
+// client cannot hold a buffer with one byte.
+func (s *Source) shrink() {
+	if len(s.data) == 0 {
+		s.release()
+		return
+	}
+	if s.buffer != nil && len(s.data) <= len(s.header) {
+		n := copy(s.header[:], s.data)
+		s.pool.buffers.Put(s.buffer)
+		s.buffer, s.data = nil, s.header[:n]
+	}
+}
+
+// Broken is a failure of the connection itself: nothing more can be read or answered.
+type Broken struct{ Err error }
+
+// Error implements error.
+func (b Broken) Error() string { return b.Err.Error() }
+
+// Unwrap returns the cause.
+func (b Broken) Unwrap() error { return b.Err }
+
+// broken makes err a failure of the connection, once.
+func broken(err error) error {
+	if _, already := err.(Broken); already {
+		return err
+	}
+	return Broken{err}
+}

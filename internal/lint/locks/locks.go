@@ -1,0 +1,257 @@
+// Package locks finds mutexes that are held over calls that wait for a device or a network. Such a lock turns one slow
+// disk into a stall of everything behind the lock, so a mutex of this tree guards memory only (docs/STYLE.md).
+//
+// The check knows a set of methods that wait (Waiting), follows static calls to find every function of the tree that may
+// reach one, and walks each function body in source order with the mutexes that are held there. It reports a call that
+// may wait while a sync.Mutex or sync.RWMutex is held. It is a lint, not a proof: calls through function values and
+// through interfaces outside of the set are not followed, and a lock is taken to be held until the Unlock that follows
+// in the source, or to the end of the function if that is deferred.
+//
+// A place that holds a lock on purpose says so in a comment on the line of the Lock or above it: "holds: REASON".
+package locks
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"sort"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// Waiting are the methods that wait for a device or the network: by type, as package path and name, and method. "*" is
+// every method of the type.
+type Waiting map[string][]string
+
+// Finding is one call that may wait while a mutex is held.
+type Finding struct {
+	Pos  token.Position
+	Func string // the function that holds the lock
+	Lock string // the mutex, as the source names it
+	Call string // the call that may wait
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%s:%d: %s holds %s over %s, which may wait for a device or the network", f.Pos.Filename, f.Pos.Line, f.Func, f.Lock, f.Call)
+}
+
+// Load type-checks the packages of the patterns below dir. It runs the go command.
+func Load(dir string, patterns ...string) ([]*packages.Package, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Dir:  dir,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+	}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range loaded {
+		if len(p.Errors) > 0 {
+			return nil, p.Errors[0]
+		}
+	}
+	return loaded, nil
+}
+
+// Check returns the findings of the packages, sorted by place.
+func Check(loaded []*packages.Package, waiting Waiting) []Finding {
+	c := &checker{waiting: waiting, bodies: map[*types.Func]body{}, may: map[*types.Func]string{}}
+	for _, p := range loaded {
+		for _, file := range p.Syntax {
+			for _, d := range file.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+					if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
+						c.bodies[obj] = body{pkg: p, file: file, decl: fn}
+					}
+				}
+			}
+		}
+	}
+	c.close()
+	for obj, b := range c.bodies {
+		c.walk(obj, b)
+	}
+	sort.Slice(c.found, func(i, j int) bool {
+		a, b := c.found[i].Pos, c.found[j].Pos
+		return a.Filename < b.Filename || a.Filename == b.Filename && a.Line < b.Line
+	})
+	return c.found
+}
+
+// body is the source of one function.
+type body struct {
+	pkg  *packages.Package
+	file *ast.File
+	decl *ast.FuncDecl
+}
+
+type checker struct {
+	waiting Waiting
+	bodies  map[*types.Func]body
+	may     map[*types.Func]string // functions that may wait, and the call by which
+	found   []Finding
+}
+
+// close finds the functions that may wait, until no more are found: those that call one that may.
+func (c *checker) close() {
+	for changed := true; changed; {
+		changed = false
+		for obj, b := range c.bodies {
+			if c.may[obj] != "" {
+				continue
+			}
+			inspect(b.decl.Body, func(call *ast.CallExpr) bool {
+				if why := c.waits(b.pkg, call); why != "" {
+					c.may[obj] = why
+					changed = true
+				}
+				return c.may[obj] == ""
+			})
+		}
+	}
+}
+
+// inspect visits the calls that a function makes itself: not those of goroutines and function literals, which may run
+// without the locks of the function around them.
+func inspect(n ast.Node, visit func(*ast.CallExpr) bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt, *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			return visit(n)
+		}
+		return true
+	})
+}
+
+// waits returns the name of the call if it may wait, else "".
+func (c *checker) waits(pkg *packages.Package, call *ast.CallExpr) string {
+	obj := callee(pkg, call)
+	if obj == nil {
+		return ""
+	}
+	if owner := receiver(obj); owner != "" {
+		for _, m := range c.waiting[owner] {
+			if m == "*" || m == obj.Name() {
+				return owner + "." + obj.Name()
+			}
+		}
+	}
+	if why := c.may[obj]; why != "" {
+		return obj.Name() + " → " + last(why)
+	}
+	return ""
+}
+
+// last is the end of a chain of calls: the call that waits.
+func last(why string) string {
+	parts := strings.Split(why, " → ")
+	return parts[len(parts)-1]
+}
+
+// callee returns the function or method that a call names, nil if it is a value.
+func callee(pkg *packages.Package, call *ast.CallExpr) *types.Func {
+	var id *ast.Ident
+	switch f := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		id = f
+	case *ast.SelectorExpr:
+		id = f.Sel
+	default:
+		return nil
+	}
+	obj, _ := pkg.TypesInfo.Uses[id].(*types.Func)
+	if obj != nil {
+		obj = obj.Origin()
+	}
+	return obj
+}
+
+// receiver returns the type that a method belongs to, as "path.Name".
+func receiver(obj *types.Func) string {
+	r := obj.Signature().Recv()
+	if r == nil {
+		return ""
+	}
+	t := r.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := t.(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return ""
+	}
+	return named.Obj().Pkg().Path() + "." + named.Obj().Name()
+}
+
+// walk goes through a function in source order with the mutexes held.
+func (c *checker) walk(obj *types.Func, b body) {
+	held := map[string]bool{}  // by expression
+	toEnd := map[string]bool{} // those that a deferred Unlock releases: held when later deferred calls run
+	report := func(call *ast.CallExpr, held map[string]bool) {
+		if why := c.waits(b.pkg, call); why != "" && len(held) > 0 && !c.excused(b, call.Pos()) {
+			for lock := range held {
+				c.found = append(c.found, Finding{Pos: b.pkg.Fset.Position(call.Pos()), Func: obj.Name(), Lock: lock, Call: why})
+			}
+		}
+	}
+	ast.Inspect(b.decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt, *ast.FuncLit:
+			return false
+		case *ast.DeferStmt:
+			if lock := mutexCall(b.pkg, n.Call); lock == "" {
+				report(n.Call, toEnd)
+			} else if held[lock] {
+				toEnd[lock] = true
+			}
+			return false
+		case *ast.CallExpr:
+			if lock := mutexCall(b.pkg, n); lock != "" {
+				sel := n.Fun.(*ast.SelectorExpr)
+				switch sel.Sel.Name {
+				case "Lock", "RLock", "TryLock", "TryRLock":
+					if !c.excused(b, n.Pos()) {
+						held[lock] = true
+					}
+				case "Unlock", "RUnlock":
+					delete(held, lock)
+				}
+				return true
+			}
+			report(n, held)
+		}
+		return true
+	})
+}
+
+// mutexCall returns the expression of the mutex if the call is one of a mutex's, else "".
+func mutexCall(pkg *packages.Package, call *ast.CallExpr) string {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	obj, _ := pkg.TypesInfo.Uses[sel.Sel].(*types.Func)
+	if obj == nil {
+		return ""
+	}
+	switch receiver(obj) {
+	case "sync.Mutex", "sync.RWMutex":
+		return types.ExprString(sel.X)
+	}
+	return ""
+}
+
+// excused reports whether a comment on the line or above it gives a reason ("holds: REASON").
+func (c *checker) excused(b body, pos token.Pos) bool {
+	line := b.pkg.Fset.Position(pos).Line
+	for _, group := range b.file.Comments {
+		start, end := b.pkg.Fset.Position(group.Pos()).Line, b.pkg.Fset.Position(group.End()).Line
+		if (end == line-1 || start == line) && strings.Contains(group.Text(), "holds: ") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"sort"
+)
+
+// A type that a reader can hold in mind: its methods on a page or two of documentation, told in a few files.
+const (
+	receiverMethodsMax = 30
+	receiverFilesMax   = 5
+	packageLinesMax    = 6000
+)
+
+// Receivers names each type with too many methods or with methods in too many files, and each package with too many
+// lines. Tests do not count: they may add helpers to the types that they test.
+func Receivers(files []*File) (bad []string) {
+	type receiver struct {
+		methods int
+		files   map[string]bool
+	}
+	receivers := map[string]*receiver{}
+	lines := map[string]int{}
+	for _, f := range files {
+		if f.Test {
+			continue
+		}
+		lines[f.Package] += f.Lines
+		for _, d := range f.AST.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil {
+				continue
+			}
+			name := f.Package + "." + receiverName(fn)
+			if receivers[name] == nil {
+				receivers[name] = &receiver{files: map[string]bool{}}
+			}
+			receivers[name].methods++
+			receivers[name].files[f.Path] = true
+		}
+	}
+	for name, r := range receivers {
+		if r.methods > receiverMethodsMax || len(r.files) > receiverFilesMax {
+			bad = append(bad, fmt.Sprintf("%s has %d methods in %d files, the most is %d in %d: give some of its work to a type of its own",
+				name, r.methods, len(r.files), receiverMethodsMax, receiverFilesMax))
+		}
+	}
+	for p, n := range lines {
+		if n > packageLinesMax {
+			bad = append(bad, fmt.Sprintf("package %s has %d lines, the most is %d", p, n, packageLinesMax))
+		}
+	}
+	sort.Strings(bad)
+	return bad
+}
+
+// receiverName returns the name of a method's type, without pointer and type parameters.
+func receiverName(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// Interfaces names each interface with too many methods, those of embedded interfaces of the tree included.
+func Interfaces(files []*File) (bad []string) {
+	declared := map[string]*ast.InterfaceType{} // by "directory.Name"
+	for _, f := range files {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok {
+				if i, ok := s.Type.(*ast.InterfaceType); ok {
+					declared[f.Package+"."+s.Name.Name] = i
+				}
+			}
+			return true
+		})
+	}
+	var count func(f *File, pkg string, i *ast.InterfaceType) int
+	count = func(f *File, pkg string, i *ast.InterfaceType) (n int) {
+		for _, m := range i.Methods.List {
+			n += len(m.Names)
+			switch t := m.Type.(type) {
+			case *ast.Ident:
+				if e := declared[pkg+"."+t.Name]; e != nil {
+					n += count(f, pkg, e)
+				}
+			case *ast.SelectorExpr:
+				if p, ok := t.X.(*ast.Ident); ok {
+					if dir, ok := f.imported(p.Name); ok && declared[dir+"."+t.Sel.Name] != nil {
+						n += count(f, dir, declared[dir+"."+t.Sel.Name])
+					}
+				}
+			}
+		}
+		return n
+	}
+	for _, f := range files {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			if i, ok := n.(*ast.InterfaceType); ok {
+				if got := count(f, f.Package, i); got > interfaceMethodsMax {
+					bad = append(bad, fmt.Sprintf("%s: an interface has %d methods with those it embeds, the most is %d", f.at(n), got, interfaceMethodsMax))
+				}
+			}
+			return true
+		})
+	}
+	return bad
+}
