@@ -112,10 +112,10 @@ type Control interface {
 	// Unavailable the caller does not know, and asks again with the same request.
 	Commit(ctx context.Context, r CommitRequest) error
 	// Abort gives up a pending write and frees its lock. Unknown writes are no error.
-	Abort(ctx context.Context, token string) error
+	Abort(ctx context.Context, p *Permit) error
 	// Replace chooses other disks for pieces that failed while writing and signs a new capability
 	// whose Targets hold the replacements in the failed pieces' places. NoSpace.
-	Replace(ctx context.Context, token string, failed []DiskID) (Grant, error)
+	Replace(ctx context.Context, p *Permit, failed []DiskID) (Grant, error)
 	// Resolve returns the entry with the id, and its path now.
 	Resolve(ctx context.Context, id FileID) (Entry, string, error)
 }
@@ -250,9 +250,7 @@ type AttachDisk struct {
 
 // CommitRequest is what the head node knows when all pieces are sealed.
 type CommitRequest struct {
-	Token string
-	// Permit is in place of the Token when node and manager are one process. It never travels.
-	Permit    *Permit `cbor:"-" json:"-"`
+	Permit    *Permit // of the write; to another process it travels as its token
 	Size      int64
 	Checksums []Checksum
 	Pieces    []Piece // sealed ones; at least the layout's minimum
@@ -317,17 +315,18 @@ type PieceStat struct {
 
 // Node opens files and pieces at a storage node.
 type Node interface {
-	// Open opens the file that the token permits. A write that is pending here under the same token is
-	// opened again, with everything written so far. Denied for bad or expired tokens; Conflict for a
-	// caller that would go on with a write that is not here any more.
-	Open(ctx context.Context, token string, o NodeOpen) (File, error)
-	// OpenPiece opens one piece of the file that the token permits, for another node. A token for writing
-	// begins the piece, or opens it again while it is pending; a piece that is sealed opens for reading.
-	// Denied if the token is bad or expired, or has no such piece on this node.
-	OpenPiece(ctx context.Context, token string, o PieceOpen) (PieceHandle, error)
-	// Written describes the write that the token permits, of the file at the path, as far as it is. The
-	// caller takes no part in it. Denied for bad or expired tokens, and those of another path.
-	Written(ctx context.Context, token, path string) (FileInfo, error)
+	// Open verifies the permit and opens the file that it permits. A write that is pending here under the same
+	// capability is opened again, with everything written so far. Denied for bad or expired permits; Conflict
+	// for a caller that would continue a write that is not here any more.
+	Open(ctx context.Context, p *Permit, o NodeOpen) (File, error)
+	// OpenPiece opens one piece of the file that p permits, for another node. A permit to write begins the
+	// piece, or opens it again while it is pending; a piece that is sealed opens for reading. Denied if the
+	// permit is bad or expired, or has no such piece on this node.
+	OpenPiece(ctx context.Context, p *Permit, o PieceOpen) (PieceHandle, error)
+	// Written describes the write that p permits, of the file at the path, as far as it is; an empty path
+	// is not compared. The caller takes no part in the write. Denied for bad or expired permits, and for those of
+	// another path.
+	Written(ctx context.Context, p *Permit, path string) (FileInfo, error)
 }
 
 // NodeOpen says how to open a file.

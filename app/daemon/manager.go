@@ -63,7 +63,7 @@ type ManagerOptions struct {
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	// Local finds a node of the same process; nil when there is none.
-	Local   func(id hemera.NodeID) hemera.LocalNode
+	Local   func(id hemera.NodeID) hemera.Node
 	Role    string // for `hemera version` and the like: manager, up
 	Version string
 	Commit  string // what it was built of; may be empty

@@ -89,7 +89,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 }
 
 // node finds a node of this process.
-func (u *Up) node(id hemera.NodeID) hemera.LocalNode {
+func (u *Up) node(id hemera.NodeID) hemera.Node {
 	for _, n := range u.Nodes {
 		if id != 0 && n.ID() == id {
 			return n

@@ -145,7 +145,10 @@ func TestOnlyDiskHangsInWrite(t *testing.T) {
 			func() error { _, err := f.ReadPages(make([]byte, 1), nil, 0); return err },
 			func() error { return f.Truncate(1) },
 			func() error { return f.Sync(ctx) },
-			func() error { _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{Truncate: true}); return err },
+			func() error {
+				_, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Truncate: true})
+				return err
+			},
 			func() error { return f.End(ctx, hemera.EndClose) },
 		} {
 			if err := call(); !isKind(err, errs.IO) || !strings.Contains(err.Error(), "not answered for 30s") {

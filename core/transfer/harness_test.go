@@ -108,30 +108,30 @@ func target(id int, index uint8) hemera.Target {
 }
 
 // Written implements hemera.Node.
-func (h *host) Written(_ context.Context, token, _ string) (hemera.FileInfo, error) {
-	c, ok := h.bench.manager.lookup(token)
-	if !ok {
-		return hemera.FileInfo{}, errs.New(errs.Denied, "written", token, "unknown token")
+func (h *host) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.FileInfo, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return hemera.FileInfo{}, err
 	}
-	return h.pending.Written(&c), nil
+	return h.pending.Written(&p.Capability), nil
 }
 
 // Open is hemera.Node over the host's transfers.
-func (h *host) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	c, ok := h.bench.manager.lookup(token)
-	if !ok {
-		return nil, errs.New(errs.Denied, "open", token, "unknown token")
+func (h *host) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return nil, err
 	}
-	return h.pending.Open(ctx, hemera.SignedPermit(c, token), o)
+	return h.pending.Open(ctx, p, o)
 }
 
 // OpenPiece is hemera.Node over the host's transfers.
-func (h *host) OpenPiece(_ context.Context, token string, o hemera.PieceOpen) (hemera.PieceHandle, error) {
-	c, ok := h.bench.manager.lookup(token)
-	if !ok {
-		return nil, errs.New(errs.Denied, "open", token, "unknown token")
+func (h *host) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return nil, err
 	}
-	return h.pending.OpenPiece(c, o)
+	return h.pending.OpenPiece(p.Capability, o)
 }
 
 // grant signs a capability to write a file on the hosts with the numbers.
@@ -178,7 +178,7 @@ func (b *bench) begin(id int, token string) hemera.File {
 
 func (b *bench) open(id int, token string, o hemera.NodeOpen) hemera.File {
 	b.t.Helper()
-	f, err := b.hosts[id-1].Open(context.Background(), token, o)
+	f, err := b.hosts[id-1].Open(context.Background(), hemera.ParsePermit(token), o)
 	if err != nil {
 		b.t.Fatalf("open at %d: %v", id, err)
 	}
@@ -188,7 +188,7 @@ func (b *bench) open(id int, token string, o hemera.NodeOpen) hemera.File {
 // openPiece opens a piece at a host.
 func (b *bench) openPiece(id int, token string, o hemera.PieceOpen) hemera.PieceHandle {
 	b.t.Helper()
-	f, err := b.hosts[id-1].OpenPiece(context.Background(), token, o)
+	f, err := b.hosts[id-1].OpenPiece(context.Background(), hemera.ParsePermit(token), o)
 	if err != nil {
 		b.t.Fatalf("open at %d: %v", id, err)
 	}
@@ -271,11 +271,14 @@ func (m *manager) sign(c hemera.Capability) string {
 	return token
 }
 
-func (m *manager) lookup(token string) (hemera.Capability, bool) {
+func (m *manager) verify(token string) (hemera.Capability, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, ok := m.grants[token]
-	return c, ok
+	if !ok {
+		return c, errs.New(errs.Denied, "verify", token, "unknown token")
+	}
+	return c, nil
 }
 
 func (m *manager) commit(t testing.TB, c hemera.Capability) hemera.CommitRequest {
@@ -302,7 +305,8 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 			return err
 		}
 	}
-	c := m.grants[r.Token]
+	token, _ := r.Permit.Token()
+	c := m.grants[token]
 	if r.Size > 0 && len(r.Pieces) < int(c.PiecesMin) {
 		return errs.New(errs.Invalid, "commit", c.Path, "too few pieces")
 	}
@@ -319,14 +323,15 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 	return nil
 }
 
-func (m *manager) Abort(context.Context, string) error {
+func (m *manager) Abort(context.Context, *hemera.Permit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.aborted++
 	return nil
 }
 
-func (m *manager) Replace(_ context.Context, token string, lost []hemera.DiskID) (hemera.Grant, error) {
+func (m *manager) Replace(_ context.Context, p *hemera.Permit, lost []hemera.DiskID) (hemera.Grant, error) {
+	token, _ := p.Token()
 	m.mu.Lock()
 	c := m.grants[token]
 	c.Targets = append([]hemera.Target(nil), c.Targets...)
@@ -343,7 +348,7 @@ func (m *manager) Replace(_ context.Context, token string, lost []hemera.DiskID)
 		}
 	}
 	m.mu.Unlock()
-	return hemera.Grant{Token: m.sign(c), Cap: c}, nil
+	return hemera.Grant{Permit: hemera.VerifiedPermit(c, m.sign(c))}, nil
 }
 
 // fault makes one peer or disk fail: its writes once after bytes were written, and the named step.

@@ -33,7 +33,7 @@ func (j *Job) check() error {
 func (h *Host) source(j *Job) (*Reader, error) {
 	c := j.Cap
 	c.Targets = j.Sources
-	return h.OpenReader(hemera.SignedPermit(c, j.Token))
+	return h.OpenReader(hemera.VerifiedPermit(c, j.Token))
 }
 
 // Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same

@@ -245,7 +245,7 @@ func TestPieceHandle(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(75, 2, 1, 2)
 	piece := hemera.PieceOpen{Index: 1}
-	if _, err := b.hosts[0].OpenPiece(ctx, token, piece); !isKind(err, errs.Denied) {
+	if _, err := b.hosts[0].OpenPiece(ctx, hemera.ParsePermit(token), piece); !isKind(err, errs.Denied) {
 		t.Errorf("another node's piece: %v", err)
 	}
 	f := b.openPiece(2, token, piece)

@@ -155,7 +155,7 @@ func TestExpiredWriteIsGone(t *testing.T) {
 			t.Errorf("aborts %d, pending %d and %d", b.manager.aborted, b.hosts[0].pending.Len(), b.hosts[1].pending.Len())
 		}
 		// Going on would make a file with holes.
-		if _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
+		if _, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
 			t.Errorf("open after the hold: %v", err)
 		}
 		f = b.open(1, token, hemera.NodeOpen{Truncate: true})
@@ -171,7 +171,7 @@ func TestRestartedHeadDoesNotGoOn(t *testing.T) {
 	_, c := b.grant(43, 1, 1)
 	c.Epoch = 6 // granted under the lease before this process
 	token := b.manager.sign(c)
-	if _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
+	if _, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
 		t.Errorf("open: %v", err)
 	}
 	f := b.open(1, token, hemera.NodeOpen{Truncate: true})
@@ -371,7 +371,7 @@ func TestUpdateOfAnotherContent(t *testing.T) {
 func TestForgottenWriteDoesNotGoOn(t *testing.T) {
 	b := newBench(t, 1)
 	token, c := b.grant(49, 1, 1)
-	if _, err := b.hosts[0].Open(ctx, token, hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
+	if _, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
 		t.Errorf("open of a new file that does not empty it: %v", err)
 	}
 	f := b.begin(1, token)

@@ -175,7 +175,7 @@ func TestReadRefusesOtherContent(t *testing.T) {
 	} {
 		other := read
 		change(&other)
-		if _, err := b.hosts[0].Open(ctx, b.manager.sign(other), hemera.NodeOpen{}); !isKind(err, errs.NoReplicas) {
+		if _, err := b.hosts[0].Open(ctx, hemera.ParsePermit(b.manager.sign(other)), hemera.NodeOpen{}); !isKind(err, errs.NoReplicas) {
 			t.Errorf("other %s: %v", name, err)
 		}
 	}
@@ -222,7 +222,7 @@ func TestReadsReportBadPieces(t *testing.T) {
 					found[bad] = true
 				}
 				token, read := b.read(c)
-				r, err := h.OpenReader(hemera.SignedPermit(read, token))
+				r, err := h.OpenReader(hemera.VerifiedPermit(read, token))
 				if err != nil {
 					t.Fatal(err)
 				}

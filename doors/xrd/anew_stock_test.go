@@ -23,7 +23,7 @@ type sinks struct {
 	made []*sinkFile
 }
 
-func (n *sinks) Open(context.Context, string, hemera.NodeOpen) (hemera.File, error) {
+func (n *sinks) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hemera.File, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f := &sinkFile{lostFile: lostFile{path: "/f"}}

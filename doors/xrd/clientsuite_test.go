@@ -61,7 +61,7 @@ func TestClientPeers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := peers.Create(t.Context(), g.Cap.Targets[0], g.Token)
+		w, err := peers.Create(t.Context(), g.Permit.Targets[0], tokenOf(g))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestClientPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := peers.Open(t.Context(), transfer.RemotePiece{Target: g.Cap.Targets[0]}, g.Token)
+	r, err := peers.Open(t.Context(), transfer.RemotePiece{Target: g.Permit.Targets[0]}, tokenOf(g))
 	if err != nil {
 		t.Fatal(err)
 	}

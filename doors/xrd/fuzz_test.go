@@ -79,8 +79,8 @@ func FuzzSession(f *testing.F) {
 // smallNode refuses to make files of a size that would only cost the fuzzer memory.
 type smallNode struct{ *memory }
 
-func (n smallNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.memory.Open(ctx, token, o)
+func (n smallNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}

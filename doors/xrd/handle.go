@@ -169,7 +169,7 @@ func (c *conn) statHandle(r *request) error {
 		if err != nil {
 			return err
 		}
-		info, err := c.srv.o.Node.Written(c.traced(r), token, path)
+		info, err := c.srv.o.Node.Written(c.traced(r), hemera.ParsePermit(token), path)
 		if err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (c *conn) truncate(r *request) error {
 	}
 	return c.inPlace(r, func() ([]byte, error) {
 		ctx := c.traced(r)
-		f, err := c.srv.o.Node.Open(ctx, token, hemera.NodeOpen{})
+		f, err := c.srv.o.Node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
 		if err != nil {
 			return nil, openFailure(err)
 		}

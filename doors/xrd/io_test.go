@@ -336,7 +336,7 @@ func TestPieceHandle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.openToken(t, c, path, g.Token+"&hem.piece=1", wire.OpenDelete)
+		return p.openToken(t, c, path, tokenOf(g)+"&hem.piece=1", wire.OpenDelete)
 	}
 	fh := open("/f")
 	piece := p.pendingOf("/f")
@@ -381,7 +381,7 @@ func TestSealsDoNotWaitForEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		handles[i] = p.openToken(t, c, path, g.Token+"&hem.piece=1", wire.OpenDelete)
+		handles[i] = p.openToken(t, c, path, tokenOf(g)+"&hem.piece=1", wire.OpenDelete)
 	}
 	held, free := make(chan struct{}), make(chan struct{})
 	var seals atomic.Int32
@@ -540,8 +540,8 @@ type diskNode struct {
 	onDisk
 }
 
-func (n diskNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.memory.Open(ctx, token, o)
+func (n diskNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
 	n.onDisk.File = f
 	return n.onDisk, err
 }
@@ -624,7 +624,7 @@ type fadingNode struct {
 	good int64
 }
 
-func (n fadingNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.memory.Open(ctx, token, o)
+func (n fadingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
 	return fading{File: f, good: n.good}, err
 }

@@ -298,7 +298,7 @@ func (m *memory) grantOpen(r hemera.OpenRequest) (hemera.Grant, error) {
 	if e != nil && r.Access == hemera.AccessRead {
 		cap.Size = int64(len(e.data))
 	}
-	return hemera.Grant{Addr: m.addr, Token: token, Cap: cap}, nil
+	return hemera.Grant{Addr: m.addr, Permit: hemera.VerifiedPermit(cap, token)}, nil
 }
 
 // memoryFiles is memory as hemera.Files, whose Open differs from hemera.Node's.
@@ -313,7 +313,7 @@ func (m memoryFiles) Pending(_ context.Context, _ hemera.Identity, p, _ string, 
 	defer m.mu.Unlock()
 	for token, w := range m.grants {
 		if m.own && w.pending != nil && w.request.Path == p {
-			return hemera.Grant{Addr: m.addr, Token: token, Cap: hemera.Capability{Targets: []hemera.Target{{Node: 7, Addr: m.addr}}}}, known, nil
+			return hemera.Grant{Addr: m.addr, Permit: hemera.VerifiedPermit(hemera.Capability{Targets: []hemera.Target{{Node: 7, Addr: m.addr}}}, token)}, known, nil
 		}
 	}
 	return g, e, errs.New(errs.NotFound, "stat", p, "")
@@ -359,7 +359,8 @@ func (m memoryFiles) Checksum(_ context.Context, _ hemera.Identity, p string, ki
 }
 
 // Written is hemera.Node.
-func (m *memory) Written(_ context.Context, token, _ string) (hemera.FileInfo, error) {
+func (m *memory) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.FileInfo, error) {
+	token, _ := p.Token()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.grants[token]
@@ -370,7 +371,8 @@ func (m *memory) Written(_ context.Context, token, _ string) (hemera.FileInfo, e
 }
 
 // Open is hemera.Node.
-func (m *memory) Open(_ context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	token, _ := p.Token()
 	f, err := m.open(token, o.Truncate)
 	if err != nil {
 		return nil, err
@@ -379,7 +381,8 @@ func (m *memory) Open(_ context.Context, token string, o hemera.NodeOpen) (hemer
 }
 
 // OpenPiece is hemera.Node: the piece is the file.
-func (m *memory) OpenPiece(_ context.Context, token string, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+func (m *memory) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	token, _ := p.Token()
 	f, err := m.open(token, o.Truncate)
 	if err != nil {
 		return nil, err

@@ -62,13 +62,13 @@ func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open
 		}
 		piece.Truncate = open.Truncate
 		return c.newHandle(path, o, func(h *handle) (err error) {
-			h.piece, err = c.srv.o.Node.OpenPiece(c.traced(r), opaque.Value(hemera.OpaqueCapability), piece)
+			h.piece, err = c.srv.o.Node.OpenPiece(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
 			h.file = h.piece
 			return err
 		})
 	}
 	return c.newHandle(path, o, func(h *handle) (err error) {
-		h.whole, err = c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+		h.whole, err = c.srv.o.Node.Open(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
 		h.file = h.whole
 		return err
 	})

@@ -44,7 +44,7 @@ type Options struct {
 	First bool
 	// Local finds a node of this process, nil for others. Small files whose head is such a node are
 	// opened there by the manager's door itself, and served on the client's connection. May be nil.
-	Local func(id hemera.NodeID) hemera.LocalNode
+	Local func(id hemera.NodeID) hemera.Node
 	// A node's service.
 	Node hemera.Node
 	// ManagerAddr is the manager's door as clients reach it, host:port, or "" while no manager is known:

@@ -52,8 +52,8 @@ type hangingNode struct {
 	file           atomic.Pointer[hangingFile]
 }
 
-func (n *hangingNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.Node.Open(ctx, token, o)
+func (n *hangingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.Node.Open(ctx, p, o)
 	if err != nil || f.Info().Path != "/hang" {
 		return f, err
 	}

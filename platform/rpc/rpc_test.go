@@ -70,13 +70,13 @@ func (r *recorder) Commit(ctx context.Context, c hemera.CommitRequest) error {
 	return err
 }
 
-func (r *recorder) Abort(ctx context.Context, token string) error {
-	_, err := record[any](ctx, r, "Abort", token)
+func (r *recorder) Abort(ctx context.Context, p *hemera.Permit) error {
+	_, err := record[any](ctx, r, "Abort", p)
 	return err
 }
 
-func (r *recorder) Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error) {
-	return record[hemera.Grant](ctx, r, "Replace", token, failed)
+func (r *recorder) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
+	return record[hemera.Grant](ctx, r, "Replace", p, failed)
 }
 
 type resolved struct {
@@ -219,6 +219,13 @@ var (
 	someTarget = hemera.Target{Index: 1, Disk: 2, Node: 3, Addr: "n3:1095"}
 )
 
+// permits compares permits by what they say and by their tokens.
+var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
+	x, err := a.Token()
+	y, failed := b.Token()
+	return x == y && err == nil && failed == nil && cmp.Equal(a.Capability, b.Capability)
+})
+
 // conformance is what every transport of Control must do: each argument arrives
 // as it was given and each answer comes back, bit by bit.
 func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
@@ -231,8 +238,9 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 	results := []hemera.OrderResult{{ID: 1, Failed: true, ErrKind: uint8(errs.IO), ErrText: "bad", Checksums: []hemera.Checksum{someSum},
 		Pieces: []hemera.PieceStat{{ID: hemera.PieceID{File: 1, Gen: 2, Index: 3}, Path: somePath, Layout: hemera.Plain(), Sealed: someTime}}}}
 	orders := []hemera.Order{{ID: 7, Kind: hemera.OrderCopy, Sources: []hemera.Target{someTarget}, Token: "cap", After: hemera.PieceID{File: 9}, Limit: 10}}
-	commit := hemera.CommitRequest{Token: "cap", Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
-	grant := hemera.Grant{Addr: "n:1", Token: "cap2", Cap: hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}}
+	token := hemera.ParsePermit("cap")
+	commit := hemera.CommitRequest{Permit: token, Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
+	grant := hemera.Grant{Addr: "n:1", Permit: hemera.VerifiedPermit(hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}, "cap2")}
 	steps := []struct {
 		reply any // what the manager answers, and the client must see
 		call  func() (any, error)
@@ -242,8 +250,8 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{beat, func() (any, error) { return control.Heartbeat(ctx, node, 6, report) }, []any{"Heartbeat", node, uint64(6), report}},
 		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, uint64(6), results}},
 		{nil, func() (any, error) { return nil, control.Commit(ctx, commit) }, []any{"Commit", commit}},
-		{nil, func() (any, error) { return nil, control.Abort(ctx, "cap") }, []any{"Abort", "cap"}},
-		{grant, func() (any, error) { return control.Replace(ctx, "cap", []hemera.DiskID{1, 2}) }, []any{"Replace", "cap", []hemera.DiskID{1, 2}}},
+		{nil, func() (any, error) { return nil, control.Abort(ctx, token) }, []any{"Abort", token}},
+		{grant, func() (any, error) { return control.Replace(ctx, token, []hemera.DiskID{1, 2}) }, []any{"Replace", token, []hemera.DiskID{1, 2}}},
 		{resolved{someEntry, somePath}, func() (any, error) { e, p, err := control.Resolve(ctx, 5); return resolved{e, p}, err }, []any{"Resolve", hemera.FileID(5)}},
 	}
 	failure := &errs.Error{Kind: errs.Conflict, Op: "manager.X", Subject: somePath, Text: "rewritten", Cause: io.ErrUnexpectedEOF, Remedy: "open it again"}
@@ -255,10 +263,10 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 			t.Errorf("%s: %v", method, err)
 			continue
 		}
-		if diff := cmp.Diff(s.reply, got, cmp.AllowUnexported(resolved{})); diff != "" {
+		if diff := cmp.Diff(s.reply, got, cmp.AllowUnexported(resolved{}), permits); diff != "" {
 			t.Errorf("%s: the answer changed on the way (-sent +got):\n%s", method, diff)
 		}
-		if diff := cmp.Diff([]any{s.want}, manager.calls); diff != "" {
+		if diff := cmp.Diff([]any{s.want}, manager.calls, permits); diff != "" {
 			t.Errorf("%s: the arguments changed on the way (-sent +got):\n%s", method, diff)
 		}
 		if manager.traces[0] != "0123456789abcdef" {
@@ -323,12 +331,12 @@ func TestEveryKindSurvives(t *testing.T) {
 	_, client := c.join(t)
 	for k := errs.Internal; k == errs.Internal || k.String() != errs.Internal.String(); k++ {
 		c.manager.err = errs.New(k, "a.B", "s", "t")
-		if err := client.Abort(context.Background(), ""); errs.KindOf(err) != k {
+		if err := client.Abort(context.Background(), hemera.ParsePermit("")); errs.KindOf(err) != k {
 			t.Errorf("%v became %v", k, err)
 		}
 	}
 	c.manager.err = errors.New(strings.Repeat("long ", 1<<20))
-	if err := client.Abort(context.Background(), ""); errs.KindOf(err) != errs.Internal || len(err.Error()) > 10<<10 {
+	if err := client.Abort(context.Background(), hemera.ParsePermit("")); errs.KindOf(err) != errs.Internal || len(err.Error()) > 10<<10 {
 		t.Errorf("a huge error became %d bytes of %v", len(err.Error()), errs.KindOf(err))
 	}
 }
@@ -337,7 +345,7 @@ func BenchmarkCommit(b *testing.B) {
 	c := newCluster(b)
 	_, client := c.join(b)
 	c.manager.reply = someEntry
-	commit := hemera.CommitRequest{Token: strings.Repeat("t", 600), Size: 5, Checksums: []hemera.Checksum{someSum, someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime}
+	commit := hemera.CommitRequest{Permit: hemera.ParsePermit(strings.Repeat("t", 600)), Size: 5, Checksums: []hemera.Checksum{someSum, someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime}
 	for _, callers := range []int{1, 16} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
 			var left atomic.Int64

@@ -92,26 +92,26 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 	ctx := context.Background()
 	t.Run("none", func(t *testing.T) {
 		c := newCluster(t)
-		refused(t, dial(t, c.token(t, false).TLS(), c.addr).Abort(ctx, "x"), errs.Unauthenticated, "no certificate")
+		refused(t, dial(t, c.token(t, false).TLS(), c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "no certificate")
 	})
 	t.Run("another cluster's", func(t *testing.T) {
 		c, foreign := newCluster(t), newCluster(t)
 		creds, _ := foreign.join(t)
 		// The node itself notices first.
-		refused(t, dial(t, creds.TLS(), c.addr).Abort(ctx, "x"), errs.Unauthenticated, "certificate")
+		refused(t, dial(t, creds.TLS(), c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
 		// One that does not care whom it talks to is refused by the manager.
 		careless := c.token(t, false).TLS()
 		careless.GetClientCertificate = creds.TLS().GetClientCertificate
-		refused(t, dial(t, careless, c.addr).Abort(ctx, "x"), errs.Unauthenticated, "certificate")
+		refused(t, dial(t, careless, c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
 	})
 	t.Run("expired, also on a connection that was good", func(t *testing.T) {
 		c := newCluster(t)
 		_, client := c.join(t)
-		if err := client.Abort(ctx, "x"); err != nil {
+		if err := client.Abort(ctx, hemera.ParsePermit("x")); err != nil {
 			t.Fatal(err)
 		}
 		c.clock.Store(int64(366 * 24 * time.Hour / time.Second))
-		refused(t, client.Abort(ctx, "x"), errs.Unauthenticated, "expired")
+		refused(t, client.Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "expired")
 	})
 	t.Run("the manager's own", func(t *testing.T) {
 		c := newCluster(t)
@@ -119,7 +119,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return c.authority.ServerTLS().GetCertificate(nil)
 		}
-		refused(t, dial(t, config, c.addr).Abort(ctx, "x"), errs.Unauthenticated, "certificate")
+		refused(t, dial(t, config, c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
 	})
 	if len(newCluster(t).manager.calls) != 0 {
 		t.Error("refused calls reached the manager")
@@ -143,7 +143,7 @@ func TestClocksThatDiffer(t *testing.T) {
 				return
 			}
 			_, client := c.join(t) // the node is far behind, like a board without a battery
-			if err := client.Abort(ctx, "x"); err != nil {
+			if err := client.Abort(ctx, hemera.ParsePermit("x")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -272,16 +272,16 @@ func TestFailOverAndReconnect(t *testing.T) {
 	}
 	dead.Close()
 	client := dial(t, creds.TLS(), dead.Addr().String(), c.addr)
-	if err := client.Abort(ctx, "first address is down"); err != nil {
+	if err := client.Abort(ctx, hemera.ParsePermit("first address is down")); err != nil {
 		t.Fatal(err)
 	}
 	c.stop()
-	err = client.Abort(ctx, "all are down")
+	err = client.Abort(ctx, hemera.ParsePermit("all are down"))
 	if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("no manager: %v, want Unavailable with a remedy", err)
 	}
 	c.listen(t, c.addr)
-	if err := client.Abort(ctx, "again up"); err != nil {
+	if err := client.Abort(ctx, hemera.ParsePermit("again up")); err != nil {
 		t.Errorf("after the manager's restart: %v", err)
 	}
 }
@@ -314,7 +314,7 @@ func TestDeadlinesReachTheManager(t *testing.T) {
 func TestOversizedMessagesAreRefused(t *testing.T) {
 	c := newCluster(t)
 	_, client := c.join(t)
-	err := client.Abort(context.Background(), strings.Repeat("x", 17<<20))
+	err := client.Abort(context.Background(), hemera.ParsePermit(strings.Repeat("x", 17<<20)))
 	if !errors.Is(err, errs.TooLarge) {
 		t.Errorf("a message of 17 MiB: %v, want TooLarge", err)
 	}

@@ -75,7 +75,7 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	_, err := r.open("/exp/b", hemera.AccessCreate, size(500))
 	wantKind(t, err, errs.OverQuota)
 	r.mustOpen("/exp/a", hemera.AccessCreate, size(700)) // the same client comes back: its own claim is no hindrance
-	if err := r.m.Abort(t.Context(), first.Token); err != nil {
+	if err := r.m.Abort(t.Context(), shown(first)); err != nil {
 		t.Fatal(err)
 	}
 	r.mustOpen("/exp/b", hemera.AccessCreate, size(300))
@@ -103,8 +103,8 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	}
 	first, second := r.mustOpen("/exp/first", hemera.AccessCreate), r.mustOpen("/exp/second", hemera.AccessCreate)
 	promised := r.mustOpen("/exp/promised", hemera.AccessCreate, size(300))
-	if first.Cap.SizeMax != 1000 {
-		t.Errorf("the first may have %d bytes", first.Cap.SizeMax)
+	if first.Permit.SizeMax != 1000 {
+		t.Errorf("the first may have %d bytes", first.Permit.SizeMax)
 	}
 	if err := commit(first, 600); err != nil {
 		t.Errorf("600 of 1000 with 300 claimed: %v", err)
@@ -205,7 +205,7 @@ func TestQuotaThatNeverStandsStill(t *testing.T) {
 	var busy func()
 	busy = func() {
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
-		if err := r.m.Abort(t.Context(), other.Token); err != nil {
+		if err := r.m.Abort(t.Context(), shown(other)); err != nil {
 			t.Error(err)
 		}
 		tree.then = append(tree.then, busy)
@@ -243,7 +243,7 @@ func TestAllowance(t *testing.T) {
 	ask(bob, "/exp/a", 610, 600)
 	g := r.mustOpen("/exp/b", hemera.AccessCreate, size(7))
 	ask(bob, "/", 610, 607)
-	if err := r.m.Abort(t.Context(), g.Token); err != nil {
+	if err := r.m.Abort(t.Context(), shown(g)); err != nil {
 		t.Fatal(err)
 	}
 	ask(bob, "/", 610, 600)

@@ -33,7 +33,7 @@ func (l *LocalPeers) open(ctx context.Context, p transfer.RemotePiece, token str
 	if n == nil {
 		return nil, errs.New(errs.Unavailable, "node.Dial", p.Addr, "no node answers there")
 	}
-	return n.OpenPiece(ctx, token, hemera.PieceOpen{Index: p.Index, Base: p.Base})
+	return n.OpenPiece(ctx, hemera.ParsePermit(token), hemera.PieceOpen{Index: p.Index, Base: p.Base})
 }
 
 // Create opens the target's piece for writing.

@@ -25,7 +25,7 @@ func (c *client) cutRead(ctx context.Context) {
 		return
 	}
 	defer func() { h.hangUp() }()
-	again := h.grant.Cap.Content()
+	again := h.grant.Permit.Content()
 	var all []byte
 	for cuts := 0; ; cuts++ {
 		ended, err := h.readOn(ctx, &all, c.rng.IntN(4))

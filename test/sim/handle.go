@@ -24,8 +24,8 @@ type handle struct {
 
 func (h *handle) open(ctx context.Context) error {
 	m := h.client.w.machine(h.grant.Addr)
-	f, life, err := m.open(ctx, h.client.host, h.grant.Token, hemera.NodeOpen{
-		Truncate: h.grant.Cap.Access == hemera.AccessCreate && !h.begun,
+	f, life, err := m.open(ctx, h.client.host, tokenOf(&h.grant), hemera.NodeOpen{
+		Truncate: h.grant.Permit.Access == hemera.AccessCreate && !h.begun,
 	})
 	if err != nil {
 		return err

@@ -63,8 +63,12 @@ func (s *still) write(path string, data []byte) (*machine, chan error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	g, err = sent(g)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	m := s.machine(g.Addr)
-	f, life, err := m.open(ctx, "client", g.Token, hemera.NodeOpen{Truncate: true})
+	f, life, err := m.open(ctx, "client", tokenOf(&g), hemera.NodeOpen{Truncate: true})
 	if err == nil {
 		err = f.WritePages(data, nil, 0)
 	}

@@ -179,8 +179,12 @@ func TestOpenRacesAReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	token, err := g.Permit.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
 	u := urlAt(t, g.Addr, "/f")
-	u.Opaque = u.Opaque.With(hemera.OpaqueCapability, g.Token)
+	u.Opaque = u.Opaque.With(hemera.OpaqueCapability, token)
 	settled := func() { // what is to be removed at once is
 		until(t, "nothing is to be removed now", func() bool {
 			n, err := s.manager.NamespaceStats(ctx)
