@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/peers"
 	"hemera/core/disk"
 	"hemera/doors/xrd"
 	"hemera/errs"
@@ -24,6 +24,7 @@ import (
 	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/platform/vfs"
+	"hemera/platform/xrootd"
 	"hemera/rules/capability"
 	"hemera/services/node"
 )
@@ -74,7 +75,7 @@ type Node struct {
 
 	options     NodeOptions
 	held        *os.File // the state directory
-	peers       *client.Peers
+	peers       *peers.Peers
 	pulls       puller
 	credentials *auth.Credentials
 	remote      *rpc.Client
@@ -122,8 +123,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if !ok {
 		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
 	}
-	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
-	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log})
+	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },

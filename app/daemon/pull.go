@@ -7,25 +7,25 @@ import (
 	"strings"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/doors/xrd"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // puller lets the door of a node fetch the source of a third-party copy. It logs in at the source as nobody,
 // so that the copy gets what the source gives for the client's key and nothing that the node could read.
 type puller struct {
-	client *client.Client
+	client *xrootd.Client
 	log    *slog.Logger
 }
 
 // newPuller makes a puller whose client has the options besides those that make it safe.
-func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o client.Options) puller {
+func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o xrootd.Options) puller {
 	o.App, o.Anonymous = "hemera-tpc", true
-	o.Permit = func(ctx context.Context, e client.Endpoint, to netip.AddrPort) error {
+	o.Permit = func(ctx context.Context, e xrootd.Endpoint, to netip.AddrPort) error {
 		return rules.MayFetch(ctx, hemera.CopySource{Node: node(), Name: e.Addr(), Addr: to.String()})
 	}
-	return puller{client: client.New(o), log: o.Log}
+	return puller{client: xrootd.New(o), log: o.Log}
 }
 
 // Pull implements xrd.Puller. Whatever is wrong with the source, its client is told the same: he may not find out
@@ -48,11 +48,11 @@ func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.Hand
 	if strings.Contains(source.Addr, "@") {
 		return 0, errs.New(errs.Denied, "third-party copy", source.Addr, "the source names a user")
 	}
-	endpoint, err := client.ParseEndpoint(source.Addr)
+	endpoint, err := xrootd.ParseEndpoint(source.Addr)
 	if err != nil {
 		return 0, err
 	}
-	return p.client.Pull(ctx, client.PullRequest{
+	return xrootd.Pull(ctx, p.client, xrootd.PullRequest{
 		Source: endpoint, Path: source.Path, Key: source.Key, Origins: source.Origins, Opaque: source.Opaque,
 		Opened: func() { *opened = true },
 	}, dst, progress)

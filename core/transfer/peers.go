@@ -8,7 +8,7 @@ import (
 	"hemera"
 )
 
-// Peers opens pieces on other nodes; package client implements it over the XRootD protocol.
+// Peers opens pieces on other nodes; package peers implements it over the XRootD protocol.
 type Peers interface {
 	// Create opens the target's piece for writing, as its head.
 	Create(ctx context.Context, t hemera.Target, token string) (PeerWriter, error)

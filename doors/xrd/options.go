@@ -105,8 +105,6 @@ type PullSource struct {
 	Key     string      // tpc.key: the source gives the file to whoever shows it
 	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, likeliest first
 	Opaque  wire.Opaque // what the client wants the source to see besides
-	Size    int64       // expected, or -1
-	Streams int
 }
 
 // Limits bound what clients can use. A zero field means its default.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/platform/rpc"
+	"hemera/platform/xrootd"
 	"hemera/rules/capability"
 	"hemera/rules/wire"
 )
@@ -91,7 +91,7 @@ func TestANodeInBadHands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.run(n)()
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	t.Cleanup(func() { _ = c.Close() })
 	ctx := t.Context()
 	secret := content("/secret", 100_000)
@@ -117,7 +117,7 @@ func TestANodeInBadHands(t *testing.T) {
 	open := func(path, token string) error {
 		u := urlAt(t, n.Addr, path)
 		u.Opaque = wire.Opaque("").With(hemera.OpaqueCapability, token)
-		f, err := c.Open(ctx, u, client.OpenOptions{})
+		f, err := c.Open(ctx, u, xrootd.OpenOptions{})
 		if err == nil {
 			_ = f.Close(ctx)
 		}
