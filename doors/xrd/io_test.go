@@ -597,11 +597,11 @@ func (f fading) Verified(int64, int64) (*os.File, bool) { return f.f, true }
 
 func (f fading) Splice(*vfs.Pipe, int64, int64) int64 { return 0 }
 
-func (f fading) ReadAt(p []byte, off int64) (int, error) {
+func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if off >= f.good {
 		return 0, errs.New(errs.Corrupt, "disk.Read", "", "gone")
 	}
-	return f.File.ReadAt(p, off)
+	return f.File.ReadPages(p, sums, off)
 }
 
 // A long frame that cannot be finished ends the connection: its client takes what follows for data.

@@ -40,7 +40,7 @@ func (c *conn) read(r *request) error {
 }
 
 // sendRead sends n bytes of the file at off. An error means that no final answer was sent.
-func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.File, off, n int64) error {
+func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	if n == 0 {
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
@@ -67,7 +67,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.File, off, n int
 type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
-	file   hemera.File
+	file   hemera.Handle
 	direct transport.Verified // the file, if its pages may be sent from memory
 	header [wire.ResponseHeaderSize]byte
 }
@@ -234,8 +234,8 @@ func (c *conn) sendElement(stream wire.StreamID, s wire.Segment, last bool) erro
 var errPastEnd = refuse(wire.FSError, "an element of the vector is past the end of the file")
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
-func readWhole(f hemera.File, p []byte, off int64) error {
-	n, err := f.ReadAt(p, off)
+func readWhole(f hemera.Handle, p []byte, off int64) error {
+	n, err := f.ReadPages(p, nil, off)
 	if n == len(p) {
 		return nil
 	}

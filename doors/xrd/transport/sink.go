@@ -85,11 +85,16 @@ func (s *Sink) Collect(framed []byte) error {
 	return nil
 }
 
+// PageReader is what an answer reads from: [hemera.Handle] without the rest.
+type PageReader interface {
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+}
+
 // CollectRead collects the answer to a read of n bytes, at most SmallRead. It reads before it takes any lock. An error
 // of the file collects nothing.
-func (s *Sink) CollectRead(stream wire.StreamID, f io.ReaderAt, off int64, n int) error {
+func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int) error {
 	b := s.pool.buffer()
-	got, err := f.ReadAt(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], off)
+	got, err := f.ReadPages(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], nil, off)
 	if err != nil && err != io.EOF {
 		s.pool.buffers.Put(b)
 		return err
@@ -344,7 +349,7 @@ func (s *Sink) release(b *outBuffer) {
 }
 
 // Verified is a file whose pages may be known to be good and in memory: such pages are sent without passing through
-// this process. [hemera.File]s of local pieces implement it.
+// this process. Handles ([hemera.Handle]) of local pieces implement it.
 type Verified interface {
 	// Splice puts verified pages at off, at most n bytes, into the empty pipe, and returns how many bytes.
 	Splice(pipe *vfs.Pipe, off, n int64) int64
@@ -381,10 +386,10 @@ func (p *Pool) Part(f Verified, off, n int64) (part Part, ok bool) {
 }
 
 // ReadPart reads the next of n bytes at off into memory, at most a chunk.
-func (p *Pool) ReadPart(f io.ReaderAt, off, n int64) (Part, error) {
+func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
 	k := p.Chunk()
 	want := ChunkLen(off, n)
-	got, err := f.ReadAt(k.Buf[:want], off)
+	got, err := f.ReadPages(k.Buf[:want], nil, off)
 	if err != nil && err != io.EOF {
 		p.PutChunk(k)
 		return Part{}, err
