@@ -23,7 +23,7 @@ var rows = []row{
 		"rules/policy", "rules/quota", "rules/wire"}, []string{},
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/poll",
-		"platform/xrootd", "platform/pki", "platform/treewalk"},
+		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk"},
 		[]string{"platform/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki"},
 		"I/O without policy knows nothing of what uses it"},
 	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint"}, []string{"core/transfer core/disk"},
