@@ -15,9 +15,9 @@ import (
 // Conflict when it is gone: the client must not get another content for the rest of this one. Who was
 // granted the content may still read it when its name is gone or is another file's; while the file
 // exists, who may not read it any more is refused.
-func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
+func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
 	again := r.Again
-	now, _, err := m.tree.Resolve(ctx, again.File)
+	now, _, err := o.tree.Resolve(ctx, again.File)
 	switch kind := errs.KindOf(err); {
 	case err != nil && kind != errs.NotFound:
 		return now, errs.Wrap(err, "open", r.Path)
@@ -32,7 +32,7 @@ func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.Ope
 	e := hemera.Entry{ID: again.File, Parent: again.Parent, Name: again.Name, Kind: hemera.KindFile, Mode: again.Mode,
 		Size: again.Size, Gen: again.Gen, Layout: again.Layout, Space: again.Space, Checksums: again.Sums}
 	for _, p := range again.Pieces {
-		there, err := m.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
+		there, err := o.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
 		if err != nil {
 			return e, errs.Wrap(err, "open", r.Path)
 		}
