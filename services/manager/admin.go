@@ -34,7 +34,7 @@ func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
 		d := &view.Disks[i]
 		var err error
 		if d.Held, d.HeldBytes, err = a.tree.DiskHeld(ctx, d.ID); err != nil {
-			return nil, errs.Wrap(err, "fs ls", "disk "+d.ID.String())
+			return nil, errs.Wrap(err, "manager.View", "disk "+d.ID.String())
 		}
 	}
 	return &view, nil
@@ -58,10 +58,10 @@ func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemer
 	defer a.pieces.unlock()
 	pieces, bytes, err := a.tree.DiskUsage(ctx, id)
 	if err != nil {
-		return errs.Wrap(err, "fs rm", id.String())
+		return errs.Wrap(err, "manager.Remove", "disk "+id.String())
 	}
 	if pieces > 0 && !r.Force {
-		return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
+		return errs.New(errs.NotEmpty, "manager.Remove", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
 			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or give it up with --force")
 	}
 	defer a.engine.Wake()

@@ -20,10 +20,10 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 	now, _, err := o.tree.Resolve(ctx, again.File)
 	switch kind := errs.KindOf(err); {
 	case err != nil && kind != errs.NotFound:
-		return now, errs.Wrap(err, "open", r.Path)
+		return now, errs.Wrap(err, "manager.Open", r.Path)
 	case err == nil:
 		if d := access.Decide(who, access.Of(now), access.Read); !d.Allowed {
-			return now, errs.New(errs.Denied, "open", r.Path, "the file was open, and may not be read any more")
+			return now, errs.New(errs.Denied, "manager.Open", r.Path, "the file was open, and may not be read any more")
 		}
 		if now.Gen == again.Gen {
 			return now, nil
@@ -34,14 +34,14 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 	for _, p := range again.Pieces {
 		there, err := o.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
 		if err != nil {
-			return e, errs.Wrap(err, "open", r.Path)
+			return e, errs.Wrap(err, "manager.Open", r.Path)
 		}
 		if there {
 			e.Pieces = append(e.Pieces, p)
 		}
 	}
 	if len(e.Pieces) < layout.Needed(e.Layout) && e.Size > 0 {
-		return e, errs.New(errs.Conflict, "open", r.Path, "the content that was being read was replaced or removed, and is gone").
+		return e, errs.New(errs.Conflict, "manager.Open", r.Path, "the content that was being read was replaced or removed, and is gone").
 			WithRemedy("read the file again from its beginning")
 	}
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })

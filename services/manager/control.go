@@ -61,7 +61,7 @@ func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint
 // lock may be gone: what decides is the generation it replaces.
 func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err error) {
 	defer ctl.ops.begin("Commit").end(&err)
-	permit, err := ctl.verifyWrite(ctx, "commit", r.Permit)
+	permit, err := ctl.verifyWrite(ctx, "manager.Commit", r.Permit)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
 		ctl.engine.Wake() // there are pieces to remove, or to make
 	}
-	return errs.Wrap(err, "commit", c.Path)
+	return errs.Wrap(err, "manager.Commit", c.Path)
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
@@ -110,7 +110,7 @@ func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
 	case err != nil && !errors.Is(err, errs.NotFound):
 		return err
 	}
-	return errs.New(errs.Conflict, "commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
+	return errs.New(errs.Conflict, "manager.Commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
 		WithRemedy("write the file again")
 }
 
@@ -128,12 +128,12 @@ func (ctl *control) verifyWrite(ctx context.Context, op string, p *hemera.Permit
 
 // checkPieces holds a commit against its capability: enough pieces, each where it was permitted.
 func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
-	invalid := func(text string) error { return errs.New(errs.Invalid, "commit", c.Path, text) }
+	invalid := func(text string) error { return errs.New(errs.Invalid, "manager.Commit", c.Path, text) }
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
 		return invalid(fmt.Sprintf("%d is no size", r.Size))
 	}
 	if c.SizeMax > 0 && r.Size > c.SizeMax {
-		return errs.New(errs.OverQuota, "commit", c.Path, fmt.Sprintf("%d bytes were written, and quotas let this write have %d", r.Size, c.SizeMax)).
+		return errs.New(errs.OverQuota, "manager.Commit", c.Path, fmt.Sprintf("%d bytes were written, and quotas let this write have %d", r.Size, c.SizeMax)).
 			WithRemedy("remove files, or have an admin raise the limit with `hemera quota set`")
 	}
 	if len(r.Pieces) == 0 && r.Size == 0 {
@@ -158,7 +158,7 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 func checkXattrs(c hemera.Capability, set map[string][]byte, gone []string) error {
 	for _, name := range slices.AppendSeq(slices.Clone(gone), maps.Keys(set)) {
 		if strings.HasPrefix(name, "sys.") && !c.Who.Admin {
-			return errs.New(errs.Denied, "commit", c.Path, "attribute "+name+" cannot be set through an open file").
+			return errs.New(errs.Denied, "manager.Commit", c.Path, "attribute "+name+" cannot be set through an open file").
 				WithRemedy("set it by the file's path, as the owner of its directory")
 		}
 	}
@@ -169,7 +169,7 @@ func checkXattrs(c hemera.Capability, set map[string][]byte, gone []string) erro
 // judged by its generation like any other.
 func (ctl *control) Abort(ctx context.Context, permit *hemera.Permit) (err error) {
 	defer ctl.ops.begin("Abort").end(&err)
-	permit, err = ctl.verifyWrite(ctx, "abort", permit)
+	permit, err = ctl.verifyWrite(ctx, "manager.Abort", permit)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (ctl *control) Abort(ctx context.Context, permit *hemera.Permit) (err error
 // Replace implements hemera.Control.
 func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed []hemera.DiskID) (g hemera.Grant, err error) {
 	defer ctl.ops.begin("Replace").end(&err)
-	permit, err = ctl.verifyWrite(ctx, "replace", permit)
+	permit, err = ctl.verifyWrite(ctx, "manager.Replace", permit)
 	if err != nil {
 		return hemera.Grant{}, err
 	}
@@ -188,15 +188,15 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
 	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	if barred {
-		return hemera.Grant{}, errs.New(errs.Conflict, "replace", c.Path, "the write was refused before, or its pieces were given up").
+		return hemera.Grant{}, errs.New(errs.Conflict, "manager.Replace", c.Path, "the write was refused before, or its pieces were given up").
 			WithRemedy("write the file again")
 	}
 	// It may outlive what the namespace remembers of a new name, so it says that itself.
 	if c.Name, err = ctl.tree.NameOf(ctx, namespace.Commit{ID: c.File, BaseGen: c.BaseGen, Name: c.Name}); err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	bad := ctl.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
 	var lost []int
@@ -209,14 +209,14 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		}
 	}
 	if len(lost) == 0 {
-		return hemera.Grant{}, errs.New(errs.Invalid, "replace", c.Path, "none of the disks that failed belongs to the write")
+		return hemera.Grant{}, errs.New(errs.Invalid, "manager.Replace", c.Path, "none of the disks that failed belongs to the write")
 	}
 	choice, err := place.Choose(ctl.cluster.View(), place.Request{
 		Space: c.Space, Want: len(lost), Min: len(lost), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
 		Have: kept, ExcludeDisks: bad, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {
-		return hemera.Grant{}, ctl.early(errs.Wrap(err, "replace", c.Path), nil)
+		return hemera.Grant{}, ctl.deferWhileNodesReturn(errs.Wrap(err, "manager.Replace", c.Path), nil)
 	}
 	c.Head = c.HeadNode() // it stays, even when the first piece goes elsewhere
 	c.Targets = slices.Clone(c.Targets)
@@ -233,5 +233,5 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	c.Expires = ctl.now().Add(hemera.CapabilityLifetime)
 	g = grant(&c, ctl.cluster.Ring())
 	_, err = g.Permit.Token() // the head is in another process, most often: it hears of a failure now
-	return g, errs.Wrap(err, "replace", c.Path)
+	return g, errs.Wrap(err, "manager.Replace", c.Path)
 }

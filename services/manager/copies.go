@@ -13,7 +13,7 @@ import (
 func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
 	if node, remote := hemera.Caller(ctx); remote {
 		if err := ctl.acts(node); err != nil {
-			return errs.Wrap(err, "copy from", s.Name)
+			return errs.Wrap(err, "manager.CopyFrom", s.Name)
 		}
 		s.Node = node
 	}
@@ -31,7 +31,7 @@ func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
 	}
 	source.Addr, _ = netip.ParseAddrPort(s.Addr) // what is none is refused
 	if d := ctl.sources.Decide(source, doors); !d.Allowed {
-		return errs.New(errs.Denied, "copy from", s.Name, d.Rule).
+		return errs.New(errs.Denied, "manager.CopyFrom", s.Name, d.Rule).
 			WithRemedy("add its network to tpc.allow at the manager, if third-party copies may read there")
 	}
 	return nil

@@ -17,14 +17,14 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 	defer ma.ops.begin("DiskFiles").end(&err)
 	view := ma.cluster.View()
 	if _, ok := view.Disk(id); !ok {
-		return page, errs.New(errs.NotFound, "fs files", "disk "+id.String(), "there is no such disk").WithRemedy("see `hemera fs ls`")
+		return page, errs.New(errs.NotFound, "manager.ListFilesOf", "disk "+id.String(), "there is no such disk").WithRemedy("see `hemera fs ls`")
 	}
 	if limit <= 0 || limit > diskFilesMax {
 		limit = diskFilesMax
 	}
 	entries, err := ma.tree.DiskFiles(ctx, id, after, limit)
 	if err != nil {
-		return page, errs.Wrap(err, "fs files", "disk "+id.String())
+		return page, errs.Wrap(err, "manager.ListFilesOf", "disk "+id.String())
 	}
 	for _, e := range entries {
 		f := hemera.DiskFile{File: e.ID, Size: e.Size, Pieces: len(e.Pieces), Layout: e.Layout}
@@ -39,7 +39,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 			if errs.KindOf(err) == errs.NotFound {
 				continue // removed meanwhile
 			}
-			return page, errs.Wrap(err, "fs files", e.ID.Hex())
+			return page, errs.Wrap(err, "manager.ListFilesOf", e.ID.Hex())
 		}
 		page.Files = append(page.Files, f)
 	}
@@ -60,7 +60,7 @@ func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
 	}
 	root, err := a.tree.Stat(ctx, hemera.SystemIdentity(), "/")
 	if err != nil {
-		return errs.Wrap(err, "space rm", name)
+		return errs.Wrap(err, "manager.RemoveSpace", name)
 	}
 	if err := refersTo(root, "/", name); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name 
 				Dir: at.dir, Above: at.above, Path: at.path, After: after, Limit: spacePage,
 			})
 			if err != nil {
-				return errs.Wrap(err, "space rm", name)
+				return errs.Wrap(err, "manager.RemoveSpace", name)
 			}
 			for _, e := range entries {
 				path := at.path + "/" + e.Name
@@ -107,12 +107,12 @@ func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name 
 // refersTo is an error when the entry is stored in the space, or sends new files there.
 func refersTo(e hemera.Entry, path, space string) error {
 	if !e.IsDir() && e.Space == space {
-		return errs.New(errs.NotEmpty, "space rm", space, "file "+path+" belongs to it").
+		return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, "file "+path+" belongs to it").
 			WithRemedy("copy such files to a place with another space and remove them; hemera find -j / shows the space of each")
 	}
 	for attr, value := range e.Xattrs {
 		if policy.IsSpaceAttribute(attr) && string(value) == space {
-			return errs.New(errs.NotEmpty, "space rm", space, attr+" of "+path+" names it").
+			return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, attr+" of "+path+" names it").
 				WithRemedy("change that: hemera attr set " + attr + "=OTHER " + path)
 		}
 	}

@@ -50,7 +50,7 @@ func (ma *maintAdmin) nameFiles(ctx context.Context, problems []hemera.FsckProbl
 			case errors.Is(err, errs.NotFound):
 				continue
 			case err != nil:
-				return errs.Wrap(err, "fsck", id.Hex())
+				return errs.Wrap(err, "manager.Fsck", id.Hex())
 			case p.Paths == nil:
 				p.Paths = map[hemera.FileID]string{}
 			}
@@ -84,7 +84,7 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 		return nil, err
 	}
 	if e.IsDir() {
-		return nil, errs.New(errs.IsDirectory, "file check", ref, "")
+		return nil, errs.New(errs.IsDirectory, "manager.CheckFile", ref, "")
 	}
 	return ma.engine.Check(ctx, e, repair)
 }
@@ -138,7 +138,7 @@ func (ma *maintAdmin) strays(ctx context.Context, id hemera.FileID, known error)
 	case err != nil && known == nil:
 		return found, nil // the disks' part of the answer is missing, not the file
 	case err == nil && len(found) == 0 && known != nil && silent > 0:
-		return nil, errs.New(errs.NotFound, "file info", id.Hex(), fmt.Sprintf("neither the namespace nor a disk that answers has it; disks that do not answer: %d", silent)).
+		return nil, errs.New(errs.NotFound, "manager.FileInfo", id.Hex(), fmt.Sprintf("neither the namespace nor a disk that answers has it; disks that do not answer: %d", silent)).
 			WithRemedy("see `hemera fs ls -e`")
 	case len(found) == 0:
 		return nil, known
@@ -183,7 +183,7 @@ func idOf(ref string) (_ hemera.FileID, byID bool, _ error) {
 		}
 		id, err := strconv.ParseUint(digits, base, 64)
 		if err != nil {
-			return 0, true, errs.New(errs.Invalid, "file info", ref, "this is no file id").
+			return 0, true, errs.New(errs.Invalid, "manager.FileInfo", ref, "this is no file id").
 				WithRemedy("fid:, pid: and inode: take a decimal number, fxid: and pxid: a hexadecimal one")
 		}
 		return hemera.FileID(id), true, nil

@@ -24,11 +24,11 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 	view := rep.cluster.View()
 	for _, id := range disks {
 		if _, ok := view.Disk(id); !ok {
-			return sum, errs.New(errs.NotFound, "impact", "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
+			return sum, errs.New(errs.NotFound, "manager.Impact", "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
 		}
 		pieces, bytes, err := rep.tree.DiskUsage(ctx, id)
 		if err != nil {
-			return sum, errs.Wrap(err, "impact", "disk "+id.String())
+			return sum, errs.Wrap(err, "manager.Impact", "disk "+id.String())
 		}
 		sum.Pieces, sum.Bytes = sum.Pieces+pieces, sum.Bytes+bytes
 	}
@@ -42,7 +42,7 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 			}
 			page, err := rep.tree.DiskFiles(ctx, id, after, censusPage)
 			if err != nil {
-				return sum, errs.Wrap(err, "impact", "disk "+id.String())
+				return sum, errs.Wrap(err, "manager.Impact", "disk "+id.String())
 			}
 			if len(page) == 0 {
 				break
@@ -109,6 +109,6 @@ func (a *clusterAdmin) mayGo(ctx context.Context, id hemera.DiskID) error {
 	default:
 		return nil
 	}
-	return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), text).
+	return errs.New(errs.NotEmpty, "manager.Remove", "disk "+id.String(), text).
 		WithRemedy("empty it with `hemera fs set " + id.String() + " drain`; to lose them all the same, consent: `hemera fs rm --force --yes`, in the API Lose")
 }

@@ -45,7 +45,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	}
 	e := prep.Entry
 	if e.IsDir() {
-		return hemera.Checksum{}, errs.New(errs.IsDirectory, "checksum", path, "")
+		return hemera.Checksum{}, errs.New(errs.IsDirectory, "manager.Checksum", path, "")
 	}
 	if kind == hemera.ChecksumNone && len(e.Checksums) > 0 {
 		return e.Checksums[0], nil
@@ -73,13 +73,13 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 		}
 		return sum, err
 	})
-	return sum, errs.Wrap(err, "checksum", path)
+	return sum, errs.Wrap(err, "manager.Checksum", path)
 }
 
 // compute has one node read its piece. With more than one data piece no node has the whole file.
 func (l *locator) compute(ctx context.Context, e hemera.Entry, t hemera.Target, kind hemera.ChecksumKind) (hemera.Checksum, error) {
 	if e.Layout.Data > 1 {
-		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", e.Name, kind.String()+" is not stored and the file is in stripes")
+		return hemera.Checksum{}, errs.New(errs.Unsupported, "manager.Checksum", e.Name, kind.String()+" is not stored and the file is in stripes")
 	}
 	result, err := l.orders.Do(ctx, t.Node, hemera.Order{
 		Kind: hemera.OrderVerify, Disk: t.Disk, Checksum: kind,
@@ -89,11 +89,11 @@ func (l *locator) compute(ctx context.Context, e hemera.Entry, t hemera.Target, 
 		return hemera.Checksum{}, err
 	}
 	if result.BadPages > 0 {
-		return hemera.Checksum{}, errs.New(errs.Corrupt, "checksum", e.Name, "disk "+t.Disk.String()+" has bad pages of the file")
+		return hemera.Checksum{}, errs.New(errs.Corrupt, "manager.Checksum", e.Name, "disk "+t.Disk.String()+" has bad pages of the file")
 	}
 	i := slices.IndexFunc(result.Checksums, func(c hemera.Checksum) bool { return c.Kind == kind })
 	if i < 0 {
-		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", e.Name, "the node did not compute "+kind.String())
+		return hemera.Checksum{}, errs.New(errs.Unsupported, "manager.Checksum", e.Name, "the node did not compute "+kind.String())
 	}
 	return result.Checksums[i], nil
 }

@@ -42,7 +42,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 			break
 		}
 	}
-	return g, o.early(err, r.Tried)
+	return g, o.deferWhileNodesReturn(err, r.Tried)
 }
 
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
@@ -80,7 +80,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 
 func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
 	if prep.Entry.IsDir() {
-		return hemera.Grant{}, errs.New(errs.IsDirectory, "open", r.Path, "")
+		return hemera.Grant{}, errs.New(errs.IsDirectory, "manager.Open", r.Path, "")
 	}
 	describe(c, &prep.Entry)
 	view := o.cluster.View()
@@ -115,7 +115,7 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 }
 
 func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
-	return errs.New(errs.NoReplicas, "open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
+	return errs.New(errs.NoReplicas, "manager.Open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
 		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
 }
 
@@ -147,7 +147,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	}
 	pol, err := decide(view, prep, c, r.Wish)
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	c.Layout, c.Space, c.Sync = pol.Layout, pol.Space, pol.Sync
 	c.Checksums = []hemera.ChecksumKind{hemera.CRC32C}
@@ -169,7 +169,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		err = o.makeRoom(ctx, view, c, err)
 	}
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	c.SizeMax = o.sizeMax(prep, c)
 	g := grant(c, o.cluster.Ring())
@@ -187,7 +187,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		err = o.lost(view, gone)
 	}
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	return g, nil
 }

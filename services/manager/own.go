@@ -72,7 +72,7 @@ func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 }
 
 // errNoWrite answers a stat, of which nearly every one asks in vain.
-var errNoWrite = errs.New(errs.NotFound, "stat", "", "the process is not writing the file")
+var errNoWrite = errs.New(errs.NotFound, "manager.Stat", "", "the process is not writing the file")
 
 // ownWrites is the part of hemera.Files by which a process finds its own writes that are not committed yet.
 type ownWrites struct {
@@ -144,7 +144,7 @@ func (o *ownWrites) PendingIn(ctx context.Context, who hemera.Identity, at, proc
 // Discard implements hemera.Files.
 func (o *ownWrites) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
 	defer o.ops.begin("Discard").end(&err)
-	missing := errs.New(errs.NotFound, "remove", at, "")
+	missing := errs.New(errs.NotFound, "manager.Remove", at, "")
 	if process == "" || at == "/" || o.pending.size() == 0 {
 		return missing
 	}
@@ -161,7 +161,7 @@ func (o *ownWrites) Discard(ctx context.Context, who hemera.Identity, at, proces
 	discarded, err := o.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen})
 	switch {
 	case err != nil:
-		return errs.Wrap(err, "remove", at)
+		return errs.Wrap(err, "manager.Remove", at)
 	case !discarded:
 		return o.names.Remove(ctx, who, at, 0)
 	}

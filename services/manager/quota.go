@@ -50,7 +50,7 @@ func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path st
 	}
 	policy, err := decide(a.cluster.View(), &prep, &hemera.Capability{Who: who}, hemera.Wish{})
 	if err != nil {
-		return 0, 0, errs.Wrap(err, "quota", path)
+		return 0, 0, errs.Wrap(err, "manager.Allowance", path)
 	}
 	limit, used = quota.Tightest(a.pending.claims.with(prep.Quota), layout.Copies(policy.Layout))
 	return limit, used, nil
@@ -138,7 +138,7 @@ func (r *returned) load() hemera.QuotaAmount {
 
 // errOutdated is for a claim that may or may not fit: others committed and gave their claims back
 // after its standings were read, which so show neither. They are to be read again.
-var errOutdated = errs.New(errs.Overloaded, "open", "", "usage of the quota changes faster than it can be read").
+var errOutdated = errs.New(errs.Overloaded, "manager.Open", "", "usage of the quota changes faster than it can be read").
 	WithRemedy("try again")
 
 // take puts a claim in another's place, unless with those that are there it exceeds a limit: then
@@ -164,7 +164,7 @@ func (c *claims) fits(fresh *claim) error {
 	}
 	standings := c.counted(fresh.standings)
 	if d := quota.Decide(standings, fresh.want); !d.Allowed {
-		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
+		return errs.New(errs.OverQuota, "manager.Claim", "quota of "+d.Whose, d.Why).WithRemedy(d.Remedy)
 	}
 	unseen := c.returned.load().Add(fresh.since.Negate())
 	for i := range standings {

@@ -47,7 +47,7 @@ func (r *recorder) commit(ctx context.Context, c namespace.Commit, least int) (h
 	if now, _, err := r.tree.Resolve(ctx, c.ID); err == nil && now.Gen == c.Gen {
 		return now, nil // it was committed, and this is the request again
 	}
-	return hemera.Entry{}, errs.New(errs.Conflict, "commit", c.Name, "a disk was removed from the cluster during the write").
+	return hemera.Entry{}, errs.New(errs.Conflict, "manager.Commit", c.Name, "a disk was removed from the cluster during the write").
 		WithRemedy("write the file again")
 }
 

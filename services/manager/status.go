@@ -120,7 +120,7 @@ func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e h
 		for after := hemera.FileID(0); ; {
 			page, err := rep.tree.DiskFiles(ctx, id, after, censusPage)
 			if err != nil {
-				return errs.Wrap(err, "unreadable", "disk "+id.String())
+				return errs.Wrap(err, "manager.Unreadable", "disk "+id.String())
 			}
 			if len(page) == 0 {
 				break

@@ -38,14 +38,14 @@ func (ctl *control) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry
 	node, remote := hemera.Caller(ctx)
 	if remote {
 		if err := ctl.acts(node); err != nil {
-			return hemera.Entry{}, "", errs.Wrap(err, "resolve", id.String())
+			return hemera.Entry{}, "", errs.Wrap(err, "manager.Resolve", id.String())
 		}
 	}
 	e, path, err := ctl.tree.Resolve(ctx, id)
 	if err != nil || !remote || ctl.has(node, &e) {
 		return e, path, err
 	}
-	return hemera.Entry{}, "", errs.New(errs.Denied, "resolve", id.String(), "the node has no part of this file").
+	return hemera.Entry{}, "", errs.New(errs.Denied, "manager.Resolve", id.String(), "the node has no part of this file").
 		WithRemedy("ask for it by its path")
 }
 

@@ -24,19 +24,19 @@ func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Expl
 	case hemera.WhyDisk:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
-			return out, errs.New(errs.Invalid, "why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
+			return out, errs.New(errs.Invalid, "manager.Why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
 		}
 		return rep.whyDisk(ctx, hemera.DiskID(id))
 	case hemera.WhyNode:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
-			return out, errs.New(errs.Invalid, "why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
+			return out, errs.New(errs.Invalid, "manager.Why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
 		}
 		return rep.whyNode(ctx, hemera.NodeID(id))
 	case hemera.WhyJobs:
 		return rep.whyJobs(ctx)
 	}
-	return out, errs.New(errs.Invalid, "why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
+	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
 }
 
 // whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
@@ -264,7 +264,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "record", Text: "it is remembered because files have pieces on it",
 			Remedy: "add it again if it is still there: hemera fs add " + was.Addr + " " + was.Path})
 	case !ok:
-		return out, errs.New(errs.NotFound, "why", out.Subject, "there is no such disk").WithRemedy("see `hemera fs ls`")
+		return out, errs.New(errs.NotFound, "manager.Why", out.Subject, "there is no such disk").WithRemedy("see `hemera fs ls`")
 	default:
 		n, _ := view.Node(d.Node)
 		out.Subject += ", " + d.Path + " on " + n.Addr
@@ -278,7 +278,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	}
 	pieces, bytes, err := rep.tree.DiskUsage(ctx, id)
 	if err != nil {
-		return out, errs.Wrap(err, "why", out.Subject)
+		return out, errs.Wrap(err, "manager.Why", out.Subject)
 	}
 	out.Reasons = append(out.Reasons, hemera.Reason{About: "content", Text: content(pieces, bytes)})
 	busy, err := rep.addJob(ctx, &out, id)
@@ -364,7 +364,7 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	view := rep.cluster.View()
 	n, ok := view.Node(id)
 	if !ok {
-		return out, errs.New(errs.NotFound, "why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
+		return out, errs.New(errs.NotFound, "manager.Why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
 	}
 	out = hemera.Explanation{Subject: "node " + id.String() + ", " + n.Addr, State: string(n.Status)}
 	if !n.Enabled {

@@ -93,10 +93,10 @@ func (h *holders) take(w *write) error {
 
 func tooManyWrites(path string, v limits.Verdict, whose string, limit int64, setting string) error {
 	if v == limits.TotalFull {
-		return errs.New(errs.Overloaded, "open", path, "too many files are being written").
+		return errs.New(errs.Overloaded, "manager.Open", path, "too many files are being written").
 			WithRemedy("try again later; `hemera open ls` shows who writes them")
 	}
-	return errs.New(errs.Overloaded, "open", path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
+	return errs.New(errs.Overloaded, "manager.Open", path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
 		WithRemedy("close some, as those of a client that went away are after some minutes; the manager's setting " + setting + " is the limit")
 }
 
@@ -145,11 +145,11 @@ func (lostWriter) Error() string { return "the writer seems to be gone" }
 // again; Exists where the head cannot answer.
 func (o *opener) lost(view *hemera.View, w lostWriter) error {
 	if n, ok := view.Node(w.head); !ok || n.Status != hemera.NodeOnline {
-		return errs.New(errs.Exists, "open", w.ask.name.name, "the file is being made by a writer whose node is not online").
+		return errs.New(errs.Exists, "manager.Open", w.ask.name.name, "the file is being made by a writer whose node is not online").
 			WithRemedy("try again after " + w.expires.UTC().Format(time.RFC3339) + ", or free the file with `hemera open rm`")
 	}
 	o.asks.add(w.head, w.ask)
-	return errs.New(errs.Unavailable, "open", w.ask.name.name, "the file was being made by a writer who seems to be gone").
+	return errs.New(errs.Unavailable, "manager.Open", w.ask.name.name, "the file was being made by a writer who seems to be gone").
 		WithRemedy("try again in some seconds")
 }
 
@@ -336,7 +336,7 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 	defer wa.ops.begin("FreeWrite").end(&err)
 	nonce, err := strconv.ParseUint(id, 36, 64)
 	if err != nil {
-		return info, errs.New(errs.Invalid, "free a write", id, "no write has such an id").WithRemedy("see `hemera open ls`")
+		return info, errs.New(errs.Invalid, "manager.FreeWrite", id, "no write has such an id").WithRemedy("see `hemera open ls`")
 	}
 	now, view, found := wa.now(), wa.cluster.View(), false
 	wa.pending.each(func(s *stripe, n name, w *write) {
@@ -346,7 +346,7 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 		}
 	})
 	if !found {
-		return info, errs.New(errs.NotFound, "free a write", id, "it is not under way").WithRemedy("see `hemera open ls`")
+		return info, errs.New(errs.NotFound, "manager.FreeWrite", id, "it is not under way").WithRemedy("see `hemera open ls`")
 	}
 	return info, nil
 }

@@ -13,9 +13,9 @@ import (
 // or a switch that does, takes less.
 const returnTime = 4 * hemera.HeartbeatTimeout
 
-// early turns the want of a disk into Unavailable while nodes may still come back: clients wait then,
+// deferWhileNodesReturn reports a want of disks as Unavailable while nodes may still come back: clients wait then,
 // and do not fail. Nodes that the client has tried in vain are not waited for.
-func (p *parts) early(err error, tried []hemera.NodeID) error {
+func (p *parts) deferWhileNodesReturn(err error, tried []hemera.NodeID) error {
 	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace {
 		return err
 	}
@@ -30,7 +30,7 @@ func (p *parts) early(err error, tried []hemera.NodeID) error {
 	if !slices.ContainsFunc(p.cluster.View().Nodes, returning) {
 		return err
 	}
-	return &errs.Error{Kind: errs.Unavailable, Op: "open", Text: "nodes that were there a moment ago may come back", Cause: err}
+	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Text: "nodes that were there a moment ago may come back", Cause: err}
 }
 
 // makeRoom turns NoSpace into Unavailable where content that is held for readers is in the way, and has it go: the
@@ -43,5 +43,5 @@ func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capa
 	if err != nil || !found {
 		return noSpace
 	}
-	return &errs.Error{Kind: errs.Unavailable, Op: "open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
+	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
 }
