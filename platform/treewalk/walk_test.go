@@ -1,4 +1,4 @@
-package admin
+package treewalk
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -15,6 +14,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/errs"
 	"hemera/platform/kv/memkv"
+	"hemera/test/fixture"
 )
 
 func tree(t *testing.T) *namespace.Namespace {
@@ -33,15 +33,15 @@ func grow(t *testing.T, n *namespace.Namespace, who hemera.Identity, path string
 	}
 }
 
-// plainly walks a tree as one would on paper.
-func plainly(t *testing.T, n *namespace.Namespace, at string, depth int) (all []string) {
+// listed lists a tree by recursion, the plain way.
+func listed(t *testing.T, n *namespace.Namespace, at string, depth int) (all []string) {
 	t.Helper()
 	all = []string{at}
 	if depth == 0 {
 		return all
 	}
 	err := n.List(t.Context(), hemera.SystemIdentity(), at, func(e hemera.Entry) error {
-		all = append(all, plainly(t, n, strings.TrimSuffix(at, "/")+"/"+e.Name, depth-1)...)
+		all = append(all, listed(t, n, strings.TrimSuffix(at, "/")+"/"+e.Name, depth-1)...)
 		return nil
 	})
 	if err != nil {
@@ -50,14 +50,14 @@ func plainly(t *testing.T, n *namespace.Namespace, at string, depth int) (all []
 	return all
 }
 
-// walked is what a walk meets; paths that could not be listed come with a mark.
+// walked lists the paths that a walk visits. A path that could not be listed has a mark in front.
 func walked(t *testing.T, n *namespace.Namespace, who hemera.Identity, top string, depth int) (all []string) {
 	t.Helper()
 	e, err := n.Stat(t.Context(), hemera.SystemIdentity(), top)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWalk(t.Context(), walkOptions{dirs: n, who: who, depth: depth, visit: func(path string, _ hemera.Entry, failure error) error {
+	visit := func(path string, _ hemera.Entry, failure error) error {
 		if failure != nil {
 			if !strings.HasPrefix(failure.Error(), "namespace.List "+path+": ") {
 				t.Errorf("the error of %s does not name it: %v", path, failure)
@@ -66,28 +66,27 @@ func walked(t *testing.T, n *namespace.Namespace, who hemera.Identity, top strin
 		}
 		all = append(all, path)
 		return nil
-	}})
-	defer w.close()
-	if err := w.run(top, e); err != nil {
+	}
+	if err := Walk(t.Context(), top, e, visit, Options{Dirs: n, Who: who, Depth: depth}); err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-// TestWalkIsInOrder compares walks of wide, deep and random trees with the plain one.
+// TestWalkIsInOrder compares walks of wide, deep and random trees with plain listings.
 func TestWalkIsInOrder(t *testing.T) {
 	system := hemera.SystemIdentity()
 	trees := map[string]func(n *namespace.Namespace){
 		"nothing": func(*namespace.Namespace) {},
 		"wide": func(n *namespace.Namespace) {
-			for i := range 3*walkPage + 1 {
+			for i := range 3*pageSize + 1 {
 				grow(t, n, system, fmt.Sprintf("/d%d", i), 0o755)
 			}
 			grow(t, n, system, "/d9/a/b", 0o755)
 		},
 		"deep": func(n *namespace.Namespace) { // each level is read again when the walk comes back
 			path := ""
-			for i := range 3 * walkKept {
+			for i := range 3 * pageDepth {
 				path += "/m"
 				for _, name := range []string{"a", "z", "z0"} {
 					grow(t, n, system, fmt.Sprintf("%s/%s%d", path, name, i), 0o755)
@@ -112,7 +111,7 @@ func TestWalkIsInOrder(t *testing.T) {
 			if depth == 0 {
 				plain = -1
 			}
-			if got, want := walked(t, n, system, "/", depth), plainly(t, n, "/", plain); !slices.Equal(got, want) {
+			if got, want := walked(t, n, system, "/", depth), listed(t, n, "/", plain); !slices.Equal(got, want) {
 				t.Errorf("%s to depth %d: %d entries, want %d", name, depth, len(got), len(want))
 			}
 		}
@@ -136,57 +135,35 @@ func TestWalkSaysWhatItMayNotSee(t *testing.T) {
 	}
 }
 
-// slow is directories whose pages come when they are let, and that count who asks.
-type slow struct {
-	hemera.Directories
-	gate   chan struct{}
-	asking atomic.Int32
-	most   atomic.Int32
-}
-
-func (s *slow) Page(ctx context.Context, who hemera.Identity, r hemera.PageRequest) ([]hemera.Entry, string, error) {
-	now := s.asking.Add(1)
-	defer s.asking.Add(-1)
-	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
-	}
-	select {
-	case <-s.gate:
-		return s.Directories.Page(ctx, who, r)
-	case <-ctx.Done():
-		return nil, "", ctx.Err()
-	}
-}
-
-// TestWalkEndsWithItsListener: one that stands still has bounded readers under way, and one that goes
-// away leaves none.
+// TestWalkEndsWithItsListener: a walk whose visitor stands still reads a bounded number of pages, and a walk that is
+// cancelled leaves no reader.
 func TestWalkEndsWithItsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := tree(t)
 		for i := range 100 {
 			grow(t, n, hemera.SystemIdentity(), fmt.Sprintf("/a/d%d", i), 0o755)
 		}
-		s := &slow{Directories: n, gate: make(chan struct{})}
+		s := fixture.NewGatedDirectories(n)
 		ctx, cancel := context.WithCancel(t.Context())
 		top, err := n.Stat(ctx, hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWalk(ctx, walkOptions{dirs: s, who: hemera.SystemIdentity(), visit: func(string, hemera.Entry, error) error { return nil }})
+		visit := func(string, hemera.Entry, error) error { return nil }
 		done := make(chan error, 1)
-		go func() { done <- w.run("/", top) }()
+		go func() { done <- Walk(ctx, "/", top, visit, Options{Dirs: s, Who: hemera.SystemIdentity()}) }()
 		for range 2 { // the root's page and that of /a; then pages of d… are asked for
-			s.gate <- struct{}{}
+			s.Gate <- struct{}{}
 		}
 		synctest.Wait()
-		if most := s.most.Load(); most > walkReaders || most < 2 {
+		if most := s.Most.Load(); most > readersMax || most < 2 {
 			t.Errorf("%d pages were read at a time", most)
 		}
 		cancel()
 		if err := <-done; !errors.Is(err, errs.Cancelled) && !errors.Is(err, context.Canceled) {
 			t.Errorf("a walk whose listener went away: %v", err)
 		}
-		w.close()
-		if left := s.asking.Load(); left != 0 {
+		if left := s.Readers.Load(); left != 0 {
 			t.Errorf("%d pages are still being read", left)
 		}
 	})
