@@ -11,17 +11,17 @@ import (
 	"hemera/app/statedir"
 	"hemera/core/namespace"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
 )
 
 // Live implements hemera.Backups for a running manager: the whole store and the cluster's authority.
 type Live struct {
 	Store     kv.Store
 	Epoch     uint64
-	Authority *auth.Authority
+	Authority *pki.Authority
 	Addr      string
 	Program   string
 	Taken     func(ctx context.Context, at time.Time) error // remembers it
@@ -63,7 +63,7 @@ func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority 
 	}
 	head := header(s)
 	head.Sequence, head.Files, head.Directories, head.Pairs = s.Sequence, s.Totals.Files, s.Totals.Dirs, s.Pairs
-	_, err = archive.Write(ctx, out, picture, head, archive.Attachment{Name: auth.AuthorityFile, Content: authority})
+	_, err = archive.Write(ctx, out, picture, head, archive.Attachment{Name: pki.AuthorityFile, Content: authority})
 	return err
 }
 
@@ -95,7 +95,7 @@ func (b Offline) Backup(ctx context.Context, out io.Writer) (err error) {
 			err = closeErr
 		}
 	}()
-	authority, err := os.ReadFile(filepath.Join(dir, auth.AuthorityFile))
+	authority, err := os.ReadFile(filepath.Join(dir, pki.AuthorityFile))
 	if err != nil {
 		return errs.Wrap(err, "backup.Write", dir)
 	}

@@ -15,10 +15,10 @@ import (
 	"hemera/core/cluster"
 	"hemera/core/namespace"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
 )
 
 // RestoreOptions tune a restore. Zero values take the defaults.
@@ -159,7 +159,7 @@ func (r *restore) header(h archive.Header) (err error) {
 
 // attachment keeps a file that was saved beside the store. It implements archive.Visitor.
 func (r *restore) attachment(name string, content []byte) error {
-	if name != auth.AuthorityFile {
+	if name != pki.AuthorityFile {
 		r.options.Log.Warn("the archive holds a file that this version does not know", "name", name)
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 	"hemera"
 	"hemera/core/cluster"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
 )
 
 const (
@@ -69,7 +69,7 @@ func HasStore(dir string) bool {
 // CheckStore fails with Corrupt if the directory has a cluster's authority but no store, or an empty one. A manager
 // makes its store before its authority, so the store is lost, or its file system is not mounted.
 func CheckStore(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, auth.AuthorityFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(dir, pki.AuthorityFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	path := filepath.Join(dir, StoreDir)
@@ -77,7 +77,7 @@ func CheckStore(dir string) error {
 	if len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errs.Wrap(err, "statedir.CheckStore", path)
 	}
-	return errs.New(errs.Corrupt, "statedir.CheckStore", path, "the namespace is missing, and "+auth.AuthorityFile+" beside it says that there was one").
+	return errs.New(errs.Corrupt, "statedir.CheckStore", path, "the namespace is missing, and "+pki.AuthorityFile+" beside it says that there was one").
 		WithRemedy("mount or put back the directory; if it is lost, restore the newest backup into an empty directory with `hemera ns restore FILE NEWDIR`")
 }
 

@@ -33,7 +33,11 @@ func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaq
 
 // openLocal opens a granted file at a node of this process.
 func (c *conn) openLocal(r *request, n hemera.Node, t ticket, path string, o wire.Open) (*handle, error) {
-	h, err := c.newHandle(path, o, func() (hemera.File, error) { return n.Open(c.traced(r), t.permit, nodeOpen(o)) })
+	h, err := c.newHandle(path, o, func(h *handle) (err error) {
+		h.whole, err = n.Open(c.traced(r), t.permit, nodeOpen(o))
+		h.file = h.whole
+		return err
+	})
 	switch {
 	case err == nil && h.writable:
 		h.ticket = &t

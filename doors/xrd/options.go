@@ -95,7 +95,7 @@ type Space struct {
 type Puller interface {
 	// Pull copies the whole source into dst, verified page by page, calling progress with the bytes
 	// done so far. It returns when all was accepted by dst, which the caller closes.
-	Pull(ctx context.Context, source PullSource, dst hemera.File, progress func(done int64)) error
+	Pull(ctx context.Context, source PullSource, dst hemera.Handle, progress func(done int64)) error
 }
 
 // PullSource is the file a third-party copy reads.
