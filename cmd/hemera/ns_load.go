@@ -15,7 +15,7 @@ import (
 	"hemera/app/config"
 	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/core/namespace"
+	"hemera/measure/nsload"
 	"hemera/platform/kv"
 )
 
@@ -92,7 +92,7 @@ func (e *env) nsLoad(ctx context.Context, dir string, o loadFlags) (err error) {
 			err = closeErr
 		}
 	}()
-	shape := namespace.Shape{
+	shape := nsload.Shape{
 		Files: int64(o.files), FilesPerDir: int64(o.filesPerDir), DirsPerDir: int64(o.dirsPerDir), Size: int64(size),
 		Replicas: o.replicas, Seed: o.seed, UID: o.uid, GID: o.gid, Space: o.space,
 	}
@@ -103,15 +103,15 @@ func (e *env) nsLoad(ctx context.Context, dir string, o loadFlags) (err error) {
 		fmt.Fprintln(e.Err, "hemera: the cluster knows no disks: files are empty and have no pieces")
 		shape.Size = 0
 	}
-	return e.loadTree(ctx, store, namespace.LoadOptions{Path: o.path, Shape: shape})
+	return e.loadTree(ctx, store, nsload.Options{Path: o.path, Shape: shape})
 }
 
-func (e *env) loadTree(ctx context.Context, store kv.Store, o namespace.LoadOptions) error {
+func (e *env) loadTree(ctx context.Context, store kv.Store, o nsload.Options) error {
 	started := e.Now()
 	var done atomic.Int64
 	o.Progress = done.Store
 	stop := e.follow(func() string { return countLine(done.Load(), o.Shape.Files, e.Now().Sub(started)) })
-	tree, err := namespace.Load(ctx, store, o)
+	tree, err := nsload.Load(ctx, store, o)
 	stop()
 	if err != nil {
 		return err

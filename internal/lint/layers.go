@@ -29,7 +29,7 @@ var rows = []row{
 		"one noun each; a package that needs a neighbour declares the methods it needs"},
 	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
-	{"measure", []string{"measure/nsbench"}, []string{}, "a load is made through the interfaces that users have"},
+	{"measure", []string{"measure/nsbench", "measure/nsload"}, []string{}, "a load is made through the interfaces that users have"},
 	{"app", []string{"app/client", "app/config", "app/daemon", "cmd"},
 		[]string{"app/daemon app/client", "app/daemon app/config", "cmd app/client", "cmd app/config", "cmd app/daemon"},
 		"here, and only here, parts are put together"},
