@@ -21,6 +21,8 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
 	"hemera/platform/link"
+	"hemera/platform/pki"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/rules/access"
 	"hemera/services/manager"
@@ -58,11 +60,11 @@ type ManagerOptions struct {
 	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop *link.Loop
+	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	// Local finds a node of the same process; nil when there is none.
-	Local   func(id hemera.NodeID) hemera.LocalNode
+	Local   func(id hemera.NodeID) hemera.Node
 	Role    string // for `hemera version` and the like: manager, up
 	Version string
 	Commit  string // what it was built of; may be empty
@@ -85,7 +87,7 @@ type Manager struct {
 	held      *os.File // the state directory
 	store     kv.Store
 	tree      *namespace.Namespace
-	authority *auth.Authority
+	authority *pki.Authority
 	port      *port
 }
 
@@ -137,7 +139,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
-		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
 		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.reached,
 	})
@@ -145,7 +147,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	o.Bounds.also(m.LimitUsages)
-	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
+	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
 	}

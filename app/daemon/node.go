@@ -15,14 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/peers"
 	"hemera/core/disk"
 	"hemera/doors/xrd"
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/platform/link"
+	"hemera/platform/pki"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/platform/vfs"
+	"hemera/platform/xrootd"
 	"hemera/rules/capability"
 	"hemera/services/node"
 )
@@ -45,7 +48,7 @@ type NodeOptions struct {
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
-	Loop *link.Loop
+	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *Bounds
 	limits func() []hemera.LimitUse // of bounds that are the node's own
@@ -73,9 +76,9 @@ type Node struct {
 
 	options     NodeOptions
 	held        *os.File // the state directory
-	peers       *client.Peers
+	peers       *peers.Peers
 	pulls       puller
-	credentials *auth.Credentials
+	credentials *pki.Credentials
 	remote      *rpc.Client
 	port        *port
 }
@@ -121,8 +124,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if !ok {
 		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
 	}
-	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, client.Options{Log: o.Log})
-	n.peers = client.NewPeers(client.Options{App: "hemera-node", Log: o.Log})
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log})
+	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log})
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
@@ -206,7 +209,7 @@ func isFolder(path string) bool {
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
-	credentials, err := auth.LoadCredentials(o.Dir)
+	credentials, err := pki.LoadCredentials(o.Dir)
 	switch {
 	case errors.Is(err, errs.NotFound) && o.Join != "":
 		credentials, err = enrol(ctx, o)
@@ -225,7 +228,7 @@ func (n *Node) join(ctx context.Context) error {
 
 // joinAgain is for a node that was switched off until its certificate was over. If the token does not help
 // the old certificate stays: it may be our clock that is wrong.
-func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.Credentials {
+func joinAgain(ctx context.Context, old *pki.Credentials, o NodeOptions) *pki.Credentials {
 	credentials, err := enrol(ctx, o)
 	if err != nil {
 		o.Log.Warn("the node's certificate has expired, and it cannot join again", "err", err, "remedy", errs.RemedyOf(err))
@@ -236,8 +239,8 @@ func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.
 }
 
 // learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
-func learn(credentials *auth.Credentials, o NodeOptions) {
-	token, err := auth.ParseToken(o.Join)
+func learn(credentials *pki.Credentials, o NodeOptions) {
+	token, err := pki.ParseToken(o.Join)
 	if err == nil {
 		err = credentials.Learn(token)
 	}
@@ -251,8 +254,8 @@ func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
-func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
-	token, err := auth.ParseToken(o.Join)
+func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
+	token, err := pki.ParseToken(o.Join)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +264,7 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 		return nil, err
 	}
 	defer manager.Close()
-	return auth.Enrol(ctx, o.Dir, token, manager)
+	return pki.Enrol(ctx, o.Dir, token, manager)
 }
 
 // Run serves until the context ends, then closes everything.

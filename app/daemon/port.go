@@ -13,6 +13,7 @@ import (
 
 	"hemera/doors/xrd"
 	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/platform/rpc"
 )
 
@@ -29,7 +30,7 @@ const (
 type port struct {
 	listener net.Listener
 	extra    []net.Listener // HTTP only
-	loop     *link.Loop     // of the XRootD connections
+	loop     *poll.Loop     // of the XRootD connections
 	shared   bool           // the loop is somebody else's
 	xrd      *xrd.Server
 	web      http.Handler
@@ -41,14 +42,14 @@ type port struct {
 }
 
 // openPort takes the address. Without a loop it makes one of its own.
-func openPort(ctx context.Context, addr string, loop *link.Loop, log *slog.Logger) (*port, error) {
+func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logger) (*port, error) {
 	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
 	if err != nil {
 		return nil, err
 	}
 	p := &port{listener: listener, loop: loop, shared: loop != nil, grace: shutdownTime, log: log}
 	if loop == nil {
-		p.loop, err = link.NewLoop()
+		p.loop, err = poll.NewLoop()
 	}
 	if err != nil {
 		_ = listener.Close()

@@ -13,7 +13,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/link"
+	"hemera/platform/poll"
 )
 
 // UpOptions is what a cluster in one process is told.
@@ -32,7 +32,7 @@ type UpOptions struct {
 type Up struct {
 	Manager *Manager
 	Nodes   []*Node
-	loop    *link.Loop
+	loop    *poll.Loop
 }
 
 // OpenUp opens the manager and the nodes below its directory.
@@ -50,7 +50,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			u.close()
 		}
 	}()
-	if u.loop, err = link.NewLoop(); err != nil {
+	if u.loop, err = poll.NewLoop(); err != nil {
 		return nil, err
 	}
 	if o.Manager.Loop = u.loop; o.Manager.Bounds == nil {
@@ -89,7 +89,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 }
 
 // node finds a node of this process.
-func (u *Up) node(id hemera.NodeID) hemera.LocalNode {
+func (u *Up) node(id hemera.NodeID) hemera.Node {
 	for _, n := range u.Nodes {
 		if id != 0 && n.ID() == id {
 			return n

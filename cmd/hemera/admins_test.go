@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
 )
 
 // TestHelpSaysWhereCommandsWork: what users of other machines may not do is marked, and nothing else is.
 func TestHelpSaysWhereCommandsWork(t *testing.T) {
-	root := newRootCommand(&env{Getenv: func(string) string { return "" }})
+	root := newRootCommand(&cli.Env{Console: cli.Console{Getenv: func(string) string { return "" }}})
 	marked := func(path ...string) bool {
 		t.Helper()
 		c, _, err := root.Find(path)

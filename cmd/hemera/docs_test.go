@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
 )
 
 // TestEveryCommandIsDocumented holds docs/cli.md against the tree of commands.
@@ -26,7 +28,7 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 			t.Errorf("docs/cli.md has no example of %q", c.CommandPath())
 		}
 	}
-	root := newRootCommand(&env{})
+	root := newRootCommand(&cli.Env{})
 	walk(root)
 	if len(root.Commands()) < 10 {
 		t.Fatalf("only %d commands were found", len(root.Commands()))
@@ -47,5 +49,5 @@ func TestEveryCommandTeachesByExample(t *testing.T) {
 			walk(below)
 		}
 	}
-	walk(newRootCommand(&env{}))
+	walk(newRootCommand(&cli.Env{}))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/test/fixture"
 )
 
@@ -104,8 +105,8 @@ func monitorLines(t *testing.T) map[string][]string {
 		"ns": {"ns", "stat", "-m"}, "who": {"who", "-a", "-m"},
 	} {
 		var out strings.Builder
-		e := &env{Out: &out, Err: &out, Now: func() time.Time { return fixture.Now }, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}
-		if code := execute(t.Context(), e, args); code != 0 {
+		e := &cli.Env{Console: cli.Console{Out: &out, Err: &out, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}, Now: func() time.Time { return fixture.Now }}
+		if code := cli.Run(t.Context(), e, newRootCommand(e), args); code != 0 {
 			t.Fatalf("%v: %s", args, out.String())
 		}
 		lines[what] = strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -141,22 +142,22 @@ func TestFlagsBeforeTheCommand(t *testing.T) {
 	t.Cleanup(server.Close)
 	run := func(args ...string) (int, string) {
 		var out strings.Builder
-		e := &env{Out: &out, Err: &out, Now: time.Now, Terminal: 200, Live: true, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}
-		return execute(t.Context(), e, args), out.String()
+		e := &cli.Env{Console: cli.Console{Out: &out, Err: &out, Terminal: 200, Live: true, Getenv: func(string) string { return "root://" + server.Listener.Addr().String() }}, Now: time.Now}
+		return cli.Run(t.Context(), e, newRootCommand(e), args), out.String()
 	}
 	if code, out := run("-b", "-r", "0", "0", "fs", "ls"); code != 0 || strings.Contains(out, "\x1b[") || !strings.Contains(out, "/data04") {
 		t.Errorf("-b -r 0 0 fs ls ends with %d: %q", code, out)
 	}
-	if code, out := run("-r", "1001", "100", "fs", "ls"); code != exitUsage || !strings.Contains(out, "HEMERA_URL") && !strings.Contains(out, "sudo") {
+	if code, out := run("-r", "1001", "100", "fs", "ls"); code != cli.ExitUsage || !strings.Contains(out, "HEMERA_URL") && !strings.Contains(out, "sudo") {
 		t.Errorf("-r of another user ends with %d: %q", code, out)
 	}
 	if code, out := run("-s", "fs", "set", "1", "ro"); code != 0 || out != "" {
 		t.Errorf("-s fs set ends with %d: %q", code, out)
 	}
-	if code, out := run("-s", "fs", "set", "99", "ro"); code != exitFailed || !strings.Contains(out, "no such disk") {
+	if code, out := run("-s", "fs", "set", "99", "ro"); code != cli.ExitFailed || !strings.Contains(out, "no such disk") {
 		t.Errorf("-s hides an error: %d, %q", code, out)
 	}
-	if code, out := run("fs", "frobnicate", "-j"); code != exitUsage || !strings.Contains(out, `"retc":2`) {
+	if code, out := run("fs", "frobnicate", "-j"); code != cli.ExitUsage || !strings.Contains(out, `"retc":2`) {
 		t.Errorf("retc is not the exit code %d: %q", code, out)
 	}
 	if code, out := run("ns", "stat", "-a", "-n"); code != 0 {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hemera/cmd/hemera/internal/cli"
 )
 
 // Who interrupts a command that waits for the manager is not told that the manager cannot be reached.
@@ -29,12 +31,12 @@ func TestAnInterruptedCommandSaysSo(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { <-asked; cancel(errors.New("interrupt signal received")) }()
 			var out, complaints bytes.Buffer
-			e := &env{In: strings.NewReader(""), Out: &out, Err: &complaints, Getenv: func(string) string { return "" }, Now: time.Now}
-			code := execute(ctx, e, append([]string{"--url", server.URL, flag}, strings.Fields(args)...))
+			e := &cli.Env{Console: cli.Console{In: strings.NewReader(""), Out: &out, Err: &complaints, Getenv: func(string) string { return "" }}, Now: time.Now}
+			code := cli.Run(ctx, e, newRootCommand(e), append([]string{"--url", server.URL, flag}, strings.Fields(args)...))
 			want := "hemera: " + name + ": interrupted\n"
-			wantCode := exitFailed
+			wantCode := cli.ExitFailed
 			if name == "fsck report" {
-				wantCode = exitUnknown
+				wantCode = cli.ExitUnknown
 			}
 			if code != wantCode || complaints.String() != want {
 				t.Errorf("%s: exit code %d, %q, want %q", args, code, &complaints, want)

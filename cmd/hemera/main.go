@@ -8,13 +8,16 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"hemera/cmd/hemera/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second Ctrl-C ends a program that does not stop by itself; not one at once: timeout(1) sends two.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	code := execute(ctx, processEnv(), os.Args[1:])
+	e := cli.ProcessEnv(buildVersion())
+	code := cli.Run(ctx, e, newRootCommand(e), os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"net/http"
 	"net/http/httptest"
-
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hemera"
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/test/fixture"
 )
@@ -53,18 +53,15 @@ func serveFixture() *httptest.Server {
 func runHemera(ts *testscript.TestScript, neg bool, args []string) {
 	want := 0
 	if neg {
-		want = exitFailed
+		want = cli.ExitFailed
 	}
 	if len(args) > 1 && args[0] == "-exit" {
 		want, _ = strconv.Atoi(args[1])
 		args = args[2:]
 	}
 	width, _ := strconv.Atoi(ts.Getenv("WIDTH"))
-	e := &env{
-		In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Getenv: ts.Getenv, Terminal: width,
-		Now: func() time.Time { return fixture.Now }, Completion: time.Hour, // whatever else the machine does
-	}
-	if code := execute(hemera.WithTrace(context.Background(), "0123456789abcdef"), e, args); code != want {
+	e := &cli.Env{Console: cli.Console{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Getenv: ts.Getenv, Terminal: width}, Now: func() time.Time { return fixture.Now }, Completion: time.Hour}
+	if code := cli.Run(hemera.WithTrace(context.Background(), "0123456789abcdef"), e, newRootCommand(e), args); code != want {
 		ts.Fatalf("hemera %v: exit code %d, not %d", args, code, want)
 	}
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/app/daemon"
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/measure/nsbench"
+	"hemera/platform/xrootd"
 )
 
 // benchmarked is a whole cluster with a file in it.
@@ -52,13 +53,13 @@ func newBenchmarked(t *testing.T) *benchmarked {
 	})
 	<-ready
 	b := &benchmarked{t: t, up: up, url: "root://" + up.Manager.Addr}
-	cl := client.New(client.Options{})
+	cl := xrootd.New(xrootd.Options{})
 	defer cl.Close()
-	u, err := client.ParseURL(b.url + "//kept/file")
+	u, err := xrootd.ParseURL(b.url + "//kept/file")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := cl.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
+	f, err := cl.Open(t.Context(), u, xrootd.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
 	if err == nil {
 		err = f.Close(t.Context())
 	}
@@ -104,11 +105,11 @@ func (b *benchmarked) unchanged() {
 func (b *benchmarked) run(ctx context.Context, live io.Writer, args ...string) (code int, out, complaints string) {
 	b.t.Helper()
 	var stdout, stderr bytes.Buffer
-	e := &env{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(string) string { return "" }, Now: time.Now, Live: live != nil}
+	e := &cli.Env{Console: cli.Console{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(string) string { return "" }, Live: live != nil}, Now: time.Now}
 	if live != nil {
 		e.Err = io.MultiWriter(&stderr, live)
 	}
-	code = execute(ctx, e, append([]string{"--url", b.url, "ns", "benchmark"}, args...))
+	code = cli.Run(ctx, e, newRootCommand(e), append([]string{"--url", b.url, "ns", "benchmark"}, args...))
 	return code, stdout.String(), stderr.String()
 }
 
@@ -179,7 +180,7 @@ func TestBenchmarkDrawsWhatItMeasured(t *testing.T) {
 			t.Errorf("%s is not in it, %v", phase, err)
 		}
 	}
-	if code, _, complaints := b.run(t.Context(), nil, "2", "1", "5", "/none", "--plot", name); code != exitFailed {
+	if code, _, complaints := b.run(t.Context(), nil, "2", "1", "5", "/none", "--plot", name); code != cli.ExitFailed {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	if _, err := os.Stat(name); !os.IsNotExist(err) {
@@ -204,7 +205,7 @@ func TestInterruptedBenchmarkLeavesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		code, out, complaints := b.run(ctx, &interrupter{cancel: cancel}, append(flags, "16", "5", "100")...)
 		cancel()
-		if code != exitFailed || strings.Contains(out, "deletion") || !strings.Contains(complaints, "interrupted: ") {
+		if code != cli.ExitFailed || strings.Contains(out, "deletion") || !strings.Contains(complaints, "interrupted: ") {
 			t.Errorf("%v: exit code %d, %s%s", flags, code, out, complaints)
 		}
 		b.unchanged()
@@ -215,19 +216,19 @@ func TestBenchmarkCleansWhatWasKept(t *testing.T) {
 	b := newBenchmarked(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if code, _, complaints := b.run(ctx, &interrupter{cancel: cancel}, "16", "5", "100", "/kept", "--keep"); code != exitFailed {
+	if code, _, complaints := b.run(ctx, &interrupter{cancel: cancel}, "16", "5", "100", "/kept", "--keep"); code != cli.ExitFailed {
 		t.Fatalf("exit code %d, %s", code, complaints)
 	}
 	who := hemera.SystemIdentity()
 	until(t, func() bool { // the manager still brings to an end what it had begun
 		code, _, complaints := b.run(t.Context(), nil, "1", "1", "1", "/kept")
-		return code == exitFailed && strings.Contains(complaints, "hemera ns benchmark --clean /kept")
+		return code == cli.ExitFailed && strings.Contains(complaints, "hemera ns benchmark --clean /kept")
 	})
 	kept := len(b.tree())
 	if _, err := b.up.Manager.Mkdir(t.Context(), who, "/kept/benchmark/worker.0/mine", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := b.run(t.Context(), nil, "--clean", "/kept"); code != exitFailed || !strings.Contains(complaints, "worker.0/mine") {
+	if code, _, complaints := b.run(t.Context(), nil, "--clean", "/kept"); code != cli.ExitFailed || !strings.Contains(complaints, "worker.0/mine") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	if now := len(b.tree()); now != kept+1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/test/conform"
 )
 
@@ -32,8 +33,8 @@ func TestABrokenPipeLeavesNothing(t *testing.T) {
 	url, tree := conform.StockServer(t)
 	run := func(ctx context.Context, in io.Reader, args ...string) (int, string) {
 		var out, complaints bytes.Buffer
-		e := &env{In: in, Out: &out, Err: &complaints, Getenv: func(string) string { return "" }, Now: time.Now}
-		return execute(ctx, e, append([]string{"--url", strings.TrimRight(url, "/"), "cp"}, args...)), complaints.String()
+		e := &cli.Env{Console: cli.Console{In: in, Out: &out, Err: &complaints, Getenv: func(string) string { return "" }}, Now: time.Now}
+		return cli.Run(ctx, e, newRootCommand(e), append([]string{"--url", strings.TrimRight(url, "/"), "cp"}, args...)), complaints.String()
 	}
 	want := func(names ...string) {
 		t.Helper()
@@ -51,12 +52,12 @@ func TestABrokenPipeLeavesNothing(t *testing.T) {
 			return io.EOF
 		}}
 	}
-	if code, text := run(t.Context(), broken(nil), "-", ":/f"); code != exitFailed || !strings.Contains(text, "the pipe broke") {
+	if code, text := run(t.Context(), broken(nil), "-", ":/f"); code != cli.ExitFailed || !strings.Contains(text, "the pipe broke") {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 	want()
 	ctx, cancel := context.WithCancel(t.Context())
-	if code, text := run(ctx, broken(cancel), "-", ":/f"); code != exitFailed || !strings.Contains(text, "interrupted") {
+	if code, text := run(ctx, broken(cancel), "-", ":/f"); code != cli.ExitFailed || !strings.Contains(text, "interrupted") {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 	want()
@@ -64,10 +65,10 @@ func TestABrokenPipeLeavesNothing(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 	want("f")
-	if code, _ := run(t.Context(), strings.NewReader("other"), "-", ":/f"); code != exitFailed {
+	if code, _ := run(t.Context(), strings.NewReader("other"), "-", ":/f"); code != cli.ExitFailed {
 		t.Error("a file was replaced without -f")
 	}
-	if code, _ := run(t.Context(), broken(nil), "-f", "-", ":/f"); code != exitFailed {
+	if code, _ := run(t.Context(), broken(nil), "-f", "-", ":/f"); code != cli.ExitFailed {
 		t.Error("a broken pipe was copied")
 	}
 	want("f")

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hemera/app/daemon"
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 )
 
@@ -119,8 +120,8 @@ var realPiece = regexp.MustCompile(`^[0-9a-f]+\.[0-9]+\.[0-9]+$`)
 func awaitOutput(ts *testscript.TestScript, args []string) {
 	for end := time.Now().Add(realPatience); ; time.Sleep(50 * time.Millisecond) {
 		var out strings.Builder
-		e := &env{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: ts.Getenv, Now: time.Now, Completion: time.Hour}
-		if code := execute(context.Background(), e, args); code == 0 && out.Len() > 0 {
+		e := &cli.Env{Console: cli.Console{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: ts.Getenv}, Now: time.Now, Completion: time.Hour}
+		if code := cli.Run(context.Background(), e, newRootCommand(e), args); code == 0 && out.Len() > 0 {
 			_, _ = io.WriteString(ts.Stdout(), out.String())
 			return
 		}

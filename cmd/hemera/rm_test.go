@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/test/conform"
 )
 
@@ -18,8 +19,8 @@ func TestATreeIsRemovedWithConsent(t *testing.T) {
 	var said bytes.Buffer
 	run := func(in string, args ...string) int {
 		said.Reset()
-		e := &env{In: strings.NewReader(in), Out: &said, Err: &said, Asks: in != "", Getenv: func(string) string { return "" }, Now: time.Now}
-		return execute(t.Context(), e, append([]string{"--url", strings.TrimRight(url, "/"), "rm"}, args...))
+		e := &cli.Env{Console: cli.Console{In: strings.NewReader(in), Out: &said, Err: &said, Asks: in != "", Getenv: func(string) string { return "" }}, Now: time.Now}
+		return cli.Run(t.Context(), e, newRootCommand(e), append([]string{"--url", strings.TrimRight(url, "/"), "rm"}, args...))
 	}
 	const dirs, files = 12, 30
 	fill := func(top string) {
@@ -74,7 +75,7 @@ func TestATreeIsRemovedWithConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := run("", "-r", "--yes", "/b")
-	if code != exitFailed || left() != files || !strings.Contains(said.String(), "could not be removed") || strings.Count(said.String(), "\n") > 3*failuresMax+10 {
+	if code != cli.ExitFailed || left() != files || !strings.Contains(said.String(), "could not be removed") || strings.Count(said.String(), "\n") > 3*10+10 {
 		t.Errorf("exit code %d, %d files are left, %s", code, left(), &said)
 	}
 }

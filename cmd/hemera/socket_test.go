@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera/app/config"
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/platform/link"
 )
@@ -32,41 +33,17 @@ func TestCommandsOverTheUnixSocket(t *testing.T) {
 		want string
 	}{
 		{"fs ls", 0, "default.0"}, {"find /", 0, "/"}, {"find :/", 0, "/"}, {"token ls", 0, ""}, {"config show", 0, "listen"},
-		{"find root://else:1094//", exitUsage, "write the path alone"}, {"ls /", exitUsage, "--url root://localhost:1094"},
+		{"find root://else:1094//", cli.ExitUsage, "write the path alone"}, {"ls /", cli.ExitUsage, "--url root://localhost:1094"},
 	} {
 		var out bytes.Buffer
-		e := &env{Out: &out, Err: &out, Now: time.Now, Getenv: func(name string) string {
+		e := &cli.Env{Console: cli.Console{Out: &out, Err: &out, Getenv: func(name string) string {
 			if name == config.URLVariable {
 				return admin.SocketURL(path)
 			}
 			return ""
-		}}
-		if code := execute(context.Background(), e, strings.Fields(c.args)); code != c.code || !strings.Contains(out.String(), c.want) {
+		}}, Now: time.Now}
+		if code := cli.Run(context.Background(), e, newRootCommand(e), strings.Fields(c.args)); code != c.code || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s: exit code %d: %s", c.args, code, out.String())
-		}
-	}
-}
-
-// TestAdminSocketPath: below the data directory unless it says otherwise.
-func TestAdminSocketPath(t *testing.T) {
-	for _, c := range []struct {
-		args   []string
-		path   string
-		wished bool
-	}{
-		{nil, "/d/admin.sock", false}, {[]string{"--http-socket", "x"}, "/d/x", true},
-		{[]string{"--http-socket", "/run/h/a"}, "/run/h/a", true}, {[]string{"--http-socket="}, "", true},
-	} {
-		cmd := managerCommand(&env{})
-		if err := cmd.ParseFlags(append(c.args, "--data", "/d")); err != nil {
-			t.Fatal(err)
-		}
-		l, err := config.Load(config.Sources{Flags: cmd.Flags()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if path, wished := adminSocket(l); path != c.path || wished != c.wished {
-			t.Errorf("%v: %q, %v", c.args, path, wished)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 )
@@ -17,7 +18,7 @@ var (
 	commit  = ""
 )
 
-func versionCommand(e *env) *cobra.Command {
+func versionCommand(e *cli.Env) *cobra.Command {
 	var server bool
 	c := &cobra.Command{
 		Use: "version", Short: "Version of this program, and with --server of the cluster", Args: cobra.NoArgs, GroupID: "other",
@@ -25,14 +26,14 @@ func versionCommand(e *env) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			records := []output.Record{versionRecord("client", buildVersion())}
 			if !server {
-				return e.printer().List(versionColumns, records)
+				return e.Printer().List(versionColumns, records)
 			}
-			return e.ask(c, func(ctx context.Context, m *admin.Client) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				v, err := m.Version(ctx)
 				if err != nil {
 					return err
 				}
-				return e.printer().List(versionColumns, append(records, versionRecord("server", v)))
+				return e.Printer().List(versionColumns, append(records, versionRecord("server", v)))
 			})
 		},
 	}

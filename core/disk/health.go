@@ -96,7 +96,7 @@ func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, strin
 	case h.seen.Gone != "":
 		return hemera.HealthGone, h.seen.Gone
 	case h.hanging > 0:
-		return hemera.HealthFailing, notAnswered(h.hung)
+		return hemera.HealthFailing, NotAnswered(h.hung)
 	case h.failing:
 		return hemera.HealthFailing, fmt.Sprintf("%.0f recent I/O or checksum errors", h.faults)
 	case h.seen.ReadOnly:
@@ -109,6 +109,7 @@ func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, strin
 	return hemera.HealthOK, ""
 }
 
-func notAnswered(since time.Time) string {
+// NotAnswered says since when a device has not answered, for a [Status].
+func NotAnswered(since time.Time) string {
 	return "the device has not answered since " + since.UTC().Format(time.RFC3339)
 }

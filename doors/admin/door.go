@@ -60,7 +60,7 @@ type door struct {
 	authorize Authorizer
 	verbs     []string
 	failures  *connect.ErrorWriter
-	users     turns
+	users     limiter
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
@@ -68,7 +68,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newTurns()}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter()}
 	d.serveCluster()
 	d.serveTrust()
 	d.serveMaint()

@@ -53,12 +53,12 @@ func (d *door) quotas(ctx context.Context, who hemera.Identity, r *quotaRef) ([]
 			return nil, err
 		}
 	}
-	over, err := d.users.take(ctx) // it reads all rows
+	release, err := d.users.acquire(ctx) // it reads all rows
 	if err != nil {
 		return nil, err
 	}
 	rows, err := q.Quotas(ctx, r.Path)
-	over()
+	release()
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
 		if !bounds(row, who) {

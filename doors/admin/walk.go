@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/treewalk"
 	"hemera/rules/layout"
 )
 
@@ -99,9 +100,8 @@ func (d *door) serveWalk() {
 			}
 			return out.end(send)
 		}
-		w := newWalk(ctx, walkOptions{dirs: dirs, who: who, depth: r.Depth, turns: d.turnsOf(who), visit: out.visit})
-		defer w.close()
-		if err := w.run(top, e); err != nil {
+		o := treewalk.Options{Dirs: dirs, Who: who, Depth: r.Depth, Acquire: d.limiterOf(who).acquire}
+		if err := treewalk.Walk(ctx, top, e, out.visit, o); err != nil {
 			return err
 		}
 		return out.end(send)

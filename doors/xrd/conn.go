@@ -16,7 +16,7 @@ import (
 	"hemera"
 	"hemera/doors/xrd/transport"
 	"hemera/platform/auth"
-	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
@@ -38,7 +38,7 @@ const (
 type conn struct {
 	srv    *Server
 	nc     net.Conn
-	sock   *link.Socket    // nc, if it can be parked
+	sock   *poll.Socket    // nc, if it can be parked
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	in     *transport.Source
@@ -89,7 +89,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 		out: transport.NewSink(nc, &s.pool, s.o.Limits.WriteStall), slots: make(chan struct{}, slowJobs),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.sock, _ = nc.(*link.Socket)
+	c.sock, _ = nc.(*poll.Socket)
 	c.in = transport.NewSource(nc, &s.pool, c.beforeWait)
 	c.peer = auth.Peer{Remote: addrOf(nc.RemoteAddr()), Local: addrOf(nc.LocalAddr())}
 	return c
@@ -285,7 +285,7 @@ func (c *conn) finish(r *request, err error) error {
 // the client.
 func (c *conn) lend() {
 	if c.sock != nil {
-		c.sock.Lend()
+		c.sock.ReleasePoller()
 	}
 }
 

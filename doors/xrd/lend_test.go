@@ -55,7 +55,7 @@ func TestWhoWaitsForADiskLends(t *testing.T) {
 				for _, s := range []*Server{p.manager, p.node} {
 					s.mu.Lock()
 					for c := range s.conns {
-						if !c.sock.Lent() {
+						if !c.sock.Released() {
 							kept.Add(1)
 						}
 					}

@@ -64,7 +64,7 @@ func (s *Server) overtake() {
 // goOn is serve on a connection that was overtaken, beginning with the answer to the write.
 func (c *conn) goOn(cause error) {
 	if c.sock != nil {
-		c.sock.Leave()
+		c.sock.Detach()
 	}
 	c.serveFrom(func() error { return c.finishBound(c.drain(c.rest, cause)) })
 }

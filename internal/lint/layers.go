@@ -22,16 +22,17 @@ var rows = []row{
 	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/layout", "rules/limits", "rules/place",
 		"rules/policy", "rules/quota", "rules/wire"}, []string{},
 		"pure functions can be read and tested alone; each does without the others"},
-	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link"},
-		[]string{"platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/auth"},
+	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/poll",
+		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk"},
+		[]string{"platform/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki"},
 		"I/O without policy knows nothing of what uses it"},
 	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint"}, []string{"core/transfer core/disk"},
 		"one noun each; a package that needs a neighbour declares the methods it needs"},
 	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
 	{"measure", []string{"measure/nsbench", "measure/nsload"}, []string{}, "a load is made through the interfaces that users have"},
-	{"app", []string{"app/client", "app/config", "app/daemon", "cmd"},
-		[]string{"app/daemon app/client", "app/daemon app/config", "cmd app/client", "cmd app/config", "cmd app/daemon"},
+	{"app", []string{"app/config", "app/copy", "app/daemon", "app/peers", "cmd"},
+		[]string{"app/daemon app/config", "app/daemon app/peers", "cmd app/config", "cmd app/copy", "cmd app/daemon"},
 		"here, and only here, parts are put together"},
 	{"test", []string{"test/conform", "test/sim", "test/fixture", "measure/bench", "internal"},
 		[]string{"test/sim test/conform", "measure/bench test/conform", "measure/bench test/sim"},
@@ -42,7 +43,7 @@ var rows = []row{
 var never = []struct{ from, to, reason string }{
 	{"doors", "services", "a door takes the hemera.* interfaces, so that it serves a manager, a node or a fixture alike"},
 	{"doors", "core", "a door that reaches behind the services goes round their checks"},
-	{"services", "app/client", "services get their peers handed in"},
+	{"services", "platform/xrootd", "services get their peers handed in"},
 }
 
 // placeOf finds a package's row and the listed package it belongs to.

@@ -243,31 +243,3 @@ func FuzzMuxFirstBytes(f *testing.F) {
 		<-written
 	})
 }
-
-func TestFaulty(t *testing.T) {
-	pipe := func(f Faults) (net.Conn, net.Conn) {
-		a, b := net.Pipe()
-		t.Cleanup(func() { a.Close(); b.Close() })
-		return Faulty(a, f), b
-	}
-	t.Run("reset after written bytes", func(t *testing.T) {
-		f := Sound()
-		f.WriteUntil = 5
-		a, b := pipe(f)
-		go func() { _, _ = io.Copy(io.Discard, b) }()
-		n, err := a.Write([]byte("0123456789"))
-		if n != 5 || err == nil {
-			t.Errorf("wrote %d, %v; want 5 and a reset", n, err)
-		}
-	})
-	t.Run("reset after read bytes, one by one, one bit flipped", func(t *testing.T) {
-		f := Sound()
-		f.ReadUntil, f.Chunk, f.FlipRead = 3, 1, 1
-		a, b := pipe(f)
-		go func() { _, _ = io.WriteString(b, "aaaa") }()
-		got, err := io.ReadAll(a)
-		if string(got) != "a`a" || err == nil {
-			t.Errorf("read %q, %v; want \"a`a\" and a reset", got, err)
-		}
-	})
-}

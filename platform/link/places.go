@@ -20,6 +20,10 @@ func (c *counted) Close() error {
 	return err
 }
 
+// Unwrap returns the connection within and the function that gives its place back. The caller calls release when it
+// closes the connection, and must not use c any more.
+func (c *counted) Unwrap() (within net.Conn, release func()) { return c.Conn, c.lease.Release }
+
 // clientOf is whom a connection counts for, and whether it is from this machine.
 func clientOf(conn net.Conn) (who limits.Client, here bool) {
 	if p, ok := conn.RemoteAddr().(Process); ok {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"hemera/platform/poll"
 	"hemera/rules/limits"
 )
 
@@ -80,7 +81,7 @@ func TestMuxKeepsRoomForAdmins(t *testing.T) {
 
 // A loop's sockets give their places back like any other connection.
 func TestAdoptedConnectionsGiveTheirPlaceBack(t *testing.T) {
-	loop, err := NewLoop()
+	loop, err := poll.NewLoop()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestAdoptedConnectionsGiveTheirPlaceBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := s.(*Socket); !ok {
+		if _, ok := s.(*poll.Socket); !ok {
 			t.Fatalf("the loop has a %T", s)
 		}
 		if u := connections.Usages()[0]; u.Used != 1 {

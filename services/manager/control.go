@@ -52,12 +52,11 @@ func (m *Manager) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 // lock may be gone: what decides is the generation it replaces.
 func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (err error) {
 	defer m.ops.begin("Commit").end(&err)
-	var c hemera.Capability
-	if r.Permit != nil && r.Permit.Decided() {
-		c = r.Permit.Capability
-	} else if c, err = m.writeCapability(ctx, "commit", r.Token); err != nil {
+	permit, err := m.verifyWrite(ctx, "commit", r.Permit)
+	if err != nil {
 		return err
 	}
+	c := permit.Capability
 	if err := checkPieces(c, r); err != nil {
 		return err
 	}
@@ -106,16 +105,16 @@ func (m *Manager) late(ctx context.Context, c *hemera.Capability) error {
 		WithRemedy("write the file again")
 }
 
-// writeCapability verifies a token that must permit writing, shown by the head of that write; it may have expired.
-func (m *Manager) writeCapability(ctx context.Context, op, token string) (hemera.Capability, error) {
-	c, err := m.cluster.Ring().Verify(token, time.Time{})
+// verifyWrite verifies a permit that must be for writing, shown by the head of that write; it may have expired.
+func (m *Manager) verifyWrite(ctx context.Context, op string, p *hemera.Permit) (*hemera.Permit, error) {
+	p, err := p.Verify(func(token string) (hemera.Capability, error) { return m.cluster.Ring().Verify(token, time.Time{}) })
 	if err != nil {
-		return c, errs.Wrap(err, op, "")
+		return nil, errs.Wrap(err, op, "")
 	}
-	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
-		return c, errs.New(errs.Denied, op, c.Path, "the capability does not permit writing")
+	if p.Access != hemera.AccessCreate && p.Access != hemera.AccessUpdate {
+		return nil, errs.New(errs.Denied, op, p.Path, "the capability does not permit writing")
 	}
-	return c, m.fromHead(ctx, op, &c)
+	return p, m.fromHead(ctx, op, &p.Capability)
 }
 
 // checkPieces holds a commit against its capability: enough pieces, each where it was permitted.
@@ -159,23 +158,24 @@ func checkXattrs(c hemera.Capability, set map[string][]byte, gone []string) erro
 
 // Abort implements hemera.Control. It frees the lock only: should the write commit after all, it is
 // judged by its generation like any other.
-func (m *Manager) Abort(ctx context.Context, token string) (err error) {
+func (m *Manager) Abort(ctx context.Context, permit *hemera.Permit) (err error) {
 	defer m.ops.begin("Abort").end(&err)
-	c, err := m.writeCapability(ctx, "abort", token)
+	permit, err = m.verifyWrite(ctx, "abort", permit)
 	if err != nil {
 		return err
 	}
-	m.pending.end(name{c.Parent, c.Name}, c.Nonce)
+	m.pending.end(name{permit.Parent, permit.Name}, permit.Nonce)
 	return nil
 }
 
 // Replace implements hemera.Control.
-func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.DiskID) (g hemera.Grant, err error) {
+func (m *Manager) Replace(ctx context.Context, permit *hemera.Permit, failed []hemera.DiskID) (g hemera.Grant, err error) {
 	defer m.ops.begin("Replace").end(&err)
-	c, err := m.writeCapability(ctx, "replace", token)
+	permit, err = m.verifyWrite(ctx, "replace", permit)
 	if err != nil {
 		return hemera.Grant{}, err
 	}
+	c := permit.Capability
 	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
 	barred, err := m.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
 	if err != nil {
@@ -222,5 +222,7 @@ func (m *Manager) Replace(ctx context.Context, token string, failed []hemera.Dis
 		c.Base = &base
 	}
 	c.Expires = m.now().Add(hemera.CapabilityLifetime)
-	return m.grant(&c, false)
+	g = m.grant(&c)
+	_, err = g.Permit.Token() // the head is in another process, most often: it hears of a failure now
+	return g, errs.Wrap(err, "replace", c.Path)
 }

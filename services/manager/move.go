@@ -79,7 +79,7 @@ func (m *Manager) ownAt(ctx context.Context, who hemera.Identity, at, process st
 func (m *Manager) permitAt(w *write, to string) *hemera.Permit {
 	c := w.permit.Capability
 	c.Path, c.Name = to, path.Base(to)
-	return hemera.NewPermit(c, m.cluster.Ring().Mint)
+	return hemera.NewPermit(c, m.cluster.Ring())
 }
 
 // find locks the stripe of the name that the write with the nonce has now, and returns all three; no write if it is over.

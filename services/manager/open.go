@@ -50,8 +50,8 @@ func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identit
 		prep, err = m.tree.Prepare(ctx, who, r)
 	}
 	if r.Join {
-		if g, ok, err := m.join(ctx, who, &prep, r, err); ok {
-			return g, err
+		if g, ok := m.join(ctx, who, &prep, r, err); ok {
+			return g, nil
 		}
 	}
 	if m.awaitOwn(ctx, who, &prep, r, err) {
@@ -97,7 +97,7 @@ func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hem
 			}
 		}
 	}
-	return m.grant(c, r.Unsigned)
+	return m.grant(c), nil
 }
 
 // describe fills in what a read capability says of the file.
@@ -164,16 +164,13 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	c.SizeMax = m.sizeMax(prep, c)
-	g, err := m.grant(c, r.Unsigned)
-	if err != nil {
-		return hemera.Grant{}, err
-	}
+	g := m.grant(c)
 	now := m.now()
 	t := &taker{
 		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: m.left,
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
-			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: permitOf(&g),
+			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: g.Permit,
 			process: r.Process, mode: c.Mode, disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
 		},
 	}
@@ -185,14 +182,6 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
 	}
 	return g, nil
-}
-
-// permitOf is what brings a client to its grant, signed or not.
-func permitOf(g *hemera.Grant) *hemera.Permit {
-	if g.Permit != nil {
-		return g.Permit
-	}
-	return hemera.SignedPermit(g.Cap, g.Token)
 }
 
 // decide finds the policy. An update keeps the layout and checksum the file has.
@@ -305,15 +294,8 @@ func disks(ts []hemera.Target) []hemera.DiskID {
 	return ids
 }
 
-// grant signs the capability, unless that can wait, and sends the client to its first target.
-func (m *Manager) grant(c *hemera.Capability, unsigned bool) (hemera.Grant, error) {
-	ring := m.cluster.Ring()
-	if unsigned {
-		return hemera.Grant{Addr: c.Targets[0].Addr, Cap: *c, Permit: hemera.NewPermit(*c, ring.Mint)}, nil
-	}
-	token, err := ring.Mint(*c)
-	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", c.Path)
-	}
-	return hemera.Grant{Addr: c.Targets[0].Addr, Token: token, Cap: *c}, nil
+// grant sends the client to the capability's first target. The token is signed when somebody asks for it: an open that
+// is served in this process needs none.
+func (m *Manager) grant(c *hemera.Capability) hemera.Grant {
+	return hemera.Grant{Addr: c.Targets[0].Addr, Permit: hemera.NewPermit(*c, m.cluster.Ring())}
 }

@@ -96,11 +96,11 @@ func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process 
 	if w == nil {
 		return g, e, errNoWrite
 	}
-	g, ok, err := m.grantOf(w, true)
-	if err == nil && !ok {
-		err = errNoWrite
+	g, ok := m.grantOf(w)
+	if !ok {
+		return g, known, errNoWrite
 	}
-	return g, known, err
+	return g, known, nil
 }
 
 // entry is the file that the write makes, as it is known of it here.
@@ -164,35 +164,30 @@ func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process,
 }
 
 // join grants a process the write of the name that it has under way; not ok if it has none.
-func (m *Manager) join(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (g hemera.Grant, ok bool, err error) {
+func (m *Manager) join(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (g hemera.Grant, ok bool) {
 	if r.Process == "" || m.pending.size() == 0 {
-		return g, false, nil
+		return g, false
 	}
 	n, ok := m.nameOf(ctx, who, prep, r, failed)
 	if !ok {
-		return g, false, nil
+		return g, false
 	}
 	s := m.pending.lock(n)
 	w := s.own(n, who, r.Process)
 	s.mu.Unlock()
 	if w == nil {
-		return g, false, nil
+		return g, false
 	}
-	return m.grantOf(w, r.Unsigned)
+	return m.grantOf(w)
 }
 
 // grantOf grants a write that is under way once more; not ok if its head is gone.
-func (m *Manager) grantOf(w *write, unsigned bool) (g hemera.Grant, ok bool, err error) {
+func (m *Manager) grantOf(w *write) (g hemera.Grant, ok bool) {
 	head, ok := m.cluster.View().Node(w.head)
 	if !ok {
-		return g, false, nil
+		return g, false
 	}
-	g = hemera.Grant{Addr: head.Addr, Cap: w.permit.Capability, Permit: w.permit}
-	if !unsigned {
-		g.Permit = nil
-		g.Token, err = w.permit.Token()
-	}
-	return g, true, err
+	return hemera.Grant{Addr: head.Addr, Permit: w.permit}, true
 }
 
 // nameOf is the name that an open is for; failed is what came of looking it up.

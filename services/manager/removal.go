@@ -41,7 +41,7 @@ func (m *Manager) commitRemaining(ctx context.Context, c namespace.Commit, least
 
 // keptFiles is the namespace as the background work may change it.
 type keptFiles struct {
-	namespace.Tree
+	namespace.Parts
 	manager *Manager
 }
 
@@ -52,5 +52,5 @@ func (k keptFiles) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.
 	if len(k.manager.remaining(add)) < len(add) {
 		return errs.New(errs.Conflict, "maint.MovePieces", "fxid:"+id.Hex(), "the disk was removed from the cluster meanwhile")
 	}
-	return k.Tree.MovePieces(ctx, id, gen, drop, add)
+	return k.Parts.MovePieces(ctx, id, gen, drop, add)
 }

@@ -13,12 +13,8 @@ import (
 	"hemera/core/disk"
 )
 
-// headroomSetter is a disk that can be told how many bytes to keep free, hanger one that tells whether it
-// answers.
-type (
-	headroomSetter interface{ SetHeadroom(bytes int64) }
-	hanger         interface{ Hangs() bool }
-)
+// headroomSetter is a disk that can be told how many bytes to keep free.
+type headroomSetter interface{ SetHeadroom(bytes int64) }
 
 // disks are those of one node: what it was given, and which of it is there. A call to a disk may never
 // return, so none is made while mu is held, and none that the node's lease would wait for.
@@ -86,8 +82,7 @@ func (d *disks) find(id hemera.DiskID) (disk.Store, bool) {
 // hangs reports whether the disk is known not to answer.
 func (d *disks) hangs(id hemera.DiskID) bool {
 	s, _ := d.find(id)
-	h, ok := s.(hanger)
-	return ok && h.Hangs()
+	return s != nil && disk.Stalled(s)
 }
 
 // stores are all disks that are there.

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/disk/bounded"
 	"hemera/errs"
 )
 
@@ -59,6 +60,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 		store, err = d.open(path, fresh)
 	}
 	if err == nil {
+		store = bounded.New(store, d.log)
 		uuid := store.Status().UUID
 		if err = d.leave(uuid, path); err == nil {
 			err = d.opened(path, uuid, store)

@@ -328,6 +328,11 @@ func (n *Node) copied() (list []hemera.CopyState) {
 	return list
 }
 
+// failure is the answer to an order that failed. A disk that does not answer is a reason to give the order again, here
+// or elsewhere.
 func failure(order uint64, err error) hemera.OrderResult {
+	if disk.IsStalled(err) {
+		err = errs.As(err, errs.Unavailable, "node.Order", "")
+	}
 	return hemera.OrderResult{ID: order, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error()}
 }

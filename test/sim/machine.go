@@ -127,7 +127,9 @@ func (m *machine) open(ctx context.Context, from host, token string, o hemera.No
 		return nil, nil, errLost
 	}
 	f, err := send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (hemera.File, error) {
-		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) { return life.node.Open(ctx, token, o) })
+		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) {
+			return life.node.Open(ctx, hemera.ParsePermit(token), o)
+		})
 	})
 	return f, life.process, err
 }

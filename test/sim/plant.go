@@ -63,10 +63,10 @@ func (n *nemesis) plant(ctx context.Context) {
 // plantWrite puts some bytes where a write that is under way wants a piece of its own.
 func (n *nemesis) plantWrite(ctx context.Context) {
 	g, ok := n.w.overheard.one(n.rng)
-	if !ok || g.Cap.Access == hemera.AccessRead || len(g.Cap.Targets) == 0 {
+	if !ok || g.Permit.Access == hemera.AccessRead || len(g.Permit.Targets) == 0 {
 		return
 	}
-	t := g.Cap.Targets[n.rng.IntN(len(g.Cap.Targets))]
+	t := g.Permit.Targets[n.rng.IntN(len(g.Permit.Targets))]
 	h := n.w.head.Load()
 	if h == nil {
 		return
@@ -75,12 +75,12 @@ func (n *nemesis) plantWrite(ctx context.Context) {
 	if !ok {
 		return
 	}
-	piece := hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen, Index: t.Index}
+	piece := hemera.PieceID{File: g.Permit.File, Gen: g.Permit.Gen, Index: t.Index}
 	if e, _, err := h.tree.Resolve(ctx, piece.File); err == nil && e.Gen == piece.Gen {
 		return // it has been committed, and that the disk has no such piece may be a loss
 	}
-	e := hemera.Entry{Layout: g.Cap.Layout, Size: 100}
-	n.did("plants a piece of a write of %s: %s on disk %d: %v", g.Cap.Path, piece, at.ID,
+	e := hemera.Entry{Layout: g.Permit.Layout, Size: 100}
+	n.did("plants a piece of a write of %s: %s on disk %d: %v", g.Permit.Path, piece, at.ID,
 		n.w.drive(at).plant(n.rng, piece, plantStale, &e, make([]byte, 100)))
 }
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"net"
 
-	"hemera/platform/link"
+	"hemera/platform/poll"
 	"hemera/rules/wire"
 )
 
@@ -14,7 +14,7 @@ import (
 // goroutine that serves the connection.
 type Source struct {
 	conn net.Conn
-	sock *link.Socket // conn, if it is one
+	sock *poll.Socket // conn, if it is one
 	idle func(betweenRequests bool) error
 	pool *Pool
 
@@ -31,7 +31,7 @@ var ErrIdle = errors.New("the connection waits for its client")
 // NewSource makes the source of a connection. idle is called before each wait, with true if the source waits for a new
 // request and false if it waits for the rest of one. An error of idle ends the read that would have waited.
 func NewSource(conn net.Conn, pool *Pool, idle func(betweenRequests bool) error) *Source {
-	sock, _ := conn.(*link.Socket)
+	sock, _ := conn.(*poll.Socket)
 	return &Source{conn: conn, sock: sock, idle: idle, pool: pool}
 }
 
@@ -132,7 +132,7 @@ func (s *Source) fill(inside bool) error {
 		}
 	}
 	n, err := s.sock.TryRead(s.buffer[len(s.data):])
-	if err != link.ErrAgain {
+	if err != poll.ErrAgain {
 		return s.received(n, err)
 	}
 	if !flushed {

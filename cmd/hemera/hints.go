@@ -1,0 +1,19 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// hint makes words of other systems suggest the command that answers them.
+func hint(root *cobra.Command) {
+	for path, words := range map[string][]string{
+		"status": {"health"}, "space": {"df"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks"},
+		"fs set": {"config"}, "space set": {"config", "define"}, "node set": {"config"}, "fs add": {"boot"}, "quota": {"limits"}, "fsck": {"scrub", "audit"},
+	} {
+		if c, _, err := root.Find(strings.Fields(path)); err == nil {
+			c.SuggestFor = append(c.SuggestFor, words...)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera/app/config"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// ClusterURL is --url, else HEMERA_URL, else the default. A host, host:port and the URL of the metrics name the same
+// cluster as root://host:port: a manager serves everything at one port.
+func (e *Env) ClusterURL() string {
+	u := cmp.Or(e.url, e.Getenv(config.URLVariable))
+	if u == "" {
+		e.misspeltOnce.Do(e.warnOfMisspeltURL)
+		u = URLDefault
+	}
+	if rest, ok := strings.CutPrefix(u, "http://"); ok {
+		u = rest
+	}
+	if !strings.Contains(u, "://") && !admin.IsSocketURL(u) {
+		u = "root://" + u
+	}
+	return u
+}
+
+// DataURL is the URL of the cluster for the data protocol.
+func (e *Env) DataURL() (xrootd.URL, error) {
+	u := e.ClusterURL()
+	if admin.IsSocketURL(u) {
+		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "read url", u, "the unix socket does not serve the contents of files").
+			WithRemedy("name the manager's port for this command: --url root://localhost:1094"))
+	}
+	return xrootd.ParseURL(u)
+}
+
+// Manager returns a client of the cluster's admin API; the caller closes it. On another machine than the manager's
+// the client goes through the XRootD door, with the identity that data commands have there.
+func (e *Env) Manager() (*admin.Client, error) {
+	at, err := xrootd.ParseURL(e.ClusterURL())
+	if err != nil {
+		return admin.Dial(e.ClusterURL()) // its error explains how a URL is written
+	}
+	return admin.DialFrom(e.ClusterURL(), xrootdCaller{xrootd.New(xrootd.Options{Trying: e.reportRetry}), at})
+}
+
+// Ask runs f with a client of the manager.
+func (e *Env) Ask(c *cobra.Command, f func(context.Context, *admin.Client) error) error {
+	m, err := e.Manager()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return f(c.Context(), m)
+}
+
+// Files runs f with a client of the data protocol.
+func (e *Env) Files(c *cobra.Command, f func(context.Context, *xrootd.Client) error) error {
+	cl := xrootd.New(xrootd.Options{Trying: e.reportRetry})
+	defer cl.Close()
+	return f(c.Context(), cl)
+}
+
+// reportRetry tells a person, once, why the command waits: a manager that restarts is back in seconds, but a wrong
+// address never answers.
+func (e *Env) reportRetry(cause error, atMost time.Duration) {
+	e.retryOnce.Do(func() {
+		text, _ := e.Explain(cause.Error())
+		fmt.Fprintf(e.Err, "hemera: %s\n  trying again for at most %v; Ctrl-C stops\n", text, atMost)
+	})
+}
+
+// xrootdCaller implements admin.Caller over the data protocol.
+type xrootdCaller struct {
+	*xrootd.Client
+	at xrootd.URL
+}
+
+// Call implements admin.Caller.
+func (c xrootdCaller) Call(ctx context.Context, request []byte, answer func([]byte) error) error {
+	return c.Client.Call(ctx, c.at, request, answer)
+}

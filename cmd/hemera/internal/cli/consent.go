@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera/errs"
+)
+
+// Consent is what a command that destroys needs from its user: --yes, or an answer at the terminal. Such a command
+// first prints what it will destroy; with --dry-run it then stops.
+type Consent struct{ yes, Dry bool }
+
+// Flags gives a command the flags --yes and --dry-run.
+func (k *Consent) Flags(c *cobra.Command) {
+	c.Flags().BoolVar(&k.yes, "yes", false, "do it without asking")
+	c.Flags().BoolVar(&k.Dry, "dry-run", false, "only say what would go")
+	c.MarkFlagsMutuallyExclusive("yes", "dry-run")
+}
+
+// Agree prints what will be destroyed and returns whether the command may continue; after --dry-run it may not.
+// On a terminal it asks. Without a terminal and without --yes it fails with Denied, so that no script destroys by
+// accident. op is the command in the error.
+func (e *Env) Agree(ctx context.Context, k Consent, op string, stake []string) (bool, error) {
+	if k.Dry {
+		for _, line := range stake {
+			e.Say("%s", line)
+		}
+		e.Say("nothing was done (--dry-run)")
+		return false, nil
+	}
+	for _, line := range stake {
+		fmt.Fprintln(e.Err, e.Visible(line))
+	}
+	if k.yes {
+		return true, nil
+	}
+	refused := errs.New(errs.Denied, op, "", "nothing was done: this needs consent")
+	if !e.Asks {
+		return false, refused.WithRemedy("look at it with --dry-run, then repeat with --yes; there is no terminal to ask at")
+	}
+	fmt.Fprint(e.Err, "type yes to go on: ")
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(e.In).ReadString('\n')
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return false, errs.Wrap(ctx.Err(), op, "")
+	case line := <-answer:
+		if strings.TrimSpace(line) != "yes" {
+			return false, refused.WithRemedy("answer yes, the whole word, if you mean it")
+		}
+		return true, nil
+	}
+}

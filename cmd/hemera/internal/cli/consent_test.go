@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"hemera/errs"
+)
+
+// Who may not be asked, or does not answer yes, has nothing destroyed; what goes is said in every case.
+func TestConsent(t *testing.T) {
+	for name, c := range map[string]struct {
+		k        Consent
+		terminal bool
+		answer   string
+		ok       bool
+		remedy   string
+	}{
+		"--yes":             {k: Consent{yes: true}, ok: true},
+		"--dry-run":         {k: Consent{Dry: true}, terminal: true, answer: "yes\n"},
+		"yes":               {terminal: true, answer: "yes\n", ok: true},
+		"y":                 {terminal: true, answer: "y\n", remedy: "the whole word"},
+		"nothing":           {terminal: true, remedy: "the whole word"},
+		"no terminal":       {answer: "yes\n", remedy: "--dry-run"},
+		"--yes, a terminal": {k: Consent{yes: true}, terminal: true, answer: "no\n", ok: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, said bytes.Buffer
+			e := &Env{Console: Console{In: strings.NewReader(c.answer), Out: &out, Err: &said, Asks: c.terminal, Getenv: func(string) string { return "" }}}
+			ok, err := e.Agree(t.Context(), c.k, "fs rm", []string{"disk 9 holds 2 pieces"})
+			if ok != c.ok || (err == nil) != (c.ok || c.k.Dry) || !strings.Contains(errs.RemedyOf(err), c.remedy) {
+				t.Errorf("%v, %v, remedy %q", ok, err, errs.RemedyOf(err))
+			}
+			if !strings.Contains(out.String()+said.String(), "disk 9 holds 2 pieces") {
+				t.Errorf("it did not say what goes: %q %q", out.String(), said.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"hemera/cmd/hemera/internal/output"
+)
+
+// Console is where a command reads and writes: its streams, what they are connected to, and the form of output that
+// the user asked for.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	// Terminal is the width of the terminal that Out is connected to. 0: Out is not a terminal and gets no colours.
+	Terminal int
+	// Asks is true if a person can answer questions: In and Err are a terminal.
+	Asks bool
+	// Live is true if Err is a terminal, where a progress line may move.
+	Live bool
+	// LiveWidth returns the present width of that terminal. nil or 0: unknown.
+	LiveWidth func() int
+
+	monitor, json bool          // -m, -j
+	verbose       bool          // --verbose: print errors whole
+	silent        bool          // -s before the command: no reports of what was done
+	columns       output.Choice // --columns
+
+	open *output.Stream // a stream of records that has not ended; an error ends it
+}
+
+// ForPrograms is true if a program reads the output: -m or -j.
+func (c *Console) ForPrograms() bool { return c.json || c.monitor }
+
+// Printer returns the printer of the form that the user asked for.
+func (c *Console) Printer() output.Printer {
+	p := output.Printer{W: c.Out, Colour: c.Colour(), Terminal: c.Terminal > 0, Width: c.Terminal, Choice: &c.columns, Show: unitOf}
+	switch {
+	case c.json:
+		p.Format = output.JSON
+	case c.monitor:
+		p.Format = output.Monitor
+	}
+	return p
+}
+
+// List prints records as a table. If there are none, a person gets the sentence none instead.
+func (c *Console) List(columns []output.Column, records []output.Record, none string) error {
+	p := c.Printer()
+	if p.Format == output.Table && len(records) == 0 {
+		c.columns.Used = true
+		c.Say("%s", none)
+		return nil
+	}
+	return p.List(columns, records)
+}
+
+// Stream starts a stream of records. A command that fails before it closes the stream need not end it: the error
+// does.
+func (c *Console) Stream(line func(output.Record) string) *output.Stream {
+	c.open = c.Printer().Stream(line)
+	return c.open
+}
+
+// Say tells a person what was done. With -m a program gets nothing, with -j an empty result list: the exit code
+// tells it.
+func (c *Console) Say(format string, args ...any) {
+	switch {
+	case c.json:
+		_ = c.Printer().List(nil, nil)
+	case !c.monitor && !c.silent:
+		fmt.Fprintln(c.Out, c.Visible(fmt.Sprintf(format, args...)))
+	}
+}
+
+// Done ends a command that prints nothing. With -j it prints an empty result list.
+func (c *Console) Done(err error) error {
+	if err != nil || !c.json {
+		return err
+	}
+	return c.Printer().List(nil, nil)
+}
+
+// Visible returns a text in a form that cannot control a terminal. A pipe gets the text unchanged.
+func (c *Console) Visible(s string) string {
+	if c.Terminal > 0 {
+		return output.Visible(s)
+	}
+	return s
+}
+
+// OutWidth is the longest line that may be redrawn on Out, in characters.
+func (c *Console) OutWidth() int {
+	if c.Terminal > 1 {
+		return c.Terminal - 1
+	}
+	return 79
+}
+
+// ErrWidth is the longest line that may be redrawn on Err. It changes when the user resizes the window.
+func (c *Console) ErrWidth() int {
+	if c.LiveWidth != nil {
+		if n := c.LiveWidth(); n > 1 {
+			return n - 1
+		}
+	}
+	return c.OutWidth()
+}
+
+// Colour is true if Out takes colours.
+func (c *Console) Colour() bool { return c.Terminal > 0 && c.MayColour() }
+
+// MayColour is true unless the user switched colours off by NO_COLOR (see no-color.org) or the terminal is dumb.
+func (c *Console) MayColour() bool { return c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb" }
+
+// ClearLine moves to the start of a terminal's line and erases it.
+const ClearLine = "\r\x1b[K"
+
+// followTick is how often a progress line is drawn.
+const followTick = time.Second / 4
+
+// Follow redraws a progress line on Err, if that is a terminal, until the caller calls the returned function. That
+// function erases the line and waits for the goroutine that draws.
+func (c *Console) Follow(line func() string) (stop func()) {
+	if !c.Live {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(followTick)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				_, _ = io.WriteString(c.Err, ClearLine+Cut(line(), c.OutWidth()))
+			case <-end:
+				_, _ = io.WriteString(c.Err, ClearLine)
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}

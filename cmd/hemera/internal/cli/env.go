@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"hemera/app/config"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// URLDefault is the cluster of a command without --url and HEMERA_URL.
+const URLDefault = "root://localhost:1094"
+
+// Env is all that a command knows about the world: the terminal, the clock, the environment and the cluster.
+// Tests make their own. An env serves one command line.
+type Env struct {
+	Console
+	// Build describes this program.
+	Build admin.VersionInfo
+	// Environ lists the variables of the environment as os.Environ does; nil stands for none.
+	Environ func() []string
+	Now     func() time.Time
+	// Completion is the longest wait for words that a shell completes; 0 is completionTimeout.
+	Completion time.Duration
+
+	url          string    // --url
+	parsed       bool      // the command line is valid, and the command's own code runs
+	misspeltOnce sync.Once // the warning about a misspelt HEMERA_URL
+	retryOnce    sync.Once // the notice that a server cannot be reached
+}
+
+// ProcessEnv is the environment of this process. Build describes the program.
+func ProcessEnv(build admin.VersionInfo) *Env {
+	stdout, stderr := int(os.Stdout.Fd()), int(os.Stderr.Fd())
+	e := &Env{
+		Console: Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv},
+		Build:   build, Environ: os.Environ, Now: time.Now,
+	}
+	if term.IsTerminal(stdout) {
+		width, _, _ := term.GetSize(stdout)
+		e.Terminal = cmp.Or(width, 80) // some terminals do not report a size
+	}
+	e.Live = term.IsTerminal(stderr)
+	e.LiveWidth = func() int {
+		width, _, _ := term.GetSize(stderr)
+		return width
+	}
+	e.Asks = e.Live && term.IsTerminal(int(os.Stdin.Fd()))
+	return e
+}
+
+// Connect gives a tree of commands the streams of e, and the flags that every command takes.
+func (e *Env) Connect(root *cobra.Command) {
+	root.SetIn(e.In)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	root.SetFlagErrorFunc(wrongFlag)
+	flags := root.PersistentFlags()
+	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port, or the manager's unix:///path (default $HEMERA_URL or "+URLDefault+")")
+	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs per item")
+	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
+	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them")
+	flags.StringSliceVar(&e.columns.Names, "columns", nil, "only these columns of a table, by title or by key of -m, as in id,path,stat.errmsg")
+	root.MarkFlagsMutuallyExclusive("monitor", "json", "columns")
+}
+
+// Misspelt lists variables of the environment that look like settings of Hemera and are none.
+func (e *Env) Misspelt() []*errs.Error {
+	if e.Environ == nil {
+		return nil
+	}
+	return config.Strangers(e.Environ())
+}
+
+// warnOfMisspeltURL prints a warning if a misspelt HEMERA_URL sends the command to another cluster than the user
+// meant.
+func (e *Env) warnOfMisspeltURL() {
+	for _, v := range e.Misspelt() {
+		if strings.Contains(v.Remedy, config.URLVariable) {
+			fmt.Fprintf(e.Err, "hemera: %s %s: %s\n", v.Subject, v.Text, v.Remedy)
+		}
+	}
+}
+
+// leadingFlags reads the flags before the command, which scripts for EOS use, and returns the rest: -b (no colours
+// and no progress), -s (no reports of what was done) and -r UID GID (act in this role). The manager identifies
+// callers by their process, so -r accepts only the role that an admin has anyway, 0 0.
+func (e *Env) leadingFlags(args []string) ([]string, error) {
+	for len(args) > 0 {
+		switch args[0] {
+		case "-b", "--batch":
+			e.Terminal, e.Live = 0, false
+		case "-s", "--silent":
+			e.silent = true
+		case "-r":
+			if len(args) < 3 || args[1] != "0" || args[2] != "0" {
+				return args, errs.New(errs.Invalid, "read role", strings.Join(args[:min(3, len(args))], " "), "only -r 0 0 is known").
+					WithRemedy("to act as another user, run the command as that user: sudo -u USER hemera …")
+			}
+			args = args[2:]
+		default:
+			return args, nil
+		}
+		args = args[1:]
+	}
+	return args, nil
+}

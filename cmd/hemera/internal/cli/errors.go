@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// usageError is an error of the command line; its exit code is exitUsage.
+type usageError struct{ err error }
+
+// Usage marks err as an error of the command line.
+func Usage(err error) error { return &usageError{err} }
+
+func (u *usageError) Error() string { return u.err.Error() }
+
+func (u *usageError) Unwrap() error { return u.err }
+
+// advisedError is an error with a remedy that only the command knows.
+type advisedError struct {
+	err    error
+	remedy string
+}
+
+// Advised adds a remedy to an error.
+func Advised(err error, remedy string) error { return &advisedError{err, remedy} }
+
+func (a *advisedError) Error() string { return a.err.Error() }
+
+func (a *advisedError) Unwrap() error { return a.err }
+
+// Advise adds a remedy to an error of a kind that has none.
+func Advise(err error, kind errs.Kind, remedy string) error {
+	if !errors.Is(err, kind) || errs.RemedyOf(err) != "" {
+		return err
+	}
+	return Advised(err, remedy)
+}
+
+// remedyOf is what a person can do about an error, or "".
+func remedyOf(err error) string {
+	if remedy := errs.RemedyOf(err); remedy != "" {
+		return remedy
+	}
+	if only, ok := errors.AsType[*advisedError](err); ok {
+		return only.remedy
+	}
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return "add --help to see how the command is used"
+	}
+	return ""
+}
+
+// traceOf is the id under which servers logged the request that failed, or "".
+func traceOf(err error) string {
+	_, trace := plainly(err.Error())
+	return cmp.Or(admin.TraceOf(err), trace)
+}
+
+// report prints the error that ends a command: for a person on Err, and with -j on Out too, with the exit code.
+func (c *Console) report(err error, code int) {
+	if c.json {
+		if c.open == nil {
+			c.open = c.Printer().Stream(nil)
+		}
+		_ = c.open.Fail(code, err.Error(), remedyOf(err), traceOf(err))
+	}
+	c.Complain(err)
+}
+
+// Complain prints an error for a person, with its remedy and the trace id under which the server's log has more.
+func (c *Console) Complain(err error) {
+	text, trace := c.Explain(err.Error())
+	fmt.Fprintf(c.Err, "hemera: %s\n", text)
+	if remedy := remedyOf(err); remedy != "" {
+		fmt.Fprintf(c.Err, "  what to do: %s\n", output.Visible(remedy))
+	}
+	if trace = cmp.Or(admin.TraceOf(err), trace); trace != "" {
+		fmt.Fprintf(c.Err, "  trace: %s\n", trace)
+	}
+}
+
+// Explain returns the text of an error for a person and the trace id in it. With --verbose it returns the whole text.
+func (c *Console) Explain(text string) (string, string) {
+	plain, trace := plainly(text)
+	if c.verbose {
+		return output.Visible(text), ""
+	}
+	return output.Visible(plain), trace
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"os/user"
+	"strconv"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// NameOf returns the name that this machine has for an id, or the number.
+func NameOf(id uint32, numeric bool, lookup func(string) (string, error)) string {
+	if id == hemera.QuotaDefault {
+		return "default"
+	}
+	digits := strconv.FormatUint(uint64(id), 10)
+	if !numeric {
+		if name, err := lookup(digits); err == nil {
+			return name
+		}
+	}
+	return digits
+}
+
+// UserName returns the name that this machine has for the number of a user.
+func UserName(id string) (string, error) {
+	u, err := user.LookupId(id)
+	if err != nil {
+		return "", err
+	}
+	return u.Username, nil
+}
+
+// GroupName returns the name that this machine has for the number of a group.
+func GroupName(id string) (string, error) {
+	g, err := user.LookupGroupId(id)
+	if err != nil {
+		return "", err
+	}
+	return g.Name, nil
+}
+
+// Owners caches the names of ids for one listing, which meets the same few again and again.
+type Owners map[ownerKey]string
+
+type ownerKey struct {
+	kind string // "owner" or "group"
+	id   uint32
+}
+
+// Name returns the name of an id, by lookup at its first use. kind keeps users and groups apart.
+func (o Owners) Name(kind string, id uint32, lookup func(string) (string, error)) string {
+	key := ownerKey{kind, id}
+	name, ok := o[key]
+	if !ok {
+		name = NameOf(id, false, lookup)
+		o[key] = name
+	}
+	return name
+}
+
+// LookupUser returns the number that this machine has for the name of a user.
+func LookupUser(name string) (string, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return "", err
+	}
+	return u.Uid, nil
+}
+
+// LookupGroup returns the number that this machine has for the name of a group.
+func LookupGroup(name string) (string, error) {
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return "", err
+	}
+	return g.Gid, nil
+}
+
+// ParseID reads the number of a user or group, or its name, which lookup resolves. It returns -1 for no text.
+func ParseID(s string, lookup func(string) (string, error)) (int64, error) {
+	if s == "" {
+		return -1, nil
+	}
+	id, err := strconv.ParseUint(s, 10, 32)
+	if err == nil {
+		return int64(id), nil
+	}
+	found, err := lookup(s)
+	if err != nil {
+		return 0, Usage(errs.New(errs.Invalid, "read owner", s, "this machine does not know the name").WithRemedy("give its number"))
+	}
+	return strconv.ParseInt(found, 10, 64)
+}

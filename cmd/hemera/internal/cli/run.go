@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+)
+
+// Exit codes: a script can tell a command that failed from a command line that makes no sense.
+const (
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// Exit codes of commands that give a verdict, such as status: 0 is all well. A command that could not find out ends
+// with exitUnknown, also if it was called wrongly, because exitUsage means exitError there.
+const (
+	ExitWarning = 1
+	ExitError   = 2
+	ExitUnknown = 3
+)
+
+// verdictKey marks a command whose exit code is a verdict.
+const verdictKey = "verdict"
+
+// GivesVerdict returns the annotation of a command whose exit code is a verdict.
+func GivesVerdict() map[string]string { return map[string]string{verdictKey: "true"} }
+
+// verdict ends a command that did its work; its exit code says what the command found. Nothing is printed for it.
+type verdict struct{ code int }
+
+// NewVerdict returns the end of a command with an exit code.
+func NewVerdict(code int) error { return &verdict{code} }
+
+func (v *verdict) Error() string { return fmt.Sprintf("exit code %d", v.code) }
+
+// Run runs one command line over the tree of commands below root and returns the exit code.
+func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
+	if hemera.TraceID(ctx) == "" {
+		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
+	}
+	teach(root)
+	e.markParsed(root)
+	args, err := e.leadingFlags(args)
+	root.SetArgs(args)
+	c := root
+	if err == nil {
+		c, err = root.ExecuteContextC(ctx)
+	}
+	if err == nil && len(e.columns.Names) > 0 && !e.columns.Used {
+		err = Usage(Advised(errors.New("--columns has nothing to choose from here"), "it chooses the columns of tables, as of hemera fs ls"))
+	}
+	if err == nil {
+		return 0
+	}
+	if v, ok := errors.AsType[*verdict](err); ok {
+		return v.code
+	}
+	err = explainUsage(err)
+	if !e.parsed {
+		err = Usage(err)
+	}
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
+		err = interrupted(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), err)
+	}
+	code := ExitFailed
+	if _, ok := errors.AsType[*usageError](err); ok {
+		code = ExitUsage
+	}
+	if c.Annotations[verdictKey] != "" {
+		code = ExitUnknown
+	}
+	e.report(err, code)
+	return code
+}
+
+// explainUsage adds a remedy to errors of the command line that come from packages below.
+func explainUsage(err error) error {
+	if together, ok := exclusive(err); ok {
+		return Usage(Advised(errors.New(together+" exclude each other"), "add --help to see what each does"))
+	}
+	if column, ok := errors.AsType[*output.ColumnError](err); ok {
+		return Usage(Advised(column, "there are "+strings.Join(column.Titles, ", ")+", and the keys that -m shows"))
+	}
+	return err
+}
+
+// interrupted is the error of an interrupted command: the command's own words if it has some.
+func interrupted(command string, err error) error {
+	if own, ok := errors.AsType[*errs.Error](err); ok && strings.HasPrefix(own.Text, "interrupted") {
+		return err
+	}
+	return errs.New(errs.Cancelled, command, "", "interrupted")
+}
+
+// markParsed notes when a command's own code starts. An error before that is an error of the command line.
+func (e *Env) markParsed(c *cobra.Command) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			e.parsed = true
+			return run(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		e.markParsed(sub)
+	}
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hemera/errs"
+)
+
+// teach gives a command, and all below it, errors of arguments that show how the command is written.
+func teach(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if check(c, args) == nil {
+				return nil
+			}
+			return wrongArguments(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		teach(sub)
+	}
+}
+
+// wrongArguments is the error of a command that cannot take these arguments.
+func wrongArguments(c *cobra.Command, args []string) error {
+	text := fmt.Sprintf("does not take %d arguments", len(args))
+	switch len(args) {
+	case 0:
+		text = "needs arguments"
+	case 1:
+		text = fmt.Sprintf("does not take %q alone", args[0])
+		if strings.HasSuffix(c.Use, c.Name()) {
+			text = fmt.Sprintf("takes no arguments, not %q", args[0])
+		}
+	}
+	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", text).
+		WithRemedy("write " + c.UseLine() + "; --help has examples")
+}
+
+// UnknownCommand is the error of a command that does not exist. It lists those that do, the similar ones first.
+func UnknownCommand(c *cobra.Command, name string) error {
+	remedy := "hemera --help lists the commands"
+	if c.HasParent() {
+		var names []string
+		for _, v := range c.Commands() {
+			names = append(names, v.Name())
+		}
+		slices.Sort(names)
+		remedy = "it has " + strings.Join(names, ", ")
+	}
+	if like := c.SuggestionsFor(name); len(like) > 0 {
+		remedy = "did you mean " + c.CommandPath() + " " + strings.Join(like, " or ") + "? " + remedy
+	}
+	what := fmt.Sprintf("there is no command %q", name)
+	if c.HasParent() {
+		what = fmt.Sprintf("%s has no command %q", c.Name(), name)
+	}
+	return Usage(Advised(errors.New(what), remedy))
+}
+
+// wrongFlag explains a flag that does not exist: -name instead of --name, or a typing error.
+func wrongFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if group := unknown.GetSpecifiedShortnames(); group != "" {
+		name = group // cobra reads -name as -n -a -m -e
+	}
+	remedy := c.CommandPath() + " --help lists the flags"
+	if like := likeFlag(c, name); like != "" {
+		remedy = "did you mean --" + like + "? " + remedy
+	}
+	op := strings.TrimPrefix(c.CommandPath(), "hemera ")
+	if !c.HasParent() {
+		op = "read the command line"
+	}
+	return errs.New(errs.Invalid, op, "", err.Error()).WithRemedy(remedy)
+}
+
+// likeFlag returns the flag that the user probably meant: one of that name, or with one letter more, less or
+// different. It returns "" if there is none.
+func likeFlag(c *cobra.Command, name string) (like string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && len(name) > 1 && (f.Name == name || like == "" && nearlySame(f.Name, name)) {
+			like = f.Name
+		}
+	})
+	return like
+}
+
+// nearlySame is true if two words differ in one letter: inserted, left out, changed, or swapped with the next.
+func nearlySame(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	switch {
+	case a == "" || b == "":
+		return len(a)+len(b) <= 1
+	case a[1:] == b || a == b[1:] || a[1:] == b[1:]:
+		return true
+	}
+	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+}
+
+// exclusive returns the flags that, by cobra's error, may not stand together.
+func exclusive(err error) (together string, ok bool) {
+	if !strings.HasPrefix(err.Error(), "if any flags in the group") {
+		return "", false
+	}
+	_, flags, _ := strings.Cut(err.Error(), "; [")
+	flags, _, ok = strings.Cut(flags, "]")
+	return "--" + strings.Join(strings.Fields(flags), " and --"), ok
+}

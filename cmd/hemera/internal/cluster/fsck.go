@@ -1,0 +1,219 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// FsckCommand makes `hemera fsck`: the namespace compared with the disks.
+func FsckCommand(e *cli.Env) *cobra.Command {
+	report := &cobra.Command{
+		Annotations: cli.GivesVerdict(),
+		Use:         "report", Short: "What does not agree between the namespace and the disks", Args: cobra.NoArgs,
+		Long: `Compares the namespace with what the disks hold and counts what does not agree; it changes
+nothing:
+
+  missing            an entry's piece is not on its disk
+  orphan             a sealed piece that belongs to no entry
+  under_replicated   fewer pieces than the layout asks for
+  size_mismatch      a piece's length is not its entry's
+  lost               a file has no piece on any disk of the cluster, its last is missing, or every
+                     one is known to be bad (what reads and scrubs found; this reads no data)
+  offline            a piece is on a disk that cannot be asked now
+  newer              a piece of a change made after the backup that was restored
+  moved              a piece that was moved after that backup
+
+A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when something
+was found, 3 when nothing could be compared, or the command line is wrong.`,
+		Example: `  hemera fsck report
+  hemera fsck report -a -i                       by disk, with file ids
+  hemera fsck report -l                          a line for each file, with its path
+  hemera fsck report --error missing,orphan -j`,
+	}
+	repair := &cobra.Command{
+		Use: "repair", Short: "Compare, and put right what can be", Args: cobra.NoArgs,
+		Long: `Compares as fsck report does, prints what it found, and puts right what can be, as the
+manager does by itself when it audits a disk, every 7 days:
+
+  missing            given up where the file has other pieces, and made anew
+  orphan             removed, once it is known for some minutes and old enough
+  under_replicated   made whole
+  moved              recorded where it is
+
+Nothing is done about size_mismatch (see hemera file verify), offline and newer.`,
+		Example: `  hemera fsck repair
+  hemera fsck repair -l`,
+	}
+	c := cli.Noun("fsck", "Consistency: compare the namespace with the disks", fsckCommand(e, report, false), fsckCommand(e, repair, true))
+	c.Long = `The namespace says which pieces are on which disks. These commands ask the disks, and compare. The
+manager does the same by itself, for each disk every 7 days.`
+	c.Example = `  hemera fsck report        what does not agree?
+  hemera fsck repair        put right what can be`
+	return c
+}
+
+// fsckCommand makes the command compare.
+func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
+	var o fsckOptions
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		for _, tag := range o.tags {
+			if !slices.Contains(fsckTags, tag) {
+				return cli.Usage(errs.New(errs.Invalid, "fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", ")))
+			}
+		}
+		return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+			report, err := m.Fsck(ctx, repair)
+			if err != nil {
+				return err
+			}
+			if err := printFsck(e, report, o); err != nil || repair || len(fsckRecords(report, o)) == 0 {
+				return err
+			}
+			return cli.NewVerdict(cli.ExitWarning)
+		})
+	}
+	c.Flags().BoolVarP(&o.perDisk, "all", "a", false, "by disk")
+	c.Flags().BoolVarP(&o.ids, "ids", "i", false, "with the ids of files, as fxid")
+	c.Flags().BoolVarP(&o.list, "list", "l", false, "each file on a line of its own, with disk, fxid and path")
+	c.MarkFlagsMutuallyExclusive("list", "all")
+	c.MarkFlagsMutuallyExclusive("list", "ids")
+	c.Flags().StringSliceVar(&o.tags, "error", nil, "only these tags")
+	_ = c.RegisterFlagCompletionFunc("error", cobra.FixedCompletions(fsckTags, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// fsckTags are what a comparison may find.
+var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved"}
+
+type fsckOptions struct {
+	perDisk, ids, list bool
+	tags               []string
+}
+
+func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
+	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
+	if o.perDisk {
+		columns = append(columns, output.Column{Title: "disk", Key: "fsid"})
+	}
+	columns = append(columns, output.Column{Title: "count", Key: "count"})
+	if o.ids {
+		columns = append(columns, output.Column{Title: "fxid", Key: "fxid"})
+	}
+	records := fsckRecords(report, o)
+	p := e.Printer()
+	if p.Format == output.Table && len(records) == 0 {
+		verdict := "everything agrees"
+		if len(o.tags) > 0 {
+			verdict = "no " + strings.Join(o.tags, ", no ")
+		}
+		_, err := fmt.Fprintf(e.Out, "%s, %s: %s\n", output.Count(report.Files, "file"), output.Count(report.Pieces, "piece"), verdict)
+		return err
+	}
+	if o.list {
+		return listFsck(e, records, unlisted(report, o))
+	}
+	return p.List(columns, records)
+}
+
+// listFsck prints a file a line, and says how many there is no room for in a report.
+func listFsck(e *cli.Env, records []output.Record, more int64) error {
+	if err := e.Printer().List(fsckListColumns, records); err != nil {
+		return err
+	}
+	if more > 0 {
+		fmt.Fprintf(e.Err, "hemera: %s more; --error TAG lists one kind, hemera fs files N what a disk holds\n", output.Count(more, "file"))
+	}
+	return nil
+}
+
+var fsckListColumns = []output.Column{
+	{Title: "tag", Key: "tag"},
+	{Title: "disk", Key: "fsid", Show: noZero},
+	{Title: "fxid", Key: "fxid"},
+	{Title: "path", Key: "path"},
+}
+
+// noZero shows the disk of a problem that is of no disk as nothing.
+func noZero(v any) string {
+	if v == uint32(0) {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// unlisted counts the files that the report counts and does not name.
+func unlisted(report hemera.FsckReport, o fsckOptions) (more int64) {
+	for _, p := range report.Problems {
+		if o.wants(p) {
+			more += p.Count - int64(len(p.Files))
+		}
+	}
+	return more
+}
+
+func (o fsckOptions) wants(p hemera.FsckProblem) bool {
+	return len(o.tags) == 0 || slices.Contains(o.tags, p.Tag)
+}
+
+// fsckFiles makes a record of each file of each problem.
+func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+	for _, p := range report.Problems {
+		if !o.wants(p) {
+			continue
+		}
+		for _, id := range p.Files {
+			out = append(out, output.Record{
+				{Key: "timestamp", Value: cli.Unix(report.Taken)}, {Key: "tag", Value: p.Tag}, {Key: "fsid", Value: uint32(p.Disk)},
+				{Key: "fxid", Value: id.Hex()}, {Key: "path", Value: p.Paths[id]},
+			})
+		}
+	}
+	return out
+}
+
+// fsckRecords makes a record of each problem, of each tag when disks are not told apart, or of each file.
+func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
+	if o.list {
+		return fsckFiles(report, o)
+	}
+	merged := map[string]*hemera.FsckProblem{}
+	var order []*hemera.FsckProblem
+	for _, p := range report.Problems {
+		if !o.wants(p) {
+			continue
+		}
+		if into := merged[p.Tag]; into != nil && !o.perDisk {
+			into.Count += p.Count
+			into.Files = append(into.Files, p.Files...)
+			continue
+		}
+		merged[p.Tag] = &p
+		order = append(order, &p)
+	}
+	for _, p := range order {
+		r := output.Record{{Key: "timestamp", Value: cli.Unix(report.Taken)}, {Key: "tag", Value: p.Tag}}
+		if o.perDisk {
+			r = append(r, output.Field{Key: "fsid", Value: uint32(p.Disk)})
+		}
+		r = append(r, output.Field{Key: "count", Value: p.Count})
+		if o.ids {
+			hex := make([]string, len(p.Files))
+			for i, f := range p.Files {
+				hex[i] = f.Hex()
+			}
+			r = append(r, output.Field{Key: "fxid", Value: strings.Join(hex, ",")})
+		}
+		out = append(out, r)
+	}
+	return out
+}

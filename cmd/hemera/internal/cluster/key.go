@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/doors/admin"
+)
+
+// KeyCommand makes `hemera key`: the keys that sign capabilities.
+func KeyCommand(e *cli.Env) *cobra.Command {
+	var k cli.Consent
+	var now bool
+	rotate := &cobra.Command{
+		Use: "rotate", Short: "Make a new key for capabilities", Args: cobra.NoArgs,
+		Long: `Makes a new secret, of which every node gets its own key within seconds; it signs after 10 s.
+The manager does this by itself every day. What was signed before stays good for its time, an
+hour for opens. With --now it is refused once the new key signs: files that are open stay open, clients
+on their way to a node ask again, and writes under way fail at their close. The command asks then; a script
+gives its consent with --yes. To refuse the certificate of a node, use hemera node rm.`,
+		Example: `  hemera key rotate
+  hemera key rotate --now --yes`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if now || k.Dry {
+					stake := []string{"a new key signs in 10 s; what was signed before stays good for its time"}
+					if now {
+						stake = []string{"what was signed so far is refused in 10 s: writes under way fail at their close"}
+					}
+					if ok, err := e.Agree(ctx, k, "key rotate", stake); !ok {
+						return err
+					}
+				}
+				if err := m.RotateKeys(ctx, now); err != nil {
+					return err
+				}
+				e.Say("a new key is made; it signs in 10 s")
+				return nil
+			})
+		},
+	}
+	rotate.Flags().BoolVar(&now, "now", false, "end what was signed so far")
+	k.Flags(rotate)
+	c := cli.Noun("key", "Keys of capabilities", rotate)
+	c.Long = `A capability is the permission to open one file at one node. The manager signs it with a secret key,
+and makes a new key every day.`
+	c.Example = `  hemera key rotate           make a new one now
+  hemera key rotate --now     and refuse what the old ones signed`
+	return c
+}

@@ -1,0 +1,232 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/cmd/hemera/internal/storage"
+	"hemera/doors/admin"
+)
+
+// nobody and nothing stand for empty tables.
+const (
+	nobody  = "nobody is connected"
+	nothing = "no such file is open"
+)
+
+// WhoCommand makes `hemera who`: sessions and open files.
+func WhoCommand(e *cli.Env) *cobra.Command {
+	var all bool
+	var files, disk string
+	c := &cobra.Command{
+		Use: "who", Short: "Who is connected, and which files they have open", Args: cobra.NoArgs,
+		Long: `Shows who has sessions at the manager and files open at the nodes: users by way of
+authentication, host and application, with the nodes they use and the bytes that move there. Rates are
+averages since the nodes were asked before, or since a file was opened. Each node lists up to 1000
+open files, those that move most first.`,
+		Example: `  hemera who                        sessions and open files by user, host and application
+  hemera who -a                     every session at the manager
+  hemera who --files /exp/run1      who has a file open there, or below
+  hemera who --disk 4               who reads or writes disk 4`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if all {
+					sessions, err := m.Sessions(ctx)
+					if err != nil {
+						return err
+					}
+					return e.List(sessionColumns, sessionRecords(e, sessions), nobody)
+				}
+				if files != "" || disk != "" {
+					return whoseFiles(ctx, e, m, files, disk)
+				}
+				return whoIsThere(ctx, e, m)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&all, "all", "a", false, "one line a session at the manager")
+	c.Flags().StringVar(&files, "files", "", "open files with this path or below it, one a line; / for all")
+	c.Flags().StringVar(&disk, "disk", "", "open files that are read from this disk or written to it")
+	c.MarkFlagsMutuallyExclusive("all", "files")
+	c.MarkFlagsMutuallyExclusive("all", "disk")
+	_ = c.RegisterFlagCompletionFunc("disk", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return complete.Disks(e)(c, nil, word)
+	})
+	return c
+}
+
+// whoIsThere lists users with what they do.
+func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
+	sessions, err := m.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	open, v, err := openFiles(ctx, e, m)
+	if err != nil {
+		return err
+	}
+	return e.List(whoColumns, whoRecords(v, sessions, open), nobody)
+}
+
+// openFiles asks for them, and says what is missing from the answer.
+func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenFile, *hemera.View, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	open, err := m.OpenFiles(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range open.Silent {
+		fmt.Fprintf(e.Err, "hemera: node %d did not answer in time: its open files are not listed\n", id)
+	}
+	if open.Cut {
+		fmt.Fprintln(e.Err, "hemera: a node has more open files than it lists: those that move least are left out")
+	}
+	return open.Files, v, nil
+}
+
+// whoseFiles lists open files at or below a path, on a disk, or both.
+func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk string) error {
+	var id hemera.DiskID
+	if disk != "" {
+		var err error
+		if id, err = storage.ParseDisk(disk); err != nil {
+			return err
+		}
+	}
+	open, v, err := openFiles(ctx, e, m)
+	if err != nil {
+		return err
+	}
+	path = strings.TrimRight(strings.TrimPrefix(path, ":"), "/")
+	var records []output.Record
+	for _, f := range open {
+		if path != "" && f.Path != path && !strings.HasPrefix(f.Path, path+"/") || id != 0 && !slices.Contains(f.Disks, id) {
+			continue
+		}
+		disks := make([]string, len(f.Disks))
+		for i, d := range f.Disks {
+			disks[i] = d.String()
+		}
+		n, _ := v.Node(f.Node)
+		records = append(records, output.Record{
+			{Key: "user", Value: f.Who.Name}, {Key: "uid", Value: f.Who.UID}, {Key: "auth", Value: f.Who.Protocol}, {Key: "host", Value: f.Who.Host}, {Key: "app", Value: f.Who.App},
+			{Key: "mode", Value: cli.OnOff(f.Write, "write", "read")}, {Key: "node", Value: n.Addr}, {Key: "fs", Value: strings.Join(disks, ",")},
+			{Key: "bytes", Value: f.Bytes}, {Key: "ratemb", Value: f.Rate / 1e6}, {Key: "uptime", Value: cli.Since(e.Now(), f.Since)},
+			{Key: "fxid", Value: f.File.Hex()}, {Key: "path", Value: f.Path},
+		})
+	}
+	return e.List(openColumns, records, nothing)
+}
+
+// whoKey is whose sessions and open files are counted together.
+type whoKey struct {
+	name, auth, host, app string
+	uid                   uint32
+}
+
+// doing is what the holders of one key do.
+type doing struct {
+	sessions, open int
+	rate           float64
+	nodes          map[string]bool
+}
+
+// whoRecords counts sessions and open files of one user, mechanism, host and application. Files that a
+// manager serves itself are open at a node of its process.
+func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.OpenFile) (out []output.Record) {
+	sums := map[whoKey]*doing{}
+	of := func(w hemera.Identity) *doing {
+		k := whoKey{w.Name, w.Protocol, w.Host, w.App, w.UID}
+		if sums[k] == nil {
+			sums[k] = &doing{nodes: map[string]bool{}}
+		}
+		return sums[k]
+	}
+	for _, s := range sessions {
+		of(s.Who).sessions++
+	}
+	for _, f := range open {
+		d := of(f.Who)
+		d.open++
+		d.rate += f.Rate
+		n, _ := v.Node(f.Node)
+		d.nodes[n.Addr] = true
+	}
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b whoKey) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.auth, b.auth), cmp.Compare(a.host, b.host), cmp.Compare(a.app, b.app))
+	})
+	for _, k := range keys {
+		d := sums[k]
+		out = append(out, output.Record{
+			{Key: "user", Value: k.name}, {Key: "uid", Value: k.uid}, {Key: "auth", Value: k.auth}, {Key: "host", Value: k.host},
+			{Key: "app", Value: k.app}, {Key: "nsessions", Value: d.sessions}, {Key: "open", Value: d.open},
+			{Key: "ratemb", Value: d.rate / 1e6}, {Key: "nodes", Value: strings.Join(slices.Sorted(maps.Keys(d.nodes)), ",")},
+		})
+	}
+	return out
+}
+
+func sessionRecords(e *cli.Env, sessions []hemera.SessionInfo) (out []output.Record) {
+	for _, s := range sessions {
+		gateway, _ := cli.HostPort(s.Addr)
+		out = append(out, output.Record{
+			{Key: "client", Value: s.Who.Name + "@" + s.Who.Host}, {Key: "gateway", Value: gateway},
+			{Key: "user", Value: s.Who.Name}, {Key: "uid", Value: s.Who.UID}, {Key: "gid", Value: s.Who.GID}, {Key: "auth", Value: s.Who.Protocol},
+			{Key: "host", Value: s.Who.Host}, {Key: "app", Value: s.Who.App}, {Key: "open", Value: s.Open},
+			{Key: "uptime", Value: cli.Since(e.Now(), s.Since)}, {Key: "idletime", Value: s.Idle.Seconds()},
+			{Key: "tls", Value: cli.OnOff(s.TLS, "on", "off")}, {Key: "addr", Value: s.Addr},
+		})
+	}
+	return out
+}
+
+var whoColumns = []output.Column{
+	{Title: "user", Key: "user"},
+	{Title: "uid", Key: "uid", Wide: 1},
+	{Title: "auth", Key: "auth", Wide: 1},
+	{Title: "host", Key: "host"},
+	{Title: "app", Key: "app", Wide: 1},
+	{Title: "sessions", Key: "nsessions"},
+	{Title: "open", Key: "open"},
+	{Title: "MB/s", Key: "ratemb"},
+	{Title: "nodes", Key: "nodes"},
+}
+
+var openColumns = []output.Column{
+	{Title: "user", Key: "user"},
+	{Title: "host", Key: "host"},
+	{Title: "app", Key: "app", Wide: 1},
+	{Title: "mode", Key: "mode"},
+	{Title: "node", Key: "node"},
+	{Title: "disk", Key: "fs"},
+	{Title: "MB/s", Key: "ratemb"},
+	{Title: "bytes", Key: "bytes", Show: output.Bytes, Wide: 1},
+	{Title: "since", Key: "uptime", Show: output.Seconds},
+	{Title: "path", Key: "path"},
+}
+
+var sessionColumns = []output.Column{
+	{Title: "user", Key: "user"},
+	{Title: "uid", Key: "uid", Wide: 1},
+	{Title: "auth", Key: "auth", Wide: 1},
+	{Title: "host", Key: "host"},
+	{Title: "app", Key: "app"},
+	{Title: "open", Key: "open"},
+	{Title: "since", Key: "uptime", Show: output.Seconds},
+	{Title: "idle", Key: "idletime", Show: output.Seconds},
+	{Title: "tls", Key: "tls", Wide: 1},
+	{Title: "addr", Key: "addr", Wide: 1},
+}

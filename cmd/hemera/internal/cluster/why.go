@@ -1,0 +1,116 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/cmd/hemera/internal/storage"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// WhyCommand makes `hemera why`: why a file, disk, node or job is as it is.
+func WhyCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "why <path> | disk <id> | node <node> | jobs", Short: "What does it wait for? Explain a file, disk, node or job", Args: cobra.RangeArgs(1, 2),
+		Long: `Explains why something is as it is, and what waits for what, each with a remedy where
+there is one:
+
+  a file       which pieces can be read where, what it lacks and whether that can be made,
+               who has it open or locked, quotas that are used up. Of a path that is not
+               there: what a new file would get
+  disk <id>    its state and the cause, its drain or repair and what holds that up, who
+               uses it; the id alone means the same
+  node <node>  its state, disks with something wrong, open files
+  jobs         all drains and repairs that are not done`,
+		Example: `  hemera why /exp/data.root
+  hemera why disk 4
+  hemera why jobs -j`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			switch {
+			case len(args) == 0:
+				words, rest := complete.Paths(e)(c, args, word)
+				return append([]cobra.Completion{"disk", "node", "jobs"}, words...), rest
+			case args[0] == "disk":
+				return complete.Disks(e)(c, nil, word)
+			case args[0] == "node":
+				return complete.Nodes(e)(c, nil, word)
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			kind, ref, err := whySubject(e, args)
+			if err != nil {
+				return err
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if kind == hemera.WhyNode {
+					n, err := storage.FindNode(ctx, m, ref)
+					if err != nil {
+						return err
+					}
+					ref = n.ID.String()
+				}
+				x, err := m.Why(ctx, kind, ref)
+				if err != nil {
+					return err
+				}
+				return printWhy(e, x)
+			})
+		},
+	}
+}
+
+// whySubject reads what is to be explained.
+func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
+	switch {
+	case len(args) == 1 && (args[0] == "jobs" || args[0] == "job"):
+		return hemera.WhyJobs, "", nil
+	case len(args) == 2 && args[0] == "disk":
+		id, err := storage.ParseDisk(args[1])
+		return hemera.WhyDisk, id.String(), err
+	case len(args) == 2 && args[0] == "node":
+		return hemera.WhyNode, args[1], nil
+	case len(args) == 2 && args[0] == "job": // of a disk
+		id, err := storage.ParseDisk(args[1])
+		return hemera.WhyDisk, id.String(), err
+	case len(args) == 1 && strings.Trim(args[0], "0123456789") == "" && args[0] != "":
+		id, err := storage.ParseDisk(args[0])
+		return hemera.WhyDisk, id.String(), err
+	case len(args) == 1 && args[0] != "disk" && args[0] != "node":
+		if strings.Contains(args[0], "id:") && !strings.HasPrefix(args[0], "/") {
+			return hemera.WhyFile, args[0], nil
+		}
+		path, err := e.OnManager(args[0])
+		return hemera.WhyFile, path, err
+	}
+	return "", "", cli.Usage(errs.New(errs.Invalid, "why", strings.Join(args, " "), "what is to be explained?").
+		WithRemedy("hemera why <path>, hemera why disk <id>, hemera why node <node>, hemera why jobs"))
+}
+
+func printWhy(e *cli.Env, x hemera.Explanation) error {
+	if e.ForPrograms() {
+		records := []output.Record{{{Key: "type", Value: "subject"}, {Key: "subject", Value: x.Subject}, {Key: "state", Value: x.State}}}
+		for _, r := range x.Reasons {
+			records = append(records, output.Record{{Key: "type", Value: "reason"}, {Key: "about", Value: r.About}, {Key: "text", Value: r.Text}, {Key: "remedy", Value: r.Remedy}})
+		}
+		return e.Printer().List(nil, records)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", e.Visible(x.Subject), e.Visible(x.State))
+	for _, r := range x.Reasons {
+		fmt.Fprintf(&b, "  %s: %s\n", r.About, e.Visible(r.Text))
+		if r.Remedy != "" {
+			fmt.Fprintf(&b, "      what to do: %s\n", e.Visible(r.Remedy))
+		}
+	}
+	_, err := fmt.Fprint(e.Out, b.String())
+	return err
+}

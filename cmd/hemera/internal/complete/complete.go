@@ -1,0 +1,170 @@
+package complete
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	gopath "path"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// timeout is how long a shell waits for words from the cluster, unless env.Completion says otherwise.
+const timeout = 2 * time.Second
+
+// wordsMax is the most words that a shell gets.
+const wordsMax = 500
+
+// errEnough ends a listing after completionsMax words.
+var errEnough = errors.New("enough")
+
+// fromView offers words from a view of the cluster. It offers none if the manager does not answer in time.
+func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Completion, timeout))
+	defer cancel()
+	m, err := e.Manager()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer m.Close()
+	v, err := m.View(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return words(v), cobra.ShellCompDirectiveNoFileComp
+}
+
+// Disks offers the ids of disks, described by their paths, for the first argument.
+func Disks(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
+			for _, d := range v.Disks {
+				n, _ := v.Node(d.Node)
+				out = append(out, cobra.CompletionWithDesc(d.ID.String(), n.Addr+" "+d.Path))
+			}
+			return out
+		})
+	}
+}
+
+// Nodes offers the addresses of nodes for the first argument.
+func Nodes(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
+			for _, n := range v.Nodes {
+				out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()+", "+string(n.Status)))
+			}
+			return out
+		})
+	}
+}
+
+// Spaces offers the names of spaces for the first argument, and for the flag of fs add.
+func Spaces(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 && c.Name() != "add" {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
+			for _, s := range v.Spaces {
+				out = append(out, cobra.CompletionWithDesc(s.Name, s.Policy.Layout.String()))
+			}
+			return out
+		})
+	}
+}
+
+// Matches offers nodes and spaces for the words of fs ls. The ids and paths of disks would be too many.
+func Matches(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
+			for _, n := range v.Nodes {
+				out = append(out, cobra.CompletionWithDesc(n.Addr, "node "+n.ID.String()))
+			}
+			for _, s := range v.Spaces {
+				out = append(out, cobra.CompletionWithDesc(s.Name, "space"))
+			}
+			return out
+		})
+	}
+}
+
+// Endpoints offers paths on the cluster for words with a colon. Other words are left to the shell, which
+// knows the local files.
+func Endpoints(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if strings.HasPrefix(word, ":") {
+			return Paths(e)(c, args, word)
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// Paths offers the entries of the directory that the word is in.
+func Paths(e *cli.Env) cobra.CompletionFunc {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	return func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		mark := ""
+		if strings.HasPrefix(word, ":") {
+			mark, word = ":", word[1:]
+		}
+		if word == "" {
+			word = "/"
+		}
+		if !strings.HasPrefix(word, "/") {
+			return nil, none
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(e.Completion, timeout))
+		defer cancel()
+		dir, prefix := gopath.Split(word)
+		var out []cobra.Completion
+		_ = listNames(ctx, e, gopath.Clean(dir), func(name string, isDir bool) error {
+			if !strings.HasPrefix(name, prefix) || output.Visible(name) != name { // shells print words unchanged
+				return nil
+			}
+			name = mark + dir + name
+			if isDir {
+				name += "/"
+			}
+			if out = append(out, name); len(out) == wordsMax {
+				return errEnough
+			}
+			return nil
+		})
+		return out, none | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// listNames lists a directory by the admin API, or by the data protocol if the user has no right to the first.
+func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name string, isDir bool) error) error {
+	m, err := e.Manager()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	err = m.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
+	if err == nil || errors.Is(err, errEnough) || errors.Is(err, errs.NotFound) {
+		return err
+	}
+	u, err := e.Remote(dir)
+	if err != nil {
+		return err
+	}
+	cl := xrootd.New(xrootd.Options{})
+	defer cl.Close()
+	return cl.List(ctx, u, func(i xrootd.Info) error { return visit(i.Name, i.IsDir()) })
+}

@@ -1,0 +1,93 @@
+package files
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// AttrCommand makes `hemera attr`: extended attributes.
+func AttrCommand(e *cli.Env) *cobra.Command {
+	c := cli.Noun("attr", "Extended attributes: list, set, get, remove",
+		attrLsCommand(e), attrSetCommand(e), attrGetCommand(e), attrRmCommand(e))
+	c.Long = `Attributes are texts with a name that an entry carries. Names that begin with user. are yours.
+Names that begin with sys. say how a directory treats the files that are made in it, and in all
+directories below; the nearest directory wins:
+
+  sys.forced.space         the space that new files go to
+  sys.forced.layout        plain, replica or replica:3
+  sys.forced.nstripes      the number of copies, 1 to 16
+  sys.forced.checksum      adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32
+  sys.forced.mode          the permission bits of new files and directories, octal
+  sys.forced.nouserlayout  1: clients cannot choose space, layout, copies and checksum in URLs
+
+Files that exist keep what they have.`
+	c.Example = `  hemera attr set sys.forced.nstripes=3 /exp      new files below /exp get three copies
+  hemera attr ls --effective /exp/run1            what new files there get, and why
+  hemera attr set user.campaign=2026 /exp/run1    a note of your own`
+	return c
+}
+
+func attrGetCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
+		Long:    `Prints one attribute as ls does, with quotes round the value; -j has it in its result.`,
+		Example: `  hemera attr get sys.forced.layout /exp`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				attrs, path, err := attributes(ctx, e, m, args[1])
+				if err != nil {
+					return err
+				}
+				value, there := attrs[args[0]]
+				if !there {
+					return errs.New(errs.NoAttribute, "attr get", path, "attribute "+args[0]+" is not set").
+						WithRemedy("hemera attr ls " + path + " shows those that are")
+				}
+				s := e.Stream(func(r output.Record) string { return fmt.Sprintf("%s=%q", args[0], value) })
+				if err := s.Add(output.Record{{Key: "name", Value: args[0]}, {Key: "value", Value: string(value)}}); err != nil {
+					return err
+				}
+				return s.Close()
+			})
+		},
+	}
+}
+
+func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (map[string][]byte, string, error) {
+	path, err := e.OnManager(arg)
+	if err != nil {
+		return nil, "", err
+	}
+	en, err := m.Stat(ctx, hemera.Identity{}, path)
+	return en.Xattrs, path, err
+}
+
+func attrRmCommand(e *cli.Env) *cobra.Command {
+	var recursive bool
+	c := &cobra.Command{
+		Use: "rm <name> <path>", Short: "Remove one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
+		Example: `  hemera attr rm user.campaign /exp/run1`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				return e.Done(tree(ctx, e, m, args[1], recursive, func(path string) error {
+					err := m.RemoveXattr(ctx, hemera.Identity{}, path, args[0])
+					if recursive && errs.KindOf(err) == errs.NoAttribute {
+						return nil
+					}
+					return err
+				}))
+			})
+		},
+	}
+	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below too, where it is set")
+	return c
+}

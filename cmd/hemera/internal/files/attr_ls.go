@@ -1,0 +1,47 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+func attrLsCommand(e *cli.Env) *cobra.Command {
+	var effective bool
+	c := &cobra.Command{
+		Use: "ls <path>", Short: "List attributes", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: `Lists the attributes of an entry, or with --effective the policy that a new file in a directory gets
+and where each value of it comes from: an attribute of this directory or one above it, or the space.
+Clients may still ask for another layout in URLs unless sys.forced.nouserlayout forbids it.`,
+		Example: `  hemera attr ls /exp
+  hemera attr ls --effective /exp/2026`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if effective {
+				return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return effectivePolicy(ctx, e, m, args[0]) })
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				attrs, _, err := attributes(ctx, e, m, args[0])
+				if err != nil {
+					return err
+				}
+				s := e.Stream(func(r output.Record) string { return fmt.Sprintf("%v=%q", r.Get("name"), r.Get("value")) })
+				for _, name := range slices.Sorted(maps.Keys(attrs)) {
+					if err := s.Add(output.Record{{Key: "name", Value: name}, {Key: "value", Value: string(attrs[name])}}); err != nil {
+						return err
+					}
+				}
+				return s.Close()
+			})
+		},
+	}
+	c.Flags().BoolVar(&effective, "effective", false, "the policy in force for new files there, with its sources")
+	return c
+}

@@ -1,0 +1,93 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func attrSetCommand(e *cli.Env) *cobra.Command {
+	var recursive, create bool
+	c := &cobra.Command{
+		Use: "set <name>=<value> <path>", Short: "Set one attribute", Args: cobra.ExactArgs(2),
+		Long: `Sets one attribute. A value in double quotes is read as Go reads it ("\n" is a line end).`,
+		Example: `  hemera attr set sys.forced.layout=replica /exp
+  hemera attr set sys.forced.nstripes=3 /exp
+  hemera attr set -r user.campaign=2026 /exp/run1`,
+		RunE: func(c *cobra.Command, args []string) error {
+			name, value, err := parseAttribute(args[0])
+			if err != nil {
+				return err
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				err := tree(ctx, e, m, args[1], recursive, func(path string) error {
+					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create)
+				})
+				if err == nil && strings.Contains(name, ".forced.") {
+					warnOfPolicy(ctx, e, m, args[1])
+				}
+				return e.Done(err)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below too")
+	c.Flags().BoolVarP(&create, "create", "c", false, "fail if it is set already")
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return knownAttributes, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete.Paths(e)(c, args, word)
+	}
+	return c
+}
+
+// knownAttributes are offered by completion.
+var knownAttributes = []cobra.Completion{
+	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.nstripes=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
+}
+
+// warnOfPolicy says so when new files of a directory cannot have what they are to get. It is no error:
+// the disks may come later.
+func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
+	path, err := e.OnManager(arg)
+	if err != nil {
+		return
+	}
+	x, err := m.Why(ctx, hemera.WhyFile, path)
+	if err != nil {
+		return // the attribute is set all the same
+	}
+	for _, r := range x.Reasons {
+		if r.About == hemera.AboutNewFiles && r.Remedy != "" {
+			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.Visible(path), e.Visible(r.Text), e.Visible(r.Remedy))
+		}
+	}
+}
+
+func parseAttribute(s string) (string, []byte, error) {
+	name, value, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return "", nil, cli.Usage(errs.New(errs.Invalid, "read attribute", s, "want name=value"))
+	}
+	if !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys.") {
+		return "", nil, cli.Usage(errs.New(errs.Invalid, "read attribute", s, "a name begins with user. or sys.").
+			WithRemedy("write user." + s + "; other XRootD clients see it as " + name))
+	}
+	if len(value) > 1 && value[0] == '"' {
+		unquoted, err := strconv.Unquote(value)
+		if err != nil {
+			return "", nil, cli.Usage(errs.New(errs.Invalid, "read attribute", s, "the quotes do not match"))
+		}
+		value = unquoted
+	}
+	return name, []byte(value), nil
+}

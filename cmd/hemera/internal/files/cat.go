@@ -1,0 +1,56 @@
+package files
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// CatCommand makes `hemera cat`: contents of files.
+func CatCommand(e *cli.Env) *cobra.Command {
+	var offset, length int64
+	c := &cobra.Command{
+		Use: "cat <path>…", Short: "Write files to standard output", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: "Writes files to standard output. Every page is compared with its checksum first.\n" + cli.PathHelp,
+		Example: `  hemera cat /exp/notes.txt
+  hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if offset < 0 || length < 0 {
+				return cli.Usage(errs.New(errs.Invalid, "cat", "", "offset and length cannot be negative"))
+			}
+			end := int64(math.MaxInt64)
+			if c.Flags().Changed("length") && length < end-offset {
+				end = offset + length
+			}
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				return e.Each(ctx, args, func(arg string) error { return cat(ctx, e, cl, arg, offset, end) })
+			})
+		},
+	}
+	c.Flags().Int64Var(&offset, "offset", 0, "number of bytes to skip")
+	c.Flags().Int64Var(&length, "length", 0, "maximum number of bytes")
+	return c
+}
+
+func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset, end int64) error {
+	u, err := e.Remote(arg)
+	if err != nil {
+		return err
+	}
+	f, err := cl.Open(ctx, u, xrootd.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	defer f.Close(ctx)
+	r := f.NewReader(ctx, offset, end)
+	defer r.Close()
+	_, err = io.Copy(e.Out, r)
+	return errs.Wrap(err, "cat", u.Redacted())
+}

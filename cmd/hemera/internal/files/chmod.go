@@ -1,0 +1,58 @@
+package files
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// ChmodCommand makes `hemera chmod`: permission bits.
+func ChmodCommand(e *cli.Env) *cobra.Command {
+	var recursive bool
+	c := &cobra.Command{
+		Use: "chmod <mode> <path>…", Short: "Change permission bits", Args: cobra.MinimumNArgs(2), ValidArgsFunction: complete.Paths(e),
+		Long: "Sets permission bits. Write them in octal or as changes, as for chmod(1).\n" + cli.PathHelp,
+		Example: `  hemera chmod 0750 /exp/run1
+  hemera chmod -r u+rwX,go-w /exp`,
+		RunE: func(c *cobra.Command, args []string) error {
+			mode, err := parseModeChange(args[0])
+			if err != nil {
+				return err
+			}
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				return e.Done(e.Each(ctx, args[1:], func(arg string) error {
+					u, err := e.Remote(arg)
+					if err != nil {
+						return err
+					}
+					return chmod(ctx, cl, u, mode, recursive)
+				}))
+			})
+		},
+	}
+	cli.RecursiveFlag(c, &recursive, "everything below directories too")
+	return c
+}
+
+// chmod changes children before their directory, which may become unreadable.
+func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange, recursive bool) error {
+	i, err := cl.Stat(ctx, u)
+	if err != nil {
+		return err
+	}
+	if recursive && i.IsDir() {
+		err = cl.List(ctx, u, func(i xrootd.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
+		if err != nil {
+			return err
+		}
+	}
+	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
+		return errs.New(errs.Unsupported, "change mode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
+	}
+	return cl.Chmod(ctx, u, mode(i.Mode, i.IsDir()))
+}

@@ -1,0 +1,305 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"hemera/app/copy"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+type cpOptions struct {
+	recursive, force, resume, quiet bool
+	preserve, follow, skipLinks     bool
+	parallel                        int
+	checksum, tpc                   string
+}
+
+// CpCommand makes `hemera cp`: copies of files and trees.
+func CpCommand(e *cli.Env) *cobra.Command {
+	var o cpOptions
+	c := &cobra.Command{
+		Use: "cp <from>… <to>", Short: "Copy files and trees, to, from and between clusters", Args: cobra.MinimumNArgs(2),
+		Long: `Copies files. A path that begins with : is on the cluster of --url or HEMERA_URL, a URL
+root://host:1094//path is at that XRootD server, - is standard input or output, and
+everything else is a file of this machine:
+
+  data.root                       here
+  :/exp/data.root                 on the cluster
+  root://host:1094//exp/data.root at any XRootD server
+
+If <to> is a directory, sources go into it under their own names. A <to> that ends in / is
+made if it is missing. A <from> that ends in /. stands for the contents of that directory.
+Copies between two servers go directly from one to the other if both can.
+
+A file appears under its name only when it is whole and its checksum was compared. Until then
+a large file is written beside it as .<name>.hemera-part; an interrupted copy leaves this part.
+The same command with --continue goes on with the part if it is of the same source, and passes
+over files that are there with the same size and checksum. Without --continue the part is
+replaced. If the first copy made <to> itself, write <from> with /. at its end to continue.
+To find parts that nobody goes on with: hemera find / --name '.*.hemera-part'. Remove them with
+hemera rm. A copy of a tree leaves out parts.
+
+In a tree, a link to a file is copied as that file. Links to directories and links that lead
+nowhere are errors. -L follows links to directories too, --skip-links passes over all links, and
+both together follow the links that lead somewhere and pass over the others. Files and
+directories get the permission bits of their source less the umask; --preserve keeps the bits
+and the times of files and directories, and, if root copies, the owner.
+
+Files that exist are replaced only with --force. The command names what it cannot copy, copies
+the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.`,
+		Example: `  hemera cp data.root :/exp/
+  hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
+  hemera cp -r --continue :/exp/2026 /backup/
+  hemera cp -r --continue :/exp/2026/. /backup2026
+  hemera cp root://eospublic.cern.ch//eos/opendata/cms/f.root :/exp/
+  mysqldump db | hemera cp - :/backup/db.sql`,
+		ValidArgsFunction: complete.Endpoints(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error { return cp(ctx, e, cl, args, o) })
+		},
+	}
+	f := c.Flags()
+	cli.RecursiveFlag(c, &o.recursive, "copy directories, with their contents")
+	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
+	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
+	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")
+	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")
+	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
+	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// place is an argument in the form package copy takes: a URL or a local path.
+func place(e *cli.Env, arg string) (string, error) {
+	if !strings.HasPrefix(arg, ":") {
+		return arg, nil
+	}
+	u, err := e.Remote(arg)
+	if strings.HasSuffix(arg, "/.") {
+		return u.String() + "/.", err // the content of the directory
+	}
+	return u.String(), err
+}
+
+// copyOptions turns flags into options.
+func (o cpOptions) copyOptions() (copy.Options, error) {
+	verify, ok1 := map[string]copy.Verify{"always": copy.VerifyAlways, "possible": copy.VerifyPossible, "never": copy.VerifyNever}[o.checksum]
+	tpc, ok2 := map[string]copy.TPC{"first": copy.TPCFirst, "only": copy.TPCOnly, "off": copy.TPCOff}[o.tpc]
+	switch {
+	case !ok1:
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "read --checksum", o.checksum, "want always, possible or never"))
+	case !ok2:
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "read --tpc", o.tpc, "want first, only or off"))
+	case o.parallel < 1 || o.parallel > parallelMax:
+		return copy.Options{}, cli.Usage(errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024"))
+	}
+	links := copy.LinksFiles
+	switch {
+	case o.follow && o.skipLinks:
+		links = copy.LinksGood
+	case o.follow:
+		links = copy.LinksFollow
+	case o.skipLinks:
+		links = copy.LinksSkip
+	}
+	return copy.Options{
+		Preserve: o.preserve, Links: links, Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
+	}, nil
+}
+
+// again is what to do after a copy of which a part failed.
+func (o cpOptions) again(args []string) string {
+	s := "repeat the command with --continue: it goes on with the parts that were kept and passes over the files that are there"
+	if from, to := args[0], args[len(args)-1]; o.recursive && len(args) == 2 && !strings.HasSuffix(to, "/") && !strings.HasSuffix(from, "/.") {
+		s += "; if it made " + to + ", write " + strings.TrimSuffix(from, "/") + "/. for " + from
+	}
+	return s
+}
+
+// parallelMax bounds the files copied at a time.
+const parallelMax = 1024
+
+func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpOptions) error {
+	options, err := o.copyOptions()
+	if err != nil {
+		return err
+	}
+	places := make([]string, len(args))
+	for i, arg := range args {
+		if places[i], err = place(e, arg); err != nil {
+			return err
+		}
+	}
+	from, to := places[:len(places)-1], places[len(places)-1]
+	if to == "-" || len(from) == 1 && from[0] == "-" {
+		return pipe(ctx, e, cl, from, to, options)
+	}
+	if !slices.ContainsFunc(places, xrootd.IsRemote) {
+		return cli.Usage(errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
+			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/"))
+	}
+	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
+		return err
+	}
+	s := e.Stream(nil)
+	told := &teller{e: e, s: s, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
+	options.Report = told.file
+	if e.Live && !o.quiet {
+		options.Progress = told.progress
+	}
+	p, err := copy.Run(ctx, cl, from, to, options)
+	if err := told.end(ctx, p, err); err != nil {
+		return err
+	}
+	if !o.quiet && !e.Live && !e.ForPrograms() { // eyes that had no bar to look at
+		e.Say("%s", copied(p))
+	}
+	return s.Close()
+}
+
+// copied says what a copy did.
+func copied(p copy.Progress) string {
+	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
+	if p.Skipped > 0 {
+		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
+	}
+	if p.Links > 0 {
+		s += "; " + output.Count(p.Links, "link") + " passed over"
+	}
+	if p.Passed > 0 {
+		s += "; " + output.Count(p.Passed, "part") + " of unfinished copies left out"
+	}
+	if p.Kept > 0 {
+		s += "; " + output.Count(p.Kept, "part") + " kept"
+	}
+	return s
+}
+
+// makeTarget makes the directory that a target ending in / asks for.
+func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
+	if !strings.HasSuffix(arg, "/") {
+		return nil
+	}
+	if !xrootd.IsRemote(to) {
+		return errs.Wrap(os.MkdirAll(to, 0o755), "make directory", to)
+	}
+	u, err := xrootd.ParseURL(to)
+	if err != nil || u.Path == "/" {
+		return err
+	}
+	return cl.Mkdir(ctx, u, 0o755, true)
+}
+
+// pipe copies standard input to a file, or a file to standard output.
+func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to string, o copy.Options) error {
+	if to == "-" {
+		return e.Each(ctx, from, func(arg string) error {
+			if !xrootd.IsRemote(arg) {
+				return cli.Usage(errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
+			}
+			return cat(ctx, e, cl, arg, 0, math.MaxInt64)
+		})
+	}
+	if !xrootd.IsRemote(to) {
+		return cli.Usage(errs.New(errs.Invalid, "copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
+	}
+	u, err := xrootd.ParseURL(to)
+	if err != nil {
+		return err
+	}
+	_, err = copy.FromReader(ctx, cl, &input{ctx: ctx, r: e.In}, u, o)
+	return e.Done(err)
+}
+
+// teller shows a copy while it goes on. Its methods are called from several goroutines.
+type teller struct {
+	e     *cli.Env
+	s     *output.Stream
+	again string // what to do when some fail
+	over  func() bool
+
+	mu     sync.Mutex
+	drawn  bool
+	failed int
+	last   error // the last failure, not told yet: it may be the only one, and then the command's
+}
+
+// file tells programs of every file, and people of those that failed.
+func (t *teller) file(from, to string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if interrupted := err != nil && t.over() && errors.Is(err, errs.Cancelled); err != nil && !interrupted {
+		t.tellLast()
+		t.failed++
+		t.last = err
+	}
+	if !t.e.ForPrograms() {
+		return
+	}
+	r := output.Record{{Key: "from", Value: from}, {Key: "to", Value: to}, {Key: "result", Value: cli.OnOff(err == nil, "ok", "failed")}}
+	if err != nil {
+		r = append(r, output.Field{Key: "kind", Value: errs.KindOf(err).String()}, output.Field{Key: "error", Value: err.Error()})
+	}
+	_ = t.s.Add(r)
+}
+
+func (t *teller) progress(p copy.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	io.WriteString(t.e.Err, cli.ClearLine+cli.Fitted(t.e.ErrWidth(), progressForms(p)))
+	t.drawn = true
+}
+
+// tellLast tells the last failure. One that is only the interruption is told by the command's error.
+func (t *teller) tellLast() {
+	if t.last == nil || errors.Is(t.last, context.Canceled) || errors.Is(t.last, errs.Cancelled) {
+		return
+	}
+	if t.drawn {
+		io.WriteString(t.e.Err, cli.ClearLine)
+	}
+	t.drawn = false
+	t.e.Complain(t.last)
+}
+
+// end leaves the last bar standing and makes the command's error of what the copy ended with.
+func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.drawn {
+		io.WriteString(t.e.Err, "\n")
+		t.drawn = false
+	}
+	switch {
+	case ctx.Err() != nil:
+		t.tellLast()
+		return errs.New(errs.Cancelled, "copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
+	case t.failed == 0:
+		return err
+	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
+		return cli.Advised(t.last, t.again)
+	case t.failed == 1:
+		return cli.Advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are there already")
+	}
+	t.tellLast()
+	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
+		WithRemedy(t.again)
+}

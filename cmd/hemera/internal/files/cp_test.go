@@ -1,0 +1,50 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera/app/copy"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+)
+
+// However many files were under way, Ctrl-C of a copy prints one line and what to do.
+func TestAnInterruptedCopyPrintsOneLine(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var said bytes.Buffer
+	e := &cli.Env{Console: cli.Console{Out: &bytes.Buffer{}, Err: &said, Getenv: func(string) string { return "" }}, Now: time.Now}
+	told := &teller{e: e, s: e.Stream(nil), again: "go on", over: func() bool { return ctx.Err() != nil }}
+	told.file("a", "b", nil)
+	cancel()
+	for range 7 {
+		told.file("a", "b", errs.Wrap(ctx.Err(), "copy", "a"))
+	}
+	e.Complain(told.end(ctx, copy.Progress{Files: 1, Failed: 7, Kept: 2}, ctx.Err()))
+	if want := "hemera: copy: interrupted; 1 file, 0 B copied; 2 parts kept\n  what to do: go on\n"; said.String() != want {
+		t.Errorf("%q, want %q", said.String(), want)
+	}
+	said.Reset()
+	told.file("a", "b", errs.New(errs.Denied, "open", "a", "")) // a failure of its own is told
+	e.Complain(told.end(ctx, copy.Progress{Failed: 8}, ctx.Err()))
+	if got := said.String(); !strings.HasPrefix(got, "hemera: open a: permission denied\nhemera: copy: interrupted") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A file that failed because the user pressed Ctrl-C is no failure of its own.
+func TestAnInterruptionIsToldOnce(t *testing.T) {
+	var out strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for last, want := range map[error]bool{errs.Wrap(context.Canceled, "copy", "/f"): false, errs.New(errs.Denied, "copy", "/f", "not yours"): true} {
+		out.Reset()
+		err := (&teller{e: &cli.Env{Console: cli.Console{Err: &out}}, last: last}).end(ctx, copy.Progress{}, nil)
+		if (out.String() != "") != want || !strings.Contains(err.Error(), "interrupted") {
+			t.Errorf("%v: %q, then %v", last, &out, err)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package files
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+)
+
+// FileCommand makes `hemera file`: one file and its pieces.
+func FileCommand(e *cli.Env) *cobra.Command {
+	c := cli.Noun("file", "One file: where its pieces are, and whether they are whole",
+		fileInfoCommand(e), fileCheckCommand(e, "check", false), fileCheckCommand(e, "verify", true))
+	c.Long = `Files are named by path, by id as fid:<decimal> or fxid:<hexadecimal>, or by URL. Directories and
+files share their ids: pid:, pxid: and inode: are taken too.`
+	c.Example = `  hemera file info /exp/data.root        where are its pieces?
+  hemera file check /exp/data.root       are they whole? All of them are read.`
+	return c
+}
+
+// fileRef takes ids as they are and paths without the mark of a remote path.
+func fileRef(e *cli.Env, s string) (string, error) {
+	for _, prefix := range []string{"fid:", "fxid:", "pid:", "pxid:", "cid:", "cxid:", "inode:"} {
+		if strings.HasPrefix(s, prefix) {
+			return s, nil
+		}
+	}
+	return e.OnManager(s)
+}

@@ -1,0 +1,117 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
+	long := "Has every piece of the file read from its disk and checked, page by page and as a whole.\n"
+	if repair {
+		long += "Bad pages are put right from other pieces. A piece that cannot be repaired in place is made\nanew on another disk (remade).\n"
+	}
+	c := &cobra.Command{
+		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
+		Short:   cli.OnOff(repair, "Read and check every piece, and repair bad pages from good ones", "Read and check every piece; change nothing"),
+		Long:    long + "The exit code is 1 when a piece is " + cli.OnOff(repair, "still bad at the end, or out of reach.", "bad, or out of reach."),
+		Example: "  hemera file " + verb + " /exp/data.root",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				ref, err := fileRef(e, args[0])
+				if err != nil {
+					return err
+				}
+				checks, err := m.CheckFile(ctx, ref, repair)
+				if err != nil {
+					return err
+				}
+				return printChecks(e, checks, repair)
+			})
+		},
+	}
+	return c
+}
+
+func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
+	var records []output.Record
+	bad, offline := 0, 0
+	for _, c := range checks {
+		sums := make([]string, len(c.Checksums))
+		for i, s := range c.Checksums {
+			sums[i] = s.String()
+		}
+		result := cli.OnOff(c.OK, "ok", "bad")
+		switch {
+		case !c.OK && c.Repaired:
+			result = "remade" // on another disk
+		case c.Offline:
+			result = "offline"
+			offline++
+		case !c.OK:
+			bad++
+		}
+		records = append(records, output.Record{
+			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host},
+			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")},
+			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error},
+		})
+	}
+	return printCheckRecords(e, records, checkVerdict(len(records), bad, offline, repair))
+}
+
+// checkVerdict is the error that a check ends with, if pieces are bad or could not be asked.
+func checkVerdict(pieces, bad, offline int, repair bool) error {
+	switch {
+	case bad == 0 && offline == 0:
+		return nil
+	case bad == 0:
+		return errs.New(errs.Unavailable, "check", "", fmt.Sprintf("%d of %d pieces are out of reach", offline, pieces)).
+			WithRemedy("see hemera fs ls -e; what stays away is made anew elsewhere after the grace")
+	}
+	text := fmt.Sprintf("%d of %d pieces are bad", bad, pieces)
+	if offline > 0 {
+		text += fmt.Sprintf(", %d out of reach", offline)
+	}
+	return errs.New(errs.Corrupt, "check", "", text).
+		WithRemedy(cli.OnOff(repair, "no other piece has what they lack now; if a disk is out of reach, bring it back and try again",
+			"hemera file verify repairs what other pieces can repair"))
+}
+
+// printCheckRecords ends with the verdict: the exit code says it, and JSON too.
+func printCheckRecords(e *cli.Env, records []output.Record, verdict error) error {
+	if verdict == nil || e.Printer().Format != output.JSON {
+		if err := e.Printer().List(checkColumns, records); err != nil {
+			return err
+		}
+		return verdict
+	}
+	s := e.Stream(nil)
+	for _, r := range records {
+		if err := s.Add(r); err != nil {
+			return err
+		}
+	}
+	return verdict
+}
+
+var checkColumns = []output.Column{
+	{Title: "no.", Key: "no"},
+	{Title: "disk", Key: "fsid"},
+	{Title: "host", Key: "host"},
+	{Title: "result", Key: "result"},
+	{Title: "size", Key: "size"},
+	{Title: "checksums", Key: "checksums"},
+	{Title: "badpages", Key: "badpages"},
+	{Title: "repaired", Key: "repaired", Wide: 1},
+	{Title: "error", Key: "error"},
+}

@@ -1,0 +1,152 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+func fileInfoCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "info <file>", Short: "Everything known of a file or directory", Args: cobra.ExactArgs(1),
+		Long: `Shows what the namespace has of a file or directory, and where its pieces are. A file that is named
+by its id may be gone from the namespace, or changed after the backup that was restored: then the disks
+are asked too, and pieces that the namespace does not have are listed, with the path they remember.
+
+  fid, fxid      the file's number, in decimal and hexadecimal; pid, pxid are its directory's
+  redundancy     d2::t0 is two pieces on disks and none on tape
+  xstype, xs     the checksum that clients ask for; altxs.NAME are others that are stored`,
+		Example: `  hemera file info /exp/data.root
+  hemera file info fxid:0000002a -j`,
+		ValidArgsFunction: complete.Paths(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				ref, err := fileRef(e, args[0])
+				if err != nil {
+					return err
+				}
+				report, err := m.FileInfo(ctx, ref)
+				if err != nil {
+					return err
+				}
+				return printFile(e, report)
+			})
+		},
+	}
+}
+
+func printFile(e *cli.Env, report hemera.FileReport) error {
+	head := fileRecord(report)
+	var pieces, strays []output.Record
+	for _, p := range report.Pieces {
+		pieces = append(pieces, pieceRecord(p))
+	}
+	for _, s := range report.Strays {
+		strays = append(strays, strayRecord(s))
+	}
+	p := e.Printer()
+	switch {
+	case p.Format != output.Table:
+		return p.List(nil, slices.Concat([]output.Record{head}, pieces, strays))
+	case report.Entry.IsDir():
+		return p.One(cli.ColumnsOf(head), head)
+	}
+	if err := p.Head(cli.ColumnsOf(head), head); err != nil {
+		return err
+	}
+	if len(pieces) > 0 || len(strays) == 0 {
+		fmt.Fprintln(e.Out)
+		if err := p.List(pieceColumns, pieces); err != nil {
+			return err
+		}
+	}
+	if len(strays) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.Out, "\npieces that the namespace does not have:")
+	return p.List(strayColumns, strays)
+}
+
+func strayRecord(s hemera.Stray) output.Record {
+	return output.Record{
+		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host},
+		{Key: "generation", Value: uint64(s.Piece.ID.Gen)}, {Key: "size", Value: s.Piece.FileSize}, {Key: "layout", Value: s.Piece.Layout.String()},
+		{Key: "sealed", Value: cli.Unix(s.Piece.Sealed)}, {Key: "path", Value: s.Piece.Path},
+	}
+}
+
+var strayColumns = []output.Column{
+	{Title: "tag", Key: "tag"},
+	{Title: "no.", Key: "no"},
+	{Title: "disk", Key: "fsid"},
+	{Title: "host", Key: "host"},
+	{Title: "generation", Key: "generation"},
+	{Title: "size", Key: "size", Show: output.Bytes},
+	{Title: "sealed", Key: "sealed", Show: output.Time},
+	{Title: "path", Key: "path"},
+}
+
+func fileRecord(report hemera.FileReport) output.Record {
+	en := report.Entry
+	if en.Birth.IsZero() && len(report.Strays) > 0 { // disks know it, the namespace does not
+		return output.Record{{Key: "file", Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)}}
+	}
+	r := output.Record{
+		{Key: cli.OnOff(en.IsDir(), "directory", "file"), Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "flags", Value: fmt.Sprintf("%04o", en.Mode)},
+		{Key: "size", Value: onOffSize(en)}, {Key: "mtime", Value: cli.Stamp(en.Mtime)}, {Key: "ctime", Value: cli.Stamp(en.Ctime)}, {Key: "btime", Value: cli.Stamp(en.Birth)},
+		{Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)},
+		{Key: "pid", Value: uint64(en.Parent)}, {Key: "pxid", Value: en.Parent.Hex()},
+	}
+	if en.IsDir() {
+		return append(r, output.Record{{Key: "treefiles", Value: en.Tree.Files}, {Key: "treedirs", Value: en.Tree.Dirs}, {Key: "treebytes", Value: en.Tree.Bytes}}...)
+	}
+	r = append(r, output.Record{
+		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: en.Layout.Kind.String()}, {Key: "nstripes", Value: int(en.Layout.Pieces)},
+		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: fmt.Sprintf("d%d::t0", len(report.Pieces))},
+	}...)
+	for i, c := range en.Checksums {
+		if i == 0 {
+			r = append(r, output.Field{Key: "xstype", Value: c.Kind.String()}, output.Field{Key: "xs", Value: c.Hex()})
+			continue
+		}
+		r = append(r, output.Field{Key: "altxs." + c.Kind.String(), Value: c.Hex()})
+	}
+	return r
+}
+
+// onOffSize is a file's size, and a directory's total.
+func onOffSize(e hemera.Entry) int64 {
+	if e.IsDir() {
+		return e.Tree.Bytes
+	}
+	return e.Size
+}
+
+func pieceRecord(p hemera.PieceReport) output.Record {
+	d := p.Disk
+	return output.Record{
+		{Key: "no", Value: int(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group},
+		{Key: "path", Value: d.Path}, {Key: "health", Value: string(d.Health)}, {Key: "configstatus", Value: string(d.Config)},
+		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone},
+	}
+}
+
+var pieceColumns = []output.Column{
+	{Title: "no.", Key: "no"},
+	{Title: "disk", Key: "fsid"},
+	{Title: "host", Key: "host"},
+	{Title: "group", Key: "schedgroup", Wide: 1},
+	{Title: "path", Key: "path"},
+	{Title: "health", Key: "health"},
+	{Title: "configstatus", Key: "configstatus"},
+	{Title: "active", Key: "active"},
+	{Title: "zone", Key: "geotag", Wide: 1},
+}

@@ -1,0 +1,211 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+type findOptions struct {
+	files, dirs, count bool
+	name, layout       string
+	size, mtime, ctime string
+	depth, stripes     int
+	incomplete         bool
+	lost, unreadable   bool
+	uid, gid           string
+	nuid, ngid         string
+}
+
+// FindCommand makes `hemera find`: search in a tree.
+func FindCommand(e *cli.Env) *cobra.Command {
+	o := findOptions{depth: -1}
+	c := &cobra.Command{
+		Use: "find <path>", Short: "Search a tree", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: `Searches a tree at the manager and prints paths as it finds them. A path must meet all
+conditions. Sizes are written 10k, 1G, 1GB (powers of 1000) or 1GiB; +n means more than n, -n less than n.
+A search does not delay writers or other searches.`,
+		Example: `  hemera find /exp -f --name '*.root' --size +1G
+  hemera find /exp -f --mtime +30         older than 30 days
+  hemera find /exp -d --maxdepth 2
+  hemera find /exp --count
+  hemera find /exp --layoutstripes 1      files with a layout of one piece
+  hemera find / --stripediff              files with fewer pieces than their layout has
+  hemera find / --lost                    files of which no good piece is left`,
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := e.OnManager(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := o.request(path, e.Now())
+			if err != nil {
+				return cli.Usage(err)
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return find(ctx, e, m, r) })
+		},
+	}
+	f := c.Flags()
+	f.BoolVarP(&o.files, "files", "f", false, "files only")
+	f.BoolVarP(&o.dirs, "directories", "d", false, "directories only")
+	f.BoolVar(&o.count, "count", false, "print only how many there are, and their bytes")
+	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])")
+	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this; with -d directories, with all that is in them")
+	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) days ago")
+	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes")
+	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
+	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")
+	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
+	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search")
+	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")
+	c.MarkFlagsMutuallyExclusive("lost", "unreadable")
+	f.StringVar(&o.nuid, "nuid", "", "not of this owner, a number or a name that this machine knows")
+	f.StringVar(&o.ngid, "ngid", "", "not of this group")
+	f.IntVar(&o.depth, "maxdepth", -1, "levels below <path> to search; 0 is <path> alone")
+	f.StringVar(&o.uid, "uid", "", "of this owner, a number or a name that this machine knows")
+	f.StringVar(&o.gid, "gid", "", "of this group")
+	c.MarkFlagsMutuallyExclusive("files", "directories")
+	return c
+}
+
+// request is what the manager is asked for.
+func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
+	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
+		Lost: o.lost, Unreadable: o.unreadable}
+	switch {
+	case o.files:
+		r.Kind = hemera.KindFile
+	case o.dirs:
+		r.Kind = hemera.KindDirectory
+	}
+	switch {
+	case o.depth == 0:
+		r.Depth = -1
+	case o.depth > 0:
+		r.Depth = o.depth
+	}
+	if o.size != "" {
+		more, n, err := parseBound(o.size)
+		if err != nil {
+			return r, err
+		}
+		if more {
+			r.SizeMin = n + 1
+		} else {
+			limit := n - 1
+			r.SizeMax = &limit
+		}
+	}
+	for _, t := range []struct {
+		days         string
+		older, newer **time.Time
+	}{{o.mtime, &r.Older, &r.Newer}, {o.ctime, &r.ChangedBefore, &r.ChangedAfter}} {
+		if t.days == "" {
+			continue
+		}
+		more, days, err := parseBound(t.days)
+		if err != nil {
+			return r, err
+		}
+		if at := now.Add(-time.Duration(days) * 24 * time.Hour); more {
+			*t.older = &at
+		} else {
+			*t.newer = &at
+		}
+	}
+	for _, id := range []struct {
+		name   string
+		lookup func(string) (string, error)
+		into   **uint32
+	}{{o.uid, cli.LookupUser, &r.UID}, {o.gid, cli.LookupGroup, &r.GID}, {o.nuid, cli.LookupUser, &r.NotUID}, {o.ngid, cli.LookupGroup, &r.NotGID}} {
+		n, err := cli.ParseID(id.name, id.lookup)
+		if err != nil {
+			return r, err
+		}
+		if n >= 0 {
+			v := uint32(n)
+			*id.into = &v
+		}
+	}
+	return r, nil
+}
+
+// parseBound reads +n (more) or -n (less), n with k, M, G, T or P.
+func parseBound(s string) (more bool, n int64, err error) {
+	bad := errs.New(errs.Invalid, "read bound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
+	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
+		return false, 0, bad
+	}
+	n, ok := cli.ParseSize(s[1:], hemera.FileSizeMax)
+	if !ok {
+		return false, 0, bad
+	}
+	return s[0] == '+', n, nil
+}
+
+func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest) error {
+	r.Brief = !e.ForPrograms()
+	s := e.Stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
+	var failed int64
+	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
+		if f.Err != "" {
+			failed++
+			text, _ := e.Explain(f.Err)
+			fmt.Fprintf(e.Err, "hemera: %s\n", text)
+			return nil
+		}
+		if r.Brief {
+			return s.Add(output.Record{{Key: "path", Value: f.Path}})
+		}
+		return s.Add(foundRecord(f))
+	})
+	if err != nil {
+		return err
+	}
+	if r.Count {
+		s = e.Stream(func(output.Record) string {
+			return fmt.Sprintf("%s, %s, %s", output.Count(sum.Files, "file"), output.Count(sum.Dirs, "directory"), output.Bytes(sum.Bytes))
+		})
+		err = s.Add(output.Record{{Key: "nfiles", Value: sum.Files}, {Key: "ndirectories", Value: sum.Dirs}, {Key: "bytes", Value: sum.Bytes},
+			{Key: "physical", Value: sum.Physical}})
+	}
+	if err == nil && failed > 0 {
+		err = errs.New(errs.Internal, "find", r.Path, output.Count(failed, "directory")+" could not be listed")
+	}
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func foundRecord(f admin.Found) output.Record {
+	en := f.Entry
+	return output.Record{
+		{Key: "path", Value: f.Path}, {Key: "type", Value: cli.OnOff(en.IsDir(), "directory", "file")}, {Key: "size", Value: onOffSize(en)},
+		{Key: "mode", Value: fmt.Sprintf("%04o", en.Mode)}, {Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID},
+		{Key: "mtime", Value: cli.Stamp(en.Mtime)}, {Key: "ctime", Value: cli.Stamp(en.Ctime)}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "layout", Value: layoutName(en)},
+		{Key: "nrep", Value: len(en.Pieces)}, {Key: "checksum", Value: firstSum(en)},
+	}
+}
+
+func layoutName(e hemera.Entry) string {
+	if e.IsDir() {
+		return ""
+	}
+	return e.Layout.String()
+}
+
+func firstSum(e hemera.Entry) string {
+	if len(e.Checksums) == 0 {
+		return ""
+	}
+	return e.Checksums[0].String()
+}

@@ -1,0 +1,157 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/xrootd"
+)
+
+// LsCommand makes `hemera ls`: contents of directories.
+func LsCommand(e *cli.Env) *cobra.Command {
+	var o lsOptions
+	c := &cobra.Command{
+		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: complete.Paths(e),
+		Long: "Lists the contents of directories, or files. Entries appear as the server sends them.\n" +
+			"Owners and groups are shown by the names that this machine knows, else as numbers.\n" + cli.PathHelp,
+		Example: `  hemera ls /exp
+  hemera ls -l /exp/run1 /exp/run2
+  hemera ls -lhR /exp
+  hemera ls -l root://eospublic.cern.ch//eos/opendata`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"/"}
+			}
+			o.names, o.long = cli.Owners{}, o.long || o.numeric
+			o.headings = (len(args) > 1 || o.recursive) && !e.ForPrograms()
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				s := e.Stream(o.line)
+				err := e.Each(ctx, args, func(arg string) error { return ls(ctx, e, cl, s, arg, o) })
+				if err != nil {
+					return err
+				}
+				return s.Close()
+			})
+		},
+	}
+	c.Flags().BoolVarP(&o.long, "long", "l", false, "show mode, owner, size and time")
+	c.Flags().BoolVarP(&o.self, "directory", "d", false, "list directories themselves, not their contents")
+	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list subdirectories too")
+	c.Flags().BoolVarP(&o.numeric, "numeric-uid-gid", "n", false, "like -l, with owners and groups as numbers")
+	c.Flags().BoolP("all", "a", false, "")
+	_ = c.Flags().MarkHidden("all") // typed by habit: names that begin with a dot are always shown
+	c.MarkFlagsMutuallyExclusive("directory", "recursive")
+	cli.HumanFlag(c, &o.human, false)
+	return c
+}
+
+type lsOptions struct {
+	long, self, human, recursive, headings, numeric bool
+	names                                           cli.Owners
+}
+
+func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, arg string, o lsOptions) error {
+	u, err := e.Remote(arg)
+	if err != nil {
+		return err
+	}
+	i, err := cl.Stat(ctx, u)
+	if err != nil {
+		return err
+	}
+	if !i.IsDir() || o.self {
+		i.Name = arg
+		return s.Add(entryRecord(u.Path, i))
+	}
+	return lsDirectory(ctx, e, cl, s, listed{u, arg}, o)
+}
+
+// listed is a directory and how the user would name it.
+type listed struct {
+	xrootd.URL
+	name string
+}
+
+func (l listed) below(name string) listed {
+	return listed{l.Join(name), strings.TrimSuffix(l.name, "/") + "/" + name}
+}
+
+// lsDirectory lists a directory, and then those in it. It remembers the names of one directory's
+// directories for each level it is in.
+func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, dir listed, o lsOptions) error {
+	if o.headings {
+		fmt.Fprintf(e.Out, "%s:\n", e.Visible(dir.name))
+	}
+	var below []string
+	err := cl.List(ctx, dir.URL, func(i xrootd.Info) error {
+		if o.recursive && i.IsDir() {
+			below = append(below, i.Name)
+		}
+		return s.Add(entryRecord(dir.Join(i.Name).Path, i))
+	})
+	if err != nil {
+		return err
+	}
+	return e.Each(ctx, below, func(name string) error {
+		if o.headings {
+			fmt.Fprintln(e.Out)
+		}
+		return lsDirectory(ctx, e, cl, s, dir.below(name), o)
+	})
+}
+
+func entryRecord(path string, i xrootd.Info) output.Record {
+	return output.Record{
+		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: cli.OnOff(i.IsDir(), "directory", "file")},
+		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group},
+		{Key: "mtime", Value: i.Mtime}, {Key: "ctime", Value: i.Ctime}, {Key: "inode", Value: i.ID},
+	}
+}
+
+// line is a record as ls prints it. Columns have fixed widths, because what follows is not known yet.
+func (o lsOptions) line(r output.Record) string {
+	name, _ := r.Get("name").(string)
+	dir := r.Get("type") == "directory"
+	if !o.long {
+		return name + cli.OnOff(dir, "/", "")
+	}
+	size := fmt.Sprint(r.Get("size"))
+	if o.human {
+		size = output.Bytes(r.Get("size"))
+	}
+	var mode uint32
+	_, _ = fmt.Sscanf(r.Get("mode").(string), "%o", &mode)
+	mtime, _ := r.Get("mtime").(int64)
+	return fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), o.owner(r, "owner", cli.UserName), o.owner(r, "group", cli.GroupName), size,
+		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, cli.OnOff(dir, "/", ""))
+}
+
+// owner is an owner or group as a person reads it. Servers other than Hemera may send names.
+func (o lsOptions) owner(r output.Record, key string, lookup func(string) (string, error)) string {
+	text := fmt.Sprint(r.Get(key))
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || o.numeric {
+		return text
+	}
+	return o.names.Name(key, uint32(id), lookup)
+}
+
+// modeString is "drwxr-x---".
+func modeString(mode uint32, dir bool) string {
+	b := []byte(cli.OnOff(dir, "d", "-") + "rwxrwxrwx")
+	for i := range 9 {
+		if mode>>(8-i)&1 == 0 {
+			b[1+i] = '-'
+		}
+	}
+	return string(b)
+}

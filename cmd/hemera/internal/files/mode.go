@@ -1,0 +1,72 @@
+package files
+
+import (
+	"strconv"
+	"strings"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+)
+
+// modeChange is what chmod makes of an entry's permission bits.
+type modeChange func(mode uint32, dir bool) uint32
+
+// parseModeChange reads octal bits, or changes as chmod(1) has them: u+rw,go-w, a=rX. Without a u, g, o
+// or a, a change is for all.
+func parseModeChange(s string) (modeChange, error) {
+	if s != "" && strings.Trim(s, "01234567") == "" {
+		bits, err := parseMode(s)
+		return func(uint32, bool) uint32 { return bits }, err
+	}
+	var changes []modeChange
+	for _, clause := range strings.Split(s, ",") {
+		at := strings.IndexAny(clause, "+-=")
+		if at < 0 || strings.Trim(clause[:at], "ugoa") != "" || strings.Trim(clause[at+1:], "rwxX") != "" {
+			return nil, cli.Usage(errs.New(errs.Invalid, "read mode", s, "want octal permission bits, or changes of r, w, x and X").
+				WithRemedy("for example 0755, or u+rw,go-w"))
+		}
+		changes = append(changes, clauseOf(clause[:at], clause[at], clause[at+1:]))
+	}
+	return func(mode uint32, dir bool) uint32 {
+		for _, change := range changes {
+			mode = change(mode, dir)
+		}
+		return mode
+	}, nil
+}
+
+// clauseOf is one change: whose bits, the operator, which of them.
+func clauseOf(who string, operator byte, bits string) modeChange {
+	var whose uint32
+	for _, w := range "ugo" {
+		if who == "" || strings.ContainsRune(who, w) || strings.Contains(who, "a") {
+			whose |= map[rune]uint32{'u': 0o700, 'g': 0o070, 'o': 0o007}[w]
+		}
+	}
+	return func(mode uint32, dir bool) uint32 {
+		var which uint32
+		for _, b := range bits {
+			switch {
+			case b != 'X':
+				which |= map[rune]uint32{'r': 0o444, 'w': 0o222, 'x': 0o111}[b]
+			case dir || mode&0o111 != 0:
+				which |= 0o111
+			}
+		}
+		switch which &= whose; operator {
+		case '+':
+			return mode | which
+		case '-':
+			return mode &^ which
+		}
+		return mode&^whose | which
+	}
+}
+
+func parseMode(s string) (uint32, error) {
+	mode, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || mode > 0o7777 {
+		return 0, cli.Usage(errs.New(errs.Invalid, "read mode", s, "want octal permission bits").WithRemedy("for example 0755"))
+	}
+	return uint32(mode), nil
+}

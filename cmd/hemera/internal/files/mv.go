@@ -1,0 +1,48 @@
+package files
+
+import (
+	"context"
+	"errors"
+	gopath "path"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// MvCommand makes `hemera mv`: rename.
+func MvCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
+		Long: "Renames a file or a directory. A large tree takes no longer than a file. If <to> is a\ndirectory, the entry goes into it. If <to> is a file, it is replaced.\n" + cli.PathHelp,
+		Example: `  hemera mv /exp/run1 /exp/2026/run1
+  hemera mv /exp/data.root /archive/`,
+		RunE: func(c *cobra.Command, args []string) error {
+			from, err := e.Remote(args[0])
+			if err != nil {
+				return err
+			}
+			to, err := e.Remote(args[1])
+			if err != nil {
+				return err
+			}
+			if from.Addr() != to.Addr() {
+				return cli.Usage(errs.New(errs.Unsupported, "rename", from.Redacted(), "the target is at another server").
+					WithRemedy("copy it with hemera cp, then remove it"))
+			}
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				i, err := cl.Stat(ctx, to)
+				if err != nil && !errors.Is(err, errs.NotFound) {
+					return err
+				}
+				if err == nil && i.IsDir() {
+					to = to.Join(gopath.Base(from.Path))
+				}
+				return e.Done(cl.Rename(ctx, from, to.Path))
+			})
+		},
+	}
+}

@@ -1,0 +1,312 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// RmCommand makes `hemera rm`: remove files and trees.
+func RmCommand(e *cli.Env) *cobra.Command {
+	var recursive, force bool
+	var k cli.Consent
+	c := &cobra.Command{
+		Use: "rm <path>…", Short: "Remove files, and with -r directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: `Removes files, at once and for good. Directories need -r, which removes all that is in them.
+Before it removes a directory that is not empty, the command says how many files and bytes will
+go, and asks. A script gives its consent with --yes. --dry-run says what would go, and stops.
+` + cli.PathHelp,
+		Example: `  hemera rm /exp/old.root
+  hemera rm -r /exp/run1
+  hemera rm -r --dry-run /exp/run1`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				return e.Done(rm(ctx, e, &removal{cl: cl, recursive: recursive, force: force}, k, args))
+			})
+		},
+	}
+	cli.RecursiveFlag(c, &recursive, "remove directories too, with their contents")
+	c.Flags().BoolVarP(&force, "force", "f", false, "ignore paths that do not exist")
+	k.Flags(c)
+	return c
+}
+
+// rm looks at everything first, asks once, and removes then.
+func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []string) error {
+	var stake []string
+	ask := k.Dry
+	err := e.Each(ctx, args, func(arg string) error {
+		u, err := e.Remote(arg)
+		if err != nil {
+			return err
+		}
+		t, err := r.survey(ctx, u)
+		if r.force && errors.Is(err, errs.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.targets = append(r.targets, t)
+		stake = append(stake, t.String())
+		ask = ask || t.below
+		return nil
+	})
+	if ctx.Err() != nil || len(r.targets) == 0 {
+		return err
+	}
+	if ask {
+		if ok, refused := e.Agree(ctx, k, "rm", stake); !ok {
+			return firstOf(refused, err)
+		}
+	}
+	return firstOf(r.run(ctx, e), err)
+}
+
+// firstOf is the first error there is.
+func firstOf(list ...error) error {
+	for _, err := range list {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// doomed is one argument of rm, and what is there.
+type doomed struct {
+	url               xrootd.URL
+	dir, below        bool // a directory, with something in it
+	files, dirs, size int64
+}
+
+// String is what will go.
+func (d doomed) String() string {
+	if !d.dir {
+		return fmt.Sprintf("%s: 1 file, %s will go", d.url.Path, output.Bytes(d.size))
+	}
+	return fmt.Sprintf("%s: %s, %s, %s will go", d.url.Path, output.Count(d.dirs, "directory"), output.Count(d.files, "file"), output.Bytes(d.size))
+}
+
+// removal is one rm under way.
+type removal struct {
+	cl               *xrootd.Client
+	recursive, force bool
+	targets          []doomed
+
+	mu     sync.Mutex
+	done   int64 // files
+	failed int64
+	first  error
+}
+
+// rmParallel is how many entries are removed at a time; failuresMax how many failures are told one by one.
+const (
+	rmParallel  = 64
+	failuresMax = 10
+)
+
+// survey counts what is at a path.
+func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
+	d := doomed{url: u}
+	i, err := r.cl.Stat(ctx, u)
+	switch {
+	case err != nil:
+		return d, err
+	case !i.IsDir():
+		d.files, d.size = 1, i.Size
+		return d, nil
+	case !r.recursive:
+		return d, errs.New(errs.IsDirectory, "remove", u.Redacted(), "it is a directory").WithRemedy("add -r to remove it with all that is in it")
+	case u.Path == "/":
+		return d, errs.New(errs.Invalid, "remove", u.Redacted(), "the root stays").WithRemedy("name the directories to remove")
+	}
+	d.dir = true
+	var walk func(dir xrootd.URL) error
+	walk = func(dir xrootd.URL) error {
+		d.dirs++
+		var below []string
+		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
+			d.below = true
+			if i.IsDir() {
+				below = append(below, i.Name)
+				return nil
+			}
+			d.files++
+			d.size += i.Size
+			return nil
+		})
+		for _, name := range below {
+			if err == nil {
+				err = walk(dir.Join(name))
+			}
+		}
+		return err
+	}
+	return d, walk(u)
+}
+
+// run removes the targets and says how that went.
+func (r *removal) run(ctx context.Context, e *cli.Env) error {
+	var total int64
+	for _, d := range r.targets {
+		total += d.files
+	}
+	stop := r.show(e, total)
+	for _, d := range r.targets {
+		if d.dir {
+			r.tree(ctx, e, d.url)
+		} else {
+			r.note(e, r.cl.Remove(ctx, d.url))
+		}
+	}
+	stop()
+	switch {
+	case ctx.Err() != nil:
+		return errs.New(errs.Cancelled, "rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")
+	case r.failed > 1:
+		return errs.New(errs.KindOf(r.first), "rm", "", output.Count(r.failed, "entry")+" could not be removed")
+	}
+	return r.first
+}
+
+// tree removes a directory: its files and those below in parallel, then the directories from the leaves. It
+// holds the names of the directories, and at most rmParallel of files.
+func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
+	var levels [][]xrootd.URL
+	g := new(errgroup.Group)
+	g.SetLimit(rmParallel)
+	var walk func(dir xrootd.URL, depth int)
+	walk = func(dir xrootd.URL, depth int) {
+		if depth == len(levels) {
+			levels = append(levels, nil)
+		}
+		levels[depth] = append(levels[depth], dir)
+		var below []string
+		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
+			if i.IsDir() {
+				below = append(below, i.Name)
+				return nil
+			}
+			g.Go(func() error {
+				r.note(e, r.cl.Remove(ctx, dir.Join(i.Name)))
+				return nil
+			})
+			return ctx.Err()
+		})
+		if err != nil {
+			r.fail(e, err)
+		}
+		for _, name := range below {
+			walk(dir.Join(name), depth+1)
+		}
+	}
+	walk(top, 0)
+	_ = g.Wait()
+	for _, level := range slices.Backward(levels) {
+		for _, dir := range level {
+			g.Go(func() error {
+				if err := r.cl.Rmdir(ctx, dir); err != nil && (r.failures() == 0 || !errors.Is(err, errs.NotEmpty)) {
+					r.fail(e, err) // that of what could not be removed in it has been told
+				}
+				return nil
+			})
+		}
+		_ = g.Wait()
+	}
+}
+
+// note counts a file.
+func (r *removal) note(e *cli.Env, err error) {
+	if err != nil {
+		r.fail(e, err)
+		return
+	}
+	r.mu.Lock()
+	r.done++
+	r.mu.Unlock()
+}
+
+// fail tells of the failures before this one: a single one is the command's own. What was removed
+// meanwhile, and what an interruption left, is no failure.
+func (r *removal) fail(e *cli.Env, err error) {
+	if errors.Is(err, errs.NotFound) || errors.Is(err, errs.Cancelled) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed++
+	switch {
+	case r.failed == 1:
+		r.first = err
+		return
+	case r.failed == 2:
+		e.Complain(r.first)
+	}
+	if r.failed <= failuresMax {
+		e.Complain(err)
+	}
+}
+
+func (r *removal) failures() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+// show draws a bar on a terminal until it is stopped.
+func (r *removal) show(e *cli.Env, total int64) (stop func()) {
+	if !e.Live || e.ForPrograms() || total < 2 {
+		return func() {}
+	}
+	began := time.Now()
+	draw := func() {
+		r.mu.Lock()
+		done := r.done
+		r.mu.Unlock()
+		rate := float64(done) / max(time.Since(began).Seconds(), 1e-3)
+		line := func(width int) string {
+			s := fmt.Sprintf("%s  %d of %s removed  %.0f/s", cli.Bar(cli.Percent(done, total), width), done, output.Count(total, "file"), rate)
+			if left := total - done; left > 0 && rate > 0 {
+				s += "  " + output.Seconds(float64(left)/rate) + " to go"
+			}
+			return s
+		}
+		io.WriteString(e.Err, cli.ClearLine+cli.Fitted(e.ErrWidth(), cli.BarForms(line)))
+	}
+	quit := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		tick := time.NewTicker(rmTick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				draw()
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		ended.Wait()
+		draw()
+		io.WriteString(e.Err, "\n")
+	}
+}
+
+const rmTick = 250 * time.Millisecond

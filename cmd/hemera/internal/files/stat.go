@@ -1,0 +1,58 @@
+package files
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/xrootd"
+)
+
+// StatCommand makes `hemera stat`: one entry.
+func StatCommand(e *cli.Env) *cobra.Command {
+	var checksum string
+	c := &cobra.Command{
+		Use: "stat <path>", Short: "Show one entry", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: "Shows size, mode, owner and times of one entry. The exit code is 1 if it does not exist.\n" + cli.PathHelp,
+		Example: `  hemera stat /exp/data.root
+  hemera stat --checksum adler32 /exp/data.root
+  hemera stat /exp/data.root -j | jq .result[0].size`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				u, err := e.Remote(args[0])
+				if err != nil {
+					return err
+				}
+				i, err := cl.Stat(ctx, u)
+				if err != nil {
+					return err
+				}
+				r := entryRecord(u.Path, i)
+				if c.Flags().Changed("checksum") {
+					kind, err := hemera.ParseChecksumKind(checksum)
+					if err != nil {
+						return cli.Usage(err)
+					}
+					sum, err := cl.Checksum(ctx, u, kind)
+					if err != nil {
+						return err
+					}
+					r = append(r, output.Field{Key: "xstype", Value: sum.Kind.String()}, output.Field{Key: "xs", Value: sum.Hex()})
+				}
+				columns := cli.ColumnsOf(r)
+				for n := range columns {
+					if k := columns[n].Key; k == "mtime" || k == "ctime" {
+						columns[n].Show = output.Time
+					}
+				}
+				return e.Printer().One(columns, r)
+			})
+		},
+	}
+	c.Flags().StringVar(&checksum, "checksum", "", "show the checksum of this kind too (none: the kind the server prefers)")
+	return c
+}

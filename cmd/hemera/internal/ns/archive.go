@@ -1,0 +1,128 @@
+package ns
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+	"hemera/platform/kv/archive"
+)
+
+// archiveWatch shows how far an archive has come, where there is somebody to see it.
+type archiveWatch struct {
+	e       *cli.Env
+	head    archive.Header
+	pairs   int64
+	bytes   int64
+	started time.Time
+	shown   time.Time
+	ended   time.Time
+}
+
+func watchArchive(e *cli.Env) *archiveWatch {
+	now := time.Now()
+	return &archiveWatch{e: e, started: now, shown: now}
+}
+
+func (w *archiveWatch) visitor() archive.Visitor {
+	return archive.Visitor{
+		Header: func(h archive.Header) error { w.head = h; return nil },
+		Pair:   func(_, _ []byte) error { w.pairs++; return nil },
+	}
+}
+
+// step counts bytes, and draws the line anew a few times a second.
+func (w *archiveWatch) step(n int) {
+	w.bytes += int64(n)
+	if now := time.Now(); w.e.Live && now.Sub(w.shown) > 200*time.Millisecond {
+		w.shown = now
+		fmt.Fprintf(w.e.Err, "\r\x1b[K%s", cli.Cut(w.line(now.Sub(w.started)), w.e.OutWidth()))
+	}
+}
+
+func (w *archiveWatch) line(took time.Duration) string {
+	share := min(100, cli.Percent(w.pairs, max(w.head.Pairs, 1)))
+	seconds := max(took.Seconds(), 1e-3)
+	line := fmt.Sprintf("%s  %d of about %d records  %s  %s/s", cli.Bar(share, 24), w.pairs, w.head.Pairs, output.Bytes(w.bytes),
+		output.Bytes(float64(w.bytes)/seconds))
+	if share > 1 {
+		line += "  " + output.Seconds(seconds*(100-share)/share) + " to go"
+	}
+	return line
+}
+
+// end clears the line.
+func (w *archiveWatch) end() {
+	w.ended = time.Now()
+	if w.e.Live {
+		fmt.Fprint(w.e.Err, cli.ClearLine)
+	}
+}
+
+func (w *archiveWatch) took() time.Duration { return w.ended.Sub(w.started) }
+
+// counted passes bytes on and counts them.
+type counted struct {
+	w     io.Writer
+	watch *archiveWatch
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(b []byte) (int, error) {
+	c.watch.step(len(b))
+	return c.w.Write(b)
+}
+
+// secretFile is a file of mode 0600 that has its name once it is whole and on the disk.
+type secretFile struct {
+	*os.File
+	name string
+	done bool
+}
+
+func newFile(name string) (*secretFile, error) {
+	if _, err := os.Lstat(name); err == nil {
+		return nil, errs.New(errs.Exists, "ns backup", name, "there is such a file").WithRemedy("name another, or a directory")
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.partial")
+	if err != nil {
+		return nil, errs.Wrap(err, "ns backup", name)
+	}
+	return &secretFile{File: f, name: name}, nil
+}
+
+// publish gives the file its name; it replaces none.
+func (f *secretFile) publish() error {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return errs.Wrap(err, "ns backup", f.name)
+	}
+	if err := os.Link(f.Name(), f.name); err != nil {
+		if errors.Is(err, os.ErrExist) {
+			return errs.Wrap(err, "ns backup", f.name)
+		}
+		// Not every filesystem has hard links.
+		if err := os.Rename(f.Name(), f.name); err != nil {
+			return errs.Wrap(err, "ns backup", f.name)
+		}
+		f.done = true
+	}
+	dir, err := os.Open(filepath.Dir(f.name))
+	if err != nil {
+		return errs.Wrap(err, "ns backup", f.name)
+	}
+	return errs.Wrap(errors.Join(dir.Sync(), dir.Close()), "ns backup", f.name)
+}
+
+// abandon takes the temporary name away.
+func (f *secretFile) abandon() {
+	_ = f.Close()
+	if !f.done {
+		_ = os.Remove(f.Name())
+	}
+}

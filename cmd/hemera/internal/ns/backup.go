@@ -1,0 +1,188 @@
+package ns
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/app/daemon"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/platform/kv/archive"
+)
+
+func nsBackupCommand(e *cli.Env) *cobra.Command {
+	var verify, damaged bool
+	var state string
+	c := &cobra.Command{
+		Use: "backup <target>", Short: "Copy all that the manager remembers into one file, while it works", Args: cobra.ExactArgs(1),
+		Long: `Writes an archive of the namespace, the cluster's records and the cluster's authority, as
+of one moment. Nobody waits for it, and the manager's memory does not grow with it. The
+target is a file; or a directory, for namespace-<date>.hemera in it; or - for standard
+output. The file gets its name when all of it is written, checked and on the disk.
+
+The archive holds the cluster's secrets: whoever has it can be the manager. The file is
+readable by its owner only; keep it so.
+
+--verify reads an archive that is there and says whether all of it is as it was written.
+
+--state DIR takes the archive from the state directory of a manager, or of hemera up, that
+does not run, and changes nothing there. With --damaged it takes what is before the damage
+when the log of the changes cannot be read to its end, which a manager refuses to start
+from. To go on from there, restore the archive into an empty directory with ns restore: it
+never gives out an id twice.`,
+		Example: `  hemera ns backup /backup
+  ssh manager hemera ns backup - > namespace.hemera
+  hemera ns backup --verify namespace.hemera
+  hemera ns backup --state /var/lib/hemera --damaged /backup`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if damaged && state == "" {
+				return cli.Usage(errs.New(errs.Invalid, "ns backup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log"))
+			}
+			if verify {
+				return verifyBackup(e, args[0])
+			}
+			if state != "" {
+				return backup(c.Context(), e, stateBackups(e, state, damaged), args[0])
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return backup(ctx, e, m, args[0]) })
+		},
+	}
+	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")
+	c.Flags().StringVar(&state, "state", "", "take it from the state `directory` of a manager that does not run")
+	c.Flags().BoolVar(&damaged, "damaged", false, "with --state: take what is before the damage, if there is any")
+	c.MarkFlagsMutuallyExclusive("verify", "state")
+	c.MarkFlagsMutuallyExclusive("verify", "damaged")
+	return c
+}
+
+// stateBackups takes archives of a state directory, and says on standard error what is damaged.
+func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
+	b := daemon.StateBackups{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
+	if damaged {
+		b.Damaged = func(err error) { fmt.Fprintln(e.Err, "hemera:", err) }
+	}
+	return b
+}
+
+// backup takes an archive from the manager and proves it on its way to the target.
+func backup(ctx context.Context, e *cli.Env, m hemera.Backups, target string) error {
+	if target == "-" {
+		watch := watchArchive(e)
+		if _, err := takeBackup(ctx, m, e.Out, watch); err != nil {
+			return err
+		}
+		watch.end()
+		return nil
+	}
+	if info, err := os.Stat(target); err == nil && info.IsDir() {
+		target = filepath.Join(target, "namespace-"+e.Now().UTC().Format("20060102T150405Z")+".hemera")
+	}
+	f, err := newFile(target)
+	if err != nil {
+		return err
+	}
+	defer f.abandon()
+	watch := watchArchive(e)
+	out := bufio.NewWriterSize(f, 1<<20)
+	totals, err := takeBackup(ctx, m, out, watch)
+	if err == nil {
+		err = errs.Wrap(out.Flush(), "ns backup", target)
+	}
+	if err == nil {
+		err = f.publish()
+	}
+	watch.end()
+	if err != nil {
+		return err
+	}
+	return printArchive(e, target, watch, totals)
+}
+
+// takeBackup copies the archive to out, and reads what goes there.
+func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	from, to := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		err := m.Backup(ctx, to)
+		_ = to.CloseWithError(err)
+		sent <- err
+	}()
+	totals, err := archive.Read(io.TeeReader(from, &counted{w: out, watch: watch}), watch.visitor())
+	_ = from.CloseWithError(err)
+	cancel()
+	// What the manager says goes before what is wrong with half an archive.
+	if sentErr := <-sent; sentErr != nil && !errors.Is(sentErr, context.Canceled) && !errors.Is(sentErr, err) {
+		return totals, sentErr
+	}
+	return totals, err
+}
+
+func verifyBackup(e *cli.Env, path string) error {
+	in, done, err := openArchive(e, path)
+	if err != nil {
+		return err
+	}
+	defer done()
+	watch := watchArchive(e)
+	totals, err := archive.Read(io.TeeReader(in, &counted{w: io.Discard, watch: watch}), watch.visitor())
+	watch.end()
+	if err != nil {
+		return about(err, path)
+	}
+	return printArchive(e, path, watch, totals)
+}
+
+// about names the archive that an error is about.
+func about(err error, path string) error {
+	var cause *errs.Error
+	if errors.As(err, &cause) && cause.Subject == "" {
+		named := *cause
+		named.Subject = path
+		return &named
+	}
+	return err
+}
+
+// openArchive opens a file, or standard input for "-".
+func openArchive(e *cli.Env, path string) (io.Reader, func(), error) {
+	if path == "-" {
+		return bufio.NewReaderSize(e.In, 1<<20), func() {}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, errs.Wrap(err, "open backup", path)
+	}
+	return bufio.NewReaderSize(f, 1<<20), func() { _ = f.Close() }, nil
+}
+
+func printArchive(e *cli.Env, path string, w *archiveWatch, t archive.Totals) error {
+	h := w.head
+	s := e.Stream(func(output.Record) string {
+		return fmt.Sprintf("%s: %s, %s, %s, whole, as of %s\n%s in %s, sha256 %s", path, output.Bytes(w.bytes),
+			output.Count(h.Files, "file"), output.Count(h.Directories, "directory"), h.Taken.UTC().Format(time.RFC3339),
+			fmt.Sprintf("%d records", t.Pairs), output.Seconds(w.took().Seconds()), t.SHA256)
+	})
+	if err := s.Add(output.Record{
+		{Key: "backup.path", Value: path}, {Key: "backup.bytes", Value: w.bytes}, {Key: "backup.taken", Value: h.Taken.Unix()},
+		{Key: "backup.files", Value: h.Files}, {Key: "backup.directories", Value: h.Directories}, {Key: "backup.records", Value: t.Pairs},
+		{Key: "backup.sequence", Value: h.Sequence}, {Key: "backup.epoch", Value: h.Epoch}, {Key: "backup.sha256", Value: t.SHA256},
+		{Key: "backup.seconds", Value: w.took().Seconds()},
+	}); err != nil {
+		return err
+	}
+	return s.Close()
+}

@@ -1,0 +1,191 @@
+package ns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/measure/nsbench"
+)
+
+type benchmarkOptions struct {
+	hemera.BenchmarkRequest
+	wire  wireOptions
+	clean bool
+	plot  string
+}
+
+func nsBenchmarkCommand(e *cli.Env) *cobra.Command {
+	var o benchmarkOptions
+	c := &cobra.Command{
+		Use: "benchmark <threads> <subdirs> <files> [prefix]", Short: "Measure the namespace as CERN's ns benchmark does",
+		Args: cobra.MaximumNArgs(4),
+		Long: `Measures the namespace with empty files. Each thread makes <subdirs> directories with <files> files
+in each, in a directory of its own below <prefix>/benchmark: 100 10 10 makes 10,000 files. All
+threads do one phase, then all do the next:
+
+  mkdir     make the directories
+  create    make the files: placement, capability, lock, commit
+  exists    make them all again, and be told that they exist
+  read      open every file to read: access, placement, capability
+  write     open every file to change it, and free the lock again
+  deletion  remove everything
+
+The manager runs it within itself, as EOS does: the figures are without the network. An operation
+counts when it has succeeded and its change is on the disk, which EOS does not wait for; --relaxed
+measures the same once more without waiting. --wire measures what clients see: real requests to
+manager and nodes. Nobody else should use the cluster meanwhile. An interrupted run removes what
+it made.`,
+		Example: `  hemera ns benchmark 100 10 10
+  hemera ns benchmark 1000 1 100 --relaxed    the shape of CERN's published figures
+  hemera ns benchmark 16 1 200 --wire --depth 4
+  hemera ns benchmark 16 10 100 /scratch -j | jq '.result[] | {phase, rate}'
+  hemera ns benchmark --clean                 remove what an interrupted run left`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.parse(args); err != nil {
+				return err
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if o.clean {
+					return cleanBenchmark(ctx, e, m, o)
+				}
+				return benchmark(ctx, e, m, o)
+			})
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own")
+	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")
+	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: `number` of requests in flight in a session")
+	f.BoolVar(&o.wire.full, "full", false, "with --wire: read and write go on to the node, too")
+	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails")
+	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")
+	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this `file`, as SVG")
+	c.MarkFlagsMutuallyExclusive("wire", "relaxed")
+	c.MarkFlagsMutuallyExclusive("wire", "clean")
+	return c
+}
+
+// parse reads the arguments: three numbers and a prefix, or with --clean a prefix only.
+func (o *benchmarkOptions) parse(args []string) error {
+	if o.clean {
+		if len(args) > 1 {
+			return cli.Usage(errs.New(errs.Invalid, "read arguments", args[0], "--clean takes a prefix only").
+				WithRemedy("hemera ns benchmark --clean [prefix]"))
+		}
+		if len(args) == 1 {
+			o.Prefix = args[0]
+		}
+		return nil
+	}
+	if len(args) < 3 {
+		return cli.Usage(errs.New(errs.Invalid, "read arguments", "", fmt.Sprintf("%d of the three numbers are there", len(args))).
+			WithRemedy("hemera ns benchmark <threads> <subdirs> <files> [prefix], for example: hemera ns benchmark 100 10 10"))
+	}
+	for i, n := range []*int{&o.Threads, &o.Subdirs, &o.Files} {
+		var err error
+		if *n, err = strconv.Atoi(args[i]); err != nil {
+			return cli.Usage(errs.New(errs.Invalid, "read "+[]string{"threads", "subdirs", "files"}[i], args[i], "is no number"))
+		}
+	}
+	if len(args) == 4 {
+		o.Prefix = args[3]
+	}
+	if !o.wire.on && (o.wire.full || o.wire.depth != 1) {
+		return cli.Usage(errs.New(errs.Invalid, "read flags", "", "--depth and --full are for --wire"))
+	}
+	shape, err := nsbench.ShapeOf(o.BenchmarkRequest)
+	if err == nil {
+		shape.Depth = o.wire.depth
+		err = shape.Check()
+	}
+	if err != nil {
+		return cli.Usage(err)
+	}
+	return nil
+}
+
+func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) error {
+	base, err := nsbench.BaseOf(o.Prefix)
+	if err != nil {
+		return err
+	}
+	switch err := m.CleanBenchmark(ctx, hemera.Identity{}, o.Prefix); {
+	case errors.Is(err, errs.NotFound):
+		e.Say("%s is not there", base)
+	case err != nil:
+		return err
+	default:
+		e.Say("%s removed", base)
+	}
+	return nil
+}
+
+// benchmark runs it once, or twice: waiting for the disk and not.
+func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) (err error) {
+	t := &benchmarkTeller{e: e, request: o.BenchmarkRequest, wire: o.wire}
+	if o.plot != "" {
+		t.request.Series = true
+		if t.plot, err = os.Create(o.plot); err != nil { // before the work, not after it
+			return errs.Wrap(err, "plot", o.plot)
+		}
+		defer t.plot.Close()
+	}
+	if o.wire.on {
+		return t.end(throughDoor(ctx, e, m, t))
+	}
+	err = insideManager(ctx, e, m, t, false)
+	if err == nil && o.Relaxed {
+		err = insideManager(ctx, e, m, t, true)
+	}
+	return t.end(err)
+}
+
+// cleanWait bounds the wait for a manager that ends an interrupted run.
+const cleanWait = 10 * time.Minute
+
+func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller, relaxed bool) error {
+	r := t.request
+	r.Relaxed, t.relaxed = relaxed, relaxed
+	defer whenInterrupted(ctx, e, t)()
+	err := m.Benchmark(ctx, hemera.Identity{}, r, t.update)
+	if ctx.Err() == nil || r.Keep {
+		return err
+	}
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
+	defer cancel()
+	if cleanErr := m.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
+		return cleanErr
+	}
+	return errs.Wrap(ctx.Err(), "benchmark", "")
+}
+
+// whenInterrupted says why the command does not end at once, and gives the interrupt key back its
+// power to end it. What it returns ends the watch.
+func whenInterrupted(ctx context.Context, e *cli.Env, t *benchmarkTeller) func() {
+	said := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(said)
+		signal.Reset(os.Interrupt)
+		if t.request.Keep {
+			t.say("interrupted: what the run made is left where it is")
+			return
+		}
+		t.say("interrupted: what the run made is being removed; interrupt again to leave it there")
+	})
+	return func() {
+		if !stop() {
+			<-said
+		}
+	}
+}

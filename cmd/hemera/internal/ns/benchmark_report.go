@@ -1,0 +1,367 @@
+package ns
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/chart"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/errs"
+	"hemera/measure/nsbench"
+)
+
+// benchmarkTeller shows a run: a line that moves, and at the end tables or records.
+type benchmarkTeller struct {
+	e       *cli.Env
+	request hemera.BenchmarkRequest
+	wire    wireOptions
+	plot    *os.File // nil: none wanted
+	setup   hemera.BenchmarkSetup
+	relaxed bool // the run under way
+	rows    []benchmarkRow
+
+	mu     sync.Mutex // guards what is on the terminal
+	moving bool
+	ending bool
+}
+
+type benchmarkRow struct {
+	hemera.BenchmarkResult
+	relaxed bool
+}
+
+// cpuPerOp is the processor time of one operation, of whatever kind; zero if it is not known.
+func (r benchmarkRow) cpuPerOp() time.Duration {
+	ops := r.Main.Ops
+	if r.Dirs != nil {
+		ops += r.Dirs.Ops
+	}
+	return r.CPU / time.Duration(max(ops, 1))
+}
+
+func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
+	switch {
+	case u.Setup != nil:
+		t.setup = *u.Setup
+	case u.Result != nil:
+		t.rows = append(t.rows, benchmarkRow{*u.Result, t.relaxed})
+	case u.Progress != nil && t.e.Live:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.ending {
+			return nil
+		}
+		t.moving = true
+		_, err := io.WriteString(t.e.Err, cli.ClearLine+cli.Fitted(t.e.OutWidth(), cli.BarForms(func(bar int) string { return benchmarkLine(*u.Progress, bar) })))
+		return err
+	}
+	return nil
+}
+
+// say writes a line, after which none moves any more.
+func (t *benchmarkTeller) say(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	t.ending = true
+	fmt.Fprintln(t.e.Err, "hemera: "+text)
+}
+
+func (t *benchmarkTeller) clear() {
+	if t.moving {
+		_, _ = io.WriteString(t.e.Err, cli.ClearLine)
+		t.moving = false
+	}
+}
+
+func benchmarkLine(p hemera.BenchmarkProgress, width int) string {
+	line := fmt.Sprintf("%-8s  %s  %d of %d  %s/s", p.Phase, cli.Bar(cli.Percent(p.Done, p.Total), width), p.Done, p.Total, significant(p.Rate))
+	if p.Rate > 0 && p.Done < p.Total {
+		line += "  " + output.Seconds(float64(p.Total-p.Done)/p.Rate) + " to go"
+	}
+	return line
+}
+
+// end shows what was measured, whole or not, and makes an error of operations that failed.
+func (t *benchmarkTeller) end(err error) error {
+	t.mu.Lock()
+	t.clear()
+	t.mu.Unlock()
+	if plotErr := t.draw(); err == nil {
+		err = plotErr
+	}
+	if len(t.rows) == 0 {
+		return err
+	}
+	if !t.e.ForPrograms() {
+		if tableErr := t.tables(); tableErr != nil {
+			return tableErr
+		}
+		return t.failed(err)
+	}
+	s := t.e.Stream(nil)
+	for _, r := range t.rows {
+		if err := s.Add(t.record(r)); err != nil {
+			return err
+		}
+	}
+	if err = t.failed(err); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// failed tells how operations failed, if any did, and makes an error of it.
+func (t *benchmarkTeller) failed(err error) error {
+	if err != nil {
+		return err
+	}
+	var count int64
+	for _, r := range t.rows {
+		count += r.Main.Errors
+		if r.Dirs != nil {
+			count += r.Dirs.Errors
+		}
+		for _, f := range r.Failures {
+			fmt.Fprintf(t.e.Err, "hemera: %s: %s\n", r.Phase, output.Visible(f.Text))
+			if f.Remedy != "" {
+				fmt.Fprintf(t.e.Err, "  what to do: %s\n", f.Remedy)
+			}
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return errs.New(errs.Internal, "benchmark", "", output.Count(count, "operation")+" failed; rates count those that succeeded")
+}
+
+// draw writes the plot, or leaves no file when there is nothing to draw.
+func (t *benchmarkTeller) draw() error {
+	if t.plot == nil {
+		return nil
+	}
+	if len(t.rows) == 0 {
+		return os.Remove(t.plot.Name())
+	}
+	var panels []chart.Panel
+	for _, r := range t.rows {
+		title := fmt.Sprintf("%s, %s/s", r.Phase, significant(perSecond(r.Main.Ops, r.Time)))
+		if r.relaxed {
+			title += " (relaxed)"
+		}
+		panels = append(panels, chart.Panel{Title: title, Points: r.Series})
+	}
+	svg, err := chart.Latency([]string{"hemera ns benchmark: latency", t.shapeLine(), t.setupLine()}, panels)
+	if err == nil {
+		_, err = t.plot.Write(svg)
+	}
+	return errs.Wrap(err, "plot", t.plot.Name())
+}
+
+// published are the rates of CERN's talk of 2024 by shape (threads, subdirectories, files), phase by
+// phase: operations per second in a virtual machine for the first, on hardware for the others.
+func published() map[[3]int][]float64 {
+	return map[[3]int][]float64{
+		{100, 10, 10}:  {4000, 1600, 1600, 16000, 15000, 34000},
+		{100, 1, 100}:  {1600, 2800, 43000, 35000, 34000, 2900},
+		{1000, 1, 100}: {1300, 2750, 37000, 29000, 28000, 2600},
+	}
+}
+
+// eosRate is the published rate of a phase in the run's shape, or zero.
+func (t *benchmarkTeller) eosRate(phase string) float64 {
+	if t.wire.on {
+		return 0 // CERN's are taken inside the manager
+	}
+	rates := published()[[3]int{t.request.Threads, t.request.Subdirs, t.request.Files}]
+	for i, name := range nsbench.Phases() {
+		if name == phase && rates != nil {
+			return rates[i]
+		}
+	}
+	return 0
+}
+
+func perSecond(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// record is a phase for programs.
+func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
+	rec := output.Record{
+		{Key: "phase", Value: r.Phase}, {Key: "unit", Value: cli.OnOff(r.Phase == "mkdir", "dirs", "files")},
+		{Key: "where", Value: cli.OnOff(t.wire.on, "wire", "inside")}, {Key: "durable", Value: !r.relaxed},
+		{Key: "threads", Value: t.request.Threads}, {Key: "subdirs", Value: t.request.Subdirs}, {Key: "files", Value: t.request.Files},
+		{Key: "depth", Value: max(t.wire.depth, 1)}, {Key: "seconds", Value: r.Time.Seconds()},
+	}
+	rec = append(rec, opsFields("", r.Main, r.Time)...)
+	if cpu := r.cpuPerOp(); cpu > 0 {
+		rec = append(rec, output.Field{Key: "cpu_us", Value: float64(cpu) / float64(time.Microsecond)})
+	}
+	if r.Dirs != nil {
+		rec = append(rec, opsFields("dirs.", *r.Dirs, r.Time)...)
+	}
+	if eos := t.eosRate(r.Phase); eos > 0 {
+		rec = append(rec, output.Field{Key: "eos.rate", Value: eos}, output.Field{Key: "eos.ratio", Value: perSecond(r.Main.Ops, r.Time) / eos})
+	}
+	return append(rec,
+		output.Field{Key: "cores", Value: t.setup.Cores}, output.Field{Key: "disks", Value: t.setup.Disks},
+		output.Field{Key: "nodes", Value: t.setup.Nodes}, output.Field{Key: "layout", Value: t.setup.Layout.String()})
+}
+
+func opsFields(prefix string, o hemera.BenchmarkOps, took time.Duration) output.Record {
+	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+	return output.Record{
+		{Key: prefix + "ops", Value: o.Ops}, {Key: prefix + "errors", Value: o.Errors}, {Key: prefix + "rate", Value: perSecond(o.Ops, took)},
+		{Key: prefix + "p50_us", Value: micros(o.P50)}, {Key: prefix + "p99_us", Value: micros(o.P99)},
+		{Key: prefix + "p999_us", Value: micros(o.P999)}, {Key: prefix + "max_us", Value: micros(o.Max)},
+	}
+}
+
+// shapeLine is what was done, and where.
+func (t *benchmarkTeller) shapeLine() string {
+	r := t.request
+	base, _ := nsbench.BaseOf(r.Prefix)
+	line := fmt.Sprintf("%d threads x %d subdirs x %d files = %d files in %s", r.Threads, r.Subdirs, r.Files, r.Threads*r.Subdirs*r.Files, base)
+	if !t.wire.on {
+		return line + ", inside the manager"
+	}
+	return fmt.Sprintf("%s, through %s, one session a thread, depth %d", line, t.e.ClusterURL(), t.wire.depth)
+}
+
+// setupLine is what the figures depend on besides.
+func (t *benchmarkTeller) setupLine() string {
+	s := t.setup
+	if s.Cores == 0 {
+		return "the cluster is another machine's: its cores and disks are not known here"
+	}
+	return fmt.Sprintf("%s, %s on %s, layout %s", output.Count(int64(s.Cores), "core"), output.Count(int64(s.Disks), "disk"),
+		output.Count(int64(s.Nodes), "node"), s.Layout)
+}
+
+// tables writes what the figures depend on and a table of each run.
+func (t *benchmarkTeller) tables() error {
+	w := t.e.Out
+	fmt.Fprintf(w, "%s\n%s\n", t.shapeLine(), t.setupLine())
+	for _, relaxed := range []bool{false, true} {
+		var rows []benchmarkRow
+		for _, r := range t.rows {
+			if r.relaxed == relaxed {
+				rows = append(rows, r)
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintln(w, cli.OnOff(relaxed, "\nrelaxed: answers do not wait for the disk", "\ndurable: every change is on the disk before its answer"))
+		if err := t.table(rows); err != nil {
+			return err
+		}
+	}
+	if t.wire.on {
+		const toNode = "at the manager, then opened and closed at the node"
+		const atManager = "the manager's answer, which is the node to go to"
+		fmt.Fprintf(w, "\ncreate: %s\nread: %s\nwrite: %s\n", toNode, cli.OnOff(t.wire.full, toNode, atManager),
+			cli.OnOff(t.wire.locks, atManager+"; locks are given back after the phase, unmeasured", toNode))
+	}
+	if t.eosRate("create") > 0 {
+		fmt.Fprint(w, "\nEOS/s: what CERN published in 2024 for this shape, on another machine, with answers that do not wait for the disk\n")
+	}
+	return nil
+}
+
+func (t *benchmarkTeller) table(rows []benchmarkRow) error {
+	columns := benchmarkColumns()
+	if !t.wire.on {
+		columns = append(columns, output.Column{Title: "CPU/op", Key: "cpu", Show: span})
+	}
+	var records []output.Record
+	for _, r := range rows {
+		rec := benchmarkLineOf(cli.OnOff(r.Phase == "mkdir", "mkdir (dirs)", r.Phase), r.Main, r.Time)
+		if cpu := r.cpuPerOp(); cpu > 0 {
+			rec = append(rec, output.Field{Key: "cpu", Value: cpu.Seconds()})
+		}
+		if eos := t.eosRate(r.Phase); eos > 0 {
+			rec = append(rec, output.Field{Key: "eos", Value: eos}, output.Field{Key: "ratio", Value: perSecond(r.Main.Ops, r.Time) / eos})
+		}
+		records = append(records, rec)
+		if r.Dirs != nil {
+			records = append(records, benchmarkLineOf(r.Phase+" (dirs)", *r.Dirs, r.Time))
+		}
+	}
+	if t.eosRate("create") > 0 {
+		columns = append(columns, output.Column{Title: "EOS/s", Key: "eos", Show: significant}, output.Column{Title: "ratio", Key: "ratio", Show: times})
+	}
+	return t.e.Printer().List(columns, records)
+}
+
+func benchmarkColumns() []output.Column {
+	return []output.Column{
+		{Title: "phase", Key: "phase"}, {Title: "ops", Key: "ops"}, {Title: "errors", Key: "errors"},
+		{Title: "time", Key: "time", Show: span}, {Title: "rate/s", Key: "rate", Show: significant},
+		{Title: "p50", Key: "p50", Show: span}, {Title: "p99", Key: "p99", Show: span},
+		{Title: "p99.9", Key: "p999", Show: span}, {Title: "max", Key: "max", Show: span},
+	}
+}
+
+// benchmarkLineOf is a line of the table.
+func benchmarkLineOf(name string, o hemera.BenchmarkOps, took time.Duration) output.Record {
+	return output.Record{
+		{Key: "phase", Value: name}, {Key: "ops", Value: o.Ops}, {Key: "errors", Value: o.Errors},
+		{Key: "time", Value: took.Seconds()}, {Key: "rate", Value: perSecond(o.Ops, took)},
+		{Key: "p50", Value: o.P50.Seconds()}, {Key: "p99", Value: o.P99.Seconds()},
+		{Key: "p999", Value: o.P999.Seconds()}, {Key: "max", Value: o.Max.Seconds()},
+	}
+}
+
+// threeDigits rounds a number to three digits that mean something.
+func threeDigits(f float64) float64 {
+	if f == 0 {
+		return 0
+	}
+	step := math.Pow(10, math.Floor(math.Log10(math.Abs(f)))-2)
+	return math.Round(f/step) * step
+}
+
+// span shows seconds in the unit that suits them.
+func span(v any) string {
+	s, _ := v.(float64)
+	if s = threeDigits(s); s == 0 {
+		return ""
+	}
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}} {
+		if s >= 0.9999*u.size || u.name == "µs" {
+			return strconv.FormatFloat(threeDigits(s/u.size), 'g', 4, 64) + u.name
+		}
+	}
+	return ""
+}
+
+// significant shows a rate without digits that mean nothing.
+func significant(v any) string {
+	f, _ := v.(float64)
+	if f = threeDigits(f); f == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(f, 'f', max(0, 2-int(math.Floor(math.Log10(f)))), 64)
+}
+
+func times(v any) string {
+	if v == nil {
+		return ""
+	}
+	return "x" + significant(v)
+}

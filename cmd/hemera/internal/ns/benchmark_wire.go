@@ -1,0 +1,117 @@
+package ns
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/doors/admin"
+	"hemera/measure/nsbench"
+	"hemera/platform/xrootd"
+)
+
+// nodeSessionsMax bounds the sessions with each storage node that all threads share; the manager has
+// one a thread.
+const nodeSessionsMax = 64
+
+// wireOptions is how the benchmark goes through the door.
+type wireOptions struct {
+	on, full bool
+	depth    int
+	locks    bool // writing ends at the manager and leaves a lock, which is given back later
+}
+
+// locksMax is for how many files writing may end at the manager, which holds a bounded number of locks.
+const locksMax = 500_000
+
+// throughDoor runs the phases by clients of our own, one session a thread.
+func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller) error {
+	shape, err := nsbench.ShapeOf(t.request)
+	if err != nil {
+		return err
+	}
+	u, err := e.DataURL()
+	if err != nil {
+		return err
+	}
+	shape.Depth = t.wire.depth
+	t.wire.locks = !t.wire.full && shape.Threads*shape.Subdirs*shape.Files <= locksMax
+	defer whenInterrupted(ctx, e, t)()
+	if v, err := m.View(ctx); err == nil { // without an admin's rights the figures stand alone
+		t.setup = *nsbench.Setup(v)
+	}
+	nodes := xrootd.New(xrootd.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
+	defer nodes.Close()
+	ctx = hemera.WithTrace(ctx, "") // one id for all would say nothing
+	return nsbench.Run(ctx, nsbench.Options{
+		Shape: shape, Visit: t.update, Keep: t.request.Keep, Series: t.request.Series,
+		Open: func(ctx context.Context, _ int) (nsbench.Target, error) {
+			w := &wireTarget{xrootd.New(xrootd.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, t.wire}
+			return w, w.manager.Ping(ctx, u.Endpoint)
+		},
+	})
+}
+
+// wireTarget is one thread: a client with one session of its own with the manager.
+type wireTarget struct {
+	manager, nodes *xrootd.Client
+	at             xrootd.Endpoint
+	options        wireOptions
+}
+
+func (w *wireTarget) url(path string) xrootd.URL { return xrootd.URL{Endpoint: w.at, Path: path} }
+
+// Mkdir implements nsbench.Target.
+func (w *wireTarget) Mkdir(ctx context.Context, path string) error {
+	return w.manager.Mkdir(ctx, w.url(path), 0o755, false)
+}
+
+// Create implements nsbench.Target: an open at the manager, one at the node it leads to, and a close
+// there, which commits.
+func (w *wireTarget) Create(ctx context.Context, path string) error {
+	return w.open(ctx, path, xrootd.OpenOptions{Write: true, Create: true, Exclusive: true, Mode: 0o644}, true)
+}
+
+// Read implements nsbench.Target: an open at the manager, which answers with the node to go to.
+func (w *wireTarget) Read(ctx context.Context, path string) error {
+	return w.open(ctx, path, xrootd.OpenOptions{}, w.options.full)
+}
+
+// Write implements nsbench.Target: as Read, but that the manager also chooses disks and takes the lock.
+func (w *wireTarget) Write(ctx context.Context, path string) error {
+	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, !w.options.locks)
+}
+
+// Release implements nsbench.Releaser. The same client gets through its own lock; the close at the node,
+// of an update that changed nothing, frees it.
+func (w *wireTarget) Release(ctx context.Context, path string) error {
+	if !w.options.locks {
+		return nil
+	}
+	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, true)
+}
+
+func (w *wireTarget) open(ctx context.Context, path string, o xrootd.OpenOptions, follow bool) error {
+	to, err := w.manager.Where(ctx, w.url(path), o)
+	if err != nil || !follow {
+		return err
+	}
+	f, err := w.nodes.Open(ctx, to, o)
+	if err != nil {
+		return err
+	}
+	return f.Close(ctx)
+}
+
+// Remove implements nsbench.Target.
+func (w *wireTarget) Remove(ctx context.Context, path string) error {
+	return w.manager.Remove(ctx, w.url(path))
+}
+
+// Rmdir implements nsbench.Target.
+func (w *wireTarget) Rmdir(ctx context.Context, path string) error {
+	return w.manager.Rmdir(ctx, w.url(path))
+}
+
+// Close ends the thread's session.
+func (w *wireTarget) Close() error { return w.manager.Close() }

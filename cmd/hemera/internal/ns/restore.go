@@ -1,0 +1,100 @@
+package ns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera/app/daemon"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/kv/archive"
+)
+
+func nsRestoreCommand(e *cli.Env) *cobra.Command {
+	var k cli.Consent
+	c := &cobra.Command{
+		Use: "restore <file> <dir>", Short: "Make a manager's state directory of a backup", Args: cobra.ExactArgs(2),
+		Long: `Makes the state directory of a manager (its --data; of hemera up, the folder manager in
+it) from an archive that ns backup wrote; - reads it from standard input. The directory
+must be empty. No manager is asked; the lost one must not run any more. The command says first
+of which moment the backup is and what it does not know, and asks; a script gives its consent with
+--yes.
+
+The restored namespace is that of the backup. New ids begin beyond all that were ever
+used, so that pieces of files made since the backup are told apart: they are kept, and
+fsck names them "newer". Pieces that were moved since are found where they are now. Join
+tokens are not restored; nodes and disks that joined since join again. The clock of this
+machine must be right.`,
+		Example: `  hemera ns restore namespace.hemera /var/lib/hemera
+  hemera manager --data /var/lib/hemera
+  hemera fsck repair`,
+		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), e, args[0], args[1], k) },
+	}
+	k.Flags(c)
+	return c
+}
+
+// errSeen ends the reading of an archive after its head.
+var errSeen = errors.New("the head was read")
+
+// agreeRestore says which moment a backup is of. On standard input nobody has seen it, and it can be
+// read once: only --yes will do.
+func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (bool, error) {
+	stake := []string{"the manager will know nothing of what was done after the backup, and the one that it is of must not run any more"}
+	if file != "-" || k.Dry {
+		in, done, err := openArchive(e, file)
+		if err != nil {
+			return false, err
+		}
+		defer done()
+		var head archive.Header
+		if _, err := archive.Read(in, archive.Visitor{Header: func(h archive.Header) error { head = h; return errSeen }}); !errors.Is(err, errSeen) {
+			return false, about(err, file)
+		}
+		stake = append(stake, fmt.Sprintf("  the backup is of %s: %s, %s", head.Taken.UTC().Format(time.RFC3339),
+			output.Count(head.Files, "file"), output.Count(head.Directories, "directory")))
+	}
+	return e.Agree(ctx, k, "ns restore", stake)
+}
+
+func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {
+	if ok, err := agreeRestore(ctx, e, k, file); !ok {
+		return err
+	}
+	in, done, err := openArchive(e, file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	watch := watchArchive(e)
+	r, err := daemon.Restore(ctx, io.TeeReader(in, &counted{w: io.Discard, watch: watch}), dir, daemon.RestoreOptions{
+		Header: func(h archive.Header) error { watch.head = h; return nil },
+		Pair:   func() { watch.pairs++ },
+	})
+	watch.end()
+	if err != nil {
+		return about(err, file)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	s := e.Stream(func(output.Record) string {
+		return fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s, then run hemera fsck repair",
+			dir, watch.head.Taken.UTC().Format(time.RFC3339), watch.head.Files, watch.head.Directories, r.Boundary.To, dir)
+	})
+	if err := s.Add(output.Record{
+		{Key: "restore.dir", Value: dir}, {Key: "restore.taken", Value: watch.head.Taken.Unix()}, {Key: "restore.files", Value: watch.head.Files},
+		{Key: "restore.directories", Value: watch.head.Directories}, {Key: "restore.records", Value: r.Totals.Pairs},
+		{Key: "restore.ids.from", Value: r.Boundary.From}, {Key: "restore.ids.to", Value: r.Boundary.To}, {Key: "restore.epoch", Value: r.Epoch},
+		{Key: "restore.seconds", Value: watch.took().Seconds()},
+	}); err != nil {
+		return err
+	}
+	return s.Close()
+}

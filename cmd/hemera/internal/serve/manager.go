@@ -1,0 +1,45 @@
+package serve
+
+import (
+	"github.com/spf13/cobra"
+
+	"hemera/app/config"
+	"hemera/app/daemon"
+	"hemera/cmd/hemera/internal/cli"
+)
+
+// ManagerCommand makes `hemera manager`, which runs a manager.
+func ManagerCommand(e *cli.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "manager", Short: "Run a manager: the namespace, placement and administration", GroupID: "serve",
+		Long: `Runs the manager of a cluster until Ctrl-C. Storage nodes join it with a token:
+
+  hemera manager --listen 10.1.0.1 --trusted-networks 10.1.0.0/24
+  hemera token create                       (on the manager's machine)
+  hemera node --listen 10.1.0.2 --join-file TOKENFILE --disk /disk1     (on each node)`,
+		Args: cobra.NoArgs,
+	}
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		addProcessors()
+		keepPrivate()
+		l, log, err := settings(e, c)
+		if err != nil {
+			return err
+		}
+		options, err := managerOptions(e, l, "manager", log)
+		if err != nil {
+			return err
+		}
+		m, err := daemon.OpenManager(c.Context(), options)
+		if err != nil {
+			return err
+		}
+		noteSocket(l, m)
+		warnOfSpace(c.Context(), l, m, log)
+		log.Info("manager is serving", "addr", m.Addr, "socket", m.Socket)
+		limitMemory(l)
+		return serve(c.Context(), log, func() error { return m.Run(c.Context()) })
+	}
+	return c
+}

@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"hemera/app/config"
+	"hemera/app/daemon"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// UpCommand makes `hemera up`, which runs a whole cluster in one process.
+func UpCommand(e *cli.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
+		Long: `Runs a manager and storage nodes in one process, with folders as disks, until Ctrl-C.
+Everything is kept in DIR (default ./hemera-data) and is there again at the next start, also
+the number of nodes and disks and the grace, unless other ones are given then.
+It listens on this machine only unless --listen says otherwise.`,
+		Example: `  hemera up
+  hemera up /data/hemera --port 21094 --nodes 3`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
+	data := c.Flags().Lookup("data")
+	data.DefValue = upData
+	data.Usage += "; the same as DIR"
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := chooseData(c, args); err != nil {
+			return err
+		}
+		addProcessors()
+		keepPrivate()
+		l, log, err := settings(e, c)
+		if err != nil {
+			return err
+		}
+		var level slog.LevelVar
+		if level.Set(l.Log.Level); e.Live && l.Log.Level == slog.LevelInfo {
+			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
+			log = logger(e, l.Log, &level)
+		}
+		if l.Data, err = filepath.Abs(l.Data); err != nil {
+			return err
+		}
+		shape, err := upShape(l, log)
+		if err != nil {
+			return err
+		}
+		options, err := managerOptions(e, l, "up", log)
+		if err != nil {
+			return err
+		}
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate)})
+		if err != nil {
+			return err
+		}
+		if err := daemon.SaveUpShape(l.Data, shape); err != nil {
+			return err
+		}
+		noteSocket(l, up.Manager)
+		warnOfSpace(c.Context(), l, up.Manager, log)
+		limitMemory(l)
+		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); welcome(e, up) }) })
+	}
+	return c
+}
+
+// upShape is with how many nodes and disks, and which grace, a cluster starts: what was said this time,
+// else what was used last time, else the defaults.
+func upShape(l *config.Loaded, log *slog.Logger) (daemon.UpShape, error) {
+	said := map[string]bool{}
+	for _, v := range l.Values() {
+		said[v.Key] = v.Source != "default"
+	}
+	last, ok, err := daemon.LoadUpShape(l.Data)
+	if err != nil {
+		return last, err
+	}
+	if ok {
+		if !said["up.nodes"] {
+			l.Up.Nodes = last.Nodes
+		}
+		if !said["up.disks"] {
+			l.Up.Disks = last.Disks
+		}
+		if !said["repair.grace"] && last.Grace > 0 {
+			l.Repair.Grace = last.Grace
+		}
+		switch {
+		case l.Up.Disks >= l.Up.Nodes:
+		case said["up.nodes"]:
+			l.Up.Disks = l.Up.Nodes
+		default:
+			l.Up.Nodes = l.Up.Disks
+		}
+	}
+	for key, value := range map[string]string{
+		"up.nodes": strconv.Itoa(l.Up.Nodes), "up.disks": strconv.Itoa(l.Up.Disks), "repair.grace": l.Repair.Grace.String(),
+	} {
+		if ok && !said[key] {
+			l.Note(key, value, "as before")
+		}
+	}
+	now := daemon.UpShape{Nodes: l.Up.Nodes, Disks: l.Up.Disks, Grace: l.Repair.Grace}
+	if ok && now != last && last.Grace > 0 {
+		log.Info("the cluster is started in another way than last time", "nodes", now.Nodes, "disks", now.Disks, "grace", now.Grace,
+			"nodes_before", last.Nodes, "disks_before", last.Disks, "grace_before", last.Grace)
+	}
+	return now, daemon.CheckUpDisks(l.Data, now.Disks)
+}
+
+// upData is where `hemera up` keeps everything when nothing says otherwise.
+const upData = "./hemera-data"
+
+// chooseData settles the directory of `hemera up`: DIR or --data, else what environment or file say,
+// else one of its own rather than that of a manager.
+func chooseData(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 1 && c.Flags().Changed("data"):
+		return cli.Usage(errs.New(errs.Invalid, "up", args[0], "--data names a directory too").WithRemedy("name one of them"))
+	case len(args) == 1:
+		dir, err := filepath.Abs(args[0])
+		if err != nil {
+			return err
+		}
+		return c.Flags().Set("data", dir)
+	}
+	l, err := config.Load(config.FromProcess(c.Flags()))
+	if err != nil {
+		return cli.Usage(err)
+	}
+	for _, v := range l.Values() {
+		if v.Key == "data" && v.Source == "default" {
+			dir, err := filepath.Abs(upData)
+			if err != nil {
+				return err
+			}
+			return c.Flags().Set("data", dir)
+		}
+	}
+	return nil
+}
+
+// welcome says where the cluster is and what to try.
+func welcome(e *cli.Env, up *daemon.Up) {
+	url := "root://" + friendly(up.Manager.Addr)
+	doors := [][2]string{{url, "files, for any XRootD client"}, {"http://" + friendly(up.Manager.Addr) + "/metrics", "measurements, for Prometheus"}}
+	if up.Manager.Socket != "" {
+		doors = append(doors, [2]string{admin.SocketURL(up.Manager.Socket), "administration, for users of this machine"})
+	}
+	width := 0
+	for _, d := range doors {
+		width = max(width, len(d[0]))
+	}
+	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", e.Build.Version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
+	for _, d := range doors {
+		fmt.Fprintf(e.Out, "  %-*s  %s\n", width, d[0], d[1])
+	}
+	fmt.Fprint(e.Out, "\nTry, in another terminal:\n\n")
+	if url != cli.URLDefault {
+		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
+	}
+	fmt.Fprintf(e.Out, "  xrdcp /etc/hostname %s//hello\n  hemera file info /hello\n  hemera fs ls\n\nCtrl-C stops it.\n", url)
+}
+
+// friendly writes a loopback address as people do.
+func friendly(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}

@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func fsAddCommand(e *cli.Env) *cobra.Command {
+	var space string
+	var folder bool
+	c := &cobra.Command{
+		Use: "add <node> <path>", Short: "Make a node use a mounted filesystem as a disk", Args: cobra.ExactArgs(2),
+		Long: `Tells a node to use a directory, normally the mount point of an empty filesystem, as a
+disk, and waits a moment for it. The node is named by its id, host or host:port. The
+directory must exist on the node's machine: a misspelt mount point is an error. A directory where
+nothing is mounted is refused too, unless --folder says that a folder is meant (hemera up takes
+folders as they are). A node that is offline takes the disk when it is back.`,
+		Example: `  hemera fs add node1.example.org /data07
+  hemera fs add 2 /data07 --space fast`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := FindNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.AddDisk(ctx, n.ID, hemera.AttachDisk{Path: args[1], Space: space, Folder: folder}); err != nil {
+					return err
+				}
+				return awaitDisk(ctx, e, m, n, args[1])
+			})
+		},
+	}
+	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is no filesystem of its own")
+	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the `space` the disk belongs to")
+	_ = c.RegisterFlagCompletionFunc("space", complete.Spaces(e))
+	c.ValidArgsFunction = complete.Nodes(e)
+	return c
+}
+
+// attachTime is how long fs add waits for the node, and attachPoll how often it looks.
+const (
+	attachTime = 3 * hemera.HeartbeatTimeout
+	attachPoll = 100 * time.Millisecond
+)
+
+// awaitDisk waits until the node has taken the path as a disk, or said why it cannot.
+func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeInfo, path string) error {
+	tick := time.NewTicker(attachPoll)
+	defer tick.Stop()
+	for end := time.Now().Add(attachTime); ; {
+		v, err := m.View(ctx)
+		if err != nil {
+			return err
+		}
+		for _, d := range v.Disks {
+			if d.Node == n.ID && d.Path == path {
+				e.Say("disk %d of space %s: %s on node %s", d.ID, d.Space, path, n.Addr)
+				return nil
+			}
+		}
+		n, _ := v.Node(n.ID)
+		for _, u := range n.Stats.Unusable {
+			if u.Path == path {
+				return errs.New(errs.Invalid, "fs add", path, u.Why).WithRemedy("put that right on the node, then add it again; --folder takes a directory where nothing is mounted")
+			}
+		}
+		if n.Status != hemera.NodeOnline || !time.Now().Before(end) {
+			e.Say("node %s will use %s when it can; see hemera fs ls", n.Addr, path)
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "fs add", path)
+		}
+	}
+}

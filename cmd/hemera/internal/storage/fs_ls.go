@@ -1,0 +1,222 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func fsLsCommand(e *cli.Env) *cobra.Command {
+	var long, drain, failed, io, latency bool
+	c := &cobra.Command{
+		Use: "ls [match…]", Short: "List disks", Aliases: []string{"list"}, ValidArgsFunction: complete.Matches(e),
+		Long: `Lists disks: all of them, or those that match one of the words: a disk's id or path, a
+node's host or host:port, a space or a group.`,
+		Example: `  hemera fs ls              every disk, what is wanted of it and how it is
+  hemera fs ls fast         those of a space; or of a node, a group
+  hemera fs ls -d           only disks that are being emptied, with progress
+  hemera fs ls -e           only disks with something wrong, and what it is
+  hemera fs ls --io         rates and loads
+  hemera fs ls --latency    slow disks, and those with errors
+  hemera fs ls -m | grep stat.health=failing`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				disks, err := loadDisks(ctx, m)
+				if err == nil {
+					disks, err = matching(disks, args)
+				}
+				if err == nil && drain && len(args) == 0 {
+					disks, err = withJobs(ctx, m, disks)
+				}
+				if err != nil {
+					return err
+				}
+				columns, none := fsColumns, "there are no disks yet: hemera fs add"
+				switch {
+				case drain:
+					none = "no disk is being emptied or repaired"
+					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool {
+						state := r.Get("stat.drain.state")
+						return r.Get("local.drain") != "nodrain" || state != nil && state != "done"
+					})
+				case failed:
+					none = "nothing is wrong with any disk"
+					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
+				case io:
+					columns = fsIOColumns
+				case latency:
+					columns = fsLatencyColumns
+				case long:
+					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
+				}
+				return e.List(columns, disks, none)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&long, "long", "l", false, "more columns")
+	c.Flags().BoolVarP(&drain, "drain", "d", false, "disks being emptied")
+	c.Flags().BoolVarP(&failed, "errors", "e", false, "disks with something wrong")
+	c.Flags().BoolVar(&io, "io", false, "rates and loads")
+	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started")
+	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io", "latency")
+	return c
+}
+
+// withJobs adds the jobs that are of no disk of the cluster: the repair of files that lack pieces, and of
+// disks that were removed.
+func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]output.Record, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := m.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range jobs {
+		if _, ok := v.Disk(j.Disk); ok || j.State == "done" {
+			continue
+		}
+		r := output.Record{{Key: "host", Value: ""}, {Key: "port", Value: nil}, {Key: "id", Value: nil}, {Key: "path", Value: "files that lack pieces"}}
+		if j.Kind == "heal" {
+			r[3].Value = "pieces found bad"
+		}
+		if was, ok := v.RemovedDisk(j.Disk); ok || j.Disk != 0 {
+			host, port := cli.HostPort(was.Addr)
+			r = output.Record{{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "id", Value: uint32(j.Disk)}, {Key: "path", Value: was.Path}}
+		}
+		disks = append(disks, append(append(r, output.Field{Key: "local.drain", Value: "nodrain"}, output.Field{Key: "stat.drain.failed", Value: j.Failed}), jobFields(j)...))
+	}
+	return disks, nil
+}
+
+// matchKeys are what a word of `fs ls` may name.
+var matchKeys = []string{"id", "path", "host", "hostport", "space", "schedgroup"}
+
+// matching is the disks that any of the words names; without words, all. A word that names none is an
+// error: it is one that was misspelt.
+func matching(disks []output.Record, words []string) ([]output.Record, error) {
+	if len(words) == 0 {
+		return disks, nil
+	}
+	named := map[string]bool{}
+	found := keep(disks, func(r output.Record) (any bool) {
+		for _, key := range matchKeys {
+			if value := fmt.Sprint(r.Get(key)); slices.Contains(words, value) {
+				named[value], any = true, true
+			}
+		}
+		return any
+	})
+	for _, w := range words {
+		if !named[w] {
+			return nil, errs.New(errs.NotFound, "fs ls", w, "no disk has this id, path, host, space or group").
+				WithRemedy("hemera fs ls shows all disks")
+		}
+	}
+	return found, nil
+}
+
+// lower shows a word of EOS's as the rest of a table is written.
+func lower(v any) string { return strings.ToLower(fmt.Sprint(v)) }
+
+func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {
+	for _, r := range records {
+		if want(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+var fsColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "port", Key: "port", Wide: 1},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "group", Key: "schedgroup", Wide: 2},
+	{Title: "zone", Key: "stat.geotag", Wide: 1},
+	{Title: "boot", Key: "stat.boot", Wide: 2},
+	{Title: "configstatus", Key: "configstatus"},
+	{Title: "drain", Key: "local.drain", Wide: 1},
+	{Title: "usage", Key: "stat.usage", Show: output.Percent},
+	{Title: "active", Key: "stat.active"},
+	{Title: "health", Key: "stat.health", Show: lower},
+}
+
+var fsLongColumns = []output.Column{
+	{Title: "uuid", Key: "uuid", Wide: 1},
+	{Title: "headroom", Key: "headroom", Show: output.Bytes, Wide: 1},
+	{Title: "used", Key: "stat.statfs.usedbytes", Show: output.Bytes, Wide: 1},
+	{Title: "free", Key: "stat.statfs.freebytes", Show: output.Bytes},
+	{Title: "capacity", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1},
+	{Title: "statuscomment", Key: "stat.errmsg", Wide: 1},
+}
+
+var fsErrorColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "boot", Key: "stat.boot", Wide: 2},
+	{Title: "configstatus", Key: "configstatus"},
+	{Title: "drain", Key: "local.drain", Wide: 1},
+	{Title: "errc", Key: "stat.errc", Wide: 1},
+	{Title: "errmsg", Key: "stat.errmsg"},
+}
+
+var fsDrainColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "port", Key: "port", Wide: 1},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "drain", Key: "local.drain", Wide: 1},
+	{Title: "job", Key: "stat.drain.kind", Wide: 1},
+	{Title: "state", Key: "stat.drain.state"},
+	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent},
+	{Title: "files", Key: "stat.drain.files"},
+	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes},
+	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},
+	{Title: "failed", Key: "stat.drain.failed", Wide: 1},
+	{Title: "why", Key: "stat.drain.why"},
+}
+
+var fsIOColumns = []output.Column{
+	{Title: "hostport", Key: "hostport"},
+	{Title: "id", Key: "id"},
+	{Title: "group", Key: "schedgroup", Wide: 2},
+	{Title: "zone", Key: "stat.geotag", Wide: 1},
+	{Title: "diskload", Key: "stat.disk.load"},
+	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},
+	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
+	{Title: "eth-MiB/s", Key: "stat.net.ethratemib", Wide: 1},
+	{Title: "ethi-MiB", Key: "stat.net.inratemib", Wide: 1},
+	{Title: "etho-MiB", Key: "stat.net.outratemib", Wide: 1},
+	{Title: "ropen", Key: "stat.ropen"},
+	{Title: "wopen", Key: "stat.wopen"},
+	{Title: "usage", Key: "stat.usage", Show: output.Percent},
+	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
+	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1},
+	{Title: "used-files", Key: "stat.usedfiles", Wide: 1},
+}
+
+var fsLatencyColumns = []output.Column{
+	{Title: "host", Key: "host"},
+	{Title: "id", Key: "id"},
+	{Title: "path", Key: "path"},
+	{Title: "r50-ms", Key: "stat.disk.read.p50ms", Wide: 1},
+	{Title: "r99-ms", Key: "stat.disk.read.p99ms"},
+	{Title: "w50-ms", Key: "stat.disk.write.p50ms", Wide: 1},
+	{Title: "w99-ms", Key: "stat.disk.write.p99ms"},
+	{Title: "sync99-ms", Key: "stat.disk.sync.p99ms"},
+	{Title: "xs-err", Key: "stat.disk.checksumerrors"},
+	{Title: "io-err", Key: "stat.disk.ioerrors"},
+}

@@ -1,0 +1,78 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func fsSetCommand(e *cli.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),
+		Long: `Sets one property of a disk:
+
+  configstatus   rw      use it fully
+                 ro      read only
+                 drain   read only, and move every piece to other disks
+                 (empty  the system's word for a drained disk with nothing left)
+                 off     do not use it at all
+  space          the space it belongs to
+  zone           its failure domain, such as a room or rack; - for its node's
+
+A configstatus may be given without its key.`,
+		Example: `  hemera fs set 4 drain             empty disk 4; then watch hemera fs status 4 --watch
+  hemera fs set 4 configstatus=rw   and take it back
+  hemera fs set 4 zone=hall-b`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := ParseDisk(args[0])
+			if err != nil {
+				return err
+			}
+			key, value, err := parseDiskProperty(args[1])
+			if err != nil {
+				return err
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.SetDisk(ctx, id, key, value); err != nil {
+					return err
+				}
+				e.Say("disk %d: %s=%s", id, key, value)
+				return nil
+			})
+		},
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return complete.Disks(e)(c, args, word)
+		case 1:
+			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c
+}
+
+// parseDiskProperty reads key=value, or a configstatus alone.
+func parseDiskProperty(s string) (key, value string, err error) {
+	key, value, ok := strings.Cut(s, "=")
+	if !ok {
+		key, value = "configstatus", s
+	}
+	if key != "configstatus" {
+		return key, value, nil
+	}
+	switch hemera.DiskConfig(value) {
+	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
+		return key, value, nil
+	}
+	return "", "", cli.Usage(errs.New(errs.Invalid, "read configstatus", value, "there is no such status").
+		WithRemedy("it is one of rw, ro, drain, off"))
+}

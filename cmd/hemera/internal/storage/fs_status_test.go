@@ -1,0 +1,70 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/test/fixture"
+)
+
+// draining is a cluster whose drain of disk 4 makes progress each time it is asked about.
+type draining struct {
+	*fixture.Cluster
+	asked int
+}
+
+func (d *draining) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
+	d.asked++
+	done := int64(min(d.asked, 3)) * 10
+	j := hemera.JobStatus{Kind: "drain", Disk: 4, State: "running", BytesDone: done, BytesLeft: 30 - done}
+	if d.asked >= 3 {
+		j.State = "done"
+		_ = d.SetDisk(ctx, 4, "configstatus", "empty")
+	}
+	return []hemera.JobStatus{j}, nil
+}
+
+// idle is a cluster in which nothing is drained or repaired.
+type idle struct{ *fixture.Cluster }
+
+func (idle) Jobs(context.Context) ([]hemera.JobStatus, error) { return nil, nil }
+
+func TestWatchEndsWithTheDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		d := &draining{Cluster: fixture.NewCluster()}
+		e := &cli.Env{Console: cli.Console{Out: &out}, Now: time.Now}
+		if err := watchDisk(t.Context(), e, d, 4); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "\n"); d.asked != 4 || n != 3 || !strings.Contains(out.String(), "[########................] 33.3%") {
+			t.Errorf("asked %d times, %d lines:\n%s", d.asked, n, &out)
+		}
+		// of a disk that is off nothing is to be expected
+		var broken hemera.DiskID
+		v, _ := d.View(t.Context())
+		for _, disk := range v.Disks {
+			if n, _ := v.Node(disk.Node); disk.Health == hemera.HealthFailing || n.Status == hemera.NodeOffline {
+				broken = disk.ID
+			}
+		}
+		_ = d.SetDisk(t.Context(), broken, "configstatus", "off")
+		out.Reset()
+		if err := watchDisk(t.Context(), e, idle{d.Cluster}, broken); err != nil || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("a disk that is off: %v\n%s", err, &out)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = d.SetDisk(ctx, 1, "configstatus", "drain")
+		if err := watchDisk(ctx, e, d, 1); !errors.Is(err, errs.Cancelled) {
+			t.Errorf("a cancelled watch: %v", err)
+		}
+	})
+}

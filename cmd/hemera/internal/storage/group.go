@@ -1,0 +1,86 @@
+package storage
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// GroupCommand makes `hemera group`: groups of disks.
+func GroupCommand(e *cli.Env) *cobra.Command {
+	c := cli.Noun("group", "Groups: list", &cobra.Command{
+		Use: "ls", Short: "List groups, and how evenly their disks are filled", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Example: `  hemera group ls`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
+				return e.List(groupColumns, groupRecords(v, jobs), "there are no disks yet: hemera fs add")
+			})
+		},
+	})
+	c.Example = `  hemera group ls`
+	c.Long = `A group is a label that the system puts on as many disks of a space as its groupsize says, in the
+order in which they were added. It is kept for tools that read EOS's groups: placement does not use
+it, and a file's pieces may lie in several groups.`
+	return c
+}
+
+// groupRecords makes one record a group: the mean, the standard deviation and the largest deviation
+// from the mean of how full its disks are, in percent. Disks of which nothing is known, since they are
+// gone, are not empty ones.
+func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record) {
+	groups := map[string][]hemera.Disk{}
+	for _, d := range v.Disks {
+		groups[d.Group] = append(groups[d.Group], d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		disks := groups[name]
+		var filled spread
+		active := false
+		zones := map[string]bool{}
+		for _, d := range disks {
+			if d.Capacity > 0 {
+				filled.add(cli.Percent(d.Used, d.Capacity))
+			}
+			active = active || d.Active
+			zones[d.Zone] = true
+		}
+		zone := ""
+		if len(zones) == 1 {
+			zone = disks[0].Zone
+		}
+		r := output.Record{
+			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "cfg.status", Value: cli.OnOff(active, "on", "off")},
+			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "dev.stat.statfs.filled", Value: filled.worst()},
+			{Key: "avg.stat.statfs.filled", Value: filled.mean()}, {Key: "sig.stat.statfs.filled", Value: filled.sigma()},
+			{Key: "cfg.stat.balancing", Value: "idle"}, {Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
+		}
+		out = append(out, append(r, sumsOf(v, disks)...))
+	}
+	return out
+}
+
+var groupColumns = []output.Column{
+	{Title: "type", Key: "type", Wide: 2},
+	{Title: "name", Key: "name"},
+	{Title: "status", Key: "cfg.status"},
+	{Title: "zone", Key: "geotag"},
+	{Title: "disks", Key: "nofs"},
+	{Title: "dev(filled)", Key: "dev.stat.statfs.filled"},
+	{Title: "avg(filled)", Key: "avg.stat.statfs.filled"},
+	{Title: "sig(filled)", Key: "sig.stat.statfs.filled"},
+}

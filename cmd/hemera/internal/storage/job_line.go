@@ -1,0 +1,31 @@
+package storage
+
+import (
+	"fmt"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+)
+
+// JobLine is a drain or repair in one line: a bar, how much, how fast, how long still, and why not.
+func JobLine(j hemera.JobStatus, width int) string {
+	if j.Kind == "heal" {
+		return "mending of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
+	}
+	b := fmt.Sprintf("%s of disk %d %s  %s  %s of %s  %s left", j.Kind, j.Disk, j.State, cli.Bar(progress(j), width),
+		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
+	if j.State != "done" {
+		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))
+	}
+	if j.Remaining > 0 {
+		b += "  " + output.Seconds(j.Remaining.Seconds()) + " to go"
+	}
+	if j.Failed > 0 {
+		b += fmt.Sprintf("  %d failed", j.Failed)
+	}
+	if j.Why != "" && j.State != "done" {
+		b += "  (" + j.Why + ")"
+	}
+	return b
+}

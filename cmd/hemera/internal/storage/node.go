@@ -1,0 +1,110 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// NodeCommand makes `hemera node`: storage nodes.
+func NodeCommand(e *cli.Env) *cobra.Command {
+	c := cli.Noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
+	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
+after it, this runs one until Ctrl-C; the first start needs a join token.`
+	return c
+}
+
+// FindNode finds a node by id, host:port or host. A host with several nodes needs the port.
+func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInfo, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return hemera.NodeInfo{}, err
+	}
+	if id, err := strconv.ParseUint(name, 10, 32); err == nil {
+		if n, ok := v.Node(hemera.NodeID(id)); ok {
+			return n, nil
+		}
+	}
+	var found []hemera.NodeInfo
+	for _, n := range v.Nodes {
+		host, _ := cli.HostPort(n.Addr)
+		if n.Addr == name {
+			return n, nil
+		}
+		if host == name {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return hemera.NodeInfo{}, errs.New(errs.NotFound, "find node", name, "there is no such node").
+			WithRemedy("hemera node ls shows the nodes there are")
+	}
+	return hemera.NodeInfo{}, errs.New(errs.Invalid, "find node", name, "this host has several nodes").
+		WithRemedy("name it by host:port or by its id")
+}
+
+// nodeRecord sums a node's disks and adds what the node measured of itself.
+func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.JobStatus) output.Record {
+	var disks []hemera.Disk
+	for _, d := range v.Disks {
+		if d.Node == n.ID {
+			disks = append(disks, d)
+		}
+	}
+	all := v.Room(disks)
+	r := output.Record{
+		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
+		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: cli.OnOff(n.Enabled, "on", "off")},
+		{Key: "heartbeatdelta", Value: cli.Ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
+		{Key: "cfg.stat.geotag", Value: n.Zone},
+		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
+		{Key: "cfg.stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "cfg.stat.sys.sockets", Value: n.Stats.Sockets},
+		{Key: "cfg.stat.sys.eos.version", Value: n.Version}, {Key: "cfg.stat.sys.xrootd.version", Value: protocolVersion()},
+		{Key: "cfg.stat.sys.eos.start", Value: cli.Unix(n.Stats.Started)},
+		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
+		{Key: "cfg.stat.sys.uptime", Value: cli.Since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
+		{Key: "cfg.stat.sys.cpuseconds", Value: n.Stats.CPUSeconds}, {Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
+	}
+	r = append(r, nodeDrain(disks, jobs)...)
+	r = append(r, sumsOf(v, disks)...)
+	if len(n.Stats.Unusable) > 0 {
+		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
+	}
+	for _, i := range n.Stats.Net {
+		// A dot in an interface's name (eth0.100) would open another level of JSON.
+		at := "stat.net.if." + strings.ReplaceAll(i.Name, ".", "_") + "."
+		r = append(r, output.Record{
+			{Key: at + "speedmbit", Value: i.Speed / 1e6}, {Key: at + "inratemib", Value: i.InRate / (1 << 20)}, {Key: at + "outratemib", Value: i.OutRate / (1 << 20)},
+			{Key: at + "inerrors", Value: i.InErrors}, {Key: at + "outerrors", Value: i.OutErrors}, {Key: at + "indrops", Value: i.InDrops},
+		}...)
+	}
+	return r
+}
+
+// unusable names the paths that the node could not use as disks.
+func unusable(n hemera.NodeInfo) string {
+	var parts []string
+	for _, u := range n.Stats.Unusable {
+		parts = append(parts, u.Path+": "+u.Why)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// protocolVersion is which XRootD protocol nodes announce, as major.minor.patch.
+func protocolVersion() string {
+	const v = wire.ProtocolVersion
+	return fmt.Sprintf("%d.%d.%d", v>>8, v>>4&15, v&15)
+}

@@ -1,0 +1,35 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+)
+
+func nodeAdmitCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "admit <node>", Short: "Let a node in that waits for it", Args: cobra.ExactArgs(1),
+		Long: `Admits a node that has joined while auth.admission is admin: until then it has no keys and its
+disks are not used. node ls shows who waits, and from which address; node rm turns it away.`,
+		Example: `  hemera node ls
+  hemera node admit 7`,
+		ValidArgsFunction: complete.Nodes(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := FindNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.AdmitNode(ctx, n.ID); err != nil {
+					return err
+				}
+				e.Say("node %d at %s is admitted", n.ID, n.Addr)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,127 @@
+package storage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func nodeDrainCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "drain <node>", Short: "Empty all disks of a node onto the others", Args: cobra.ExactArgs(1),
+		Long: `Sets every disk of a node to drain: it stays readable, takes no new files, and all it holds is
+moved to other nodes and disks of the same spaces. hemera node ls shows how far that is. When the node
+says drained, its disks can be removed (hemera fs rm), and then the node (hemera node rm).`,
+		Example: `  hemera node drain node3.example.org
+  hemera node status node3.example.org     drainstatus, files and bytes left
+  hemera node undrain node3.example.org    take all of it back into use`,
+		ValidArgsFunction: complete.Nodes(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				return setDisksOf(ctx, e, m, args[0], disksChange{"node drain", hemera.ConfigDrain, []hemera.DiskConfig{hemera.ConfigRW, hemera.ConfigRO}})
+			})
+		},
+	}
+}
+
+func nodeUndrainCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "undrain <node>", Short: "Stop the drain of a node, and use its disks again", Args: cobra.ExactArgs(1),
+		Long:              `Sets the disks of a node that are being drained, or are empty after it, to rw. Others stay as they are.`,
+		Example:           `  hemera node undrain node3.example.org`,
+		ValidArgsFunction: complete.Nodes(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				return setDisksOf(ctx, e, m, args[0], disksChange{"node undrain", hemera.ConfigRW, []hemera.DiskConfig{hemera.ConfigDrain, hemera.ConfigEmpty}})
+			})
+		},
+	}
+}
+
+// disksChange is a new configstatus for the disks of a node that have one of some others now.
+type disksChange struct {
+	op   string // the command, for errors
+	to   hemera.DiskConfig
+	from []hemera.DiskConfig
+}
+
+// setDisksOf changes the configstatus of the disks of a node and prints how many it changed.
+func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, change disksChange) error {
+	n, err := FindNode(ctx, m, node)
+	if err != nil {
+		return err
+	}
+	v, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	var disks, already int
+	for _, d := range v.Disks {
+		switch {
+		case d.Node != n.ID:
+		case d.Config == change.to || change.to == hemera.ConfigDrain && d.Config == hemera.ConfigEmpty:
+			already++
+		case slices.Contains(change.from, d.Config):
+			if err := m.SetDisk(ctx, d.ID, "configstatus", string(change.to)); err != nil {
+				return err
+			}
+			disks++
+		}
+	}
+	if disks+already == 0 {
+		return errs.New(errs.NotFound, change.op, "node "+n.Addr, "it has no disk that this concerns").
+			WithRemedy("hemera fs ls " + n.Addr + " shows what is wanted of its disks; one that is off is set with hemera fs set")
+	}
+	e.Say("node %s: %s of %s, %d were so already", n.Addr, "configstatus="+string(change.to), output.Count(int64(disks), "disk"), already)
+	return nil
+}
+
+// nodeDrain sums the drains of a node's disks: nodrain while none is drained, drained when all are, else
+// how far the disks that are to be emptied are.
+func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
+	var files, bytes, done int64
+	wanted, empty, stalling := 0, 0, false
+	for _, d := range disks {
+		state := drainState(d, jobOf(jobs, d.ID))
+		if state == "nodrain" {
+			continue
+		}
+		wanted++
+		if state == "drained" {
+			empty++
+		}
+		stalling = stalling || state == "stalling"
+		if j := jobOf(jobs, d.ID); j != nil && j.Kind == "drain" {
+			files, bytes, done = files+j.FilesLeft, bytes+j.BytesLeft, done+j.BytesDone
+		}
+	}
+	status := "draining"
+	switch {
+	case wanted == 0:
+		status = "nodrain"
+	case wanted == empty && empty == len(disks):
+		status = "drained"
+	case wanted == empty:
+		status = "partly" // its other disks are in use
+	case stalling:
+		status = "stalling"
+	}
+	left := 0.0
+	if wanted > 0 {
+		left = 100
+		if done+bytes > 0 {
+			left = cli.Percent(done, done+bytes)
+		}
+	}
+	return output.Record{
+		{Key: "drainstatus", Value: status}, {Key: "stat.drainprogress", Value: left}, {Key: "stat.drainfiles", Value: files}, {Key: "stat.drainbytesleft", Value: bytes},
+	}
+}

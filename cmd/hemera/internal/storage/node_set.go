@@ -1,0 +1,52 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func nodeSetCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "set <node> <key>=<value>", Short: "Change what is wanted of a node", Args: cobra.ExactArgs(2),
+		Long: `Sets one property of a node:
+
+  status   on or off: whether its disks are used; off does not repair around them
+           (on and off may stand alone)
+  zone     the failure domain of its disks, such as a room or rack; - for what the node says`,
+		Example: `  hemera node set node1.example.org off
+  hemera node set 2 zone=hall-b`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return []cobra.Completion{"on", "off", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}
+			return complete.Nodes(e)(c, args, word)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			key, value, ok := strings.Cut(args[1], "=")
+			if !ok {
+				key, value = "status", args[1]
+			}
+			if key == "status" && value != "on" && value != "off" {
+				return cli.Usage(errs.New(errs.Invalid, "read status", value, "want on or off"))
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := FindNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				if err := m.SetNode(ctx, n.ID, key, value); err != nil {
+					return err
+				}
+				e.Say("node %s: %s=%s", n.Addr, key, value)
+				return nil
+			})
+		},
+	}
+}

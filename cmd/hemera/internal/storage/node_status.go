@@ -1,0 +1,38 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+)
+
+func nodeStatusCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "status <node>", Short: "Everything about one node, with each network interface", Args: cobra.ExactArgs(1),
+		Example: `  hemera node status node1.example.org
+  hemera node status 2 -m | tr ' ' '\n' | grep stat.net.`,
+		ValidArgsFunction: complete.Nodes(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				n, err := FindNode(ctx, m, args[0])
+				if err != nil {
+					return err
+				}
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				jobs, err := m.Jobs(ctx)
+				if err != nil {
+					return err
+				}
+				r := nodeRecord(e, v, n, jobs)
+				return e.Printer().One(cli.ColumnsOf(r), r)
+			})
+		},
+	}
+}

@@ -1,0 +1,61 @@
+package storage
+
+import (
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+)
+
+// SpaceCommand makes `hemera space`: spaces and their policies.
+func SpaceCommand(e *cli.Env) *cobra.Command {
+	c := cli.Noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e), spaceRmCommand(e))
+	c.Long = `A space is a set of disks with one policy: the layout and checksum of new files, and the room
+that stays free on each disk. New files go to the space "default", which is always there, unless
+a directory above them says otherwise by the attribute sys.forced.space.`
+	c.Example = `  hemera space ls
+  hemera space set fast define=24                     make a space ...
+  hemera fs add node1 /nvme0 --space fast             ... give it a disk ...
+  hemera attr set sys.forced.space=fast /exp/hot      ... and use it for new files below /exp/hot`
+	return c
+}
+
+// spaceRecord sums a space's disks. Its zone is shown when all its disks are in one.
+func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output.Record {
+	var disks, writable []hemera.Disk
+	groups, zones := map[string]bool{}, map[string]bool{}
+	for _, d := range v.Disks {
+		if d.Space != s.Name {
+			continue
+		}
+		disks = append(disks, d)
+		groups[d.Group], zones[d.Zone] = true, true
+		if d.Writable() {
+			writable = append(writable, d)
+		}
+	}
+	zone := ""
+	if len(zones) == 1 {
+		for z := range zones {
+			zone = z
+		}
+	}
+	p, all, rw := s.Policy, v.Room(disks), v.Room(writable)
+	r := output.Record{
+		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
+		{Key: "cfg.groupsize", Value: s.GroupSize}, {Key: "cfg.groupmod", Value: len(groups)},
+		{Key: "nofs", Value: len(disks)}, {Key: "sum.<n>?configstatus@rw", Value: len(writable)},
+	}
+	r = append(r, sumsOf(v, disks)...)
+	return append(r, output.Record{
+		{Key: "sum.stat.statfs.ffiles", Value: all.InodesFree},
+		{Key: "sum.stat.statfs.capacity?configstatus@rw", Value: rw.Capacity}, {Key: "sum.stat.statfs.freebytes?configstatus@rw", Value: rw.Free},
+		{Key: "sum.stat.disk.iops?configstatus@rw", Value: 0}, {Key: "sum.stat.disk.bw?configstatus@rw", Value: 0},
+		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0}, {Key: "cfg.balancer", Value: "off"}, {Key: "cfg.balancer.threshold", Value: 0},
+		{Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
+		{Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
+		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
+		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
+	}...)
+}

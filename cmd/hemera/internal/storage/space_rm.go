@@ -1,0 +1,38 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/doors/admin"
+)
+
+func spaceRmCommand(e *cli.Env) *cobra.Command {
+	var k cli.Consent
+	c := &cobra.Command{
+		Use: "rm <space>", Short: "Forget a space that nothing refers to", Args: cobra.ExactArgs(1),
+		Long: `Removes a space. No disk may belong to it, no file may be stored under it, and no directory may
+send new files to it (sys.forced.space): the whole tree is searched for that, which takes about a
+second for a million files. The space "default" always stays.`,
+		Example:           `  hemera space rm scratch --yes`,
+		ValidArgsFunction: complete.Spaces(e),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				stake := []string{"the policy of space " + args[0] + " is forgotten; no file goes, and it is refused while anything refers to the space"}
+				if ok, err := e.Agree(ctx, k, "space rm", stake); !ok {
+					return err
+				}
+				if err := m.RemoveSpace(ctx, args[0]); err != nil {
+					return err
+				}
+				e.Say("space %s is forgotten", args[0])
+				return nil
+			})
+		},
+	}
+	k.Flags(c)
+	return c
+}

@@ -1,0 +1,79 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func spaceSetCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
+		Long: `Sets one property of a space:
+
+  define             makes the space; the value is its groupsize
+  policy.layout      plain (one copy), replica, or replica:3
+  policy.nstripes    the number of copies, 1 to 16
+  policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32 or none
+  policy.minpieces   the number of copies that must be safe before a close is acknowledged, or auto
+  policy.sync        on: a copy is safe when it is on the disk; off: a power cut can lose it
+  headroom           the room that stays free on each disk: 10G is 10,000,000,000 bytes; or auto,
+                     which is 1 % of the disk, at most 1 GiB
+  groupsize          the number of disks in a group
+
+New files get what the space says. Attributes sys.forced.* of a directory override it, and files
+that exist keep what they have.`,
+		Example: `  hemera space set default policy.nstripes=3       three copies of each new file
+  hemera space set scratch define=24               make a space ...
+  hemera space set scratch policy.layout=plain     ... whose files have one copy
+  hemera space set scratch headroom=50G            keep 50 GB free on each of its disks`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.minpieces=", "define=", "policy.sync=", "headroom=", "groupsize="},
+					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}
+			return complete.Spaces(e)(c, args, word)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			key, value, ok := strings.Cut(args[1], "=")
+			if !ok || key == "" {
+				return cli.Usage(errs.New(errs.Invalid, "read property", args[1], "want key=value"))
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.SetSpace(ctx, args[0], key, value); err != nil {
+					return err
+				}
+				e.Say("space %s: %s=%s", args[0], key, value)
+				return warnOfSpace(ctx, e, m, args[0])
+			})
+		},
+	}
+}
+
+// warnOfSpace says so when a space asks for more pieces than it has disks.
+func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
+	v, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	s, ok := v.Space(name)
+	disks := 0
+	for _, d := range v.Disks {
+		if d.Space == name {
+			disks++
+		}
+	}
+	if ok && disks > 0 && int(s.Policy.Layout.Pieces) > disks {
+		fmt.Fprintf(e.Err, "hemera: warning: space %s asks for %d pieces of each file and has %s\n  what to do: add disks, or hemera space set %s policy.nstripes=%d\n",
+			name, s.Policy.Layout.Pieces, output.Count(int64(disks), "disk"), name, disks)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/platform/pki"
+)
+
+// TokenCommand makes `hemera token`: join tokens.
+func TokenCommand(e *cli.Env) *cobra.Command {
+	c := cli.Noun("token", "Join tokens for new nodes", tokenCreateCommand(e), tokenLsCommand(e), tokenRmCommand(e))
+	c.Long = `A new storage node joins the cluster with a token. A token admits one node, works for a day, and can be
+revoked. The node needs it at its first start only.`
+	c.Example = `  hemera token create > token
+  hemera node --listen 10.1.0.2 --disk /disk1 --join-file token     (on the new machine)
+  hemera token ls`
+	return c
+}
+
+func tokenCreateCommand(e *cli.Env) *cobra.Command {
+	var r hemera.TokenRequest
+	var nodes []string
+	c := &cobra.Command{
+		Use: "create", Short: "Make a token with which a new node joins", Args: cobra.NoArgs,
+		Long: `Makes a join token: whoever has it can add a storage node to the cluster, until it was used or has
+expired, so treat it as a password. It is printed alone on one line. Give it to the node by its
+standard input, a file or its environment: the arguments of a process are for everybody on that machine to read.`,
+		Example: `  hemera token create | ssh node1 hemera node --listen 10.1.0.2 --disk /disk1 --join-file -
+  hemera token create --node 10.1.0.2
+  hemera token create --uses 20 --node 10.1.0.0/24 --lifetime 1h`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				for _, n := range nodes {
+					from, err := addressesOf(ctx, n)
+					if err != nil {
+						return err
+					}
+					r.From = append(r.From, from...)
+				}
+				t, err := m.CreateToken(ctx, r)
+				if err != nil {
+					return err
+				}
+				warnOfToken(e, t)
+				p := e.Printer()
+				if p.Format == output.Table {
+					_, err = fmt.Fprintln(e.Out, t)
+					return err
+				}
+				return p.List(nil, []output.Record{{{Key: "token", Value: t}}})
+			})
+		},
+	}
+	c.Flags().DurationVar(&r.Lifetime, "lifetime", 0, "how long it works: 30m, 24h; 0 is the manager's auth.token_lifetime")
+	c.Flags().DurationVar(&r.Lifetime, "expires", 0, "the same as --lifetime")
+	_ = c.Flags().MarkHidden("expires")
+	c.Flags().IntVar(&r.Uses, "uses", 1, fmt.Sprintf("how many nodes it admits, at most %d", pki.UsesMax))
+	c.Flags().StringSliceVar(&nodes, "node", nil, "address, network or host name that the node must come from, as the manager sees it; may be given again")
+	return c
+}
+
+// warnOfToken says so when only the manager's own machine can use a token.
+func warnOfToken(e *cli.Env, text string) {
+	t, err := pki.ParseToken(text)
+	if err != nil || len(t.Addrs) == 0 {
+		return
+	}
+	host, _, _ := net.SplitHostPort(t.Addrs[0])
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+		fmt.Fprintf(e.Err, "hemera: this token leads to %s, which other machines cannot reach: nodes there need a manager started with --listen\n", t.Addrs[0])
+	}
+}
+
+// addressesOf is what a node's address or network is, or those that its name has now.
+func addressesOf(ctx context.Context, node string) ([]string, error) {
+	if _, err := netip.ParsePrefix(node); err == nil {
+		return []string{node}, nil
+	}
+	if _, err := netip.ParseAddr(node); err == nil {
+		return []string{node}, nil
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", node)
+	if err != nil {
+		return nil, errs.As(err, errs.NotFound, "token create", node)
+	}
+	var list []string
+	for _, a := range found {
+		list = append(list, a.Unmap().String())
+	}
+	return list, nil
+}
+
+func tokenLsCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List the tokens that have not expired", Args: cobra.NoArgs, Aliases: []string{"list"},
+		Long: `Lists join tokens by ids that tell nothing of their secrets: how many nodes each still admits, from
+where, and which nodes it has admitted.`,
+		Example: `  hemera token ls`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				list, err := m.Tokens(ctx)
+				if err != nil {
+					return err
+				}
+				var rows []output.Record
+				for _, t := range list {
+					var used []string
+					for _, u := range t.Used {
+						used = append(used, fmt.Sprintf("node %d at %s", u.Node, u.From))
+					}
+					rows = append(rows, output.Record{
+						{Key: "id", Value: t.ID}, {Key: "made", Value: cli.Unix(t.Made)}, {Key: "expires", Value: cli.Unix(t.Expires)},
+						{Key: "left", Value: t.Left}, {Key: "from", Value: strings.Join(t.From, ",")}, {Key: "used", Value: strings.Join(used, ", ")},
+					})
+				}
+				return e.List(tokenColumns, rows, "there is no token that could be used")
+			})
+		},
+	}
+}
+
+var tokenColumns = []output.Column{
+	{Title: "id", Key: "id"},
+	{Title: "made", Key: "made", Show: output.Time},
+	{Title: "expires", Key: "expires", Show: output.Time},
+	{Title: "nodes left", Key: "left"},
+	{Title: "only from", Key: "from"},
+	{Title: "used by", Key: "used"},
+}
+
+func tokenRmCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm <id>", Short: "Revoke a token", Args: cobra.ExactArgs(1),
+		Long: `Revokes a join token by the id that token ls shows. Nodes that it has admitted stay; node rm ends
+the trust in one.`,
+		Example: `  hemera token rm 0123456789ab`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if err := m.RemoveToken(ctx, args[0]); err != nil {
+					return err
+				}
+				e.Say("token %s is revoked", args[0])
+				return nil
+			})
+		},
+	}
+}

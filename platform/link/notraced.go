@@ -1,7 +1,0 @@
-//go:build !race
-
-package link
-
-func sent(int) {}
-
-func received(int) {}

@@ -1,0 +1,387 @@
+package poll
+
+import (
+	"errors"
+	"io"
+	"math"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrAgain is what [Socket.TryRead] returns when nothing is there.
+var ErrAgain = errors.New("nothing to read yet")
+
+// Socket is a TCP connection that belongs to a [Loop]. As a [net.Conn] it behaves like package net's,
+// but for these: one goroutine reads at a time, and one writes. Between two requests its owner can leave it
+// to the loop ([Socket.Park]), and no goroutine exists for it.
+type Socket struct {
+	loop          *Loop
+	fd            int
+	local, remote net.Addr
+	closed        func() // called once, by Close
+
+	in, out gate
+	hungUp  atomic.Bool  // the peer ended its side, or the connection failed: read until the end
+	users   atomic.Int64 // of fd; below zero once closed
+
+	blocking atomic.Bool // the descriptor's mode
+	mu       sync.Mutex  // held while interest changes
+	interest uint32      // the events the loop is told of
+
+	vec []unix.Iovec // scratch of Writev
+
+	poller atomic.Pointer[poller] // whose goroutine serves the connection; nil for any other
+
+	// The reader's.
+	drained bool   // the last read emptied the socket
+	goOn    func() // what is parked
+}
+
+func newSocket(l *Loop, tcp *net.TCPConn, closed func()) (*Socket, error) {
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	s := &Socket{loop: l, closed: closed, interest: unix.EPOLLIN, local: tcp.LocalAddr(), remote: tcp.RemoteAddr()}
+	s.in.wake, s.out.wake = make(chan struct{}, 1), make(chan struct{}, 1)
+	var failed error
+	err = raw.Control(func(fd uintptr) { s.fd, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3) })
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.setUp(); err != nil {
+		_ = unix.Close(s.fd)
+		return nil, err
+	}
+	return s, nil
+}
+
+// setUp bounds what one call waits, and registers the socket.
+func (s *Socket) setUp() error {
+	linger := unix.NsecToTimeval(lingerTime.Nanoseconds())
+	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
+		if err := unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, option, &linger); err != nil {
+			return err
+		}
+	}
+	return s.loop.watchFor(s)
+}
+
+// event is called by a poller with what happened. It reports whether it woke a goroutine.
+func (s *Socket) event(events uint32, p *poller) (woke bool) {
+	if events&(unix.EPOLLHUP|unix.EPOLLRDHUP|unix.EPOLLERR) != 0 {
+		s.hungUp.Store(true)
+		events |= unix.EPOLLIN | unix.EPOLLOUT
+	}
+	if events&unix.EPOLLOUT != 0 {
+		woke = s.out.signal() == waiting
+	}
+	if events&unix.EPOLLIN == 0 {
+		return woke
+	}
+	switch s.in.signal() {
+	case waiting:
+		woke = true
+	case parked:
+		s.resume(p)
+	}
+	return woke
+}
+
+// resume goes on with a parked connection, on the caller's goroutine.
+func (s *Socket) resume(p *poller) {
+	s.in.take()
+	s.drained = false
+	s.poller.Store(p)
+	s.goOn()
+}
+
+// Park leaves the connection to the loop until something can be read, or the connection ended; goOn
+// is then called on one of the loop's goroutines. It reports false, and does nothing, when that
+// is so already. After true the caller must not touch the connection any more.
+func (s *Socket) Park(goOn func()) bool {
+	s.goOn = goOn
+	p := s.poller.Swap(nil)
+	if s.in.state.CompareAndSwap(quiet, parked) {
+		s.setInterest(unix.EPOLLIN, true)
+		return true
+	}
+	s.in.take()
+	s.drained = false
+	s.poller.Store(p)
+	return false
+}
+
+// Wake has a parked connection go on, on a goroutine of its own, as if something could be read. If it is not
+// parked its next Park reports false.
+func (s *Socket) Wake() {
+	if s.in.signal() == parked {
+		go s.resume(nil)
+	}
+}
+
+// ReleasePoller tells that the goroutine serving the connection is about to do something that may take
+// longer than a few microseconds, so that the loop has another take its place.
+func (s *Socket) ReleasePoller() {
+	if p := s.poller.Load(); p != nil {
+		s.loop.release(p)
+	}
+}
+
+// Detach is for a goroutine that goes on with the connection of one that hangs. The other must not touch
+// the connection any more; if it is one of the loop's, another takes its place there.
+func (s *Socket) Detach() {
+	s.ReleasePoller()
+	s.poller.Store(nil)
+}
+
+// Released reports whether another goroutine takes the place of the one serving the connection, or has no need
+// to: it is none of the loop's.
+func (s *Socket) Released() bool {
+	p := s.poller.Load()
+	return p == nil || p.away.Load()
+}
+
+// TryRead reads what is there, or returns ErrAgain.
+func (s *Socket) TryRead(p []byte) (int, error) {
+	if s.drained {
+		if !s.in.take() {
+			return 0, ErrAgain
+		}
+		s.drained = false
+	}
+	if !s.use() {
+		return 0, net.ErrClosed
+	}
+	n, err := receive(s.fd, p, unix.MSG_DONTWAIT)
+	s.done()
+	if err == unix.EAGAIN {
+		s.drained = true
+		return 0, ErrAgain
+	}
+	if err == nil {
+		s.drained = n < len(p) && !s.hungUp.Load()
+	}
+	return s.took(n, len(p), err)
+}
+
+// took is the outcome of a read.
+func (s *Socket) took(n, wanted int, err error) (int, error) {
+	switch {
+	case err != nil:
+		return 0, s.failed("read", err)
+	case n == 0 && wanted > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Read implements net.Conn. It waits for some bytes.
+func (s *Socket) Read(p []byte) (int, error) { return s.read(p, 0) }
+
+// ReadFull waits for all bytes of p, as [io.ReadFull] does, with fewer calls.
+func (s *Socket) ReadFull(p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		n, err := s.read(p[done:], unix.MSG_WAITALL)
+		done += n
+		if err == io.EOF && done > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func (s *Socket) read(p []byte, flags int) (int, error) {
+	if n, err := s.TryRead(p); err != ErrAgain {
+		return n, err
+	}
+	s.ReleasePoller()
+	for {
+		var n int
+		err := s.transfer(&s.in, unix.EPOLLIN, func() (err error) {
+			n, err = receive(s.fd, p, flags)
+			return err
+		})
+		s.drained = false
+		if err != unix.EAGAIN {
+			return s.took(n, len(p), err)
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (s *Socket) Write(p []byte) (int, error) {
+	done := 0
+	if len(p) <= quickBytes {
+		if !s.use() {
+			return 0, net.ErrClosed
+		}
+		n, err := sendNow(s.fd, p)
+		s.done()
+		if err != nil && err != unix.EAGAIN && err != unix.EINTR {
+			return 0, s.failed("write", err)
+		}
+		done = n
+	}
+	err := s.write("write", int64(len(p)), func() bool { return done == len(p) }, func() error {
+		n, err := send(s.fd, p[done:])
+		done += n
+		return err
+	})
+	return done, err
+}
+
+// write calls step until it has done everything or fails. size is how much that is at first.
+func (s *Socket) write(op string, size int64, complete func() bool, step func() error) error {
+	for first := true; !complete(); first = false {
+		if !first || size > quickBytes {
+			s.ReleasePoller()
+		}
+		err := s.transfer(&s.out, unix.EPOLLOUT, step)
+		if err != nil && err != unix.EAGAIN && err != unix.EINTR {
+			return s.failed(op, err)
+		}
+	}
+	return nil
+}
+
+// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most
+// wait often and shortly, and are woken there with the least effort.
+const lingerTime = 10 * time.Millisecond
+
+// transfer calls step, which sends or receives and may wait for lingerTime. If it then returns
+// EAGAIN transfer waits without a thread, for the loop's word.
+func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
+	s.setInterest(event, false)
+	if !s.use() {
+		return net.ErrClosed
+	}
+	lingers := s.loop.lingering.Add(1) <= s.loop.lingerers
+	err := s.setBlocking(lingers)
+	if err == nil {
+		err = step()
+	}
+	s.loop.lingering.Add(-1)
+	s.done()
+	if err != unix.EAGAIN {
+		return err
+	}
+	s.setInterest(event, true)
+	if err := g.wait(); err != nil {
+		return err
+	}
+	s.setInterest(event, false)
+	return unix.EAGAIN
+}
+
+// setBlocking says whether calls that send and receive may wait.
+func (s *Socket) setBlocking(on bool) error {
+	if s.blocking.Load() == on {
+		return nil
+	}
+	s.blocking.Store(on)
+	return unix.SetNonblock(s.fd, !on)
+}
+
+// setInterest has the loop told of an event, or not.
+func (s *Socket) setInterest(event uint32, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := s.interest &^ event
+	if on {
+		want |= event
+	}
+	if want == s.interest || !s.use() {
+		return
+	}
+	defer s.done()
+	if s.loop.change(s.fd, want) == nil {
+		s.interest = want
+	}
+}
+
+// Close ends the connection. Whoever waits for it gets net.ErrClosed, and a parked one goes on to
+// find that out.
+func (s *Socket) Close() error {
+	for {
+		n := s.users.Load()
+		if n < 0 {
+			return net.ErrClosed
+		}
+		if s.users.CompareAndSwap(n, n+1+math.MinInt64) {
+			break
+		}
+	}
+	s.closed()
+	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
+	s.out.signal()
+	if s.in.signal() == parked {
+		go s.resume(nil)
+	}
+	s.done()
+	return nil
+}
+
+// use keeps the descriptor until done, unless the connection is closed.
+func (s *Socket) use() bool {
+	for {
+		n := s.users.Load()
+		if n < 0 {
+			return false
+		}
+		if s.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (s *Socket) done() {
+	if s.users.Add(-1) == math.MinInt64 {
+		s.loop.sockets.set(s.fd, nil)
+		_ = unix.Close(s.fd)
+	}
+}
+
+func (s *Socket) failed(op string, err error) error {
+	if s.users.Load() < 0 {
+		err = net.ErrClosed
+	}
+	return &net.OpError{Op: op, Net: "tcp", Source: s.local, Addr: s.remote, Err: err}
+}
+
+// LocalAddr implements net.Conn.
+func (s *Socket) LocalAddr() net.Addr { return s.local }
+
+// RemoteAddr implements net.Conn.
+func (s *Socket) RemoteAddr() net.Addr { return s.remote }
+
+// SetReadDeadline bounds waiting in Read and ReadFull, to within lingerTime; a parked connection has no
+// deadline.
+func (s *Socket) SetReadDeadline(t time.Time) error {
+	s.in.setDeadline(t)
+	return nil
+}
+
+// SetWriteDeadline bounds waiting for the peer in everything that writes.
+func (s *Socket) SetWriteDeadline(t time.Time) error {
+	s.out.setDeadline(t)
+	return nil
+}
+
+// SetDeadline implements net.Conn.
+func (s *Socket) SetDeadline(t time.Time) error {
+	s.in.setDeadline(t)
+	s.out.setDeadline(t)
+	return nil
+}
