@@ -117,11 +117,13 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	wantKind(t, commit(second, 101), errs.Conflict) // what was refused stays refused
 	third := r.mustOpen("/exp/third", hemera.AccessCreate)
 	// Between the commit of what was promised and the end of its lock it must not count twice.
-	r.m.tree.PendingWrites = &lingering{PendingWrites: r.m.tree.PendingWrites, then: func() {
-		if err := commit(third, 100); err != nil {
-			t.Errorf("the last 100 bytes: %v", err)
-		}
-	}}
+	r.through(func(tree *namespace.Parts) {
+		tree.PendingWrites = &lingering{PendingWrites: tree.PendingWrites, then: func() {
+			if err := commit(third, 100); err != nil {
+				t.Errorf("the last 100 bytes: %v", err)
+			}
+		}}
+	})
 	if err := commit(promised, 300); err != nil {
 		t.Errorf("what was promised: %v", err)
 	}
@@ -176,7 +178,7 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
-		r.m.tree.Opener = tree
+		r.through(func(t *namespace.Parts) { t.Opener = tree })
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 		tree.then = []func(){func() {
 			if err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
@@ -201,7 +203,7 @@ func TestQuotaThatNeverStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
-	r.m.tree.Opener = tree
+	r.through(func(t *namespace.Parts) { t.Opener = tree })
 	var busy func()
 	busy = func() {
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
@@ -281,4 +283,10 @@ func TestQuotaIsCountedInTheBackground(t *testing.T) {
 			return
 		}
 	}
+}
+
+// through changes the tree that the manager uses.
+func (r *rig) through(change func(*namespace.Parts)) {
+	change(&r.m.tree)
+	r.m.pieces.tree = r.m.tree
 }
