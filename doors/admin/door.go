@@ -69,20 +69,20 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter()}
-	d.serveCluster()
-	d.serveTrust()
-	d.serveMaint()
-	d.serveObserve()
-	d.serveWrites()
-	d.serveQuota()
-	d.serveStatus()
-	d.serveNames()
-	d.serveAttributes()
-	d.serveWalk()
-	d.serveBackup()
-	d.serveAbout()
-	d.serveBenchmark()
-	d.serveProfiles()
+	serveCluster(d)
+	serveTrust(d)
+	serveMaint(d)
+	serveObserve(d)
+	serveWrites(d)
+	serveQuota(d)
+	serveStatus(d)
+	serveNames(d)
+	serveAttributes(d)
+	serveWalk(d)
+	serveBackup(d)
+	serveAbout(d)
+	serveBenchmark(d)
+	serveProfiles(d)
 	d.mux.Handle("GET /metrics", d.metrics())
 	d.mux.HandleFunc("GET /healthz", d.health)
 	d.mux.HandleFunc("GET /{$}", d.page)
@@ -217,4 +217,9 @@ func (d *door) options() []connect.HandlerOption {
 			return toConnect(ctx, errs.New(errs.Internal, "admin", spec.Procedure, fmt.Sprint(p)))
 		}),
 	}
+}
+
+// audit logs a change that an admin asked for, before it is made.
+func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
+	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }
