@@ -169,7 +169,7 @@ func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
 func part[T comparable](t T, name string) (T, error) {
 	var none T
 	if t == none {
-		return t, errs.New(errs.Unsupported, "admin", name, "this process does not serve it").
+		return t, errs.New(errs.Unsupported, "admin.Part", name, "this process does not serve it").
 			WithRemedy("ask the manager: set HEMERA_URL to its address")
 	}
 	return t, nil
@@ -214,7 +214,7 @@ func (d *door) options() []connect.HandlerOption {
 		connect.WithReadMaxBytes(requestMax),
 		connect.WithRecover(func(ctx context.Context, spec connect.Spec, _ http.Header, p any) error {
 			d.Log.Error("admin verb panicked", "verb", spec.Procedure, "trace", hemera.TraceID(ctx), "panic", p)
-			return toConnect(ctx, errs.New(errs.Internal, "admin", spec.Procedure, fmt.Sprint(p)))
+			return toConnect(ctx, errs.New(errs.Internal, "admin.Serve", spec.Procedure, fmt.Sprint(p)))
 		}),
 	}
 }

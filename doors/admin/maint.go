@@ -86,13 +86,13 @@ func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *fileRef) (re
 	if err == nil {
 		var e hemera.Entry
 		if e, err = names.Stat(ctx, who, report.Path); err == nil && e.ID != report.Entry.ID {
-			err = errs.New(errs.NotFound, "file info", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
+			err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
 		}
 		report.Entry.Xattrs = e.Xattrs // those that he may see
 	}
 	if err != nil && !byPath && slices.Contains([]errs.Kind{errs.NotFound, errs.Denied}, errs.KindOf(err)) {
 		// The same for all, and without the path.
-		err = errs.New(errs.NotFound, "file info", r.Ref, "there is no such file, or it is below a directory that is not for you")
+		err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "there is no such file, or it is below a directory that is not for you")
 	}
 	if err != nil {
 		return hemera.FileReport{}, err
