@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"net"
 	"regexp"
 	"strings"
+
+	"hemera/errs"
 )
 
 // marks are what servers put behind an error for those who look it up: the trace id, the protocol's code.
@@ -11,9 +14,12 @@ func marks() (trace, code *regexp.Regexp) {
 	return regexp.MustCompile(` \[trace ([0-9A-Za-z._-]{1,64})\]`), regexp.MustCompile(` \([0-9]{4}\)$`)
 }
 
-// plainly is an error for people: what it is about, and what happened. It leaves out the names of the
-// operations inside Hemera, what was said before in the same words, the code and the trace, which it
-// returns beside.
+// commands is the package that operations of commands name: "hemera.FsAdd".
+const commands = "hemera"
+
+// plainly returns an error's text for people: what it is about, and what happened. The first operation is in words. It
+// leaves out the operations that led to the failure, text that repeats what was said before, the code and the trace, which
+// it returns beside.
 func plainly(text string) (plain, trace string) {
 	traces, code := marks()
 	text = code.ReplaceAllString(text, "")
@@ -27,10 +33,13 @@ func plainly(text string) (plain, trace string) {
 		last := i == len(parts)-1
 		op, subject, _ := strings.Cut(part, " ")
 		switch {
-		case internal(op) && (subject == "" || len(out) > 0 || last) && !(last && len(out) == 0):
-			continue // the step inside tells only those who know the source
-		case internal(op) && subject != "":
+		case !errs.IsOp(op):
+		case i == 0 && (subject != "" || strings.HasPrefix(op, commands+".")):
+			part = errs.Plain(part)
+		case place(subject) && !last:
 			part = subject
+		case !last || len(out) > 0:
+			continue // the step tells only those who know the source
 		}
 		if !last && said(out, part) {
 			continue
@@ -40,14 +49,13 @@ func plainly(text string) (plain, trace string) {
 	return strings.Join(out, ": "), trace
 }
 
-// internal reports whether a word is the name of an operation inside Hemera, as "namespace.Stat".
-func internal(word string) bool {
-	pkg, verb, ok := strings.Cut(word, ".")
-	letter := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
-	if !ok || pkg == "" || verb == "" || strings.ContainsFunc(pkg, func(r rune) bool { return r < 'a' || r > 'z' }) || strings.ContainsFunc(verb, letter) {
+// place reports whether an operation's subject means something to a user: a path or an address, as opposed to an id.
+func place(subject string) bool {
+	if strings.HasPrefix(subject, "fid:") || strings.Contains(subject, " ") {
 		return false
 	}
-	return verb[0] >= 'A' && verb[0] <= 'Z' || pkg == "admin"
+	_, port, err := net.SplitHostPort(subject)
+	return strings.Contains(subject, "/") || err == nil && port != ""
 }
 
 // said reports whether a part of an error names a path that one before it has named.
