@@ -30,7 +30,9 @@ var (
 
 // The optional methods of a store, which Store passes on where the store has them.
 type (
-	progresser     interface{ Progress() uint64 }
+	progresser interface {
+		Progress() (returned uint64, waiting bool)
+	}
 	looker         interface{ Look() disk.Status }
 	headroomSetter interface{ SetHeadroom(bytes int64) }
 	reopener       interface{ Reopen(id hemera.PieceID) }
@@ -45,7 +47,7 @@ func New(store disk.Store, log *slog.Logger) *Store {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	var progress func() uint64
+	var progress func() (uint64, bool)
 	if p, ok := store.(progresser); ok {
 		progress = p.Progress
 	}
