@@ -8,18 +8,17 @@ import (
 	"hemera/errs"
 )
 
-// marks are what servers put behind an error for those who look it up: the trace id, the protocol's code.
-// They are made anew at each use: a package has no state.
+// marks matches what servers put behind an error for those who look it up: the trace id and the protocol's code.
 func marks() (trace, code *regexp.Regexp) {
 	return regexp.MustCompile(` \[trace ([0-9A-Za-z._-]{1,64})\]`), regexp.MustCompile(` \([0-9]{4}\)$`)
 }
 
-// commands is the package that operations of commands name: "hemera.FsAdd".
-const commands = "hemera"
+// ofCommands begins the operations of commands, such as "hemera.FsAdd". A person types them, so they are told in words.
+const ofCommands = "hemera."
 
-// plainly returns an error's text for people: what it is about, and what happened. The first operation is in words. It
-// leaves out the operations that led to the failure, text that repeats what was said before, the code and the trace, which
-// it returns beside.
+// plainly returns an error's text for a person, and the trace id in it: what it is about and what happened. The first
+// operation is in words. It leaves out the operations inside Hemera that led to the failure, what an earlier part said in the same
+// words, and the protocol's code.
 func plainly(text string) (plain, trace string) {
 	traces, code := marks()
 	text = code.ReplaceAllString(text, "")
@@ -34,14 +33,14 @@ func plainly(text string) (plain, trace string) {
 		op, subject, _ := strings.Cut(part, " ")
 		switch {
 		case !errs.IsOp(op):
-		case i == 0 && (subject != "" || strings.HasPrefix(op, commands+".")):
+		case strings.HasPrefix(op, ofCommands) || i == 0 && subject != "":
 			part = errs.Plain(part)
-		case place(subject) && !last:
+		case isPlace(subject) && !last:
 			part = subject
 		case !last || len(out) > 0:
-			continue // the step tells only those who know the source
+			continue // a step inside Hemera, which only its developers know
 		}
-		if !last && said(out, part) {
+		if !last && alreadySaid(out, part) {
 			continue
 		}
 		out = append(out, part)
@@ -49,8 +48,8 @@ func plainly(text string) (plain, trace string) {
 	return strings.Join(out, ": "), trace
 }
 
-// place reports whether an operation's subject means something to a user: a path or an address, as opposed to an id.
-func place(subject string) bool {
+// isPlace reports whether an operation's subject means something to a user: a path or an address, as opposed to an id.
+func isPlace(subject string) bool {
 	if strings.HasPrefix(subject, "fid:") || strings.Contains(subject, " ") {
 		return false
 	}
@@ -58,14 +57,15 @@ func place(subject string) bool {
 	return strings.Contains(subject, "/") || err == nil && port != ""
 }
 
-// said reports whether a part of an error names a path that one before it has named.
-func said(before []string, part string) bool {
+// alreadySaid is true if a part of an error only repeats an earlier one, or the path in it.
+func alreadySaid(before []string, part string) bool {
 	path := part[strings.LastIndexByte(part, ' ')+1:]
 	if !strings.Contains(path, "/") {
 		path = ""
 	}
 	for _, b := range before {
-		if b == part || path != "" && (strings.HasSuffix(b, " "+path) || b == path || strings.HasPrefix(path, "/") && strings.HasSuffix(b, "/"+path)) {
+		samePath := strings.HasSuffix(b, " "+path) || b == path || strings.HasPrefix(path, "/") && strings.HasSuffix(b, "/"+path)
+		if b == part || path != "" && samePath {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ func TestErrorsForPeople(t *testing.T) {
 		"open root://h:1094//exp/x: open /exp/x: permission denied [trace 0123abcd] (3010)":                  {"open root://h:1094//exp/x: permission denied", "0123abcd"},
 		"stat root://h:1094//exp/x: no such file or directory [trace 0123abcd] (3011)":                       {"stat root://h:1094//exp/x: no such file or directory", "0123abcd"},
 		"namespace.Stat /f: no such file":                                                                    {"stat /f: no such file"},
+		"hemera.FsAdd /data07: hemera.ReadDiskId x: want a number":                                           {"fs add /data07: read disk id x: want a number"},
 		"copy /a/b: read /a/b: input/output error":                                                           {"copy /a/b: input/output error"},
 		"copy /a/b: open /a/c: permission denied":                                                            {"copy /a/b: open /a/c: permission denied"},
 		"disk.ReadLabel /d: layout.Decide: no label":                                                         {"read label /d: no label"},
