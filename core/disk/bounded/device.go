@@ -23,6 +23,8 @@ const (
 	change
 	// look asks for room and label; it is always made, and one at a time.
 	look
+	// final closes what is open; it is always made, also after cancel.
+	final
 )
 
 // kind is what all calls of one sort have in common.
@@ -134,7 +136,7 @@ func timeout(op, subject string, after time.Duration) error {
 func (d *device) begin(c *call) (*worker, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.canceled {
+	if d.canceled && c.class != final {
 		return nil, errs.New(errs.Unavailable, c.op, c.subject, "the disk is closed")
 	}
 	if d.down && (c.class == change || c.class == use && len(d.workers)-len(d.idle) >= probesMax) {
@@ -198,7 +200,7 @@ func (d *device) end(w *worker, c *call) (next *call, more bool) {
 	if late {
 		d.stuck--
 	}
-	if c.class != look {
+	if c.class < look {
 		d.returned++
 		d.silent = false
 	}
@@ -280,7 +282,7 @@ func (d *device) overdue(now time.Time) (over []*call) {
 	oldest := now
 	for _, w := range d.workers {
 		if w.call != nil {
-			waiting = waiting || w.call.class != look
+			waiting = waiting || w.call.class < look
 			if w.call.began.Before(oldest) {
 				oldest = w.call.began
 			}
@@ -315,7 +317,7 @@ func (d *device) overdue(now time.Time) (over []*call) {
 // isOver reports whether a call has taken too long. The caller holds mu.
 func (d *device) isOver(c *call, now time.Time) bool {
 	took := now.Sub(c.began)
-	return d.canceled || took >= c.limit || c.limit == longLimit && d.silent && took >= silence
+	return d.canceled && c.class != final || took >= c.limit || c.limit == longLimit && d.silent && took >= silence
 }
 
 // stalled reports whether the device does not answer, and since when.

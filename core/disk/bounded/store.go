@@ -254,7 +254,7 @@ func (s *Store) Scrub(ctx context.Context, o disk.ScrubOptions) {
 		return
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(closeLimit)
+	grace := time.NewTimer(scrubGrace)
 	defer grace.Stop()
 	select {
 	case <-ended:
@@ -268,7 +268,11 @@ func (s *Store) Cancel() { s.device.cancel() }
 
 // Close closes the store, and blocks for closeLimit at most. Readers go on, on workers that end with each call.
 func (s *Store) Close() error {
-	err := s.call(kind{"disk.Close", look, closeLimit}, s.picture.Path, s.inner.Close, nil)
+	limit := closeLimit
+	if s.Stalled() {
+		limit = lookLimit
+	}
+	err := s.call(kind{"disk.Close", final, limit}, s.picture.Path, s.inner.Close, nil)
 	s.device.close()
 	if disk.IsStalled(err) {
 		return errs.Wrap(err, "disk.Close", s.picture.Path)
