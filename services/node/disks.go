@@ -28,7 +28,7 @@ type disks struct {
 	there   map[string]disk.Store        // by path, those that are open
 	why     map[string]string            // by path, why a disk is not there
 	byID    map[hemera.DiskID]disk.Store // the same, if the manager has named them
-	opening map[string]bool              // paths that are being tried
+	opening map[string]chan struct{}     // by path, attempts to open a disk; closed when one has ended
 	missed  map[string]time.Time         // since when looks do not find a disk that is there
 	came    bool                         // a disk was opened since anybody asked
 	closed  bool                         // the node ends: what is opened now is released
@@ -37,7 +37,7 @@ type disks struct {
 // newDisks has no disk open yet; load opens them.
 func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
 	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{},
-		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]bool{}, missed: map[string]time.Time{}}
+		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]chan struct{}{}, missed: map[string]time.Time{}}
 }
 
 // load opens every known disk and those configured.

@@ -40,11 +40,11 @@ func (d *disks) attempts() (list []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, k := range d.file.Disks {
-		if d.there[k.Path] != nil || d.opening[k.Path] {
+		if d.there[k.Path] != nil || d.opening[k.Path] != nil {
 			continue
 		}
-		d.opening[k.Path] = true
 		ended := make(chan struct{})
+		d.opening[k.Path] = ended
 		list = append(list, ended)
 		go func() {
 			defer close(ended)
@@ -98,9 +98,18 @@ func (d *disks) leave(uuid, path string) error {
 		return nil // or another disk is expected here
 	}
 	old := d.file.Disks[i]
-	store, busy := d.there[old.Path], d.opening[old.Path]
-	d.mu.Unlock() // for the look at the disk
-	if busy || store != nil && store.Status().Health != hemera.HealthGone {
+	store, attempt := d.there[old.Path], d.opening[old.Path]
+	d.mu.Unlock()       // for the look at the disk
+	if attempt != nil { // most likely it finds nothing there
+		select {
+		case <-attempt:
+		case <-time.After(retryWait):
+		}
+		d.mu.Lock()
+		store, attempt = d.there[old.Path], d.opening[old.Path]
+		d.mu.Unlock()
+	}
+	if attempt != nil || store != nil && store.Status().Health != hemera.HealthGone {
 		return errs.New(errs.Conflict, "node.OpenDisk", path, "it has the label of the disk at "+old.Path+", as a copy has").
 			WithRemedy("one of both can be used: take the other from the node; a copy that is to be a disk of its own must be emptied first")
 	}
