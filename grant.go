@@ -73,13 +73,10 @@ func (c *Capability) HeadNode() NodeID {
 	return c.Targets[0].Node
 }
 
-// Grant is the manager's answer to an open: go to Addr and show Token there.
+// Grant is the manager's answer to an open: go to Addr and show the token of Permit there.
 type Grant struct {
-	Addr  string
-	Token string // the signed capability, safe in a URL; "" if the request was Unsigned
-	Cap   Capability
-	// Permit is the capability where it was decided on, unsigned; nil elsewhere. It never travels.
-	Permit *Permit `cbor:"-" json:"-"`
+	Addr   string // host:port of the xrd door of the permit's first target
+	Permit *Permit
 }
 
 // OpenRequest asks for an existing file, or a new one, or new content of an existing one.
@@ -106,8 +103,6 @@ type OpenRequest struct {
 	Process string
 	// Join asks for the write of the same process, if there is one under way, instead of another.
 	Join bool
-	// Unsigned asks for a Grant with a Permit instead of a Token.
-	Unsigned bool
 	// Tried are the nodes the client already failed at, and Avoid the disks it was sent to there, as far
 	// as they are known. Where nothing else is left, other disks of these nodes will do.
 	Tried []NodeID

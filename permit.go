@@ -1,50 +1,94 @@
 package hemera
 
 import (
-	"context"
-	"sync"
+	"log/slog"
+	"sync/atomic"
 )
 
-// Permit is a capability in the hands of who may use it: the process that decided on it, or one that
-// verified its signature. Another process is shown the Token, which is made when somebody first asks
-// for it: an open that never leaves the manager's process needs none. Safe for concurrent use.
+// Permit is a [Capability] in the hands of a process. It is in one of three states:
+//
+//   - local: this process decided on the capability ([NewPermit]). It is trusted as it is. The token is signed when another
+//     process has to see it: an open that never leaves the manager's process signs nothing.
+//   - verified: the capability came in a token whose signature this process verified ([VerifiedPermit]).
+//   - unverified: only the token is known ([ParsePermit]), as it came from a client or over the network. The Capability is
+//     zero, which permits nothing. [Permit.Verify] makes a verified permit of it.
+//
+// Between processes a permit travels as its token and arrives unverified, so a local permit cannot be forged from
+// outside. A token is a secret: neither fmt, slog nor JSON show it. A permit is never changed after it was made, and may
+// be used concurrently. A nil permit is unverified, with an empty token.
 type Permit struct {
 	Capability
-	sign func(Capability) (string, error) // nil: it came signed
-
-	mu    sync.Mutex
-	token string
+	signer Signer                 // of a local permit; nil otherwise
+	token  atomic.Pointer[string] // nil: not signed yet
 }
 
-// NewPermit is the permit of a capability decided on in this process.
-func NewPermit(c Capability, sign func(Capability) (string, error)) *Permit {
-	return &Permit{Capability: c, sign: sign}
+// Signer makes the tokens of local permits. capability.Keyring is one.
+type Signer interface {
+	// Mint returns the signed capability, safe in a URL. Unavailable while there is no key, TooLarge.
+	Mint(c Capability) (string, error)
 }
 
-// SignedPermit is the permit of a capability that came in a token.
-func SignedPermit(c Capability, token string) *Permit { return &Permit{Capability: c, token: token} }
+// NewPermit returns a local permit, for a capability that this process decided on.
+func NewPermit(c Capability, s Signer) *Permit { return &Permit{Capability: c, signer: s} }
 
-// Decided reports whether this process decided on the capability.
-func (p *Permit) Decided() bool { return p.sign != nil }
+// VerifiedPermit returns the permit of a token whose signature was verified, or that came from the manager itself.
+func VerifiedPermit(c Capability, token string) *Permit {
+	p := &Permit{Capability: c}
+	p.token.Store(&token)
+	return p
+}
 
-// Token is the signed capability. Its errors are those of signing; a later call tries again.
+// ParsePermit returns the unverified permit of a token. It does not look at the token.
+func ParsePermit(token string) *Permit { return VerifiedPermit(Capability{}, token) }
+
+// Local reports whether this process decided on the capability.
+func (p *Permit) Local() bool { return p != nil && p.signer != nil }
+
+// Token returns the signed capability. It fails like [Signer.Mint]; a later call tries again. Two callers that come
+// first at the same time may sign twice; both tokens are good.
 func (p *Permit) Token() (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.token != "" || p.sign == nil {
-		return p.token, nil
+	if p == nil {
+		return "", nil
 	}
-	token, err := p.sign(p.Capability)
+	if t := p.token.Load(); t != nil {
+		return *t, nil
+	}
+	if p.signer == nil {
+		return "", nil
+	}
+	token, err := p.signer.Mint(p.Capability)
 	if err == nil {
-		p.token = token
+		p.token.Store(&token)
 	}
 	return token, err
 }
 
-// LocalNode is a storage node in the manager's own process.
-type LocalNode interface {
-	// OpenPermit is [Node].Open for a permit of this process. Denied when it has expired.
-	OpenPermit(ctx context.Context, p *Permit, o NodeOpen) (File, error)
-	// WrittenPermit is [Node].Written for a permit of this process.
-	WrittenPermit(p *Permit) FileInfo
+// Verify returns a permit whose capability can be relied on: p itself if it is local, otherwise what check makes of the
+// token. It fails like check.
+func (p *Permit) Verify(check func(token string) (Capability, error)) (*Permit, error) {
+	if p.Local() {
+		return p, nil
+	}
+	token, _ := p.Token() // it signs nothing, so it does not fail
+	c, err := check(token)
+	if err != nil {
+		return nil, err
+	}
+	return VerifiedPermit(c, token), nil
 }
+
+// String describes the permit without its token.
+func (p *Permit) String() string {
+	switch {
+	case p == nil:
+		return "no permit"
+	case p.Access == 0:
+		return "unverified permit"
+	case p.Access == AccessRead:
+		return "permit to read " + p.Path
+	}
+	return "permit to write " + p.Path
+}
+
+// LogValue keeps the token out of logs.
+func (p *Permit) LogValue() slog.Value { return slog.StringValue(p.String()) }

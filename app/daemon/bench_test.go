@@ -88,12 +88,11 @@ var benchUser = hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "u
 // local opens a file as the manager's door does.
 func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
 	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
-	o.Unsigned = true
 	g, err := c.Manager.Open(ctx, benchUser, o)
 	if err != nil {
 		return nil, err
 	}
-	return c.Nodes[0].OpenPermit(ctx, g.Permit, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
+	return c.Nodes[0].Open(ctx, g.Permit, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
 }
 
 // node opens what the manager granted, as the door of the node does after a redirect.
@@ -103,7 +102,11 @@ func (c *benchCluster) node(ctx context.Context, o hemera.OpenRequest) (hemera.F
 	if err != nil {
 		return nil, err
 	}
-	return c.Nodes[0].Open(ctx, g.Token, hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
+	token, err := g.Permit.Token()
+	if err != nil {
+		return nil, err
+	}
+	return c.Nodes[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Truncate: o.Access == hemera.AccessCreate})
 }
 
 type opener func(ctx context.Context, o hemera.OpenRequest) (hemera.File, error)
@@ -115,11 +118,11 @@ func create(open opener, content []byte) func(ctx context.Context, path string) 
 			return err
 		}
 		if len(content) > 0 {
-			if err := f.WriteAt(content, 0); err != nil {
+			if err := f.WritePages(content, nil, 0); err != nil {
 				return err
 			}
 		}
-		return f.Close(ctx)
+		return f.End(ctx, hemera.EndClose)
 	}
 }
 
@@ -129,7 +132,7 @@ func read(open opener) func(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		return f.Close(ctx)
+		return f.End(ctx, hemera.EndClose)
 	}
 }
 

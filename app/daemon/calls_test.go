@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/platform/xrootd"
 )
 
 // TestCallsComeThroughTheXRootDPort: with the identity of the session. A client that logs in as nobody has a user's
@@ -27,9 +27,9 @@ func TestCallsComeThroughTheXRootDPort(t *testing.T) {
 	if _, err := u.Manager.Mkdir(t.Context(), hemera.SystemIdentity(), "/secret", 0o700, false); err != nil {
 		t.Fatal(err)
 	}
-	nobody := client.New(client.Options{Anonymous: true})
+	nobody := xrootd.New(xrootd.Options{Anonymous: true})
 	defer nobody.Close()
-	at, err := client.ParseURL("root://" + u.Manager.Addr)
+	at, err := xrootd.ParseURL("root://" + u.Manager.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}

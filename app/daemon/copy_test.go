@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/copy"
+	"hemera/platform/xrootd"
 )
 
 // TestThirdPartyCopiesOfAReplicatedFile: the destination must look for the source at the node where the
@@ -25,13 +26,13 @@ func TestThirdPartyCopiesOfAReplicatedFile(t *testing.T) {
 	if err := os.WriteFile(data, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
-	if _, err := c.Copy(t.Context(), []string{data}, url+"/source", client.CopyOptions{}); err != nil {
+	if _, err := copy.Run(t.Context(), c, []string{data}, url+"/source", copy.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 12 {
-		_, err := c.Copy(t.Context(), []string{url + "/source"}, fmt.Sprintf("%s/copy%d", url, i), client.CopyOptions{TPC: client.TPCOnly})
+		_, err := copy.Run(t.Context(), c, []string{url + "/source"}, fmt.Sprintf("%s/copy%d", url, i), copy.Options{TPC: copy.TPCOnly})
 		if err != nil {
 			t.Fatalf("copy %d: %v", i, err)
 		}

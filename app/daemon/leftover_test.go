@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // pieces lists the files of pieces on all disks of a cluster, sealed and pending.
@@ -44,19 +44,19 @@ func TestRefusedCloseLeavesNothing(t *testing.T) {
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
 		Space: hemera.Space{Policy: hemera.Policy{Layout: hemera.Replica(replicas), Checksum: hemera.Adler32, Sync: true}},
 	}})
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
-	at := func(path string) client.URL {
+	at := func(path string) xrootd.URL {
 		t.Helper()
-		u, err := client.ParseURL(url + path)
+		u, err := xrootd.ParseURL(url + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return u
 	}
-	open := func(path string, size int) *client.File {
+	open := func(path string, size int) *xrootd.File {
 		t.Helper()
-		f, err := c.Open(t.Context(), at(path), client.OpenOptions{Write: true, Create: true})
+		f, err := c.Open(t.Context(), at(path), xrootd.OpenOptions{Write: true, Create: true})
 		if err == nil {
 			err = f.WriteAt(t.Context(), make([]byte, size), 0)
 		}

@@ -7,31 +7,31 @@ import (
 	"strings"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/doors/xrd"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // puller lets the door of a node fetch the source of a third-party copy. It logs in at the source as nobody,
 // so that the copy gets what the source gives for the client's key and nothing that the node could read.
 type puller struct {
-	client *client.Client
+	client *xrootd.Client
 	log    *slog.Logger
 }
 
 // newPuller makes a puller whose client has the options besides those that make it safe.
-func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o client.Options) puller {
+func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o xrootd.Options) puller {
 	o.App, o.Anonymous = "hemera-tpc", true
-	o.Permit = func(ctx context.Context, e client.Endpoint, to netip.AddrPort) error {
+	o.Permit = func(ctx context.Context, e xrootd.Endpoint, to netip.AddrPort) error {
 		return rules.MayFetch(ctx, hemera.CopySource{Node: node(), Name: e.Addr(), Addr: to.String()})
 	}
-	return puller{client: client.New(o), log: o.Log}
+	return puller{client: xrootd.New(o), log: o.Log}
 }
 
 // Pull implements xrd.Puller. Whatever is wrong with the source, its client is told the same: he may not find out
 // by it what a node can reach. The log has the cause.
-func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.File, progress func(int64)) error {
-	into := &into{File: dst}
+func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, progress func(int64)) error {
+	into := &into{Handle: dst}
 	opened := false
 	_, err := p.pull(ctx, source, into, &opened, progress)
 	kind := errs.KindOf(err)
@@ -39,20 +39,20 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.File
 		return err
 	}
 	p.log.Warn("the source of a third-party copy cannot be read", "source", source.Addr, "path", source.Path, "into", dst.Info().Path,
-		"trace", hemera.TraceID(ctx), "err", err, "remedy", errs.RemedyOf(err))
-	return errs.New(errs.Unavailable, "third-party copy", source.Path, "the source cannot be read from here").
+		"trace", hemera.TraceID(ctx), "error", err, "remedy", errs.RemedyOf(err))
+	return errs.New(errs.Unavailable, "daemon.ThirdPartyCopy", source.Path, "the source cannot be read from here").
 		WithRemedy("check that the source can be opened, and that it lets hosts read without a name; the admin finds the cause in the log of the node under this trace, and the networks that copies may read from in tpc.allow")
 }
 
-func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.File, opened *bool, progress func(int64)) (int64, error) {
+func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, opened *bool, progress func(int64)) (int64, error) {
 	if strings.Contains(source.Addr, "@") {
-		return 0, errs.New(errs.Denied, "third-party copy", source.Addr, "the source names a user")
+		return 0, errs.New(errs.Denied, "daemon.ThirdPartyCopy", source.Addr, "the source names a user")
 	}
-	endpoint, err := client.ParseEndpoint(source.Addr)
+	endpoint, err := xrootd.ParseEndpoint(source.Addr)
 	if err != nil {
 		return 0, err
 	}
-	return p.client.Pull(ctx, client.PullRequest{
+	return xrootd.Pull(ctx, p.client, xrootd.PullRequest{
 		Source: endpoint, Path: source.Path, Key: source.Key, Origins: source.Origins, Opaque: source.Opaque,
 		Opened: func() { *opened = true },
 	}, dst, progress)
@@ -60,13 +60,13 @@ func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.File
 
 // into is the file that a copy writes. It knows when it was this end that failed.
 type into struct {
-	hemera.File
+	hemera.Handle
 	failed bool
 }
 
-// WritePages implements hemera.File.
+// WritePages implements hemera.Handle.
 func (f *into) WritePages(p []byte, sums []uint32, off int64) error {
-	err := f.File.WritePages(p, sums, off)
+	err := f.Handle.WritePages(p, sums, off)
 	f.failed = f.failed || err != nil
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/doors/xrd"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 )
 
@@ -66,7 +66,7 @@ func TestASourceIsRefusedInOneWay(t *testing.T) {
 		return nil
 	})
 	var log strings.Builder
-	options := client.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), RetryFor: time.Millisecond}
+	options := xrootd.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), RetryFor: time.Millisecond}
 	texts := map[string]bool{}
 	for _, addr := range []string{closed.Addr().String(), stranger, forbidden, "games@" + stranger, "a:b", "192.0.2.1:0", "x y:1"} {
 		p := newPuller(allow, func() hemera.NodeID { return 7 }, options)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/platform/xrootd"
 )
 
 // TestOpenFilesAreSeenAtNodes: a manager sees no session of a client that talks to a node, but knows
@@ -23,13 +23,13 @@ func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 	defer stop()
 	<-ready
 	const size = 32 << 20 // more than the manager's door serves itself
-	c := client.New(client.Options{App: "who-test"})
+	c := xrootd.New(xrootd.Options{App: "who-test"})
 	defer c.Close()
-	at, err := client.ParseURL("root://" + u.Manager.Addr + "//one")
+	at, err := xrootd.ParseURL("root://" + u.Manager.Addr + "//one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := c.Open(t.Context(), at, client.OpenOptions{Write: true, Create: true})
+	f, err := c.Open(t.Context(), at, xrootd.OpenOptions{Write: true, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 	if open, err := u.Manager.OpenFiles(t.Context()); err != nil || len(open.Files) != 0 || len(open.Silent) != 0 {
 		t.Fatalf("after the close: %+v, %v", open, err)
 	}
-	if f, err = c.Open(t.Context(), at, client.OpenOptions{}); err != nil {
+	if f, err = c.Open(t.Context(), at, xrootd.OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close(t.Context())

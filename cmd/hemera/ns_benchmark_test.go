@@ -17,12 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/measure/nsbench"
+	"hemera/platform/xrootd"
 )
 
 // benchmarked is a whole cluster with a file in it.
@@ -53,13 +53,13 @@ func newBenchmarked(t *testing.T) *benchmarked {
 	})
 	<-ready
 	b := &benchmarked{t: t, up: up, url: "root://" + up.Manager.Addr}
-	cl := client.New(client.Options{})
+	cl := xrootd.New(xrootd.Options{})
 	defer cl.Close()
-	u, err := client.ParseURL(b.url + "//kept/file")
+	u, err := xrootd.ParseURL(b.url + "//kept/file")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := cl.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
+	f, err := cl.Open(t.Context(), u, xrootd.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
 	if err == nil {
 		err = f.Close(t.Context())
 	}

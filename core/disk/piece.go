@@ -3,7 +3,6 @@ package disk
 import (
 	"container/list"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -121,25 +120,6 @@ func (o *openPieces) init(idleMax int) {
 	o.byID, o.idleMax = map[hemera.PieceID]*piece{}, idleMax
 }
 
-// acquire returns the sealed piece, to be given back with release.
-func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
-	p, forgets := d.open.take(id)
-	if p != nil {
-		return p, nil
-	}
-	p, err := loadPiece(d, d.sealedPath(id))
-	if err != nil {
-		return nil, err
-	}
-	if p.stat.ID != id {
-		p.close()
-		return nil, errs.New(errs.Corrupt, "disk.Open", id.String(), fmt.Sprintf("the footer is that of piece %s", p.stat.ID))
-	}
-	return d.open.put(id, p, forgets), nil
-}
-
-func (d *Disk) release(p *piece) { d.open.giveBack(p) }
-
 // take returns the piece if it is open, and what put wants to know of the time before it was opened.
 func (o *openPieces) take(id hemera.PieceID) (p *piece, forgets uint64) {
 	o.mu.Lock()
@@ -173,9 +153,10 @@ func (o *openPieces) put(id hemera.PieceID, p *piece, forgets uint64) *piece {
 	return p
 }
 
-func (o *openPieces) giveBack(p *piece) {
+// giveBack ends one use of a piece. It returns a piece that is not needed any more, for the caller to close.
+func (o *openPieces) giveBack(p *piece) (out *piece) {
 	o.mu.Lock()
-	var out *piece
+	defer o.mu.Unlock()
 	p.refs--
 	switch {
 	case p.refs > 0:
@@ -191,10 +172,7 @@ func (o *openPieces) giveBack(p *piece) {
 			o.drop(out)
 		}
 	}
-	o.mu.Unlock()
-	if out != nil {
-		out.close()
-	}
+	return out
 }
 
 // drop takes a piece that is idle out. It is called with mu held.

@@ -135,11 +135,7 @@ func (w *Writer) discard(ctx context.Context) {
 	w.host.Counters.Aborts.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	token, err := w.permit.Token()
-	if err == nil {
-		err = w.host.Control.Abort(ctx, token)
-	}
-	if err != nil {
+	if err := w.host.Control.Abort(ctx, w.permit); err != nil {
 		w.host.Log.Info("the manager was not told of an abort", "path", w.cap.Path, "trace", w.cap.Trace, "err", err)
 	}
 }
@@ -182,14 +178,9 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
-	w.request = &hemera.CommitRequest{Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now()}
+	w.request = &hemera.CommitRequest{Permit: w.permit, Size: w.size, Checksums: sums, Pieces: w.sealedPieces(), Mtime: time.Now()}
 	w.request.Xattrs, w.request.XattrsGone = w.changedXattrs()
-	if w.permit.Decided() {
-		w.request.Permit = w.permit
-		return false, nil
-	}
-	w.request.Token, err = w.permit.Token()
-	return false, err
+	return false, nil
 }
 
 // incomplete refuses the close of a client that gave up: some close a file like any other when a time or
@@ -303,7 +294,7 @@ func (w *Writer) sealedPieces() []hemera.Piece {
 // ask is one attempt to commit. A manager in another process may not answer; in this one nothing is
 // lost on the way, and asking again would wait for the same.
 func (w *Writer) ask(ctx context.Context) error {
-	if w.request.Permit == nil {
+	if !w.request.Permit.Local() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()

@@ -160,23 +160,19 @@ func (w *Writer) replace(ctx context.Context) bool {
 			lost = append(lost, pc.target.Disk)
 		}
 	}
-	var grant hemera.Grant
-	token, err := w.permit.Token()
-	if err == nil {
-		grant, err = w.host.Control.Replace(ctx, token, lost)
-	}
+	grant, err := w.host.Control.Replace(ctx, w.permit, lost)
 	if err != nil {
 		w.ledger.denied = true
 		w.host.Log.Warn("no other disk for lost pieces", "path", w.cap.Path, "trace", w.cap.Trace, "disks", lost, "err", err)
 		return false
 	}
-	w.permit = hemera.SignedPermit(grant.Cap, grant.Token)
+	w.permit = grant.Permit
 	found := false
 	for i, pc := range w.pieces {
 		if w.ledger.states[i] != failed {
 			continue
 		}
-		for _, t := range grant.Cap.Targets {
+		for _, t := range w.permit.Targets {
 			if t.Index == pc.target.Index && t.Disk != pc.target.Disk {
 				w.pieces[i] = &piece{target: t}
 				w.host.Counters.Replaced.Add(1)

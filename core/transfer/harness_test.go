@@ -108,24 +108,30 @@ func target(id int, index uint8) hemera.Target {
 }
 
 // Written implements hemera.Node.
-func (h *host) Written(_ context.Context, token, _ string) (hemera.FileInfo, error) {
-	c, ok := h.bench.manager.lookup(token)
-	if !ok {
-		return hemera.FileInfo{}, errs.New(errs.Denied, "written", token, "unknown token")
+func (h *host) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.FileInfo, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return hemera.FileInfo{}, err
 	}
-	return h.pending.Written(&c), nil
+	return h.pending.Written(&p.Capability), nil
 }
 
 // Open is hemera.Node over the host's transfers.
-func (h *host) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	c, ok := h.bench.manager.lookup(token)
-	if !ok {
-		return nil, errs.New(errs.Denied, "open", token, "unknown token")
+func (h *host) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return nil, err
 	}
-	if o.Piece {
-		return h.pending.OpenPiece(c, o)
+	return h.pending.Open(ctx, p, o)
+}
+
+// OpenPiece is hemera.Node over the host's transfers.
+func (h *host) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return nil, err
 	}
-	return h.pending.Open(ctx, hemera.SignedPermit(c, token), o)
+	return h.pending.OpenPiece(p.Capability, o)
 }
 
 // grant signs a capability to write a file on the hosts with the numbers.
@@ -172,12 +178,27 @@ func (b *bench) begin(id int, token string) hemera.File {
 
 func (b *bench) open(id int, token string, o hemera.NodeOpen) hemera.File {
 	b.t.Helper()
-	f, err := b.hosts[id-1].Open(context.Background(), token, o)
+	f, err := b.hosts[id-1].Open(context.Background(), hemera.ParsePermit(token), o)
 	if err != nil {
 		b.t.Fatalf("open at %d: %v", id, err)
 	}
 	return f
 }
+
+// openPiece opens a piece at a host.
+func (b *bench) openPiece(id int, token string, o hemera.PieceOpen) hemera.PieceHandle {
+	b.t.Helper()
+	f, err := b.hosts[id-1].OpenPiece(context.Background(), hemera.ParsePermit(token), o)
+	if err != nil {
+		b.t.Fatalf("open at %d: %v", id, err)
+	}
+	return f
+}
+
+// readerAt reads a handle without its checksums.
+type readerAt struct{ hemera.Handle }
+
+func (r readerAt) ReadAt(p []byte, off int64) (int, error) { return r.ReadPages(p, nil, off) }
 
 // mustRead compares the committed content, read at every host, with want.
 func (b *bench) mustRead(c hemera.Capability, want []byte) {
@@ -185,14 +206,14 @@ func (b *bench) mustRead(c hemera.Capability, want []byte) {
 	token, _ := b.read(c)
 	for i := range b.hosts {
 		f := b.open(i+1, token, hemera.NodeOpen{})
-		got, err := io.ReadAll(io.NewSectionReader(f, 0, int64(len(want))+1))
+		got, err := io.ReadAll(io.NewSectionReader(readerAt{f}, 0, int64(len(want))+1))
 		if err != nil {
 			b.t.Fatalf("read at %d: %v", i+1, err)
 		}
 		if !bytes.Equal(got, want) {
 			b.t.Fatalf("read at %d: %d bytes differ from the %d written", i+1, len(got), len(want))
 		}
-		_ = f.Close(context.Background())
+		_ = f.End(context.Background(), hemera.EndClose)
 	}
 }
 
@@ -250,11 +271,14 @@ func (m *manager) sign(c hemera.Capability) string {
 	return token
 }
 
-func (m *manager) lookup(token string) (hemera.Capability, bool) {
+func (m *manager) verify(token string) (hemera.Capability, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, ok := m.grants[token]
-	return c, ok
+	if !ok {
+		return c, errs.New(errs.Denied, "verify", token, "unknown token")
+	}
+	return c, nil
 }
 
 func (m *manager) commit(t testing.TB, c hemera.Capability) hemera.CommitRequest {
@@ -281,7 +305,8 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 			return err
 		}
 	}
-	c := m.grants[r.Token]
+	token, _ := r.Permit.Token()
+	c := m.grants[token]
 	if r.Size > 0 && len(r.Pieces) < int(c.PiecesMin) {
 		return errs.New(errs.Invalid, "commit", c.Path, "too few pieces")
 	}
@@ -298,14 +323,15 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 	return nil
 }
 
-func (m *manager) Abort(context.Context, string) error {
+func (m *manager) Abort(context.Context, *hemera.Permit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.aborted++
 	return nil
 }
 
-func (m *manager) Replace(_ context.Context, token string, lost []hemera.DiskID) (hemera.Grant, error) {
+func (m *manager) Replace(_ context.Context, p *hemera.Permit, lost []hemera.DiskID) (hemera.Grant, error) {
+	token, _ := p.Token()
 	m.mu.Lock()
 	c := m.grants[token]
 	c.Targets = append([]hemera.Target(nil), c.Targets...)
@@ -322,7 +348,7 @@ func (m *manager) Replace(_ context.Context, token string, lost []hemera.DiskID)
 		}
 	}
 	m.mu.Unlock()
-	return hemera.Grant{Token: m.sign(c), Cap: c}, nil
+	return hemera.Grant{Permit: hemera.VerifiedPermit(c, m.sign(c))}, nil
 }
 
 // fault makes one peer or disk fail: its writes once after bytes were written, and the named step.
@@ -380,7 +406,7 @@ func (p *faultyPeers) Create(ctx context.Context, t hemera.Target, token string)
 	return &faultyWriter{PeerWriter: w, peers: p, addr: t.Addr}, nil
 }
 
-func (p *faultyPeers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
+func (p *faultyPeers) Open(ctx context.Context, t transfer.RemotePiece, token string) (transfer.PeerReader, error) {
 	if err := p.fault(t.Addr).at("open", 0); err != nil {
 		return nil, err
 	}

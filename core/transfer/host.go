@@ -33,8 +33,8 @@ const (
 // Committer is the part of [hemera.Control] the head of a write needs.
 type Committer interface {
 	Commit(ctx context.Context, r hemera.CommitRequest) error
-	Abort(ctx context.Context, token string) error
-	Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error)
+	Abort(ctx context.Context, p *hemera.Permit) error
+	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 
 // Host is the node that transfers run on. All of its transfers share one; its fields are set before

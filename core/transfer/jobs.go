@@ -33,7 +33,7 @@ func (j *Job) check() error {
 func (h *Host) source(j *Job) (*Reader, error) {
 	c := j.Cap
 	c.Targets = j.Sources
-	return h.OpenReader(hemera.SignedPermit(c, j.Token))
+	return h.OpenReader(hemera.VerifiedPermit(c, j.Token))
 }
 
 // Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same
@@ -105,7 +105,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	defer src.Close()
 	o := createOptions(&j.Cap)
 	o.Replace = true
-	if held := src.allocated(); held < o.SizeHint-sparseLeast {
+	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
 		o.SizeHint, o.Sparse = held, true
 	}
 	w, err := j.Disk.Create(j.Piece, o)

@@ -13,6 +13,9 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/platform/kv/memkv"
+	"hemera/platform/treewalk"
+	"hemera/test/fixture"
 )
 
 // entryLooker looks at a namespace as a manager's file info does: with no regard to who asks.
@@ -50,7 +53,7 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 	}
 	h := NewHandler(Services{Names: n, Directories: n, Attributes: n, Maint: entryLooker{tree: n, ids: map[string]string{"fxid:1": "/secret/sub", "fxid:2": "/open"}}}, nil)
 	as := func(who hemera.Identity) *Client {
-		c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}}
+		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}})
 		t.Cleanup(c.Close)
 		return c
 	}
@@ -97,7 +100,7 @@ func TestUsersOwners(t *testing.T) {
 	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
 	grow(t, n, owner, "/mine", 0o755)
 	h := NewHandler(Services{Names: n, Attributes: n}, nil)
-	c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}}
+	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}})
 	defer c.Close()
 	root := hemera.Identity{Admin: true} // what a client says of itself
 	if err := c.SetOwner(t.Context(), root, "/mine", -1, 7); err != nil {
@@ -149,26 +152,24 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 	}
 }
 
-// TestUsersWalksShareTurns: many walks read few pages at the same time; an admin's does not wait for them.
-func TestUsersWalksShareTurns(t *testing.T) {
+// TestUsersWalksShareALimiter: many walks read few pages at the same time; an admin's does not wait for them.
+func TestUsersWalksShareALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := tree(t)
 		for _, path := range []string{"/a/b", "/c", "/d"} {
 			grow(t, n, hemera.SystemIdentity(), path, 0o755)
 		}
-		s := &slow{Directories: n, gate: make(chan struct{})}
-		d := &door{users: make(turns, 2)}
+		s := fixture.NewGatedDirectories(n)
+		d := &door{users: make(limiter, 2)}
 		top, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)
 		}
 		walk := func(who hemera.Identity) <-chan error {
 			done := make(chan error, 1)
-			w := newWalk(t.Context(), walkOptions{dirs: s, who: who, turns: d.turnsOf(who), visit: func(string, hemera.Entry, error) error { return nil }})
-			go func() {
-				defer w.close()
-				done <- w.run("/", top)
-			}()
+			visit := func(string, hemera.Entry, error) error { return nil }
+			o := treewalk.Options{Dirs: s, Who: who, Acquire: d.limiterOf(who).acquire}
+			go func() { done <- treewalk.Walk(t.Context(), "/", top, visit, o) }()
 			return done
 		}
 		var walks []<-chan error
@@ -176,15 +177,15 @@ func TestUsersWalksShareTurns(t *testing.T) {
 			walks = append(walks, walk(hemera.Identity{Name: "guest", UID: 2}))
 		}
 		synctest.Wait()
-		if now := s.asking.Load(); now != 2 {
+		if now := s.Readers.Load(); now != 2 {
 			t.Errorf("%d pages are read for users", now)
 		}
 		walks = append(walks, walk(hemera.SystemIdentity()))
 		synctest.Wait()
-		if now := s.asking.Load(); now != 3 {
+		if now := s.Readers.Load(); now != 3 {
 			t.Errorf("%d pages are read, with an admin's", now)
 		}
-		close(s.gate)
+		close(s.Gate)
 		for _, w := range walks {
 			if err := <-w; err != nil {
 				t.Error(err)
@@ -217,5 +218,21 @@ func TestVerbsOfUsers(t *testing.T) {
 	}
 	if listed < 30 {
 		t.Errorf("only %d verbs are listed", listed)
+	}
+}
+
+func tree(t *testing.T) *namespace.Namespace {
+	t.Helper()
+	n, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func grow(t *testing.T, n *namespace.Namespace, who hemera.Identity, path string, mode uint32) {
+	t.Helper()
+	if _, err := n.Mkdir(t.Context(), who, path, mode, true); err != nil {
+		t.Fatal(err)
 	}
 }

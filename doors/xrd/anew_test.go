@@ -14,11 +14,18 @@ import (
 // forgetful is a node that was started again: writes begin at it, none goes on.
 type forgetful struct{ hemera.Node }
 
-func (n forgetful) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
+func (n forgetful) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	if !o.Truncate {
 		return nil, errs.New(errs.Conflict, "transfer.Open", "/f", "the pending write is not here any more")
 	}
-	return n.Node.Open(ctx, token, o)
+	return n.Node.Open(ctx, p, o)
+}
+
+func (n forgetful) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	if !o.Truncate {
+		return nil, errs.New(errs.Conflict, "transfer.OpenPiece", "/f", "the pending piece is not here any more")
+	}
+	return n.Node.OpenPiece(ctx, p, o)
 }
 
 // able connects as a client that understands flags in redirects.

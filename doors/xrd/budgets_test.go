@@ -157,16 +157,16 @@ func TestHandlesAreCountedByClient(t *testing.T) {
 	first, second := dial(t, p.nodeAddr), dial(t, p.nodeAddr)
 	var fh wire.Handle
 	for range 16 {
-		p.openToken(t, first, "/f", g.Token, wire.OpenRead)
-		fh = p.openToken(t, second, "/f", g.Token, wire.OpenRead)
+		p.openToken(t, first, "/f", tokenOf(g), wire.OpenRead)
+		fh = p.openToken(t, second, "/f", tokenOf(g), wire.OpenRead)
 	}
 	open := wire.Open{Options: wire.OpenRead}
-	status, body, err := second.call(open, []byte("/f?hem.cap="+g.Token))
+	status, body, err := second.call(open, []byte("/f?hem.cap="+tokenOf(g)))
 	if err != nil || status != wire.StatusError || !strings.Contains(wire.ParseError(body).Error(), "open") {
 		t.Fatalf("%v %q %v", status, body, err)
 	}
 	second.must(t, wire.Close{Handle: fh}, "")
-	p.openToken(t, second, "/f", g.Token, wire.OpenRead)
+	p.openToken(t, second, "/f", tokenOf(g), wire.OpenRead)
 	first.Close()
 	second.Close()
 	drained(t, budgets.Handles)

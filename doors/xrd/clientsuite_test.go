@@ -8,26 +8,28 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/peers"
+	"hemera/core/transfer"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/conform"
 )
 
 // enginePuller is the real engine behind the door.
-type enginePuller struct{ c *client.Client }
+type enginePuller struct{ c *xrootd.Client }
 
-func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.File, progress func(int64)) error {
-	at, err := client.ParseEndpoint(s.Addr)
+func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
+	at, err := xrootd.ParseEndpoint(s.Addr)
 	if err != nil {
 		return err
 	}
-	_, err = e.c.Pull(ctx, client.PullRequest{Source: at, Path: s.Path, Key: s.Key, Origins: s.Origins, Opaque: s.Opaque}, dst, progress)
+	_, err = xrootd.Pull(ctx, e.c, xrootd.PullRequest{Source: at, Path: s.Path, Key: s.Key, Origins: s.Origins, Opaque: s.Opaque}, dst, progress)
 	return err
 }
 
 func TestClientSuite(t *testing.T) {
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
 	p := newPair(t, func(o *Options) { o.Puller = enginePuller{c} })
 	conform.Client(t, "root://"+p.managerAddr+"//suite")
@@ -36,7 +38,7 @@ func TestClientSuite(t *testing.T) {
 
 // TestClientSuiteLocally is the same where the manager's door opens files itself.
 func TestClientSuiteLocally(t *testing.T) {
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
 	p, opened := newLocalPair(t, func(o *Options) { o.Puller = enginePuller{c} })
 	conform.Client(t, "root://"+p.managerAddr+"//suite")
@@ -48,8 +50,8 @@ func TestClientSuiteLocally(t *testing.T) {
 
 func TestClientPeers(t *testing.T) {
 	p := newPair(t, nil)
-	peers := client.NewPeers(client.Options{Chunk: 64 << 10, Window: 256 << 10})
-	defer peers.Close()
+	nodes := peers.New(xrootd.Options{Chunk: 64 << 10, Window: 256 << 10})
+	defer nodes.Close()
 	data := make([]byte, 300_001)
 	for i := range data {
 		data[i] = byte(i * i >> 7)
@@ -60,7 +62,7 @@ func TestClientPeers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := peers.Create(t.Context(), g.Cap.Targets[0], g.Token)
+		w, err := nodes.Create(t.Context(), g.Permit.Targets[0], tokenOf(g))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +84,7 @@ func TestClientPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := peers.Open(t.Context(), g.Cap.Targets[0], g.Token)
+	r, err := nodes.Open(t.Context(), transfer.RemotePiece{Target: g.Permit.Targets[0]}, tokenOf(g))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +129,13 @@ func TestClientSurvivesCuts(t *testing.T) {
 
 // survive makes the file and reads it back.
 func survive(t *testing.T, manager string, data []byte) {
-	c := client.New(client.Options{Chunk: 64 << 10, Window: 256 << 10})
+	c := xrootd.New(xrootd.Options{Chunk: 64 << 10, Window: 256 << 10})
 	defer c.Close()
-	u, err := client.ParseURL("root://" + manager + "//f")
+	u, err := xrootd.ParseURL("root://" + manager + "//f")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := c.Open(t.Context(), u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+	f, err := c.Open(t.Context(), u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,7 @@ func survive(t *testing.T, manager string, data []byte) {
 	if err := f.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if f, err = c.Open(t.Context(), u, client.OpenOptions{}); err != nil {
+	if f, err = c.Open(t.Context(), u, xrootd.OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]byte, len(data))

@@ -15,7 +15,9 @@ import (
 // handle is one open file of a session. Its fields belong to the session's goroutine; what is served on a bound
 // connection, and the sealing of a piece, use only file and, for pages, bad.
 type handle struct {
-	file     hemera.File
+	file     hemera.Handle // whole or piece, one of which is nil
+	whole    hemera.File
+	piece    hemera.PieceHandle
 	path     string
 	posc     bool // persist on successful close: given up when the connection ends
 	sealed   bool // a piece that was sealed or given up: only close is left
@@ -70,15 +72,23 @@ func (h *handle) closeFor(ctx context.Context) error {
 		}
 	}
 	h.handAttributes()
-	return h.file.Close(ctx)
+	return h.end(ctx, hemera.EndClose)
+}
+
+// end ends use of what is open.
+func (h *handle) end(ctx context.Context, how hemera.Ending) error {
+	if h.piece != nil {
+		return h.piece.End(ctx, how)
+	}
+	return h.whole.End(ctx, how)
 }
 
 // giveUp drops a write: nothing becomes visible.
 func (h *handle) giveUp(ctx context.Context) {
 	h.leave()
 	h.forgetUndo()
-	if a, ok := h.file.(hemera.Aborter); ok && h.writable {
-		_ = a.Abort(ctx)
+	if h.writable {
+		_ = h.end(ctx, hemera.EndAbort)
 		return
 	}
 	h.letGo(ctx)
@@ -89,20 +99,11 @@ func (h *handle) giveUp(ctx context.Context) {
 func (h *handle) letGo(ctx context.Context) {
 	h.forgetUndo()
 	h.handAttributes()
-	_, isPiece := h.file.(hemera.Sealer)
-	detacher, detaches := h.file.(hemera.Detacher)
-	switch {
-	case h.sealed && isPiece:
-		_ = h.file.Close(ctx) // nothing of it is pending any more
-	case h.writable && detaches:
-		detacher.Detach()
-	case !h.writable || isPiece:
-		_ = h.file.Close(ctx)
-	default:
-		if a, ok := h.file.(hemera.Aborter); ok {
-			_ = a.Abort(ctx)
-		}
+	how := hemera.EndDetach
+	if h.sealed && h.piece != nil { // nothing of it is pending any more
+		how = hemera.EndClose
 	}
+	_ = h.end(ctx, how)
 }
 
 // abandonTimeout bounds what is done for a client that went away.
@@ -113,8 +114,8 @@ func (h *handle) abandon(log *slog.Logger) {
 	h.inflight.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	if d, ok := h.file.(hemera.Detacher); ok && h.sealed { // its head may come back to give the piece up
-		d.Detach()
+	if h.sealed { // its head may come back to give the piece up
+		_ = h.end(ctx, hemera.EndDetach)
 		return
 	}
 	if h.pull != nil {
@@ -168,7 +169,7 @@ func (c *conn) statHandle(r *request) error {
 		if err != nil {
 			return err
 		}
-		info, err := c.srv.o.Node.Written(c.traced(r), token, path)
+		info, err := c.srv.o.Node.Written(c.traced(r), hemera.ParsePermit(token), path)
 		if err != nil {
 			return err
 		}
@@ -255,28 +256,26 @@ func (c *conn) truncate(r *request) error {
 	}
 	return c.inPlace(r, func() ([]byte, error) {
 		ctx := c.traced(r)
-		f, err := c.srv.o.Node.Open(ctx, token, hemera.NodeOpen{})
+		f, err := c.srv.o.Node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
 		if err != nil {
 			return nil, openFailure(err)
 		}
 		if err := f.Truncate(t.Size); err != nil {
-			shared, ok := f.(hemera.Sharer)
 			switch {
 			case errs.KindOf(err) == errs.BadHandle: // of a write that was closed meanwhile: begin another
-				_ = f.Close(ctx)
+				_ = f.End(ctx, hemera.EndClose)
 				return nil, c.toManager(r)
-			case ok && shared.Shared():
-				shared.Detach()
+			case f.Shared():
+				_ = f.End(ctx, hemera.EndDetach)
 			default:
-				(&handle{file: f, writable: true}).giveUp(ctx)
+				_ = f.End(ctx, hemera.EndAbort)
 			}
 			return nil, err
 		}
-		if shared, ok := f.(hemera.Sharer); ok && shared.Shared() {
-			shared.Detach() // who has it open commits
-			return nil, nil
+		if f.Shared() { // another handle's client commits
+			return nil, f.End(ctx, hemera.EndDetach)
 		}
-		return nil, f.Close(ctx)
+		return nil, f.End(ctx, hemera.EndClose)
 	})
 }
 

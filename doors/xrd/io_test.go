@@ -15,7 +15,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -336,7 +336,7 @@ func TestPieceHandle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.openToken(t, c, path, g.Token+"&hem.piece=1", wire.OpenDelete)
+		return p.openToken(t, c, path, tokenOf(g)+"&hem.piece=1", wire.OpenDelete)
 	}
 	fh := open("/f")
 	piece := p.pendingOf("/f")
@@ -381,7 +381,7 @@ func TestSealsDoNotWaitForEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		handles[i] = p.openToken(t, c, path, g.Token+"&hem.piece=1", wire.OpenDelete)
+		handles[i] = p.openToken(t, c, path, tokenOf(g)+"&hem.piece=1", wire.OpenDelete)
 	}
 	held, free := make(chan struct{}), make(chan struct{})
 	var seals atomic.Int32
@@ -526,7 +526,7 @@ func (o onDisk) Verified(off, n int64) (*os.File, bool) {
 	return o.f, true
 }
 
-func (o onDisk) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (o onDisk) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	if off < o.Info().Size/2 {
 		return 0
 	}
@@ -540,8 +540,8 @@ type diskNode struct {
 	onDisk
 }
 
-func (n diskNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.memory.Open(ctx, token, o)
+func (n diskNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
 	n.onDisk.File = f
 	return n.onDisk, err
 }
@@ -595,13 +595,13 @@ type fading struct {
 
 func (f fading) Verified(int64, int64) (*os.File, bool) { return f.f, true }
 
-func (f fading) Splice(*vfs.Pipe, int64, int64) int64 { return 0 }
+func (f fading) Splice(*zerocopy.Pipe, int64, int64) int64 { return 0 }
 
-func (f fading) ReadAt(p []byte, off int64) (int, error) {
+func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if off >= f.good {
 		return 0, errs.New(errs.Corrupt, "disk.Read", "", "gone")
 	}
-	return f.File.ReadAt(p, off)
+	return f.File.ReadPages(p, sums, off)
 }
 
 // A long frame that cannot be finished ends the connection: its client takes what follows for data.
@@ -624,7 +624,7 @@ type fadingNode struct {
 	good int64
 }
 
-func (n fadingNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.memory.Open(ctx, token, o)
+func (n fadingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
 	return fading{File: f, good: n.good}, err
 }

@@ -83,7 +83,10 @@ func (c *conn) asWritten(g *hemera.Grant, e *hemera.Entry) bool {
 	if n == nil {
 		return false
 	}
-	w := n.WrittenPermit(t.permit)
+	w, err := n.Written(c.ctx, t.permit, "")
+	if err != nil {
+		return false
+	}
 	e.Size, e.Mtime = w.Size, w.Mtime
 	return true
 }

@@ -20,10 +20,10 @@ const localMax = 16 << 20
 // Writes are opened here only when they make a file. A client that loses its connection opens again
 // without its capability, for an update; should the door have forgotten the write by then, there is
 // nothing at the name that could be mistaken for its content.
-func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaque) hemera.LocalNode {
-	replaces := access == hemera.AccessCreate && g.Cap.BaseGen != 0
+func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaque) hemera.Node {
+	replaces := access == hemera.AccessCreate && g.Permit.BaseGen != 0
 	switch {
-	case c.srv.o.Local == nil, g.Cap.Size > localMax, access == hemera.AccessUpdate, replaces:
+	case c.srv.o.Local == nil, g.Permit.Size > localMax, access == hemera.AccessUpdate, replaces:
 		return nil
 	case opaque != "" && (opaque.Has(triedKey) || opaque.Has(hemera.OpaqueWhere) || strings.Contains(string(opaque), tpcPrefix)):
 		return nil
@@ -32,8 +32,12 @@ func (c *conn) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaq
 }
 
 // openLocal opens a granted file at a node of this process.
-func (c *conn) openLocal(r *request, n hemera.LocalNode, t ticket, path string, o wire.Open) (*handle, error) {
-	h, err := c.newHandle(path, o, func() (hemera.File, error) { return n.OpenPermit(c.traced(r), t.permit, nodeOpen(o)) })
+func (c *conn) openLocal(r *request, n hemera.Node, t ticket, path string, o wire.Open) (*handle, error) {
+	h, err := c.newHandle(path, o, func(h *handle) (err error) {
+		h.whole, err = n.Open(c.traced(r), t.permit, nodeOpen(o))
+		h.file = h.whole
+		return err
+	})
 	switch {
 	case err == nil && h.writable:
 		h.ticket = &t

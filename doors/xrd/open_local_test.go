@@ -284,7 +284,7 @@ func TestUnfinishedIsBounded(t *testing.T) {
 	}
 	for i := range unfinishedMax + 1 {
 		ss := session(i)
-		if ss.refuse("/f", ticket{permit: hemera.SignedPermit(hemera.Capability{}, "t")}); i == 1 {
+		if ss.refuse("/f", ticket{permit: hemera.ParsePermit("t")}); i == 1 {
 			for n := range 2 * refusedMax {
 				ss.refuse(strconv.Itoa(n), ticket{})
 			}

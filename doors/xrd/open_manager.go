@@ -130,7 +130,6 @@ func (c *conn) openAtManager(r *request) error {
 		return err
 	}
 	want := openRequest(path, opaque, o)
-	want.Unsigned = c.srv.o.Local != nil
 	if t, lost, err := c.session.resumes(path, o); err != nil {
 		return err
 	} else if lost {
@@ -150,7 +149,7 @@ func (c *conn) openAtManager(r *request) error {
 		}
 		// The client shall see what it would have seen at the node, and may be sent to another then.
 	}
-	c.reads(path, &g.Cap)
+	c.reads(path, &g.Permit.Capability)
 	return c.sendTo(&g, want, opaque)
 }
 
@@ -213,7 +212,7 @@ func (c *conn) sendTo(g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque)
 	t := ticketOf(g)
 	v := c.session.visits.of(o.Path, opaque.Has(triedKey))
 	if host, _, err := net.SplitHostPort(g.Addr); err == nil && len(v.nodes) < hemera.PiecesMax {
-		for _, at := range g.Cap.Targets {
+		for _, at := range g.Permit.Targets {
 			if at.Addr == g.Addr { // the node uses all of its pieces
 				v.nodes = append(v.nodes, visited{t.node, host, at.Disk})
 			}
@@ -231,10 +230,7 @@ type ticket struct {
 
 func ticketOf(g *hemera.Grant) ticket {
 	t := ticket{addr: g.Addr, permit: g.Permit}
-	if t.permit == nil {
-		t.permit = hemera.SignedPermit(g.Cap, g.Token)
-	}
-	for _, at := range g.Cap.Targets {
+	for _, at := range g.Permit.Targets {
 		if at.Addr == g.Addr {
 			t.node = at.Node
 			break

@@ -38,7 +38,7 @@ func (c *conn) openAtNode(r *request) error {
 	h, err := c.openFile(r, path, opaque, o)
 	again := c.anewFor(opaque, o)
 	if again != nil && comesBack(o) && errors.Is(err, errs.Conflict) {
-		h, err = &handle{file: lostFile{path, errs.As(err, errs.Conflict, "xrd.Write", path)}, path: path, writable: true}, nil
+		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
 	if err != nil {
 		return err
@@ -54,16 +54,23 @@ func (c *conn) openAtNode(r *request) error {
 func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
 	open := nodeOpen(o)
 	open.Path = path
-	if index, ok := opaque.Get(hemera.OpaquePiece); ok {
-		n, err := strconv.ParseUint(index, 10, 8)
-		if err != nil {
-			return nil, errs.New(errs.Invalid, "xrd.Open", path, hemera.OpaquePiece+" is not a piece number")
-		}
-		open.Piece, open.Index = true, uint8(n)
-	}
 	c.takeTrace(r, opaque)
-	return c.newHandle(path, o, func() (hemera.File, error) {
-		return c.srv.o.Node.Open(c.traced(r), opaque.Value(hemera.OpaqueCapability), open)
+	if text, ok := opaque.Get(hemera.OpaquePiece); ok {
+		piece, err := hemera.ParsePieceOpen(text)
+		if err != nil {
+			return nil, errs.As(err, errs.Invalid, "xrd.Open", path)
+		}
+		piece.Truncate = open.Truncate
+		return c.newHandle(path, o, func(h *handle) (err error) {
+			h.piece, err = c.srv.o.Node.OpenPiece(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
+			h.file = h.piece
+			return err
+		})
+	}
+	return c.newHandle(path, o, func(h *handle) (err error) {
+		h.whole, err = c.srv.o.Node.Open(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
+		h.file = h.whole
+		return err
 	})
 }
 
@@ -80,7 +87,7 @@ func (c *conn) takeTrace(r *request, opaque wire.Opaque) {
 }
 
 // newHandle opens a file for one more handle.
-func (c *conn) newHandle(path string, o wire.Open, open func() (hemera.File, error)) (*handle, error) {
+func (c *conn) newHandle(path string, o wire.Open, open func(*handle) error) (*handle, error) {
 	if len(c.session.handles) >= c.limits.Handles {
 		return nil, c.tooMany()
 	}
@@ -88,12 +95,13 @@ func (c *conn) newHandle(path string, o wire.Open, open func() (hemera.File, err
 	if err != nil {
 		return nil, err
 	}
-	f, err := open()
-	if err != nil {
+	h := &handle{place: place, path: path, posc: o.Options&wire.OpenPosc != 0}
+	if err := open(h); err != nil {
 		place.Give(1)
 		return nil, openFailure(err)
 	}
-	return &handle{file: f, place: place, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
+	h.writable = h.file.Info().Writable
+	return h, nil
 }
 
 // okOpen answers an open with the handle it makes.
@@ -114,7 +122,7 @@ func (c *conn) holes(r *request, id wire.Handle, arg string) error {
 	}
 	var ask func() (int64, error)
 	if arg == hemera.OpaqueAllocated {
-		if a, ok := h.file.(hemera.Allocated); ok {
+		if a, ok := h.file.(hemera.Sparse); ok {
 			ask = a.Allocated
 		}
 	} else {
@@ -152,23 +160,18 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 	h.inflight.Wait()
 	ctx := context.WithoutCancel(c.traced(r))
 	if abort {
-		a, ok := h.file.(hemera.Aborter)
-		if !ok {
-			return errs.New(errs.Unsupported, "xrd.Abort", h.path, "the handle cannot be given up")
-		}
 		h.sealed = true
 		h.inflight.Add(1)
 		return c.beside(r, func() ([]byte, error) {
 			defer h.inflight.Done()
-			return nil, a.Abort(ctx)
+			return nil, h.end(ctx, hemera.EndAbort)
 		})
 	}
 	seal, err := hemera.ParseSealInfo(arg)
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Seal", h.path)
 	}
-	s, ok := h.file.(hemera.Sealer)
-	if !ok {
+	if h.piece == nil {
 		return errs.New(errs.Unsupported, "xrd.Seal", h.path, "the handle is no piece")
 	}
 	if len(h.bad) > 0 {
@@ -178,7 +181,7 @@ func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
 	h.inflight.Add(1)
 	return c.beside(r, func() ([]byte, error) {
 		defer h.inflight.Done()
-		stat, err := s.Seal(ctx, seal)
+		stat, err := h.piece.Seal(ctx, seal)
 		if err != nil {
 			return nil, err
 		}

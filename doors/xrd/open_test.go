@@ -143,9 +143,12 @@ func (j *joined) Truncate(size int64) error {
 	return j.memoryFile.Truncate(size)
 }
 
-func (j *joined) Close(context.Context) error {
-	j.closed++
-	return nil
+func (j *joined) End(ctx context.Context, how hemera.Ending) error {
+	if how == hemera.EndClose {
+		j.closed++
+		return nil
+	}
+	return j.memoryFile.End(ctx, how)
 }
 
 // joinedNode has one write under way.
@@ -154,7 +157,7 @@ type joinedNode struct {
 	write *joined
 }
 
-func (n *joinedNode) Open(context.Context, string, hemera.NodeOpen) (hemera.File, error) {
+func (n *joinedNode) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hemera.File, error) {
 	return n.write, nil
 }
 
@@ -304,9 +307,9 @@ func TestManyHandles(t *testing.T) {
 	}
 	c := dial(t, p.nodeAddr)
 	for range 300 {
-		p.openToken(t, c, "/f", g.Token, wire.OpenRead)
+		p.openToken(t, c, "/f", tokenOf(g), wire.OpenRead)
 	}
-	e := c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap="+g.Token, wire.Overloaded)
+	e := c.refused(t, wire.Open{Options: wire.OpenRead}, "/f?hem.cap="+tokenOf(g), wire.Overloaded)
 	if !strings.Contains(e.Text, "close some") {
 		t.Errorf("text %q", e.Text)
 	}

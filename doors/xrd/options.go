@@ -44,7 +44,7 @@ type Options struct {
 	First bool
 	// Local finds a node of this process, nil for others. Small files whose head is such a node are
 	// opened there by the manager's door itself, and served on the client's connection. May be nil.
-	Local func(id hemera.NodeID) hemera.LocalNode
+	Local func(id hemera.NodeID) hemera.Node
 	// A node's service.
 	Node hemera.Node
 	// ManagerAddr is the manager's door as clients reach it, host:port, or "" while no manager is known:
@@ -95,7 +95,7 @@ type Space struct {
 type Puller interface {
 	// Pull copies the whole source into dst, verified page by page, calling progress with the bytes
 	// done so far. It returns when all was accepted by dst, which the caller closes.
-	Pull(ctx context.Context, source PullSource, dst hemera.File, progress func(done int64)) error
+	Pull(ctx context.Context, source PullSource, dst hemera.Handle, progress func(done int64)) error
 }
 
 // PullSource is the file a third-party copy reads.
@@ -105,8 +105,6 @@ type PullSource struct {
 	Key     string      // tpc.key: the source gives the file to whoever shows it
 	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, likeliest first
 	Opaque  wire.Opaque // what the client wants the source to see besides
-	Size    int64       // expected, or -1
-	Streams int
 }
 
 // Limits bound what clients can use. A zero field means its default.

@@ -29,7 +29,7 @@ func (f *hangingFile) Stalled() error {
 	return nil
 }
 
-func (f *hangingFile) WriteAt(p []byte, off int64) error {
+func (f *hangingFile) WritePages(p []byte, _ []uint32, off int64) error {
 	if off > 0 && f.first.CompareAndSwap(false, true) {
 		close(f.begun)
 		<-f.release
@@ -41,10 +41,8 @@ func (f *hangingFile) WriteAt(p []byte, off int64) error {
 	if err := f.Stalled(); err != nil {
 		return err
 	}
-	return f.memoryFile.WriteAt(p, off)
+	return f.memoryFile.WritePages(p, nil, off)
 }
-
-func (f *hangingFile) WritePages(p []byte, _ []uint32, off int64) error { return f.WriteAt(p, off) }
 
 // hangingNode is a node where /hang hangs.
 type hangingNode struct {
@@ -54,8 +52,8 @@ type hangingNode struct {
 	file           atomic.Pointer[hangingFile]
 }
 
-func (n *hangingNode) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	f, err := n.Node.Open(ctx, token, o)
+func (n *hangingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.Node.Open(ctx, p, o)
 	if err != nil || f.Info().Path != "/hang" {
 		return f, err
 	}

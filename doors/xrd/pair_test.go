@@ -86,7 +86,7 @@ func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	return newPair(tb, func(o *Options) {
 		if o.Role == RoleManager {
 			here := countingNode{o.Node, opened}
-			o.Local = func(id hemera.NodeID) hemera.LocalNode {
+			o.Local = func(id hemera.NodeID) hemera.Node {
 				if id != 7 {
 					return nil
 				}
@@ -100,24 +100,20 @@ func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	}), opened
 }
 
+// tokenOf is the token of a grant of [memory], which needs no signing.
+func tokenOf(g hemera.Grant) string {
+	token, _ := g.Permit.Token()
+	return token
+}
+
 type countingNode struct {
 	hemera.Node
 	opened *atomic.Int64
 }
 
-func (n countingNode) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+func (n countingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	n.opened.Add(1)
-	token, err := p.Token()
-	if err != nil {
-		return nil, err
-	}
-	return n.Open(ctx, token, o)
-}
-
-func (n countingNode) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
-	token, _ := p.Token()
-	info, _ := n.Written(context.Background(), token, "")
-	return info
+	return n.Node.Open(ctx, p, o)
 }
 
 func background(f func() error) <-chan error {
@@ -129,7 +125,7 @@ func background(f func() error) <-chan error {
 // directPuller reads a source with the protocol's plainest requests.
 type directPuller struct{ p *pair }
 
-func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.File, progress func(int64)) error {
+func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
 	c, err := dialRaw(s.Addr)
 	if err != nil {
 		return err
@@ -149,7 +145,7 @@ func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.File, pro
 		if err != nil || len(data) == 0 {
 			return err
 		}
-		if err := dst.WriteAt(data, off); err != nil {
+		if err := dst.WritePages(data, nil, off); err != nil {
 			return err
 		}
 		off += int64(len(data))

@@ -22,7 +22,7 @@ func patience(g *hemera.Grant, access hemera.Access) wire.Opaque {
 	if access != hemera.AccessRead {
 		return triesWrite
 	}
-	for _, t := range g.Cap.Targets {
+	for _, t := range g.Permit.Targets {
 		if t.Addr != g.Addr {
 			return triesElse
 		}

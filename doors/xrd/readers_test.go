@@ -24,11 +24,14 @@ func (f *watchedFiles) Open(ctx context.Context, who hemera.Identity, r hemera.O
 	defer f.mu.Unlock()
 	f.last = r
 	g, err := f.Files.Open(ctx, who, r)
-	g.Cap.Access, g.Cap.Gen = r.Access, f.gen
-	if r.Again != nil {
-		g.Cap.Gen = r.Again.Gen
+	if err != nil {
+		return g, err
 	}
-	return g, err
+	g.Permit.Access, g.Permit.Gen = r.Access, f.gen
+	if r.Again != nil {
+		g.Permit.Gen = r.Again.Gen
+	}
+	return g, nil
 }
 
 func (f *watchedFiles) set(gen hemera.Generation) {

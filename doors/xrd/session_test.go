@@ -354,7 +354,7 @@ func (p *pair) openWrite(t *testing.T, c *rawConn, path string, options uint16) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.openToken(t, c, path, g.Token, options|wire.OpenDelete)
+	return p.openToken(t, c, path, tokenOf(g), options|wire.OpenDelete)
 }
 
 // openRead opens an existing file for reading, or updating, at the node.
@@ -364,7 +364,7 @@ func (p *pair) openOld(t *testing.T, c *rawConn, path string, access hemera.Acce
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.openToken(t, c, path, g.Token, wire.OpenRead)
+	return p.openToken(t, c, path, tokenOf(g), wire.OpenRead)
 }
 
 func (p *pair) openToken(t *testing.T, c *rawConn, path, token string, options uint16) wire.Handle {

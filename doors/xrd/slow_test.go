@@ -106,14 +106,14 @@ func TestThirdPartyCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	cgi := "&oss.asize=300000&tpc.key=" + key + "&tpc.lfn=/src&tpc.src=tester@" + p.nodeAddr + "&tpc.stage=copy"
-	fh = p.openToken(t, dst, "/dst", g.Token+cgi, wire.OpenDelete)
+	fh = p.openToken(t, dst, "/dst", tokenOf(g)+cgi, wire.OpenDelete)
 	dst.must(t, wire.Sync{Handle: fh}, "")
 	src := dial(t, p.nodeAddr)
 	g, err = p.grantOpen(hemera.OpenRequest{Path: "/src", Access: hemera.AccessRead})
 	if err != nil {
 		t.Fatal(err)
 	}
-	src.must(t, wire.Open{Options: wire.OpenRead}, "/src?tpc.dst=127.0.0.1&tpc.stage=copy&tpc.key="+key+"&hem.cap="+g.Token)
+	src.must(t, wire.Open{Options: wire.OpenRead}, "/src?tpc.dst=127.0.0.1&tpc.stage=copy&tpc.key="+key+"&hem.cap="+tokenOf(g))
 	dst.must(t, wire.Sync{Handle: fh}, "")
 	dst.must(t, wire.Stat{Handle: fh}, "")
 	dst.must(t, wire.Close{Handle: fh}, "")
@@ -140,7 +140,7 @@ func TestThirdPartyCopyRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open("tpc.src=h:1&hem.cap="+g.Token, wire.NotAuthorized) // the destination is open for reading
+	open("tpc.src=h:1&hem.cap="+tokenOf(g), wire.NotAuthorized) // the destination is open for reading
 }
 
 func TestRendezvous(t *testing.T) {
@@ -183,7 +183,7 @@ func TestRendezvous(t *testing.T) {
 // failingPuller fails.
 type failingPuller struct{}
 
-func (failingPuller) Pull(context.Context, PullSource, hemera.File, func(int64)) error {
+func (failingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64)) error {
 	return errs.New(errs.Unavailable, "pull", "", "the source does not answer").WithRemedy("start it")
 }
 
@@ -194,7 +194,7 @@ func TestFailedCopyLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fh := p.openToken(t, c, "/dst", g.Token+"&tpc.key=0123456789&tpc.src=[::1]", wire.OpenDelete)
+	fh := p.openToken(t, c, "/dst", tokenOf(g)+"&tpc.key=0123456789&tpc.src=[::1]", wire.OpenDelete)
 	c.must(t, wire.Sync{Handle: fh}, "")
 	if e := c.refused(t, wire.Sync{Handle: fh}, "", wire.NoServer); !strings.Contains(e.Text, "start it") {
 		t.Errorf("text %q", e.Text)
@@ -309,7 +309,7 @@ func TestShutdownLeavesWhatHangs(t *testing.T) {
 // panickingPuller has a defect.
 type panickingPuller struct{}
 
-func (panickingPuller) Pull(context.Context, PullSource, hemera.File, func(int64)) error {
+func (panickingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64)) error {
 	panic("a defect")
 }
 
@@ -321,7 +321,7 @@ func TestPanicInACopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fh := p.openToken(t, c, "/dst", g.Token+"&tpc.key=0123456789&tpc.src=[::1]", wire.OpenDelete)
+	fh := p.openToken(t, c, "/dst", tokenOf(g)+"&tpc.key=0123456789&tpc.src=[::1]", wire.OpenDelete)
 	c.must(t, wire.Sync{Handle: fh}, "")
 	if _, err := c.send(wire.Sync{Handle: fh}, nil); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func TestOpenOptions2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	granted := "/f?hem.cap=" + g.Token
+	granted := "/f?hem.cap=" + tokenOf(g)
 	for _, bits := range []uint16{wire.OpenDup, wire.OpenSameFS, 0x10, 0x8000, wire.OpenRetStatX | 0x20} {
 		m.refused(t, wire.Open{Options: wire.OpenRead, Options2: bits}, "/f", wire.Unsupported)
 		n.refused(t, wire.Open{Options: wire.OpenRead, Options2: bits}, granted, wire.Unsupported)

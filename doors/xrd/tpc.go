@@ -19,14 +19,13 @@ import (
 // with the source's address, then the source with the destination's; the destination then opens
 // the source by the key that only the three know.
 const (
-	tpcPrefix  = "tpc."
-	tpcKey     = "tpc.key"
-	tpcSource  = "tpc.src" // at the destination: where the source is
-	tpcDest    = "tpc.dst" // at the source, from the client: who will come
-	tpcOrigin  = "tpc.org" // at the source, from the destination: for which client
-	tpcLFN     = "tpc.lfn"
-	tpcOpaque  = "tpc.scgi"
-	tpcStreams = "tpc.str"
+	tpcPrefix = "tpc."
+	tpcKey    = "tpc.key"
+	tpcSource = "tpc.src" // at the destination: where the source is
+	tpcDest   = "tpc.dst" // at the source, from the client: who will come
+	tpcOrigin = "tpc.org" // at the source, from the destination: for which client
+	tpcLFN    = "tpc.lfn"
+	tpcOpaque = "tpc.scgi"
 )
 
 // tpcParty is which of the three opens a copy makes this one is.
@@ -80,7 +79,7 @@ func (c *conn) arrangeCopy(h *handle, path string, opaque wire.Opaque) error {
 }
 
 func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
-	s := PullSource{Addr: opaque.Value(tpcSource), Path: path, Size: -1, Streams: 1}
+	s := PullSource{Addr: opaque.Value(tpcSource), Path: path}
 	// Stock clients write the user of their URL here. It is who they are at the source, and nobody's right
 	// to be that in the server's name: it is dropped.
 	if _, after, ok := strings.Cut(s.Addr, "@"); ok {
@@ -91,12 +90,6 @@ func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
 	}
 	if lfn := opaque.Value(tpcLFN); lfn != "" {
 		s.Path = lfn
-	}
-	if n, err := strconv.ParseInt(opaque.Value("oss.asize"), 10, 64); err == nil && n >= 0 {
-		s.Size = n
-	}
-	if n, err := strconv.Atoi(opaque.Value(tpcStreams)); err == nil {
-		s.Streams = max(1, min(n, maxSubstreams))
 	}
 	s.Key = opaque.Value(tpcKey)
 	// Clients write tabs for the ampersands of what they hand through.

@@ -61,7 +61,7 @@ func (c *conn) takeData(h *handle, off, n, behind int64) error {
 			return err
 		}
 		off, n = off+int64(len(p)), n-int64(len(p))
-		if err := c.writing(h, n+behind, func() error { return h.file.WriteAt(p, off-int64(len(p))) }); err != nil {
+		if err := c.writing(h, n+behind, func() error { return h.file.WritePages(p, nil, off-int64(len(p))) }); err != nil {
 			return c.drain(n, err)
 		}
 	}

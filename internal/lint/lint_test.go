@@ -52,7 +52,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{"xrd/a.go", "hemera/services/manager", false},
 		{"doors/admin/a.go", "hemera/core/namespace", false},
 		{"doors/admin/a.go", "hemera/platform/auth", true},
-		{"manager/a.go", "hemera/app/client", false},
+		{"manager/a.go", "hemera/platform/xrootd", false},
 		{"cmd/hemera/a.go", "hemera/cmd/hemera/internal/output", true},
 		{"cmd/hemera/a.go", "hemera/test/fixture", false},
 		{"cmd/hemera/a_test.go", "hemera/test/fixture", true},

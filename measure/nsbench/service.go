@@ -110,13 +110,13 @@ func (t *inside) Mkdir(ctx context.Context, path string) error {
 
 // Create opens a new file and commits it without pieces, as an empty file has none.
 func (t *inside) Create(ctx context.Context, path string) error {
-	g, err := t.Files.Open(ctx, t.who, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Exclusive: true, Mode: fileMode})
+	g, err := t.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Exclusive: true, Mode: fileMode})
 	if err != nil {
 		return err
 	}
-	err = t.Control.Commit(ctx, hemera.CommitRequest{Token: g.Token, Checksums: emptySums(g.Cap.Checksums)})
+	err = t.Control.Commit(ctx, hemera.CommitRequest{Permit: g.Permit, Checksums: emptySums(g.Permit.Checksums)})
 	if err != nil {
-		_ = t.Control.Abort(ctx, g.Token)
+		_ = t.Control.Abort(ctx, g.Permit)
 	}
 	return err
 }
@@ -136,18 +136,28 @@ func emptySums(kinds []hemera.ChecksumKind) (sums []hemera.Checksum) {
 	return sums
 }
 
+// open also signs, as a manager does for clients that go to another process.
+func (t *inside) open(ctx context.Context, r hemera.OpenRequest) (hemera.Grant, error) {
+	g, err := t.Files.Open(ctx, t.who, r)
+	if err == nil {
+		_, err = g.Permit.Token()
+	}
+	return g, err
+}
+
+// Read implements [Target].
 func (t *inside) Read(ctx context.Context, path string) error {
-	_, err := t.Files.Open(ctx, t.who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+	_, err := t.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	return err
 }
 
 // Write frees the lock again, which belongs to what is measured.
 func (t *inside) Write(ctx context.Context, path string) error {
-	g, err := t.Files.Open(ctx, t.who, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate})
+	g, err := t.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate})
 	if err != nil {
 		return err
 	}
-	return t.Control.Abort(ctx, g.Token)
+	return t.Control.Abort(ctx, g.Permit)
 }
 
 func (t *inside) Remove(ctx context.Context, path string) error {

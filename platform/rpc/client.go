@@ -49,9 +49,9 @@ type session struct {
 	register  *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
 	heartbeat *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
 	exchange  *connect.Client[exchangeRequest, exchangeReply]
-	commit    *connect.Client[hemera.CommitRequest, empty]
+	commit    *connect.Client[commitRequest, empty]
 	abort     *connect.Client[abortRequest, empty]
-	replace   *connect.Client[replaceRequest, hemera.Grant]
+	replace   *connect.Client[replaceRequest, grantReply]
 	resolve   *connect.Client[resolveRequest, resolveReply]
 	mayFetch  *connect.Client[mayFetchRequest, empty]
 	join      *connect.Client[joinRequest, certificateReply]
@@ -105,9 +105,9 @@ func (c *Client) session(transport *http.Transport) *session {
 		register:  caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
 		heartbeat: caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
 		exchange:  caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
-		commit:    caller[hemera.CommitRequest, empty](c, h, "Commit"),
+		commit:    caller[commitRequest, empty](c, h, "Commit"),
 		abort:     caller[abortRequest, empty](c, h, "Abort"),
-		replace:   caller[replaceRequest, hemera.Grant](c, h, "Replace"),
+		replace:   caller[replaceRequest, grantReply](c, h, "Replace"),
 		resolve:   caller[resolveRequest, resolveReply](c, h, "Resolve"),
 		mayFetch:  caller[mayFetchRequest, empty](c, h, "MayFetch"),
 		join:      caller[joinRequest, certificateReply](c, h, "Join"),

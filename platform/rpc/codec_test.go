@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
@@ -8,9 +9,9 @@ import (
 	"hemera"
 )
 
-func sampleCommit() hemera.CommitRequest {
+func sampleCommit() commitRequest {
 	sum := hemera.Checksum{Kind: hemera.Adler32, Value: [32]byte{1, 2, 3, 4}}
-	return hemera.CommitRequest{Token: string(make([]byte, 600)), Size: 1 << 30, Checksums: []hemera.Checksum{sum, sum},
+	return commitRequest{Token: string(make([]byte, 600)), Size: 1 << 30, Checksums: []hemera.Checksum{sum, sum},
 		Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: time.Unix(1, 2).UTC()}
 }
 
@@ -33,7 +34,7 @@ func BenchmarkCodec(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.SetBytes(int64(len(data)))
-				var back hemera.CommitRequest
+				var back commitRequest
 				if err := f.unmarshal(data, &back); err != nil {
 					b.Fatal(err)
 				}
@@ -114,5 +115,55 @@ func TestCommitRepliesOfNeighbouringVersions(t *testing.T) {
 	}
 	if err := c.Unmarshal(now, new(hemera.Entry)); err != nil {
 		t.Errorf("to an older node: %v", err)
+	}
+}
+
+// TestPermitsTravelAsBefore: a commit and a grant have the bytes that versions up to 0.2 write.
+func TestPermitsTravelAsBefore(t *testing.T) {
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type oldCommit struct {
+		Token      string
+		Size       int64
+		Checksums  []hemera.Checksum
+		Pieces     []hemera.Piece
+		Mtime      time.Time
+		Xattrs     map[string][]byte
+		XattrsGone []string `cbor:",omitempty"`
+	}
+	type oldGrant struct {
+		Addr  string
+		Token string
+		Cap   hemera.Capability
+	}
+	say := hemera.Capability{File: 5, Path: "/f", Targets: []hemera.Target{{Disk: 1, Node: 2, Addr: "n:1"}}}
+	p := hemera.VerifiedPermit(say, "t")
+	at := time.Unix(1, 2).UTC()
+	attrs := map[string][]byte{"user.a": []byte("b")}
+	commit, err := newCommitRequest(&hemera.CommitRequest{Permit: p, Size: 5, Pieces: []hemera.Piece{{Disk: 1}}, Mtime: at, Xattrs: attrs, XattrsGone: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant, err := newGrantReply(&hemera.Grant{Addr: "n:1", Permit: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range [][2]any{
+		{oldCommit{Token: "t", Size: 5, Pieces: []hemera.Piece{{Disk: 1}}, Mtime: at, Xattrs: attrs, XattrsGone: []string{"x"}}, *commit},
+		{oldGrant{"n:1", "t", say}, *grant},
+	} {
+		old, err := c.Marshal(pair[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := c.Marshal(pair[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(old, now) {
+			t.Errorf("%T: %x, was %x", pair[1], now, old)
+		}
 	}
 }

@@ -31,20 +31,35 @@ func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64,
 
 // Commit implements hemera.Control. A manager before this version answers with the entry, which is skipped.
 func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) error {
-	_, err := call(ctx, c, c.current.Load().commit, callTimeout, &r)
+	request, err := newCommitRequest(&r)
+	if err != nil {
+		return err
+	}
+	_, err = call(ctx, c, c.current.Load().commit, callTimeout, request)
 	return err
 }
 
 // Abort implements hemera.Control.
-func (c *Client) Abort(ctx context.Context, token string) error {
-	_, err := call(ctx, c, c.current.Load().abort, callTimeout, &abortRequest{token})
+func (c *Client) Abort(ctx context.Context, p *hemera.Permit) error {
+	token, err := p.Token()
+	if err != nil {
+		return err
+	}
+	_, err = call(ctx, c, c.current.Load().abort, callTimeout, &abortRequest{token})
 	return err
 }
 
 // Replace implements hemera.Control.
-func (c *Client) Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error) {
+func (c *Client) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
+	token, err := p.Token()
+	if err != nil {
+		return hemera.Grant{}, err
+	}
 	r, err := call(ctx, c, c.current.Load().replace, callTimeout, &replaceRequest{token, failed})
-	return *r, err
+	if err != nil {
+		return hemera.Grant{}, err
+	}
+	return r.grant(), nil
 }
 
 // Resolve implements hemera.Control.

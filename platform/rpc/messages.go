@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"time"
+
 	"hemera"
 )
 
@@ -31,6 +33,43 @@ type exchangeRequest struct {
 }
 
 type exchangeReply struct{ Orders []hemera.Order }
+
+// commitRequest is hemera.CommitRequest with the permit as its token.
+type commitRequest struct {
+	Token      string
+	Size       int64
+	Checksums  []hemera.Checksum
+	Pieces     []hemera.Piece
+	Mtime      time.Time
+	Xattrs     map[string][]byte
+	XattrsGone []string `cbor:",omitempty"`
+}
+
+func newCommitRequest(r *hemera.CommitRequest) (*commitRequest, error) {
+	token, err := r.Permit.Token()
+	return &commitRequest{token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone}, err
+}
+
+func (r *commitRequest) request() hemera.CommitRequest {
+	return hemera.CommitRequest{Permit: hemera.ParsePermit(r.Token), Size: r.Size, Checksums: r.Checksums, Pieces: r.Pieces,
+		Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone}
+}
+
+// grantReply is hemera.Grant with the permit as its token, and what the token says: a node believes its manager.
+type grantReply struct {
+	Addr  string
+	Token string
+	Cap   hemera.Capability
+}
+
+func newGrantReply(g *hemera.Grant) (*grantReply, error) {
+	token, err := g.Permit.Token()
+	return &grantReply{g.Addr, token, g.Permit.Capability}, err
+}
+
+func (r *grantReply) grant() hemera.Grant {
+	return hemera.Grant{Addr: r.Addr, Permit: hemera.VerifiedPermit(r.Cap, r.Token)}
+}
 
 type abortRequest struct{ Token string }
 

@@ -45,15 +45,18 @@ func (s *server) routeNodes() {
 }
 
 func (s *server) routeFiles() {
-	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *hemera.CommitRequest) (*empty, error) {
-		return &empty{}, s.control.Commit(ctx, *r)
+	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *commitRequest) (*empty, error) {
+		return &empty{}, s.control.Commit(ctx, r.request())
 	})
 	handle(s, "Abort", func(ctx context.Context, _ hemera.NodeID, r *abortRequest) (*empty, error) {
-		return &empty{}, s.control.Abort(ctx, r.Token)
+		return &empty{}, s.control.Abort(ctx, hemera.ParsePermit(r.Token))
 	})
-	handle(s, "Replace", func(ctx context.Context, _ hemera.NodeID, r *replaceRequest) (*hemera.Grant, error) {
-		grant, err := s.control.Replace(ctx, r.Token, r.Failed)
-		return &grant, err
+	handle(s, "Replace", func(ctx context.Context, _ hemera.NodeID, r *replaceRequest) (*grantReply, error) {
+		grant, err := s.control.Replace(ctx, hemera.ParsePermit(r.Token), r.Failed)
+		if err != nil {
+			return nil, err
+		}
+		return newGrantReply(&grant)
 	})
 	handle(s, "Resolve", func(ctx context.Context, _ hemera.NodeID, r *resolveRequest) (*resolveReply, error) {
 		entry, path, err := s.control.Resolve(ctx, r.ID)

@@ -18,8 +18,8 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/link"
+	"hemera/platform/pki"
 	"hemera/platform/rpc"
 )
 
@@ -70,13 +70,13 @@ func (r *recorder) Commit(ctx context.Context, c hemera.CommitRequest) error {
 	return err
 }
 
-func (r *recorder) Abort(ctx context.Context, token string) error {
-	_, err := record[any](ctx, r, "Abort", token)
+func (r *recorder) Abort(ctx context.Context, p *hemera.Permit) error {
+	_, err := record[any](ctx, r, "Abort", p)
 	return err
 }
 
-func (r *recorder) Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error) {
-	return record[hemera.Grant](ctx, r, "Replace", token, failed)
+func (r *recorder) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
+	return record[hemera.Grant](ctx, r, "Replace", p, failed)
 }
 
 type resolved struct {
@@ -91,7 +91,7 @@ func (r *recorder) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry,
 
 // cluster is a manager with a real authority and port.
 type cluster struct {
-	authority *auth.Authority
+	authority *pki.Authority
 	manager   *recorder
 	copies    copyRules
 	addr      string
@@ -123,8 +123,8 @@ func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{manager: &recorder{}, clock: new(atomic.Int64)}
 	var ids atomic.Uint32
-	a, err := auth.OpenAuthority(t.Context(), t.TempDir(), auth.AuthorityOptions{
-		Tokens:  new(auth.MemoryTokens),
+	a, err := pki.OpenAuthority(t.Context(), t.TempDir(), pki.AuthorityOptions{
+		Tokens:  new(pki.MemoryTokens),
 		NewNode: func(context.Context) (hemera.NodeID, error) { return hemera.NodeID(ids.Add(1)), nil },
 		Now:     func() time.Time { return time.Now().Add(time.Duration(c.clock.Load()) * time.Second) },
 	})
@@ -169,17 +169,17 @@ func (c *cluster) listen(t testing.TB, addr string) {
 	t.Cleanup(c.stop)
 }
 
-func (c *cluster) token(t testing.TB, once bool) auth.Token {
+func (c *cluster) token(t testing.TB, once bool) pki.Token {
 	t.Helper()
 	uses := 100
 	if once {
 		uses = 1
 	}
-	text, err := c.authority.CreateToken(context.Background(), auth.TokenOptions{Addrs: []string{c.addr}, Lifetime: time.Hour, Uses: uses})
+	text, err := c.authority.CreateToken(context.Background(), pki.TokenOptions{Addrs: []string{c.addr}, Lifetime: time.Hour, Uses: uses})
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := auth.ParseToken(text)
+	token, err := pki.ParseToken(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +196,10 @@ func dial(t testing.TB, config *tls.Config, addrs ...string) *rpc.Client {
 	return client
 }
 
-func (c *cluster) join(t testing.TB) (*auth.Credentials, *rpc.Client) {
+func (c *cluster) join(t testing.TB) (*pki.Credentials, *rpc.Client) {
 	t.Helper()
 	token := c.token(t, false)
-	creds, err := auth.Enrol(context.Background(), t.TempDir(), token, dial(t, token.TLS(), token.Addrs...))
+	creds, err := pki.Enrol(context.Background(), t.TempDir(), token, dial(t, token.TLS(), token.Addrs...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,6 +219,13 @@ var (
 	someTarget = hemera.Target{Index: 1, Disk: 2, Node: 3, Addr: "n3:1095"}
 )
 
+// permits compares permits by what they say and by their tokens.
+var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
+	x, err := a.Token()
+	y, failed := b.Token()
+	return x == y && err == nil && failed == nil && cmp.Equal(a.Capability, b.Capability)
+})
+
 // conformance is what every transport of Control must do: each argument arrives
 // as it was given and each answer comes back, bit by bit.
 func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
@@ -231,8 +238,9 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 	results := []hemera.OrderResult{{ID: 1, Failed: true, ErrKind: uint8(errs.IO), ErrText: "bad", Checksums: []hemera.Checksum{someSum},
 		Pieces: []hemera.PieceStat{{ID: hemera.PieceID{File: 1, Gen: 2, Index: 3}, Path: somePath, Layout: hemera.Plain(), Sealed: someTime}}}}
 	orders := []hemera.Order{{ID: 7, Kind: hemera.OrderCopy, Sources: []hemera.Target{someTarget}, Token: "cap", After: hemera.PieceID{File: 9}, Limit: 10}}
-	commit := hemera.CommitRequest{Token: "cap", Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
-	grant := hemera.Grant{Addr: "n:1", Token: "cap2", Cap: hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}}
+	token := hemera.ParsePermit("cap")
+	commit := hemera.CommitRequest{Permit: token, Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
+	grant := hemera.Grant{Addr: "n:1", Permit: hemera.VerifiedPermit(hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}, "cap2")}
 	steps := []struct {
 		reply any // what the manager answers, and the client must see
 		call  func() (any, error)
@@ -242,8 +250,8 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{beat, func() (any, error) { return control.Heartbeat(ctx, node, 6, report) }, []any{"Heartbeat", node, uint64(6), report}},
 		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, uint64(6), results}},
 		{nil, func() (any, error) { return nil, control.Commit(ctx, commit) }, []any{"Commit", commit}},
-		{nil, func() (any, error) { return nil, control.Abort(ctx, "cap") }, []any{"Abort", "cap"}},
-		{grant, func() (any, error) { return control.Replace(ctx, "cap", []hemera.DiskID{1, 2}) }, []any{"Replace", "cap", []hemera.DiskID{1, 2}}},
+		{nil, func() (any, error) { return nil, control.Abort(ctx, token) }, []any{"Abort", token}},
+		{grant, func() (any, error) { return control.Replace(ctx, token, []hemera.DiskID{1, 2}) }, []any{"Replace", token, []hemera.DiskID{1, 2}}},
 		{resolved{someEntry, somePath}, func() (any, error) { e, p, err := control.Resolve(ctx, 5); return resolved{e, p}, err }, []any{"Resolve", hemera.FileID(5)}},
 	}
 	failure := &errs.Error{Kind: errs.Conflict, Op: "manager.X", Subject: somePath, Text: "rewritten", Cause: io.ErrUnexpectedEOF, Remedy: "open it again"}
@@ -255,10 +263,10 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 			t.Errorf("%s: %v", method, err)
 			continue
 		}
-		if diff := cmp.Diff(s.reply, got, cmp.AllowUnexported(resolved{})); diff != "" {
+		if diff := cmp.Diff(s.reply, got, cmp.AllowUnexported(resolved{}), permits); diff != "" {
 			t.Errorf("%s: the answer changed on the way (-sent +got):\n%s", method, diff)
 		}
-		if diff := cmp.Diff([]any{s.want}, manager.calls); diff != "" {
+		if diff := cmp.Diff([]any{s.want}, manager.calls, permits); diff != "" {
 			t.Errorf("%s: the arguments changed on the way (-sent +got):\n%s", method, diff)
 		}
 		if manager.traces[0] != "0123456789abcdef" {
@@ -323,12 +331,12 @@ func TestEveryKindSurvives(t *testing.T) {
 	_, client := c.join(t)
 	for k := errs.Internal; k == errs.Internal || k.String() != errs.Internal.String(); k++ {
 		c.manager.err = errs.New(k, "a.B", "s", "t")
-		if err := client.Abort(context.Background(), ""); errs.KindOf(err) != k {
+		if err := client.Abort(context.Background(), hemera.ParsePermit("")); errs.KindOf(err) != k {
 			t.Errorf("%v became %v", k, err)
 		}
 	}
 	c.manager.err = errors.New(strings.Repeat("long ", 1<<20))
-	if err := client.Abort(context.Background(), ""); errs.KindOf(err) != errs.Internal || len(err.Error()) > 10<<10 {
+	if err := client.Abort(context.Background(), hemera.ParsePermit("")); errs.KindOf(err) != errs.Internal || len(err.Error()) > 10<<10 {
 		t.Errorf("a huge error became %d bytes of %v", len(err.Error()), errs.KindOf(err))
 	}
 }
@@ -337,7 +345,7 @@ func BenchmarkCommit(b *testing.B) {
 	c := newCluster(b)
 	_, client := c.join(b)
 	c.manager.reply = someEntry
-	commit := hemera.CommitRequest{Token: strings.Repeat("t", 600), Size: 5, Checksums: []hemera.Checksum{someSum, someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime}
+	commit := hemera.CommitRequest{Permit: hemera.ParsePermit(strings.Repeat("t", 600)), Size: 5, Checksums: []hemera.Checksum{someSum, someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime}
 	for _, callers := range []int{1, 16} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
 			var left atomic.Int64

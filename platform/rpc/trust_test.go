@@ -19,7 +19,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 func TestJoinedNodeIsKnown(t *testing.T) {
@@ -92,26 +92,26 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 	ctx := context.Background()
 	t.Run("none", func(t *testing.T) {
 		c := newCluster(t)
-		refused(t, dial(t, c.token(t, false).TLS(), c.addr).Abort(ctx, "x"), errs.Unauthenticated, "no certificate")
+		refused(t, dial(t, c.token(t, false).TLS(), c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "no certificate")
 	})
 	t.Run("another cluster's", func(t *testing.T) {
 		c, foreign := newCluster(t), newCluster(t)
 		creds, _ := foreign.join(t)
 		// The node itself notices first.
-		refused(t, dial(t, creds.TLS(), c.addr).Abort(ctx, "x"), errs.Unauthenticated, "certificate")
+		refused(t, dial(t, creds.TLS(), c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
 		// One that does not care whom it talks to is refused by the manager.
 		careless := c.token(t, false).TLS()
 		careless.GetClientCertificate = creds.TLS().GetClientCertificate
-		refused(t, dial(t, careless, c.addr).Abort(ctx, "x"), errs.Unauthenticated, "certificate")
+		refused(t, dial(t, careless, c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
 	})
 	t.Run("expired, also on a connection that was good", func(t *testing.T) {
 		c := newCluster(t)
 		_, client := c.join(t)
-		if err := client.Abort(ctx, "x"); err != nil {
+		if err := client.Abort(ctx, hemera.ParsePermit("x")); err != nil {
 			t.Fatal(err)
 		}
 		c.clock.Store(int64(366 * 24 * time.Hour / time.Second))
-		refused(t, client.Abort(ctx, "x"), errs.Unauthenticated, "expired")
+		refused(t, client.Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "expired")
 	})
 	t.Run("the manager's own", func(t *testing.T) {
 		c := newCluster(t)
@@ -119,7 +119,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return c.authority.ServerTLS().GetCertificate(nil)
 		}
-		refused(t, dial(t, config, c.addr).Abort(ctx, "x"), errs.Unauthenticated, "certificate")
+		refused(t, dial(t, config, c.addr).Abort(ctx, hemera.ParsePermit("x")), errs.Unauthenticated, "certificate")
 	})
 	if len(newCluster(t).manager.calls) != 0 {
 		t.Error("refused calls reached the manager")
@@ -135,7 +135,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			token := c.token(t, false)
 			if ahead < 0 {
 				// The manager's certificate has expired a long time ago by the node's clock.
-				_, err := auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
+				_, err := pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
 				refused(t, err, errs.Unauthenticated, "expired")
 				if !strings.Contains(errs.RemedyOf(err), "clock") {
 					t.Errorf("the remedy must name the clocks: %q", errs.RemedyOf(err))
@@ -143,7 +143,7 @@ func TestClocksThatDiffer(t *testing.T) {
 				return
 			}
 			_, client := c.join(t) // the node is far behind, like a board without a battery
-			if err := client.Abort(ctx, "x"); err != nil {
+			if err := client.Abort(ctx, hemera.ParsePermit("x")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -152,8 +152,8 @@ func TestClocksThatDiffer(t *testing.T) {
 
 func TestTokensThatAreRefused(t *testing.T) {
 	ctx := context.Background()
-	enrol := func(t *testing.T, c *cluster, token auth.Token) error {
-		_, err := auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
+	enrol := func(t *testing.T, c *cluster, token pki.Token) error {
+		_, err := pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
 		return err
 	}
 	t.Run("unknown secret", func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		server := &http.Server{Handler: http.NotFoundHandler(), ErrorLog: log.New(io.Discard, "", 0)}
 		go func() { _ = server.Serve(l) }()
 		token := c.token(t, false)
-		_, err = auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), l.Addr().String()))
+		_, err = pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), l.Addr().String()))
 		refused(t, err, errs.Unauthenticated, "certificate")
 	})
 	t.Run("damaged request", func(t *testing.T) {
@@ -272,16 +272,16 @@ func TestFailOverAndReconnect(t *testing.T) {
 	}
 	dead.Close()
 	client := dial(t, creds.TLS(), dead.Addr().String(), c.addr)
-	if err := client.Abort(ctx, "first address is down"); err != nil {
+	if err := client.Abort(ctx, hemera.ParsePermit("first address is down")); err != nil {
 		t.Fatal(err)
 	}
 	c.stop()
-	err = client.Abort(ctx, "all are down")
+	err = client.Abort(ctx, hemera.ParsePermit("all are down"))
 	if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("no manager: %v, want Unavailable with a remedy", err)
 	}
 	c.listen(t, c.addr)
-	if err := client.Abort(ctx, "again up"); err != nil {
+	if err := client.Abort(ctx, hemera.ParsePermit("again up")); err != nil {
 		t.Errorf("after the manager's restart: %v", err)
 	}
 }
@@ -314,7 +314,7 @@ func TestDeadlinesReachTheManager(t *testing.T) {
 func TestOversizedMessagesAreRefused(t *testing.T) {
 	c := newCluster(t)
 	_, client := c.join(t)
-	err := client.Abort(context.Background(), strings.Repeat("x", 17<<20))
+	err := client.Abort(context.Background(), hemera.ParsePermit(strings.Repeat("x", 17<<20)))
 	if !errors.Is(err, errs.TooLarge) {
 		t.Errorf("a message of 17 MiB: %v, want TooLarge", err)
 	}

@@ -26,7 +26,7 @@ func New(kind hemera.ChecksumKind) (Hasher, error) {
 	var h hash.Hash
 	switch kind {
 	case hemera.Adler32:
-		return &adlerHasher{state: adlerInit}, nil
+		return NewAdler32(), nil
 	case hemera.CRC32C:
 		return &crcHasher{}, nil
 	case hemera.CRC32:
@@ -48,6 +48,9 @@ func New(kind hemera.ChecksumKind) (Hasher, error) {
 	}
 	return &stdHasher{Hash: h, kind: kind}, nil
 }
+
+// NewAdler32 makes a Hasher of the kind Adler32.
+func NewAdler32() Hasher { return &adlerHasher{state: adlerInit} }
 
 // Of is the checksum of p alone.
 func Of(kind hemera.ChecksumKind, p []byte) (hemera.Checksum, error) {

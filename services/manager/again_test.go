@@ -35,7 +35,7 @@ func TestReaderIsGrantedItsContentAgain(t *testing.T) {
 		ctx := t.Context()
 		old := r.write("/f", 10)
 		read := r.mustOpen("/f", hemera.AccessRead)
-		again := read.Cap.Content()
+		again := read.Permit.Content()
 		granted := func(what string) {
 			t.Helper()
 			time.Sleep(3 * time.Hour)
@@ -43,12 +43,12 @@ func TestReaderIsGrantedItsContentAgain(t *testing.T) {
 				t.Errorf("%s: fsck says %+v, %v", what, report.Problems, err)
 			}
 			g, err := r.open("/f", hemera.AccessRead, comesBack(again))
-			if err != nil || g.Cap.File != old.ID || g.Cap.Gen != old.Gen || g.Cap.Size != 10 || len(g.Cap.Targets) != 2 || len(g.Cap.Sums) == 0 {
-				t.Errorf("%s: granted %+v, %v", what, g.Cap, err)
+			if err != nil || g.Permit.File != old.ID || g.Permit.Gen != old.Gen || g.Permit.Size != 10 || len(g.Permit.Targets) != 2 || len(g.Permit.Sums) == 0 {
+				t.Errorf("%s: granted %+v, %v", what, g.Permit, err)
 				return
 			}
-			for _, at := range g.Cap.Targets {
-				if _, ok := r.node(at.Node).get(at.Disk, hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen, Index: at.Index}); !ok {
+			for _, at := range g.Permit.Targets {
+				if _, ok := r.node(at.Node).get(at.Disk, hemera.PieceID{File: g.Permit.File, Gen: g.Permit.Gen, Index: at.Index}); !ok {
 					t.Errorf("%s: disk %d does not have piece %d any more", what, at.Disk, at.Index)
 				}
 			}
@@ -68,8 +68,8 @@ func TestReaderIsGrantedItsContentAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		granted("renamed over")
-		if g := r.mustOpen("/f", hemera.AccessRead); g.Cap.Size != 30 {
-			t.Errorf("who opens now is granted %d bytes", g.Cap.Size)
+		if g := r.mustOpen("/f", hemera.AccessRead); g.Permit.Size != 30 {
+			t.Errorf("who opens now is granted %d bytes", g.Permit.Size)
 		}
 		if err := r.m.Remove(ctx, alice, "/f", 0); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestReaderWhoMayNotReadAnyMoreIsRefused(t *testing.T) {
 	holding(t, time.Hour, func(t *testing.T, r *rig) {
 		r.write("/f", 10)
 		read := r.mustOpen("/f", hemera.AccessRead)
-		again := read.Cap.Content()
+		again := read.Permit.Content()
 		r.write("/f", 20)
 		if err := r.m.SetMode(t.Context(), alice, "/f", 0); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func newBenchRig(b *testing.B) (*rig, *benchPaths) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if r.m, err = New(b.Context(), Options{Store: store, Writer: tree.Writer(), Tree: tree, Addr: "manager:1094"}); err != nil {
+	if r.m, err = New(b.Context(), Options{Store: store, Writer: tree.Writer(), Tree: tree.Parts(), Addr: "manager:1094"}); err != nil {
 		b.Fatal(err)
 	}
 	r.addNodes(3, 2)
@@ -104,8 +104,8 @@ func (r *rig) put(ctx context.Context, path string, size int64) error {
 
 func benchCommit(g hemera.Grant, size int64) hemera.CommitRequest {
 	sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 0, byte(size >> 8), byte(size)})
-	req := hemera.CommitRequest{Token: g.Token, Size: size, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
-	for _, t := range g.Cap.Targets {
+	req := hemera.CommitRequest{Permit: shown(g), Size: size, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
+	for _, t := range g.Permit.Targets {
 		if size > 0 {
 			req.Pieces = append(req.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
 		}
@@ -145,7 +145,10 @@ func BenchmarkOpen(b *testing.B) {
 	file := func(of *[benchThreads][]string, t, n int) string { return of[t][n%benchFiles] }
 	read := func(of *[benchThreads][]string) func(t, n int) error {
 		return func(t, n int) error {
-			_, err := r.m.Open(ctx, who, hemera.OpenRequest{Path: file(of, t, n), Access: hemera.AccessRead})
+			g, err := r.m.Open(ctx, who, hemera.OpenRequest{Path: file(of, t, n), Access: hemera.AccessRead})
+			if err == nil {
+				_, err = g.Permit.Token()
+			}
 			return err
 		}
 	}
@@ -155,7 +158,7 @@ func BenchmarkOpen(b *testing.B) {
 			if err != nil {
 				return err
 			}
-			return r.m.Abort(ctx, g.Token)
+			return r.m.Abort(ctx, shown(g))
 		}
 	}
 	exists := func(err error) error {

@@ -14,10 +14,13 @@ import (
 // ruin spoils pieces of a file, and has their nodes report them.
 func (r *rig) ruin(e hemera.Entry, pieces ...hemera.Piece) {
 	r.t.Helper()
+	for _, p := range pieces { // all of them before one is reported: it must not be repaired from another meanwhile
+		d, _ := r.m.cluster.View().Disk(p.Disk)
+		r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, true)
+	}
 	for _, p := range pieces {
 		d, _ := r.m.cluster.View().Disk(p.Disk)
 		n, id := r.node(d.Node), hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
-		n.ruin(id, true)
 		report := hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{{Disk: p.Disk, Piece: id}}}
 		if _, err := r.m.Heartbeat(r.t.Context(), n.id, n.epoch, report); err != nil {
 			r.t.Fatal(err)

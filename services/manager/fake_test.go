@@ -62,7 +62,7 @@ func (r *rig) restart() {
 		r.t.Fatal(err)
 	}
 	r.m, err = New(r.t.Context(), Options{
-		Store: r.store, Writer: tree.Writer(), Tree: tree, Addr: "manager:1094", LostAfter: r.lost,
+		Store: r.store, Writer: tree.Writer(), Tree: tree.Parts(), Addr: "manager:1094", LostAfter: r.lost,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -82,13 +82,13 @@ func (r *rig) node(id hemera.NodeID) *fakeNode {
 // seal puts the capability's pieces on their disks and says what a head would.
 func (r *rig) seal(g hemera.Grant, size int64) hemera.CommitRequest {
 	sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 0, byte(size >> 8), byte(size)})
-	req := hemera.CommitRequest{Token: g.Token, Size: size, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
+	req := hemera.CommitRequest{Permit: shown(g), Size: size, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
 	if size == 0 {
 		return req
 	}
-	for _, t := range g.Cap.Targets {
-		id := hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen, Index: t.Index}
-		r.node(t.Node).put(t.Disk, hemera.PieceStat{ID: id, Size: size, FileSize: size, Layout: g.Cap.Layout, Checksums: req.Checksums, Sealed: time.Now()})
+	for _, t := range g.Permit.Targets {
+		id := hemera.PieceID{File: g.Permit.File, Gen: g.Permit.Gen, Index: t.Index}
+		r.node(t.Node).put(t.Disk, hemera.PieceStat{ID: id, Size: size, FileSize: size, Layout: g.Permit.Layout, Checksums: req.Checksums, Sealed: time.Now()})
 		req.Pieces = append(req.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
 	}
 	return req
@@ -96,14 +96,14 @@ func (r *rig) seal(g hemera.Grant, size int64) hemera.CommitRequest {
 
 // commit commits and returns what the namespace has of the file then.
 func (r *rig) commit(req hemera.CommitRequest) (hemera.Entry, error) {
-	c, err := r.m.cluster.Ring().Verify(req.Token, time.Time{})
+	p, err := r.m.verifyWrite(r.t.Context(), "commit", req.Permit)
 	if err != nil {
 		return hemera.Entry{}, err
 	}
 	if err := r.m.Commit(r.t.Context(), req); err != nil {
 		return hemera.Entry{}, err
 	}
-	e, _, err := r.m.Resolve(r.t.Context(), c.File)
+	e, _, err := r.m.Resolve(r.t.Context(), p.File)
 	return e, err
 }
 
@@ -126,7 +126,22 @@ func (r *rig) open(path string, access hemera.Access, change ...func(*hemera.Ope
 	for _, f := range change {
 		f(&req)
 	}
-	return r.m.Open(r.t.Context(), alice, req)
+	g, err := r.m.Open(r.t.Context(), alice, req)
+	if err == nil {
+		shown(g) // it is signed with the key of now
+	}
+	return g, err
+}
+
+// shown is the grant's permit as another process shows it.
+func shown(g hemera.Grant) *hemera.Permit { return hemera.ParsePermit(tokenOf(g)) }
+
+func tokenOf(g hemera.Grant) string {
+	token, err := g.Permit.Token()
+	if err != nil {
+		panic(err)
+	}
+	return token
 }
 
 func (r *rig) mustOpen(path string, access hemera.Access, change ...func(*hemera.OpenRequest)) hemera.Grant {

@@ -27,10 +27,10 @@ func TestAHeadThatStoodStillCommitsNothing(t *testing.T) {
 				}
 				g := r.mustOpen("/f", access)
 				req := r.seal(g, 10)
-				head, other := r.node(g.Cap.HeadNode()), g.Cap.Targets[1]
+				head, other := r.node(g.Permit.HeadNode()), g.Permit.Targets[1]
 				head.stop()
 				time.Sleep(2 * time.Hour)
-				piece := hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen, Index: other.Index}
+				piece := hemera.PieceID{File: g.Permit.File, Gen: g.Permit.Gen, Index: other.Index}
 				if _, there := r.node(other.Node).get(other.Disk, piece); there {
 					t.Fatal("the audit left the piece")
 				}
@@ -42,7 +42,7 @@ func TestAHeadThatStoodStillCommitsNothing(t *testing.T) {
 					}
 					stop = r.start()
 				}
-				_, err := r.m.Replace(t.Context(), g.Token, []hemera.DiskID{other.Disk})
+				_, err := r.m.Replace(t.Context(), shown(g), []hemera.DiskID{other.Disk})
 				wantKind(t, err, errs.Conflict)
 				for range 2 {
 					err = r.m.Commit(t.Context(), req)

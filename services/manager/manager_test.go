@@ -19,10 +19,10 @@ func TestWriteThenRead(t *testing.T) {
 		t.Fatalf("committed %+v", e)
 	}
 	g := r.mustOpen("/data/run1", hemera.AccessRead)
-	if g.Cap.Size != 1000 || g.Cap.Gen != e.Gen || len(g.Cap.Targets) != 2 || g.Addr != g.Cap.Targets[0].Addr {
+	if g.Permit.Size != 1000 || g.Permit.Gen != e.Gen || len(g.Permit.Targets) != 2 || g.Addr != g.Permit.Targets[0].Addr {
 		t.Errorf("grant %+v", g)
 	}
-	c, err := r.m.cluster.Ring().Verify(g.Token, r.m.now())
+	c, err := r.m.cluster.Ring().Verify(tokenOf(g), r.m.now())
 	if err != nil || c.File != e.ID {
 		t.Errorf("token: %v", err)
 	}
@@ -36,8 +36,8 @@ func TestTriedNodesAreLeftToLast(t *testing.T) {
 	r.write("/f", 10)
 	for _, n := range r.nodes {
 		g := r.mustOpen("/f", hemera.AccessRead, func(o *hemera.OpenRequest) { o.Tried = []hemera.NodeID{n.id} })
-		if g.Cap.Targets[0].Node == n.id || len(g.Cap.Targets) != 2 {
-			t.Errorf("tried %d, got %+v", n.id, g.Cap.Targets)
+		if g.Permit.Targets[0].Node == n.id || len(g.Permit.Targets) != 2 {
+			t.Errorf("tried %d, got %+v", n.id, g.Permit.Targets)
 		}
 	}
 	_, err := r.open("/f", hemera.AccessRead, func(o *hemera.OpenRequest) { o.Tried = []hemera.NodeID{r.nodes[0].id, r.nodes[1].id} })
@@ -54,7 +54,7 @@ func TestEmptyFile(t *testing.T) {
 		t.Errorf("pieces %v", e.Pieces)
 	}
 	g := r.mustOpen("/empty", hemera.AccessRead)
-	if g.Cap.Size != 0 || g.Addr == "" {
+	if g.Permit.Size != 0 || g.Addr == "" {
 		t.Errorf("grant %+v", g)
 	}
 	if ts, err := r.m.Locate(t.Context(), alice, "/empty"); err != nil || len(ts) != 1 {
@@ -67,11 +67,11 @@ func TestSecondWriterIsLockedOut(t *testing.T) {
 	first := r.mustOpen("/f", hemera.AccessCreate)
 	_, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate})
 	wantKind(t, err, errs.Locked)
-	if err := r.m.Abort(t.Context(), first.Token); err != nil {
+	if err := r.m.Abort(t.Context(), shown(first)); err != nil {
 		t.Fatal(err)
 	}
 	second := r.mustOpen("/f", hemera.AccessCreate)
-	if second.Cap.File == first.Cap.File {
+	if second.Permit.File == first.Permit.File {
 		t.Error("a new file took an aborted one's id")
 	}
 	if err := r.m.Commit(t.Context(), r.seal(second, 5)); err != nil {
@@ -84,9 +84,9 @@ func TestSecondWriterIsLockedOut(t *testing.T) {
 func TestSameClientComesBackAfterAFailedNode(t *testing.T) {
 	r := newRig(t, 3, 1)
 	first := r.mustOpen("/f", hemera.AccessCreate)
-	tried := []hemera.NodeID{first.Cap.Targets[0].Node}
+	tried := []hemera.NodeID{first.Permit.Targets[0].Node}
 	second := r.mustOpen("/f", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Tried = tried })
-	for _, target := range second.Cap.Targets {
+	for _, target := range second.Permit.Targets {
 		if target.Node == tried[0] {
 			t.Error("sent to the node it could not reach")
 		}
@@ -100,7 +100,7 @@ func TestSameClientTwiceTheFirstCommitWins(t *testing.T) {
 	r.write("/f", 1)
 	a := r.mustOpen("/f", hemera.AccessUpdate)
 	b := r.mustOpen("/f", hemera.AccessUpdate)
-	if err := r.m.Abort(t.Context(), b.Token); err != nil {
+	if err := r.m.Abort(t.Context(), shown(b)); err != nil {
 		t.Fatal(err)
 	}
 	c := r.mustOpen("/f", hemera.AccessUpdate)
@@ -137,8 +137,8 @@ func TestEverythingSurvivesOnPebble(t *testing.T) {
 	for _, n := range r.nodes {
 		n.register()
 	}
-	if g := r.mustOpen("/f", hemera.AccessRead); g.Cap.Size != 7 {
-		t.Errorf("%+v", g.Cap)
+	if g := r.mustOpen("/f", hemera.AccessRead); g.Permit.Size != 7 {
+		t.Errorf("%+v", g.Permit)
 	}
 	if err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
 		t.Error(err)
@@ -150,7 +150,7 @@ func TestForceLaterCommitWins(t *testing.T) {
 	r.write("/f", 1)
 	a := r.mustOpen("/f", hemera.AccessUpdate)
 	b := r.mustOpen("/f", hemera.AccessUpdate, force)
-	if a.Cap.Gen == b.Cap.Gen {
+	if a.Permit.Gen == b.Permit.Gen {
 		t.Fatal("two writes share a generation")
 	}
 	if err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil {
@@ -168,23 +168,23 @@ func TestUpdateKeepsLayoutAndPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := r.mustOpen("/f", hemera.AccessUpdate)
-	if g.Cap.Base == nil || g.Cap.Base.Gen != e.Gen || g.Cap.Base.Size != 100 || len(g.Cap.Base.Pieces) != 2 {
-		t.Fatalf("base %+v", g.Cap.Base)
+	if g.Permit.Base == nil || g.Permit.Base.Gen != e.Gen || g.Permit.Base.Size != 100 || len(g.Permit.Base.Pieces) != 2 {
+		t.Fatalf("base %+v", g.Permit.Base)
 	}
 	held := map[hemera.DiskID]bool{e.Pieces[0].Disk: true, e.Pieces[1].Disk: true}
-	for _, target := range g.Cap.Targets {
+	for _, target := range g.Permit.Targets {
 		if !held[target.Disk] {
 			t.Errorf("placed on disk %d, the base is on %v", target.Disk, e.Pieces)
 		}
 	}
-	if !slices.Equal(g.Cap.Sums, e.Checksums) {
-		t.Errorf("the base's checksums are %v, not %v", g.Cap.Sums, e.Checksums)
+	if !slices.Equal(g.Permit.Sums, e.Checksums) {
+		t.Errorf("the base's checksums are %v, not %v", g.Permit.Sums, e.Checksums)
 	}
-	if g.Cap.Layout != hemera.Replica(2) || g.Cap.BaseGen != e.Gen {
-		t.Errorf("layout %s, base generation %d", g.Cap.Layout, g.Cap.BaseGen)
+	if g.Permit.Layout != hemera.Replica(2) || g.Permit.BaseGen != e.Gen {
+		t.Errorf("layout %s, base generation %d", g.Permit.Layout, g.Permit.BaseGen)
 	}
-	if again := r.mustOpen("/f", hemera.AccessCreate, force); again.Cap.Layout != hemera.Replica(3) {
-		t.Errorf("new content has layout %s", again.Cap.Layout)
+	if again := r.mustOpen("/f", hemera.AccessCreate, force); again.Permit.Layout != hemera.Replica(3) {
+		t.Errorf("new content has layout %s", again.Permit.Layout)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 		"same piece":      func(c *hemera.CommitRequest) { c.Pieces[1] = c.Pieces[0] },
 		"negative size":   func(c *hemera.CommitRequest) { c.Size = -1 },
 		"impossible size": func(c *hemera.CommitRequest) { c.Size = hemera.FileSizeMax + 1 },
-		"no token":        func(c *hemera.CommitRequest) { c.Token = "x" },
+		"no token":        func(c *hemera.CommitRequest) { c.Permit = hemera.ParsePermit("x") },
 	} {
 		req := r.seal(g, 7)
 		change(&req)
@@ -236,7 +236,7 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 	}
 	read := r.write("/other", 1)
 	rg := r.mustOpen("/other", hemera.AccessRead)
-	err := r.m.Commit(t.Context(), hemera.CommitRequest{Token: rg.Token, Size: read.Size})
+	err := r.m.Commit(t.Context(), hemera.CommitRequest{Permit: shown(rg), Size: read.Size})
 	wantKind(t, err, errs.Denied)
 }
 
@@ -257,18 +257,18 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	seen := map[hemera.DiskID]bool{}
 	for range 2 {
-		bad := g.Cap.Targets[1].Disk
+		bad := g.Permit.Targets[1].Disk
 		seen[bad] = true
-		next, err := r.m.Replace(t.Context(), g.Token, []hemera.DiskID{bad})
+		next, err := r.m.Replace(t.Context(), shown(g), []hemera.DiskID{bad})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next.Cap.Targets[0] != g.Cap.Targets[0] || next.Cap.Targets[1].Index != 1 || seen[next.Cap.Targets[1].Disk] {
-			t.Errorf("from %+v to %+v", g.Cap.Targets, next.Cap.Targets)
+		if next.Permit.Targets[0] != g.Permit.Targets[0] || next.Permit.Targets[1].Index != 1 || seen[next.Permit.Targets[1].Disk] {
+			t.Errorf("from %+v to %+v", g.Permit.Targets, next.Permit.Targets)
 		}
 		g = next
 	}
-	_, err := r.m.Replace(t.Context(), g.Token, []hemera.DiskID{g.Cap.Targets[1].Disk})
+	_, err := r.m.Replace(t.Context(), shown(g), []hemera.DiskID{g.Permit.Targets[1].Disk})
 	wantKind(t, err, errs.NoSpace)
 	if err := r.m.Commit(t.Context(), r.seal(g, 9)); err != nil {
 		t.Error(err)
@@ -281,8 +281,8 @@ func TestSmallClusterStoresWhatItCan(t *testing.T) {
 	} {
 		r := newRig(t, c.nodes, c.disks)
 		g := r.mustOpen("/f", hemera.AccessCreate)
-		if len(g.Cap.Targets) != c.targets || int(g.Cap.PiecesMin) != c.least {
-			t.Errorf("%d nodes with %d disks: %d targets, at least %d", c.nodes, c.disks, len(g.Cap.Targets), g.Cap.PiecesMin)
+		if len(g.Permit.Targets) != c.targets || int(g.Permit.PiecesMin) != c.least {
+			t.Errorf("%d nodes with %d disks: %d targets, at least %d", c.nodes, c.disks, len(g.Permit.Targets), g.Permit.PiecesMin)
 		}
 	}
 	r := newRig(t, 1, 1)
@@ -306,8 +306,8 @@ func TestForcedAttributesDecide(t *testing.T) {
 		}
 	}
 	g := r.mustOpen("/d/f", hemera.AccessCreate)
-	if g.Cap.Layout != hemera.Plain() || g.Cap.Checksums[0] != hemera.MD5 || len(g.Cap.Targets) != 1 {
-		t.Errorf("%+v", g.Cap)
+	if g.Permit.Layout != hemera.Plain() || g.Permit.Checksums[0] != hemera.MD5 || len(g.Permit.Targets) != 1 {
+		t.Errorf("%+v", g.Permit)
 	}
 	// What would make every later write fail is refused when it is set.
 	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.space", []byte("nowhere"), false), errs.NotFound)
@@ -352,25 +352,25 @@ func TestOtherDisksOfTriedNodes(t *testing.T) {
 		t.Fatalf("pieces %v", e.Pieces)
 	}
 	first, second := e.Pieces[0].Disk, e.Pieces[1].Disk
-	if g := r.mustOpen("/f", hemera.AccessRead, at(first)); g.Cap.Targets[0].Disk != second || len(g.Cap.Targets) != 2 {
-		t.Errorf("read at %v", g.Cap.Targets)
+	if g := r.mustOpen("/f", hemera.AccessRead, at(first)); g.Permit.Targets[0].Disk != second || len(g.Permit.Targets) != 2 {
+		t.Errorf("read at %v", g.Permit.Targets)
 	}
 	_, err := r.open("/f", hemera.AccessRead, at(first, second))
 	wantKind(t, err, errs.NoReplicas)
 
 	for range 10 {
 		g := r.mustOpen("/new", hemera.AccessCreate, at(first, second))
-		for _, target := range g.Cap.Targets {
+		for _, target := range g.Permit.Targets {
 			if target.Disk == first || target.Disk == second {
-				t.Errorf("written to %v", g.Cap.Targets)
+				t.Errorf("written to %v", g.Permit.Targets)
 			}
 		}
 	}
 	for range 10 { // its base is where it was tried
 		g := r.mustOpen("/f", hemera.AccessUpdate, at(first))
-		for _, target := range g.Cap.Targets {
+		for _, target := range g.Permit.Targets {
 			if target.Disk == first {
-				t.Errorf("changed at %v", g.Cap.Targets)
+				t.Errorf("changed at %v", g.Permit.Targets)
 			}
 		}
 	}

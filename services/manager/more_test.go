@@ -48,7 +48,7 @@ func TestDiskIsAuditedAfterItReturns(t *testing.T) {
 		dead := r.nodes[0]
 		time.Sleep(20 * time.Second) // it has been seen
 		g := r.mustOpen("/lost", hemera.AccessCreate)
-		left := hemera.PieceStat{ID: hemera.PieceID{File: g.Cap.File, Gen: g.Cap.Gen}, Sealed: time.Now()}
+		left := hemera.PieceStat{ID: hemera.PieceID{File: g.Permit.File, Gen: g.Permit.Gen}, Sealed: time.Now()}
 		dead.put(dead.disks[0].ID, left) // sealed, and its head died before the commit
 		dead.stop()
 		time.Sleep(15 * time.Second)
@@ -82,12 +82,12 @@ func TestObserver(t *testing.T) {
 func TestPendingWritesExpire(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
-	r.m.pending.look(g.Cap.Expires)
-	if r.m.pending.size() != 1 || r.m.pending.load(g.Cap.Targets[0].Disk) != 1 {
+	r.m.pending.look(g.Permit.Expires)
+	if r.m.pending.size() != 1 || r.m.pending.load(g.Permit.Targets[0].Disk) != 1 {
 		t.Error("expired too early")
 	}
-	r.m.pending.look(g.Cap.Expires.Add(hemera.PendingHold + time.Second))
-	if r.m.pending.size() != 0 || r.m.pending.load(g.Cap.Targets[0].Disk) != 0 {
+	r.m.pending.look(g.Permit.Expires.Add(hemera.PendingHold + time.Second))
+	if r.m.pending.size() != 0 || r.m.pending.load(g.Permit.Targets[0].Disk) != 0 {
 		t.Error("not expired")
 	}
 	if err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {

@@ -52,8 +52,8 @@ func TestRenameOfAnOpenFile(t *testing.T) {
 				r.move(t, "/exp/a", "/exp/b")
 				known, _ := r.m.Stat(t.Context(), alice, "/exp/b")
 				own, e, err := r.m.Pending(t.Context(), alice, "/exp/b", "host/7", known)
-				if err != nil || e.Name != "b" || e.ID != g.Cap.File || own.Cap.Nonce != g.Cap.Nonce || own.Cap.Path != "/exp/b" {
-					t.Errorf("its process finds %+v, %+v, %v", own.Cap, e, err)
+				if err != nil || e.Name != "b" || e.ID != g.Permit.File || own.Permit.Nonce != g.Permit.Nonce || own.Permit.Path != "/exp/b" {
+					t.Errorf("its process finds %+v, %+v, %v", own.Permit, e, err)
 				}
 				_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
 				wantKind(t, err, errs.NotFound)
@@ -159,10 +159,10 @@ func TestARenamedWriteMovesToAnotherDisk(t *testing.T) {
 		r.write("/exp/other", 1)
 		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 		r.move(t, "/exp/a", "/exp/b")
-		last := g.Cap.Targets[len(g.Cap.Targets)-1].Disk
-		g, err := r.m.Replace(t.Context(), g.Token, []hemera.DiskID{last})
-		if err != nil || g.Cap.Name != "b" {
-			t.Fatalf("%+v, %v", g.Cap, err)
+		last := g.Permit.Targets[len(g.Permit.Targets)-1].Disk
+		g, err := r.m.Replace(t.Context(), shown(g), []hemera.DiskID{last})
+		if err != nil || g.Permit.Name != "b" {
+			t.Fatalf("%+v, %v", g.Permit, err)
 		}
 		if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)
@@ -181,14 +181,14 @@ func TestHeadsAreAskedAboutRenamedWrites(t *testing.T) {
 		r.write("/exp/other", 1)
 		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 		r.move(t, "/exp/a", "/exp/b")
-		at := name{g.Cap.Parent, "a"}
-		if r.m.pending.hear(at, hemera.WriteState{Nonce: g.Cap.Nonce, Pending: true, Size: 8}, time.Now()) {
+		at := name{g.Permit.Parent, "a"}
+		if r.m.pending.hear(at, hemera.WriteState{Nonce: g.Permit.Nonce, Pending: true, Size: 8}, time.Now()) {
 			t.Error("the lock is free")
 		}
 		if _, e, err := r.m.Pending(t.Context(), alice, "/exp/b", "host/7", hemera.Entry{}); err != nil || e.Size != 8 {
 			t.Errorf("%+v, %v", e, err)
 		}
-		if !r.m.pending.hear(at, hemera.WriteState{Nonce: g.Cap.Nonce}, time.Now()) || r.m.pending.size() > 0 {
+		if !r.m.pending.hear(at, hemera.WriteState{Nonce: g.Permit.Nonce}, time.Now()) || r.m.pending.size() > 0 {
 			t.Error("the lock stays")
 		}
 	})
@@ -209,7 +209,7 @@ func TestRenamesBesideCloses(t *testing.T) {
 		for _, names := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "a"}, {"a", "d"}} {
 			work.Go(func() {
 				_, _ = r.m.moveOwn(t.Context(), alice, at(names[0]), at(names[1]), "host/7")
-				r.m.pending.hear(name{g.Cap.Parent, g.Cap.Name}, hemera.WriteState{Nonce: g.Cap.Nonce, Pending: true}, r.m.now())
+				r.m.pending.hear(name{g.Permit.Parent, g.Permit.Name}, hemera.WriteState{Nonce: g.Permit.Nonce, Pending: true}, r.m.now())
 			})
 		}
 		discard := i%2 == 0

@@ -19,10 +19,10 @@ func TestPendingFileIsFoundByItsProcess(t *testing.T) {
 	r.write("/exp/other", 1)
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 	own, e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
-	if err != nil || e.ID != g.Cap.File || e.Mode != 0o644 || e.UID != alice.UID || e.Kind != hemera.KindFile {
+	if err != nil || e.ID != g.Permit.File || e.Mode != 0o644 || e.UID != alice.UID || e.Kind != hemera.KindFile {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if own.Cap.Nonce != g.Cap.Nonce || own.Addr != g.Addr || own.Permit == nil {
+	if own.Permit.Nonce != g.Permit.Nonce || own.Addr != g.Addr || own.Permit == nil {
 		t.Errorf("is sent to %+v, not to %+v", own, g)
 	}
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestUpdateIsFoundByItsProcess(t *testing.T) {
 		}
 		g := r.mustOpen("/exp/a", access, by("host/7", "s"))
 		own, e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7", known)
-		if err != nil || own.Cap.Nonce != g.Cap.Nonce || e.ID != known.ID || e.Mode != known.Mode {
+		if err != nil || own.Permit.Nonce != g.Permit.Nonce || e.ID != known.ID || e.Mode != known.Mode {
 			t.Errorf("%+v, %+v, %v", own, e, err)
 		}
 		_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/8", known)
@@ -132,8 +132,8 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 					t.Fatal(err)
 				}
 				if access == hemera.AccessRead {
-					if second.Cap.Gen != e.Gen {
-						t.Errorf("reads generation %d, not %d", second.Cap.Gen, e.Gen)
+					if second.Permit.Gen != e.Gen {
+						t.Errorf("reads generation %d, not %d", second.Permit.Gen, e.Gen)
 					}
 					return
 				}
@@ -204,15 +204,15 @@ func TestTruncationJoinsTheWriteOfItsProcess(t *testing.T) {
 		}
 		first := r.mustOpen("/exp/a", access, by("host/7", "s"))
 		g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t"))
-		if g.Cap.Nonce != first.Cap.Nonce || g.Addr != first.Addr || g.Token == "" {
+		if g.Permit.Nonce != first.Permit.Nonce || g.Addr != first.Addr || tokenOf(g) == "" {
 			t.Errorf("exists: %v: joins %+v, not %+v", exists, g, first)
 		}
 		if err := r.m.Commit(t.Context(), r.seal(first, 5)); err != nil {
 			t.Fatal(err)
 		}
-		if g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t")); g.Cap.Nonce == first.Cap.Nonce {
+		if g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t")); g.Permit.Nonce == first.Permit.Nonce {
 			t.Error("joins a write that is over")
-		} else if err := r.m.Abort(t.Context(), g.Token); err != nil {
+		} else if err := r.m.Abort(t.Context(), shown(g)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -14,7 +14,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	r := newRig(t, 3, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	req := r.seal(g, 10)
-	gone := g.Cap.Targets[0].Disk
+	gone := g.Permit.Targets[0].Disk
 	if err := r.m.RemoveDisk(t.Context(), gone, hemera.Removal{}); err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	wantKind(t, err, errs.Conflict)
 	_, err = r.m.Stat(t.Context(), alice, "/f")
 	wantKind(t, err, errs.NotFound)
-	err = keptFiles{r.m.tree, r.m}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
+	err = keptFiles{r.m.tree, r.m.pieces}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -30,16 +30,16 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	req := r.seal(g, 10)
-	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[0].Disk, hemera.Removal{}); err != nil {
+	if err := r.m.RemoveDisk(t.Context(), g.Permit.Targets[0].Disk, hemera.Removal{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second is the first, asked again
 		e, err := r.commit(req)
-		if err != nil || len(e.Pieces) != 1 || e.Pieces[0].Disk != g.Cap.Targets[1].Disk {
+		if err != nil || len(e.Pieces) != 1 || e.Pieces[0].Disk != g.Permit.Targets[1].Disk {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
-	if err := r.m.RemoveDisk(t.Context(), g.Cap.Targets[1].Disk, hemera.Removal{Force: true, Lose: true}); err != nil {
+	if err := r.m.RemoveDisk(t.Context(), g.Permit.Targets[1].Disk, hemera.Removal{Force: true, Lose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.m.Commit(t.Context(), req); err != nil {

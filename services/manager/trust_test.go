@@ -17,9 +17,9 @@ func (r *rig) as(node hemera.NodeID) context.Context { return hemera.WithCaller(
 func TestOnlyItsHeadEndsAWrite(t *testing.T) {
 	r := newRig(t, 3, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Size = 5 })
-	head := g.Cap.Head
-	if head == 0 || head != g.Cap.Targets[0].Node {
-		t.Fatalf("the head is node %d of %v", head, g.Cap.Targets)
+	head := g.Permit.Head
+	if head == 0 || head != g.Permit.Targets[0].Node {
+		t.Fatalf("the head is node %d of %v", head, g.Permit.Targets)
 	}
 	request := r.seal(g, 5)
 	for _, n := range r.nodes {
@@ -28,23 +28,23 @@ func TestOnlyItsHeadEndsAWrite(t *testing.T) {
 		}
 		err := r.m.Commit(r.as(n.id), request)
 		wantKind(t, err, errs.Denied)
-		wantKind(t, r.m.Abort(r.as(n.id), g.Token), errs.Denied)
-		_, err = r.m.Replace(r.as(n.id), g.Token, []hemera.DiskID{g.Cap.Targets[0].Disk})
+		wantKind(t, r.m.Abort(r.as(n.id), shown(g)), errs.Denied)
+		_, err = r.m.Replace(r.as(n.id), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
 		wantKind(t, err, errs.Denied)
 	}
 	if r.m.pending.size() != 1 {
 		t.Error("the lock is gone")
 	}
 	// Its own piece goes to another node's disk. It is the head all the same.
-	moved, err := r.m.Replace(r.as(head), g.Token, []hemera.DiskID{g.Cap.Targets[0].Disk})
+	moved, err := r.m.Replace(r.as(head), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if to := moved.Cap.Targets[0].Node; to == head || moved.Cap.Head != head {
-		t.Fatalf("the piece went to node %d, the head is node %d", to, moved.Cap.Head)
+	if to := moved.Permit.Targets[0].Node; to == head || moved.Permit.Head != head {
+		t.Fatalf("the piece went to node %d, the head is node %d", to, moved.Permit.Head)
 	}
 	request = r.seal(moved, 5)
-	err = r.m.Commit(r.as(moved.Cap.Targets[0].Node), request)
+	err = r.m.Commit(r.as(moved.Permit.Targets[0].Node), request)
 	wantKind(t, err, errs.Denied)
 	if err := r.m.Commit(r.as(head), request); err != nil {
 		t.Error(err)
@@ -57,7 +57,7 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 		g := r.mustOpen("/f", hemera.AccessCreate)
 		request := r.seal(g, 5)
 		r.restart()
-		err := r.m.Commit(r.as(g.Cap.Head), request)
+		err := r.m.Commit(r.as(g.Permit.Head), request)
 		wantKind(t, err, errs.Unavailable) // so it asks again
 		if !errs.Undecided(err) {
 			t.Errorf("%v ends the write", err)
@@ -69,11 +69,11 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 		if err := r.m.cluster.Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		err = r.m.Commit(r.as(g.Cap.Head), request)
+		err = r.m.Commit(r.as(g.Permit.Head), request)
 		wantKind(t, err, errs.Unavailable)
-		r.node(g.Cap.Head).register()
-		r.node(3 - g.Cap.Head).register()
-		if err := r.m.Commit(r.as(g.Cap.Head), request); err != nil {
+		r.node(g.Permit.Head).register()
+		r.node(3 - g.Permit.Head).register()
+		if err := r.m.Commit(r.as(g.Permit.Head), request); err != nil {
 			t.Error(err)
 		}
 	})
@@ -87,23 +87,23 @@ func TestARemovedHeadCommitsNothing(t *testing.T) {
 	}
 	gone := w.ID
 	g := r.mustOpen("/f", hemera.AccessCreate)
-	c := g.Cap
+	c := g.Permit.Capability
 	c.Head = gone
 	token, err := r.m.cluster.Ring().Mint(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := r.seal(g, 5)
-	request.Token = token
+	request.Permit = hemera.ParsePermit(token)
 	if err := r.m.cluster.RemoveNode(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	err = r.m.Commit(r.as(gone), request)
 	wantKind(t, err, errs.NotFound)
-	wantKind(t, r.m.Abort(r.as(gone), token), errs.NotFound)
-	_, err = r.m.Replace(r.as(gone), token, []hemera.DiskID{c.Targets[0].Disk})
+	wantKind(t, r.m.Abort(r.as(gone), request.Permit), errs.NotFound)
+	_, err = r.m.Replace(r.as(gone), request.Permit, []hemera.DiskID{c.Targets[0].Disk})
 	wantKind(t, err, errs.NotFound)
-	_, _, err = r.m.Resolve(r.as(gone), g.Cap.File)
+	_, _, err = r.m.Resolve(r.as(gone), g.Permit.File)
 	wantKind(t, err, errs.NotFound)
 }
 
@@ -129,8 +129,8 @@ func TestANodeLearnsOfItsFilesOnly(t *testing.T) {
 		}
 	}
 	g := r.mustOpen("/f", hemera.AccessCreate, without)
-	if _, _, err := r.m.Resolve(r.as(g.Cap.Head), e.ID); err != nil {
-		t.Errorf("the head of a new content, node %d of %v: %v", g.Cap.Head, e.Pieces, err)
+	if _, _, err := r.m.Resolve(r.as(g.Permit.Head), e.ID); err != nil {
+		t.Errorf("the head of a new content, node %d of %v: %v", g.Permit.Head, e.Pieces, err)
 	}
 	if _, _, err := r.m.Resolve(t.Context(), e.ID); err != nil {
 		t.Errorf("the manager itself: %v", err)

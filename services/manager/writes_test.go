@@ -102,7 +102,7 @@ func TestWhoComesBackToALock(t *testing.T) {
 		r := newRig(t, 3, 1)
 		first := r.mustOpen("/f", hemera.AccessCreate, exclusive("first"))
 		req := hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Mode: 0o644}
-		c.how(&req, first.Cap.Targets[0].Node)
+		c.how(&req, first.Permit.Targets[0].Node)
 		_, err := r.m.Open(t.Context(), c.who, req)
 		if c.want == errs.Internal && err != nil || c.want != errs.Internal && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", c.name, err)
@@ -184,29 +184,29 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 		}
 		return reply.Writes
 	}
-	r.m.asks.set(r.m.pending.look(now.Add(attachTime - time.Second)))
+	r.m.writeAdmin.asks.set(r.m.pending.look(now.Add(attachTime - time.Second)))
 	if asked := beat(); len(asked) != 0 {
 		t.Errorf("asked about %v, too early", asked)
 	}
-	r.m.asks.set(r.m.pending.look(now.Add(attachTime + time.Second)))
-	asked := beat(hemera.WriteState{Nonce: living.Cap.Nonce}) // nobody asked: not believed
+	r.m.writeAdmin.asks.set(r.m.pending.look(now.Add(attachTime + time.Second)))
+	asked := beat(hemera.WriteState{Nonce: living.Permit.Nonce}) // nobody asked: not believed
 	if len(asked) != 2 || r.m.pending.size() != 2 {
 		t.Fatalf("asked about %v, %d writes", asked, r.m.pending.size())
 	}
-	beat(hemera.WriteState{Nonce: living.Cap.Nonce, Pending: true, Attached: true, Size: 5, Idle: time.Second}, hemera.WriteState{Nonce: dead.Cap.Nonce})
+	beat(hemera.WriteState{Nonce: living.Permit.Nonce, Pending: true, Attached: true, Size: 5, Idle: time.Second}, hemera.WriteState{Nonce: dead.Permit.Nonce})
 	list, err := r.m.Writes(t.Context())
 	if err != nil || len(list) != 1 || list[0].Path != "/living" || list[0].State != hemera.WriteOpen || list[0].Written != 5 || list[0].Idle < time.Second {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if r.m.pending.load(living.Cap.Targets[0].Disk) != 1 {
+	if r.m.pending.load(living.Permit.Targets[0].Disk) != 1 {
 		t.Error("the write that is over still counts at its disk")
 	}
-	r.m.asks.set(r.m.pending.look(time.Now().Add(reportTime - time.Second)))
+	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(reportTime - time.Second)))
 	if asked := beat(); len(asked) != 0 {
 		t.Errorf("asked again at once about %v", asked)
 	}
-	r.m.asks.set(r.m.pending.look(time.Now().Add(reportTime + time.Second)))
-	if asked := beat(); len(asked) != 1 || asked[0].Nonce != living.Cap.Nonce || asked[0].File != living.Cap.File {
+	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(reportTime + time.Second)))
+	if asked := beat(); len(asked) != 1 || asked[0].Nonce != living.Permit.Nonce || asked[0].File != living.Permit.File {
 		t.Errorf("asked again about %v", asked)
 	}
 	if err := r.m.Commit(t.Context(), r.seal(dead, 3)); err != nil {
@@ -244,11 +244,11 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 		t.Helper()
 		for i := range 2 {
 			report := hemera.NodeReport{Disks: node.disks}
-			if state.Nonce = first.Cap.Nonce; i == 1 {
+			if state.Nonce = first.Permit.Nonce; i == 1 {
 				report.Writes = []hemera.WriteState{state}
 			}
 			reply, err := r.m.Heartbeat(t.Context(), node.id, node.epoch, report)
-			if err != nil || i == 0 && (len(reply.Writes) != 1 || reply.Writes[0].Nonce != first.Cap.Nonce) {
+			if err != nil || i == 0 && (len(reply.Writes) != 1 || reply.Writes[0].Nonce != first.Permit.Nonce) {
 				t.Fatalf("asked about %v, %v", reply.Writes, err)
 			}
 		}
@@ -267,8 +267,8 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 	again(errs.Unavailable) // the head is asked
 	asked(hemera.WriteState{Pending: true, Attached: true, Idle: time.Hour})
 	again(errs.Exists) // it has the writer
-	name := name{first.Cap.Parent, first.Cap.Name}
-	r.m.pending.hear(name, hemera.WriteState{Nonce: first.Cap.Nonce, Pending: true, Attached: true}, time.Now().Add(-freshTime))
+	name := name{first.Permit.Parent, first.Permit.Name}
+	r.m.pending.hear(name, hemera.WriteState{Nonce: first.Permit.Nonce, Pending: true, Attached: true}, time.Now().Add(-freshTime))
 	again(errs.Unavailable) // that was long ago
 	asked(hemera.WriteState{Pending: true, Idle: abandonTime / 2})
 	again(errs.Unavailable) // it may come back

@@ -80,8 +80,7 @@ type Node struct {
 	epoch   atomic.Uint64 // the lease; zero before the first
 	born    atomic.Uint64 // the first lease of this process
 	manager atomic.Pointer[string]
-	orders  atomic.Int64 // done since the start
-	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
+	orders  *orders
 
 	stopOnce sync.Once
 	stopping chan struct{} // closed when the node is about to stop
@@ -89,11 +88,9 @@ type Node struct {
 	joinedOnce sync.Once
 	joined     chan struct{}
 
-	// What may hang at a disk: nothing waits for it but the end of the node, and that not for long.
-	working  sync.WaitGroup
-	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
-	turns    turns
-	bad      badPieces // to be reported
+	working  sync.WaitGroup // work in the background; each call of it to a disk returns
+	expiring sync.Map       // of disk.Store: where abandoned pieces are being looked for
+	bad      badPieces      // to be reported
 	// scrubbing are the disks with a scrub at work, by disk.Store.
 	scrubbing sync.Map
 	unclean   bool // the process before did not end in good order, and no manager knows it yet
@@ -134,6 +131,8 @@ func New(o Options) (*Node, error) {
 		SmallBytes: o.SmallBytes, Bad: n.bad.add,
 	}
 	n.pending = transfer.NewPending(n.host)
+	n.orders = &orders{disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, workers: o.Workers,
+		running: &n.working, lanes: map[lane]chan job{}}
 	return n, nil
 }
 
@@ -153,63 +152,58 @@ func (n *Node) ManagerAddr() string {
 	return ""
 }
 
-// Open opens what the token permits.
-func (n *Node) Open(ctx context.Context, token string, o hemera.NodeOpen) (hemera.File, error) {
-	path := o.Path
-	if o.Piece {
-		path = "" // pieces are opened by other nodes
-	}
-	c, err := n.verify(ctx, token, path)
-	switch {
-	case err != nil:
+// Open implements hemera.Node.
+func (n *Node) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	p, err := n.verifyOpen(ctx, p, o.Path)
+	if err != nil {
 		return nil, err
-	case o.Piece:
-		return n.pending.OpenPiece(c, o)
 	}
-	return n.open(ctx, hemera.SignedPermit(c, token), o)
+	return n.open(ctx, p, o)
 }
 
-// verify is the capability in a token, which must be of the path unless that is "".
-func (n *Node) verify(ctx context.Context, token, path string) (hemera.Capability, error) {
-	if err := n.awaitJoin(ctx); err != nil {
-		return hemera.Capability{}, err
+// OpenPiece implements hemera.Node.
+func (n *Node) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	p, err := n.verifyOpen(ctx, p, "")
+	if err != nil {
+		return nil, err
 	}
-	c, err := n.o.Verify(token)
+	return n.pending.OpenPiece(p.Capability, o)
+}
+
+// verifyOpen is verify for an open: a permit of this process must not have expired either.
+func (n *Node) verifyOpen(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
+	p, err := n.verify(ctx, p, path)
+	if err == nil && p.Local() && time.Now().After(p.Expires) { // verify has compared the others' expiry
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
+	}
+	return p, err
+}
+
+// verify returns the permit with a capability to rely on. It must be of the path unless that is "".
+func (n *Node) verify(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return nil, err
+	}
+	p, err := p.Verify(n.o.Verify)
 	switch {
 	case err != nil:
-		return c, errs.As(err, errs.Denied, "node.Open", "")
-	case path != "" && path != c.Path:
-		return c, errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
+		return nil, errs.As(err, errs.Denied, "node.Open", "")
+	case path != "" && path != p.Path:
+		return nil, errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
 	}
-	return c, nil
+	return p, nil
 }
 
 // Written implements hemera.Node.
-func (n *Node) Written(ctx context.Context, token, path string) (hemera.FileInfo, error) {
-	c, err := n.verify(ctx, token, path)
+func (n *Node) Written(ctx context.Context, p *hemera.Permit, path string) (hemera.FileInfo, error) {
+	p, err := n.verify(ctx, p, path)
 	if err != nil {
 		return hemera.FileInfo{}, err
 	}
-	if c.Access == hemera.AccessRead {
+	if p.Access == hemera.AccessRead {
 		return hemera.FileInfo{}, errs.New(errs.Denied, "node.Written", path, "the capability is for reading")
 	}
-	return n.pending.Written(&c), nil
-}
-
-// WrittenPermit implements hemera.LocalNode.
-func (n *Node) WrittenPermit(p *hemera.Permit) hemera.FileInfo {
-	return n.pending.Written(&p.Capability)
-}
-
-// OpenPermit implements hemera.LocalNode.
-func (n *Node) OpenPermit(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
-	if err := n.awaitJoin(ctx); err != nil {
-		return nil, err
-	}
-	if time.Now().After(p.Expires) {
-		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
-	}
-	return n.open(ctx, p, o)
+	return n.pending.Written(&p.Capability), nil
 }
 
 // open opens a whole file.
@@ -261,14 +255,11 @@ func (n *Node) Status() Status {
 	stats.Unusable = n.disks.unusable()
 	return Status{
 		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.address(), Manager: n.ManagerAddr(),
-		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.done.Load(),
 	}
 }
 
 // Counters are the node's transfer counters.
 func (n *Node) Counters() *transfer.Counters { return &n.host.Counters }
 
-var (
-	_ hemera.Node      = (*Node)(nil)
-	_ hemera.LocalNode = (*Node)(nil)
-)
+var _ hemera.Node = (*Node)(nil)

@@ -106,7 +106,7 @@ func (c *control) Exchange(ctx context.Context, _ hemera.NodeID, epoch uint64, r
 	}
 }
 
-func (c *control) Abort(context.Context, string) error { return nil }
+func (c *control) Abort(context.Context, *hemera.Permit) error { return nil }
 
 func (c *control) set(change func()) {
 	c.mu.Lock()
@@ -321,7 +321,7 @@ func TestAnotherDiskAtThePathIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	uuid := n.Status().Disks[0].UUID
-	n.disks.close(t.Context())
+	n.disks.close()
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
@@ -478,15 +478,15 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 	<-n.Joined()
 	c := hemera.Capability{File: 1, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Plain(), Targets: []hemera.Target{{Disk: 1, Node: 6}}}
 	n.o.Verify = func(string) (hemera.Capability, error) { return c, nil }
-	if _, err := n.Open(t.Context(), "", hemera.NodeOpen{}); !errors.Is(err, errs.Denied) {
+	if _, err := n.Open(t.Context(), hemera.ParsePermit(""), hemera.NodeOpen{}); !errors.Is(err, errs.Denied) {
 		t.Errorf("another head's write: %v", err)
 	}
 	c.Targets[0].Node = 5
-	f, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true})
+	f, err := n.Open(t.Context(), hemera.ParsePermit(""), hemera.NodeOpen{Truncate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.(hemera.Aborter).Abort(t.Context()); err != nil {
+	if err := f.End(t.Context(), hemera.EndAbort); err != nil {
 		t.Error(err)
 	}
 }
@@ -499,7 +499,7 @@ func TestFinishLetsWritesEnd(t *testing.T) {
 	<-n.Joined()
 	c := hemera.Capability{File: 1, Gen: 1, Nonce: 1, Access: hemera.AccessCreate, Layout: hemera.Plain(), Targets: []hemera.Target{{Disk: 1, Node: 5}}}
 	n.o.Verify = func(string) (hemera.Capability, error) { return c, nil }
-	f, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true})
+	f, err := n.Open(t.Context(), hemera.ParsePermit(""), hemera.NodeOpen{Truncate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,21 +507,21 @@ func TestFinishLetsWritesEnd(t *testing.T) {
 	finished := make(chan struct{})
 	go func() { defer close(finished); n.Finish(t.Context(), time.Hour) }()
 	c.File, c.Nonce = 2, 2
-	if _, err := n.Open(t.Context(), "", hemera.NodeOpen{Truncate: true}); !errors.Is(err, errs.Unavailable) {
+	if _, err := n.Open(t.Context(), hemera.ParsePermit(""), hemera.NodeOpen{Truncate: true}); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("a new write: %v", err)
 	}
 	c.File, c.Nonce = 1, 1
-	again, err := n.Open(t.Context(), "", hemera.NodeOpen{}) // its client lost the connection
+	again, err := n.Open(t.Context(), hemera.ParsePermit(""), hemera.NodeOpen{}) // its client lost the connection
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.(hemera.Detacher).Detach()
+	f.End(t.Context(), hemera.EndDetach)
 	select {
 	case <-finished:
 		t.Error("the node does not wait for the write")
 	default:
 	}
-	if err := again.(hemera.Aborter).Abort(t.Context()); err != nil {
+	if err := again.End(t.Context(), hemera.EndAbort); err != nil {
 		t.Error(err)
 	}
 	<-finished
@@ -539,17 +539,17 @@ func TestWrittenIsToldToItsWriterOnly(t *testing.T) {
 		}
 		return c, nil
 	}
-	if i, err := n.Written(t.Context(), "t", "/f"); err != nil || i.Size != 7 {
+	if i, err := n.Written(t.Context(), hemera.ParsePermit("t"), "/f"); err != nil || i.Size != 7 {
 		t.Errorf("%+v, %v", i, err)
 	}
 	for _, at := range []string{"/g", ""} {
 		token := at
-		if _, err := n.Written(t.Context(), token, at); !errors.Is(err, errs.Denied) {
+		if _, err := n.Written(t.Context(), hemera.ParsePermit(token), at); !errors.Is(err, errs.Denied) {
 			t.Errorf("token %q, path %q: %v", token, at, err)
 		}
 	}
 	c.Access = hemera.AccessRead
-	if _, err := n.Written(t.Context(), "t", "/f"); !errors.Is(err, errs.Denied) {
+	if _, err := n.Written(t.Context(), hemera.ParsePermit("t"), "/f"); !errors.Is(err, errs.Denied) {
 		t.Errorf("a reader: %v", err)
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/app/client"
+	"hemera/app/copy"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // write makes a local file.
@@ -32,7 +33,7 @@ func wantFile(t testing.TB, name string, data []byte) {
 	}
 }
 
-func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	local := t.TempDir()
 	tree := map[string][]byte{
 		"empty": {}, "small": []byte("small"), "sub/one": randomBytes(20, 5000), "sub/deep/two": randomBytes(21, 3<<20+1),
@@ -42,41 +43,41 @@ func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir client.URL) 
 		write(t, filepath.Join(local, "tree", name), data)
 		total += int64(len(data))
 	}
-	o := client.CopyOptions{Recursive: true, Verify: client.VerifyAlways, TPC: client.TPCOff}
+	o := copy.Options{Recursive: true, Verify: copy.VerifyAlways, TPC: copy.TPCOff}
 	calls := 0
-	o.Progress = func(client.Progress) { calls++ }
-	p, err := s.c.Copy(ctx, []string{filepath.Join(local, "tree")}, dir.String(), o)
+	o.Progress = func(copy.Progress) { calls++ }
+	p, err := copy.Run(ctx, s.c, []string{filepath.Join(local, "tree")}, dir.String(), o)
 	must(t, err)
 	if p.Files != int64(len(tree)) || p.Bytes != total || p.Failed != 0 || !p.Done || calls == 0 {
 		t.Errorf("progress of the upload is %+v after %d calls", p, calls)
 	}
 	o.Progress = nil
-	_, err = s.c.Copy(ctx, []string{dir.Join("tree").String()}, dir.Join("again").String(), o)
+	_, err = copy.Run(ctx, s.c, []string{dir.Join("tree").String()}, dir.Join("again").String(), o)
 	must(t, err)
-	_, err = s.c.Copy(ctx, []string{dir.Join("again").String()}, filepath.Join(local, "back"), o)
+	_, err = copy.Run(ctx, s.c, []string{dir.Join("again").String()}, filepath.Join(local, "back"), o)
 	must(t, err)
 	for name, data := range tree {
 		wantFile(t, filepath.Join(local, "back", name), data)
 	}
 	file := dir.Join("tree/small").String()
-	_, err = s.c.Copy(ctx, []string{filepath.Join(local, "tree/sub/one")}, file, o)
+	_, err = copy.Run(ctx, s.c, []string{filepath.Join(local, "tree/sub/one")}, file, o)
 	wantKind(t, err, errs.Exists)
 	o.Force = true
-	o.Verify = client.VerifyNever // the stock server remembers checksums by the second of the change
-	_, err = s.c.Copy(ctx, []string{filepath.Join(local, "tree/sub/one")}, file, o)
+	o.Verify = copy.VerifyNever // the stock server remembers checksums by the second of the change
+	_, err = copy.Run(ctx, s.c, []string{filepath.Join(local, "tree/sub/one")}, file, o)
 	must(t, err)
 	if got := s.get(t, ctx, dir.Join("tree/small")); !bytes.Equal(got, tree["sub/one"]) {
 		t.Error("the replaced file has not the new content")
 	}
 	o.Recursive = false
-	_, err = s.c.Copy(ctx, []string{dir.Join("tree").String()}, local, o)
+	_, err = copy.Run(ctx, s.c, []string{dir.Join("tree").String()}, local, o)
 	wantKind(t, err, errs.IsDirectory)
-	_, err = s.c.Copy(ctx, []string{dir.Join("missing").String()}, local, o)
+	_, err = copy.Run(ctx, s.c, []string{dir.Join("missing").String()}, local, o)
 	wantKind(t, err, errs.NotFound)
 }
 
 // oddities is a tree with entries that cannot be copied: each is named, and everything else is copied.
-func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	tree := filepath.Join(t.TempDir(), "tree")
 	dir = dir.Join("copy") // not there yet: the copy makes it
 	for _, name := range []string{"a", "elsewhere/f", "sub/f", "what?", "why?/f", "z"} {
@@ -88,7 +89,7 @@ func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir client.URL
 	must(t, syscall.Mkfifo(filepath.Join(tree, "pipe"), 0o600))
 	faults := map[string]errs.Kind{}
 	var mu sync.Mutex
-	o := client.CopyOptions{Recursive: true, TPC: client.TPCOff, Report: func(from, _ string, err error) {
+	o := copy.Options{Recursive: true, TPC: copy.TPCOff, Report: func(from, _ string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -96,7 +97,7 @@ func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir client.URL
 			faults[name] = errs.KindOf(err)
 		}
 	}}
-	p, err := s.c.Copy(ctx, []string{tree}, dir.String(), o)
+	p, err := copy.Run(ctx, s.c, []string{tree}, dir.String(), o)
 	if err == nil || p.Failed != int64(len(faults)) || p.Files != 5 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -112,24 +113,24 @@ func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir client.URL
 		}
 	}
 	o.Continue = true // as the target is there now, it is the content that goes there
-	_, _ = s.c.Copy(ctx, []string{tree + "/."}, dir.String(), o)
+	_, _ = copy.Run(ctx, s.c, []string{tree + "/."}, dir.String(), o)
 	if i, err := s.c.Stat(ctx, dir.Join("tree")); err == nil {
 		t.Errorf("a copy that goes on made %+v", i)
 	}
 }
 
 // resume proves what a copy goes on with, and that nothing it was not asked to replace is touched.
-func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	local := t.TempDir()
 	data := randomBytes(30, 2<<20+99)
 	file, part := filepath.Join(local, "f"), dir.Join(".f.hemera-part")
 	write(t, file, data)
-	o := client.CopyOptions{Continue: true, Verify: client.VerifyAlways, TPC: client.TPCOff, PartMin: 1}
-	again := client.CopyOptions{Continue: true, Force: true, TPC: client.TPCOff, PartMin: 1}
+	o := copy.Options{Continue: true, Verify: copy.VerifyAlways, TPC: copy.TPCOff, PartMin: 1}
+	again := copy.Options{Continue: true, Force: true, TPC: copy.TPCOff, PartMin: 1}
 	// A part of this source is gone on with, one of another is not.
 	for _, begun := range [][]byte{data[:700_001], randomBytes(31, 700_001), randomBytes(32, len(data)+1)} {
 		s.put(t, ctx, part, begun)
-		p, err := s.c.Copy(ctx, []string{file}, dir.Join("f").String(), o)
+		p, err := copy.Run(ctx, s.c, []string{file}, dir.Join("f").String(), o)
 		must(t, err)
 		if p.Bytes != int64(len(data)) || p.Kept != 0 {
 			t.Errorf("progress is %+v", p)
@@ -145,17 +146,17 @@ func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir client.URL) 
 	for _, there := range [][]byte{data[:1000], append(bytes.Clone(data), 1), randomBytes(33, len(data))} {
 		name := dir.Join("there" + strconv.Itoa(len(there)))
 		s.put(t, ctx, name, there)
-		_, err := s.c.Copy(ctx, []string{file}, name.String(), o)
+		_, err := copy.Run(ctx, s.c, []string{file}, name.String(), o)
 		wantKind(t, err, errs.Exists)
 		if got := s.get(t, ctx, name); !bytes.Equal(got, there) {
 			t.Error("a file was changed that nobody wanted replaced")
 		}
-		_, err = s.c.Copy(ctx, []string{file}, name.String(), again)
+		_, err = copy.Run(ctx, s.c, []string{file}, name.String(), again)
 		must(t, err)
 		if got := s.get(t, ctx, name); !bytes.Equal(got, data) {
 			t.Error("the file was not replaced")
 		}
-		p, err := s.c.Copy(ctx, []string{file}, name.String(), again)
+		p, err := copy.Run(ctx, s.c, []string{file}, name.String(), again)
 		must(t, err)
 		if p.Skipped != 1 {
 			t.Errorf("what is there already was copied again: %+v", p)
@@ -167,14 +168,14 @@ func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir client.URL) 
 }
 
 // resumeDown is the same to this machine.
-func (s *clientSuite) resumeDown(t *testing.T, ctx context.Context, from client.URL, data []byte) {
+func (s *clientSuite) resumeDown(t *testing.T, ctx context.Context, from xrootd.URL, data []byte) {
 	local := t.TempDir()
-	o := client.CopyOptions{Continue: true, Verify: client.VerifyAlways, TPC: client.TPCOff}
+	o := copy.Options{Continue: true, Verify: copy.VerifyAlways, TPC: copy.TPCOff}
 	for i, begun := range [][]byte{data[:1_000_000], make([]byte, 1000), append(bytes.Clone(data), 1)} {
 		name := "down" + strconv.Itoa(i)
 		write(t, filepath.Join(local, "."+name+".hemera-part"), begun)
 		for range 2 { // the second time it is there already
-			_, err := s.c.Copy(ctx, []string{from.String()}, filepath.Join(local, name), o)
+			_, err := copy.Run(ctx, s.c, []string{from.String()}, filepath.Join(local, name), o)
 			must(t, err)
 			wantFile(t, filepath.Join(local, name), data)
 		}
@@ -182,7 +183,7 @@ func (s *clientSuite) resumeDown(t *testing.T, ctx context.Context, from client.
 	for _, there := range [][]byte{data[:1000], append(bytes.Clone(data), 1), randomBytes(33, len(data))} {
 		name := filepath.Join(local, "there")
 		write(t, name, there)
-		_, err := s.c.Copy(ctx, []string{from.String()}, name, o)
+		_, err := copy.Run(ctx, s.c, []string{from.String()}, name, o)
 		wantKind(t, err, errs.Exists)
 		wantFile(t, name, there)
 	}
@@ -191,20 +192,20 @@ func (s *clientSuite) resumeDown(t *testing.T, ctx context.Context, from client.
 	}
 }
 
-// ClientTPC proves that package client has one server fetch a file from another: from an entry below
+// ClientTPC proves that package copy has one server fetch a file from another: from an entry below
 // the first URL to one below the second. Both must do third-party copies.
 func ClientTPC(t *testing.T, from, to string) {
-	src, err := client.ParseURL(from)
+	src, err := xrootd.ParseURL(from)
 	must(t, err)
-	dst, err := client.ParseURL(to)
+	dst, err := xrootd.ParseURL(to)
 	must(t, err)
 	ctx := t.Context()
-	s := &clientSuite{base: src, c: client.New(client.Options{})}
+	s := &clientSuite{base: src, c: xrootd.New(xrootd.Options{})}
 	t.Cleanup(func() { s.c.Close() })
 	data := randomBytes(40, 5<<20+3)
 	s.put(t, ctx, src.Join("tpc-source"), data)
-	p, err := s.c.Copy(ctx, []string{src.Join("tpc-source").String()}, dst.Join("tpc-target").String(),
-		client.CopyOptions{TPC: client.TPCOnly, Verify: client.VerifyAlways})
+	p, err := copy.Run(ctx, s.c, []string{src.Join("tpc-source").String()}, dst.Join("tpc-target").String(),
+		copy.Options{TPC: copy.TPCOnly, Verify: copy.VerifyAlways})
 	must(t, err)
 	if p.Bytes != int64(len(data)) {
 		t.Errorf("progress is %+v", p)

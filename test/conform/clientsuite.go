@@ -13,24 +13,24 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 )
 
-// Client proves that package client and the server at the URL of an empty, writable directory
+// Client proves that package xrootd and the server at the URL of an empty, writable directory
 // understand each other: names, attributes, whole and partial reads and writes, listings, checksums
 // and copies. Any XRootD server must pass.
 func Client(t *testing.T, url string) {
-	base, err := client.ParseURL(url)
+	base, err := xrootd.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &clientSuite{base: base, c: client.New(client.Options{RetryFor: 5 * time.Second})}
+	s := &clientSuite{base: base, c: xrootd.New(xrootd.Options{RetryFor: 5 * time.Second})}
 	t.Cleanup(func() { s.c.Close() })
 	for _, check := range []struct {
 		name string
-		run  func(*testing.T, context.Context, client.URL)
+		run  func(*testing.T, context.Context, xrootd.URL)
 	}{
 		{"names", s.names}, {"listing", s.listing}, {"bigListing", s.bigListing}, {"attributes", s.attributes},
 		{"errors", s.errors}, {"sizes", s.sizes}, {"pages", s.pages}, {"vector", s.vector}, {"stream", s.stream},
@@ -48,8 +48,8 @@ func Client(t *testing.T, url string) {
 }
 
 type clientSuite struct {
-	base client.URL
-	c    *client.Client
+	base xrootd.URL
+	c    *xrootd.Client
 }
 
 func must(t testing.TB, err error) {
@@ -78,17 +78,17 @@ func randomBytes(seed uint64, n int) []byte {
 	return b
 }
 
-func (s *clientSuite) put(t testing.TB, ctx context.Context, u client.URL, data []byte) {
+func (s *clientSuite) put(t testing.TB, ctx context.Context, u xrootd.URL, data []byte) {
 	t.Helper()
-	f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
 	must(t, err)
 	must(t, f.WriteAt(ctx, data, 0))
 	must(t, f.Close(ctx))
 }
 
-func (s *clientSuite) get(t testing.TB, ctx context.Context, u client.URL) []byte {
+func (s *clientSuite) get(t testing.TB, ctx context.Context, u xrootd.URL) []byte {
 	t.Helper()
-	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
 	defer f.Close(ctx)
 	r := f.NewReader(ctx, 0, hemera.FileSizeMax)
@@ -98,7 +98,7 @@ func (s *clientSuite) get(t testing.TB, ctx context.Context, u client.URL) []byt
 	return data
 }
 
-func (s *clientSuite) names(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	deep := dir.Join("a/b/c")
 	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
 	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
@@ -130,10 +130,10 @@ func (s *clientSuite) names(t *testing.T, ctx context.Context, dir client.URL) {
 	must(t, s.c.Ping(ctx, dir.Endpoint))
 }
 
-func (s *clientSuite) list(t testing.TB, ctx context.Context, dir client.URL) map[string]client.Info {
+func (s *clientSuite) list(t testing.TB, ctx context.Context, dir xrootd.URL) map[string]xrootd.Info {
 	t.Helper()
-	found := map[string]client.Info{}
-	must(t, s.c.List(ctx, dir, func(i client.Info) error {
+	found := map[string]xrootd.Info{}
+	must(t, s.c.List(ctx, dir, func(i xrootd.Info) error {
 		if _, twice := found[i.Name]; twice {
 			t.Errorf("%q is listed twice", i.Name)
 		}
@@ -143,7 +143,7 @@ func (s *clientSuite) list(t testing.TB, ctx context.Context, dir client.URL) ma
 	return found
 }
 
-func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	if n := len(s.list(t, ctx, dir)); n != 0 {
 		t.Errorf("empty directory lists %d entries", n)
 	}
@@ -154,19 +154,19 @@ func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir client.URL)
 		t.Errorf("listing is %+v", found)
 	}
 	stop := errors.New("stop")
-	if err := s.c.List(ctx, dir, func(client.Info) error { return stop }); !errors.Is(err, stop) {
+	if err := s.c.List(ctx, dir, func(xrootd.Info) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("a listing that the visitor ends returns %v", err)
 	}
-	wantKind(t, s.c.List(ctx, dir.Join("missing"), func(client.Info) error { return nil }), errs.NotFound)
+	wantKind(t, s.c.List(ctx, dir.Join("missing"), func(xrootd.Info) error { return nil }), errs.NotFound)
 }
 
-func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	const n = 500
 	for i := range n {
 		must(t, s.c.Mkdir(ctx, dir.Join(fmt.Sprintf("a-rather-long-name-of-a-directory-%04d", i)), 0o755, false))
 	}
 	found := 0
-	must(t, s.c.List(ctx, dir, func(i client.Info) error {
+	must(t, s.c.List(ctx, dir, func(i xrootd.Info) error {
 		found++
 		if found%100 == 0 { // the visitor may use the client
 			_, err := s.c.Stat(ctx, dir.Join(i.Name))
@@ -179,50 +179,50 @@ func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir client.U
 	}
 }
 
-func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	s.put(t, ctx, u, []byte("x"))
-	err := s.c.SetXattr(ctx, u, "colour", []byte("blue"), false)
+	err := s.c.Xattrs(u).Set(ctx, "colour", []byte("blue"), false)
 	if errors.Is(err, errs.Unsupported) {
 		t.Skip("the server has no attributes here: ", err)
 	}
 	must(t, err)
-	must(t, s.c.SetXattr(ctx, u, "binary", []byte{0, 1, 255}, false))
-	wantKind(t, s.c.SetXattr(ctx, u, "colour", []byte("red"), true), errs.Exists)
-	got, err := s.c.Xattr(ctx, u, "colour")
+	must(t, s.c.Xattrs(u).Set(ctx, "binary", []byte{0, 1, 255}, false))
+	wantKind(t, s.c.Xattrs(u).Set(ctx, "colour", []byte("red"), true), errs.Exists)
+	got, err := s.c.Xattrs(u).Get(ctx, "colour")
 	must(t, err)
 	if string(got) != "blue" {
 		t.Errorf("attribute is %q", got)
 	}
-	all, err := s.c.Xattrs(ctx, u)
+	all, err := s.c.Xattrs(u).All(ctx)
 	must(t, err)
 	if string(all["colour"]) != "blue" || !bytes.Equal(all["binary"], []byte{0, 1, 255}) {
 		t.Errorf("attributes are %q", all)
 	}
-	must(t, s.c.RemoveXattr(ctx, u, "colour"))
-	_, err = s.c.Xattr(ctx, u, "colour")
+	must(t, s.c.Xattrs(u).Remove(ctx, "colour"))
+	_, err = s.c.Xattrs(u).Get(ctx, "colour")
 	wantKind(t, err, errs.NoAttribute)
 }
 
-func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir client.URL) {
-	_, err := s.c.Open(ctx, dir.Join("missing"), client.OpenOptions{})
+func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir xrootd.URL) {
+	_, err := s.c.Open(ctx, dir.Join("missing"), xrootd.OpenOptions{})
 	wantKind(t, err, errs.NotFound)
-	_, err = s.c.Open(ctx, dir, client.OpenOptions{})
+	_, err = s.c.Open(ctx, dir, xrootd.OpenOptions{})
 	wantKind(t, err, errs.IsDirectory)
 	u := dir.Join("f")
 	s.put(t, ctx, u, []byte("x"))
-	_, err = s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Exclusive: true})
+	_, err = s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Exclusive: true})
 	wantKind(t, err, errs.Exists)
-	_, err = s.c.Open(ctx, dir.Join("missing"), client.OpenOptions{Write: true})
+	_, err = s.c.Open(ctx, dir.Join("missing"), xrootd.OpenOptions{Write: true})
 	wantKind(t, err, errs.NotFound)
-	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
 	must(t, f.Close(ctx))
 	_, err = f.ReadAt(ctx, make([]byte, 1), 0)
 	wantKind(t, err, errs.BadHandle)
 }
 
-func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3<<20 + 17} {
 		u := dir.Join(fmt.Sprint(n))
 		data := randomBytes(uint64(n), n)
@@ -233,12 +233,12 @@ func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir client.URL) {
 	}
 }
 
-func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	const size = 2<<20 + 777
 	data := randomBytes(7, size)
 	s.put(t, ctx, u, data)
-	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
 	defer f.Close(ctx)
 	if f.Info().Size != size {
@@ -264,36 +264,36 @@ func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir client.URL) {
 	}
 }
 
-func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	const size = 5 << 20
 	data := randomBytes(8, size)
 	s.put(t, ctx, u, data)
-	f, err := s.c.Open(ctx, u, client.OpenOptions{})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
 	defer f.Close(ctx)
 	rng := rand.New(rand.NewPCG(3, 4))
-	var ranges []client.Range
+	var ranges []xrootd.Range
 	for range 1500 { // more than one request takes
-		ranges = append(ranges, client.Range{Off: rng.Int64N(size - 3000), P: make([]byte, 1+rng.IntN(3000))})
+		ranges = append(ranges, xrootd.Range{Off: rng.Int64N(size - 3000), P: make([]byte, 1+rng.IntN(3000))})
 	}
-	ranges = append(ranges, client.Range{Off: 7, P: make([]byte, 3<<20)}) // more than one element takes
+	ranges = append(ranges, xrootd.Range{Off: 7, P: make([]byte, 3<<20)}) // more than one element takes
 	must(t, f.ReadVector(ctx, ranges))
 	for _, r := range ranges {
 		if !bytes.Equal(r.P, data[r.Off:][:len(r.P)]) {
 			t.Fatalf("the %d bytes at %d are wrong", len(r.P), r.Off)
 		}
 	}
-	err = f.ReadVector(ctx, []client.Range{{Off: size - 1, P: make([]byte, 2)}})
+	err = f.ReadVector(ctx, []xrootd.Range{{Off: size - 1, P: make([]byte, 2)}})
 	if err == nil {
 		t.Error("a vector beyond the end is read")
 	}
 }
 
-func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(3, 20<<20+5)
-	f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 	must(t, err)
 	w := f.NewWriter(ctx, 0)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -317,11 +317,11 @@ func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir client.URL) 
 	}
 }
 
-func (s *clientSuite) update(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(4, 100_000)
 	s.put(t, ctx, u, data)
-	f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true})
+	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true})
 	must(t, err)
 	patch := randomBytes(5, 10_001)
 	must(t, f.WriteAt(ctx, patch, 33_333))
@@ -336,14 +336,14 @@ func (s *clientSuite) update(t *testing.T, ctx context.Context, dir client.URL) 
 	}
 }
 
-func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	const files, size = 8, 300_000
 	done := make(chan error, files)
 	for i := range files {
 		go func() {
 			u := dir.Join(fmt.Sprint(i))
 			data := randomBytes(uint64(100+i), size)
-			f, err := s.c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+			f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 			if err == nil {
 				err = errors.Join(f.WriteAt(ctx, data, 0), f.Close(ctx))
 			}
@@ -351,7 +351,7 @@ func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir client.U
 				done <- err
 				return
 			}
-			f, err = s.c.Open(ctx, u, client.OpenOptions{})
+			f, err = s.c.Open(ctx, u, xrootd.OpenOptions{})
 			if err != nil {
 				done <- err
 				return
@@ -368,7 +368,7 @@ func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir client.U
 	}
 }
 
-func (s *clientSuite) queries(t *testing.T, ctx context.Context, dir client.URL) {
+func (s *clientSuite) queries(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(6, 70_000)
 	s.put(t, ctx, u, data)

@@ -25,7 +25,7 @@ type client struct {
 
 const shared = "/shared"
 
-func (w *world) newClient(i int) *client {
+func newClient(w *world, i int) *client {
 	name := fmt.Sprintf("c%d", i)
 	c := &client{w: w, name: name, host: host(name), rng: w.plan.random(name)}
 	c.who = hemera.Identity{Name: name, UID: uint32(1000 + i), GID: 1000, Protocol: "sim", Host: name}
@@ -110,7 +110,11 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 	for attempt := 0; ; attempt++ {
 		r.Tried = tried
 		g, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
-			return m.Open(ctx, c.who, r)
+			g, err := m.Open(ctx, c.who, r)
+			if err != nil {
+				return g, err
+			}
+			return sent(g)
 		})
 		if err != nil {
 			return nil, err
@@ -120,7 +124,7 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 		if err = h.open(ctx); err == nil || attempt == 3 {
 			return h, err
 		}
-		tried = append(tried, g.Cap.Targets[0].Node)
+		tried = append(tried, g.Permit.Targets[0].Node)
 		rest(ctx, 100*time.Millisecond)
 	}
 }
@@ -142,7 +146,7 @@ func (c *client) read(ctx context.Context, path string) {
 // fetch is the content of a path.
 func (c *client) fetch(ctx context.Context, path string) (content, error) {
 	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
-	if errs.KindOf(err) == errs.NotFound && (h == nil || h.grant.Token == "") {
+	if errs.KindOf(err) == errs.NotFound && (h == nil || tokenOf(&h.grant) == "") {
 		return absent, nil
 	}
 	if err != nil {
@@ -199,7 +203,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	}
 	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
 	doubt, err := h.close(ctx)
-	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Cap.File.Hex(), h.grant.Cap.Gen, err, doubt)
+	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
 	c.w.oracle.end(attempt, err == nil, err != nil && !doubt)
 	if err == nil {
 		c.w.acknowledged.Add(1)
@@ -212,7 +216,7 @@ func (c *client) merge(ctx context.Context, h *handle, path string, start instan
 	if err != nil {
 		return nil, 0, err
 	}
-	if h.grant.Cap.Access == hemera.AccessUpdate {
+	if h.grant.Permit.Access == hemera.AccessUpdate {
 		if wrong := c.w.oracle.read(path, start, contentOf(base)); wrong != "" {
 			c.w.fail("%s update begins from another content: %s", c.name, wrong)
 		}

@@ -25,7 +25,7 @@ func (c *client) cutRead(ctx context.Context) {
 		return
 	}
 	defer func() { h.hangUp() }()
-	again := h.grant.Cap.Content()
+	again := h.grant.Permit.Content()
 	var all []byte
 	for cuts := 0; ; cuts++ {
 		ended, err := h.readOn(ctx, &all, c.rng.IntN(4))
@@ -62,7 +62,7 @@ func (h *handle) readOn(ctx context.Context, all *[]byte, chunks int) (ended boo
 	for range chunks {
 		p, n := make([]byte, chunk), 0
 		err := h.call(ctx, func(_ context.Context, f hemera.File) (err error) {
-			n, err = f.ReadAt(p, int64(len(*all)))
+			n, err = f.ReadPages(p, nil, int64(len(*all)))
 			return err
 		})
 		if err != nil && !errors.Is(err, io.EOF) {

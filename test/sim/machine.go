@@ -34,7 +34,7 @@ type nodeLife struct {
 	stop  context.CancelFunc // ends the goroutines it leaves behind
 }
 
-func (w *world) newMachine(i, drives int) (*machine, error) {
+func newMachine(w *world, i, drives int) (*machine, error) {
 	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i))}
 	for d := range drives {
 		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.clock(&m.skew))
@@ -127,7 +127,9 @@ func (m *machine) open(ctx context.Context, from host, token string, o hemera.No
 		return nil, nil, errLost
 	}
 	f, err := send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (hemera.File, error) {
-		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) { return life.node.Open(ctx, token, o) })
+		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) {
+			return life.node.Open(ctx, hemera.ParsePermit(token), o)
+		})
 	})
 	return f, life.process, err
 }

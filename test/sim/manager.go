@@ -46,7 +46,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 		return err
 	}
 	h.Manager, err = manager.New(h.ctx, manager.Options{
-		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree), Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
+		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree.Parts()), Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
 	})
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ var _ hemera.Control = (*control)(nil)
 
 // errDead is what a dead process is told by everything: nothing it does counts, nothing is tried
 // again.
-var errDead = errs.New(errs.Denied, "sim", "", "this process is dead")
+var errDead = errs.New(errs.Denied, "sim.Manager", "", "this process is dead")
 
 func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.Context, *manager.Manager) (T, error)) (T, error) {
 	var none T
@@ -175,17 +175,37 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	return err
 }
 
-func (c *control) Abort(ctx context.Context, token string) error {
+func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Abort(ctx, token)
+		return struct{}{}, m.Abort(ctx, p)
 	})
 	return err
 }
 
-func (c *control) Replace(ctx context.Context, token string, failed []hemera.DiskID) (hemera.Grant, error) {
+func (c *control) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
-		return m.Replace(ctx, token, failed)
+		g, err := m.Replace(ctx, p, failed)
+		if err != nil {
+			return g, err
+		}
+		return sent(g)
 	})
+}
+
+// sent is a grant as another process gets it, with a permit that is its token.
+func sent(g hemera.Grant) (hemera.Grant, error) {
+	token, err := g.Permit.Token()
+	g.Permit = hemera.VerifiedPermit(g.Permit.Capability, token)
+	return g, err
+}
+
+// tokenOf is the token of a grant that was sent.
+func tokenOf(g *hemera.Grant) string {
+	if g.Permit == nil {
+		return ""
+	}
+	token, _ := g.Permit.Token()
+	return token
 }
 
 func (c *control) Resolve(ctx context.Context, id hemera.FileID) (e hemera.Entry, path string, err error) {

@@ -55,7 +55,7 @@ func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
 }
 
 // newRogue lets it join. No empty file shall be read at it: it is switched off.
-func (w *world) newRogue(ctx context.Context) (*rogue, error) {
+func newRogue(ctx context.Context, w *world) (*rogue, error) {
 	r := &rogue{w: w, rng: w.plan.random("rogue")}
 	h := w.head.Load()
 	id, err := h.Cluster().ReserveNode(ctx)
@@ -116,26 +116,25 @@ func (r *rogue) lie(ctx context.Context) {
 // refused fails the simulation when the manager or a node did what it must not.
 func (r *rogue) refused(what string, g *hemera.Grant, err error) {
 	if err == nil {
-		r.w.fail("a rogue node %s of %s, generation %d", what, g.Cap.Path, g.Cap.Gen)
+		r.w.fail("a rogue node %s of %s, generation %d", what, g.Permit.Path, g.Permit.Gen)
 	}
 }
 
 // meddle acts on a write that is another's, by the very token that its client was given.
 func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 	r.refused("resolved the file", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		_, _, err := m.Resolve(ctx, g.Cap.File)
+		_, _, err := m.Resolve(ctx, g.Permit.File)
 		return err
 	}))
 	r.refused("committed", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		err := m.Commit(ctx, hemera.CommitRequest{Token: g.Token})
-		return err
+		return m.Commit(ctx, hemera.CommitRequest{Permit: shown(tokenOf(&g))})
 	}))
 	r.refused("gave up the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		return m.Abort(ctx, g.Token)
+		return m.Abort(ctx, shown(tokenOf(&g)))
 	}))
-	if len(g.Cap.Targets) > 0 {
+	if len(g.Permit.Targets) > 0 {
 		r.refused("moved a piece", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-			_, err := m.Replace(ctx, g.Token, []hemera.DiskID{g.Cap.Targets[0].Disk})
+			_, err := m.Replace(ctx, shown(tokenOf(&g)), []hemera.DiskID{g.Permit.Targets[0].Disk})
 			return err
 		}))
 	}
@@ -143,7 +142,7 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 
 // forge makes capabilities with the keys it was told, and shows others' tokens where they are not for.
 func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
-	c := g.Cap
+	c := g.Permit.Capability
 	c.Who, c.Expires, c.Head = hemera.SystemIdentity(), time.Now().Add(1000*time.Hour), r.id
 	for _, key := range r.keys {
 		key.Node = 0
@@ -152,16 +151,15 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 			continue
 		}
 		r.refused("committed by a forged token the content", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-			err := m.Commit(ctx, hemera.CommitRequest{Token: token})
-			return err
+			return m.Commit(ctx, hemera.CommitRequest{Permit: shown(token)})
 		}))
 		for _, m := range r.w.machines {
 			r.refused("opened by a forged token, at "+m.addr+", the file", &g, r.open(ctx, m, token))
 		}
 	}
 	for _, m := range r.w.machines {
-		if life := m.life.Load(); life != nil && !named(&g.Cap, life.node.ID()) {
-			r.refused("opened at "+m.addr+", which it is not for, the file", &g, r.open(ctx, m, g.Token))
+		if life := m.life.Load(); life != nil && !named(&g.Permit.Capability, life.node.ID()) {
+			r.refused("opened at "+m.addr+", which it is not for, the file", &g, r.open(ctx, m, tokenOf(&g)))
 		}
 	}
 }
@@ -169,10 +167,13 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 func (r *rogue) open(ctx context.Context, m *machine, token string) error {
 	f, _, err := m.open(ctx, rogueHost, token, hemera.NodeOpen{})
 	if err == nil {
-		_ = f.Close(ctx)
+		_ = f.End(ctx, hemera.EndClose)
 	}
 	return err
 }
+
+// shown is the permit that a manager makes of a token in a call from another process.
+func shown(token string) *hemera.Permit { return hemera.ParsePermit(token) }
 
 // named reports whether the capability is for the node.
 func named(c *hemera.Capability, node hemera.NodeID) bool {

@@ -29,19 +29,20 @@ type stalledCommit struct {
 
 // holds reports whether a commit does not arrive for now. What was decided of it holds when it is asked for again.
 func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
-	if !w.plan.stalls || len(r.Pieces) == 0 || r.Permit != nil {
+	if !w.plan.stalls || len(r.Pieces) == 0 || r.Permit.Local() {
 		return false
 	}
 	s := &w.stalled
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held, known := s.seen[r.Token]
+	token, _ := r.Permit.Token()
+	held, known := s.seen[token]
 	if !known {
 		if s.seen == nil {
 			s.seen = map[string]bool{}
 		}
 		held = w.straining.Load() && w.coin(8)
-		s.seen[r.Token] = held
+		s.seen[token] = held
 		if held {
 			s.list = append(s.list, stalledCommit{node, r})
 		}
@@ -83,7 +84,7 @@ func (w *world) arrive(ctx context.Context) {
 }
 
 // barless is a namespace that has pieces removed and does not remember that.
-type barless struct{ namespace.Tree }
+type barless struct{ namespace.PendingWrites }
 
 // ClaimOrphan bars nothing.
 func (barless) ClaimOrphan(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {

@@ -14,6 +14,7 @@ import (
 // Store is a [disk.Store] whose calls return, whatever the device does.
 type Store struct {
 	inner  disk.Store
+	memory disk.MemoryStore // inner, if it keeps pieces open; else nil
 	device *device
 
 	mu      sync.Mutex
@@ -29,7 +30,9 @@ var (
 
 // The optional methods of a store, which Store passes on where the store has them.
 type (
-	progresser     interface{ Progress() uint64 }
+	progresser interface {
+		Progress() (returned uint64, waiting bool)
+	}
 	looker         interface{ Look() disk.Status }
 	headroomSetter interface{ SetHeadroom(bytes int64) }
 	reopener       interface{ Reopen(id hemera.PieceID) }
@@ -44,12 +47,14 @@ func New(store disk.Store, log *slog.Logger) *Store {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	var progress func() uint64
+	var progress func() (uint64, bool)
 	if p, ok := store.(progresser); ok {
 		progress = p.Progress
 	}
 	picture := status(store)
-	return &Store{inner: store, device: newDevice(picture.Path, log, progress), picture: picture}
+	s := &Store{inner: store, device: newDevice(picture.Path, log, progress), picture: picture}
+	s.memory, _ = store.(disk.MemoryStore)
+	return s
 }
 
 // status looks at a disk, as long as the device takes.
@@ -159,8 +164,13 @@ func (s *Store) unseal(id hemera.PieceID, o disk.CreateOptions, err error) {
 	}
 }
 
-// Open implements [disk.Store]. A piece that is opened late is closed.
+// Open implements [disk.Store]. A piece that is open already is opened from memory; one that is opened late is closed.
 func (s *Store) Open(id hemera.PieceID) (disk.Reader, error) {
+	if s.memory != nil {
+		if r, ok := s.memory.OpenHeld(id); ok {
+			return newReader(s, r), nil
+		}
+	}
 	opened := new(disk.Reader)
 	err := s.call(kind{"disk.Open", use, callLimit}, id.String(), func() (err error) {
 		*opened, err = s.inner.Open(id)
@@ -244,7 +254,7 @@ func (s *Store) Scrub(ctx context.Context, o disk.ScrubOptions) {
 		return
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(closeLimit)
+	grace := time.NewTimer(scrubGrace)
 	defer grace.Stop()
 	select {
 	case <-ended:
@@ -258,7 +268,11 @@ func (s *Store) Cancel() { s.device.cancel() }
 
 // Close closes the store, and blocks for closeLimit at most. Readers go on, on workers that end with each call.
 func (s *Store) Close() error {
-	err := s.call(kind{"disk.Close", look, closeLimit}, s.picture.Path, s.inner.Close, nil)
+	limit := closeLimit
+	if s.Stalled() {
+		limit = lookLimit
+	}
+	err := s.call(kind{"disk.Close", final, limit}, s.picture.Path, s.inner.Close, nil)
 	s.device.close()
 	if disk.IsStalled(err) {
 		return errs.Wrap(err, "disk.Close", s.picture.Path)

@@ -67,8 +67,8 @@ func (c *child) creator(prefix string) func(client, n int) error {
 			return err
 		}
 		sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 0, 0, byte(n)})
-		request := hemera.CommitRequest{Token: g.Token, Size: 1000, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
-		for _, t := range g.Cap.Targets {
+		request := hemera.CommitRequest{Permit: g.Permit, Size: 1000, Checksums: []hemera.Checksum{sum}, Mtime: time.Now()}
+		for _, t := range g.Permit.Targets {
 			request.Pieces = append(request.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
 		}
 		err = c.m.Commit(c.ctx, request)

@@ -1,10 +1,36 @@
-// Package pebblekv is the embedded kv engine: one directory, one process, Pebble's log-structured
-// tree behind a write-ahead log of our own. A batch is one record of the log; batches that wait at
-// the same time share one write and one fsync.
+// Package pebblekv is the embedded kv engine: one directory, one process, Pebble's log-structured tree. DESIGN.md has the
+// reasons and measurements, docs/formats/namespace.md the formats.
 //
-// Every batch also writes its sequence number under the engine's own key, so that Pebble's tables, which
-// hold a first part of all batches, know how far they go, and a start continues with those of the
-// log. Formats are described in docs/formats/namespace.md.
+// # Batches
+//
+// A batch goes to Pebble's log and memory table in one step, with its number under a key of the engine's own. So whatever
+// part of all batches survives a crash is a first part, and knows its length. Batches that wait at the same time share one
+// write and one sync of Pebble's log. A batch is readable at once, and durable when a [kv.Ticket] of it, or of a later one,
+// has been waited for.
+//
+// # Invariants
+//
+//   - Batches are numbered without gaps, and Pebble has them in that order (Store.mu).
+//   - Only the writer with the last epoch enqueues. The epoch is in a table before its writer exists.
+//   - A batch whose ticket returned nil is there after a crash, or Open fails with Corrupt. See token and audit.
+//   - After the first error of the log, or of tables for too long, nothing is acknowledged and the log stays as it is:
+//     Store.dead says why, until the store is opened again.
+//   - Open changes nothing before it has found the logs whole.
+//
+// # States
+//
+// A store is open, dead (writing has ended; reads go on) or closed. It never leaves dead or closed.
+//
+// # Goroutines and what blocks
+//
+// Pebble has its own goroutines: one that writes and syncs the log, those of flushes and compactions, one that removes
+// files. The engine adds the scheduler of compactions, a timer for notes, and a short one after each flush. Enqueue blocks
+// while Pebble is behind with its tables, and while a log is begun, every 32 MiB. Wait blocks on the sync. Reads block on
+// the disk alone. Close waits for reads, snapshots and the last batch.
+//
+// # Locks
+//
+// Store.mu is taken first, then Pebble's own. flusher.mu and the turn of logState are taken last, and separately.
 package pebblekv
 
 import (

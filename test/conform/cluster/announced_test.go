@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // TestFailedUploadsAreNotVisible: xrdcp closes a file like any other when it gives up by itself. What was
@@ -63,7 +63,7 @@ func TestFailedUploadsAreNotVisible(t *testing.T) {
 			}
 			cancel()
 		}
-		if _, err := r.client.Open(t.Context(), r.url("/new"), client.OpenOptions{}); !errors.Is(err, errs.NotFound) {
+		if _, err := r.client.Open(t.Context(), r.url("/new"), xrootd.OpenOptions{}); !errors.Is(err, errs.NotFound) {
 			t.Errorf("%s: open of a file that was never whole: %v", c.name, err)
 		}
 		r.whole(map[string]int{"/replaced": 1000})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/adler32"
 	"io"
 	"net"
 	"os"
@@ -18,7 +17,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hemera/app/client"
+	"hemera/app/copy"
+	"hemera/platform/xrootd"
+	"hemera/rules/checksum"
 )
 
 // moments counts what a copy does, and ends its context at one of them.
@@ -45,13 +46,13 @@ func (m *moments) pass() {
 
 // sum makes each chunk of data a moment.
 type sum struct {
-	client.Hash32
+	checksum.Hasher
 	m *moments
 }
 
 func (s sum) Write(p []byte) (int, error) {
 	s.m.pass()
-	return s.Hash32.Write(p)
+	return s.Hasher.Write(p)
 }
 
 // proxy makes each piece of what is said to a server, or by it, a moment.
@@ -100,7 +101,7 @@ type copies struct {
 	*rig
 	m    moments
 	addr string
-	c    *client.Client
+	c    *xrootd.Client
 }
 
 const partMin = 24 << 10
@@ -108,9 +109,15 @@ const partMin = 24 << 10
 func newCopies(t *testing.T) *copies {
 	x := &copies{rig: start(t, t.TempDir(), 2, 2)}
 	x.addr = x.m.proxy(t, x.up.Manager.Addr)
-	x.c = client.New(client.Options{Chunk: 4 << 10, Window: 16 << 10, NewAdler32: func() client.Hash32 { return sum{adler32.New(), &x.m} }})
+	x.c = xrootd.New(xrootd.Options{Chunk: 4 << 10, Window: 16 << 10})
 	t.Cleanup(func() { _ = x.c.Close() })
 	return x
+}
+
+// copy copies through the proxy. Each chunk of data is a moment.
+func (x *copies) copy(ctx context.Context, from, to string, o copy.Options) (copy.Progress, error) {
+	o.NewHasher = func() checksum.Hasher { return sum{checksum.NewAdler32(), &x.m} }
+	return copy.Run(ctx, x.c, []string{from}, to, o)
 }
 
 // at is a directory of the cluster, seen through the proxy.
@@ -150,13 +157,13 @@ func (p place) list(t testing.TB) map[string]string {
 	var walk func(rel string)
 	walk = func(rel string) {
 		u := p.x.url("/" + p.dir).Join(rel)
-		err := p.x.client.List(t.Context(), u, func(i client.Info) error {
+		err := p.x.client.List(t.Context(), u, func(i xrootd.Info) error {
 			name := path.Join(rel, i.Name)
 			if i.IsDir() {
 				walk(name)
 				return nil
 			}
-			f, err := p.x.client.Open(t.Context(), u.Join(i.Name), client.OpenOptions{})
+			f, err := p.x.client.Open(t.Context(), u.Join(i.Name), xrootd.OpenOptions{})
 			if err != nil {
 				return err
 			}
@@ -222,7 +229,7 @@ func (x *copies) way(t testing.TB, kind string, n int, files map[string]string) 
 		if err := x.client.Mkdir(t.Context(), x.url("/"+from.dir), 0o755, true); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.client.Copy(t.Context(), []string{local + "/."}, x.url("/"+from.dir).String(), client.CopyOptions{Recursive: true}); err != nil {
+		if _, err := copy.Run(t.Context(), x.client, []string{local + "/."}, x.url("/"+from.dir).String(), copy.Options{Recursive: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -238,13 +245,13 @@ func TestACopyInterruptedAnywhereIsGoneOnWith(t *testing.T) {
 	for _, b := range files {
 		total += len(b)
 	}
-	o := client.CopyOptions{Recursive: true, Continue: true, TPC: client.TPCOff, PartMin: partMin, Verify: client.VerifyAlways, Parallel: 2}
+	o := copy.Options{Recursive: true, Continue: true, TPC: copy.TPCOff, PartMin: partMin, Verify: copy.VerifyAlways, Parallel: 2}
 	for _, kind := range []string{"up", "down", "across"} {
 		goneOn := 0
 		for n := int64(1); ; n++ {
 			from, to := x.way(t, kind, int(n), files)
 			what := fmt.Sprintf("%s, interrupted at moment %d", kind, n)
-			p, err := x.c.Copy(x.m.next(t, n), []string{from.name() + "/."}, to.name(), o)
+			p, err := x.copy(x.m.next(t, n), from.name()+"/.", to.name(), o)
 			if parts := check(t, what, to.list(t), files); parts > 0 {
 				goneOn++
 			} else if p.Kept > 0 {
@@ -254,7 +261,7 @@ func TestACopyInterruptedAnywhereIsGoneOnWith(t *testing.T) {
 			if err != nil && whole {
 				t.Fatalf("%s: %v", what, err)
 			}
-			if _, err := x.c.Copy(x.m.next(t, 0), []string{from.name() + "/."}, to.name(), o); err != nil {
+			if _, err := x.copy(x.m.next(t, 0), from.name()+"/.", to.name(), o); err != nil {
 				t.Fatalf("%s, gone on with: %v", what, err)
 			}
 			got := to.list(t)
@@ -288,17 +295,17 @@ func TestTreesArriveWholeWhateverHappens(t *testing.T) {
 		}
 		kind := rapid.SampledFrom([]string{"up", "down", "across"}).Draw(r, "way")
 		from, to := x.way(t, kind, 1_000_000+n, files)
-		o := client.CopyOptions{
-			Recursive: true, Continue: true, TPC: client.TPCOff, PartMin: partMin, Force: rapid.Bool().Draw(r, "force"),
+		o := copy.Options{
+			Recursive: true, Continue: true, TPC: copy.TPCOff, PartMin: partMin, Force: rapid.Bool().Draw(r, "force"),
 			Parallel: rapid.IntRange(1, 3).Draw(r, "parallel"),
-			Verify:   rapid.SampledFrom([]client.Verify{client.VerifyPossible, client.VerifyAlways, client.VerifyNever}).Draw(r, "verify"),
+			Verify:   rapid.SampledFrom([]copy.Verify{copy.VerifyPossible, copy.VerifyAlways, copy.VerifyNever}).Draw(r, "verify"),
 		}
 		for range rapid.IntRange(1, 4).Draw(r, "interruptions") {
 			at := int64(rapid.IntRange(1, 150).Draw(r, "moment"))
-			_, _ = x.c.Copy(x.m.next(t, at), []string{from.name() + "/."}, to.name(), o)
+			_, _ = x.copy(x.m.next(t, at), from.name()+"/.", to.name(), o)
 			check(t, kind, to.list(t), files)
 		}
-		if _, err := x.c.Copy(x.m.next(t, 0), []string{from.name() + "/."}, to.name(), o); err != nil {
+		if _, err := x.copy(x.m.next(t, 0), from.name()+"/.", to.name(), o); err != nil {
 			r.Fatal(err)
 		}
 		got := to.list(t)
@@ -312,13 +319,13 @@ func TestTreesArriveWholeWhateverHappens(t *testing.T) {
 func TestAChangedSourceIsNotMixed(t *testing.T) {
 	t.Parallel()
 	x := newCopies(t)
-	o := client.CopyOptions{Recursive: true, Continue: true, TPC: client.TPCOff, PartMin: partMin}
+	o := copy.Options{Recursive: true, Continue: true, TPC: copy.TPCOff, PartMin: partMin}
 	for i, kind := range []string{"up", "down", "across"} {
 		before, after := map[string]string{"f": bytesOf("before", 4*partMin)}, map[string]string{"f": bytesOf("after", 4*partMin)}
 		from, to := x.way(t, kind, i, before)
 		parts := 0
 		for n := int64(10); parts == 0; n += 3 {
-			_, err := x.c.Copy(x.m.next(t, n), []string{from.name() + "/."}, to.name(), o)
+			_, err := x.copy(x.m.next(t, n), from.name()+"/.", to.name(), o)
 			if parts = check(t, kind, to.list(t), before); err == nil {
 				t.Fatal("no interruption left a part")
 			}
@@ -331,10 +338,10 @@ func TestAChangedSourceIsNotMixed(t *testing.T) {
 		}
 		if filepath.IsAbs(from.dir) {
 			treeOf(t, from.dir, after)
-		} else if _, err := x.client.Copy(t.Context(), []string{again + "/f"}, source, client.CopyOptions{Force: true}); err != nil {
+		} else if _, err := copy.Run(t.Context(), x.client, []string{again + "/f"}, source, copy.Options{Force: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.c.Copy(x.m.next(t, 0), []string{from.name() + "/."}, to.name(), o); err != nil {
+		if _, err := x.copy(x.m.next(t, 0), from.name()+"/.", to.name(), o); err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
 		if got := to.list(t); len(got) != 1 || !bytes.Equal([]byte(got["f"]), []byte(after["f"])) {
@@ -358,10 +365,10 @@ func TestACopyKeepsModesAndTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := client.CopyOptions{Recursive: true, Continue: true, Preserve: true, PartMin: partMin, TPC: client.TPCOff}
+	o := copy.Options{Recursive: true, Continue: true, Preserve: true, PartMin: partMin, TPC: copy.TPCOff}
 	copyTo := func(from, to string) {
 		t.Helper()
-		if _, err := x.client.Copy(t.Context(), []string{from}, to, o); err != nil {
+		if _, err := copy.Run(t.Context(), x.client, []string{from}, to, o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/app/daemon"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 func TestRestartKeepsFilesAndHidesHalfWrittenOnes(t *testing.T) {
@@ -23,7 +23,7 @@ func TestRestartKeepsFilesAndHidesHalfWrittenOnes(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, dir, 2, 4)
 	files := r.fill()
-	f, err := r.client.Open(t.Context(), r.url("/half"), client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+	f, err := r.client.Open(t.Context(), r.url("/half"), xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestNodeJoinsByTokenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := j.run(n)
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	t.Cleanup(func() { _ = c.Close() })
 	want := content("/joined", 70_000)
 	write(t, c, urlAt(t, j.manager.Addr, "/joined"), want)

@@ -3,7 +3,7 @@ package cluster
 import (
 	"testing"
 
-	"hemera/app/client"
+	"hemera/platform/xrootd"
 	"hemera/test/conform"
 )
 
@@ -17,7 +17,7 @@ func TestSmallFilesAreServedAtTheManager(t *testing.T) {
 		size  int64
 		local bool
 	}{{"/small", 5000, true}, {"/unknown", 0, true}, {"/large", 64 << 20, false}} {
-		f, err := r.client.Open(ctx, r.url(c.path), client.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: c.size})
+		f, err := r.client.Open(ctx, r.url(c.path), xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: c.size})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestWriteAtTheManagerSurvivesCuts(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir(), 2, 2)
 	cutter := conform.NewCutter(t, r.up.Manager.Addr, conform.Cut{ToServer: 1 << 20}, conform.Cut{ToServer: 1500 << 10})
-	c := client.New(client.Options{Chunk: 64 << 10, Window: 256 << 10})
+	c := xrootd.New(xrootd.Options{Chunk: 64 << 10, Window: 256 << 10})
 	defer func() { _ = c.Close() }()
 	write(t, c, urlAt(t, cutter.Addr(), "/f"), content("/f", 3<<20))
 	if cutter.Connections() != 3 {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/app/daemon"
 	"hemera/doors/admin"
+	"hemera/platform/xrootd"
 	"hemera/test/conform"
 )
 
@@ -25,12 +25,12 @@ type split struct {
 	manager *daemon.Manager
 	stop    func()
 	cutter  *conform.Cutter
-	client  *client.Client
+	client  *xrootd.Client
 }
 
 func newSplit(t *testing.T, hold time.Duration) *split {
 	t.Helper()
-	s := &split{t: t, options: managerOptions(t.TempDir()), client: client.New(client.Options{})}
+	s := &split{t: t, options: managerOptions(t.TempDir()), client: xrootd.New(xrootd.Options{})}
 	t.Cleanup(func() { _ = s.client.Close() })
 	s.options.Listen = fmt.Sprintf("127.0.0.1:%d", conform.FreePort(t))
 	s.options.RemovalHold = hold
@@ -79,7 +79,7 @@ func (s *split) restart() {
 }
 
 // overwrite gives the file a new content, from nothing or upon the old one.
-func (s *split) overwrite(path string, b []byte, o client.OpenOptions) {
+func (s *split) overwrite(path string, b []byte, o xrootd.OpenOptions) {
 	ctx := context.Background()
 	o.Write, o.Mode = true, 0o644
 	f, err := s.client.Open(ctx, urlAt(s.t, s.manager.Addr, path), o)
@@ -101,7 +101,7 @@ func TestCutStockReaderGetsOneContent(t *testing.T) {
 		t.Skip("xrdcp is not installed")
 	}
 	const size = 40 << 20
-	newer := client.OpenOptions{Create: true}
+	newer := xrootd.OpenOptions{Create: true}
 	for _, c := range []struct {
 		what   string
 		hold   time.Duration
@@ -115,7 +115,7 @@ func TestCutStockReaderGetsOneContent(t *testing.T) {
 			s.overwrite("/f", content("/b", size), newer)
 			s.overwrite("/f", content("/c", size+1), newer)
 		}, false},
-		{"updated", time.Hour, func(s *split) { s.overwrite("/f", content("/b", size-1), client.OpenOptions{}) }, false},
+		{"updated", time.Hour, func(s *split) { s.overwrite("/f", content("/b", size-1), xrootd.OpenOptions{}) }, false},
 		{"renamed over", time.Hour, func(s *split) {
 			s.overwrite("/g", content("/b", size), newer)
 			if err := s.client.Rename(context.Background(), urlAt(s.t, s.manager.Addr, "/g"), "/f"); err != nil {
@@ -179,8 +179,12 @@ func TestOpenRacesAReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	token, err := g.Permit.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
 	u := urlAt(t, g.Addr, "/f")
-	u.Opaque = u.Opaque.With(hemera.OpaqueCapability, g.Token)
+	u.Opaque = u.Opaque.With(hemera.OpaqueCapability, token)
 	settled := func() { // what is to be removed at once is
 		until(t, "nothing is to be removed now", func() bool {
 			n, err := s.manager.NamespaceStats(ctx)
@@ -188,9 +192,9 @@ func TestOpenRacesAReplacement(t *testing.T) {
 		})
 	}
 	for _, change := range []func(){
-		func() { s.overwrite("/f", content("/b", 300_000), client.OpenOptions{Create: true}) },
+		func() { s.overwrite("/f", content("/b", 300_000), xrootd.OpenOptions{Create: true}) },
 		func() {
-			s.overwrite("/g", content("/c", 300_000), client.OpenOptions{Create: true})
+			s.overwrite("/g", content("/c", 300_000), xrootd.OpenOptions{Create: true})
 			if err := s.client.Rename(ctx, urlAt(t, s.manager.Addr, "/g"), "/f"); err != nil {
 				t.Error(err)
 			}
@@ -216,15 +220,15 @@ func TestCutReaderOfOurOwn(t *testing.T) {
 		old := content("/a", size)
 		write(t, s.client, urlAt(t, s.manager.Addr, "/f"), old)
 		s.cutter.Next(conform.Cut{ToClient: 4 << 20, Before: func() {
-			s.overwrite("/f", content("/b", size), client.OpenOptions{Create: true})
+			s.overwrite("/f", content("/b", size), xrootd.OpenOptions{Create: true})
 			until(t, "what is not held is removed", func() bool {
 				n, err := s.manager.NamespaceStats(context.Background())
 				return err == nil && n.Unlinked == n.Held
 			})
 		}})
-		c := client.New(client.Options{Chunk: 1 << 20, Window: 2 << 20})
+		c := xrootd.New(xrootd.Options{Chunk: 1 << 20, Window: 2 << 20})
 		t.Cleanup(func() { _ = c.Close() })
-		f, err := c.Open(t.Context(), urlAt(t, s.manager.Addr, "/f"), client.OpenOptions{})
+		f, err := c.Open(t.Context(), urlAt(t, s.manager.Addr, "/f"), xrootd.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/app/daemon"
+	"hemera/platform/xrootd"
 )
 
 // patience bounds every wait; on an idle machine none takes a tenth of it.
@@ -24,7 +24,7 @@ type rig struct {
 	t      *testing.T
 	dir    string
 	up     *daemon.Up
-	client *client.Client
+	client *xrootd.Client
 	stop   func()
 }
 
@@ -41,7 +41,7 @@ func start(t *testing.T, dir string, nodes, disks int) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, dir: dir, up: up, client: client.New(client.Options{})}
+	r := &rig{t: t, dir: dir, up: up, client: xrootd.New(xrootd.Options{})}
 	r.stop = running(t, func(ctx context.Context, ready func()) error { return up.Run(ctx, ready) })
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
@@ -95,11 +95,11 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func (r *rig) url(path string) client.URL { return urlAt(r.t, r.up.Manager.Addr, path) }
+func (r *rig) url(path string) xrootd.URL { return urlAt(r.t, r.up.Manager.Addr, path) }
 
-func urlAt(t *testing.T, addr, path string) client.URL {
+func urlAt(t *testing.T, addr, path string) xrootd.URL {
 	t.Helper()
-	u, err := client.ParseURL("root://" + addr + "/" + path)
+	u, err := xrootd.ParseURL("root://" + addr + "/" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +128,10 @@ func content(path string, size int) []byte {
 	return b
 }
 
-func write(t *testing.T, c *client.Client, u client.URL, b []byte) {
+func write(t *testing.T, c *xrootd.Client, u xrootd.URL, b []byte) {
 	t.Helper()
 	ctx := t.Context()
-	f, err := c.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
+	f, err := c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +143,10 @@ func write(t *testing.T, c *client.Client, u client.URL, b []byte) {
 	}
 }
 
-func read(t *testing.T, c *client.Client, u client.URL, want []byte) {
+func read(t *testing.T, c *xrootd.Client, u xrootd.URL, want []byte) {
 	t.Helper()
 	ctx := t.Context()
-	f, err := c.Open(ctx, u, client.OpenOptions{})
+	f, err := c.Open(ctx, u, xrootd.OpenOptions{})
 	if err != nil {
 		t.Fatalf("%s: %v", u.Path, err)
 	}

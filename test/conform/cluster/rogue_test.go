@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 	"hemera/platform/rpc"
+	"hemera/platform/xrootd"
 	"hemera/rules/capability"
 	"hemera/rules/wire"
 )
@@ -20,24 +20,24 @@ import (
 type rogue struct {
 	*rpc.Client
 	t           *testing.T
-	credentials *auth.Credentials
+	credentials *pki.Credentials
 	welcome     hemera.NodeWelcome
 }
 
 func (j *joined) rogue() *rogue {
 	j.t.Helper()
 	text := j.token(0)
-	token, err := auth.ParseToken(text)
+	token, err := pki.ParseToken(text)
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	enrol := func() (*auth.Credentials, error) {
+	enrol := func() (*pki.Credentials, error) {
 		c, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS()})
 		if err != nil {
 			j.t.Fatal(err)
 		}
 		defer c.Close()
-		return auth.Enrol(j.t.Context(), j.t.TempDir(), token, c)
+		return pki.Enrol(j.t.Context(), j.t.TempDir(), token, c)
 	}
 	r := &rogue{t: j.t}
 	if r.credentials, err = enrol(); err != nil {
@@ -91,7 +91,7 @@ func TestANodeInBadHands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.run(n)()
-	c := client.New(client.Options{})
+	c := xrootd.New(xrootd.Options{})
 	t.Cleanup(func() { _ = c.Close() })
 	ctx := t.Context()
 	secret := content("/secret", 100_000)
@@ -107,40 +107,47 @@ func TestANodeInBadHands(t *testing.T) {
 		}
 		return g
 	}
+	tokenOf := func(g hemera.Grant) string {
+		token, err := g.Permit.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
 	open := func(path, token string) error {
 		u := urlAt(t, n.Addr, path)
 		u.Opaque = wire.Opaque("").With(hemera.OpaqueCapability, token)
-		f, err := c.Open(ctx, u, client.OpenOptions{})
+		f, err := c.Open(ctx, u, xrootd.OpenOptions{})
 		if err == nil {
 			_ = f.Close(ctx)
 		}
 		return err
 	}
 	reads := grant("/secret", hemera.AccessRead)
-	if err := open("/secret", reads.Token); err != nil {
+	if err := open("/secret", tokenOf(reads)); err != nil {
 		t.Fatalf("the manager's own: %v", err)
 	}
-	wants(t, "the token of another path", open("/other", reads.Token), errs.Denied)
-	wants(t, "a forged read", open("/secret", r.forged(reads.Cap)), errs.Denied)
+	wants(t, "the token of another path", open("/other", tokenOf(reads)), errs.Denied)
+	wants(t, "a forged read", open("/secret", r.forged(reads.Permit.Capability)), errs.Denied)
 	for id := range hemera.FileID(20) {
 		_, _, err := r.Resolve(ctx, id)
 		wants(t, "resolve", err, errs.Denied, errs.NotFound)
 	}
 
 	writes := grant("/secret", hemera.AccessCreate)
-	forged := writes.Cap
+	forged := writes.Permit.Capability
 	forged.Head = r.credentials.Node()
-	for how, token := range map[string]string{"another's": writes.Token, "a forged": r.forged(forged)} {
-		err := r.Commit(ctx, hemera.CommitRequest{Token: token})
+	for how, token := range map[string]string{"another's": tokenOf(writes), "a forged": r.forged(forged)} {
+		err := r.Commit(ctx, hemera.CommitRequest{Permit: hemera.ParsePermit(token)})
 		wants(t, "commit by "+how+" token", err, errs.Denied)
-		wants(t, "abort by "+how+" token", r.Abort(ctx, token), errs.Denied)
-		_, err = r.Replace(ctx, token, []hemera.DiskID{writes.Cap.Targets[0].Disk})
+		wants(t, "abort by "+how+" token", r.Abort(ctx, hemera.ParsePermit(token)), errs.Denied)
+		_, err = r.Replace(ctx, hemera.ParsePermit(token), []hemera.DiskID{writes.Permit.Targets[0].Disk})
 		wants(t, "replace by "+how+" token", err, errs.Denied)
 	}
-	_ = j.manager.Abort(ctx, writes.Token)
+	_ = j.manager.Abort(ctx, writes.Permit)
 	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
 
-	shown, err := j.manager.Cluster().Ring().MintFor(reads.Cap, r.credentials.Node())
+	shown, err := j.manager.Cluster().Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +157,7 @@ func TestANodeInBadHands(t *testing.T) {
 	if err := j.admin.ExpelNode(ctx, r.credentials.Node()); err != nil {
 		t.Fatal(err)
 	}
-	r.isNothing(ctx, writes.Token)
+	r.isNothing(ctx, tokenOf(writes))
 	for open("/secret", shown) == nil { // until the next heartbeat has told the node
 		select {
 		case <-ctx.Done():
@@ -167,11 +174,11 @@ func (r *rogue) isNothing(ctx context.Context, token string) {
 	_, register := r.Register(ctx, hemera.NodeHello{Addr: "127.0.0.1:9"})
 	_, beat := r.Heartbeat(ctx, r.credentials.Node(), r.welcome.Epoch, hemera.NodeReport{})
 	_, exchange := r.Exchange(ctx, r.credentials.Node(), r.welcome.Epoch, nil)
-	commit := r.Commit(ctx, hemera.CommitRequest{Token: token})
-	_, replace := r.Replace(ctx, token, nil)
+	commit := r.Commit(ctx, hemera.CommitRequest{Permit: hemera.ParsePermit(token)})
+	_, replace := r.Replace(ctx, hemera.ParsePermit(token), nil)
 	_, _, resolve := r.Resolve(ctx, 2)
 	for call, err := range map[string]error{
-		"register": register, "heartbeat": beat, "exchange": exchange, "commit": commit, "abort": r.Abort(ctx, token), "replace": replace, "resolve": resolve,
+		"register": register, "heartbeat": beat, "exchange": exchange, "commit": commit, "abort": r.Abort(ctx, hemera.ParsePermit(token)), "replace": replace, "resolve": resolve,
 		"renew": r.credentials.Renew(ctx, r.Client),
 	} {
 		wants(r.t, "after its removal, "+call, err, errs.NotFound)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/app/client"
+	"hemera/platform/xrootd"
 )
 
 var program = flag.String("hemera", "", "the hemera program to test")
@@ -33,7 +33,7 @@ type cluster struct {
 	url     string
 	manager *server
 	nodes   []*server
-	client  *client.Client
+	client  *xrootd.Client
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -67,7 +67,7 @@ func newCluster(t *testing.T) *cluster {
 		n.start()
 	}
 	c.awaitOnline()
-	c.client = client.New(client.Options{App: "crash", RetryFor: 20 * time.Second, Stall: 20 * time.Second})
+	c.client = xrootd.New(xrootd.Options{App: "crash", RetryFor: 20 * time.Second, Stall: 20 * time.Second})
 	t.Cleanup(func() { _ = c.client.Close() })
 	return c
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // content is the checksum of what a path holds; the zero value is nothing at all.
@@ -21,7 +21,7 @@ type content [sha256.Size]byte
 
 // path is what one file may hold. One worker changes it.
 type path struct {
-	url     client.URL
+	url     xrootd.URL
 	may     []content
 	doubted []content // writes without an answer: they may still come where there is no file
 	last    string    // what was done last
@@ -44,7 +44,7 @@ func (p *path) did(what string, err error, now content) {
 // worker changes and reads files of its own.
 type worker struct {
 	t      *testing.T
-	client *client.Client
+	client *xrootd.Client
 	rng    *rand.Rand
 	paths  []*path
 	acked  int
@@ -55,7 +55,7 @@ func newWorker(c *cluster, i int, seed uint64) *worker {
 	w := &worker{t: c.t, client: c.client, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 	const files = 8
 	for f := range files {
-		u, err := client.ParseURL(fmt.Sprintf("%s//w%d/f%d", c.url, i, f))
+		u, err := xrootd.ParseURL(fmt.Sprintf("%s//w%d/f%d", c.url, i, f))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func (w *worker) write(p *path) {
 		}
 	}
 	ctx := context.Background()
-	f, err := w.client.Open(ctx, p.url, client.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644, Size: int64(size)})
+	f, err := w.client.Open(ctx, p.url, xrootd.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644, Size: int64(size)})
 	if err != nil {
 		w.failed++ // nothing was written: nothing can have changed
 		return
@@ -121,7 +121,7 @@ func (w *worker) write(p *path) {
 
 func (w *worker) read(p *path) (found content, err error) {
 	ctx := context.Background()
-	f, err := w.client.Open(ctx, p.url, client.OpenOptions{})
+	f, err := w.client.Open(ctx, p.url, xrootd.OpenOptions{})
 	if err != nil {
 		if errs.KindOf(err) == errs.NotFound {
 			return content{}, nil

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"hemera/app/client"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
-func (c *cluster) parse(path string) client.URL {
-	u, err := client.ParseURL(c.url + "/" + path)
+func (c *cluster) parse(path string) xrootd.URL {
+	u, err := xrootd.ParseURL(c.url + "/" + path)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -39,14 +39,14 @@ func TestNodeDiesWhileItIsRead(t *testing.T) {
 	ctx := t.Context()
 	data := randomBytes(32 << 20)
 	u := c.parse("/read")
-	f, err := c.client.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644})
+	f, err := c.client.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 	if err == nil {
 		err = errors.Join(f.WriteAt(ctx, data, 0), f.Close(ctx))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err = c.client.Open(ctx, u, client.OpenOptions{}); err != nil {
+	if f, err = c.client.Open(ctx, u, xrootd.OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close(ctx)
@@ -126,7 +126,7 @@ func (c *cluster) pending() (largest int64) {
 // whole reports whether the file is there; one that is must have the content.
 func (c *cluster) whole(name string, want []byte) bool {
 	ctx := c.t.Context()
-	f, err := c.client.Open(ctx, c.parse(name), client.OpenOptions{})
+	f, err := c.client.Open(ctx, c.parse(name), xrootd.OpenOptions{})
 	if err != nil {
 		if errs.KindOf(err) != errs.NotFound {
 			c.t.Errorf("%s: %v", name, err)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hemera/app/client"
+	"hemera/platform/xrootd"
 )
 
 // freeze has the process stand still until it is killed, or told to go on.
@@ -50,7 +50,7 @@ func TestHeadDiesBetweenSealAndCommit(t *testing.T) {
 	} {
 		data := randomBytes(one.size)
 		u := c.parse("/" + name)
-		f, err := c.client.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
+		f, err := c.client.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
 		if err == nil {
 			err = f.WriteAt(ctx, data, 0)
 		}
@@ -83,7 +83,7 @@ func TestHeadDiesBetweenSealAndCommit(t *testing.T) {
 			t.Errorf("%s: is there: %t, after a close with %v", name, there, err)
 		}
 		if !there {
-			g, err := c.client.Open(ctx, u, client.OpenOptions{Write: true, Create: true, Force: true, Mode: 0o644, Size: int64(len(data))})
+			g, err := c.client.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Force: true, Mode: 0o644, Size: int64(len(data))})
 			if err == nil {
 				err = errors.Join(g.WriteAt(ctx, data, 0), g.Close(ctx))
 			}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/app/config"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // ClusterURL is --url, else HEMERA_URL, else the default. A host, host:port and the URL of the metrics name the same
@@ -33,23 +33,23 @@ func (e *Env) ClusterURL() string {
 }
 
 // DataURL is the URL of the cluster for the data protocol.
-func (e *Env) DataURL() (client.URL, error) {
+func (e *Env) DataURL() (xrootd.URL, error) {
 	u := e.ClusterURL()
 	if admin.IsSocketURL(u) {
-		return client.URL{}, Usage(errs.New(errs.Invalid, "read url", u, "the unix socket does not serve the contents of files").
+		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "hemera.ReadUrl", u, "the unix socket does not serve the contents of files").
 			WithRemedy("name the manager's port for this command: --url root://localhost:1094"))
 	}
-	return client.ParseURL(u)
+	return xrootd.ParseURL(u)
 }
 
 // Manager returns a client of the cluster's admin API; the caller closes it. On another machine than the manager's
 // the client goes through the XRootD door, with the identity that data commands have there.
 func (e *Env) Manager() (*admin.Client, error) {
-	at, err := client.ParseURL(e.ClusterURL())
+	at, err := xrootd.ParseURL(e.ClusterURL())
 	if err != nil {
 		return admin.Dial(e.ClusterURL()) // its error explains how a URL is written
 	}
-	return admin.DialFrom(e.ClusterURL(), xrootdCaller{client.New(client.Options{Trying: e.reportRetry}), at})
+	return admin.DialFrom(e.ClusterURL(), xrootdCaller{xrootd.New(xrootd.Options{Trying: e.reportRetry}), at})
 }
 
 // Ask runs f with a client of the manager.
@@ -63,8 +63,8 @@ func (e *Env) Ask(c *cobra.Command, f func(context.Context, *admin.Client) error
 }
 
 // Files runs f with a client of the data protocol.
-func (e *Env) Files(c *cobra.Command, f func(context.Context, *client.Client) error) error {
-	cl := client.New(client.Options{Trying: e.reportRetry})
+func (e *Env) Files(c *cobra.Command, f func(context.Context, *xrootd.Client) error) error {
+	cl := xrootd.New(xrootd.Options{Trying: e.reportRetry})
 	defer cl.Close()
 	return f(c.Context(), cl)
 }
@@ -80,8 +80,8 @@ func (e *Env) reportRetry(cause error, atMost time.Duration) {
 
 // xrootdCaller implements admin.Caller over the data protocol.
 type xrootdCaller struct {
-	*client.Client
-	at client.URL
+	*xrootd.Client
+	at xrootd.URL
 }
 
 // Call implements admin.Caller.

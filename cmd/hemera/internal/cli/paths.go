@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"hemera/app/client"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // PathHelp explains in --help how a path on a cluster is written.
@@ -16,12 +16,12 @@ or as a full URL, root://host:1094//exp/a, at any XRootD server. Where a command
 files too (cp), a path without : or root:// is a local one.`
 
 // Remote reads an argument that can only be a path on a cluster.
-func (e *Env) Remote(arg string) (client.URL, error) {
+func (e *Env) Remote(arg string) (xrootd.URL, error) {
 	if arg == "" { // the value of a shell variable that is not set must not mean the root of the tree
-		return client.URL{}, Usage(errs.New(errs.Invalid, "read path", "", "it is empty").WithRemedy("the root is written /"))
+		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "hemera.ReadPath", "", "it is empty").WithRemedy("the root is written /"))
 	}
-	if client.IsRemote(arg) {
-		return client.ParseURL(arg)
+	if xrootd.IsRemote(arg) {
+		return xrootd.ParseURL(arg)
 	}
 	u, err := e.DataURL()
 	if err != nil {
@@ -31,8 +31,8 @@ func (e *Env) Remote(arg string) (client.URL, error) {
 }
 
 // pathAt is the URL of a path, written with or without the colon, at a server.
-func pathAt(server, arg string) (client.URL, error) {
-	return client.ParseURL("root://" + server + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
+func pathAt(server, arg string) (xrootd.URL, error) {
+	return xrootd.ParseURL("root://" + server + "//" + strings.TrimLeft(strings.TrimPrefix(arg, ":"), "/"))
 }
 
 // OnManager reads the path in an argument of a command that asks the manager of --url. It refuses a URL of another
@@ -40,8 +40,8 @@ func pathAt(server, arg string) (client.URL, error) {
 func (e *Env) OnManager(arg string) (string, error) {
 	here := e.ClusterURL()
 	if admin.IsSocketURL(here) && arg != "" {
-		if client.IsRemote(arg) {
-			return "", Usage(errs.New(errs.Invalid, "read path", arg, "it may be at another server than "+here).WithRemedy("write the path alone"))
+		if xrootd.IsRemote(arg) {
+			return "", Usage(errs.New(errs.Invalid, "hemera.ReadPath", arg, "it may be at another server than "+here).WithRemedy("write the path alone"))
 		}
 		u, err := pathAt("localhost", arg)
 		return u.Path, err
@@ -50,12 +50,12 @@ func (e *Env) OnManager(arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, err := client.ParseURL(here)
+	at, err := xrootd.ParseURL(here)
 	if err != nil {
 		return "", err
 	}
 	if u.Addr() != at.Addr() {
-		return "", Usage(errs.New(errs.Invalid, "read path", u.Redacted(), "it is at another server than "+at.Addr()).
+		return "", Usage(errs.New(errs.Invalid, "hemera.ReadPath", u.Redacted(), "it is at another server than "+at.Addr()).
 			WithRemedy("add --url root://" + u.Addr()))
 	}
 	return u.Path, nil
@@ -67,7 +67,7 @@ func (c *Console) Each(ctx context.Context, args []string, f func(string) error)
 	var last error
 	for _, arg := range args {
 		if err := ctx.Err(); err != nil {
-			return errs.Wrap(err, "go on", arg)
+			return errs.Wrap(err, "hemera.GoOn", arg)
 		}
 		if err := f(arg); err != nil {
 			if last != nil {

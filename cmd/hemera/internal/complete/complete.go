@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // timeout is how long a shell waits for words from the cluster, unless env.Completion says otherwise.
@@ -164,7 +164,7 @@ func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name stri
 	if err != nil {
 		return err
 	}
-	cl := client.New(client.Options{})
+	cl := xrootd.New(xrootd.Options{})
 	defer cl.Close()
-	return cl.List(ctx, u, func(i client.Info) error { return visit(i.Name, i.IsDir()) })
+	return cl.List(ctx, u, func(i xrootd.Info) error { return visit(i.Name, i.IsDir()) })
 }

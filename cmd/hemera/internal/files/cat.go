@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // CatCommand makes `hemera cat`: contents of files.
@@ -23,13 +23,13 @@ func CatCommand(e *cli.Env) *cobra.Command {
   hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if offset < 0 || length < 0 {
-				return cli.Usage(errs.New(errs.Invalid, "cat", "", "offset and length cannot be negative"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Cat", "", "offset and length cannot be negative"))
 			}
 			end := int64(math.MaxInt64)
 			if c.Flags().Changed("length") && length < end-offset {
 				end = offset + length
 			}
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.Each(ctx, args, func(arg string) error { return cat(ctx, e, cl, arg, offset, end) })
 			})
 		},
@@ -39,12 +39,12 @@ func CatCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-func cat(ctx context.Context, e *cli.Env, cl *client.Client, arg string, offset, end int64) error {
+func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset, end int64) error {
 	u, err := e.Remote(arg)
 	if err != nil {
 		return err
 	}
-	f, err := cl.Open(ctx, u, client.OpenOptions{})
+	f, err := cl.Open(ctx, u, xrootd.OpenOptions{})
 	if err != nil {
 		return err
 	}
@@ -52,5 +52,5 @@ func cat(ctx context.Context, e *cli.Env, cl *client.Client, arg string, offset,
 	r := f.NewReader(ctx, offset, end)
 	defer r.Close()
 	_, err = io.Copy(e.Out, r)
-	return errs.Wrap(err, "cat", u.Redacted())
+	return errs.Wrap(err, "hemera.Cat", u.Redacted())
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // ChmodCommand makes `hemera chmod`: permission bits.
@@ -24,7 +24,7 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.Done(e.Each(ctx, args[1:], func(arg string) error {
 					u, err := e.Remote(arg)
 					if err != nil {
@@ -40,19 +40,19 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 }
 
 // chmod changes children before their directory, which may become unreadable.
-func chmod(ctx context.Context, cl *client.Client, u client.URL, mode modeChange, recursive bool) error {
+func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange, recursive bool) error {
 	i, err := cl.Stat(ctx, u)
 	if err != nil {
 		return err
 	}
 	if recursive && i.IsDir() {
-		err = cl.List(ctx, u, func(i client.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
+		err = cl.List(ctx, u, func(i xrootd.Info) error { return chmod(ctx, cl, u.Join(i.Name), mode, i.IsDir()) })
 		if err != nil {
 			return err
 		}
 	}
 	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
-		return errs.New(errs.Unsupported, "change mode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
+		return errs.New(errs.Unsupported, "hemera.ChangeMode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
 	}
 	return cl.Chmod(ctx, u, mode(i.Mode, i.IsDir()))
 }

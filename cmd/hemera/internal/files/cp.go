@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
+	"hemera/app/copy"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 type cpOptions struct {
@@ -68,7 +68,7 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
   mysqldump db | hemera cp - :/backup/db.sql`,
 		ValidArgsFunction: complete.Endpoints(e),
 		RunE: func(c *cobra.Command, args []string) error {
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error { return cp(ctx, e, cl, args, o) })
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error { return cp(ctx, e, cl, args, o) })
 		},
 	}
 	f := c.Flags()
@@ -87,7 +87,7 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	return c
 }
 
-// place is an argument in the form package client takes: a URL or a local path.
+// place is an argument in the form package copy takes: a URL or a local path.
 func place(e *cli.Env, arg string) (string, error) {
 	if !strings.HasPrefix(arg, ":") {
 		return arg, nil
@@ -100,27 +100,27 @@ func place(e *cli.Env, arg string) (string, error) {
 }
 
 // copyOptions turns flags into options.
-func (o cpOptions) copyOptions() (client.CopyOptions, error) {
-	verify, ok1 := map[string]client.Verify{"always": client.VerifyAlways, "possible": client.VerifyPossible, "never": client.VerifyNever}[o.checksum]
-	tpc, ok2 := map[string]client.TPC{"first": client.TPCFirst, "only": client.TPCOnly, "off": client.TPCOff}[o.tpc]
+func (o cpOptions) copyOptions() (copy.Options, error) {
+	verify, ok1 := map[string]copy.Verify{"always": copy.VerifyAlways, "possible": copy.VerifyPossible, "never": copy.VerifyNever}[o.checksum]
+	tpc, ok2 := map[string]copy.TPC{"first": copy.TPCFirst, "only": copy.TPCOnly, "off": copy.TPCOff}[o.tpc]
 	switch {
 	case !ok1:
-		return client.CopyOptions{}, cli.Usage(errs.New(errs.Invalid, "read --checksum", o.checksum, "want always, possible or never"))
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadChecksum", o.checksum, "want always, possible or never"))
 	case !ok2:
-		return client.CopyOptions{}, cli.Usage(errs.New(errs.Invalid, "read --tpc", o.tpc, "want first, only or off"))
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadTpc", o.tpc, "want first, only or off"))
 	case o.parallel < 1 || o.parallel > parallelMax:
-		return client.CopyOptions{}, cli.Usage(errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024"))
+		return copy.Options{}, cli.Usage(errs.New(errs.TooLarge, "hemera.ReadParallel", "", "want 1 to 1024"))
 	}
-	links := client.LinksFiles
+	links := copy.LinksFiles
 	switch {
 	case o.follow && o.skipLinks:
-		links = client.LinksGood
+		links = copy.LinksGood
 	case o.follow:
-		links = client.LinksFollow
+		links = copy.LinksFollow
 	case o.skipLinks:
-		links = client.LinksSkip
+		links = copy.LinksSkip
 	}
-	return client.CopyOptions{
+	return copy.Options{
 		Preserve: o.preserve, Links: links, Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
 	}, nil
 }
@@ -137,7 +137,7 @@ func (o cpOptions) again(args []string) string {
 // parallelMax bounds the files copied at a time.
 const parallelMax = 1024
 
-func cp(ctx context.Context, e *cli.Env, cl *client.Client, args []string, o cpOptions) error {
+func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpOptions) error {
 	options, err := o.copyOptions()
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func cp(ctx context.Context, e *cli.Env, cl *client.Client, args []string, o cpO
 	if to == "-" || len(from) == 1 && from[0] == "-" {
 		return pipe(ctx, e, cl, from, to, options)
 	}
-	if !slices.ContainsFunc(places, client.IsRemote) {
-		return cli.Usage(errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
+	if !slices.ContainsFunc(places, xrootd.IsRemote) {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", args[len(args)-1], "both ends are on this machine").
 			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/"))
 	}
 	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
@@ -165,7 +165,7 @@ func cp(ctx context.Context, e *cli.Env, cl *client.Client, args []string, o cpO
 	if e.Live && !o.quiet {
 		options.Progress = told.progress
 	}
-	p, err := cl.Copy(ctx, from, to, options)
+	p, err := copy.Run(ctx, cl, from, to, options)
 	if err := told.end(ctx, p, err); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func cp(ctx context.Context, e *cli.Env, cl *client.Client, args []string, o cpO
 }
 
 // copied says what a copy did.
-func copied(p client.Progress) string {
+func copied(p copy.Progress) string {
 	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
 	if p.Skipped > 0 {
 		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
@@ -194,14 +194,14 @@ func copied(p client.Progress) string {
 }
 
 // makeTarget makes the directory that a target ending in / asks for.
-func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
+func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 	if !strings.HasSuffix(arg, "/") {
 		return nil
 	}
-	if !client.IsRemote(to) {
-		return errs.Wrap(os.MkdirAll(to, 0o755), "make directory", to)
+	if !xrootd.IsRemote(to) {
+		return errs.Wrap(os.MkdirAll(to, 0o755), "hemera.MakeDirectory", to)
 	}
-	u, err := client.ParseURL(to)
+	u, err := xrootd.ParseURL(to)
 	if err != nil || u.Path == "/" {
 		return err
 	}
@@ -209,67 +209,24 @@ func makeTarget(ctx context.Context, cl *client.Client, arg, to string) error {
 }
 
 // pipe copies standard input to a file, or a file to standard output.
-func pipe(ctx context.Context, e *cli.Env, cl *client.Client, from []string, to string, o client.CopyOptions) error {
+func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to string, o copy.Options) error {
 	if to == "-" {
 		return e.Each(ctx, from, func(arg string) error {
-			if !client.IsRemote(arg) {
-				return cli.Usage(errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
+			if !xrootd.IsRemote(arg) {
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 			}
 			return cat(ctx, e, cl, arg, 0, math.MaxInt64)
 		})
 	}
-	if !client.IsRemote(to) {
-		return cli.Usage(errs.New(errs.Invalid, "copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
+	if !xrootd.IsRemote(to) {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 	}
-	u, err := client.ParseURL(to)
+	u, err := xrootd.ParseURL(to)
 	if err != nil {
 		return err
 	}
-	_, err = cl.CopyFrom(ctx, &input{ctx: ctx, r: e.In}, u, o)
+	_, err = copy.FromReader(ctx, cl, &input{ctx: ctx, r: e.In}, u, o)
 	return e.Done(err)
-}
-
-// input is standard input of a command that can be interrupted. Ctrl-C ends the whole pipeline: the end of
-// what the program in front wrote may be seen before the own signal, and must not pass for the end of its
-// output.
-type input struct {
-	ctx context.Context
-	r   io.Reader
-	buf []byte
-}
-
-// signalGrace is how long a signal may take that was sent before the input ended.
-const signalGrace = 100 * time.Millisecond
-
-// Read is io.Reader. An interruption does not wait for the program in front.
-func (i *input) Read(p []byte) (int, error) {
-	if len(i.buf) < len(p) {
-		i.buf = make([]byte, len(p))
-	}
-	type result struct {
-		n   int
-		err error
-	}
-	done := make(chan result, 1)
-	b := i.buf[:len(p)]
-	go func() {
-		n, err := i.r.Read(b)
-		done <- result{n, err}
-	}()
-	select {
-	case <-i.ctx.Done():
-		i.buf = nil // the reader may still write to it
-		return 0, i.ctx.Err()
-	case r := <-done:
-		if r.err == io.EOF {
-			select {
-			case <-i.ctx.Done():
-				return 0, i.ctx.Err()
-			case <-time.After(signalGrace):
-			}
-		}
-		return copy(p, b[:r.n]), r.err
-	}
 }
 
 // teller shows a copy while it goes on. Its methods are called from several goroutines.
@@ -304,7 +261,7 @@ func (t *teller) file(from, to string, err error) {
 	_ = t.s.Add(r)
 }
 
-func (t *teller) progress(p client.Progress) {
+func (t *teller) progress(p copy.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	io.WriteString(t.e.Err, cli.ClearLine+cli.Fitted(t.e.ErrWidth(), progressForms(p)))
@@ -324,7 +281,7 @@ func (t *teller) tellLast() {
 }
 
 // end leaves the last bar standing and makes the command's error of what the copy ended with.
-func (t *teller) end(ctx context.Context, p client.Progress, err error) error {
+func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.drawn {
@@ -334,7 +291,7 @@ func (t *teller) end(ctx context.Context, p client.Progress, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		t.tellLast()
-		return errs.New(errs.Cancelled, "copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
+		return errs.New(errs.Cancelled, "hemera.Copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
 	case t.failed == 0:
 		return err
 	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
@@ -343,6 +300,6 @@ func (t *teller) end(ctx context.Context, p client.Progress, err error) error {
 		return cli.Advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are there already")
 	}
 	t.tellLast()
-	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
+	return errs.New(errs.KindOf(err), "hemera.Copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
 		WithRemedy(t.again)
 }

@@ -3,14 +3,14 @@ package files
 import (
 	"fmt"
 
-	"hemera/app/client"
+	"hemera/app/copy"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 )
 
 // progressForms are ways to show a copy on one line, the fullest first. While sources are still being
 // listed the totals grow, which a + says.
-func progressForms(p client.Progress) []string {
+func progressForms(p copy.Progress) []string {
 	share := cli.Percent(p.Bytes, p.BytesTotal)
 	if p.BytesTotal == 0 {
 		share = cli.Percent(p.Files, p.FilesTotal)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/app/client"
+	"hemera/app/copy"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 )
@@ -23,13 +23,13 @@ func TestAnInterruptedCopyPrintsOneLine(t *testing.T) {
 	for range 7 {
 		told.file("a", "b", errs.Wrap(ctx.Err(), "copy", "a"))
 	}
-	e.Complain(told.end(ctx, client.Progress{Files: 1, Failed: 7, Kept: 2}, ctx.Err()))
+	e.Complain(told.end(ctx, copy.Progress{Files: 1, Failed: 7, Kept: 2}, ctx.Err()))
 	if want := "hemera: copy: interrupted; 1 file, 0 B copied; 2 parts kept\n  what to do: go on\n"; said.String() != want {
 		t.Errorf("%q, want %q", said.String(), want)
 	}
 	said.Reset()
 	told.file("a", "b", errs.New(errs.Denied, "open", "a", "")) // a failure of its own is told
-	e.Complain(told.end(ctx, client.Progress{Failed: 8}, ctx.Err()))
+	e.Complain(told.end(ctx, copy.Progress{Failed: 8}, ctx.Err()))
 	if got := said.String(); !strings.HasPrefix(got, "hemera: open a: permission denied\nhemera: copy: interrupted") {
 		t.Errorf("%q", got)
 	}
@@ -42,7 +42,7 @@ func TestAnInterruptionIsToldOnce(t *testing.T) {
 	cancel()
 	for last, want := range map[error]bool{errs.Wrap(context.Canceled, "copy", "/f"): false, errs.New(errs.Denied, "copy", "/f", "not yours"): true} {
 		out.Reset()
-		err := (&teller{e: &cli.Env{Console: cli.Console{Err: &out}}, last: last}).end(ctx, client.Progress{}, nil)
+		err := (&teller{e: &cli.Env{Console: cli.Console{Err: &out}}, last: last}).end(ctx, copy.Progress{}, nil)
 		if (out.String() != "") != want || !strings.Contains(err.Error(), "interrupted") {
 			t.Errorf("%v: %q, then %v", last, &out, err)
 		}

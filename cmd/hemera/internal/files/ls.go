@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/xrootd"
 )
 
 // LsCommand makes `hemera ls`: contents of directories.
@@ -33,7 +33,7 @@ func LsCommand(e *cli.Env) *cobra.Command {
 			}
 			o.names, o.long = cli.Owners{}, o.long || o.numeric
 			o.headings = (len(args) > 1 || o.recursive) && !e.ForPrograms()
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				s := e.Stream(o.line)
 				err := e.Each(ctx, args, func(arg string) error { return ls(ctx, e, cl, s, arg, o) })
 				if err != nil {
@@ -59,7 +59,7 @@ type lsOptions struct {
 	names                                           cli.Owners
 }
 
-func ls(ctx context.Context, e *cli.Env, cl *client.Client, s *output.Stream, arg string, o lsOptions) error {
+func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, arg string, o lsOptions) error {
 	u, err := e.Remote(arg)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func ls(ctx context.Context, e *cli.Env, cl *client.Client, s *output.Stream, ar
 
 // listed is a directory and how the user would name it.
 type listed struct {
-	client.URL
+	xrootd.URL
 	name string
 }
 
@@ -87,12 +87,12 @@ func (l listed) below(name string) listed {
 
 // lsDirectory lists a directory, and then those in it. It remembers the names of one directory's
 // directories for each level it is in.
-func lsDirectory(ctx context.Context, e *cli.Env, cl *client.Client, s *output.Stream, dir listed, o lsOptions) error {
+func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
 		fmt.Fprintf(e.Out, "%s:\n", e.Visible(dir.name))
 	}
 	var below []string
-	err := cl.List(ctx, dir.URL, func(i client.Info) error {
+	err := cl.List(ctx, dir.URL, func(i xrootd.Info) error {
 		if o.recursive && i.IsDir() {
 			below = append(below, i.Name)
 		}
@@ -109,7 +109,7 @@ func lsDirectory(ctx context.Context, e *cli.Env, cl *client.Client, s *output.S
 	})
 }
 
-func entryRecord(path string, i client.Info) output.Record {
+func entryRecord(path string, i xrootd.Info) output.Record {
 	return output.Record{
 		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: cli.OnOff(i.IsDir(), "directory", "file")},
 		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group},

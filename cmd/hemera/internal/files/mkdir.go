@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // MkdirCommand makes `hemera mkdir`: new directories.
@@ -25,7 +25,7 @@ func MkdirCommand(e *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.Done(e.Each(ctx, args, func(arg string) error {
 					u, err := e.Remote(arg)
 					if err != nil {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // MvCommand makes `hemera mv`: rename.
@@ -30,10 +30,10 @@ func MvCommand(e *cli.Env) *cobra.Command {
 				return err
 			}
 			if from.Addr() != to.Addr() {
-				return cli.Usage(errs.New(errs.Unsupported, "rename", from.Redacted(), "the target is at another server").
+				return cli.Usage(errs.New(errs.Unsupported, "hemera.Rename", from.Redacted(), "the target is at another server").
 					WithRemedy("copy it with hemera cp, then remove it"))
 			}
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				i, err := cl.Stat(ctx, to)
 				if err != nil && !errors.Is(err, errs.NotFound) {
 					return err

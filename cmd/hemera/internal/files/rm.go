@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // RmCommand makes `hemera rm`: remove files and trees.
@@ -33,7 +33,7 @@ go, and asks. A script gives its consent with --yes. --dry-run says what would g
   hemera rm -r /exp/run1
   hemera rm -r --dry-run /exp/run1`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				return e.Done(rm(ctx, e, &removal{cl: cl, recursive: recursive, force: force}, k, args))
 			})
 		},
@@ -69,7 +69,7 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 		return err
 	}
 	if ask {
-		if ok, refused := e.Agree(ctx, k, "rm", stake); !ok {
+		if ok, refused := e.Agree(ctx, k, "hemera.Rm", stake); !ok {
 			return firstOf(refused, err)
 		}
 	}
@@ -88,7 +88,7 @@ func firstOf(list ...error) error {
 
 // doomed is one argument of rm, and what is there.
 type doomed struct {
-	url               client.URL
+	url               xrootd.URL
 	dir, below        bool // a directory, with something in it
 	files, dirs, size int64
 }
@@ -103,7 +103,7 @@ func (d doomed) String() string {
 
 // removal is one rm under way.
 type removal struct {
-	cl               *client.Client
+	cl               *xrootd.Client
 	recursive, force bool
 	targets          []doomed
 
@@ -120,7 +120,7 @@ const (
 )
 
 // survey counts what is at a path.
-func (r *removal) survey(ctx context.Context, u client.URL) (doomed, error) {
+func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	d := doomed{url: u}
 	i, err := r.cl.Stat(ctx, u)
 	switch {
@@ -130,16 +130,16 @@ func (r *removal) survey(ctx context.Context, u client.URL) (doomed, error) {
 		d.files, d.size = 1, i.Size
 		return d, nil
 	case !r.recursive:
-		return d, errs.New(errs.IsDirectory, "remove", u.Redacted(), "it is a directory").WithRemedy("add -r to remove it with all that is in it")
+		return d, errs.New(errs.IsDirectory, "hemera.Remove", u.Redacted(), "it is a directory").WithRemedy("add -r to remove it with all that is in it")
 	case u.Path == "/":
-		return d, errs.New(errs.Invalid, "remove", u.Redacted(), "the root stays").WithRemedy("name the directories to remove")
+		return d, errs.New(errs.Invalid, "hemera.Remove", u.Redacted(), "the root stays").WithRemedy("name the directories to remove")
 	}
 	d.dir = true
-	var walk func(dir client.URL) error
-	walk = func(dir client.URL) error {
+	var walk func(dir xrootd.URL) error
+	walk = func(dir xrootd.URL) error {
 		d.dirs++
 		var below []string
-		err := r.cl.List(ctx, dir, func(i client.Info) error {
+		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
 			d.below = true
 			if i.IsDir() {
 				below = append(below, i.Name)
@@ -176,27 +176,27 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		return errs.New(errs.Cancelled, "rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")
+		return errs.New(errs.Cancelled, "hemera.Rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")
 	case r.failed > 1:
-		return errs.New(errs.KindOf(r.first), "rm", "", output.Count(r.failed, "entry")+" could not be removed")
+		return errs.New(errs.KindOf(r.first), "hemera.Rm", "", output.Count(r.failed, "entry")+" could not be removed")
 	}
 	return r.first
 }
 
 // tree removes a directory: its files and those below in parallel, then the directories from the leaves. It
 // holds the names of the directories, and at most rmParallel of files.
-func (r *removal) tree(ctx context.Context, e *cli.Env, top client.URL) {
-	var levels [][]client.URL
+func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
+	var levels [][]xrootd.URL
 	g := new(errgroup.Group)
 	g.SetLimit(rmParallel)
-	var walk func(dir client.URL, depth int)
-	walk = func(dir client.URL, depth int) {
+	var walk func(dir xrootd.URL, depth int)
+	walk = func(dir xrootd.URL, depth int) {
 		if depth == len(levels) {
 			levels = append(levels, nil)
 		}
 		levels[depth] = append(levels[depth], dir)
 		var below []string
-		err := r.cl.List(ctx, dir, func(i client.Info) error {
+		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
 			if i.IsDir() {
 				below = append(below, i.Name)
 				return nil

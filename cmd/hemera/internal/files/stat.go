@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/platform/xrootd"
 )
 
 // StatCommand makes `hemera stat`: one entry.
@@ -22,7 +22,7 @@ func StatCommand(e *cli.Env) *cobra.Command {
   hemera stat --checksum adler32 /exp/data.root
   hemera stat /exp/data.root -j | jq .result[0].size`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return e.Files(c, func(ctx context.Context, cl *client.Client) error {
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				u, err := e.Remote(args[0])
 				if err != nil {
 					return err

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"hemera"
-	"hemera/app/client"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/measure/nsbench"
+	"hemera/platform/xrootd"
 )
 
 // nodeSessionsMax bounds the sessions with each storage node that all threads share; the manager has
@@ -40,13 +40,13 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 	if v, err := m.View(ctx); err == nil { // without an admin's rights the figures stand alone
 		t.setup = *nsbench.Setup(v)
 	}
-	nodes := client.New(client.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
+	nodes := xrootd.New(xrootd.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
 	defer nodes.Close()
 	ctx = hemera.WithTrace(ctx, "") // one id for all would say nothing
 	return nsbench.Run(ctx, nsbench.Options{
 		Shape: shape, Visit: t.update, Keep: t.request.Keep, Series: t.request.Series,
 		Open: func(ctx context.Context, _ int) (nsbench.Target, error) {
-			w := &wireTarget{client.New(client.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, t.wire}
+			w := &wireTarget{xrootd.New(xrootd.Options{App: "ns-benchmark", InFlight: shape.Depth + 2}), nodes, u.Endpoint, t.wire}
 			return w, w.manager.Ping(ctx, u.Endpoint)
 		},
 	})
@@ -54,12 +54,12 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 
 // wireTarget is one thread: a client with one session of its own with the manager.
 type wireTarget struct {
-	manager, nodes *client.Client
-	at             client.Endpoint
+	manager, nodes *xrootd.Client
+	at             xrootd.Endpoint
 	options        wireOptions
 }
 
-func (w *wireTarget) url(path string) client.URL { return client.URL{Endpoint: w.at, Path: path} }
+func (w *wireTarget) url(path string) xrootd.URL { return xrootd.URL{Endpoint: w.at, Path: path} }
 
 // Mkdir implements nsbench.Target.
 func (w *wireTarget) Mkdir(ctx context.Context, path string) error {
@@ -69,17 +69,17 @@ func (w *wireTarget) Mkdir(ctx context.Context, path string) error {
 // Create implements nsbench.Target: an open at the manager, one at the node it leads to, and a close
 // there, which commits.
 func (w *wireTarget) Create(ctx context.Context, path string) error {
-	return w.open(ctx, path, client.OpenOptions{Write: true, Create: true, Exclusive: true, Mode: 0o644}, true)
+	return w.open(ctx, path, xrootd.OpenOptions{Write: true, Create: true, Exclusive: true, Mode: 0o644}, true)
 }
 
 // Read implements nsbench.Target: an open at the manager, which answers with the node to go to.
 func (w *wireTarget) Read(ctx context.Context, path string) error {
-	return w.open(ctx, path, client.OpenOptions{}, w.options.full)
+	return w.open(ctx, path, xrootd.OpenOptions{}, w.options.full)
 }
 
 // Write implements nsbench.Target: as Read, but that the manager also chooses disks and takes the lock.
 func (w *wireTarget) Write(ctx context.Context, path string) error {
-	return w.open(ctx, path, client.OpenOptions{Write: true}, !w.options.locks)
+	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, !w.options.locks)
 }
 
 // Release implements nsbench.Releaser. The same client gets through its own lock; the close at the node,
@@ -88,10 +88,10 @@ func (w *wireTarget) Release(ctx context.Context, path string) error {
 	if !w.options.locks {
 		return nil
 	}
-	return w.open(ctx, path, client.OpenOptions{Write: true}, true)
+	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, true)
 }
 
-func (w *wireTarget) open(ctx context.Context, path string, o client.OpenOptions, follow bool) error {
+func (w *wireTarget) open(ctx context.Context, path string, o xrootd.OpenOptions, follow bool) error {
 	to, err := w.manager.Where(ctx, w.url(path), o)
 	if err != nil || !follow {
 		return err

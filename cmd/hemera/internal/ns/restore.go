@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/daemon"
+	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/platform/kv/archive"
@@ -60,7 +60,7 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 		stake = append(stake, fmt.Sprintf("  the backup is of %s: %s, %s", head.Taken.UTC().Format(time.RFC3339),
 			output.Count(head.Files, "file"), output.Count(head.Directories, "directory")))
 	}
-	return e.Agree(ctx, k, "ns restore", stake)
+	return e.Agree(ctx, k, "hemera.NsRestore", stake)
 }
 
 func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {
@@ -73,7 +73,7 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 	}
 	defer done()
 	watch := watchArchive(e)
-	r, err := daemon.Restore(ctx, io.TeeReader(in, &counted{w: io.Discard, watch: watch}), dir, daemon.RestoreOptions{
+	r, err := backup.Restore(ctx, io.TeeReader(in, &counted{w: io.Discard, watch: watch}), dir, backup.RestoreOptions{
 		Header: func(h archive.Header) error { watch.head = h; return nil },
 		Pair:   func() { watch.pairs++ },
 	})

@@ -1,0 +1,230 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hemera/app/statedir"
+	"hemera/core/cluster"
+	"hemera/core/namespace"
+	"hemera/errs"
+	"hemera/platform/kv"
+	"hemera/platform/kv/archive"
+	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
+)
+
+// RestoreOptions tune a restore. Zero values take the defaults.
+type RestoreOptions struct {
+	// Header gets the archive's header before anything is written. Its error ends the restore.
+	Header func(archive.Header) error
+	Pair   func()           // called for each record
+	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger     // nil: silent
+}
+
+// Restored is what a restore made.
+type Restored struct {
+	Totals   archive.Totals
+	Boundary namespace.Boundary
+	Epoch    uint64 // the next writer of the store gets a larger one
+}
+
+// Restore makes a manager's state directory from an archive. It fails with NotEmpty if the directory has content, with
+// Corrupt if the archive is damaged or cut, and with Invalid if this machine's clock is behind the archive. A restore
+// that fails removes what it made. One that was killed leaves a directory from which no manager starts; see
+// [statedir.CheckRestored].
+func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_ Restored, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := emptyDir(dir); err != nil {
+		return Restored{}, err
+	}
+	r := &restore{ctx: ctx, dir: dir, options: o, files: map[string][]byte{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.abandon())
+		}
+	}()
+	if err := os.Mkdir(filepath.Join(dir, statedir.RestoringDir), 0o700); err != nil {
+		return Restored{}, errs.Wrap(err, "backup.Restore", dir)
+	}
+	if err := r.load(in); err != nil {
+		return Restored{}, err
+	}
+	return r.done, r.publish()
+}
+
+// emptyDir makes the directory, or fails with NotEmpty if it has content.
+func emptyDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return errs.Wrap(err, "backup.Restore", dir)
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return errs.Wrap(err, "backup.Restore", dir)
+	}
+	for _, entry := range list {
+		if entry.Name() != "lost+found" { // the root of a new file system has that
+			return errs.New(errs.NotEmpty, "backup.Restore", dir, "the directory holds "+entry.Name()+" already").
+				WithRemedy("name an empty directory; move the old state away, do not delete it")
+		}
+	}
+	return nil
+}
+
+// restore is a restore under way: records stream from the archive into one run of a bulk load.
+type restore struct {
+	ctx     context.Context
+	dir     string
+	options RestoreOptions
+
+	head  archive.Header
+	files map[string][]byte // by name: written beside the store at the end
+	store *pebblekv.Store
+	out   kv.Writer
+	all   kv.Load
+	run   kv.Run
+	done  Restored
+}
+
+// load writes the archive's records into the unfinished store, sets the boundaries after which ids and epochs are
+// new, and closes the store.
+func (r *restore) load(in io.Reader) (err error) {
+	defer func() {
+		if r.run != nil {
+			_ = r.run.Close() // after an error its table is incomplete; after success it was closed below
+			err = errors.Join(err, r.all.Abort())
+		}
+		if r.store != nil {
+			err = errors.Join(err, r.store.Close())
+		}
+	}()
+	r.done.Totals, err = archive.Read(in, archive.Visitor{Header: r.header, Attachment: r.attachment, Pair: r.pair})
+	if err != nil {
+		return err
+	}
+	if err := r.run.Close(); err != nil {
+		return err
+	}
+	if err := r.all.Commit(r.ctx); err != nil {
+		return err
+	}
+	now := r.options.Now()
+	if r.done.Boundary, err = namespace.Restored(r.ctx, r.store, r.out, r.head.Taken, now); err != nil {
+		return err
+	}
+	return cluster.Restored(r.ctx, r.store, r.out, now)
+}
+
+// header opens the store once it is known that the archive is one. It implements archive.Visitor.
+func (r *restore) header(h archive.Header) (err error) {
+	r.head = h
+	if r.options.Header != nil {
+		if err := r.options.Header(h); err != nil {
+			return err
+		}
+	}
+	// An epoch is one start of a manager. There were fewer starts than seconds since 1970, so the present second is
+	// larger than the epoch of any manager that the lost store had.
+	r.done.Epoch = max(h.Epoch, uint64(r.options.Now().Unix()))
+	r.store, err = pebblekv.Open(filepath.Join(r.dir, statedir.RestoringDir), pebblekv.Options{Epoch: r.done.Epoch, Logger: r.options.Log})
+	if err != nil {
+		return err
+	}
+	if r.out, err = r.store.Acquire(r.ctx, "restore"); err != nil {
+		return err
+	}
+	loader, ok := r.out.(kv.Loader)
+	if !ok {
+		return errs.New(errs.Unsupported, "backup.Restore", r.dir, "the engine cannot load many records at once")
+	}
+	if r.all, err = loader.Load(r.ctx); err != nil {
+		return err
+	}
+	r.run, err = r.all.Run()
+	return err
+}
+
+// attachment keeps a file that was saved beside the store. It implements archive.Visitor.
+func (r *restore) attachment(name string, content []byte) error {
+	if name != pki.AuthorityFile {
+		r.options.Log.Warn("the archive holds a file that this version does not know", "name", name)
+		return nil
+	}
+	r.files[name] = bytes.Clone(content)
+	return nil
+}
+
+// pair writes one record, unless it belongs to the lost cluster alone, such as a join token. It implements
+// archive.Visitor.
+func (r *restore) pair(key, value []byte) error {
+	if err := r.ctx.Err(); err != nil {
+		return errs.Wrap(err, "backup.Restore", r.dir)
+	}
+	if r.options.Pair != nil {
+		r.options.Pair()
+	}
+	if !namespace.Restorable(key) || !cluster.Restorable(key) {
+		return nil
+	}
+	return r.run.Put(key, value)
+}
+
+// publish gives the store its name. All other files are on the disk before that.
+func (r *restore) publish() error {
+	for name, content := range r.files {
+		if err := writeSecret(filepath.Join(r.dir, name), content); err != nil {
+			return errs.Wrap(err, "backup.Restore", name)
+		}
+	}
+	if err := syncDir(r.dir); err != nil {
+		return errs.Wrap(err, "backup.Restore", r.dir)
+	}
+	if err := os.Rename(filepath.Join(r.dir, statedir.RestoringDir), filepath.Join(r.dir, statedir.StoreDir)); err != nil {
+		return errs.Wrap(err, "backup.Restore", r.dir)
+	}
+	r.files = nil // abandon must not remove them any more
+	return errs.Wrap(syncDir(r.dir), "backup.Restore", r.dir)
+}
+
+// abandon removes what a failed restore made.
+func (r *restore) abandon() error {
+	errAll := os.RemoveAll(filepath.Join(r.dir, statedir.RestoringDir))
+	for name := range r.files {
+		if err := os.Remove(filepath.Join(r.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errAll = errors.Join(errAll, err)
+		}
+	}
+	return errs.Wrap(errAll, "backup.Restore", r.dir)
+}
+
+// writeSecret writes a new file that only its owner may read, and syncs it.
+func writeSecret(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

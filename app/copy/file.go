@@ -1,0 +1,176 @@
+package copy
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// fileTries is how often a file is begun when servers lose it in the middle.
+const fileTries = 4
+
+// file copies one file. If the server it was written through stops, the copy restarts, as with the stock
+// clients: another server will take it. So does a copy that went on with a part of another source.
+func (x *copier) file(ctx context.Context, j job) error {
+	fresh := false
+	for try := 1; ; try++ {
+		n, err := x.fileOnce(ctx, j, fresh)
+		lost, again := errors.AsType[unwritten](err)
+		again = again && lost.retryable()
+		if stale, ok := errors.AsType[staleError](err); ok {
+			x.c.Options().Log.Info("the part was of another file", "file", j.to.String(), "error", stale.error)
+			again, fresh = true, true
+		}
+		if !again || try == fileTries || ctx.Err() != nil {
+			return err
+		}
+		x.track.bytes(-n)
+	}
+}
+
+// staleError is the failure of a file that was gone on with, when its part was not of this source.
+type staleError struct{ error }
+
+func (s staleError) Unwrap() error { return s.error }
+
+// fileOnce copies one file by the way that fits, and says how many bytes it has counted.
+func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, errs.Wrap(err, "copy", j.from.String())
+	}
+	if !j.to.Remote {
+		j.to.Path = followLink(j.to.Path)
+	}
+	at, err := x.publisher(ctx, j)
+	if err != nil {
+		return 0, err
+	}
+	var there state
+	if x.o.Continue || !at.direct { // else the server refuses by itself to replace: no need to ask
+		if there, err = x.store(j.to).stat(ctx, j.to); err != nil {
+			return 0, err
+		}
+	}
+	act, err := choose(j.src, there, j.to.String(), x.o)
+	if err != nil {
+		return 0, err
+	}
+	if act == actCompare {
+		same, err := x.same(ctx, j)
+		switch {
+		case err != nil:
+			return 0, err
+		case same:
+			if x.o.Preserve && !equalAttributes(attributesOf(j.src, 0o644), there) {
+				err = x.preserve(ctx, j.to, j.src, 0o644)
+			}
+			if err != nil {
+				return 0, err
+			}
+			x.track.add(func(p *Progress) { p.Bytes += j.src.size; p.Skipped++; p.SkippedBytes += j.src.size })
+			return j.src.size, nil
+		case !x.o.Force:
+			return 0, errs.New(errs.Exists, "copy", j.to.String(), "another file of that name is there, with the same size and another checksum").
+				WithRemedy("use --force to replace it")
+		}
+	}
+	if j.from.Remote && j.to.Remote && x.o.TPC != TPCOff {
+		err := x.thirdParty(ctx, j, at)
+		if err == nil && x.o.Preserve {
+			err = x.preserve(ctx, j.to, j.src, 0o644)
+		}
+		if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
+			return 0, err
+		}
+	}
+	off, sum := int64(0), x.newHasher()
+	if x.o.Continue && !fresh && !at.direct && !there.special {
+		if off, sum, err = x.resume(ctx, j); err != nil {
+			return 0, err
+		}
+	}
+	x.track.bytes(off)
+	n, err := x.stream(ctx, j, at, off, sum)
+	if off > 0 && err != nil && (errors.Is(err, errs.Corrupt) || errors.Is(err, errs.Unsupported)) {
+		err = staleError{err}
+	}
+	return off + n, err
+}
+
+// stream copies the bytes from off on through this process, and says how many it has counted. The sum is
+// of the bytes before off.
+func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum checksum.Hasher) (n int64, err error) {
+	src, err := x.store(j.from).source(ctx, j.from, off)
+	if err != nil {
+		return 0, err
+	}
+	defer src.close()
+	dst, err := x.store(j.to).target(ctx, j.to, targetOptions{
+		off: off, src: j.src, replace: x.o.Force, persist: x.o.Persist, preserve: x.o.Preserve, mode: x.mode(j.src, 0o644), at: at,
+	})
+	if err != nil {
+		return 0, err
+	}
+	n, err = x.pump(src, dst, sum)
+	if err == nil && off+n != j.src.size {
+		err = errs.New(errs.Conflict, "copy", j.from.String(), "it changed its size while it was copied")
+	}
+	var want hemera.Checksum
+	if err == nil && x.o.Verify != VerifyNever || off > 0 {
+		want = sum.Sum()
+	}
+	if err == nil && j.from.Remote {
+		from := publisher{c: x.c, verify: x.o.Verify}
+		if off > 0 && !j.to.Remote {
+			from.verify = VerifyAlways // it is the proof that the part was of this source
+		}
+		err = from.check(ctx, j.from, want)
+	}
+	if err != nil {
+		if dst.abandon(ctx, worthKeeping(err)) {
+			x.track.add(func(p *Progress) { p.Kept++ })
+		}
+		return n, err
+	}
+	err = dst.commit(ctx, want)
+	if err == nil && x.o.Preserve && j.to.Remote {
+		err = x.preserve(ctx, j.to, j.src, 0o644)
+	}
+	return n, err
+}
+
+// worthKeeping reports whether what was copied before a failure is right as far as it goes.
+func worthKeeping(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.Conflict, errs.Corrupt, errs.Unsupported:
+		return false
+	}
+	_, unwritten := errors.AsType[unwritten](err)
+	return !unwritten
+}
+
+// pump moves everything from src to dst and into the sum.
+func (x *copier) pump(src source, dst target, sum checksum.Hasher) (int64, error) {
+	total := int64(0)
+	for {
+		p, err := src.next()
+		if len(p) > 0 {
+			_, _ = sum.Write(p)
+			if err := dst.write(p); err != nil {
+				return total, err
+			}
+			total += int64(len(p))
+			x.track.bytes(int64(len(p)))
+		}
+		if err == io.EOF {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package copy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// machine is the store of local paths. A file gets its name when it is complete.
+type machine struct {
+	chunk int
+	links Links
+}
+
+func (machine) stat(_ context.Context, p Place) (state, error) {
+	i, err := os.Stat(p.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state{}, nil
+	}
+	if err != nil {
+		return state{}, errs.Wrap(err, "stat", p.Path)
+	}
+	return stateOf(i), nil
+}
+
+func stateOf(i os.FileInfo) state {
+	s := state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
+	if sys, ok := i.Sys().(*syscall.Stat_t); ok {
+		s.owner, s.group = strconv.Itoa(int(sys.Uid)), strconv.Itoa(int(sys.Gid))
+	}
+	return s
+}
+
+func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
+	top, err := os.Stat(p.Path)
+	if err != nil {
+		return errs.Wrap(err, "list", p.Path)
+	}
+	return m.walkBelow(ctx, p.Path, "", []os.FileInfo{top}, visit)
+}
+
+// walkBelow visits what is in a directory. above are the directories on the way to it, itself the last: a
+// link to one of them would lead round in circles.
+func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.FileInfo, visit func(rel string, s state) error) error {
+	dir := filepath.Join(top, filepath.FromSlash(rel))
+	entries, err := os.ReadDir(dir)
+	if err != nil && rel == "" {
+		return errs.Wrap(err, "list", dir)
+	}
+	if err != nil {
+		return visit(rel, state{fault: errs.Wrap(err, "list", dir)})
+	}
+	for _, d := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := path.Join(rel, d.Name())
+		s, i := m.found(filepath.Join(dir, d.Name()), d, above)
+		err := visit(name, s)
+		if err == nil && s.dir {
+			err = m.walkBelow(ctx, top, name, append(above[:len(above):len(above)], i), visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found is what a walk has come upon; a file or directory may be behind a link.
+func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, os.FileInfo) {
+	link := d.Type()&fs.ModeSymlink != 0
+	if link && m.links == LinksSkip {
+		return state{link: true}, nil
+	}
+	fault := func(err error) (state, os.FileInfo) { return state{fault: err}, nil }
+	i, err := os.Stat(path)
+	if link && m.links == LinksGood && nowhere(i, err, above) {
+		return state{link: true}, nil
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && link:
+		return fault(errs.New(errs.NotFound, "copy", path, "the link leads to nothing").WithRemedy("--skip-links passes over links"))
+	case err != nil:
+		return fault(errs.Wrap(err, "stat", path))
+	case i.IsDir() && link && m.links != LinksFollow && m.links != LinksGood:
+		return fault(errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
+			WithRemedy("-L follows them, --skip-links passes over links"))
+	case i.IsDir() && among(above, i):
+		return fault(errs.New(errs.Invalid, "copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
+	case special(i):
+		return fault(errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory"))
+	}
+	return stateOf(i), i
+}
+
+// nowhere reports whether there is nothing to copy behind a link: nothing at all, a directory that the link is in,
+// or a device.
+func nowhere(i os.FileInfo, err error, above []os.FileInfo) bool {
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)
+	}
+	return special(i) || i.IsDir() && among(above, i)
+}
+
+func among(list []os.FileInfo, i os.FileInfo) bool {
+	return slices.ContainsFunc(list, func(a os.FileInfo) bool { return os.SameFile(a, i) })
+}
+
+// mkdir makes a directory that this user can fill.
+func (machine) mkdir(_ context.Context, p Place, mode uint32) error {
+	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "make directory", p.Path)
+}
+
+// part is what a download may go on with: the part of a source of that signature.
+func (machine) part(_ context.Context, p Place, src state) (int64, error) {
+	i, err := os.Lstat(p.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case err != nil:
+		return 0, errs.Wrap(err, "stat", p.Path)
+	case !own(i) || i.Size() > src.size:
+		return 0, nil
+	}
+	var b [64]byte
+	n, err := unix.Lgetxattr(p.Path, sourceAttribute, b[:])
+	if err == nil && string(b[:n]) != src.signature() {
+		return 0, nil
+	}
+	return i.Size(), nil
+}
+
+// localSource reads a local file.
+type localSource struct {
+	ctx  context.Context
+	file *os.File
+	buf  []byte
+}
+
+func (m machine) source(ctx context.Context, p Place, off int64) (source, error) {
+	f, err := os.Open(p.Path)
+	if err != nil {
+		return nil, errs.Wrap(err, "open", p.Path)
+	}
+	if off > 0 {
+		if _, err := f.Seek(off, io.SeekStart); err != nil {
+			f.Close()
+			return nil, errs.Wrap(err, "open", p.Path)
+		}
+	}
+	return &localSource{ctx, f, make([]byte, m.chunk)}, nil
+}
+
+func (s *localSource) next() ([]byte, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, errs.Wrap(err, "read", s.file.Name())
+	}
+	n, err := readFull(s.file, s.buf)
+	if err != nil && err != io.EOF {
+		return nil, errs.Wrap(err, "read", s.file.Name())
+	}
+	return s.buf[:n], err
+}
+
+func (s *localSource) close() { s.file.Close() }
+
+// localTarget writes a part, which gets the final name at the end.
+type localTarget struct {
+	file *os.File
+	name string
+	targetOptions
+}
+
+func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
+	if i, err := os.Stat(p.Path); err == nil && special(i) {
+		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
+		return deviceTarget{f}, errs.Wrap(err, "open", p.Path)
+	}
+	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
+		return nil, errs.Wrap(err, "make directory", filepath.Dir(p.Path))
+	}
+	f, err := openPart(p.part().Path, t.off, t.mode)
+	if err != nil {
+		return nil, err
+	}
+	if t.off == 0 {
+		_ = unix.Fsetxattr(int(f.Fd()), sourceAttribute, []byte(t.src.signature()), 0) // not every filesystem can
+	}
+	return &localTarget{f, p.Path, t}, nil
+}
+
+func (t *localTarget) write(p []byte) error {
+	_, err := t.file.Write(p)
+	return errs.Wrap(err, "write", t.file.Name())
+}
+
+// commit closes the file last: until then nobody else's part has its name.
+func (t *localTarget) commit(context.Context, hemera.Checksum) error {
+	err := t.finishAttributes()
+	if err == nil {
+		err = t.file.Sync()
+	}
+	if err == nil {
+		err = publish(t.file.Name(), t.name, t.replace)
+	}
+	if err != nil {
+		os.Remove(t.file.Name())
+	}
+	if closeErr := t.file.Close(); err == nil {
+		err = closeErr
+	}
+	return errs.Wrap(err, "finish", t.name)
+}
+
+// finishAttributes removes what only an unfinished file has: the note of its source, and the owner's permission to
+// write where the source has none.
+func (t *localTarget) finishAttributes() error {
+	_ = unix.Fremovexattr(int(t.file.Fd()), sourceAttribute)
+	i, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	if t.preserve {
+		return setAttributes(t.file, attributesOf(t.src, 0o644))
+	}
+	if now := i.Mode().Perm(); now&^fs.FileMode(t.mode) != 0 {
+		return t.file.Chmod(now & fs.FileMode(t.mode))
+	}
+	return nil
+}
+
+func (t *localTarget) abandon(_ context.Context, keep bool) bool {
+	if i, err := t.file.Stat(); !keep || err != nil || i.Size() == 0 {
+		keep = false
+		os.Remove(t.file.Name())
+	}
+	t.file.Close()
+	return keep
+}
+
+// deviceTarget writes to a device or a pipe, such as /dev/null.
+type deviceTarget struct{ file *os.File }
+
+func (t deviceTarget) write(p []byte) error {
+	_, err := t.file.Write(p)
+	return errs.Wrap(err, "write", t.file.Name())
+}
+
+func (t deviceTarget) commit(context.Context, hemera.Checksum) error {
+	return errs.Wrap(t.file.Close(), "write", t.file.Name())
+}
+
+func (t deviceTarget) abandon(context.Context, bool) bool {
+	t.file.Close()
+	return false
+}

@@ -1,0 +1,142 @@
+package copy
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// Place is one end of a copy: a remote URL or a local path.
+type Place struct {
+	Remote  bool
+	URL     xrootd.URL
+	Path    string // local
+	Content bool   // written with /. at its end: what is in the directory, not the directory itself
+}
+
+// ParsePlace reads a URL or a local path.
+func ParsePlace(s string) (Place, error) {
+	if xrootd.IsRemote(s) {
+		u, err := xrootd.ParseURL(s)
+		path, _, _ := strings.Cut(s, "?")
+		return Place{Remote: true, URL: u, Content: strings.HasSuffix(path, contentMark)}, err
+	}
+	if s = strings.TrimPrefix(s, "file://"); s == "" {
+		return Place{}, errs.New(errs.Invalid, "copy", "", "the path is empty")
+	}
+	return Place{Path: filepath.Clean(s), Content: strings.HasSuffix(s, contentMark)}, nil
+}
+
+// contentMark at the end of a source means what is in a directory, as with cp.
+const contentMark = "/."
+
+// String is the place without secrets.
+func (p Place) String() string {
+	if p.Remote {
+		return p.URL.Redacted()
+	}
+	return p.Path
+}
+
+// Join is the place of an entry below; rel has slashes.
+func (p Place) Join(rel string) Place {
+	if rel == "" {
+		return p
+	}
+	if p.Remote {
+		p.URL = p.URL.Join(rel)
+	} else {
+		p.Path = filepath.Join(p.Path, filepath.FromSlash(rel))
+	}
+	return p
+}
+
+// base is the last name of the place.
+func (p Place) base() string {
+	if p.Remote {
+		return path.Base(p.URL.Path)
+	}
+	return filepath.Base(p.Path)
+}
+
+// state is what was found at a place.
+type state struct {
+	exists  bool
+	dir     bool
+	special bool // a device or a pipe of this machine
+	size    int64
+	mode    uint32    // permission bits; 0 if not known
+	mtime   time.Time // in seconds at servers; zero if not known
+	owner   string    // name or number
+	group   string
+	link    bool  // a link, told because links are passed over
+	fault   error // why the entry cannot be copied; others can
+}
+
+// ofEntry reports whether a failure is of one entry alone, so that it makes sense to go on with others.
+func ofEntry(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Denied, errs.Invalid, errs.TooLarge, errs.Exists, errs.IsDirectory, errs.NotDirectory, errs.Unsupported:
+		return true
+	}
+	return false
+}
+
+// end is one end of a copy and what is there.
+type end struct {
+	Place
+	state
+}
+
+// resolveTarget decides where a source, one of so many, goes: into a destination that is a directory, else
+// onto it.
+func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
+	src, dst := from.Place, to.Place
+	switch {
+	case !from.exists:
+		return dst, errs.New(errs.NotFound, "copy", src.String(), "")
+	case from.dir && !recursive:
+		return dst, errs.New(errs.IsDirectory, "copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
+	case to.exists && to.dir && src.Content && from.dir:
+		return dst, nil
+	case to.exists && to.dir:
+		return dst.Join(src.base()), nil
+	case sources > 1:
+		return dst, errs.New(errs.NotDirectory, "copy", dst.String(), "several sources need a directory to go to")
+	case from.dir && to.exists:
+		return dst, errs.New(errs.NotDirectory, "copy", dst.String(), "a directory cannot replace a file")
+	}
+	return dst, nil
+}
+
+// action is what to do about one file.
+type action int
+
+const (
+	actCopy    action = iota // all of it or the rest, making or replacing the target
+	actCompare               // the target may be the same file already
+)
+
+// choose decides by what is at the target now.
+func choose(src state, dst state, dstName string, o Options) (action, error) {
+	switch {
+	case !dst.exists:
+		return actCopy, nil
+	case dst.dir:
+		return actCopy, errs.New(errs.IsDirectory, "copy", dstName, "a file cannot replace a directory")
+	case dst.special:
+		return actCopy, nil
+	case o.Continue && dst.size == src.size:
+		return actCompare, nil
+	case o.Force:
+		return actCopy, nil
+	case o.Continue:
+		return actCopy, errs.New(errs.Exists, "copy", dstName, "another file of that name is there, with another size").
+			WithRemedy("use --force to replace it")
+	}
+	return actCopy, errs.New(errs.Exists, "copy", dstName, "").WithRemedy("use --force to replace it")
+}

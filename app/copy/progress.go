@@ -1,0 +1,98 @@
+package copy
+
+import (
+	"sync"
+	"time"
+)
+
+// Progress is how far a copy is.
+type Progress struct {
+	Files, FilesTotal int64 // done: copied or skipped
+	Failed            int64
+	Bytes, BytesTotal int64
+	// Skipped and SkippedBytes are what of it was there already.
+	Skipped, SkippedBytes int64
+	// Passed counts what a copy of a tree leaves out: the parts of unfinished copies.
+	Passed int64
+	// Links counts the symbolic links that were passed over on purpose.
+	Links int64
+	// Listed says that the sources have been listed: the totals grow no more.
+	Listed bool
+	// Kept counts the parts that were left because their copy was interrupted or failed.
+	Kept int64
+	Rate float64 // bytes per second of the last seconds
+	Done bool    // the last call
+}
+
+// progressEvery is the interval between calls of a progress function.
+const progressEvery = 250 * time.Millisecond
+
+// tracker counts, and reports from a goroutine of its own.
+type tracker struct {
+	report func(Progress)
+	stop   chan struct{}
+	ended  sync.WaitGroup
+
+	mu  sync.Mutex
+	now Progress
+}
+
+func newTracker(report func(Progress)) *tracker {
+	t := &tracker{report: report, stop: make(chan struct{})}
+	if report != nil {
+		t.ended.Go(t.run)
+	}
+	return t
+}
+
+// add changes the counts.
+func (t *tracker) add(change func(*Progress)) {
+	t.mu.Lock()
+	change(&t.now)
+	t.mu.Unlock()
+}
+
+// bytes counts bytes that have gone through.
+func (t *tracker) bytes(n int64) { t.add(func(p *Progress) { p.Bytes += n }) }
+
+// close makes the last report and returns the final counts.
+func (t *tracker) close() Progress {
+	close(t.stop)
+	t.ended.Wait()
+	t.now.Done = true
+	if t.report != nil {
+		t.report(t.now)
+	}
+	return t.now
+}
+
+func (t *tracker) run() {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	last, lastBytes := time.Now(), int64(0)
+	for {
+		select {
+		case <-t.stop:
+			return
+		case now := <-tick.C:
+			t.mu.Lock()
+			t.now.Rate = smooth(t.now.Rate, t.now.Bytes-lastBytes, now.Sub(last))
+			last, lastBytes = now, t.now.Bytes
+			p := t.now
+			t.mu.Unlock()
+			t.report(p)
+		}
+	}
+}
+
+// smooth is the rate after n more bytes in d: half old, half new.
+func smooth(rate float64, n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return rate
+	}
+	fresh := float64(n) / d.Seconds()
+	if rate == 0 {
+		return fresh
+	}
+	return rate/2 + fresh/2
+}

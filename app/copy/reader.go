@@ -1,0 +1,66 @@
+package copy
+
+import (
+	"context"
+	"io"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+// FromReader makes a file of a server from what a reader returns up to its end. The file appears when it is
+// complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist
+// and Verify. It returns the number of bytes written.
+func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.URL, o Options) (int64, error) {
+	x := newCopier(c, o, newTracker(nil))
+	j := job{to: Place{Remote: true, URL: to}}
+	at, err := x.publisher(ctx, j)
+	if err != nil {
+		return 0, err
+	}
+	at.direct = at.atomic // a content of unknown length, that cannot be gone on with, needs no part there
+	if !at.direct {
+		there, err := servers{c}.stat(ctx, j.to)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := choose(state{}, there, j.to.String(), Options{Force: o.Force}); err != nil {
+			return 0, err
+		}
+	}
+	dst, err := servers{c}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
+	if err != nil {
+		return 0, err
+	}
+	sum := x.newHasher()
+	n, err := x.pump(&readerSource{r, make([]byte, c.Options().Chunk)}, dst, sum)
+	if err == nil {
+		err = errs.Wrap(ctx.Err(), "copy", j.to.String())
+	}
+	if err != nil {
+		dst.abandon(ctx, false)
+		return n, err
+	}
+	var want hemera.Checksum
+	if o.Verify != VerifyNever {
+		want = sum.Sum()
+	}
+	return n, dst.commit(ctx, want)
+}
+
+// readerSource is any reader as a source.
+type readerSource struct {
+	r   io.Reader
+	buf []byte
+}
+
+func (s *readerSource) next() ([]byte, error) {
+	n, err := readFull(s.r, s.buf)
+	if err != nil && err != io.EOF {
+		return nil, errs.Wrap(err, "read", "standard input")
+	}
+	return s.buf[:n], err
+}
+
+func (s *readerSource) close() {}

@@ -1,0 +1,166 @@
+// Package peers opens pieces on other nodes over the XRootD protocol: a node's half of the fan-out of
+// a write, and of reads of pieces that it does not hold. It implements the interfaces of core/transfer
+// with a client of platform/xrootd.
+//
+// A piece is opened at a fixed path; the capability in the request says which file it belongs to. A
+// user's write waits for these calls, so a peer that does not answer fails within seconds and is not asked
+// a second time: the caller chooses another disk. Sessions are per disk of a peer, because a peer handles
+// the requests of one session in order, and a stalled disk must not delay the pieces on the others.
+package peers
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/transfer"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+	"hemera/rules/wire"
+)
+
+// Peers is the pool of connections to other nodes. Methods may be called concurrently.
+type Peers struct {
+	client *xrootd.Client
+}
+
+var _ transfer.Peers = (*Peers)(nil)
+
+// piecePath stands in piece opens where a file's path would: the capability says which file it is.
+const piecePath = "/piece"
+
+// New makes the connections' pool. Fields of o that are zero get values for peers: 3 s to
+// connect, 10 s of silence, 32 MiB unanswered for each piece, two sessions for each disk, 4096 in all.
+func New(o xrootd.Options) *Peers {
+	if o.DialTimeout == 0 {
+		o.DialTimeout = 3 * time.Second
+	}
+	if o.Stall == 0 {
+		o.Stall = 10 * time.Second
+	}
+	if o.UserTimeout == 0 {
+		o.UserTimeout = 5 * time.Second
+	}
+	if o.Window == 0 {
+		o.Window = 32 << 20
+	}
+	if o.Sessions == 0 {
+		o.Sessions = 2
+	}
+	if o.PoolMax == 0 {
+		o.PoolMax = 4096
+	}
+	o.RetryFor = time.Nanosecond // the caller knows better places
+	return &Peers{client: xrootd.New(o)}
+}
+
+// Close ends all sessions.
+func (p *Peers) Close() error { return p.client.Close() }
+
+// pieceURL names the piece at its node.
+func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
+	e, err := xrootd.ParseEndpoint(p.Addr)
+	if err != nil {
+		return xrootd.URL{}, err
+	}
+	opaque := wire.Opaque("").With(hemera.OpaqueCapability, token).
+		With(hemera.OpaquePiece, hemera.PieceOpen{Index: p.Index, Base: p.Base}.Encode())
+	return xrootd.URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
+}
+
+// Create implements [transfer.Peers].
+func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
+	u, err := pieceURL(transfer.RemotePiece{Target: t}, token)
+	if err != nil {
+		return nil, err
+	}
+	open := func(ctx context.Context) (*xrootd.AsyncWriter, error) {
+		return p.client.OpenAsync(ctx, u, xrootd.OpenOptions{Group: int(t.Disk)})
+	}
+	w, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{AsyncWriter: w, reopen: open}, nil
+}
+
+// Open implements [transfer.Peers].
+func (p *Peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	u, err := pieceURL(r, token)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.client.Open(ctx, u, xrootd.OpenOptions{Group: int(r.Disk)})
+	if err != nil {
+		return nil, err
+	}
+	if f.Info().Size < 0 {
+		f.Release()
+		return nil, errs.New(errs.Corrupt, "open piece at", u.Addr(), "the size is negative")
+	}
+	return &reader{file: f, peer: u.Addr()}, nil
+}
+
+// reader is a sealed piece. Its calls have no context: the sessions' own timeouts end them.
+type reader struct {
+	file *xrootd.File
+	peer string      // host:port, for errors
+	full atomic.Bool // the peer does not support the questions about holes
+}
+
+// NextData implements [hemera.Sparse]. Of a peer that cannot tell holes all is data.
+func (r *reader) NextData(off int64) (int64, error) {
+	next, err := r.ask(hemera.AskData(off), off)
+	if err == nil && (next < off || next > max(off, r.Size())) {
+		return off, r.malformed()
+	}
+	return next, err
+}
+
+// Allocated implements [hemera.Sparse].
+func (r *reader) Allocated() (int64, error) {
+	n, err := r.ask(hemera.OpaqueAllocated, r.Size())
+	if err == nil && n < 0 {
+		return 0, r.malformed()
+	}
+	return n, err
+}
+
+// ask asks the peer for a number. The answer is full if the peer does not support the question.
+func (r *reader) ask(what string, full int64) (int64, error) {
+	if r.full.Load() {
+		return full, nil
+	}
+	text, err := r.file.Query(context.Background(), wire.QueryOpaquf, what)
+	if errors.Is(err, errs.Unsupported) {
+		r.full.Store(true)
+		return full, nil
+	}
+	if err != nil {
+		return full, err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return full, r.malformed()
+	}
+	return n, nil
+}
+
+func (r *reader) malformed() error {
+	return errs.New(errs.Corrupt, "read piece at", r.peer, "the answer to where its data is makes no sense")
+}
+
+func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	return r.file.ReadPages(context.Background(), p, sums, off)
+}
+
+func (r *reader) Size() int64 { return r.file.Info().Size }
+
+// Close does not wait for the peer, whose disk may be stalled.
+func (r *reader) Close() error {
+	r.file.Release()
+	return nil
+}

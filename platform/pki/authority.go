@@ -1,0 +1,178 @@
+package pki
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Lifetimes of certificates. They are renewed when two thirds are over, so a node may be switched
+// off for the last third, four months, before it has to join again.
+const (
+	authorityLifetime = 20 * 365 * 24 * time.Hour
+	nodeLifetime      = 365 * 24 * time.Hour
+	managerLifetime   = 90 * 24 * time.Hour
+)
+
+// Authority is the certificate authority of one cluster, in the manager. It lives in one file of the
+// manager's state directory, "authority.pem" (0600: certificate and key); whoever has that file is
+// the manager. Safe for concurrent use.
+type Authority struct {
+	options AuthorityOptions
+	root    *x509.Certificate
+	key     *ecdsa.PrivateKey
+
+	tokens chan struct{} // room for one: its holder reads and changes records of tokens, which is I/O
+
+	mu       sync.Mutex // guards all below
+	manager  *tls.Certificate
+	verified map[[32]byte]nodeCertificate
+}
+
+// AuthorityOptions are the parts an authority works with.
+type AuthorityOptions struct {
+	Tokens TokenStore
+	// NewNode reserves the id of a node that is being admitted. Required to admit nodes.
+	NewNode func(ctx context.Context) (hemera.NodeID, error)
+	Record  AuthorityRecord  // nil: whatever file there is counts
+	Now     func() time.Time // nil is time.Now
+}
+
+// AuthorityFile is the authority's file in a manager's state directory: secret, and to be kept.
+const AuthorityFile = "authority.pem"
+
+// AuthorityRecord is where a cluster remembers which authority it has, apart from the authority's file:
+// a file that is lost, or another cluster's, is noticed before nodes are locked out.
+type AuthorityRecord interface {
+	// Authority is the fingerprint of the cluster's authority, nil if none was recorded. begun says that
+	// nodes were admitted, so that there was an authority in any case.
+	Authority() (fingerprint []byte, begun bool)
+	// SetAuthority records the fingerprint durably.
+	SetAuthority(ctx context.Context, fingerprint []byte) error
+}
+
+// OpenAuthority loads the authority of a state directory, or makes it at the first start. It is never
+// replaced, since all nodes would be locked out: Corrupt when the file is damaged, NotFound when the
+// cluster had one and the file is missing, Conflict when it is not the one the cluster had.
+func OpenAuthority(ctx context.Context, dir string, o AuthorityOptions) (*Authority, error) {
+	var known []byte
+	var begun bool
+	if o.Record != nil {
+		known, begun = o.Record.Authority()
+	}
+	path := filepath.Join(dir, AuthorityFile)
+	a, err := loadAuthority(path, o)
+	switch {
+	case errors.Is(err, errs.NotFound) && (known != nil || begun):
+		return nil, unusable(errs.NotFound, dir, "the certificate authority of this cluster is missing; without it no node is let in", nil)
+	case errors.Is(err, errs.NotFound):
+		a, err = NewAuthority(dir, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fingerprint := a.Fingerprint()
+	switch {
+	case o.Record == nil || bytes.Equal(known, fingerprint[:]):
+		return a, nil
+	case known != nil:
+		return nil, unusable(errs.Conflict, dir, "the certificate authority is not the one this cluster has; with it no node is let in", nil)
+	}
+	return a, o.Record.SetAuthority(ctx, fingerprint[:])
+}
+
+// unusable is the error of a file without which the nodes are locked out.
+func unusable(kind errs.Kind, dir, text string, cause error) error {
+	return &errs.Error{Kind: kind, Op: "pki.OpenAuthority", Subject: filepath.Join(dir, AuthorityFile), Text: text, Cause: cause,
+		Remedy: "put back " + AuthorityFile + " of the newest backup, which `hemera ns restore FILE EMPTYDIR` unpacks; without one, move away what is there, " +
+			"begin a new authority with `hemera ns rekey " + dir + "` and let every node join again"}
+}
+
+func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
+	data, err := readSecret(path)
+	if err != nil {
+		return nil, errs.Wrap(err, "pki.OpenAuthority", path)
+	}
+	bundle, err := parseBundle(data)
+	if err != nil || bundle.key == nil || len(bundle.chain) != 1 || !bundle.chain[0].IsCA {
+		return nil, unusable(errs.Corrupt, filepath.Dir(path), "not one CA certificate and its key", err)
+	}
+	return newAuthority(bundle, o), nil
+}
+
+func newAuthority(b bundle, o AuthorityOptions) *Authority {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Authority{options: o, root: b.chain[0], key: b.key, tokens: make(chan struct{}, 1), verified: map[[32]byte]nodeCertificate{}}
+}
+
+// NewAuthority makes an authority in a state directory, and leaves recording it to the caller: the first
+// one of a cluster, or one that takes the place of one that is lost. Exists while the file is there.
+func NewAuthority(dir string, o AuthorityOptions) (*Authority, error) {
+	path := filepath.Join(dir, AuthorityFile)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return nil, errs.Wrap(err, "pki.NewAuthority", path)
+		}
+		return nil, errs.New(errs.Exists, "pki.NewAuthority", path, "there is one").
+			WithRemedy("move the file away first, and keep it: with it all nodes that have joined come back by themselves")
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, errs.As(err, errs.Internal, "pki.NewAuthority", path)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	template := authorityTemplate(o.Now())
+	root, err := sign(template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	b := bundle{chain: []*x509.Certificate{root}, key: key}
+	return newAuthority(b, o), b.save(path)
+}
+
+// File is what the authority's file holds: a secret. A backup takes it from here, whatever has become
+// of the file.
+func (a *Authority) File() ([]byte, error) {
+	return bundle{chain: []*x509.Certificate{a.root}, key: a.key}.encode()
+}
+
+// Fingerprint is the SHA-256 of the authority's certificate, by which nodes know it.
+func (a *Authority) Fingerprint() [32]byte { return sha256.Sum256(a.root.Raw) }
+
+// Renew signs the next certificate of a node whose present one the caller has verified. Invalid.
+func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte) ([]byte, error) {
+	csr, err := parseRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	return a.issue(node, csr)
+}
+
+func (a *Authority) issue(node hemera.NodeID, csr *x509.CertificateRequest) ([]byte, error) {
+	if node == 0 {
+		return nil, errs.New(errs.Internal, "pki.Issue", "0", "zero is no node")
+	}
+	cert, err := sign(nodeTemplate(node, a.options.Now()), a.root, csr.PublicKey, a.key)
+	if err != nil {
+		return nil, err
+	}
+	return bundle{chain: []*x509.Certificate{cert, a.root}}.encode()
+}

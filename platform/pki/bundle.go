@@ -1,0 +1,132 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hemera/errs"
+)
+
+// bundle is what one PEM file holds: certificates, leaf first, their leaf's key, and where the
+// manager is. One file, so that one rename replaces all of it.
+type bundle struct {
+	chain []*x509.Certificate
+	key   *ecdsa.PrivateKey
+	addrs []string
+}
+
+const (
+	blockCertificate = "CERTIFICATE"
+	blockKey         = "PRIVATE KEY"
+	blockAddrs       = "HEMERA MANAGER ADDRESSES"
+	bundleMax        = 64 << 10
+)
+
+func (b bundle) encode() ([]byte, error) {
+	var out bytes.Buffer
+	for _, c := range b.chain {
+		_ = pem.Encode(&out, &pem.Block{Type: blockCertificate, Bytes: c.Raw})
+	}
+	if b.key != nil {
+		der, err := x509.MarshalPKCS8PrivateKey(b.key)
+		if err != nil {
+			return nil, errs.As(err, errs.Internal, "pki.Encode", "")
+		}
+		_ = pem.Encode(&out, &pem.Block{Type: blockKey, Bytes: der})
+	}
+	if b.addrs != nil {
+		_ = pem.Encode(&out, &pem.Block{Type: blockAddrs, Bytes: []byte(strings.Join(b.addrs, ","))})
+	}
+	return out.Bytes(), nil
+}
+
+// readSecret reads a bundle's file. One that others may read, since somebody copied it, is theirs no more
+// from then on, as far as that is ours to say.
+func readSecret(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600)
+	}
+	return data, nil
+}
+
+// parseBundle reads a file or an issuer's answer; if there is a key it is the leaf's.
+func parseBundle(data []byte) (bundle, error) {
+	var b bundle
+	if len(data) > bundleMax {
+		return b, fmt.Errorf("longer than %d bytes", bundleMax)
+	}
+	for len(data) > 0 {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		data = rest
+		switch block.Type {
+		case blockCertificate:
+			c, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				return bundle{}, err
+			}
+			b.chain = append(b.chain, c)
+		case blockKey:
+			k, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+			if err != nil {
+				return bundle{}, err
+			}
+			b.key, _ = k.(*ecdsa.PrivateKey)
+		case blockAddrs:
+			b.addrs = strings.Split(string(block.Bytes), ",")
+		}
+	}
+	if len(b.chain) == 0 {
+		return bundle{}, errors.New("no certificate in it")
+	}
+	if b.key != nil && !b.key.PublicKey.Equal(b.chain[0].PublicKey) {
+		return bundle{}, errors.New("the key is not the certificate's")
+	}
+	return b, nil
+}
+
+// save replaces the file in one step, durably, readable by its owner only.
+func (b bundle) save(path string) error {
+	data, err := b.encode()
+	if err != nil {
+		return err
+	}
+	return errs.Wrap(replace(path, data), "pki.Save", path)
+}
+
+func replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".*") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // nothing is left to remove after the rename
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

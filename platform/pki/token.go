@@ -1,0 +1,229 @@
+package pki
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Token is a join token: all a new node needs to find its manager, to be sure it is the right one,
+// and to be let in. Its text is "hemera-join:" and base64url (no padding) of one version byte, 1;
+// the SHA-256 of the manager's CA certificate (DER); 32 random bytes, the secret; and the manager's
+// control addresses, "host:port" joined by commas.
+type Token struct {
+	Addrs       []string
+	Fingerprint [32]byte
+	secret      [32]byte
+}
+
+const (
+	tokenPrefix  = "hemera-join:"
+	tokenVersion = 1
+	tokenMax     = 4096 // bytes of text
+	addrsMax     = 16
+)
+
+// newToken makes a token with a fresh secret.
+func newToken(addrs []string, fingerprint [32]byte) (Token, error) {
+	t := Token{Addrs: addrs, Fingerprint: fingerprint}
+	if _, err := rand.Read(t.secret[:]); err != nil {
+		return Token{}, errs.As(err, errs.Internal, "pki.NewToken", "")
+	}
+	return t, checkAddrs(addrs)
+}
+
+// Text is the token as people copy it. It contains the secret.
+func (t Token) Text() string {
+	b := append([]byte{tokenVersion}, t.Fingerprint[:]...)
+	b = append(b, t.secret[:]...)
+	b = append(b, strings.Join(t.Addrs, ",")...)
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
+}
+
+// String hides the secret, so that a token that is printed or logged gives nothing away.
+func (t Token) String() string { return tokenPrefix + "…@" + strings.Join(t.Addrs, ",") }
+
+// GoString hides the secret from %#v.
+func (t Token) GoString() string { return t.String() }
+
+// Secret is what the manager asks for, as text.
+func (t Token) Secret() string { return base64.RawURLEncoding.EncodeToString(t.secret[:]) }
+
+// ParseToken reads what [Token.Text] wrote. Invalid; the error never contains the text, which may
+// be a damaged secret.
+func ParseToken(text string) (Token, error) {
+	invalid := func(what string) (Token, error) {
+		return Token{}, errs.New(errs.Invalid, "pki.ParseToken", "", "join token: "+what).
+			WithRemedy("copy the whole token that `hemera token create` printed, or create a new one")
+	}
+	text = strings.TrimSpace(text)
+	if len(text) > tokenMax {
+		return invalid(fmt.Sprintf("longer than %d bytes", tokenMax))
+	}
+	encoded, ok := strings.CutPrefix(text, tokenPrefix)
+	if !ok {
+		return invalid("does not begin with " + tokenPrefix)
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil || strings.ContainsAny(encoded, "\r\n") {
+		return invalid("is damaged (not base64url)")
+	}
+	var t Token
+	switch {
+	case len(b) < 1+len(t.Fingerprint)+len(t.secret):
+		return invalid("is cut short")
+	case b[0] != tokenVersion:
+		return invalid(fmt.Sprintf("has version %d, this program knows %d", b[0], tokenVersion))
+	}
+	b = b[1:]
+	b = b[copy(t.Fingerprint[:], b):]
+	b = b[copy(t.secret[:], b):]
+	t.Addrs = strings.Split(string(b), ",")
+	if err := checkAddrs(t.Addrs); err != nil {
+		return invalid("is damaged (addresses)")
+	}
+	return t, nil
+}
+
+func checkAddrs(addrs []string) error {
+	if len(addrs) == 0 || len(addrs) > addrsMax {
+		return errs.New(errs.Invalid, "pki.CheckAddrs", "", fmt.Sprintf("%d manager addresses; 1 to %d are possible", len(addrs), addrsMax))
+	}
+	for _, a := range addrs {
+		host, port, err := net.SplitHostPort(a)
+		if err != nil || host == "" || port == "" || !printable(a) || strings.Contains(a, ",") {
+			return errs.New(errs.Invalid, "pki.CheckAddrs", a, "is no host:port")
+		}
+	}
+	return nil
+}
+
+// printable reports whether s is UTF-8 without spaces and control characters.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// TokenRecord is what the manager keeps of a token.
+type TokenRecord struct {
+	Made    time.Time
+	Expires time.Time
+	// Uses is how many nodes the token admits. Zero is a token of before 0.2: one if Once is set, else any number.
+	Uses int
+	// From are the networks that a node must come from; none: from everywhere.
+	From []netip.Prefix
+	// Used are the nodes it admitted.
+	Used []TokenUse
+	// Once and UsedBy are of tokens of before 0.2: for one node, and that node's public key (SHA-256).
+	Once   bool
+	UsedBy []byte
+}
+
+// TokenUse is one node that a token admitted. Key is its public key (SHA-256), so that the node may ask again when
+// it lost the answer, and nobody else.
+type TokenUse struct {
+	Key  []byte
+	Node hemera.NodeID
+	From string // the address it came from
+	At   time.Time
+}
+
+// UsesMax bounds the nodes that one token admits.
+const UsesMax = 1000
+
+// left is how many more nodes the token admits.
+func (r *TokenRecord) left() int {
+	switch {
+	case r.Uses > 0:
+		return max(0, r.Uses-len(r.Used))
+	case r.Once && r.UsedBy != nil:
+		return 0
+	}
+	return max(0, UsesMax-len(r.Used))
+}
+
+// admits reports whether a node at the address may use the token.
+func (r *TokenRecord) admits(from netip.Addr) bool {
+	return len(r.From) == 0 || slices.ContainsFunc(r.From, func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
+}
+
+// used finds what was made for the key.
+func (r *TokenRecord) used(key []byte) (TokenUse, bool) {
+	i := slices.IndexFunc(r.Used, func(u TokenUse) bool { return bytes.Equal(u.Key, key) })
+	if i < 0 {
+		return TokenUse{}, false
+	}
+	return r.Used[i], true
+}
+
+// TokenStore keeps the records of tokens under the SHA-256 of their secrets; from the store nobody
+// can make a token. Expired records may be dropped.
+type TokenStore interface {
+	// PutToken stores the record durably, replacing one with the same id.
+	PutToken(ctx context.Context, id [32]byte, r TokenRecord) error
+	// Token returns the record. NotFound.
+	Token(ctx context.Context, id [32]byte) (TokenRecord, error)
+	// Tokens returns all records.
+	Tokens(ctx context.Context) (map[[32]byte]TokenRecord, error)
+	// RemoveToken forgets a record durably. One that is not there is no error.
+	RemoveToken(ctx context.Context, id [32]byte) error
+}
+
+// MemoryTokens is a TokenStore that forgets when the process ends. The zero value is ready to use.
+type MemoryTokens struct {
+	mu      sync.Mutex
+	records map[[32]byte]TokenRecord
+}
+
+// PutToken implements [TokenStore].
+func (m *MemoryTokens) PutToken(_ context.Context, id [32]byte, r TokenRecord) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records == nil {
+		m.records = map[[32]byte]TokenRecord{}
+	}
+	m.records[id] = r
+	return nil
+}
+
+// Token implements [TokenStore].
+func (m *MemoryTokens) Token(_ context.Context, id [32]byte) (TokenRecord, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.records[id]
+	if !ok {
+		return TokenRecord{}, errs.New(errs.NotFound, "pki.Token", "", "no such token")
+	}
+	return r, nil
+}
+
+// Tokens implements [TokenStore].
+func (m *MemoryTokens) Tokens(context.Context) (map[[32]byte]TokenRecord, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.records), nil
+}
+
+// RemoveToken implements [TokenStore].
+func (m *MemoryTokens) RemoveToken(_ context.Context, id [32]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, id)
+	return nil
+}
+
+// tokenID is the store's key for a secret's text.
+func tokenID(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }

@@ -1,0 +1,229 @@
+package xrootd
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// AsyncWriter writes to one opening of a file on one session. Its writes return when they are in the
+// socket, before the server has answered; a failure shows at any later call and is final. It ends with
+// its session: unlike a [File] it never opens the file again. A node writes pieces to other nodes with it.
+//
+// Methods may be called concurrently. Those that send (WritePages, Truncate, Sync, Query) take turns; the others
+// return at once, also while one of those blocks.
+type AsyncWriter struct {
+	client *Client
+	handle *handle
+	peer   string // host:port, the subject of errors
+
+	turn chan struct{} // room for one token: its holder sends, and may wait for answers
+
+	mu       sync.Mutex // what follows is shared with the reading goroutine
+	inFlight int        // payload bytes sent and not answered
+	bad      []*badWrite
+	err      error // final
+	signal   chan struct{}
+	left     bool // the handle is closed, or about to be
+}
+
+// badWrite is a write of which the server could not use some pages.
+type badWrite struct {
+	piece *writePiece
+	list  []byte // wire.ParsePageErrors reads it
+}
+
+func newAsyncWriter(c *Client, h *handle, peer string) *AsyncWriter {
+	return &AsyncWriter{client: c, handle: h, peer: peer, turn: make(chan struct{}, 1), signal: make(chan struct{}, 1)}
+}
+
+// WritePages sends p, whose page fragments have the CRC32Cs sums. Both may be reused when it returns. It blocks
+// while more than Options.Window bytes are unanswered, for at most Options.Stall without any answer.
+func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
+	for len(p) > 0 {
+		n := min(len(p), w.client.opts.Chunk-int(off%int64(w.client.opts.Chunk)))
+		count := wire.Fragments(off, int64(n))
+		if err := w.settle(noContext, w.client.opts.Window-n); err != nil {
+			return err
+		}
+		w.start(newWrite(&w.client.buffers, p[:n], sums[:count], off, w.handle.pages))
+		p, sums, off = p[n:], sums[count:], off+int64(n)
+	}
+	return w.failed()
+}
+
+// start sends one request; the reading goroutine takes its answer.
+func (w *AsyncWriter) start(piece *writePiece) {
+	n := len(piece.payload)
+	w.mu.Lock()
+	w.inFlight += n
+	w.mu.Unlock()
+	piece.send(noContext, w.handle, func(k *call) { w.answered(piece, k.answer) })
+	if piece.err != nil {
+		w.answered(piece, answer{err: piece.err})
+		return
+	}
+	w.handle.conn.flush()
+}
+
+// answered runs in the session's reading goroutine and must not block.
+func (w *AsyncWriter) answered(piece *writePiece, a answer) {
+	err := a.failure("write piece at", w.peer)
+	w.mu.Lock()
+	w.inFlight -= len(piece.payload)
+	switch {
+	case err != nil && w.err == nil:
+		w.err = err
+	case err == nil && len(a.body) > 0:
+		w.bad = append(w.bad, &badWrite{piece, a.body})
+	case err == nil:
+		w.client.buffers.put(piece.payload)
+	}
+	w.mu.Unlock()
+	w.wake()
+}
+
+// wake lets settle look at the state again.
+func (w *AsyncWriter) wake() {
+	select {
+	case w.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (w *AsyncWriter) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// progress returns the state that settle decides by, and takes one damaged write off the list.
+func (w *AsyncWriter) progress() (inFlight int, bad *badWrite, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.bad) > 0 && w.err == nil {
+		bad, w.bad = w.bad[0], w.bad[1:]
+	}
+	return w.inFlight, bad, w.err
+}
+
+// settle blocks until at most limit bytes are unanswered, and sends pages again that arrived
+// damaged. Without any answer for Options.Stall it fails the writer with Timeout.
+func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
+	stall := time.NewTimer(w.client.opts.Stall)
+	defer stall.Stop()
+	for {
+		inFlight, bad, err := w.progress()
+		switch {
+		case err != nil:
+			return err
+		case bad != nil:
+			if err := bad.piece.sendBad(ctx, w.peer, bad.list); err != nil {
+				return w.fail(err)
+			}
+			continue
+		case inFlight <= max(limit, 0):
+			return nil
+		}
+		select {
+		case <-w.signal:
+			stall.Reset(w.client.opts.Stall)
+		case <-stall.C:
+			return w.fail(errs.New(errs.Timeout, "write piece at", w.peer, "no answer in time"))
+		case <-ctx.Done():
+			return w.fail(errs.Wrap(ctx.Err(), "write piece at", w.peer))
+		}
+	}
+}
+
+// fail makes err the final error, unless there is one already, and returns the final error.
+func (w *AsyncWriter) fail(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+// ask sends one request after everything written was answered, and waits for its answer.
+func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) error {
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return w.fail(errs.Wrap(ctx.Err(), op, w.peer))
+	}
+	if err := w.settle(ctx, 0); err != nil {
+		return err
+	}
+	k := &call{silenceMax: max(w.client.opts.Stall, deviceSilenceMax)}
+	if err := w.handle.conn.send(ctx, k, r, payload); err != nil {
+		return w.fail(err)
+	}
+	w.handle.conn.flush()
+	if err := w.handle.conn.wait(ctx, k).failure(op, w.peer); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// Truncate sets the size once everything written is accepted.
+func (w *AsyncWriter) Truncate(size int64) error {
+	return w.ask(noContext, "truncate piece at", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
+}
+
+// Sync returns when everything written is durable.
+func (w *AsyncWriter) Sync(ctx context.Context) error {
+	return w.ask(ctx, "sync piece at", wire.Sync{Handle: w.handle.fh}, nil)
+}
+
+// Query sends an opaque request about the open file, once everything written is accepted; op is the operation that
+// errors name.
+func (w *AsyncWriter) Query(ctx context.Context, op, text string) error {
+	return w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
+}
+
+// Release closes the handle without waiting. A second call does nothing.
+func (w *AsyncWriter) Release() {
+	w.mu.Lock()
+	left := w.left
+	w.left = true
+	w.mu.Unlock()
+	if !left {
+		w.handle.leave()
+	}
+}
+
+// Abort cancels the write and releases the handle, without waiting for the server: one that is gone removes what
+// was written by itself. If the connection ends before the server has answered, unanswered is called once, if not
+// nil, in a goroutine that must not block. Abort does nothing after Release.
+func (w *AsyncWriter) Abort(unanswered func()) {
+	_ = w.fail(errs.New(errs.Cancelled, "write piece at", w.peer, "given up"))
+	w.mu.Lock()
+	left := w.left
+	w.mu.Unlock()
+	if left {
+		return
+	}
+	if unanswered == nil {
+		unanswered = func() {}
+	}
+	k := &call{finish: func(k *call) {
+		if k.answer.err != nil { // none came
+			unanswered()
+		}
+	}}
+	q := wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}
+	if w.handle.conn.send(noContext, k, q, []byte(hemera.OpaqueAbort)) != nil {
+		unanswered()
+		return
+	}
+	w.Release()
+}

@@ -1,0 +1,216 @@
+package xrootd
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// Conn is one logged-in session: many requests in flight, answered in any order, over one TCP
+// connection. One goroutine reads, one watches the time; callers write. When the connection is lost
+// every request in flight fails at once and the Conn is of no more use. Methods may be called
+// concurrently.
+type Conn struct {
+	endpoint Endpoint
+	opts     Options
+	nc       net.Conn
+	in       *bufio.Reader // the reading goroutine's
+	out      *sender
+
+	// Set by the login, constant afterwards.
+	flags   uint32
+	version uint32
+	session wire.SessionID
+
+	free  chan uint16 // slots for requests; its capacity bounds them
+	down  chan struct{}
+	users atomic.Int64 // open files and borrowers: the session is not idle
+	heard atomic.Int64 // when the last bytes came, in Unix nanoseconds
+
+	mu    sync.Mutex
+	calls []*call // by slot; nil is free
+	err   error   // why it is down
+}
+
+// inBuffer is the reading goroutine's buffer: one system call for many pages of a page answer.
+const inBuffer = 128 << 10
+
+// greetingSlot is for the answer to the handshake, which has no stream of its own. No request uses it.
+const greetingSlot = 0
+
+// newConn wraps a fresh connection; log in before use.
+func newConn(nc net.Conn, e Endpoint, o Options) *Conn {
+	c := &Conn{
+		endpoint: e, opts: o, nc: nc, in: bufio.NewReaderSize(nc, inBuffer), out: newSender(nc),
+		free: make(chan uint16, o.InFlight), down: make(chan struct{}), calls: make([]*call, o.InFlight+1),
+	}
+	for slot := greetingSlot + 1; slot <= o.InFlight; slot++ {
+		c.free <- uint16(slot)
+	}
+	c.heard.Store(time.Now().UnixNano())
+	return c
+}
+
+// Endpoint is the server and user of the session.
+func (c *Conn) Endpoint() Endpoint { return c.endpoint }
+
+// HasPages reports whether the server knows pgread and pgwrite.
+func (c *Conn) HasPages() bool {
+	return c.flags&wire.FlagSupPgrw != 0 && c.version >= wire.VersionPages
+}
+
+// Down is closed when the session has ended.
+func (c *Conn) Down() <-chan struct{} { return c.down }
+
+// Close ends the session; requests in flight fail with Unavailable.
+func (c *Conn) Close() error {
+	c.fail(errs.New(errs.Cancelled, "talk to", c.endpoint.String(), "closed"))
+	return nil
+}
+
+// fail ends the session and every call that the reading goroutine is not in the middle of; that one
+// is ended by the reading goroutine itself.
+func (c *Conn) fail(err error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.err = err
+	var ended []*call
+	for slot, k := range c.calls {
+		if k != nil && !k.busy {
+			c.calls[slot] = nil
+			ended = append(ended, k)
+		}
+	}
+	c.mu.Unlock()
+	close(c.down)
+	c.nc.Close()
+	for _, k := range ended {
+		if !k.abandoned {
+			k.complete(answer{err: lost(c.endpoint, true, err)})
+		}
+	}
+}
+
+// streamID is how a slot travels.
+func streamID(slot uint16) (id wire.StreamID) {
+	binary.BigEndian.PutUint16(id[:], slot)
+	return id
+}
+
+// send queues a request; flush puts it on its way. The payload's pieces must stay unchanged until
+// the flush has returned. It blocks while too many requests are in flight. After nil, finish will
+// be called, or done closed, exactly once; after an error never.
+func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]byte) error {
+	select {
+	case k.slot = <-c.free:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.down:
+		return lost(c.endpoint, false, c.reason())
+	}
+	if k.finish == nil {
+		k.done = make(chan struct{})
+	}
+	k.since = time.Now()
+	if k.silenceMax == 0 {
+		k.silenceMax = c.opts.Stall
+	}
+	c.mu.Lock()
+	if c.err != nil {
+		err := c.err
+		c.mu.Unlock()
+		return lost(c.endpoint, false, err)
+	}
+	c.calls[k.slot] = k
+	c.mu.Unlock()
+
+	n := 0
+	for _, p := range payload {
+		n += len(p)
+	}
+	var head [wire.RequestHeaderSize]byte
+	pieces := append(make([][]byte, 0, 4), wire.AppendRequest(head[:0], streamID(k.slot), r, n))
+	c.out.queue(append(pieces, payload...)...)
+	return nil
+}
+
+// flush writes everything queued. Its failure also fails the calls, so it needs no answer of its own.
+func (c *Conn) flush() {
+	if err := c.out.flush(); err != nil {
+		c.fail(err)
+	}
+}
+
+// reason is why the session is down.
+func (c *Conn) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// wait returns the answer of a call that was sent. When the context ends first the call is given
+// up: its sink is not used any more once wait has returned.
+func (c *Conn) wait(ctx context.Context, k *call) answer {
+	select {
+	case <-k.done:
+		return k.answer
+	default:
+	}
+	select {
+	case <-k.done:
+		return k.answer
+	case <-ctx.Done():
+	}
+	if c.abandon(k) {
+		return answer{err: ctx.Err()}
+	}
+	<-k.done
+	if k.answer.err != nil {
+		return answer{err: ctx.Err()}
+	}
+	return k.answer
+}
+
+// abandon makes a call nobody's. It reports false if the call has finished or will very soon.
+func (c *Conn) abandon(k *call) bool {
+	c.mu.Lock()
+	if c.calls[k.slot] != k {
+		c.mu.Unlock()
+		return false
+	}
+	if !k.busy {
+		k.abandoned = true
+		c.mu.Unlock()
+		return true
+	}
+	c.mu.Unlock()
+	// The caller's memory is being written to by a frame that may never end.
+	c.fail(errors.New("given up in the middle of an answer"))
+	return false
+}
+
+// roundTrip sends one request and waits for its answer.
+func (c *Conn) roundTrip(ctx context.Context, s sink, r wire.Request, payload ...[]byte) answer {
+	k := &call{sink: s}
+	if err := c.send(ctx, k, r, payload...); err != nil {
+		return answer{err: err}
+	}
+	c.flush()
+	return c.wait(ctx, k)
+}
+
+// Ping asks whether the server is there.
+func (c *Conn) Ping(ctx context.Context) error {
+	return c.roundTrip(ctx, nil, wire.Ping{}).failure("ping", c.endpoint.String())
+}

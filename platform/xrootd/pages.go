@@ -1,0 +1,76 @@
+package xrootd
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+
+	"hemera"
+	"hemera/rules/checksum"
+	"hemera/rules/wire"
+)
+
+// dataSink puts the bytes of a kXR_read into the caller's memory.
+type dataSink struct {
+	p   []byte
+	got int
+}
+
+func (s *dataSink) take(r *bufio.Reader, f frame) error {
+	if f.n > len(s.p)-s.got {
+		return malformed("read answer is longer than what was asked for")
+	}
+	n, err := io.ReadFull(r, s.p[s.got:s.got+f.n])
+	s.got += n
+	return err
+}
+
+// pageSink puts the bytes of a kXR_pgread into the caller's memory, checking every page.
+type pageSink struct {
+	p    []byte
+	sums []uint32 // nil if not wanted
+	off  int64    // of p in the file
+	got  int
+	bad  []span
+}
+
+// span is a page fragment of a request, by its place in p.
+type span struct{ at, n int }
+
+func (s *pageSink) take(r *bufio.Reader, f frame) error {
+	if f.n == 0 {
+		return nil
+	}
+	if !f.paged || f.offset != s.off+int64(s.got) {
+		return malformed("page answer for offset %d, not %d", f.offset, s.off+int64(s.got))
+	}
+	var sum [4]byte
+	for left := f.n; left > 0; {
+		if _, err := io.ReadFull(r, sum[:min(4, left)]); err != nil {
+			return err
+		}
+		n := wire.FragmentLen(s.off+int64(s.got), left-4)
+		if n <= 0 || n > len(s.p)-s.got {
+			return malformed("page answer does not fit what was asked for")
+		}
+		page := s.p[s.got : s.got+n]
+		if _, err := io.ReadFull(r, page); err != nil {
+			return err
+		}
+		want := binary.BigEndian.Uint32(sum[:])
+		if checksum.CRC32C(page) != want {
+			s.bad = append(s.bad, span{s.got, n})
+		}
+		if s.sums != nil {
+			s.sums[s.index(s.got)] = want
+		}
+		s.got += n
+		left -= n + 4
+	}
+	return nil
+}
+
+// index is the number of the page fragment that begins at a place in p.
+func (s *pageSink) index(at int) int {
+	return int((s.off+int64(at))/hemera.PageSize - s.off/hemera.PageSize)
+}

@@ -1,0 +1,181 @@
+package xrootd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"hemera/rules/wire"
+)
+
+// receive is the reading goroutine: it runs until the connection ends and then fails what is left.
+func (c *Conn) receive() {
+	err := c.readFrames()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the server closed the connection")
+	}
+	c.fail(err)
+}
+
+func (c *Conn) readFrames() error {
+	var head [wire.ResponseHeaderSize]byte
+	for {
+		if _, err := io.ReadFull(c.in, head[:]); err != nil {
+			return err
+		}
+		c.heard.Store(time.Now().UnixNano())
+		h := wire.ParseResponseHeader(head[:])
+		if h.Length < 0 {
+			return malformed("length %d", h.Length)
+		}
+		var err error
+		if h.Status == wire.StatusAttn {
+			err = c.attend(h)
+		} else {
+			err = c.dispatch(h, c.in)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// attend handles a message that no request asked for just now; a promised answer is inside.
+func (c *Conn) attend(h wire.ResponseHeader) error {
+	if h.Length > bodyMax {
+		return malformed("message is larger than %d bytes", bodyMax)
+	}
+	outer := call{}
+	if err := outer.take(c.in, frame{n: int(h.Length)}); err != nil {
+		return err
+	}
+	inner, body, ok, err := wire.ParseAttn(outer.got)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return nil
+	}
+	return c.dispatch(inner, bufio.NewReader(bytes.NewReader(body)))
+}
+
+// beginFrame finds the call a frame is for, and keeps everyone else off it until endFrame.
+func (c *Conn) beginFrame(id wire.StreamID) (*call, error) {
+	slot := int(binary.BigEndian.Uint16(id[:]))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, c.err
+	}
+	if slot >= len(c.calls) || c.calls[slot] == nil {
+		return nil, malformed("answer to a request that was not made")
+	}
+	k := c.calls[slot]
+	if !k.abandoned {
+		k.busy = true
+	}
+	return k, nil
+}
+
+// endFrame gives the call back; with the last frame the slot is free for the next. It reports
+// whether the session has ended meanwhile, and left this call to be completed here.
+func (c *Conn) endFrame(k *call, last bool, late time.Time) (ended bool) {
+	c.mu.Lock()
+	k.busy = false
+	k.late = late
+	ended = c.err != nil
+	if last || ended {
+		c.calls[k.slot] = nil
+	}
+	c.mu.Unlock()
+	if last && !ended && k.slot != greetingSlot {
+		c.free <- k.slot
+	}
+	return ended
+}
+
+// dispatch reads one frame's body from in and gives it to the call it belongs to.
+func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
+	k, err := c.beginFrame(h.Stream)
+	if err != nil {
+		return err
+	}
+	s := k.sink
+	switch {
+	case k.abandoned && k.onLateAnswer == nil:
+		s = discard{}
+	case k.abandoned || s == nil:
+		s = k
+	}
+	var a answer
+	last, late := true, time.Time{}
+	switch h.Status {
+	case wire.StatusOK:
+		err = s.take(in, frame{n: int(h.Length)})
+	case wire.StatusOKSoFar:
+		last = false
+		err = s.take(in, frame{n: int(h.Length)})
+	case wire.StatusStatus:
+		last, err = c.dispatchPages(h, in, s)
+	case wire.StatusWaitResp:
+		last = false
+		late, err = readLate(in, int(h.Length))
+	default: // error, redirect, wait, authmore
+		text := call{}
+		err = text.take(in, frame{n: int(h.Length)})
+		a = answer{status: h.Status, body: text.got}
+	}
+	if err != nil {
+		c.fail(err)
+		last, a = true, answer{err: lost(c.endpoint, true, err)}
+	}
+	abandoned := k.abandoned
+	if c.endFrame(k, last, late) && !last {
+		last, a = true, answer{err: lost(c.endpoint, true, c.reason())}
+	}
+	switch {
+	case last && !abandoned:
+		k.complete(a)
+	case last && k.onLateAnswer != nil && h.Status == wire.StatusOK && err == nil:
+		go k.onLateAnswer(c, k.got)
+	}
+	return err
+}
+
+// dispatchPages reads a kXR_status frame: its own header, then the data that header announces.
+func (c *Conn) dispatchPages(h wire.ResponseHeader, in *bufio.Reader, s sink) (last bool, err error) {
+	var b [wire.StatusBodySize]byte
+	if int(h.Length) != len(b) {
+		return false, malformed("page answer with a header of %d bytes", h.Length)
+	}
+	if _, err := io.ReadFull(in, b[:]); err != nil {
+		return false, err
+	}
+	st, err := wire.ParseStatusFrame(b[:])
+	if err != nil {
+		return false, err
+	}
+	f := frame{n: int(st.DataLength), offset: st.Offset, paged: true}
+	return !st.Partial, s.take(in, f)
+}
+
+// readLate reads a promise to answer within some seconds.
+func readLate(in *bufio.Reader, n int) (time.Time, error) {
+	text := call{}
+	if err := text.take(in, frame{n: n}); err != nil {
+		return time.Time{}, err
+	}
+	w, err := wire.ParseWait(text.got)
+	return time.Now().Add(waitTime(w)), err
+}
+
+// discard is the sink of calls nobody waits for.
+type discard struct{}
+
+func (discard) take(r *bufio.Reader, f frame) error {
+	_, err := r.Discard(f.n)
+	return err
+}

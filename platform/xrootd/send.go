@@ -1,0 +1,95 @@
+package xrootd
+
+import (
+	"net"
+	"sync"
+)
+
+// copyMax is the largest piece that is copied into a batch rather than referred to.
+const copyMax = 8 << 10
+
+// sender writes the requests of many goroutines: whoever finds the socket free writes what all have
+// queued, in one system call, while the others wait for it. There is no writing goroutine.
+type sender struct {
+	nc net.Conn
+
+	mu      sync.Mutex
+	turn    sync.Cond
+	bufs    net.Buffers // queued
+	grows   bool        // the last of bufs is our own and takes more
+	spare   []byte
+	round   uint64 // number of the batch being queued
+	written uint64 // number of the last batch written
+	busy    bool
+	err     error
+}
+
+func newSender(nc net.Conn) *sender {
+	s := &sender{nc: nc, round: 1}
+	s.turn.L = &s.mu
+	return s
+}
+
+// queue adds pieces to the next batch; large ones must not change until flush has returned.
+func (s *sender) queue(pieces ...[]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return
+	}
+	for _, p := range pieces {
+		switch {
+		case len(p) > copyMax:
+			s.bufs, s.grows = append(s.bufs, p), false
+		case s.grows:
+			last := len(s.bufs) - 1
+			s.bufs[last] = append(s.bufs[last], p...)
+		case len(p) > 0:
+			s.bufs, s.grows = append(s.bufs, append(s.spare[:0], p...)), true
+			s.spare = nil
+		}
+	}
+}
+
+// flush returns when everything queued before is in the socket, or with the error that ended it.
+func (s *sender) flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.bufs) == 0 && !s.busy {
+		return s.err
+	}
+	mine := s.round
+	if len(s.bufs) == 0 {
+		mine--
+	}
+	for s.written < mine && s.err == nil {
+		if s.busy {
+			s.turn.Wait()
+			continue
+		}
+		s.writeBatch()
+	}
+	return s.err
+}
+
+// writeBatch writes what is queued. The lock is held at entry and exit, not meanwhile.
+func (s *sender) writeBatch() {
+	bufs, round := s.bufs, s.round
+	s.bufs, s.grows, s.busy = nil, false, true
+	s.round++
+	s.mu.Unlock()
+	var first []byte
+	if len(bufs[0]) <= copyMax {
+		first = bufs[0]
+	}
+	_, err := bufs.WriteTo(s.nc)
+	s.mu.Lock()
+	s.busy, s.written = false, round
+	if s.spare == nil {
+		s.spare = first
+	}
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	s.turn.Broadcast()
+}

@@ -1,0 +1,179 @@
+package xrootd
+
+import (
+	"context"
+	"io"
+
+	"hemera/rules/wire"
+)
+
+// Reader reads a file in order, with a window of requests in flight ahead of its user. Use it from
+// one goroutine and close it.
+type Reader struct {
+	ctx    context.Context
+	file   *File
+	pieces []*readPiece // in flight, in order
+	next   int64        // offset of the next request
+	end    int64
+	window int
+	ahead  int    // requests to keep in flight; grows while the user goes on
+	sums   bool   // keep page checksums
+	rest   []byte // of the piece being consumed
+	now    *readPiece
+	err    error
+}
+
+// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first.
+func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
+	if size, known := f.b.size(); known {
+		end = min(end, size)
+	}
+	return &Reader{ctx: ctx, file: f, next: off, end: end, window: max(2, f.b.client.opts.Window/f.b.client.opts.Chunk), ahead: 2}
+}
+
+// KeepSums makes the reader keep the page checksums that came with the data, for [Reader.Sums].
+// Call it before the first Next.
+func (r *Reader) KeepSums() { r.sums = true }
+
+// Sums are the CRC32Cs of the page fragments that Next returned last, and their offset in the file.
+func (r *Reader) Sums() (sums []uint32, off int64) { return r.now.sums, r.now.off }
+
+// Next returns the next bytes, at most a chunk, verified. They are valid until the next call. The
+// end is io.EOF.
+func (r *Reader) Next() ([]byte, error) {
+	if r.now != nil {
+		r.file.b.client.buffers.put(r.now.p)
+		r.now = nil
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	r.fill()
+	if len(r.pieces) == 0 {
+		r.err = io.EOF
+		return nil, r.err
+	}
+	piece := r.pieces[0]
+	r.pieces = r.pieces[1:]
+	n, err := r.file.finishRead(r.ctx, piece)
+	r.now = piece
+	switch {
+	case err != nil:
+		r.err = err
+	case n < len(piece.p):
+		r.err = io.EOF
+	}
+	if n == 0 {
+		return nil, r.err
+	}
+	return piece.p[:n], nil
+}
+
+// fill keeps the window full.
+func (r *Reader) fill() {
+	var fresh []*readPiece
+	chunk := int64(r.file.b.client.opts.Chunk)
+	for r.next < r.end && len(r.pieces) < r.ahead {
+		n := min(chunk-r.next%chunk, r.end-r.next)
+		p := &readPiece{p: r.file.b.client.buffers.get(int(chunk))[:n], off: r.next}
+		if r.sums {
+			p.sums = make([]uint32, wire.Fragments(p.off, n))
+		}
+		fresh = append(fresh, p)
+		r.pieces = append(r.pieces, p)
+		r.next += n
+	}
+	r.ahead = min(r.ahead*2, r.window)
+	r.file.startReads(r.ctx, fresh...)
+}
+
+// Read is io.Reader.
+func (r *Reader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		b, err := r.Next()
+		if err != nil {
+			return 0, err
+		}
+		r.rest = b
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Close gives up what is in flight. The file stays open.
+func (r *Reader) Close() error {
+	dropReads(r.pieces)
+	r.pieces, r.rest = nil, nil
+	if r.err == nil {
+		r.err = io.ErrClosedPipe
+	}
+	return nil
+}
+
+// Writer writes a file in order, behind its user: a write returns before the server has it, and a
+// failure may show at any later call. Use it from one goroutine.
+type Writer struct {
+	ctx   context.Context
+	file  *File
+	queue *writeQueue
+	buf   []byte
+	off   int64 // of buf
+	err   error
+}
+
+// NewWriter writes from off on.
+func (f *File) NewWriter(ctx context.Context, off int64) *Writer {
+	return &Writer{ctx: ctx, file: f, queue: f.newQueue(), off: off}
+}
+
+// Offset is where in the file the next byte goes that the server has not been sent; after a Flush without error the
+// server has accepted all before it.
+func (w *Writer) Offset() int64 { return w.off }
+
+// Write is io.Writer; p may be reused when it returns.
+func (w *Writer) Write(p []byte) (int, error) {
+	total := len(p)
+	for len(p) > 0 && w.err == nil {
+		room := w.room()
+		if len(w.buf) == 0 && len(p) >= room {
+			w.send(p[:room]) // whole chunks need no gathering
+			p = p[room:]
+			continue
+		}
+		n := min(room-len(w.buf), len(p))
+		if w.buf == nil {
+			w.buf = w.file.b.client.buffers.get(w.file.b.client.opts.Chunk)
+		}
+		w.buf = append(w.buf, p[:n]...)
+		if p = p[n:]; len(w.buf) == room {
+			w.send(w.buf)
+			w.buf = w.buf[:0]
+		}
+	}
+	return total - len(p), w.err
+}
+
+// room is how far the request at the present offset may reach.
+func (w *Writer) room() int {
+	chunk := w.file.b.client.opts.Chunk
+	return chunk - int(w.off%int64(chunk))
+}
+
+func (w *Writer) send(p []byte) {
+	if w.err = w.queue.write(w.ctx, p, nil, w.off); w.err == nil {
+		w.off += int64(len(p))
+	}
+}
+
+// Flush returns when the server has accepted everything. The file stays open.
+func (w *Writer) Flush() error {
+	if w.err == nil && len(w.buf) > 0 {
+		w.send(w.buf)
+		w.buf = w.buf[:0]
+	}
+	if w.err == nil {
+		w.err = w.queue.drain(w.ctx)
+	}
+	return w.err
+}

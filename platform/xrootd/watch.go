@@ -1,0 +1,102 @@
+package xrootd
+
+import (
+	"errors"
+	"time"
+
+	"hemera/rules/wire"
+)
+
+// watch is the goroutine that gives up silent sessions, asks quiet ones whether they live, and
+// closes those that nobody uses.
+func (c *Conn) watch() {
+	tick := time.NewTicker(min(c.opts.Stall, c.opts.Ping, c.opts.Idle) / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.down:
+			return
+		case now := <-tick.C:
+			c.check(now)
+		}
+	}
+}
+
+// watchAction is what to do about a session.
+type watchAction int
+
+const (
+	watchNothing watchAction = iota
+	watchPing
+	watchStalled
+	watchIdle
+)
+
+func (c *Conn) check(now time.Time) {
+	switch c.nextAction(now) {
+	case watchStalled:
+		c.fail(errors.New("the server has not answered in time"))
+	case watchIdle:
+		c.fail(errors.New("closed because it was not used"))
+	case watchPing:
+		k := &call{finish: func(*call) {}}
+		select {
+		case slot := <-c.free: // never waits: a full session is not quiet
+			c.free <- slot
+		default:
+			return
+		}
+		if c.send(noContext, k, wire.Ping{}) == nil {
+			go c.flush() // which may block, and then this goroutine is needed
+		}
+	}
+}
+
+// nextAction decides by the clock alone.
+func (c *Conn) nextAction(now time.Time) watchAction {
+	heard := time.Unix(0, c.heard.Load())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	inFlight := 0
+	for _, k := range c.calls {
+		if k == nil {
+			continue
+		}
+		inFlight++
+		from := latest(k.since, heard, k.late)
+		if now.Sub(from) > k.silenceMax {
+			return watchStalled
+		}
+	}
+	switch quiet := now.Sub(heard); {
+	case inFlight > 0:
+		return watchNothing
+	case c.users.Load() == 0 && quiet > c.opts.Idle:
+		return watchIdle
+	case c.users.Load() > 0 && quiet > c.opts.Ping:
+		return watchPing
+	}
+	return watchNothing
+}
+
+// unused reports whether ending the session would disturb nobody.
+func (c *Conn) unused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.calls {
+		if k != nil {
+			return false
+		}
+	}
+	return c.users.Load() == 0
+}
+
+func latest(times ...time.Time) time.Time {
+	out := times[0]
+	for _, t := range times[1:] {
+		if t.After(out) {
+			out = t
+		}
+	}
+	return out
+}

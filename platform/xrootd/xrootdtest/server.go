@@ -1,0 +1,209 @@
+// Package xrootdtest is an XRootD server for tests that answers each request as the test says: also
+// in ways that no real server shows on demand, such as a promise that is kept late, an answer in the
+// middle of which the connection ends, or a page with a wrong checksum.
+//
+// [New] starts a [Server] on a port of the loopback interface. The server does the handshake and the
+// login by itself and passes every later [Request] to the test's function, in the order of arrival on
+// one connection. [Good], [Bad], [Redirect], [Opened], [Pages] and [Written] build usual answers.
+package xrootdtest
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"hemera/platform/xrootd"
+	"hemera/rules/wire"
+)
+
+// Request is one request as the server got it.
+type Request struct {
+	wire.RequestHeader
+	Payload string
+	At      *Server
+}
+
+// Server is the scripted server. Its methods may be called concurrently.
+type Server struct {
+	t        testing.TB
+	flags    uint32
+	security string
+	// answer returns what to send; nil sends nothing, an empty slice ends the connection.
+	answer func(Request) []byte
+
+	listener net.Listener
+	mu       sync.Mutex
+	requests []Request
+	conns    int
+}
+
+// The flags by which a server says at the handshake what it is.
+const (
+	DataServer = wire.FlagIsServer | wire.FlagSupPosc | wire.FlagSupPgrw
+	Manager    = wire.FlagIsManager
+)
+
+// New starts a server that asks for no proof of identity. It ends with the test.
+func New(t testing.TB, flags uint32, answer func(Request) []byte) *Server {
+	return start(&Server{t: t, flags: flags, answer: answer})
+}
+
+// NewSecure starts a data server that asks for proof of identity by the mechanisms in security, which
+// is the text of a login's answer: "&P=unix&P=host".
+func NewSecure(t testing.TB, security string, answer func(Request) []byte) *Server {
+	return start(&Server{t: t, flags: DataServer, security: security, answer: answer})
+}
+
+func start(s *Server) *Server {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.listener = l
+	s.t.Cleanup(func() { l.Close() })
+	go s.accept()
+	return s
+}
+
+// Stop closes the port. Connections that exist go on.
+func (s *Server) Stop() { s.listener.Close() }
+
+// Port is the TCP port of the server.
+func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
+
+// URL names a path at the server.
+func (s *Server) URL(path string) xrootd.URL {
+	return xrootd.URL{Endpoint: xrootd.Endpoint{Host: "127.0.0.1", Port: s.Port()}, Path: path}
+}
+
+// Conns returns the number of connections that were made.
+func (s *Server) Conns() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns
+}
+
+// Got returns the requests of a kind, in the order of their arrival.
+func (s *Server) Got(id wire.RequestID) []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Request
+	for _, r := range s.requests {
+		if r.ID == id {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (s *Server) accept() {
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		n := s.conns
+		s.conns++
+		s.mu.Unlock()
+		go s.serve(c, n)
+	}
+}
+
+// serve answers the requests of the nth connection, one after the other.
+func (s *Server) serve(c net.Conn, n int) {
+	defer c.Close()
+	in := bufio.NewReader(c)
+	hello := make([]byte, wire.HandshakeSize)
+	if _, err := io.ReadFull(in, hello); err != nil || !wire.IsHandshake(hello) {
+		return
+	}
+	if _, err := c.Write(wire.HandshakeReply{Version: wire.ProtocolVersion, Type: 1}.Append(nil)); err != nil {
+		return
+	}
+	head := make([]byte, wire.RequestHeaderSize)
+	for {
+		if _, err := io.ReadFull(in, head); err != nil {
+			return
+		}
+		r := Request{RequestHeader: wire.ParseRequestHeader(head), At: s}
+		payload := make([]byte, r.Length)
+		if _, err := io.ReadFull(in, payload); err != nil {
+			return
+		}
+		r.Payload = string(payload)
+		s.mu.Lock()
+		s.requests = append(s.requests, r)
+		s.mu.Unlock()
+		var b []byte
+		switch r.ID {
+		case wire.ReqProtocol:
+			b = Good(r, wire.ProtocolReply{Version: wire.ProtocolVersion, Flags: s.flags}.Append(nil))
+		case wire.ReqLogin:
+			b = Good(r, wire.LoginReply{Session: wire.SessionID{byte(n + 1)}, Security: s.security}.Append(nil))
+		default:
+			b = s.answer(r)
+		}
+		if b == nil {
+			continue
+		}
+		if len(b) == 0 {
+			return
+		}
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// Good answers a request with a body.
+func Good(r Request, body []byte) []byte {
+	return wire.AppendResponse(nil, r.Stream, wire.StatusOK, body)
+}
+
+// Bad answers a request with an error.
+func Bad(r Request, code wire.Code, text string) []byte {
+	return wire.AppendResponse(nil, r.Stream, wire.StatusError, wire.AppendError(nil, wire.Error{Code: code, Text: text}))
+}
+
+// Redirect sends the client to another server.
+func Redirect(r Request, to *Server, opaque wire.Opaque) []byte {
+	body := wire.Redirect{Port: int32(to.Port()), Host: "127.0.0.1", Opaque: opaque}.Append(nil)
+	return wire.AppendResponse(nil, r.Stream, wire.StatusRedirect, body)
+}
+
+// Opened answers an open with a handle and a size.
+func Opened(r Request, size int64) []byte {
+	return Good(r, wire.OpenReply{Handle: wire.Handle{0, 0, 0, 7}, Stat: &wire.StatInfo{ID: 1, Size: size}}.Append(nil, false))
+}
+
+// Pages answers a pgread with the part of data it asks for.
+func Pages(r Request, data []byte) []byte {
+	q := wire.DecodePgread(r.Body)
+	part := data[min(q.Offset, int64(len(data))):min(q.Offset+int64(q.Length), int64(len(data)))]
+	body := wire.AppendPages(nil, part, Sums(part, q.Offset), q.Offset)
+	f := wire.StatusFrame{Stream: r.Stream, Request: wire.ReqPgread, DataLength: int32(len(body)), Offset: q.Offset}
+	return append(f.Append(nil), body...)
+}
+
+// Written answers a pgwrite; list names the pages that arrived damaged, nil for none.
+func Written(r Request, list []byte) []byte {
+	f := wire.StatusFrame{Stream: r.Stream, Request: wire.ReqPgwrite, DataLength: int32(len(list)), Offset: wire.DecodePgwrite(r.Body).Offset}
+	return append(f.Append(nil), list...)
+}
+
+// Sums returns the checksums of the page fragments of p, which begins at an offset of a file.
+func Sums(p []byte, off int64) []uint32 {
+	return wire.SumPages(make([]uint32, wire.Fragments(off, int64(len(p)))), p, off)
+}
+
+// Pattern returns n bytes of which no two pages are equal.
+func Pattern(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	return b
+}

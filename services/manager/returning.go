@@ -1,0 +1,47 @@
+package manager
+
+import (
+	"context"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// returnTime is how long nodes that are away may take to register again before clients are told that
+// there is no disk: from the manager's start, or from a node's last heartbeat. A node that restarts,
+// or a switch that does, takes less.
+const returnTime = 4 * hemera.HeartbeatTimeout
+
+// deferWhileNodesReturn reports a want of disks as Unavailable while nodes may still come back: clients wait then,
+// and do not fail. Nodes that the client has tried in vain are not waited for.
+func (p *parts) deferWhileNodesReturn(err error, tried []hemera.NodeID) error {
+	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace {
+		return err
+	}
+	now := p.now()
+	returning := func(n hemera.NodeInfo) bool {
+		since := n.Heartbeat
+		if since.IsZero() {
+			since = p.started
+		}
+		return n.Enabled && (n.Status == hemera.NodeOffline || n.Stopping) && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
+	}
+	if !slices.ContainsFunc(p.cluster.View().Nodes, returning) {
+		return err
+	}
+	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Text: "nodes that were there a moment ago may come back", Cause: err}
+}
+
+// makeRoom turns NoSpace into Unavailable where content that is held for readers is in the way, and has it go: the
+// client waits and asks again.
+func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capability, noSpace error) error {
+	disks := slices.DeleteFunc(slices.Clone(view.Disks), func(d hemera.Disk) bool {
+		return d.Space != c.Space || !d.Active || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK && d.Health != hemera.HealthFull
+	})
+	found, err := o.engine.MakeRoom(ctx, disks, max(c.Size, 1))
+	if err != nil || !found {
+		return noSpace
+	}
+	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
+}
