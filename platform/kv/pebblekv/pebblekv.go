@@ -296,7 +296,7 @@ func (s *Store) recover(o Options) error {
 	if err := s.logs.state.take(last); err != nil {
 		return err
 	}
-	if err := s.journal().Remove(); err != nil {
+	if err := errors.Join(s.journal().Remove(), s.removeStrayLogs()); err != nil {
 		return err
 	}
 	s.logs.opened.Store(true)

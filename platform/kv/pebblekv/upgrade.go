@@ -3,8 +3,10 @@ package pebblekv
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/wal"
 
 	"hemera/errs"
 	"hemera/platform/kv/pebblekv/journal"
@@ -57,4 +59,20 @@ func (s *Store) applyOld(raw []byte) error {
 		return err
 	}
 	return b.Close()
+}
+
+// removeStrayLogs removes the logs beside the tables. The state file is written, so none of them is needed.
+func (s *Store) removeStrayLogs() error {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, _, log := wal.ParseLogFilename(name); log {
+			if err := s.fs.Remove(s.fs.PathJoin(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -177,6 +178,32 @@ func TestUnknownFormats(t *testing.T) {
 	}
 	if state := read(t, mem, "db/journal/000000.journal"); !bytes.HasPrefix(state, []byte("hemlog3\n")) {
 		t.Errorf("the state file begins with %.20q", state)
+	}
+}
+
+// TestAttemptOfAnEarlierVersion: what a version with a journal does before it refuses a store is to open it in Pebble without
+// a log. The store opens afterwards, closed or killed.
+func TestAttemptOfAnEarlierVersion(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	s := open(t, "db", mem)
+	enqueue(t, acquire(t, s), 0, 5)
+	killed := mem.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, image := range map[string]*vfs.MemFS{"killed": killed, "closed": mem} {
+		db, err := pebble.Open("db", &pebble.Options{FS: image, DisableWAL: true, FormatMajorVersion: pebble.FormatNewest})
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if last, err := reopened(t, image, 5); err != nil || last != 5 {
+				t.Errorf("%s: %d batches, %v", what, last, err)
+			}
+		}
 	}
 }
 

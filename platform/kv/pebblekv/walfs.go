@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -223,6 +224,10 @@ func (l *logFS) List(dir string) ([]string, error) {
 	names, err := l.FS.List(dir)
 	if err != nil || l.PathJoin(dir) != l.dir {
 		return names, err
+	}
+	if l.state.stored {
+		// Logs beside the tables are not of this store: an earlier version makes an empty one before it refuses to open.
+		names = slices.DeleteFunc(names, func(name string) bool { _, _, log := wal.ParseLogFilename(name); return log })
 	}
 	logs, err := l.FS.List(l.logs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
