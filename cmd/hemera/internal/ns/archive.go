@@ -48,8 +48,7 @@ func (w *archiveWatch) step(n int) {
 	}
 }
 
-// line is the progress line. The number of records is known from the header; it is approximate, since a backup's
-// snapshot is counted before it is written.
+// line is the progress line. The header has an estimate of the number of records.
 func (w *archiveWatch) line(took time.Duration) string {
 	share := min(100, cli.Percent(w.pairs, max(w.head.Pairs, 1)))
 	seconds := max(took.Seconds(), 1e-3)
