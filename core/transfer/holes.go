@@ -82,36 +82,6 @@ func (r *Reader) Allocated() (int64, error) {
 	return r.cap.Size, nil
 }
 
-// NextData looks in pending content.
-func (s pendingSource) NextData(off int64) (int64, error) {
-	w := s.w
-	if w.pieces == nil {
-		if w.base == nil {
-			return off, nil
-		}
-		return w.base.NextData(off)
-	}
-	src, _, closeSource, err := w.pending()
-	if err != nil {
-		return off, err
-	}
-	defer closeSource()
-	return src.NextData(off)
-}
-
-// NextData asks the disk within the time that it has for any call.
-func (p *localPiece) NextData(off int64) (int64, error) {
-	next := off
-	err := p.within(diskPatience, func() (err error) {
-		next, err = p.diskPiece.NextData(off)
-		return err
-	})
-	if p.failed() != nil { // next is not ours to look at
-		return off, err
-	}
-	return next, err
-}
-
 // NextData looks in the piece, pending or sealed.
 func (h *pieceHandle) NextData(off int64) (next int64, err error) {
 	if h.sealed() && h.open.Load() {

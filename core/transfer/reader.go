@@ -233,7 +233,7 @@ func (r *Reader) hangs(o *origin) bool {
 	if o.store == nil {
 		o.store, _ = r.host.Disk(o.target.Disk)
 	}
-	return hangs(o.store)
+	return o.store != nil && disk.Stalled(o.store)
 }
 
 // rule takes an origin out of use.
