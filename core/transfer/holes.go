@@ -51,11 +51,10 @@ func tooSparse(kinds []hemera.ChecksumKind) error {
 
 // NextData asks the piece in use where data may begin, as hemera.Sparse says.
 func (r *Reader) NextData(off int64) (int64, error) {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if r.closed {
+	if !r.calls.begin() {
 		return off, badHandle("transfer.Read", subject(r.cap))
 	}
+	defer r.calls.done()
 	o, err := r.pick(nil)
 	if err != nil {
 		return off, err
@@ -65,11 +64,10 @@ func (r *Reader) NextData(off int64) (int64, error) {
 
 // Allocated returns how many bytes the piece in use takes on its disk; the file's size where that is not known.
 func (r *Reader) Allocated() (int64, error) {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if r.closed {
+	if !r.calls.begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
+	defer r.calls.done()
 	o, err := r.pick(nil)
 	if err != nil {
 		return r.cap.Size, nil
