@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"hemera"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 )
 
 // Waiter makes the steps of a call that may wait for the device, for a caller that must not.
@@ -23,7 +23,7 @@ type MemoryReader interface {
 	// VerifiedBy is Verified; pages that are not verified yet are verified by the Waiter.
 	VerifiedBy(wait Waiter, off, n int64) (f *os.File, ok bool)
 	// SpliceBy is Splice; pages that are not verified yet are verified by the Waiter.
-	SpliceBy(wait Waiter, pipe *vfs.Pipe, off, n int64) int64
+	SpliceBy(wait Waiter, pipe *zerocopy.Pipe, off, n int64) int64
 	// CloseBy is Close; files are closed by the Waiter.
 	CloseBy(wait Waiter)
 }

@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 )
 
 // badPagesMax is how many bad pages Verify names.
@@ -109,10 +110,12 @@ func (r *reader) VerifiedBy(wait Waiter, off, n int64) (*os.File, bool) {
 }
 
 // Splice puts verified pages into a pipe; see pieceWindows for what makes that safe.
-func (r *reader) Splice(pipe *vfs.Pipe, off, n int64) int64 { return r.SpliceBy(nil, pipe, off, n) }
+func (r *reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
+	return r.SpliceBy(nil, pipe, off, n)
+}
 
 // SpliceBy implements [MemoryReader].
-func (r *reader) SpliceBy(wait Waiter, pipe *vfs.Pipe, off, n int64) int64 {
+func (r *reader) SpliceBy(wait Waiter, pipe *zerocopy.Pipe, off, n int64) int64 {
 	if r.closed.Load() || off < 0 || n <= 0 || n > r.piece.stat.Size-off {
 		return 0
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -137,7 +138,7 @@ func (w *pieceWindows) init(p *piece) {
 // verified reports whether the range may be sent from the file; eager says that the rest of its
 // windows will be wanted too. Windows are verified by wait.
 func (w *pieceWindows) verified(wait Waiter, off, n int64, eager bool) (*os.File, bool) {
-	if w.file == nil || n < vfs.ZeroCopyMin {
+	if w.file == nil || n < zerocopy.SizeMin {
 		return nil, false
 	}
 	for at := off; at < off+n; {
@@ -243,7 +244,7 @@ func (w *pieceWindows) makeReady(v *window) {
 // mark tells the kernel that pages are in use, which sendfile does and a pipe does not. It reports
 // false when one of them had to be mapped for that.
 func mark(pages []byte) bool {
-	return vfs.Faultless(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_READ) })
+	return zerocopy.Faultless(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_READ) })
 }
 
 // length is how much of a window the piece has.
@@ -253,8 +254,8 @@ func (w *pieceWindows) length(v *window) int {
 
 // splice puts verified pages of the range into the empty pipe, as many as it takes, and returns how
 // many bytes that is; eager and wait as for verified.
-func (w *pieceWindows) splice(wait Waiter, pipe *vfs.Pipe, off, n int64, eager bool) int64 {
-	if w.file == nil || n < vfs.ZeroCopyMin {
+func (w *pieceWindows) splice(wait Waiter, pipe *zerocopy.Pipe, off, n int64, eager bool) int64 {
+	if w.file == nil || n < zerocopy.SizeMin {
 		return 0
 	}
 	for at := off; at < off+n; {
@@ -284,7 +285,7 @@ func (w *pieceWindows) splice(wait Waiter, pipe *vfs.Pipe, off, n int64, eager b
 
 // put puts [from, to) of a window that is ready into the pipe, as much as it takes. Unless steady, what is in the
 // pipe must not be sent.
-func (w *pieceWindows) put(pipe *vfs.Pipe, v *window, from, to int64) (n int64, steady, ready bool) {
+func (w *pieceWindows) put(pipe *zerocopy.Pipe, v *window, from, to int64) (n int64, steady, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !w.ready(v) {

@@ -3,12 +3,11 @@ package transfer
 import (
 	"context"
 	"errors"
-	"os"
 	"sync/atomic"
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 )
 
 // writeHandle is one client's hold on a pending write.
@@ -131,15 +130,7 @@ func (h *readHandle) End(context.Context, hemera.Ending) error {
 	return nil
 }
 
-// Sendfiler is a handle that can offer its bytes for sendfile: ok only when every page of the range
-// was verified a moment ago and is still in memory. Splice puts such pages into a pipe, with no moment
-// between; it returns how many bytes, 0 if not even the first page is known to be good.
-type Sendfiler interface {
-	Verified(off, n int64) (f *os.File, ok bool)
-	Splice(pipe *vfs.Pipe, off, n int64) int64
-}
-
-var _ Sendfiler = (*readHandle)(nil)
+var _ zerocopy.Source = (*readHandle)(nil)
 
 // committedHandle answers a client that did not hear that its close succeeded.
 type committedHandle struct {

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/platform/zerocopy"
 	"hemera/rules/layout"
 )
 
@@ -304,7 +305,7 @@ type sealedHandle struct {
 var (
 	_ hemera.PieceHandle = (*sealedHandle)(nil)
 	_ hemera.Sparse      = (*sealedHandle)(nil)
-	_ Sendfiler          = (*sealedHandle)(nil)
+	_ zerocopy.Source    = (*sealedHandle)(nil)
 )
 
 func newSealedHandle(r disk.Reader, c *hemera.Capability) *sealedHandle {

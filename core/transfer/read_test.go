@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/core/transfer"
 	"hemera/errs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -183,7 +183,7 @@ func TestReadRefusesOtherContent(t *testing.T) {
 	if err := f.WritePages([]byte("x"), nil, 0); !isKind(err, errs.Denied) {
 		t.Errorf("write: %v", err)
 	}
-	if _, ok := f.(transfer.Sendfiler); !ok {
+	if _, ok := f.(zerocopy.Source); !ok {
 		t.Error("a read handle offers nothing for sendfile")
 	}
 	if err := f.End(ctx, hemera.EndClose); err != nil {

@@ -11,7 +11,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -387,7 +387,7 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 }
 
 // Splice puts verified pages into a pipe, as [disk.Reader] does, if the piece in use is local.
-func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	if !r.calls.begin() {
 		return 0
 	}

@@ -15,7 +15,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -526,7 +526,7 @@ func (o onDisk) Verified(off, n int64) (*os.File, bool) {
 	return o.f, true
 }
 
-func (o onDisk) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (o onDisk) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	if off < o.Info().Size/2 {
 		return 0
 	}
@@ -595,7 +595,7 @@ type fading struct {
 
 func (f fading) Verified(int64, int64) (*os.File, bool) { return f.f, true }
 
-func (f fading) Splice(*vfs.Pipe, int64, int64) int64 { return 0 }
+func (f fading) Splice(*zerocopy.Pipe, int64, int64) int64 { return 0 }
 
 func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if off >= f.good {

@@ -6,7 +6,7 @@ import (
 	"hemera"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -44,11 +44,11 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	if n == 0 {
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
-	direct, _ := f.(transport.Verified)
+	direct, _ := f.(zerocopy.Source)
 	if !o.ZeroCopy() {
 		direct = nil
 	}
-	if n < vfs.ZeroCopyMin || direct == nil && n <= transport.SmallRead {
+	if n < zerocopy.SizeMin || direct == nil && n <= transport.SmallRead {
 		return o.CollectRead(stream, f, off, int(n))
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
@@ -68,7 +68,7 @@ type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
 	file   hemera.Handle
-	direct transport.Verified // the file, if its pages may be sent from memory
+	direct zerocopy.Source // the file, if its pages may be sent from memory
 	header [wire.ResponseHeaderSize]byte
 }
 
@@ -116,7 +116,7 @@ func (a *readAnswer) longFrame(off, n int64, last bool) error {
 
 // part gets the next of n bytes at off, without a copy if that is possible.
 func (a *readAnswer) part(off, n int64) (transport.Part, error) {
-	if a.direct != nil && n >= vfs.ZeroCopyMin {
+	if a.direct != nil && n >= zerocopy.SizeMin {
 		if part, ok := a.out.Pool().Part(a.direct, off, n); ok {
 			return part, nil
 		}

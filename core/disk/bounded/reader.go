@@ -7,7 +7,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -80,7 +80,7 @@ type closer struct{ *reader }
 
 // Wait implements [disk.Waiter].
 func (c closer) Wait(step func()) (ended bool) {
-	err := c.store.call(kind{"disk.Close", look, closeLimit}, c.name, func() error {
+	err := c.store.call(kind{"disk.Close", final, closeLimit}, c.name, func() error {
 		step()
 		return nil
 	}, nil)
@@ -178,7 +178,7 @@ func (r *reader) Verified(off, n int64) (*os.File, bool) {
 }
 
 // Splice implements [disk.Reader], from memory.
-func (r *reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (r *reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	if r.memory != nil {
 		return r.memory.SpliceBy(r, pipe, off, n)
 	}
