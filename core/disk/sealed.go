@@ -112,7 +112,7 @@ func (c *sealedPieces) rename(id hemera.PieceID, replace bool) (replaced bool, e
 	c.listing.beginShare()
 	defer c.listing.endShare()
 	from, to := c.tree.pendingPath(id), c.tree.sealedPath(id)
-	if replace {
+	if replace { // a removal between both calls leaves the number one too low, until the next open
 		_, missing := c.tree.fs.Stat(to)
 		replaced = missing == nil
 		err = c.tree.fs.Rename(from, to)

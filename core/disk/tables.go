@@ -128,7 +128,7 @@ func (c *tableCache) add(s tableSlot) {
 	}
 	for {
 		c.hand = (c.hand + 1) % len(c.slots)
-		old := &c.slots[c.hand]
+		old := &c.slots[c.hand] // used since the last round: it stays for another
 		if b := old.piece.tables[old.index].Load(); b == nil || !b.used.Swap(false) {
 			old.piece.tables[old.index].Store(nil)
 			*old = s
@@ -141,7 +141,7 @@ func (c *tableCache) add(s tableSlot) {
 func (c *tableCache) drop(p *piece) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kept := c.slots[:0]
+	kept := c.slots[:0] // in place; what is behind is cleared, as it would keep pieces in memory
 	for _, s := range c.slots {
 		if s.piece != p {
 			kept = append(kept, s)
