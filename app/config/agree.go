@@ -66,6 +66,7 @@ func (l *Loaded) fit() {
 	}
 }
 
+// plausibleHost is true for a text that may be a host or host:port. It is not looked up: names may not exist yet.
 func plausibleHost(s string) bool {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -75,6 +76,7 @@ func plausibleHost(s string) bool {
 	return err == nil || !strings.ContainsAny(s, ": /")
 }
 
+// value is the value of a key, with its source.
 func (l *Loaded) value(key string) Value {
 	for _, v := range l.values {
 		if v.Key == key {

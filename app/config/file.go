@@ -88,6 +88,7 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 	return w.entries, errs.As(w.parser.Error(), errs.Invalid, "config.Load", path)
 }
 
+// walker collects the values of a TOML file, with the lines they stand on.
 type walker struct {
 	parser  unstable.Parser
 	entries map[string]entry
@@ -107,6 +108,7 @@ func (w *walker) key(table string, n *unstable.Node) string {
 	return strings.Join(parts, ".")
 }
 
+// value records a value, or all elements of a list. A table is recorded without texts, which is an error later.
 func (w *walker) value(key string, v *unstable.Node) {
 	switch v.Kind {
 	case unstable.InlineTable:

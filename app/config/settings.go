@@ -12,17 +12,18 @@ import (
 
 // setting is one leaf of Config, as its tags describe it.
 type setting struct {
-	key      string // "repair.grace"
-	byFlag   string // the flag's name if it is not made from the key
-	index    []int  // of the field, for reflect
-	kind     reflect.Type
-	byText   string // the default as written
-	doc      string
-	min, max string
-	oneof    []string
-	secret   bool
+	key      string       // "repair.grace"
+	byFlag   string       // the flag's name if it is not made from the key
+	index    []int        // of the field, for reflect
+	kind     reflect.Type // of the field
+	byText   string       // the default as written
+	doc      string       // the description
+	min, max string       // as written; "" for no limit
+	oneof    []string     // possible words; none: any
+	secret   bool         // never shown
 }
 
+// flag is the name of the setting's flag.
 func (s setting) flag() string {
 	if s.byFlag != "" {
 		return s.byFlag
@@ -30,18 +31,24 @@ func (s setting) flag() string {
 	return strings.NewReplacer(".", "-", "_", "-").Replace(s.key)
 }
 
+// env is the name of the setting's environment variable.
 func (s setting) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
+
+// list is true if the setting takes any number of values.
 func (s setting) list() bool { return s.kind.Kind() == reflect.Slice }
 
 // settings lists every leaf in the order of the struct.
 func settings() []setting { return leaves(reflect.TypeFor[Config](), "", nil) }
 
+// leaves lists the settings of a struct type and of the structs in it. A field with the tag doc is a setting; index is
+// its path from Config.
 func leaves(t reflect.Type, prefix string, index []int) []setting {
 	var all []setting
 	for i := range t.NumField() {
 		f := t.Field(i)
+		// A copy: the next field must not share the array.
 		at := append(append([]int(nil), index...), i)
 		key := prefix + f.Tag.Get("key")
 		if _, leaf := f.Tag.Lookup("doc"); !leaf {
@@ -93,6 +100,7 @@ func (s setting) parse(into reflect.Value, text string) error {
 	if !isNumber {
 		return nil
 	}
+	// Limits are written like values, so they are parsed like values.
 	limit := reflect.New(into.Type()).Elem()
 	if low, _, err := s.convert(limit, s.min); s.min != "" && err == nil && number < low {
 		return fmt.Errorf("must be at least %s", s.min)
@@ -174,6 +182,7 @@ func (s setting) text(c *Config) string {
 	return strings.Join(parts, ",")
 }
 
+// one is a single value as a user would write it.
 func one(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case slog.Level:

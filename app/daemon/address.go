@@ -79,6 +79,7 @@ func checkReach(addr, manager string) error {
 		WithRemedy("name an address of this machine that they can reach with --listen, or with --advertise")
 }
 
+// isLoopback is true for an address that only processes of this machine can reach.
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -24,6 +24,7 @@ func withProcess(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
+// processOf returns the process behind a request over the unix socket; ok is false for a request over TCP.
 func processOf(r *http.Request) (link.Process, bool) {
 	p, ok := r.Context().Value(processKey{}).(link.Process)
 	return p, ok
@@ -67,6 +68,7 @@ func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 	return who
 }
 
+// localAddr is the address of the server that a request came to.
 func localAddr(r *http.Request) (netip.AddrPort, error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {

@@ -44,7 +44,7 @@ type ManagerOptions struct {
 	Hosts   []string       // names that HTTP requests may call it by, besides its own
 	// CacheBytes bounds the memory of the namespace and of its store; see deal.
 	CacheBytes int64
-	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
+	// RepairGrace is how long a disk is out of reach before its files are repaired on other disks.
 	RepairGrace time.Duration
 	// RemovalHold is how long replaced and removed content stays on its disks for readers.
 	RemovalHold time.Duration
@@ -90,7 +90,7 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
-	// A new, empty cluster is not what who names the directory of the one he has wants to see.
+	// Who names the wrong directory must not get a new, empty cluster in it.
 	if statedir.HasStore(filepath.Join(o.Dir, statedir.UpManager)) && !statedir.HasStore(o.Dir) {
 		return nil, errs.New(errs.Invalid, "daemon.OpenManager", o.Dir, "it is one of hemera up, not a manager's").
 			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")
@@ -238,8 +238,8 @@ func (m *Manager) open() (err error) {
 	return err
 }
 
-// Run serves until the context ends, or the store fails: then nothing can be answered, and whoever watches over the
-// process is to start it again. It closes everything.
+// Run serves until the context ends or the store fails, and then closes everything. After a failed store the
+// supervisor of the process starts it again.
 func (m *Manager) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -258,6 +258,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return err
 }
 
+// close releases everything that OpenManager acquired, also after a part of it failed.
 func (m *Manager) close() {
 	if m.port != nil {
 		m.port.close()
@@ -269,6 +270,7 @@ func (m *Manager) close() {
 // storeTime bounds how long a manager's end waits for its store, which may have to finish a compaction.
 const storeTime = 30 * time.Second
 
+// closeStore closes the namespace before the store below it.
 func (m *Manager) closeStore() {
 	if m.tree != nil {
 		_ = m.tree.Close()

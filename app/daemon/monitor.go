@@ -18,6 +18,7 @@ func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	})
 }
 
+// countersOf reads the counters of a node for /metrics.
 func countersOf(n *node.Node) []admin.Counter {
 	c := n.Counters()
 	return []admin.Counter{
@@ -30,7 +31,7 @@ func countersOf(n *node.Node) []admin.Counter {
 		{Name: "replaced_pieces_total", Help: "Pieces of writes that moved to another disk.", Value: c.Replaced.Load()},
 		{Name: "short_commits_total", Help: "Files committed with fewer pieces than their layout's.", Value: c.Short.Load()},
 		{Name: "commits_total", Help: "Files committed.", Value: c.Commits.Load()},
-		{Name: "aborts_total", Help: "Writes given up.", Value: c.Aborts.Load()},
+		{Name: "aborts_total", Help: "Writes cancelled.", Value: c.Aborts.Load()},
 	}
 }
 

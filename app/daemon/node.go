@@ -60,7 +60,7 @@ type NodeOptions struct {
 	Metrics []netip.Prefix
 	// Hosts are names that HTTP requests may call the process by, besides its own.
 	Hosts []string
-	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
+	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are cancelled.
 	StopPatience time.Duration
 	Version      string
 	Commit       string // what it was built of; may be empty
@@ -163,6 +163,7 @@ func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string
 	}
 }
 
+// paths are the paths of disks.
 func paths(disks []hemera.AttachDisk) (list []string) {
 	for _, d := range disks {
 		list = append(list, d.Path)
@@ -249,6 +250,7 @@ func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
+// enrol joins a cluster with the token: it proves the manager by the token's fingerprint and gets a certificate.
 func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
 	token, err := pki.ParseToken(o.Join)
 	if err != nil {
@@ -289,6 +291,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return err
 }
 
+// close releases everything that OpenNode acquired, also after a part of it failed.
 func (n *Node) close() {
 	if n.port != nil {
 		n.port.close()

@@ -109,7 +109,7 @@ func disksOf(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	return share
 }
 
-// disksOfOthers is all other nodes' shares: another number of nodes deals the disks anew.
+// disksOfOthers are the disks of all other nodes. After a start with another number of nodes a disk may have another node.
 func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for other := 1; other <= nodes; other++ {
 		if other != i {
@@ -156,6 +156,7 @@ func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
 	}
 }
 
+// close releases everything that OpenUp acquired. Nodes end first.
 func (u *Up) close() {
 	for _, n := range u.Nodes {
 		n.close()
@@ -168,6 +169,7 @@ func (u *Up) close() {
 	}
 }
 
+// splitPort splits host:port.
 func splitPort(addr string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err == nil {
@@ -176,6 +178,7 @@ func splitPort(addr string) (host string, port int, err error) {
 	return host, port, errs.As(err, errs.Invalid, "daemon.OpenUp", addr)
 }
 
+// hostOf is the host of an address; an address without a port is all host.
 func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host
