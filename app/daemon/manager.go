@@ -90,7 +90,7 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
-	// Who names the wrong directory must not get a new, empty cluster in it.
+	// A user who names the wrong directory must not get a new, empty cluster in it.
 	if statedir.HasStore(filepath.Join(o.Dir, statedir.UpManager)) && !statedir.HasStore(o.Dir) {
 		return nil, errs.New(errs.Invalid, "daemon.OpenManager", o.Dir, "it is one of hemera up, not a manager's").
 			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")

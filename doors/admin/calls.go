@@ -15,6 +15,7 @@ import (
 // answerPiece is how much of an answer is collected before it is sent on.
 const answerPiece = 32 << 10
 
+// callerKey is the context key of an identity that a door has already proved; see caller.
 type callerKey struct{}
 
 // calls has a handler of [NewHandler] answer requests that came through another door.

@@ -7,13 +7,16 @@ import (
 	"hemera"
 )
 
+// setQuota is the request of the verb of that name.
 type setQuota struct {
 	Key    hemera.QuotaKey
 	Limits hemera.QuotaAmount
 }
 
+// quotaRef is the request for the quotas at and above a path, or for all.
 type quotaRef struct{ Path string }
 
+// serveQuota serves quotas. Users may ask; quotas decides what they see.
 func serveQuota(d *door) {
 	unary(d, "SetQuota", true, func(ctx context.Context, who hemera.Identity, r *setQuota) (none, error) {
 		q, err := part(d.Quota, "quota")
@@ -61,6 +64,7 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 	}
 	rows, err := q.Quotas(ctx, r.Path)
 	release()
+	// One look at each quota node, not at each of its rows.
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
 		if !bounds(row, who) {

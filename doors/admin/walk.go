@@ -55,6 +55,7 @@ type Found struct {
 // Sum is how much a walk found.
 type Sum struct{ Files, Dirs, Bytes, Physical int64 }
 
+// add counts an entry. Directories count by number only.
 func (s *Sum) add(e hemera.Entry) {
 	if e.IsDir() {
 		s.Dirs++
@@ -72,6 +73,7 @@ type found struct {
 	Sum   *Sum     `json:",omitempty"`
 }
 
+// serveWalk serves the search of a tree. Users' walks share a limiter; see limiter.go.
 func serveWalk(d *door) {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *WalkRequest, send func(*found) error) error {
 		names, err := part(d.Names, "namespace")
@@ -118,6 +120,7 @@ func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, o
 		return errs.New(errs.Denied, "admin.Walk", top, "only an admin is told which files cannot be read").
 			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 	}
+	// These files come from the lists of disks, so depth and top are checked here.
 	prefix := strings.TrimSuffix(top, "/") + "/"
 	return s.Unreadable(ctx, func(path string, e hemera.Entry, lost bool) error {
 		below, inside := strings.CutPrefix(path, prefix)
@@ -169,6 +172,7 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 	return f.paths.touch()
 }
 
+// end sends what is left, and the sum.
 func (f *finder) end(send func(*found) error) error {
 	if err := f.found.flush(); err != nil {
 		return err
@@ -179,6 +183,7 @@ func (f *finder) end(send func(*found) error) error {
 	return send(&found{Sum: &f.sum})
 }
 
+// matches is true if an entry meets all conditions.
 func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if r.Name != "" {
 		if ok, _ := gopath.Match(r.Name, e.Name); !ok {
