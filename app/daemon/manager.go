@@ -31,7 +31,7 @@ import (
 	"hemera/services/manager"
 )
 
-// ManagerOptions is what a manager process is told.
+// ManagerOptions are the settings of a manager process, as app/config checked them.
 type ManagerOptions struct {
 	Dir       string // state: the namespace and the cluster's authority
 	Listen    string // host:port; port 0 chooses one
@@ -42,7 +42,7 @@ type ManagerOptions struct {
 	Sources []netip.Prefix
 	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
 	Hosts   []string       // names that HTTP requests may call it by, besides its own
-	// CacheBytes bounds the memory of the namespace and of its store; see deal.
+	// CacheBytes bounds the memory of the namespace and of its store; see resources.SplitCache.
 	CacheBytes int64
 	// RepairGrace is how long a disk is out of reach before its files are repaired on other disks.
 	RepairGrace time.Duration
@@ -53,14 +53,14 @@ type ManagerOptions struct {
 	WritesOfUser, WritesOfSession int
 	// HTTPListen is one more address that answers HTTP only, or empty; HTTPSocket a unix socket that does, or empty.
 	HTTPListen, HTTPSocket string
-	// SocketWished says that HTTPSocket is not the default: without it the manager does not start.
+	// SocketWished is true if a user chose HTTPSocket: then a manager that cannot have it does not start.
 	SocketWished bool
 	Settings     func() []admin.Setting
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
-	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
+	// ApproveNodes lets nodes that join wait for an admin. NewDisksOff gives their new disks the configstatus off.
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
@@ -99,6 +99,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
+	// hemera up has one for all its ports.
 	if o.Bounds == nil {
 		o.Bounds = resources.NewBounds()
 	}
@@ -210,6 +211,7 @@ func (m *Manager) Dir() string { return m.options.Dir }
 // open makes the doors.
 func (m *Manager) open() (err error) {
 	o := m.options
+	// The same facts identify XRootD clients and callers of the admin API.
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
@@ -246,6 +248,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		// After a failed fsync nothing that is read can be trusted to be durable.
 		case <-m.tree.Failed():
 			return errs.New(errs.Unavailable, "daemon.Run", m.options.Dir, "its store failed").
 				WithRemedy("see the log for the cause, and check the disk under it; then start it again")

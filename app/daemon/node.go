@@ -32,7 +32,7 @@ import (
 	"hemera/services/node"
 )
 
-// NodeOptions is what a storage node process is told.
+// NodeOptions are the settings of a storage node process.
 type NodeOptions struct {
 	Dir       string // state: who the node is
 	Listen    string
@@ -41,11 +41,11 @@ type NodeOptions struct {
 	Disks     []hemera.AttachDisk
 	// MakeDisks makes directories of Disks that are missing and were never a disk.
 	MakeDisks bool
-	// Elsewhere are the disks that other nodes of the process are given.
+	// Elsewhere are the disks of other nodes of the process. This node must not take them over.
 	Elsewhere []hemera.AttachDisk
 	// Join is a join token; it is needed once, until Dir holds the node's certificate.
 	Join string
-	// Control is the manager when it is in the same process; then nothing is joined.
+	// Control is the manager if it is in the same process. Then the node needs no certificate.
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *disks.Memory
@@ -91,6 +91,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// hemera up shares both between its nodes.
 	if o.Memory == nil {
 		o.Memory = disks.NewMemory()
 	}
@@ -119,6 +120,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err := checkReach(n.Addr, managerAddr); err != nil {
 		return nil, err
 	}
+	// In hemera up several nodes write one log.
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewVerifier()
@@ -205,6 +207,7 @@ func (n *Node) folder() func(string) bool {
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
+	// Four cases: joined before, or not; with a token, or without.
 	credentials, err := pki.LoadCredentials(o.Dir)
 	switch {
 	case errors.Is(err, errs.NotFound) && o.Join != "":

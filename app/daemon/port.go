@@ -29,14 +29,14 @@ const (
 
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
 type port struct {
-	listener net.Listener
-	extra    []net.Listener // HTTP only
-	loop     *poll.Loop     // of the XRootD connections
-	shared   bool           // the loop is somebody else's
-	xrd      *xrd.Server
-	web      http.Handler
-	control  http.Handler
-	tls      *tls.Config
+	listener net.Listener      // of all protocols
+	extra    []net.Listener    // HTTP only
+	loop     *poll.Loop        // of the XRootD connections
+	shared   bool              // the loop is somebody else's
+	xrd      *xrd.Server       // always there
+	web      http.Handler      // nil: no HTTP
+	control  http.Handler      // of nodes; at a manager only
+	tls      *tls.Config       // for control
 	grace    time.Duration     // how long a stopping door waits for requests under way
 	bounds   *resources.Bounds // of the process; nil for none
 	log      *slog.Logger

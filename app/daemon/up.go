@@ -19,11 +19,11 @@ import (
 	"hemera/platform/poll"
 )
 
-// UpOptions is what a cluster in one process is told.
+// UpOptions are the settings of a cluster in one process.
 type UpOptions struct {
 	Manager ManagerOptions
 	Nodes   int // on the ports after the manager's
-	Disks   int // folders DIR/disk<n>, dealt to the nodes in turn
+	Disks   int // folders DIR/disk<n>, distributed to the nodes in turn
 	Zone    string
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
@@ -68,6 +68,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	}
 	memory := disks.NewMemory()
 	for i := 1; i <= o.Nodes; i++ {
+		// Port 0 of the manager: every node chooses its own, too.
 		port := 0
 		if first != 0 {
 			port = first + i
@@ -122,6 +123,7 @@ func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) 
 // Run serves until the context ends. ready, if not nil, is called once every node has joined.
 func (u *Up) Run(ctx context.Context, ready func()) error {
 	// Nodes end first: what they have pending is settled while the manager still answers.
+	// Not a child of ctx: the manager must outlive the nodes.
 	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopManager()
 	var manager errgroup.Group
@@ -150,6 +152,7 @@ func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
 	for _, n := range u.Nodes {
 		nodes.Go(func() error { return n.Run(ctx) })
 		select {
+		// One after the other, so that ids of nodes follow their order.
 		case <-n.Joined():
 		case <-ctx.Done():
 		}
