@@ -13,6 +13,7 @@ import (
 
 // agree checks what one value alone cannot show: that values fit together, and texts with a form.
 func (l *Loaded) agree() error {
+	// All errors at once: an admin fixes them in one go.
 	var wrong []error
 	check := func(ok bool, key, text, remedy string) {
 		if !ok {

@@ -92,6 +92,7 @@ func change[Req any](d *door, verb string, f func(context.Context, hemera.Cluste
 		if err != nil {
 			return none{}, err
 		}
+		// Before the change: a crash during it must leave a trace, too.
 		d.audit(ctx, who, verb, r)
 		return none{}, f(ctx, c, r)
 	})

@@ -27,16 +27,16 @@ const (
 
 // Services is what the door asks. Verbs of a part that is nil answer Unsupported.
 type Services struct {
-	Cluster   hemera.ClusterAdmin
-	Tokens    hemera.TokenAdmin
-	Trust     hemera.TrustAdmin
-	Maint     hemera.MaintAdmin
-	Observe   hemera.Observer
+	Cluster   hemera.ClusterAdmin // disks, nodes, spaces
+	Tokens    hemera.TokenAdmin   // join tokens
+	Trust     hemera.TrustAdmin   // admission of nodes, keys
+	Maint     hemera.MaintAdmin   // jobs, checks, fsck
+	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
-	Writes    hemera.WriteAdmin
-	Status    hemera.StatusAdmin
+	Writes    hemera.WriteAdmin  // locks of writes
+	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
-	Names     hemera.Names
+	Names     hemera.Names // the tree
 	// Directories is what trees are walked with.
 	Directories hemera.Directories
 	Attributes  hemera.Attributes
@@ -58,11 +58,11 @@ type Authorizer func(*http.Request) (hemera.Identity, error)
 // file with that subject's name, as functions that register themselves.
 type door struct {
 	Services
-	mux       *http.ServeMux
-	authorize Authorizer
-	verbs     []string
-	failures  *connect.ErrorWriter
-	users     limiter
+	mux       *http.ServeMux       // all paths
+	authorize Authorizer           // of HTTP requests
+	verbs     []string             // for the page at /
+	failures  *connect.ErrorWriter // for requests that reach no verb
+	users     limiter              // of all users' searches together
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
@@ -94,6 +94,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 // traced gives every request a trace id before anything can fail.
 func (d *door) traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A client's id joins the logs of both sides.
 		id := r.Header.Get(TraceHeader)
 		if !validTrace(id) {
 			id = hemera.NewTraceID()
@@ -134,6 +135,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
 			return
 		}
+		// From here on a verb may take as long as it needs.
 		deadlines := http.NewResponseController(w)
 		_ = deadlines.SetReadDeadline(time.Time{})
 		_ = deadlines.SetWriteDeadline(time.Time{})
@@ -152,6 +154,7 @@ func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
 		return hemera.Identity{}, errs.New(errs.Denied, "admin.Authorize", r.RemoteAddr, "requests from web pages are not taken").
 			WithRemedy("use the hemera command, or a program that sends no Origin header")
 	}
+	// An XRootD session has proved who it is.
 	who, known := caller(r.Context())
 	if !known {
 		var err error

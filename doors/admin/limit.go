@@ -21,6 +21,7 @@ var (
 
 // sendLimits sends the bounds of the process, and how often each refused a client.
 func sendLimits(ch chan<- prometheus.Metric, limits []Limit) {
+	// One series for each bound.
 	for _, l := range limits {
 		mLimitUsed.send(ch, float64(l.Used), l.Name)
 		mLimitTotal.send(ch, float64(l.Total), l.Name)

@@ -58,6 +58,7 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 			return nil, err
 		}
 	}
+	// A node has a row for every user with a file below it.
 	release, err := d.users.acquire(ctx) // it reads all rows
 	if err != nil {
 		return nil, err
@@ -67,6 +68,7 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 	// One look at each quota node, not at each of its rows.
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
+		// A user sees own limits, those of own groups, and of projects.
 		if !bounds(row, who) {
 			return true
 		}

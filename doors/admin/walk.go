@@ -84,6 +84,7 @@ func serveWalk(d *door) {
 		if err != nil {
 			return err
 		}
+		// A bad pattern is an error now, rather than a search without matches.
 		if _, err := gopath.Match(r.Name, ""); err != nil {
 			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is no pattern").
 				WithRemedy("patterns take *, ? and [a-z], as in a shell")
@@ -96,6 +97,7 @@ func serveWalk(d *door) {
 		out := &finder{request: r,
 			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}
+		// These come from lists of disks; the tree is not walked.
 		if r.Lost || r.Unreadable {
 			if err := unreadable(ctx, d, who, top, out); err != nil {
 				return err
@@ -138,13 +140,14 @@ func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, o
 // finder sends what a walk meets and the request asks for.
 type finder struct {
 	request *WalkRequest
-	found   batch[Found]
-	paths   batch[string]
-	sum     Sum
+	found   batch[Found]  // matches
+	paths   batch[string] // matches of a brief walk
+	sum     Sum           // of all matches
 }
 
 // visit takes one entry, or a directory that could not be listed.
 func (f *finder) visit(path string, e hemera.Entry, failure error) error {
+	// Paths and entries go in different messages; a failure keeps its place between them.
 	if failure != nil {
 		if err := f.paths.flush(); err != nil {
 			return err
@@ -166,6 +169,7 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 			}
 		}
 	}
+	// A search without matches must still send something in time.
 	if err := f.found.touch(); err != nil {
 		return err
 	}
@@ -193,6 +197,7 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if e.IsDir() && (r.Layout != "" || r.Pieces != 0 || r.Incomplete) {
 		return false
 	}
+	// A directory has the size of all below it.
 	size := e.Size
 	if e.IsDir() {
 		size = e.Tree.Bytes
