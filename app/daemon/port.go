@@ -61,7 +61,7 @@ func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logge
 // serve answers until the context ends, then lets requests under way finish.
 func (p *port) serve(ctx context.Context) error {
 	if p.bounds != nil {
-		p.bounds.spares(p.xrd.Relieve)
+		p.bounds.spares(p.xrd.CloseIdle)
 	}
 	mux := link.NewMux(p.listener, p.muxOptions())
 	group, ctx := errgroup.WithContext(ctx)
@@ -110,7 +110,7 @@ func (p *port) serve(ctx context.Context) error {
 
 // muxOptions have the port take part in the bounds of the process.
 func (p *port) muxOptions() link.MuxOptions {
-	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.Relieve}
+	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.CloseIdle}
 	if p.bounds != nil {
 		o.Connections, o.Admin, o.Pending = p.bounds.connections, p.bounds.admin, p.bounds.pending
 		o.Relieve = p.bounds.relieve

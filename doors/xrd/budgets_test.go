@@ -183,14 +183,14 @@ func TestQueriesAreBounded(t *testing.T) {
 func TestRendezvousIsSharedByClients(t *testing.T) {
 	var v rendezvous
 	for i := range rendezvousShare {
-		if err := v.register(fmt.Sprintf("key-%08d", i), meeting{path: "/f", owner: Client{Name: "man"}}, time.Minute); err != nil {
+		if err := v.register(fmt.Sprintf("key-%08d", i), arrangement{path: "/f", owner: Client{Name: "man"}}, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := v.register("one more of them", meeting{path: "/f", owner: Client{Name: "man"}}, time.Minute); errs.KindOf(err) != errs.Overloaded {
+	if err := v.register("one more of them", arrangement{path: "/f", owner: Client{Name: "man"}}, time.Minute); errs.KindOf(err) != errs.Overloaded {
 		t.Error(err)
 	}
-	if err := v.register("somebody else's", meeting{path: "/f", owner: Client{Name: "games"}}, time.Minute); err != nil {
+	if err := v.register("somebody else's", arrangement{path: "/f", owner: Client{Name: "games"}}, time.Minute); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,30 +20,27 @@ func isCall(q wire.Query, payload []byte) bool {
 	return q.Kind == wire.QueryOpaque && bytes.HasPrefix(payload, []byte(hemera.OpaqueCall))
 }
 
-// call answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
+// serveCall answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
 // meanwhile that its client goes away; the answer goes out as it comes.
-func (c *conn) call(r *request) error {
-	select {
-	case c.slots <- struct{}{}:
-	default:
+func (q *queryHandlers) serveCall(r *request) error {
+	c := r.conn
+	if !c.async.acquire() {
 		return &waitFor{Seconds: callSeconds, Text: "too much slow work on this connection"}
 	}
-	account := c.srv.o.Budgets.Calls.Open(c.countedAs())
+	account := q.srv.o.Budgets.Calls.Open(c.countedAs())
 	if verdict := account.Take(1); verdict != limits.Fits {
 		account.Close()
-		<-c.slots
+		c.async.release()
 		return &waitFor{Seconds: callSeconds, Text: "too many calls are under way: " + verdict.String()}
 	}
-	who, message := c.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):])
-	own := &request{RequestHeader: r.RequestHeader, trace: r.traceID()}
-	c.jobs.Go(func() {
+	who, message := r.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):])
+	own := r.detach()
+	c.async.start(c, func() {
 		defer func() {
 			account.Give(1)
 			account.Close()
-			<-c.slots
 		}()
-		defer c.contain()
-		if err := c.answerCall(own, who, message); err != nil {
+		if err := q.answerCall(own, who, message); err != nil {
 			_ = c.nc.Close()
 		}
 	})
@@ -51,20 +48,21 @@ func (c *conn) call(r *request) error {
 }
 
 // answerCall sends each piece of the answer when it is there. Its error ends the connection.
-func (c *conn) answerCall(r *request, who hemera.Identity, message []byte) error {
-	err := c.srv.o.Calls.Call(c.traced(r), who, message, func(piece []byte) error {
-		if err := c.out.Answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
+func (q *queryHandlers) answerCall(r *request, who hemera.Identity, message []byte) error {
+	out := r.conn.out
+	err := q.calls.Call(r.context(), who, message, func(piece []byte) error {
+		if err := out.Answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
 			return err
 		}
-		return c.out.Flush()
+		return out.Flush()
 	})
 	if err == nil {
-		err = c.ok(r, nil)
+		err = r.ok(nil)
 	} else {
-		err = c.answerError(r, err)
+		err = r.fail(err)
 	}
 	if err != nil {
 		return err
 	}
-	return c.out.Flush()
+	return out.Flush()
 }

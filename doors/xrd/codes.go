@@ -86,7 +86,7 @@ var (
 	errNoSession = refuse(wire.NotFound, "no such session")
 )
 
-// closing is an error after whose answer the connection is closed.
-type closing struct{ error }
+// closeAfter is an error after whose answer the connection is closed.
+type closeAfter struct{ error }
 
-func (c closing) Unwrap() error { return c.error }
+func (c closeAfter) Unwrap() error { return c.error }

@@ -10,7 +10,7 @@ import (
 
 // listing sends a directory in frames as it is read: memory does not grow with its length.
 type listing struct {
-	c      *conn
+	out    *transport.Sink
 	stream wire.StreamID
 	who    hemera.Identity
 	stats  bool
@@ -23,13 +23,13 @@ type listing struct {
 const frameSize = transport.BufferSize / 2
 
 // dirlist answers kXR_dirlist.
-func (c *conn) dirlist(r *request) error {
-	path, opaque, err := r.pathOf()
+func (n *nameHandlers) dirlist(r *request) error {
+	path, opaque, err := r.path()
 	if err != nil {
 		return err
 	}
 	options := wire.DecodeDirlist(r.Body).Options
-	l := &listing{c: c, stream: r.Stream, who: c.who(), sums: options&wire.DirlistCksum != 0}
+	l := &listing{out: r.conn.out, stream: r.Stream, who: r.who(), sums: options&wire.DirlistCksum != 0}
 	l.stats = l.sums || options&wire.DirlistStat != 0
 	if name := opaque.Value("cks.type"); name != "" && l.sums {
 		if l.kind, err = checksumKind(name); err != nil {
@@ -39,31 +39,31 @@ func (c *conn) dirlist(r *request) error {
 	if l.stats {
 		l.buf = wire.AppendDirlistLead(l.buf)
 	}
-	var making []hemera.Entry
-	if !l.stats { // their sizes are known at nodes
-		making, err = c.srv.o.Files.PendingIn(c.ctx, l.who, path, c.session.processName())
+	var pending []hemera.Entry // files that the same process is making, which it finds by stat as well
+	if !l.stats {              // only nodes know their sizes
+		pending, err = n.files.PendingIn(r.conn.ctx, l.who, path, r.session.processName())
 		if err != nil {
 			return err
 		}
 	}
-	if err := c.srv.o.Names.List(c.ctx, l.who, path, func(e hemera.Entry) error {
-		making = slices.DeleteFunc(making, func(m hemera.Entry) bool { return m.Name == e.Name })
+	if err := n.names.List(r.conn.ctx, l.who, path, func(e hemera.Entry) error {
+		pending = slices.DeleteFunc(pending, func(m hemera.Entry) bool { return m.Name == e.Name })
 		return l.add(e)
 	}); err != nil {
 		return err
 	}
-	for _, e := range making { // files that the same process is making, which it finds by stat as well
+	for _, e := range pending {
 		if err := l.add(e); err != nil {
 			return err
 		}
 	}
-	return c.ok(r, wire.EndDirlist(l.buf))
+	return r.ok(wire.EndDirlist(l.buf))
 }
 
 // add takes one entry. The last entry always stays in buf, for the last frame must end in NUL.
 func (l *listing) add(e hemera.Entry) error {
 	if len(l.buf) > frameSize {
-		if err := l.c.out.Answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
+		if err := l.out.Answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
 			return err
 		}
 		l.buf = l.buf[:0]

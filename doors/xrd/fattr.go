@@ -51,8 +51,8 @@ func lookupAttributes(all map[string][]byte, names []string) []wire.FattrResult 
 	return results
 }
 
-// fattrPath answers kXR_fattr of a path, at a manager.
-func (c *conn) fattrPath(r *request) error {
+// fattr answers kXR_fattr of a path, at a manager.
+func (n *nameHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
 	args, err := wire.ParseFattrArgs(q, r.payload)
 	if err != nil {
@@ -66,45 +66,42 @@ func (c *conn) fattrPath(r *request) error {
 	if err != nil {
 		return err
 	}
-	e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+	e, err := n.names.Stat(r.conn.ctx, r.who(), path)
 	if err != nil {
 		return err
 	}
 	switch q.Subcode {
 	case wire.FattrList:
 		values := q.Options&wire.FattrData != 0
-		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
+		return r.ok(wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
-		if d := access.Decide(c.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, usersOwn) {
-			return errs.New(errs.Denied, "read attributes", path, "permission denied: "+d.Rule)
+		if d := access.Decide(r.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, usersOwn) {
+			return errs.New(errs.Denied, "xrd.Fattr", path, "permission denied: "+d.Rule)
 		}
-		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
+		return r.ok(wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
 	}
-	c.lend()
+	r.lend()
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
 		results[i].Name = name
 		var err error
 		if q.Subcode == wire.FattrSet {
-			err = c.srv.o.Attributes.SetXattr(c.ctx, c.who(), path, attributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
+			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, attributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
 		} else {
-			err = c.srv.o.Attributes.RemoveXattr(c.ctx, c.who(), path, attributeName(name))
+			err = n.attributes.RemoveXattr(r.conn.ctx, r.who(), path, attributeName(name))
 		}
 		if err != nil {
 			results[i].Code = codeOfError(err)
 		}
 	}
-	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
 
-// fattrHandle answers kXR_fattr at a node: of an open file. What is set is kept with the handle and
-// committed with the content; paths are the manager's.
-func (c *conn) fattrHandle(r *request) error {
+// fattr answers kXR_fattr of an open file. What is set is kept with the handle and
+// committed with the content.
+func (f *fileHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
-	if r.byPath() {
-		return c.toManager(r)
-	}
-	h, err := c.session.handle(q.Handle)
+	h, err := r.session.handles.file(q.Handle)
 	if err != nil {
 		return err
 	}
@@ -114,32 +111,32 @@ func (c *conn) fattrHandle(r *request) error {
 	}
 	switch q.Subcode {
 	case wire.FattrSet, wire.FattrDel:
-		return c.changeAttributes(r, h, q, args)
+		return f.changeAttributes(r, h, q, args)
 	}
-	known, err := c.attributesOf(h)
+	known, err := f.attributesOf(r, h)
 	if err != nil {
 		return err
 	}
 	if q.Subcode == wire.FattrList {
-		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
+		return r.ok(wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
 	}
-	return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
+	return r.ok(wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
 }
 
 // attributesOf is what an open file has: committed, and set since.
-func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
-	known, err := c.attributesBelow(h)
+func (f *fileHandlers) attributesOf(r *request, h *fileHandle) (map[string][]byte, error) {
+	known, err := f.committedAttributes(r, h)
 	if err == nil {
 		applyAttributes(known, h.attributes)
 	}
 	return known, err
 }
 
-// attributesBelow is what an open file has without what this handle changed.
-func (c *conn) attributesBelow(h *handle) (map[string][]byte, error) {
+// committedAttributes is what an open file has without what this handle changed.
+func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[string][]byte, error) {
 	known := map[string][]byte{}
-	if c.srv.o.Resolve != nil {
-		e, _, err := c.srv.o.Resolve(c.ctx, h.file.Info().ID)
+	if f.resolve != nil {
+		e, _, err := f.resolve(r.conn.ctx, h.file.Info().ID)
 		if err != nil && errs.KindOf(err) != errs.NotFound {
 			return nil, err
 		}
@@ -168,18 +165,18 @@ func applyAttributes(known, changes map[string][]byte) {
 }
 
 // changeAttributes sets or removes attributes of a file being written.
-func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.FattrArgs) error {
+func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr, args wire.FattrArgs) error {
 	if err := h.forWriting(); err != nil {
 		return err
 	}
 	if _, ok := h.file.(hemera.XattrSetter); !ok {
 		return refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
 	}
-	below, err := c.attributesBelow(h)
+	committed, err := f.committedAttributes(r, h)
 	if err != nil {
 		return err
 	}
-	known := maps.Clone(below)
+	known := maps.Clone(committed)
 	applyAttributes(known, h.attributes)
 	total := 0
 	for name, value := range known {
@@ -201,7 +198,7 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 		case q.Subcode == wire.FattrDel && !exists:
 			results[i].Code = wire.AttrNotFound
 		case q.Subcode == wire.FattrDel:
-			if _, stored := below[full]; stored {
+			if _, stored := committed[full]; stored {
 				h.setAttribute(full, nil)
 			} else {
 				delete(h.attributes, full)
@@ -221,18 +218,18 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 			total += len(full) + len(value) - had
 		}
 	}
-	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
 
-func (h *handle) setAttribute(name string, value []byte) {
+func (h *fileHandle) setAttribute(name string, value []byte) {
 	if h.attributes == nil {
 		h.attributes = map[string][]byte{}
 	}
 	h.attributes[name] = value
 }
 
-// handAttributes gives the file what was set through the handle, so that it is committed with it.
-func (h *handle) handAttributes() {
+// passAttributes gives the file what was set through the handle, so that it is committed with it.
+func (h *fileHandle) passAttributes() {
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
 		for name, value := range h.attributes {
 			pending.SetXattr(name, value)

@@ -499,7 +499,7 @@ func TestCheckpointIsOfOneFile(t *testing.T) {
 
 // TestCheckpointIsBounded also in the number of changes, each of which takes memory.
 func TestCheckpointIsBounded(t *testing.T) {
-	h := &handle{file: lostFile{}, undo: &undo{size: 1 << 40, account: NewBudgets(1<<20, 1<<40).Checkpoints.Open(Client{})}}
+	h := &fileHandle{openFile: openFile{file: lostFile{}}, undo: &undoLog{size: 1 << 40, account: NewBudgets(1<<20, 1<<40).Checkpoints.Open(Client{})}}
 	for i := range undoMax {
 		if err := h.save(wire.Handle{}, wire.Handle{}, int64(i), 1); err != nil {
 			break
@@ -564,7 +564,7 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 	defer func() { _ = unix.Munmap(mapped) }()
 	for _, pipes := range []bool{true, false} {
 		var piped, sendfile atomic.Int64
-		p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} })
+		p := newPair(t, node(func(o *NodeOptions) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} }))
 		if !pipes {
 			p.node.pool.Close()
 		}
@@ -607,7 +607,7 @@ func (f fading) ReadAt(p []byte, off int64) (int, error) {
 // A long frame that cannot be finished ends the connection: its client takes what follows for data.
 func TestAFrameThatCannotBeFinishedEndsTheConnection(t *testing.T) {
 	for good, frames := range map[int64]bool{0: false, 2 << 20: true} {
-		p := newPair(t, func(o *Options) { o.Node = fadingNode{o.Node.(*memory), good} })
+		p := newPair(t, node(func(o *NodeOptions) { o.Node = fadingNode{o.Node.(*memory), good} }))
 		p.put("/f", string(random(6<<20)))
 		c := dial(t, p.nodeAddr)
 		fh := p.openOld(t, c, "/f", hemera.AccessRead)

@@ -233,7 +233,7 @@ func TestLocateNamesTheServers(t *testing.T) {
 			{ID: 2, Node: 3, Active: true, Config: hemera.ConfigRO, Health: hemera.HealthOK},
 		},
 	}
-	p := newPair(t, func(o *Options) { o.View = func() *hemera.View { return view } })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.View = func() *hemera.View { return view } }))
 	c := dial(t, p.managerAddr)
 	for arg, want := range map[string]string{"*": "Swn1:1095 Srn3:1095\x00", "*/": "Sw" + p.managerAddr + "\x00"} {
 		if got := string(c.must(t, wire.Locate{}, arg)); got != want {
@@ -402,7 +402,7 @@ func (d discarding) Discard(ctx context.Context, who hemera.Identity, path, proc
 }
 
 func TestRemovalOfAnOwnWrite(t *testing.T) {
-	p := newPair(t, func(o *Options) { o.Files = discarding{o.Files, "/own"} })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.Files = discarding{o.Files, "/own"} }))
 	c := able(t, p.managerAddr)
 	c.must(t, wire.Rm{}, "/own")
 	c.refused(t, wire.Rm{}, "/other", wire.NotFound)

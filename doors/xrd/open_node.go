@@ -4,18 +4,30 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
+	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
 
-// openAtNode answers kXR_open with a manager's grant in its opaque part; without one the client is
-// sent to the manager.
-func (c *conn) openAtNode(r *request) error {
-	raw, opaque := wire.SplitPath(r.payload)
-	path, err := wire.CleanPath(raw)
+// nodeOpens serve opens, and truncations and stats by path, at a node. What they open a client needs a capability for;
+// a client without one is sent to the manager.
+type nodeOpens struct {
+	node        hemera.Node
+	puller      Puller // nil: no third-party copies into this node
+	managerAddr func() string
+	restarts    *copyRestarts
+	rendezvous  rendezvous
+	ttl         time.Duration // how long a third-party copy's key is good
+}
+
+// toManager sends a client that asks about names to the manager.
+func (n *nodeOpens) toManager(r *request) error { return redirectToManager(r, n.managerAddr) }
+
+// open answers kXR_open.
+func (n *nodeOpens) open(r *request) error {
+	path, opaque, err := r.path()
 	if err != nil {
 		return err
 	}
@@ -24,164 +36,137 @@ func (c *conn) openAtNode(r *request) error {
 		return err
 	}
 	if opaque.Has(tpcKey) {
-		part, err := tpcPart(opaque)
+		party, err := tpcPartyOf(opaque)
 		if err != nil {
 			return err
 		}
-		if part == tpcPuller {
-			return c.openRendezvous(r, path, opaque)
+		if party == tpcPuller {
+			return n.openRendezvous(r, path, opaque)
 		}
 	}
 	if !opaque.Has(hemera.OpaqueCapability) {
-		return c.toManager(r)
+		return n.toManager(r)
 	}
-	h, err := c.openFile(r, path, opaque, o)
-	again := c.anewFor(opaque, o)
-	if again != nil && comesBack(o) && errors.Is(err, errs.Conflict) {
-		h, err = &handle{file: lostFile{path, errs.As(err, errs.Conflict, "xrd.Write", path)}, path: path, writable: true}, nil
+	if opaque.Has(hemera.OpaquePiece) {
+		return n.openPiece(r, path, opaque, o)
+	}
+	h, err := n.openFile(r, path, opaque, o)
+	restart := n.restarts.forOpen(r.session, opaque, o)
+	if restart != nil && reopensWrite(o) && errors.Is(err, errs.Conflict) {
+		lost := lostFile{path, errs.As(err, errs.Conflict, "xrd.Write", path)}
+		h, err = &fileHandle{openFile: openFile{file: lost, path: path, writable: true}}, nil
 	}
 	if err != nil {
 		return err
 	}
-	h.anew = again
-	if err := c.arrangeCopy(h, path, opaque); err != nil {
-		h.giveUp(c.ctx)
+	h.restart = restart
+	if err := n.arrangeCopy(r, h, opaque); err != nil {
+		h.abort(r.conn.ctx)
 		return err
 	}
-	return c.okOpen(r, h, o)
+	return okOpen(r, h, o)
 }
 
-func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
-	open := nodeOpen(o)
-	open.Path = path
-	if index, ok := opaque.Get(hemera.OpaquePiece); ok {
-		n, err := strconv.ParseUint(index, 10, 8)
-		if err != nil {
-			return nil, errs.New(errs.Invalid, "xrd.Open", path, hemera.OpaquePiece+" is not a piece number")
-		}
-		open.Piece, open.Index = true, uint8(n)
-	}
-	c.takeTrace(r, opaque)
-	return c.newHandle(path, o, func() (hemera.File, error) {
-		return c.srv.o.Node.Open(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
+// openFile opens a whole file with the capability in the opaque part.
+func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*fileHandle, error) {
+	r.useTrace(opaque)
+	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
+	err := openInto(r, &h.openFile, path, func() (hemera.File, error) {
+		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: createsFile(o), Path: path})
 	})
+	return h, err
 }
 
-// nodeOpen is how a node opens what a client's open asks for.
-func nodeOpen(o wire.Open) hemera.NodeOpen {
-	return hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
-}
-
-// takeTrace goes on with the client's trace id.
-func (c *conn) takeTrace(r *request, opaque wire.Opaque) {
-	if trace := opaque.Value(hemera.OpaqueTrace); trace != "" && len(trace) <= 64 {
-		r.trace = printable(trace)
-	}
-}
-
-// newHandle opens a file for one more handle.
-func (c *conn) newHandle(path string, o wire.Open, open func() (hemera.File, error)) (*handle, error) {
-	if len(c.session.handles) >= c.limits.Handles {
-		return nil, c.tooMany()
-	}
-	place, err := c.place()
+// openPiece opens one piece, for another node.
+func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wire.Open) error {
+	index, err := strconv.ParseUint(opaque.Value(hemera.OpaquePiece), 10, 8)
 	if err != nil {
-		return nil, err
+		return errs.New(errs.Invalid, "xrd.Open", path, hemera.OpaquePiece+" is not a piece number")
 	}
-	f, err := open()
-	if err != nil {
-		place.Give(1)
-		return nil, openFailure(err)
+	if opaque.Has(tpcKey) {
+		return errs.New(errs.Invalid, "xrd.Open", path, "a piece takes no part in third-party copies")
 	}
-	return &handle{file: f, place: place, path: path, posc: o.Options&wire.OpenPosc != 0, writable: f.Info().Writable}, nil
-}
-
-// okOpen answers an open with the handle it makes.
-func (c *conn) okOpen(r *request, h *handle, o wire.Open) error {
-	reply := wire.OpenReply{Handle: c.session.addHandle(h)}
-	if o.Options&wire.OpenRetStat != 0 {
-		s := statOf(h.file.Info())
-		reply.Stat = &s
-	}
-	return c.ok(r, reply.Append(nil, o.Options&wire.OpenCompress != 0))
-}
-
-// holes tells a copy where the data of an open file goes on, so that holes are not sent, or how much it is.
-func (c *conn) holes(r *request, id wire.Handle, arg string) error {
-	h, err := c.session.handle(id)
-	if err != nil {
-		return err
-	}
-	var ask func() (int64, error)
-	if arg == hemera.OpaqueAllocated {
-		if a, ok := h.file.(hemera.Allocated); ok {
-			ask = a.Allocated
-		}
-	} else {
-		off, err := hemera.ParseAskData(arg)
-		if err != nil {
-			return errs.As(err, errs.Invalid, "xrd.Data", h.path)
-		}
-		if s, ok := h.file.(hemera.Sparse); ok {
-			ask = func() (int64, error) { return s.NextData(off) }
-		}
-	}
-	if ask == nil {
-		return errs.New(errs.Unsupported, "xrd.Data", h.path, "the handle knows no holes")
-	}
-	h.inflight.Add(1)
-	return c.beside(r, func() ([]byte, error) {
-		defer h.inflight.Done()
-		n, err := ask()
-		return append(strconv.AppendInt(nil, n, 10), 0), err
+	r.useTrace(opaque)
+	open := hemera.NodeOpen{Truncate: createsFile(o), Path: path, Piece: true, Index: uint8(index)}
+	h := &pieceHandle{}
+	err = openInto(r, &h.openFile, path, func() (hemera.File, error) {
+		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
 	})
+	if err != nil {
+		return err
+	}
+	return okOpen(r, h, o)
 }
 
-// finishPiece serves what a head node asks of a piece handle by kXR_query: to seal it or give it up.
-func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
-	h, err := c.session.handle(id)
+// openInto opens a file for one more handle of the request's session, which is counted.
+func openInto(r *request, f *openFile, path string, open func() (hemera.File, error)) error {
+	counted, err := r.session.handles.count(r.conn.countedAs())
 	if err != nil {
 		return err
 	}
-	abort := strings.HasPrefix(arg, hemera.OpaqueAbort)
-	if abort && h.sealed && h.writable {
-		// What is sealed is given up too, as long as its head has not let go of it.
-	} else if err := h.forWriting(); err != nil {
-		return err
-	}
-	h.inflight.Wait()
-	ctx := context.WithoutCancel(c.traced(r))
-	if abort {
-		a, ok := h.file.(hemera.Aborter)
-		if !ok {
-			return errs.New(errs.Unsupported, "xrd.Abort", h.path, "the handle cannot be given up")
-		}
-		h.sealed = true
-		h.inflight.Add(1)
-		return c.beside(r, func() ([]byte, error) {
-			defer h.inflight.Done()
-			return nil, a.Abort(ctx)
-		})
-	}
-	seal, err := hemera.ParseSealInfo(arg)
+	file, err := open()
 	if err != nil {
-		return errs.As(err, errs.Invalid, "xrd.Seal", h.path)
+		counted.Give(1)
+		return openFailure(err)
 	}
-	s, ok := h.file.(hemera.Sealer)
+	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable
+	return nil
+}
+
+// statWrite answers kXR_stat of a path: of a write whose process the manager sent here to ask for what it has written.
+func (n *nodeOpens) statWrite(r *request) error {
+	raw, opaque := wire.SplitPath(r.payload)
+	token, ok := opaque.Get(hemera.OpaqueCapability)
 	if !ok {
-		return errs.New(errs.Unsupported, "xrd.Seal", h.path, "the handle is no piece")
+		return n.toManager(r)
 	}
-	if len(h.bad) > 0 {
-		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		return err
 	}
-	h.sealed = true
-	h.inflight.Add(1)
-	return c.beside(r, func() ([]byte, error) {
-		defer h.inflight.Done()
-		stat, err := s.Seal(ctx, seal)
+	info, err := n.node.Written(r.context(), hemera.ParsePermit(token), path)
+	if err != nil {
+		return err
+	}
+	return okStat(r, info)
+}
+
+// truncate answers kXR_truncate of a path, with the manager's capability: an open, a truncation and a close, or a step
+// of the write that has the file open.
+func (n *nodeOpens) truncate(r *request) error {
+	t := wire.DecodeTruncate(r.Body)
+	if err := checkSize(t.Size); err != nil {
+		return err
+	}
+	_, opaque := wire.SplitPath(r.payload)
+	token, ok := opaque.Get(hemera.OpaqueCapability)
+	if !ok {
+		return n.toManager(r)
+	}
+	return runInline(r, func() ([]byte, error) {
+		ctx := r.context()
+		f, err := n.node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
 		if err != nil {
-			return nil, err
+			return nil, openFailure(err)
 		}
-		return append([]byte("piece="+stat.ID.String()+"&size="+strconv.FormatInt(stat.Size, 10)), 0), nil
+		err = f.Truncate(t.Size)
+		if errs.KindOf(err) == errs.BadHandle { // of a write that was closed meanwhile: the manager begins another
+			_ = f.Close(ctx)
+			return nil, n.toManager(r)
+		}
+		return nil, endTruncate(ctx, f, err)
 	})
+}
+
+// endTruncate ends the open of a truncation by path that returned err.
+func endTruncate(ctx context.Context, f hemera.File, err error) error {
+	if shared, ok := f.(hemera.Sharer); ok && shared.Shared() {
+		shared.Detach() // another handle has the write open, and commits
+		return err
+	}
+	if err != nil {
+		(&fileHandle{openFile: openFile{file: f, writable: true}}).abort(ctx)
+		return err
+	}
+	return f.Close(ctx)
 }

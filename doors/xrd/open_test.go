@@ -47,40 +47,6 @@ func TestOpenRequest(t *testing.T) {
 	}
 }
 
-func TestTried(t *testing.T) {
-	var v visits
-	first := v.of("/f", false)
-	first.nodes = append(first.nodes, visited{1, "a", 11}, visited{2, "a", 21}, visited{2, "a", 22}, visited{3, "b", 0})
-	again := v.of("/f", true)
-	for opaque, want := range map[wire.Opaque]struct {
-		nodes []hemera.NodeID
-		disks []hemera.DiskID
-	}{
-		"tried=a":              {[]hemera.NodeID{1, 2}, []hemera.DiskID{11, 21, 22}},
-		"tried=a,b":            {[]hemera.NodeID{1, 2, 3}, []hemera.DiskID{11, 21, 22}},
-		"tried=c&hem.node=9":   {[]hemera.NodeID{9}, nil},
-		"tried=c&hem.node=2":   {[]hemera.NodeID{2}, []hemera.DiskID{21, 22}},
-		"tried=+b&hem.node=3":  {[]hemera.NodeID{3}, nil},
-		"tried=&hem.node=junk": {},
-	} {
-		if nodes, disks := again.tried(opaque); !reflect.DeepEqual(nodes, want.nodes) || !reflect.DeepEqual(disks, want.disks) {
-			t.Errorf("%s: %v %v, want %v", opaque, nodes, disks, want)
-		}
-	}
-	if !again.forgive() || again.forgive() {
-		t.Error("nodes are not forgiven just once")
-	}
-	if len(v.of("/f", false).nodes) != 0 {
-		t.Error("an open that failed nowhere remembers nodes")
-	}
-	for i := range 2 * visitsMax {
-		v.of(fmt.Sprint(i), false)
-	}
-	if len(v) > visitsMax {
-		t.Errorf("%d paths are remembered", len(v))
-	}
-}
-
 func TestOpenIsRedirected(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "x")
@@ -162,8 +128,8 @@ func (n *joinedNode) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hem
 func TestTruncationOfAWriteUnderWay(t *testing.T) {
 	node := &joinedNode{}
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleNode {
-			node.Node, o.Node = o.Node, node
+		if o.Node != nil {
+			node.Node, o.Node.Node = o.Node.Node, node
 		}
 	})
 	c := dial(t, p.nodeAddr)
@@ -209,13 +175,13 @@ func (s settling) Move(ctx context.Context, who hemera.Identity, from, to, proce
 // TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
 func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
 	var p *pair
-	p = newPair(t, func(o *Options) {
+	p = newPair(t, manager(func(o *ManagerOptions) {
 		o.Files = settling{o.Files, func(path, process string) {
 			if path == "/a" && process != "" {
 				p.put("/a", "written")
 			}
 		}}
-	})
+	}))
 	c := dial(t, p.managerAddr)
 	c.must(t, wire.Mv{FromLength: 2}, "/a /b")
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/b"); err != nil || e.Size != 7 {
@@ -273,9 +239,9 @@ func (refusing) Open(context.Context, hemera.Identity, hemera.OpenRequest) (heme
 }
 
 func TestOpenWaits(t *testing.T) {
-	p := newPair(t, func(o *Options) { o.Files = refusing{o.Files} })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.Files = refusing{o.Files} }))
 	c := dial(t, p.managerAddr)
-	for i := range grantWaits {
+	for i := range openWaitsMax {
 		status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f"))
 		if w, e := wire.ParseWait(body); status != wire.StatusWait || err != nil || e != nil || w.Seconds < 1 {
 			t.Fatalf("open %d: status %d, %v %v", i, status, err, e)

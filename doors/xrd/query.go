@@ -13,40 +13,49 @@ import (
 	"hemera/rules/wire"
 )
 
-// query answers kXR_query (§1.4).
-func (c *conn) query(r *request) error {
-	q := wire.DecodeQuery(r.Body)
-	manager := c.srv.o.Role == RoleManager
-	if isCall(q, r.payload) && (!manager || c.srv.o.Calls != nil) {
+// queryHandlers answer kXR_query in both roles.
+type queryHandlers struct {
+	srv       *Server
+	openFiles bool // clients have handles
+	// A manager's.
+	names    *nameHandlers // nil at a node
+	files    hemera.Files
+	prepares *prepareHandlers
+	calls    hemera.Calls // nil: refused
+	// A node's.
+	managerAddr func() string
+	pulls       bool // third-party copies into it
+}
+
+// query answers kXR_query (§1.4). A node sends what is about names to the manager.
+func (q *queryHandlers) query(r *request) error {
+	ask := wire.DecodeQuery(r.Body)
+	manager := q.names != nil
+	if isCall(ask, r.payload) && (!manager || q.calls != nil) {
 		if !manager {
-			return c.toManager(r)
+			return redirectToManager(r, q.managerAddr)
 		}
-		return c.call(r)
+		return q.serveCall(r)
 	}
 	arg := wire.Text(r.payload)
-	switch q.Kind {
+	switch ask.Kind {
 	case wire.QueryConfig:
-		return c.queryConfig(r, arg)
+		return q.config(r, arg)
 	case wire.QueryStats:
-		return c.okText(r, c.srv.statistics())
-	case wire.QuerySpace:
-		if !manager {
-			return c.toManager(r)
-		}
-		return c.querySpace(r, arg)
+		return r.okText(q.srv.statistics())
 	case wire.QueryCksCancel:
-		return c.ok(r, nil)
-	case wire.QueryChecksum, wire.QueryXattr, wire.QueryPrepare:
+		return r.ok(nil)
+	case wire.QuerySpace, wire.QueryChecksum, wire.QueryXattr, wire.QueryPrepare:
 		if !manager {
-			return c.toManager(r)
+			return redirectToManager(r, q.managerAddr)
 		}
-		return c.queryFile(r, q.Kind)
+		return q.aboutName(r, ask.Kind, arg)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
-		if (!manager || c.srv.o.Local != nil) && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
-			return c.finishPiece(r, q.Handle, arg)
+		if q.openFiles && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
+			return endFile(r, ask.Handle, arg)
 		}
 		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
-			return c.holes(r, q.Handle, arg)
+			return queryHoles(r, ask.Handle, arg)
 		}
 		return refuse(wire.Unsupported, "no plugin answers this query")
 	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque:
@@ -55,22 +64,25 @@ func (c *conn) query(r *request) error {
 	return refuse(wire.ArgInvalid, "the query is not known")
 }
 
-func (c *conn) queryFile(r *request, kind uint16) error {
+// aboutName answers queries about paths, at a manager.
+func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
 	switch kind {
+	case wire.QuerySpace:
+		return q.names.querySpace(r, arg)
 	case wire.QueryChecksum:
-		return c.queryChecksum(r)
+		return q.checksum(r)
 	case wire.QueryXattr:
-		return c.queryXattr(r)
+		return q.names.queryXattr(r)
 	}
-	return c.queryPrepare(r)
+	return q.prepares.query(r)
 }
 
 // configKeysMax bounds the keys of one query: the answer to some is much longer than the key.
 const configKeysMax = 64
 
-// queryConfig answers one line a key, without NUL: some clients take the text as it is. What is not
+// config answers one line a key, without NUL: some clients take the text as it is. What is not
 // known is echoed.
-func (c *conn) queryConfig(r *request, arg string) error {
+func (q *queryHandlers) config(r *request, arg string) error {
 	keys := strings.Fields(arg)
 	if len(keys) == 0 {
 		return refuse(wire.ArgMissing, "the query names no key")
@@ -80,15 +92,16 @@ func (c *conn) queryConfig(r *request, arg string) error {
 	}
 	var b strings.Builder
 	for _, key := range keys {
-		b.WriteString(c.srv.config(key) + "\n")
+		b.WriteString(q.configValue(key) + "\n")
 	}
-	return c.ok(r, []byte(b.String()))
+	return r.ok([]byte(b.String()))
 }
 
-func (s *Server) config(key string) string {
+// configValue is what the server says of one key.
+func (q *queryHandlers) configValue(key string) string {
 	switch key {
 	case "bind_max":
-		return strconv.Itoa(maxSubstreams)
+		return strconv.Itoa(substreamsMax)
 	case "chksum":
 		var list []string
 		for i, k := range hemera.ChecksumKinds() {
@@ -106,19 +119,19 @@ func (s *Server) config(key string) string {
 	case "readv_iov_max":
 		return strconv.Itoa(wire.VectorMax)
 	case "role":
-		return s.o.Role.String()
+		return q.srv.o.role()
 	case "sitename":
-		return s.o.Site
+		return q.srv.o.Site
 	case "start":
-		return strconv.FormatInt(s.started.Unix(), 10)
+		return strconv.FormatInt(q.srv.started.Unix(), 10)
 	case "sysid":
-		return strconv.Itoa(os.Getpid()) + "." + s.o.Host
+		return strconv.Itoa(os.Getpid()) + "." + q.srv.o.Host
 	case "tpc":
-		if s.o.Role == RoleManager || s.o.Puller != nil {
+		if q.names != nil || q.pulls {
 			return "1"
 		}
 	case "version":
-		return s.o.Version
+		return q.srv.o.Version
 	case "xattrs":
 		return "1"
 	case "wan_port", "wan_window", "window", "tls_port":
@@ -129,31 +142,30 @@ func (s *Server) config(key string) string {
 
 // statistics is the answer to `query stats`, as much of the reference's form as has meaning here.
 func (s *Server) statistics() string {
-	s.mu.Lock()
-	conns, sessions := len(s.conns), len(s.sessions)
-	s.mu.Unlock()
+	conns, sessions := s.clients.counts()
 	now := time.Now().Unix()
 	return fmt.Sprintf(`<statistics tod="%d" ver="%s" src="%s" tos="%d" pgm="hemera" ins="%s" pid="%d" site="%s">`+
 		`<stats id="link"><num>%d</num></stats><stats id="xrootd"><sessions>%d</sessions></stats><toe>%d</toe></statistics>`,
-		now, s.o.Version, s.o.Host, s.started.Unix(), s.o.Role, os.Getpid(), s.o.Site, conns, sessions, now)
+		now, s.o.Version, s.o.Host, s.started.Unix(), s.o.role(), os.Getpid(), s.o.Site, conns, sessions, now)
 }
 
-func (c *conn) space(path string) (Space, error) {
-	if c.srv.o.Space == nil {
+// spaceOf returns the room below a path, "" for all room.
+func (n *nameHandlers) spaceOf(r *request, path string) (Space, error) {
+	if n.space == nil {
 		return Space{Name: hemera.DefaultSpace}, nil
 	}
-	return c.srv.o.Space(c.ctx, c.who(), path)
+	return n.space(r.conn.ctx, r.who(), path)
 }
 
-// querySpace answers with the keys that `xrdfs spaceinfo` adds up. What is no path is the name of a
-// space for some servers; here it asks for all room.
-func (c *conn) querySpace(r *request, arg string) error {
+// querySpace answers with the keys that `xrdfs spaceinfo` adds up. For some servers
+// anything but a path is the name of a space; here it asks for all room.
+func (n *nameHandlers) querySpace(r *request, arg string) error {
 	raw, _ := wire.SplitPath([]byte(arg))
 	path, err := wire.CleanPath(raw)
 	if err != nil {
 		path = ""
 	}
-	s, err := c.space(path)
+	s, err := n.spaceOf(r, path)
 	if err != nil {
 		return err
 	}
@@ -161,13 +173,13 @@ func (c *conn) querySpace(r *request, arg string) error {
 	if quota == 0 {
 		quota = -1
 	}
-	return c.okText(r, fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",
+	return r.okText(fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",
 		s.Name, s.Total, s.Free, s.LargestFree, s.Used, quota))
 }
 
 // statSpace answers kXR_stat with the vfs option.
-func (c *conn) statSpace(r *request, path string) error {
-	s, err := c.space(path)
+func (n *nameHandlers) statSpace(r *request, path string) error {
+	s, err := n.spaceOf(r, path)
 	if err != nil {
 		return err
 	}
@@ -175,7 +187,7 @@ func (c *conn) statSpace(r *request, path string) error {
 	if s.Total > 0 {
 		v.UseRW = min(100, max(0, (s.Total-s.Free)*100/s.Total))
 	}
-	return c.ok(r, v.Append(nil))
+	return r.ok(v.Append(nil))
 }
 
 // checksumKind is the kind a client names, or the failure that says which are known.
@@ -198,9 +210,9 @@ func checksumKind(name string) (hemera.ChecksumKind, error) {
 // checksumGrace is how long a checksum may take before its answer is promised for later.
 const checksumGrace = time.Second
 
-// queryChecksum answers "kind hex", exactly two words.
-func (c *conn) queryChecksum(r *request) error {
-	path, opaque, err := r.pathOf()
+// checksum answers "kind hex", exactly two words.
+func (q *queryHandlers) checksum(r *request) error {
+	path, opaque, err := r.path()
 	if err != nil {
 		return err
 	}
@@ -208,9 +220,9 @@ func (c *conn) queryChecksum(r *request) error {
 	if err != nil {
 		return err
 	}
-	who := c.who()
-	return c.background(r, checksumGrace, func(ctx context.Context) ([]byte, error) {
-		sum, err := c.srv.o.Files.Checksum(ctx, who, path, kind)
+	who := r.who()
+	return runAsyncAfter(r, checksumGrace, func(ctx context.Context) ([]byte, error) {
+		sum, err := q.files.Checksum(ctx, who, path, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -218,12 +230,12 @@ func (c *conn) queryChecksum(r *request) error {
 	})
 }
 
-func (c *conn) queryXattr(r *request) error {
-	path, _, err := r.pathOf()
+func (n *nameHandlers) queryXattr(r *request) error {
+	path, _, err := r.path()
 	if err != nil {
 		return err
 	}
-	e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+	e, err := n.names.Stat(r.conn.ctx, r.who(), path)
 	if err != nil {
 		return err
 	}
@@ -231,6 +243,6 @@ func (c *conn) queryXattr(r *request) error {
 	if e.IsDir() {
 		kind = "d"
 	}
-	return c.okText(r, fmt.Sprintf("oss.cgroup=%s&oss.type=%s&oss.used=%d&oss.mt=%d&oss.ct=%d&oss.at=%d&oss.u=%d&oss.g=%d&oss.fs=w&ofs.ap=a",
+	return r.okText(fmt.Sprintf("oss.cgroup=%s&oss.type=%s&oss.used=%d&oss.mt=%d&oss.ct=%d&oss.at=%d&oss.u=%d&oss.g=%d&oss.fs=w&ofs.ap=a",
 		e.Space, kind, e.Size, e.Mtime.Unix(), e.Ctime.Unix(), e.Mtime.Unix(), e.UID, e.GID))
 }

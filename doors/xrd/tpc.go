@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +21,7 @@ const (
 	tpcPrefix = "tpc."
 	tpcKey    = "tpc.key"
 	tpcSource = "tpc.src" // at the destination: where the source is
-	tpcDest   = "tpc.dst" // at the source, from the client: who will come
+	tpcDest   = "tpc.dst" // at the source, from the client: which destination will come
 	tpcOrigin = "tpc.org" // at the source, from the destination: for which client
 	tpcLFN    = "tpc.lfn"
 	tpcOpaque = "tpc.scgi"
@@ -37,7 +36,8 @@ const (
 	tpcPuller   tpcParty = 3
 )
 
-func tpcPart(o wire.Opaque) (tpcParty, error) {
+// tpcPartyOf tells which part an open with tpc.key has in the copy.
+func tpcPartyOf(o wire.Opaque) (tpcParty, error) {
 	src, dst, org := o.Has(tpcSource), o.Has(tpcDest), o.Has(tpcOrigin)
 	switch {
 	case src && !dst && !org:
@@ -50,38 +50,34 @@ func tpcPart(o wire.Opaque) (tpcParty, error) {
 	return 0, refuse(wire.ArgInvalid, "third-party copy: exactly one of tpc.src, tpc.dst and tpc.org goes with tpc.key")
 }
 
-// client names this session's client to the other end of a copy.
-func (c *conn) client() string {
-	return printable(c.session.login.User) + "." + strconv.FormatUint(uint64(c.session.login.PID), 10)
-}
-
 // arrangeCopy makes a freshly opened file one end of a third-party copy, if the open says so.
-func (c *conn) arrangeCopy(h *handle, path string, opaque wire.Opaque) error {
+func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) error {
 	if !opaque.Has(tpcKey) {
 		return nil
 	}
-	part, err := tpcPart(opaque)
+	party, err := tpcPartyOf(opaque)
 	if err != nil {
 		return err
 	}
-	if part == tpcProvider {
-		meeting := meeting{path: path, client: c.client(), owner: c.countedAs(), token: opaque.Value(hemera.OpaqueCapability)}
-		return c.srv.rendezvous.register(opaque.Value(tpcKey), meeting, c.limits.RendezvousTTL)
+	if party == tpcProvider {
+		a := arrangement{path: h.path, client: r.session.tpcClient(), owner: r.conn.countedAs(), token: opaque.Value(hemera.OpaqueCapability)}
+		return n.rendezvous.register(opaque.Value(tpcKey), a, n.ttl)
 	}
-	if c.srv.o.Puller == nil {
+	if n.puller == nil {
 		return refuse(wire.FSError, "tpc not supported")
 	}
 	if err := h.forWriting(); err != nil {
 		return err
 	}
-	h.pull = &pull{source: c.pullSource(path, opaque)}
+	h.pull = &pull{puller: n.puller, source: pullSource(h.path, opaque)}
 	return nil
 }
 
-func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
+// pullSource reads from the opaque part of an open which file is to be copied.
+func pullSource(path string, opaque wire.Opaque) PullSource {
 	s := PullSource{Addr: opaque.Value(tpcSource), Path: path}
-	// Stock clients write the user of their URL here. It is who they are at the source, and nobody's right
-	// to be that in the server's name: it is dropped.
+	// Stock clients write the user of their URL here. That is a name at the source, and no client may use it in the
+	// server's name: it is dropped.
 	if _, after, ok := strings.Cut(s.Addr, "@"); ok {
 		s.Addr = after
 	}
@@ -100,6 +96,7 @@ func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
 // pull is a third-party copy into an open file. The client's first sync prepares it, the second
 // runs it and waits.
 type pull struct {
+	puller   Puller
 	source   PullSource
 	prepared bool
 	cancel   context.CancelFunc
@@ -146,31 +143,21 @@ func hostNames(ctx context.Context, ip netip.Addr) []string {
 	return []string{strings.TrimSuffix(names[0], "."), number}
 }
 
-// syncGrace is how long a copy may take before its answer is promised for later.
+// syncGrace is how long a copy may take before its answer is promised.
 const syncGrace = 50 * time.Millisecond
 
-func (c *conn) syncPull(r *request, h *handle) error {
+// syncPull answers the syncs of a file that is copied into: the first prepares the copy, the second starts it and
+// waits for its end.
+func syncPull(r *request, h *fileHandle) error {
 	p := h.pull
 	if !p.prepared {
 		p.prepared = true
-		return c.ok(r, nil)
+		return r.ok(nil)
 	}
 	if p.done == nil {
-		p.done = make(chan struct{})
-		ctx, cancel := context.WithCancel(c.traced(r))
-		p.cancel = cancel
-		go func() {
-			defer close(p.done)
-			defer cancel()
-			defer c.contain()
-			p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in a way nobody foresaw") // if it panics
-			for _, host := range hostNames(ctx, c.peer.Remote.Addr()) {
-				p.source.Origins = append(p.source.Origins, c.client()+"@"+host)
-			}
-			p.err = c.srv.o.Puller.Pull(ctx, p.source, h.file, func(int64) {})
-		}()
+		p.start(r, h.file)
 	}
-	return c.background(r, syncGrace, func(ctx context.Context) ([]byte, error) {
+	return runAsyncAfter(r, syncGrace, func(ctx context.Context) ([]byte, error) {
 		select {
 		case <-p.done:
 			return nil, p.err
@@ -180,41 +167,60 @@ func (c *conn) syncPull(r *request, h *handle) error {
 	})
 }
 
+// start runs the copy on a goroutine of its own.
+func (p *pull) start(r *request, into hemera.File) {
+	p.done = make(chan struct{})
+	ctx, cancel := context.WithCancel(r.context())
+	p.cancel = cancel
+	c, client := r.conn, r.session.tpcClient()
+	go func() {
+		defer close(p.done)
+		defer cancel()
+		defer c.containPanic()
+		p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in an unexpected way") // if it panics
+		for _, host := range hostNames(ctx, c.peer.Remote.Addr()) {
+			p.source.Origins = append(p.source.Origins, client+"@"+host)
+		}
+		p.err = p.puller.Pull(ctx, p.source, into, func(int64) {})
+	}()
+}
+
 // rendezvousMax bounds how many copies may be arranged at once, rendezvousShare how many of them by one client.
 const rendezvousMax, rendezvousShare = 16384, 1024
 
 // rendezvous remembers, at a source, which keys open which file once.
 type rendezvous struct {
-	mu       sync.Mutex
-	meetings map[string]meeting
-	changed  chan struct{} // closed and made anew when a meeting is added
+	mu           sync.Mutex
+	arrangements map[string]arrangement
+	changed      chan struct{} // closed and replaced when an arrangement is added
 }
 
-type meeting struct {
+// arrangement is a copy that a client arranged: who may open which file.
+type arrangement struct {
 	path    string
 	client  string
-	owner   Client // who arranged it
+	owner   Client // the client that arranged it
 	token   string
 	expires time.Time
 }
 
-func (v *rendezvous) register(key string, m meeting, ttl time.Duration) error {
+func (v *rendezvous) register(key string, m arrangement, ttl time.Duration) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
-	if v.meetings == nil {
-		v.meetings = map[string]meeting{}
+	if v.arrangements == nil {
+		v.arrangements = map[string]arrangement{}
 	}
 	owned := 0
-	for k, old := range v.meetings {
+	for k, old := range v.arrangements {
 		switch {
 		case now.After(old.expires):
-			delete(v.meetings, k)
+			delete(v.arrangements, k)
 		case old.owner == m.owner:
 			owned++
 		}
 	}
-	switch _, taken := v.meetings[key]; {
+	switch _, taken := v.arrangements[key]; {
 	case len(key) < 8:
 		return refuse(wire.ArgInvalid, "tpc.key is too short")
 	case taken:
@@ -222,11 +228,11 @@ func (v *rendezvous) register(key string, m meeting, ttl time.Duration) error {
 	case owned >= rendezvousShare:
 		return errs.New(errs.Overloaded, "xrd.Copy", m.path, "this client has arranged too many third-party copies").
 			WithRemedy("let those that were arranged begin first")
-	case len(v.meetings) >= rendezvousMax:
+	case len(v.arrangements) >= rendezvousMax:
 		return errs.New(errs.Overloaded, "xrd.Copy", m.path, "too many third-party copies are arranged")
 	}
 	m.expires = now.Add(ttl)
-	v.meetings[key] = m
+	v.arrangements[key] = m
 	if v.changed != nil {
 		close(v.changed)
 		v.changed = nil
@@ -234,48 +240,48 @@ func (v *rendezvous) register(key string, m meeting, ttl time.Duration) error {
 	return nil
 }
 
-// take uses a key up. When it is not known, news is closed at the next chance that it is.
-func (v *rendezvous) take(key, path, client string) (m meeting, ok bool, news <-chan struct{}) {
+// redeem uses a key up. If it is not known, added is closed when the next one is registered.
+func (v *rendezvous) redeem(key, path, client string) (m arrangement, ok bool, added <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	m, ok = v.meetings[key]
+	m, ok = v.arrangements[key]
 	if ok && m.path == path && m.client == client && time.Now().Before(m.expires) {
-		delete(v.meetings, key)
+		delete(v.arrangements, key)
 		return m, true, nil
 	}
 	if v.changed == nil {
 		v.changed = make(chan struct{})
 	}
-	return meeting{}, false, v.changed
+	return arrangement{}, false, v.changed
 }
 
 // rendezvousWait is how long a destination that comes before its client is kept waiting.
 const rendezvousWait = 8 * time.Second
 
 // openRendezvous opens the file that a client arranged for this destination to read.
-func (c *conn) openRendezvous(r *request, path string, opaque wire.Opaque) error {
+func (n *nodeOpens) openRendezvous(r *request, path string, opaque wire.Opaque) error {
 	key := opaque.Value(tpcKey)
 	client, _, _ := strings.Cut(opaque.Value(tpcOrigin), "@")
 	o := wire.DecodeOpen(r.Body)
-	if err := c.out.Flush(); err != nil {
+	if err := r.conn.out.Flush(); err != nil {
 		return err
 	}
-	t := time.NewTimer(min(rendezvousWait, c.limits.RendezvousTTL))
+	t := time.NewTimer(min(rendezvousWait, n.ttl))
 	defer t.Stop()
 	for {
-		m, ok, news := c.srv.rendezvous.take(key, path, client)
+		a, ok, added := n.rendezvous.redeem(key, path, client)
 		if ok {
-			grant := wire.Opaque(hemera.OpaqueCapability + "=" + m.token)
-			h, err := c.openFile(r, path, grant, wire.Open{Options: wire.OpenRead})
+			capability := wire.Opaque(hemera.OpaqueCapability + "=" + a.token)
+			h, err := n.openFile(r, path, capability, wire.Open{Options: wire.OpenRead})
 			if err != nil {
 				return err
 			}
-			return c.okOpen(r, h, o)
+			return okOpen(r, h, o)
 		}
 		select {
-		case <-news:
-		case <-c.ctx.Done():
-			return transport.Broken{Err: c.ctx.Err()}
+		case <-added:
+		case <-r.conn.ctx.Done():
+			return transport.Broken{Err: r.conn.ctx.Err()}
 		case <-t.C:
 			return refuse(wire.NotAuthorized, "third-party copy: no client arranged this copy here")
 		}

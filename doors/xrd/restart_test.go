@@ -74,7 +74,7 @@ func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
 	if flagged.Port >= 0 || ^flagged.Port != int32(wire.FlagRecoverWrts) || flagged.Host != "root://"+p.managerAddr+"//f" {
 		t.Fatalf("the open is sent to %+v", flagged)
 	}
-	marked := sent.Opaque.With(lostKey, flagged.Opaque.Value(lostKey))
+	marked := sent.Opaque.With(restartKey, flagged.Opaque.Value(restartKey))
 	m.refused(t, wire.Open{Options: secondOpen}, marked.Join("/f"), wire.Conflict)
 	dial(t, p.managerAddr).refused(t, wire.Open{Options: secondOpen}, sent.Opaque.Join("/f"), wire.Conflict) // knows no flags
 
@@ -83,7 +83,7 @@ func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
 		t.Fatal("the grant is the same")
 	}
 	// The mark stays in what the client sends, and says nothing of the new grant.
-	again := fresh.With(lostKey, marked.Value(lostKey))
+	again := fresh.With(restartKey, marked.Value(restartKey))
 	open(t, able(t, p.nodeAddr), again.Join("/f"), firstOpen)
 	m.refused(t, wire.Open{Options: secondOpen}, again.Join("/f"), wire.NotFound) // as if it were any other
 }
@@ -91,8 +91,8 @@ func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
 // TestLostWriteIsBegunAnew: the node was killed and started again.
 func TestLostWriteIsBegunAnew(t *testing.T) {
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleNode {
-			o.Node = forgetful{o.Node}
+		if o.Node != nil {
+			o.Node.Node = forgetful{o.Node.Node}
 		}
 	})
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)
@@ -131,7 +131,7 @@ func TestFailedWriteIsBegunAnew(t *testing.T) {
 	}
 	n.must(t, wire.Write{Handle: fh}, "good")
 	n.refused(t, wire.Write{Handle: wire.Handle{9}}, "x", wire.FileNotOpen)
-	const limit = 1000000000 - anewChunks*anewChunk
+	const limit = 1000000000 - restartChunks*restartChunkMin
 	for _, c := range []struct {
 		kind errs.Kind
 		off  int64
@@ -157,8 +157,8 @@ func TestFailedWriteIsBegunAnew(t *testing.T) {
 // TestWhatIsNotBegunAnew: a pipe, a small file, a piece, a client without the ability, a first open.
 func TestWhatIsNotBegunAnew(t *testing.T) {
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleNode {
-			o.Node = forgetful{o.Node}
+		if o.Node != nil {
+			o.Node.Node = forgetful{o.Node.Node}
 		}
 	})
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)

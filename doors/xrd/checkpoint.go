@@ -13,14 +13,14 @@ const (
 	savedCost = 64
 )
 
-// undo is what a checkpoint needs to put a file back: its size, and what was overwritten since.
-type undo struct {
+// undoLog is what a checkpoint needs to put a file back: its size, and what was overwritten since.
+type undoLog struct {
 	size  int64
 	saved []savedRange // in the order it was overwritten
 	used  int64
 
 	account *limits.Account[Client] // of the memory
-	taken   int64
+	charged int64                   // bytes
 }
 
 type savedRange struct {
@@ -28,58 +28,65 @@ type savedRange struct {
 	data []byte
 }
 
-// chkpoint answers kXR_chkpoint: changes between begin and commit can be taken back, and are when
-// the client goes away.
-func (c *conn) chkpoint(r *request) error {
+// checkpointHandlers serve changes that can be undone.
+type checkpointHandlers struct {
+	writes *writeHandlers
+	files  *fileHandlers
+	budget *limits.Budget[Client] // of memory
+}
+
+// chkpoint answers kXR_chkpoint: changes between begin and commit can be undone, and are when the
+// client goes away.
+func (c *checkpointHandlers) chkpoint(r *request) error {
 	q := wire.DecodeChkpoint(r.Body)
 	if q.Operation == wire.CkpXeq {
 		return c.chkpointXeq(r, q)
 	}
-	h, err := c.session.handle(q.Handle)
+	h, err := r.session.handles.file(q.Handle)
 	if err == nil {
 		err = h.forWriting()
 	}
 	if err != nil {
 		return err
 	}
-	h.inflight.Wait() // what is still written through bound connections belongs before it
+	h.inUse.Wait() // what is still written through bound connections belongs before it
 	switch {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
 		return refuse(wire.ItExists, "a checkpoint is under way")
 	case q.Operation == wire.CkpBegin:
-		h.undo = &undo{size: h.file.Info().Size, account: c.srv.o.Budgets.Checkpoints.Open(c.countedAs())}
-		return c.ok(r, nil)
+		h.undo = &undoLog{size: h.file.Info().Size, account: c.budget.Open(r.conn.countedAs())}
+		return r.ok(nil)
 	case q.Operation == wire.CkpQuery:
 		reply := wire.ChkpointReply{Max: undoMax}
 		if h.undo != nil {
 			reply.Used = uint32(h.undo.used)
 		}
-		return c.ok(r, reply.Append(nil))
+		return r.ok(reply.Append(nil))
 	case h.undo == nil:
 		return refuse(wire.NotFound, "no checkpoint is under way")
 	case q.Operation == wire.CkpCommit:
 		h.forgetUndo()
-		return c.ok(r, nil)
+		return r.ok(nil)
 	case q.Operation == wire.CkpRollback:
 		if err := h.rollback(); err != nil {
 			return err
 		}
-		return c.ok(r, nil)
+		return r.ok(nil)
 	}
 	return refuse(wire.ArgInvalid, "the checkpoint operation is not known")
 }
 
 // chkpointXeq runs the change that the payload describes and whose data follows it.
-func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
+func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 	if len(r.payload) != wire.RequestHeaderSize {
-		return closing{refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
+		return closeAfter{refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
 	}
-	inner := &request{RequestHeader: wire.ParseRequestHeader(r.payload), trace: r.trace}
+	inner := &request{RequestHeader: wire.ParseRequestHeader(r.payload), conn: r.conn, session: r.session, trace: r.trace}
 	inner.Stream = r.Stream
 	if inner.Length < 0 {
-		return closing{refuse(wire.ArgInvalid, "the request's length is negative")}
+		return closeAfter{refuse(wire.ArgInvalid, "the request's length is negative")}
 	}
-	h, err := c.session.handle(q.Handle)
+	h, err := r.session.handles.file(q.Handle)
 	if err == nil {
 		err = h.forWriting()
 	}
@@ -89,14 +96,14 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 	if inner.ID == wire.ReqWritev {
 		return c.chkpointWritev(inner, h, q.Handle, err)
 	}
-	run := c.write
+	run := c.writes.write
 	if err == nil {
 		switch inner.ID {
 		case wire.ReqWrite:
 			w := wire.DecodeWrite(inner.Body)
 			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
 		case wire.ReqPgwrite:
-			run = c.pgwrite
+			run = c.writes.pgwrite
 			w := wire.DecodePgwrite(inner.Body)
 			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
 		case wire.ReqTruncate:
@@ -104,7 +111,7 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 				err = refuse(wire.ArgInvalid, "a checkpointed truncation goes by handle")
 				break
 			}
-			run = c.truncate
+			run = c.files.truncate
 			w := wire.DecodeTruncate(inner.Body)
 			err = h.save(w.Handle, q.Handle, w.Size, h.undo.size-w.Size)
 		default:
@@ -112,22 +119,22 @@ func (c *conn) chkpointXeq(r *request, q wire.Chkpoint) error {
 		}
 	}
 	if err != nil {
-		return c.drain(int64(inner.Length), err)
+		return inner.drain(int64(inner.Length), err)
 	}
 	return run(inner)
 }
 
-func (c *conn) chkpointWritev(inner *request, h *handle, own wire.Handle, err error) error {
-	err2 := c.readPayload(inner, &operation{})
+func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own wire.Handle, err error) error {
+	err2 := inner.conn.intake.readPayload(inner, payloadMax)
 	if inner.release != nil {
 		defer inner.release()
 	}
 	if err2 != nil {
-		return closing{err2}
+		return closeAfter{err2}
 	}
 	n, listErr := wire.CheckSegments(inner.payload)
 	if listErr != nil {
-		return closing{listErr}
+		return closeAfter{listErr}
 	}
 	var total int64
 	for i := range n {
@@ -138,13 +145,13 @@ func (c *conn) chkpointWritev(inner *request, h *handle, own wire.Handle, err er
 		}
 	}
 	if err != nil {
-		return c.dropVector(total, err)
+		return dropVector(inner, total, err)
 	}
-	return c.writev(inner)
+	return c.writes.writev(inner)
 }
 
 // save keeps what the n bytes at off were before they are overwritten.
-func (h *handle) save(target, own wire.Handle, off, n int64) error {
+func (h *fileHandle) save(target, own wire.Handle, off, n int64) error {
 	if target != own {
 		return refuse(wire.ArgInvalid, "the change is for another file than the checkpoint")
 	}
@@ -160,7 +167,7 @@ func (h *handle) save(target, own wire.Handle, off, n int64) error {
 		return errs.New(errs.Overloaded, "xrd.Checkpoint", h.path, "no memory for another change under a checkpoint: "+verdict.String()).
 			WithRemedy("commit or end other checkpoints first")
 	}
-	h.undo.taken += cost
+	h.undo.charged += cost
 	p := make([]byte, n)
 	got, err := h.file.ReadAt(p, off)
 	if int64(got) < n && err != nil && got < int(min(n, max(0, h.file.Info().Size-off))) {
@@ -172,7 +179,7 @@ func (h *handle) save(target, own wire.Handle, off, n int64) error {
 }
 
 // rollback puts the file back to where the checkpoint began, and ends it.
-func (h *handle) rollback() error {
+func (h *fileHandle) rollback() error {
 	u := h.undo
 	defer u.forget()
 	h.undo = nil
@@ -184,15 +191,15 @@ func (h *handle) rollback() error {
 	return errs.Wrap(h.file.Truncate(u.size), "xrd.Rollback", h.path)
 }
 
-// forget gives the memory of a checkpoint back.
-func (u *undo) forget() {
+// forget releases the memory of a checkpoint.
+func (u *undoLog) forget() {
 	u.saved = nil
-	u.account.Give(u.taken)
+	u.account.Give(u.charged)
 	u.account.Close()
 }
 
 // forgetUndo ends a checkpoint, if there is one, with the file as it is now.
-func (h *handle) forgetUndo() {
+func (h *fileHandle) forgetUndo() {
 	if h.undo != nil {
 		h.undo.forget()
 		h.undo = nil

@@ -53,13 +53,13 @@ func TestWhoWaitsForADiskLends(t *testing.T) {
 				}
 				waits.Add(1)
 				for _, s := range []*Server{p.manager, p.node} {
-					s.mu.Lock()
-					for c := range s.conns {
+					s.clients.mu.Lock()
+					for c := range s.clients.conns {
 						if !c.sock.Released() {
 							kept.Add(1)
 						}
 					}
-					s.mu.Unlock()
+					s.clients.mu.Unlock()
 				}
 				return nil
 			}

@@ -94,8 +94,8 @@ func TestStockCopyBeginsAnew(t *testing.T) {
 	} {
 		n := &sinks{failAt: c.failAt}
 		p := newPair(t, func(o *Options) {
-			if o.Role == RoleNode {
-				o.Node = n
+			if o.Node != nil {
+				o.Node.Node = n
 			}
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -30,7 +30,7 @@ func TestRelieveSparesWhoHasFilesOpen(t *testing.T) {
 		case <-gone:
 			closed++
 		case <-again.C:
-			p.node.Relieve()
+			p.node.CloseIdle()
 		case <-deadline:
 			t.Fatal("connections that nobody misses are kept")
 		}
