@@ -86,14 +86,14 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	tb.Helper()
 	opened := new(atomic.Int64)
-	var p *pair
-	p = newPair(tb, func(o *Options) {
+	p := newPair(tb, func(o *Options) {
 		if o.Manager != nil {
+			here := countingNode{o.Manager.Names.(*memory), opened}
 			o.Manager.Local = func(id hemera.NodeID) hemera.Node {
 				if id != 7 {
 					return nil
 				}
-				return countingNode{p.memory, opened}
+				return here
 			}
 		}
 		if change != nil {
