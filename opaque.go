@@ -10,7 +10,7 @@ import (
 // Keys of Hemera's own in the opaque part of a URL (path?key=value&…).
 const (
 	OpaqueCapability = "hem.cap"   // a Grant's Token
-	OpaquePiece      = "hem.piece" // piece index: the handle is this piece, not the file
+	OpaquePiece      = "hem.piece" // a PieceOpen's Encode: the handle is this piece, not the file
 	OpaqueNode       = "hem.node"  // the node the redirect went to; comes back when a client retries
 	OpaqueTrace      = "hem.trace"
 	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
@@ -36,13 +36,34 @@ const (
 	// OpaqueData begins one on a handle that asks where data may begin ([Sparse]): "hem.data&off=N", answered
 	// by a number.
 	OpaqueData = "hem.data"
-	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([Allocated]),
+	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([Sparse]),
 	// answered by a number.
 	OpaqueAllocated = "hem.allocated"
 	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
 	// an HTTP request follows, and the answer is the HTTP response; see [Calls].
 	OpaqueCall = "hem.call\n"
 )
+
+// basePiece is added to the index of a piece of an update's base, where a piece is named in text.
+const basePiece = 0x80
+
+// Encode returns the piece's name as the value of [OpaquePiece]: its index, plus 128 for one of the base.
+func (o PieceOpen) Encode() string {
+	n := int(o.Index)
+	if o.Base {
+		n += basePiece
+	}
+	return strconv.Itoa(n)
+}
+
+// ParsePieceOpen reads what [PieceOpen.Encode] wrote.
+func ParsePieceOpen(text string) (PieceOpen, error) {
+	n, err := strconv.ParseUint(text, 10, 8)
+	if err != nil {
+		return PieceOpen{}, fmt.Errorf("%s %q is not a piece number", OpaquePiece, text)
+	}
+	return PieceOpen{Index: uint8(n % basePiece), Base: n >= basePiece}, nil
+}
 
 // AskData is the argument of a question for the data at or after an offset.
 func AskData(off int64) string { return OpaqueData + "&off=" + strconv.FormatInt(off, 10) }

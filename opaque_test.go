@@ -19,3 +19,20 @@ func TestSealInfoRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+func TestPieceOpenRoundTrip(t *testing.T) {
+	for text, want := range map[string]PieceOpen{"0": {}, "5": {Index: 5}, "128": {Base: true}, "133": {Index: 5, Base: true}} {
+		got, err := ParsePieceOpen(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+		if got := want.Encode(); got != text {
+			t.Errorf("%+v: %s, want %s", want, got, text)
+		}
+	}
+	for _, bad := range []string{"", "-1", "256", "x"} {
+		if _, err := ParsePieceOpen(bad); err == nil {
+			t.Errorf("%q: accepted", bad)
+		}
+	}
+}

@@ -313,54 +313,107 @@ type PieceStat struct {
 	Sealed    time.Time
 }
 
-// Node opens files at a storage node.
+// Node opens files and pieces at a storage node.
 type Node interface {
-	// Open verifies the permit and opens what it permits. A write that is pending here under the same
+	// Open verifies the permit and opens the file that it permits. A write that is pending here under the same
 	// capability is opened again, with everything written so far. Denied for bad or expired permits; Conflict
 	// for a caller that would continue a write that is not here any more.
 	Open(ctx context.Context, p *Permit, o NodeOpen) (File, error)
+	// OpenPiece opens one piece of the file that p permits, for another node. A permit to write begins the
+	// piece, or opens it again while it is pending; a piece that is sealed opens for reading. Denied if the
+	// permit is bad or expired, or has no such piece on this node.
+	OpenPiece(ctx context.Context, p *Permit, o PieceOpen) (PieceHandle, error)
 	// Written describes the write that p permits, of the file at the path, as far as it is; an empty path
 	// is not compared. The caller takes no part in the write. Denied for bad or expired permits, and for those of
 	// another path.
 	Written(ctx context.Context, p *Permit, path string) (FileInfo, error)
 }
 
-// NodeOpen says how to open. With Piece the handle is one piece, for other nodes; without, the file.
-// A piece that the token permits to write is begun, or, once it is sealed, opened for reading.
+// NodeOpen says how to open a file.
 type NodeOpen struct {
-	Piece    bool
-	Index    uint8 // the piece's; plus [BasePiece] for the piece of the capability's Base, to read
-	Truncate bool  // begin a new file, or start a pending write over
+	Truncate bool // begin a new file, or start a pending write over
 	// Path is what the client asks for, which must be the capability's; "" where there is none to compare.
 	Path string
 }
 
-// BasePiece is added to a piece's index, in NodeOpen and in a Target given to a peer, to mean the
-// piece of the content that an update begins from.
-const BasePiece uint8 = 0x80
-
-// File is one open file, or piece, at a node. Reads are verified: no byte that does not match its
-// page's checksum is ever returned. Methods may be called concurrently; Close ends all use.
-type File interface {
-	// ReadAt is io.ReaderAt: fewer bytes than asked only at the end, with io.EOF.
-	ReadAt(p []byte, off int64) (int, error)
-	// ReadPages is ReadAt that also returns the CRC32C of each page fragment: pages are aligned to
-	// file offsets, so the first and the last may be short. sums must have room for all fragments.
-	ReadPages(p []byte, sums []uint32, off int64) (int, error)
-	// WriteAt writes; holes read as zeros. The caller may reuse p when it returns. Nil means
-	// accepted, not durable.
-	WriteAt(p []byte, off int64) error
-	// WritePages is WriteAt for data whose page fragments' CRC32Cs (aligned as in ReadPages) the
-	// caller has verified; they are what the disk will keep.
-	WritePages(p []byte, sums []uint32, off int64) error
-	Truncate(size int64) error
-	// Sync makes all that was accepted durable on every piece (still pending).
-	Sync(ctx context.Context) error
-	Info() FileInfo
-	// Close of a write seals all pieces and commits; nil means durable and visible, any error that
-	// nothing became visible. Close of a read never fails.
-	Close(ctx context.Context) error
+// PieceOpen says which piece to open, and how.
+type PieceOpen struct {
+	Index    uint8
+	Base     bool // the piece of the content that an update begins from, to read
+	Truncate bool // start a pending piece over
 }
+
+// Handle is what an open file and an open piece have in common. Reads are verified: no byte that does not
+// match its page's checksum is ever returned. Pages are aligned to offsets in the content, so the first and
+// the last fragment of a range may be short. Methods may be called concurrently.
+type Handle interface {
+	// ReadPages reads as io.ReaderAt does: fewer bytes than asked only at the end, with io.EOF. If sums is not
+	// nil it receives the CRC32C of each page fragment, and must have room for all of them.
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// WritePages writes; holes read as zeros. The caller may reuse p and sums when it returns. If sums is not
+	// nil it holds the CRC32C of each page fragment, which the caller has verified: the disk keeps them.
+	// Nil means accepted, not durable.
+	WritePages(p []byte, sums []uint32, off int64) error
+	// Truncate sets the size; what is new reads as zeros.
+	Truncate(size int64) error
+	// Sync makes all that was accepted durable, in pieces that stay pending.
+	Sync(ctx context.Context) error
+	// Info describes the content as it is now. It does not wait for a device or another node.
+	Info() FileInfo
+}
+
+// Ending is what becomes of a pending write or piece when a handle on it ends. Handles that only read end in
+// the same way whatever it is.
+type Ending uint8
+
+// The endings.
+const (
+	// EndClose is the client's close. A file is sealed and committed: nil means durable and visible, any error
+	// that nothing became visible. A sealed piece is the file's from now on; an unsealed one stays pending.
+	EndClose Ending = iota
+	// EndDetach keeps what is pending for [PendingHold], for its client or head to come back; the same token
+	// opens it again at once. It never fails.
+	EndDetach
+	// EndAbort removes what is pending, sealed pieces that are not committed included.
+	EndAbort
+)
+
+// File is one open file at a node, as clients have it.
+type File interface {
+	Handle
+	// End ends all use of this handle. A second call fails with BadHandle.
+	End(ctx context.Context, how Ending) error
+	// Shared reports whether other handles have the pending write open. While it is shared one of those is
+	// to commit it, and this one can be detached.
+	Shared() bool
+}
+
+// PieceHandle is one open piece at a node, as other nodes have it: offsets and sizes are the piece's. It does
+// not look for other pieces when it fails; the reader or head at the other node does.
+type PieceHandle interface {
+	Handle
+	// Seal ends writing to the piece and returns when it is sealed, and durable if s says so. Called again it
+	// returns the same. Denied for a piece that was opened sealed.
+	Seal(ctx context.Context, s SealInfo) (PieceStat, error)
+	// End ends all use of this handle. A second call fails with BadHandle.
+	End(ctx context.Context, how Ending) error
+}
+
+// Refusal implements the calls of [Handle] for a handle that cannot serve them: each fails with Err. Handles
+// embed it and override what they can do.
+type Refusal struct{ Err error }
+
+// ReadPages is refused.
+func (r Refusal) ReadPages([]byte, []uint32, int64) (int, error) { return 0, r.Err }
+
+// WritePages is refused.
+func (r Refusal) WritePages([]byte, []uint32, int64) error { return r.Err }
+
+// Truncate is refused.
+func (r Refusal) Truncate(int64) error { return r.Err }
+
+// Sync is refused.
+func (r Refusal) Sync(context.Context) error { return r.Err }
 
 // FileInfo is what a handle knows.
 type FileInfo struct {
@@ -375,42 +428,19 @@ type FileInfo struct {
 	Sums     []Checksum // committed ones; nil while writing
 }
 
-// Detacher is a File whose client may come back: Detach keeps a pending write for [PendingHold]
-// and ends use of this handle; its lock is free for the same token at once.
-type Detacher interface{ Detach() }
-
-// Sharer is a File of a pending write that other handles may have open. While Shared, one of those is to
-// commit, and this one can be detached.
-type Sharer interface {
-	Detacher
-	Shared() bool
-}
-
 // Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
 // that has taken too long; from then on the write cannot succeed any more, and every call but the one
 // that hangs fails with it at once.
 type Staller interface{ Stalled() error }
 
-// Sparse is a File that knows where it holds nothing but zeros.
+// Sparse is a [Handle] that knows where it holds nothing but zeros.
 type Sparse interface {
-	// NextData is where data may begin, at or after off: what lies between is zeros, for certain, and need not
-	// be read. It is off itself where that is not known, and the size at most. One call looks only so far; to
-	// ask again from there may get further.
+	// NextData returns where data may begin, at or after off: what lies between is zeros, for certain, and need
+	// not be read. It is off itself where that is not known, and the size at most. One call searches a bounded
+	// range only; another call from the result may get further.
 	NextData(off int64) (int64, error)
-}
-
-// Allocated is a File that knows how many bytes it takes on its disk: fewer than its size where it has holes.
-type Allocated interface{ Allocated() (int64, error) }
-
-// Aborter is a File whose pending write can be given up at once.
-type Aborter interface {
-	Abort(ctx context.Context) error
-}
-
-// Sealer is a piece handle: its head node ends it with Seal, which returns when the piece is sealed
-// (and durable if sync). Close without Seal keeps it pending.
-type Sealer interface {
-	Seal(ctx context.Context, s SealInfo) (PieceStat, error)
+	// Allocated returns how many bytes the content takes on its disk: fewer than its size where it has holes.
+	Allocated() (int64, error)
 }
 
 // SealInfo is what the footer of a piece must say beyond what the piece knows.

@@ -11,17 +11,17 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
 )
 
 // backups implements hemera.Backups for a manager: the whole store, and the authority beside it.
 type backups struct {
 	store     kv.Store
 	epoch     uint64
-	authority *auth.Authority
+	authority *pki.Authority
 	addr      string
 	program   string
 	taken     func(ctx context.Context, at time.Time) error // remembers it
@@ -66,7 +66,7 @@ func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority 
 	}
 	head := header(s)
 	head.Sequence, head.Files, head.Directories, head.Pairs = s.Sequence, s.Totals.Files, s.Totals.Dirs, s.Pairs
-	_, err = archive.Write(ctx, out, picture, head, archive.Attachment{Name: auth.AuthorityFile, Content: authority})
+	_, err = archive.Write(ctx, out, picture, head, archive.Attachment{Name: pki.AuthorityFile, Content: authority})
 	return err
 }
 
@@ -95,7 +95,7 @@ func (b StateBackups) Backup(ctx context.Context, out io.Writer) (err error) {
 			err = closeErr
 		}
 	}()
-	authority, err := os.ReadFile(filepath.Join(dir, auth.AuthorityFile))
+	authority, err := os.ReadFile(filepath.Join(dir, pki.AuthorityFile))
 	if err != nil {
 		return errs.Wrap(err, "ns backup", dir)
 	}

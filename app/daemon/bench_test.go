@@ -118,11 +118,11 @@ func create(open opener, content []byte) func(ctx context.Context, path string) 
 			return err
 		}
 		if len(content) > 0 {
-			if err := f.WriteAt(content, 0); err != nil {
+			if err := f.WritePages(content, nil, 0); err != nil {
 				return err
 			}
 		}
-		return f.Close(ctx)
+		return f.End(ctx, hemera.EndClose)
 	}
 }
 
@@ -132,7 +132,7 @@ func read(open opener) func(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		return f.Close(ctx)
+		return f.End(ctx, hemera.EndClose)
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 // expire gives the node a certificate of the manager's authority that ended long ago.
 func (s *site) expire(m *Manager, id hemera.NodeID) {
 	s.t.Helper()
-	past, err := auth.OpenAuthority(s.t.Context(), m.Dir(), auth.AuthorityOptions{Now: func() time.Time { return time.Now().Add(-500 * 24 * time.Hour) }})
+	past, err := pki.OpenAuthority(s.t.Context(), m.Dir(), pki.AuthorityOptions{Now: func() time.Time { return time.Now().Add(-500 * 24 * time.Hour) }})
 	if err != nil {
 		s.t.Fatal(err)
 	}

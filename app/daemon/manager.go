@@ -21,6 +21,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
 	"hemera/platform/link"
+	"hemera/platform/pki"
 	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/rules/access"
@@ -86,7 +87,7 @@ type Manager struct {
 	held      *os.File // the state directory
 	store     kv.Store
 	tree      *namespace.Namespace
-	authority *auth.Authority
+	authority *pki.Authority
 	port      *port
 }
 
@@ -146,7 +147,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	o.Bounds.also(m.LimitUsages)
-	m.authority, err = auth.OpenAuthority(ctx, o.Dir, auth.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
+	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
 	}

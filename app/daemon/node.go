@@ -21,6 +21,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/platform/link"
+	"hemera/platform/pki"
 	"hemera/platform/poll"
 	"hemera/platform/rpc"
 	"hemera/platform/vfs"
@@ -77,7 +78,7 @@ type Node struct {
 	held        *os.File // the state directory
 	peers       *peers.Peers
 	pulls       puller
-	credentials *auth.Credentials
+	credentials *pki.Credentials
 	remote      *rpc.Client
 	port        *port
 }
@@ -209,7 +210,7 @@ func isFolder(path string) bool {
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
-	credentials, err := auth.LoadCredentials(o.Dir)
+	credentials, err := pki.LoadCredentials(o.Dir)
 	switch {
 	case errors.Is(err, errs.NotFound) && o.Join != "":
 		credentials, err = enrol(ctx, o)
@@ -228,7 +229,7 @@ func (n *Node) join(ctx context.Context) error {
 
 // joinAgain is for a node that was switched off until its certificate was over. If the token does not help
 // the old certificate stays: it may be our clock that is wrong.
-func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.Credentials {
+func joinAgain(ctx context.Context, old *pki.Credentials, o NodeOptions) *pki.Credentials {
 	credentials, err := enrol(ctx, o)
 	if err != nil {
 		o.Log.Warn("the node's certificate has expired, and it cannot join again", "err", err, "remedy", errs.RemedyOf(err))
@@ -239,8 +240,8 @@ func joinAgain(ctx context.Context, old *auth.Credentials, o NodeOptions) *auth.
 }
 
 // learn looks for news in the token of a node that has joined already. It may be years old, in a unit file.
-func learn(credentials *auth.Credentials, o NodeOptions) {
-	token, err := auth.ParseToken(o.Join)
+func learn(credentials *pki.Credentials, o NodeOptions) {
+	token, err := pki.ParseToken(o.Join)
 	if err == nil {
 		err = credentials.Learn(token)
 	}
@@ -254,8 +255,8 @@ func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
-func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
-	token, err := auth.ParseToken(o.Join)
+func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
+	token, err := pki.ParseToken(o.Join)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +265,7 @@ func enrol(ctx context.Context, o NodeOptions) (*auth.Credentials, error) {
 		return nil, err
 	}
 	defer manager.Close()
-	return auth.Enrol(ctx, o.Dir, token, manager)
+	return pki.Enrol(ctx, o.Dir, token, manager)
 }
 
 // Run serves until the context ends, then closes everything.

@@ -30,8 +30,8 @@ func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o xrootd.Optio
 
 // Pull implements xrd.Puller. Whatever is wrong with the source, its client is told the same: he may not find out
 // by it what a node can reach. The log has the cause.
-func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.File, progress func(int64)) error {
-	into := &into{File: dst}
+func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, progress func(int64)) error {
+	into := &into{Handle: dst}
 	opened := false
 	_, err := p.pull(ctx, source, into, &opened, progress)
 	kind := errs.KindOf(err)
@@ -44,7 +44,7 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.File
 		WithRemedy("check that the source can be opened, and that it lets hosts read without a name; the admin finds the cause in the log of the node under this trace, and the networks that copies may read from in tpc.allow")
 }
 
-func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.File, opened *bool, progress func(int64)) (int64, error) {
+func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, opened *bool, progress func(int64)) (int64, error) {
 	if strings.Contains(source.Addr, "@") {
 		return 0, errs.New(errs.Denied, "third-party copy", source.Addr, "the source names a user")
 	}
@@ -60,13 +60,13 @@ func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.File
 
 // into is the file that a copy writes. It knows when it was this end that failed.
 type into struct {
-	hemera.File
+	hemera.Handle
 	failed bool
 }
 
-// WritePages implements hemera.File.
+// WritePages implements hemera.Handle.
 func (f *into) WritePages(p []byte, sums []uint32, off int64) error {
-	err := f.File.WritePages(p, sums, off)
+	err := f.Handle.WritePages(p, sums, off)
 	f.failed = f.failed || err != nil
 	return err
 }

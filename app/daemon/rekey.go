@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 // Rekey begins a new certificate authority in the state directory of a manager that does not run, or in
@@ -31,10 +31,10 @@ func Rekey(ctx context.Context, dir string, log *slog.Logger) (file string, err 
 		return "", errs.New(errs.NotFound, "ns rekey", dir, "no manager has used this namespace yet").
 			WithRemedy("start the manager: it makes the first authority")
 	}
-	authority, err := auth.NewAuthority(dir, auth.AuthorityOptions{})
+	authority, err := pki.NewAuthority(dir, pki.AuthorityOptions{})
 	if err != nil {
 		return "", err
 	}
 	fingerprint := authority.Fingerprint()
-	return filepath.Join(dir, auth.AuthorityFile), c.SetAuthority(ctx, fingerprint[:])
+	return filepath.Join(dir, pki.AuthorityFile), c.SetAuthority(ctx, fingerprint[:])
 }

@@ -14,7 +14,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 // serving is a process of a test, and how to stop it.
@@ -97,7 +97,7 @@ func (s *site) diskOf(m *Manager) hemera.NodeID {
 func TestALostAuthority(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()
-	file := filepath.Join(m.Dir(), auth.AuthorityFile)
+	file := filepath.Join(m.Dir(), pki.AuthorityFile)
 	first := s.joins(s.token(m))
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestALostAuthority(t *testing.T) {
 	if _, err := Restore(t.Context(), &archive, unpacked, RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(unpacked, auth.AuthorityFile), file); err != nil {
+	if err := os.Rename(filepath.Join(unpacked, pki.AuthorityFile), file); err != nil {
 		t.Fatal(err)
 	}
 	s.addr = m.Addr
@@ -174,11 +174,11 @@ func TestATokenTellsAJoinedNodeNews(t *testing.T) {
 	if again := s.joins(""); again != id { // it has been stored
 		t.Errorf("node %v came back as %v", id, again)
 	}
-	stranger, err := auth.NewAuthority(t.TempDir(), auth.AuthorityOptions{Tokens: new(auth.MemoryTokens)})
+	stranger, err := pki.NewAuthority(t.TempDir(), pki.AuthorityOptions{Tokens: new(pki.MemoryTokens)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := stranger.CreateToken(t.Context(), auth.TokenOptions{Addrs: []string{"127.0.0.1:1"}, Lifetime: time.Hour})
+	text, err := stranger.CreateToken(t.Context(), pki.TokenOptions{Addrs: []string{"127.0.0.1:1"}, Lifetime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

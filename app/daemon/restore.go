@@ -14,10 +14,10 @@ import (
 	"hemera/core/cluster"
 	"hemera/core/namespace"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
 )
 
 // unfinishedDir is where a restore makes the store: it has its name once it is whole.
@@ -156,7 +156,7 @@ func (r *restore) header(h archive.Header) (err error) {
 }
 
 func (r *restore) attachment(name string, content []byte) error {
-	if name != auth.AuthorityFile {
+	if name != pki.AuthorityFile {
 		r.options.Log.Warn("the archive holds a file that this version does not know", "name", name)
 		return nil
 	}

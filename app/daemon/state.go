@@ -13,9 +13,9 @@ import (
 	"hemera"
 	"hemera/core/cluster"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
 )
 
 // stateCache is the cache of whoever works on a store offline: it goes over tables from end to end.
@@ -61,7 +61,7 @@ func hasStore(dir string) bool {
 // storeLost refuses a directory that has a cluster's authority and no store, or an empty one: a manager makes
 // its store first. A filesystem that is not mounted looks so.
 func storeLost(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, auth.AuthorityFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(dir, pki.AuthorityFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	path := filepath.Join(dir, storeDir)
@@ -69,7 +69,7 @@ func storeLost(dir string) error {
 	if len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errs.Wrap(err, "open the namespace", path)
 	}
-	return errs.New(errs.Corrupt, "open the namespace", path, "the namespace is missing, and "+auth.AuthorityFile+" beside it says that there was one").
+	return errs.New(errs.Corrupt, "open the namespace", path, "the namespace is missing, and "+pki.AuthorityFile+" beside it says that there was one").
 		WithRemedy("mount or put back the directory; if it is lost, restore the newest backup into an empty directory with `hemera ns restore FILE NEWDIR`")
 }
 

@@ -8,12 +8,12 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 // tokens makes join tokens that lead to this manager.
 type tokens struct {
-	*auth.Authority
+	*pki.Authority
 	addr     string
 	lifetime time.Duration
 }
@@ -25,7 +25,7 @@ const fromMax = 64
 
 // CreateToken implements hemera.TokenAdmin.
 func (t tokens) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
-	o := auth.TokenOptions{Addrs: []string{t.addr}, Lifetime: cmp.Or(r.Lifetime, t.lifetime), Uses: r.Uses}
+	o := pki.TokenOptions{Addrs: []string{t.addr}, Lifetime: cmp.Or(r.Lifetime, t.lifetime), Uses: r.Uses}
 	if len(r.From) > fromMax {
 		return "", errs.New(errs.TooLarge, "token create", "", "too many addresses for one token")
 	}

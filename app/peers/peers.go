@@ -61,19 +61,19 @@ func New(o xrootd.Options) *Peers {
 func (p *Peers) Close() error { return p.client.Close() }
 
 // pieceURL names the piece at its node.
-func pieceURL(t hemera.Target, token string) (xrootd.URL, error) {
-	e, err := xrootd.ParseEndpoint(t.Addr)
+func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
+	e, err := xrootd.ParseEndpoint(p.Addr)
 	if err != nil {
 		return xrootd.URL{}, err
 	}
 	opaque := wire.Opaque("").With(hemera.OpaqueCapability, token).
-		With(hemera.OpaquePiece, strconv.Itoa(int(t.Index)))
+		With(hemera.OpaquePiece, hemera.PieceOpen{Index: p.Index, Base: p.Base}.Encode())
 	return xrootd.URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
 }
 
 // Create implements [transfer.Peers].
 func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
-	u, err := pieceURL(t, token)
+	u, err := pieceURL(transfer.RemotePiece{Target: t}, token)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,12 @@ func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (tran
 }
 
 // Open implements [transfer.Peers].
-func (p *Peers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
-	u, err := pieceURL(t, token)
+func (p *Peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	u, err := pieceURL(r, token)
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.client.Open(ctx, u, xrootd.OpenOptions{Group: int(t.Disk)})
+	f, err := p.client.Open(ctx, u, xrootd.OpenOptions{Group: int(r.Disk)})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (r *reader) NextData(off int64) (int64, error) {
 	return next, err
 }
 
-// Allocated implements [hemera.Allocated].
+// Allocated implements [hemera.Sparse].
 func (r *reader) Allocated() (int64, error) {
 	n, err := r.ask(hemera.OpaqueAllocated, r.Size())
 	if err == nil && n < 0 {

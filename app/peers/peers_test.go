@@ -140,7 +140,7 @@ func TestPieceIsWrittenSealedAndRead(t *testing.T) {
 	if q := n.Got(wire.ReqQuery); len(q) != 1 || q[0].Payload != seal.Encode() || wire.DecodeQuery(q[0].Body).Kind != wire.QueryOpaquf {
 		t.Errorf("the seal was asked for as %+v", q)
 	}
-	r, err := p.Open(t.Context(), n.target(), "TOKEN")
+	r, err := p.Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestPeerTellsHoles(t *testing.T) {
 			}
 			return xrootdtest.Bad(r, wire.Unsupported, "no plugin answers this query")
 		})
-		r, err := newPeers(t, xrootd.Options{}).Open(t.Context(), n.target(), "TOKEN")
+		r, err := newPeers(t, xrootd.Options{}).Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +366,7 @@ func TestClosedPieceIsNotWaitedFor(t *testing.T) {
 		return xrootdtest.Opened(r, 5)
 	})
 	p := newPeers(t, xrootd.Options{Stall: time.Hour})
-	piece, err := p.Open(t.Context(), hemera.Target{Addr: s.URL("/").Addr(), Disk: 1}, "token")
+	piece, err := p.Open(t.Context(), transfer.RemotePiece{Target: hemera.Target{Addr: s.URL("/").Addr(), Disk: 1}}, "token")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"context"
 
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
-var _ auth.AuthorityRecord = (*Cluster)(nil)
+var _ pki.AuthorityRecord = (*Cluster)(nil)
 
-// Authority implements [auth.AuthorityRecord].
+// Authority implements [pki.AuthorityRecord].
 func (c *Cluster) Authority() (fingerprint []byte, begun bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return bytes.Clone(c.authority), len(c.nodes) > 0
 }
 
-// SetAuthority implements [auth.AuthorityRecord].
+// SetAuthority implements [pki.AuthorityRecord].
 func (c *Cluster) SetAuthority(ctx context.Context, fingerprint []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

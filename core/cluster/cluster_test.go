@@ -12,9 +12,9 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/platform/pki"
 	"hemera/rules/capability"
 )
 
@@ -445,7 +445,7 @@ func TestJoinTokensAreDurable(t *testing.T) {
 	store := memkv.New()
 	ctx := t.Context()
 	id := [32]byte{1}
-	want := auth.TokenRecord{Expires: time.Unix(1e9, 0).UTC(), Once: true}
+	want := pki.TokenRecord{Expires: time.Unix(1e9, 0).UTC(), Once: true}
 	if err := open(t, store, nil).PutToken(ctx, id, want); err != nil {
 		t.Fatal(err)
 	}

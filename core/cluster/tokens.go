@@ -9,18 +9,18 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv"
+	"hemera/platform/pki"
 )
 
-var _ auth.TokenStore = (*Cluster)(nil)
+var _ pki.TokenStore = (*Cluster)(nil)
 
 // tokenKept is how long the record of a token stays after the token's end: whoever comes late with it
 // is told that it has expired.
 const tokenKept = 24 * time.Hour
 
-// PutToken implements [auth.TokenStore].
-func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r auth.TokenRecord) error {
+// PutToken implements [pki.TokenStore].
+func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return errs.Wrap(err, "cluster.PutToken", "")
@@ -30,7 +30,7 @@ func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r auth.TokenRecord)
 	return errs.Wrap(c.write(ctx, &b), "cluster.PutToken", "")
 }
 
-// RemoveToken implements [auth.TokenStore].
+// RemoveToken implements [pki.TokenStore].
 func (c *Cluster) RemoveToken(ctx context.Context, id [32]byte) error {
 	var b kv.Batch
 	b.Delete(tokenKey(id))
@@ -45,12 +45,12 @@ func (c *Cluster) write(ctx context.Context, b *kv.Batch) error {
 	return err
 }
 
-// Tokens implements [auth.TokenStore].
-func (c *Cluster) Tokens(ctx context.Context) (map[[32]byte]auth.TokenRecord, error) {
-	all := map[[32]byte]auth.TokenRecord{}
+// Tokens implements [pki.TokenStore].
+func (c *Cluster) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, error) {
+	all := map[[32]byte]pki.TokenRecord{}
 	lo := []byte(Prefix + "token/")
 	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
-		var r auth.TokenRecord
+		var r pki.TokenRecord
 		var id [32]byte
 		if n, err := hex.Decode(id[:], key[len(lo):]); err == nil && n == len(id) && json.Unmarshal(value, &r) == nil {
 			all[id] = r
@@ -75,9 +75,9 @@ func (c *Cluster) dropTokens(ctx context.Context) error {
 	return errs.Wrap(c.write(ctx, &b), "cluster.dropTokens", "")
 }
 
-// Token implements [auth.TokenStore].
-func (c *Cluster) Token(ctx context.Context, id [32]byte) (auth.TokenRecord, error) {
-	var r auth.TokenRecord
+// Token implements [pki.TokenStore].
+func (c *Cluster) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error) {
+	var r pki.TokenRecord
 	text, err := c.store.Get(ctx, tokenKey(id))
 	if err == nil {
 		err = json.Unmarshal(text, &r)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/kv/memkv"
+	"hemera/platform/pki"
 )
 
 // TestOldTokensGo: a record stays a day beyond its token's end, and goes by itself then.
@@ -16,11 +16,11 @@ func TestOldTokensGo(t *testing.T) {
 	c := open(t, memkv.New(), func() time.Time { return now })
 	old, late, valid := [32]byte{1}, [32]byte{2}, [32]byte{3}
 	for id, expires := range map[[32]byte]time.Time{old: now.Add(-25 * time.Hour), late: now.Add(-time.Hour), valid: now.Add(time.Hour)} {
-		if err := c.PutToken(t.Context(), id, auth.TokenRecord{Expires: expires}); err != nil {
+		if err := c.PutToken(t.Context(), id, pki.TokenRecord{Expires: expires}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.PutToken(t.Context(), [32]byte{4}, auth.TokenRecord{Expires: now.Add(time.Hour)}); err != nil {
+	if err := c.PutToken(t.Context(), [32]byte{4}, pki.TokenRecord{Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Tick(t.Context()); err != nil {

@@ -4,11 +4,10 @@
 package disk
 
 import (
-	"os"
 	"time"
 
 	"hemera"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 )
 
 // Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
@@ -93,12 +92,8 @@ type Reader interface {
 	// Allocated is how many bytes the piece takes on the disk.
 	Allocated() (int64, error)
 	Stat() hemera.PieceStat
-	// Verified offers the open file for sendfile when every page of the range was verified a moment
-	// ago and is still in memory; ok is false otherwise, and then the range must be read with ReadPages.
-	Verified(off, n int64) (f *os.File, ok bool)
-	// Splice puts pages of the range, which were verified and have been in memory since, into the empty
-	// pipe, as many as it takes, and returns how many bytes that is; after 0 the range must be sent otherwise.
-	Splice(pipe *vfs.Pipe, off, n int64) int64
+	// Pages that were verified and are still in memory can be sent without a copy; all others are read by ReadPages.
+	zerocopy.Source
 	// Verify reads all pages; it returns the offsets of bad ones (at most 1,000).
 	Verify() (bad []int64, err error)
 	Close() error

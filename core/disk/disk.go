@@ -237,6 +237,16 @@ func (d *Disk) Open(id hemera.PieceID) (Reader, error) {
 	return &reader{piece: p}, nil
 }
 
+// OpenHeld implements [MemoryStore].
+func (d *Disk) OpenHeld(id hemera.PieceID) (Reader, bool) {
+	p, _ := d.open.take(id)
+	if p == nil {
+		return nil, false
+	}
+	d.gauge.readOpens.Add(1)
+	return &reader{piece: p}, true
+}
+
 // Reopen has the next open of the piece read its footer and table again; Readers keep theirs.
 func (d *Disk) Reopen(id hemera.PieceID) { d.open.forget(id) }
 

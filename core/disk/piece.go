@@ -138,7 +138,11 @@ func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
 	return d.open.put(id, p, forgets), nil
 }
 
-func (d *Disk) release(p *piece) { d.open.giveBack(p) }
+func (d *Disk) release(p *piece) {
+	if unused := d.open.giveBack(p); unused != nil {
+		unused.close()
+	}
+}
 
 // take returns the piece if it is open, and what put wants to know of the time before it was opened.
 func (o *openPieces) take(id hemera.PieceID) (p *piece, forgets uint64) {
@@ -173,9 +177,10 @@ func (o *openPieces) put(id hemera.PieceID, p *piece, forgets uint64) *piece {
 	return p
 }
 
-func (o *openPieces) giveBack(p *piece) {
+// giveBack ends one use of a piece. It returns a piece that is not needed any more, for the caller to close.
+func (o *openPieces) giveBack(p *piece) (out *piece) {
 	o.mu.Lock()
-	var out *piece
+	defer o.mu.Unlock()
 	p.refs--
 	switch {
 	case p.refs > 0:
@@ -191,10 +196,7 @@ func (o *openPieces) giveBack(p *piece) {
 			o.drop(out)
 		}
 	}
-	o.mu.Unlock()
-	if out != nil {
-		out.close()
-	}
+	return out
 }
 
 // drop takes a piece that is idle out. It is called with mu held.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -68,17 +69,43 @@ type readAhead struct {
 	run    int64 // bytes read in order
 	window int64
 	end    int64 // read-ahead was asked for up to here
+
+	due            atomic.Bool // the kernel is to read ahead:
+	dueFrom, dueTo int64
 }
 
-// reading is called before n bytes are read at off.
-func (a *readAhead) reading(p *piece, off, n int64) {
+// note is called before n bytes are read at off. It answers from memory.
+func (a *readAhead) note(p *piece, off, n int64) {
 	if p.hint == nil {
 		return
 	}
 	from, to := a.step(off, n, p.stat.Size)
-	if !p.disk.ahead {
+	if from < to && p.disk.ahead {
+		a.due.Store(true)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.dueFrom, a.dueTo = from, to
+	}
+}
+
+// ask has the kernel read ahead what note found to be due, by wait.
+func (a *readAhead) ask(wait Waiter, p *piece) {
+	if !a.due.Load() {
 		return
 	}
+	if wait == nil {
+		a.askNow(p)
+		return
+	}
+	wait.Wait(func() { a.askNow(p) })
+}
+
+func (a *readAhead) askNow(p *piece) {
+	a.mu.Lock()
+	from, to := a.dueFrom, a.dueTo
+	a.dueFrom, a.dueTo = 0, 0
+	a.due.Store(false)
+	a.mu.Unlock()
 	for ; from < to; from += aheadStep { // the kernel takes no more at a time
 		p.hint.ReadAhead(from, min(aheadStep, to-from))
 	}

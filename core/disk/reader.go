@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 )
 
 // badPagesMax is how many bad pages Verify names.
@@ -27,7 +29,8 @@ func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if r.closed.Load() {
 		return 0, errs.New(errs.BadHandle, op, r.piece.stat.ID.String(), "the reader is closed")
 	}
-	r.ahead.reading(r.piece, off, int64(len(p)))
+	r.ahead.note(r.piece, off, int64(len(p)))
+	r.ahead.ask(nil, r.piece)
 	n, err := readPages(r.piece, p, sums, off)
 	if err != nil && err != io.EOF {
 		return n, r.piece.disk.failed(err, op, r.piece.stat.ID)
@@ -35,25 +38,90 @@ func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return n, err
 }
 
+// ReadCached implements [MemoryReader].
+func (r *reader) ReadCached(wait Waiter, p []byte, sums []uint32, off int64) (n int, err error, all bool) {
+	c, ok := r.piece.file.(vfs.CachedReader)
+	n64 := min(int64(len(p)), r.piece.stat.Size-off)
+	if off >= r.piece.stat.Size && !r.closed.Load() {
+		return 0, io.EOF, true
+	}
+	if !ok || r.closed.Load() || off < 0 || n64 <= 0 || !c.Cached(wholePagesOf(off, n64)) {
+		return 0, nil, false
+	}
+	r.ahead.note(r.piece, off, n64)
+	r.ahead.ask(wait, r.piece)
+	n, err = readPages(cachedPiece{r.piece, c}, p, sums, off)
+	return n, err, err == nil || err == io.EOF
+}
+
+// wholePagesOf is the range of whole pages around a range.
+func wholePagesOf(off, n int64) (from, length int64) {
+	from = off - off%hemera.PageSize
+	return from, off + n - from
+}
+
+// errNotCached says that memory does not have all of what is read.
+var errNotCached = errors.New("not in memory")
+
+// cachedPiece is a piece as far as memory has it.
+type cachedPiece struct {
+	*piece
+	file vfs.CachedReader
+}
+
+func (c cachedPiece) readAt(b []byte, off int64) error {
+	began := time.Now()
+	n, err := c.file.ReadCached(b, off)
+	c.disk.gauge.readFromMemory(began, n)
+	if err != nil || n < len(b) {
+		return errNotCached
+	}
+	return nil
+}
+
+// forget has a page that does not match read again, by those who may wait for the device.
+func (c cachedPiece) forget(int64, int64) {}
+
+func (c cachedPiece) pageSums(first int64, dst []uint32) error {
+	for at, n := first, int64(len(dst)); n > 0; {
+		in := min(n, blockSums-at%blockSums)
+		if c.tables[at/blockSums].Load() == nil {
+			return errNotCached
+		}
+		at, n = at+in, n-in
+	}
+	return c.piece.pageSums(first, dst)
+}
+
 // Stat is what the footer says.
 func (r *reader) Stat() hemera.PieceStat { return r.piece.stat }
 
 // Verified offers the file for sendfile; see pieceWindows for what makes that safe.
-func (r *reader) Verified(off, n int64) (*os.File, bool) {
+func (r *reader) Verified(off, n int64) (*os.File, bool) { return r.VerifiedBy(nil, off, n) }
+
+// VerifiedBy implements [MemoryReader].
+func (r *reader) VerifiedBy(wait Waiter, off, n int64) (*os.File, bool) {
 	if r.closed.Load() || off < 0 || n <= 0 || n > r.piece.stat.Size-off {
 		return nil, false
 	}
-	r.ahead.reading(r.piece, off, n)
-	return r.piece.windows.verified(off, n, r.ahead.sequential())
+	r.ahead.note(r.piece, off, n)
+	r.ahead.ask(wait, r.piece)
+	return r.piece.windows.verified(wait, off, n, r.ahead.sequential())
 }
 
 // Splice puts verified pages into a pipe; see pieceWindows for what makes that safe.
-func (r *reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (r *reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
+	return r.SpliceBy(nil, pipe, off, n)
+}
+
+// SpliceBy implements [MemoryReader].
+func (r *reader) SpliceBy(wait Waiter, pipe *zerocopy.Pipe, off, n int64) int64 {
 	if r.closed.Load() || off < 0 || n <= 0 || n > r.piece.stat.Size-off {
 		return 0
 	}
-	r.ahead.reading(r.piece, off, n)
-	return r.piece.windows.splice(pipe, off, n, r.ahead.sequential())
+	r.ahead.note(r.piece, off, n)
+	r.ahead.ask(wait, r.piece)
+	return r.piece.windows.splice(wait, pipe, off, n, r.ahead.sequential())
 }
 
 // Verify reads every page and returns the offsets of bad ones. Its error is of the device; bad
@@ -88,11 +156,23 @@ func VerifyPages(r Reader) (bad []int64, err error) {
 
 // Close gives the piece back. Closing again is no error.
 func (r *reader) Close() error {
+	r.CloseBy(nil)
+	return nil
+}
+
+// CloseBy implements [MemoryReader].
+func (r *reader) CloseBy(wait Waiter) {
 	if r.closed.Swap(true) {
-		return nil
+		return
 	}
 	d := r.piece.disk
 	d.gauge.readOpens.Add(-1)
-	d.release(r.piece)
-	return nil
+	unused := d.open.giveBack(r.piece)
+	switch {
+	case unused == nil:
+	case wait == nil:
+		unused.close()
+	default:
+		wait.Wait(unused.close)
+	}
 }

@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 )
 
-func newPipe(t *testing.T) *vfs.Pipe {
+func newPipe(t *testing.T) *zerocopy.Pipe {
 	t.Helper()
-	p, err := vfs.NewPipe()
+	p, err := zerocopy.NewPipe()
 	if err != nil {
 		t.Skip("no pipes of this size: ", err)
 	}
@@ -23,7 +23,7 @@ func newPipe(t *testing.T) *vfs.Pipe {
 }
 
 // pour empties the pipe and returns what was in it.
-func pour(t *testing.T, p *vfs.Pipe) []byte {
+func pour(t *testing.T, p *zerocopy.Pipe) []byte {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "poured"))
 	if err != nil {
@@ -44,7 +44,7 @@ func pour(t *testing.T, p *vfs.Pipe) []byte {
 
 // splices tries a few times: a fault of this thread that has nothing to do with the pages makes the
 // disk forget the window, and verify it again.
-func splices(t *testing.T, r *reader, p *vfs.Pipe, off, n int64) int64 {
+func splices(t *testing.T, r *reader, p *zerocopy.Pipe, off, n int64) int64 {
 	t.Helper()
 	for range 10 {
 		if got := r.Splice(p, off, n); got > 0 {
@@ -66,11 +66,11 @@ func TestSpliceGivesWhatWasWritten(t *testing.T) {
 		off, n int64
 		ok     bool
 	}{
-		{0, vfs.PipeBytes, true}, {100, vfs.PipeBytes, true}, {windowSize - 100000, 200000, true}, {0, 3 * windowSize, true},
+		{0, zerocopy.PipeBytes, true}, {100, zerocopy.PipeBytes, true}, {windowSize - 100000, 200000, true}, {0, 3 * windowSize, true},
 		{3 * windowSize, 50000, true}, {3 * windowSize, 50001, false}, {0, 5000, false}, {-1, 1 << 20, false}, {0, 0, false},
 	} {
 		n := splices(t, r, p, c.off, c.n)
-		if n > c.n || (n > 0) != c.ok || c.ok && n < min(c.n, vfs.PipeBytes-4096) {
+		if n > c.n || (n > 0) != c.ok || c.ok && n < min(c.n, zerocopy.PipeBytes-4096) {
 			t.Errorf("%d at %d: %d", c.n, c.off, n)
 		}
 		if got := pour(t, p); !bytes.Equal(got, data[max(c.off, 0):max(c.off, 0)+n]) {

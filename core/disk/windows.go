@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -60,11 +61,13 @@ type windowCache struct {
 type window struct {
 	index int64
 
-	mu     sync.Mutex
-	data   []byte        // nil: not mapped
-	bits   []byte        // pagemap's answer
-	marked time.Time     // when the kernel was last told that the pages are in use
-	elem   *list.Element // guarded by windowCache.mu
+	mu       sync.Mutex
+	data     []byte        // nil: not mapped
+	bits     []byte        // pagemap's answer
+	marked   time.Time     // when the kernel last heard that the pages are in use
+	checking chan struct{} // a goroutine maps and verifies the window, without mu; closed when it ends
+	stale    bool          // drop came meanwhile: what is being verified must not be kept
+	elem     *list.Element // guarded by windowCache.mu
 }
 
 // pieceWindows are the windows of one piece.
@@ -133,15 +136,16 @@ func (w *pieceWindows) init(p *piece) {
 }
 
 // verified reports whether the range may be sent from the file; eager says that the rest of its
-// windows will be wanted too.
-func (w *pieceWindows) verified(off, n int64, eager bool) (*os.File, bool) {
-	if w.file == nil || n < vfs.ZeroCopyMin {
+// windows will be wanted too. Windows are verified by wait.
+func (w *pieceWindows) verified(wait Waiter, off, n int64, eager bool) (*os.File, bool) {
+	if w.file == nil || n < zerocopy.SizeMin {
 		return nil, false
 	}
 	for at := off; at < off+n; {
 		index := at / windowSize
 		end := min((index+1)*windowSize, off+n)
-		if !w.check(index, at, end, eager) {
+		v := w.window(index, end-at, eager)
+		if v == nil || !w.check(v, at, end) && (!w.prepare(wait, v) || !w.check(v, at, end)) {
 			return nil, false
 		}
 		at = end
@@ -149,52 +153,98 @@ func (w *pieceWindows) verified(off, n int64, eager bool) (*os.File, bool) {
 	return w.file, true
 }
 
-// check makes sure that [from, to) of the window is verified and still mapped.
-func (w *pieceWindows) check(index, from, to int64, eager bool) bool {
-	v := w.window(index, to-from, eager)
-	if v == nil {
-		return false
-	}
+// check reports whether the window is verified, and [from, to) of it still mapped.
+func (w *pieceWindows) check(v *window, from, to int64) bool {
 	c := &w.piece.disk.windows
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	start := index * windowSize
+	if !w.ready(v) {
+		return false
+	}
+	start := v.index * windowSize
 	if v.bits == nil {
 		v.bits = make([]byte, 8*(windowSize/os.Getpagesize()+1))
 	}
-	if v.data != nil && !mapped(c.pagemap, v.data[from-start:to-start], v.bits) {
-		c.unmap(v)
-	}
-	return w.ready(v)
-}
-
-// ready makes sure that a window is mapped, and verified since it was. It is called with v.mu held.
-func (w *pieceWindows) ready(v *window) bool {
-	c := &w.piece.disk.windows
-	now := time.Now()
-	if v.data != nil && now.Sub(v.marked) > markEvery {
-		v.marked = now
-		if !mark(v.data[:w.length(v)]) {
-			c.unmap(v)
-		}
-	}
-	if v.data != nil {
-		c.touch(v)
-		return true
-	}
-	v.marked = now
-	if !w.verify(v) {
+	if !mapped(c.pagemap, v.data[from-start:to-start], v.bits) {
 		c.unmap(v)
 		return false
 	}
-	c.add(w, v)
 	return true
+}
+
+// ready reports whether a window is mapped, was verified since, and needs no mark. It answers from memory. It is
+// called with v.mu held.
+func (w *pieceWindows) ready(v *window) bool {
+	if v.data == nil || v.checking != nil || time.Since(v.marked) > markEvery {
+		return false
+	}
+	w.piece.disk.windows.touch(v)
+	return true
+}
+
+// prepare makes a window ready, as far as that is possible, by wait. It reports whether a look at it is of use.
+func (w *pieceWindows) prepare(wait Waiter, v *window) bool {
+	if wait == nil {
+		w.makeReady(v)
+		return true
+	}
+	return wait.Wait(func() { w.makeReady(v) })
+}
+
+// makeReady maps and verifies a window, or marks one that is mapped. It may wait for the device, and holds no lock
+// meanwhile. If another goroutine is at it, it waits for that.
+func (w *pieceWindows) makeReady(v *window) {
+	v.mu.Lock()
+	if other := v.checking; other != nil {
+		v.mu.Unlock()
+		<-other
+		return
+	}
+	if w.ready(v) {
+		v.mu.Unlock()
+		return
+	}
+	v.checking, v.stale = make(chan struct{}), false
+	data := v.data
+	v.mu.Unlock()
+
+	if data != nil && !mark(data[:w.length(v)]) {
+		data = nil // a page was gone: v.data must be verified again, in a new mapping
+	}
+	fresh := data == nil
+	if fresh {
+		data = w.verify(v)
+	}
+
+	c := &w.piece.disk.windows
+	v.mu.Lock()
+	if fresh || v.stale {
+		c.unmap(v)
+	}
+	if v.stale && fresh && data != nil {
+		_ = unix.Munmap(data)
+		data = nil
+	}
+	keep := fresh && data != nil
+	if keep {
+		v.data = data
+	}
+	v.marked = time.Now()
+	if keep {
+		c.enlist(w, v)
+	}
+	close(v.checking)
+	v.checking = nil
+	v.mu.Unlock()
+	if keep {
+		c.trim(v)
+	}
 }
 
 // mark tells the kernel that pages are in use, which sendfile does and a pipe does not. It reports
 // false when one of them had to be mapped for that.
 func mark(pages []byte) bool {
-	return vfs.Faultless(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_READ) })
+	return zerocopy.Faultless(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_READ) })
 }
 
 // length is how much of a window the piece has.
@@ -203,45 +253,50 @@ func (w *pieceWindows) length(v *window) int {
 }
 
 // splice puts verified pages of the range into the empty pipe, as many as it takes, and returns how
-// many bytes that is; eager as for verified.
-func (w *pieceWindows) splice(pipe *vfs.Pipe, off, n int64, eager bool) int64 {
-	if w.file == nil || n < vfs.ZeroCopyMin {
+// many bytes that is; eager and wait as for verified.
+func (w *pieceWindows) splice(wait Waiter, pipe *zerocopy.Pipe, off, n int64, eager bool) int64 {
+	if w.file == nil || n < zerocopy.SizeMin {
 		return 0
 	}
 	for at := off; at < off+n; {
 		index := at / windowSize
 		end := min((index+1)*windowSize, off+n)
-		put, ok := w.put(pipe, index, at, end, eager)
-		at += put
-		if !ok {
+		v := w.window(index, end-at, eager)
+		if v == nil {
+			return at - off
+		}
+		put, steady, ready := w.put(pipe, v, at, end)
+		if !ready && w.prepare(wait, v) {
+			put, steady, ready = w.put(pipe, v, at, end)
+		}
+		if !ready {
+			return at - off
+		}
+		if !steady {
 			pipe.Drop()
 			return 0
 		}
-		if at < end {
+		if at += put; at < end {
 			return at - off
 		}
 	}
 	return n
 }
 
-// put puts [from, to) of one window into the pipe, as much as it takes. Unless ok, what is in the pipe
-// must not be sent.
-func (w *pieceWindows) put(pipe *vfs.Pipe, index, from, to int64, eager bool) (n int64, ok bool) {
-	v := w.window(index, to-from, eager)
-	if v == nil {
-		return 0, pipe.Len() > 0
-	}
+// put puts [from, to) of a window that is ready into the pipe, as much as it takes. Unless steady, what is in the
+// pipe must not be sent.
+func (w *pieceWindows) put(pipe *zerocopy.Pipe, v *window, from, to int64) (n int64, steady, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !w.ready(v) {
-		return 0, pipe.Len() > 0
+		return 0, true, false
 	}
-	start := index * windowSize
+	start := v.index * windowSize
 	put, steady := pipe.Put(v.data[from-start : to-start])
 	if !steady {
 		w.piece.disk.windows.unmap(v)
 	}
-	return int64(put), steady
+	return int64(put), steady, true
 }
 
 // window finds the window, or makes one if it is worth it.
@@ -265,26 +320,34 @@ func (w *pieceWindows) window(index, n int64, eager bool) *window {
 	return v
 }
 
-// verify maps the window and compares its pages with their CRCs. It is called with v.mu held.
-func (w *pieceWindows) verify(v *window) (ok bool) {
+// verify maps the window and compares its pages with their CRCs. It returns the mapping, or nil.
+func (w *pieceWindows) verify(v *window) []byte {
 	start := v.index * windowSize
 	length := w.length(v)
 	var sums [windowPages]uint32
 	want := sums[:checksum.Fragments(start, length)]
 	if w.piece.pageSums(start/hemera.PageSize, want) != nil {
-		return false
+		return nil
 	}
 	data, err := unix.Mmap(int(w.file.Fd()), start, windowSize+os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return false
+		return nil
 	}
-	v.data = data
+	if !w.matches(data[:length], start, want) {
+		_ = unix.Munmap(data)
+		return nil
+	}
+	return data
+}
+
+// matches compares mapped pages with their CRCs.
+func (w *pieceWindows) matches(data []byte, start int64, want []uint32) (ok bool) {
 	g := &w.piece.disk.gauge
 	began := g.start()
-	defer g.read(began, length)
-	if !w.inMemory(start, length) {
+	defer g.read(began, len(data))
+	if c, ok := w.piece.file.(vfs.CachedReader); !ok || !c.Cached(start, int64(len(data))) {
 		// Waiting for a device in a fault would keep a processor from running other goroutines.
-		_ = unix.Madvise(data[:length], unix.MADV_POPULATE_READ)
+		_ = unix.Madvise(data, unix.MADV_POPULATE_READ)
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -292,15 +355,7 @@ func (w *pieceWindows) verify(v *window) (ok bool) {
 			ok = false
 		}
 	}()
-	return checksum.VerifyDistantPages(data[:length], start, want) < 0
-}
-
-// inMemory reports whether the page cache has all of the range, if the kernel tells.
-func (w *pieceWindows) inMemory(start int64, length int) bool {
-	var have unix.Cachestat_t
-	all := unix.CachestatRange{Off: uint64(start), Len: uint64(length)}
-	err := unix.Cachestat(uint(w.file.Fd()), &all, &have, 0)
-	return err == nil && have.Cache >= uint64(length/os.Getpagesize())
+	return checksum.VerifyDistantPages(data, start, want) < 0
 }
 
 // unmap is called with v.mu held. The window stays in its piece's map, empty: a map entry for each
@@ -333,13 +388,16 @@ type entry struct {
 	w     *window
 }
 
-// add keeps a window; if there are too many, the longest unused that nobody is at go. It is called
-// with v.mu held.
-func (c *windowCache) add(owner *pieceWindows, v *window) {
+// enlist keeps a window. It is called with v.mu held; trim follows without.
+func (c *windowCache) enlist(owner *pieceWindows, v *window) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	v.elem = c.used.PushBack(entry{owner, v})
-	c.mu.Unlock()
-	for c.evict(v) {
+}
+
+// trim unmaps the longest unused windows that no goroutine is at, while there are too many.
+func (c *windowCache) trim(keep *window) {
+	for c.evict(keep) {
 	}
 }
 
@@ -348,8 +406,7 @@ func (c *windowCache) resize(bytes int64) {
 	c.mu.Lock()
 	c.max = int(bytes / windowSize)
 	c.mu.Unlock()
-	for c.evict(nil) {
-	}
+	c.trim(nil)
 }
 
 // evict unmaps one window, not the one to keep, if there are too many.
@@ -358,9 +415,14 @@ func (c *windowCache) evict(keep *window) bool {
 	var out *list.Element
 	if c.used.Len() > c.max {
 		for out = c.used.Front(); out != nil; out = out.Next() {
-			if e := out.Value.(entry); e.w != keep && e.w.mu.TryLock() {
+			e := out.Value.(entry)
+			if e.w == keep || !e.w.mu.TryLock() {
+				continue
+			}
+			if e.w.checking == nil {
 				break
 			}
+			e.w.mu.Unlock()
 		}
 	}
 	c.mu.Unlock()
@@ -385,7 +447,10 @@ func (w *pieceWindows) drop(off, n int64) {
 	w.mu.Unlock()
 	for _, v := range out {
 		v.mu.Lock()
-		w.piece.disk.windows.unmap(v)
+		if v.checking == nil {
+			w.piece.disk.windows.unmap(v)
+		}
+		v.stale = true
 		v.mu.Unlock()
 	}
 }

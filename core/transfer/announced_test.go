@@ -24,7 +24,7 @@ func TestCloseBelowTheAnnouncedSize(t *testing.T) {
 				_, c := b.grant(70, 2, 1, 2)
 				token, c := b.announce(c, int64(size))
 				f := b.begin(1, token)
-				err := errors.Join(f.WriteAt(content(written), 0), f.Close(ctx))
+				err := errors.Join(f.WritePages(content(written), nil, 0), f.End(ctx, hemera.EndClose))
 				if written >= size {
 					if err != nil {
 						t.Fatal(err)
@@ -53,21 +53,21 @@ func TestAnnouncedSizeTakenBack(t *testing.T) {
 		"cut to what was written": {func(_ *bench, _ string, f hemera.File) (hemera.File, error) { return f, f.Truncate(3) }, "abc"},
 		"cut further":             {func(_ *bench, _ string, f hemera.File) (hemera.File, error) { return f, f.Truncate(2) }, "ab"},
 		"then written on": {func(_ *bench, _ string, f hemera.File) (hemera.File, error) {
-			return f, errors.Join(f.Truncate(1), f.WriteAt([]byte("xy"), 1))
+			return f, errors.Join(f.Truncate(1), f.WritePages([]byte("xy"), nil, 1))
 		}, "axy"},
 		"extended": {func(_ *bench, _ string, f hemera.File) (hemera.File, error) { return f, f.Truncate(5) }, "abc\x00\x00"},
 		"begun anew": {func(b *bench, token string, f hemera.File) (hemera.File, error) {
 			err := f.Truncate(2)
-			f.(hemera.Detacher).Detach()
+			f.End(ctx, hemera.EndDetach)
 			return b.begin(1, token), err
 		}, ""},
 		"resumed after": {func(b *bench, token string, f hemera.File) (hemera.File, error) {
 			err := f.Truncate(2)
-			f.(hemera.Detacher).Detach()
+			f.End(ctx, hemera.EndDetach)
 			return b.open(1, token, hemera.NodeOpen{}), err
 		}, "ab"},
 		"resumed": {func(b *bench, token string, f hemera.File) (hemera.File, error) {
-			f.(hemera.Detacher).Detach()
+			f.End(ctx, hemera.EndDetach)
 			return b.open(1, token, hemera.NodeOpen{}), nil
 		}, ""},
 	} {
@@ -76,14 +76,14 @@ func TestAnnouncedSizeTakenBack(t *testing.T) {
 			_, grant := b.grant(71, 1, 1)
 			token, grant := b.announce(grant, 1000)
 			f := b.begin(1, token)
-			if err := f.WriteAt([]byte("abc"), 0); err != nil {
+			if err := f.WritePages([]byte("abc"), nil, 0); err != nil {
 				t.Fatal(err)
 			}
 			f, err := c.do(b, token, f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = f.Close(ctx)
+			err = f.End(ctx, hemera.EndClose)
 			if c.want == "" {
 				if !isKind(err, errs.Invalid) {
 					t.Errorf("close: %v", err)
@@ -106,14 +106,14 @@ func TestUpdateBelowTheAnnouncedSize(t *testing.T) {
 	_, c := b.update(base, 1, 1)
 	token, _ := b.announce(c, 150_000)
 	f := b.open(1, token, hemera.NodeOpen{})
-	if err := errors.Join(f.WriteAt(content(20_000), 100_000), f.Close(ctx)); !isKind(err, errs.Invalid) {
+	if err := errors.Join(f.WritePages(content(20_000), nil, 100_000), f.End(ctx, hemera.EndClose)); !isKind(err, errs.Invalid) {
 		t.Errorf("close: %v", err)
 	}
 	b.mustRead(base, old)
 	_, c = b.update(base, 1, 1)
 	token, c = b.announce(c, 150_000)
 	f = b.open(1, token, hemera.NodeOpen{})
-	if err := errors.Join(f.WriteAt(content(50_000), 100_000), f.Close(ctx)); err != nil {
+	if err := errors.Join(f.WritePages(content(50_000), nil, 100_000), f.End(ctx, hemera.EndClose)); err != nil {
 		t.Error(err)
 	}
 	b.mustRead(c, append(old, content(50_000)...))
@@ -127,15 +127,15 @@ func TestQuotaBoundsWhatIsWritten(t *testing.T) {
 		c.SizeMax = most
 		token := b.manager.sign(c)
 		f := b.begin(1, token)
-		if err := f.WriteAt(content(int(most)), 0); err != nil {
+		if err := f.WritePages(content(int(most)), nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range []error{f.WriteAt([]byte("x"), most), f.Truncate(most + 1), f.Truncate(1 << 40)} {
+		for _, err := range []error{f.WritePages([]byte("x"), nil, most), f.Truncate(most + 1), f.Truncate(1 << 40)} {
 			if !isKind(err, errs.OverQuota) {
 				t.Errorf("beyond %d: %v", most, err)
 			}
 		}
-		if err := f.Close(ctx); err != nil {
+		if err := f.End(ctx, hemera.EndClose); err != nil {
 			t.Fatal(err)
 		}
 		b.mustRead(c, content(int(most)))

@@ -25,11 +25,11 @@ func BenchmarkContent(b *testing.B) {
 					if backwards {
 						at = size - step - off
 					}
-					if err := f.WriteAt(data, at); err != nil {
+					if err := f.WritePages(data, nil, at); err != nil {
 						b.Fatal(err)
 					}
 				}
-				if err := f.Close(ctx); err != nil {
+				if err := f.End(ctx, hemera.EndClose); err != nil {
 					b.Fatal(err)
 				}
 				if err := rig.hosts[0].disk.Remove(hemera.PieceID{File: c.File, Gen: c.Gen}); err != nil {

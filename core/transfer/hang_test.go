@@ -64,7 +64,7 @@ func TestOwnDiskHangs(t *testing.T) {
 				if err := f.Truncate(250_000); err != nil {
 					t.Fatal(err)
 				}
-				if err := f.Close(ctx); err != nil {
+				if err := f.End(ctx, hemera.EndClose); err != nil {
 					t.Fatal(err)
 				}
 				checkSums(t, b.manager.commit(t, c), p[:250_000])
@@ -100,11 +100,11 @@ func TestOnlyDiskHangs(t *testing.T) {
 		f := b.begin(1, b.manager.sign(c))
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSync}, Wait: release, Err: syscall.EIO})
-		if err := f.WriteAt(content(5000), 0); err != nil {
+		if err := f.WritePages(content(5000), nil, 0); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if err := f.Close(ctx); !isKind(err, errs.Timeout) {
+		if err := f.End(ctx, hemera.EndClose); !isKind(err, errs.Timeout) {
 			t.Errorf("close: %v", err)
 		}
 		if took := time.Since(began); took > 2*time.Minute {
@@ -125,14 +125,14 @@ func TestOnlyDiskHangsInWrite(t *testing.T) {
 		_, c := b.grant(32, 1, 1)
 		token := b.manager.sign(c)
 		f := b.begin(1, token)
-		if err := f.WriteAt(content(5000), 0); err != nil {
+		if err := f.WritePages(content(5000), nil, 0); err != nil {
 			t.Fatal(err)
 		}
 		stalled := f.(hemera.Staller).Stalled
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
 		hung := make(chan error, 1)
-		go func() { hung <- f.WriteAt(content(5000), 5000) }()
+		go func() { hung <- f.WritePages(content(5000), nil, 5000) }()
 		time.Sleep(29 * time.Second)
 		if err := stalled(); err != nil {
 			t.Errorf("too early: %v", err)
@@ -141,15 +141,15 @@ func TestOnlyDiskHangsInWrite(t *testing.T) {
 		began := time.Now()
 		for i, call := range []func() error{
 			stalled,
-			func() error { return f.WriteAt(content(1), 0) },
-			func() error { _, err := f.ReadAt(make([]byte, 1), 0); return err },
+			func() error { return f.WritePages(content(1), nil, 0) },
+			func() error { _, err := f.ReadPages(make([]byte, 1), nil, 0); return err },
 			func() error { return f.Truncate(1) },
 			func() error { return f.Sync(ctx) },
 			func() error {
 				_, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Truncate: true})
 				return err
 			},
-			func() error { return f.Close(ctx) },
+			func() error { return f.End(ctx, hemera.EndClose) },
 		} {
 			if err := call(); !isKind(err, errs.IO) || !strings.Contains(err.Error(), "not answered for 30s") {
 				t.Errorf("call %d: %v", i, err)
@@ -179,10 +179,10 @@ func TestOnlyDiskHangsInCopy(t *testing.T) {
 		"truncate": func(f hemera.File) error { return f.Truncate(5000) },
 		"close": func(f hemera.File) error {
 			f.(hemera.XattrSetter).SetXattr("user.a", []byte("b"))
-			return f.Close(ctx)
+			return f.End(ctx, hemera.EndClose)
 		},
 		"sync of a short content": func(f hemera.File) error {
-			if err := errors.Join(f.Truncate(0), f.WriteAt(content(5000), 0)); err != nil {
+			if err := errors.Join(f.Truncate(0), f.WritePages(content(5000), nil, 0)); err != nil {
 				t.Error(err)
 			}
 			return f.Sync(ctx)
@@ -201,7 +201,7 @@ func TestOnlyDiskHangsInCopy(t *testing.T) {
 					t.Errorf("%v, after %v", err, time.Since(began))
 				}
 				close(release)
-				f.(hemera.Detacher).Detach()
+				f.End(ctx, hemera.EndDetach)
 				time.Sleep(2 * hemera.PendingHold)
 				if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
 					t.Errorf("left on the disk: %v, %v", names, err)
@@ -244,10 +244,10 @@ func TestReadsLeaveADiskThatHangs(t *testing.T) {
 		check := func(what string, f hemera.File) {
 			t.Helper()
 			got := make([]byte, len(p))
-			if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, p) {
+			if _, err := f.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got, p) {
 				t.Errorf("%s: %v", what, err)
 			}
-			_ = f.Close(ctx)
+			_ = f.End(ctx, hemera.EndClose)
 		}
 		release := make(chan struct{})
 		over := b.hosts[0].disk.Stalled()

@@ -122,10 +122,16 @@ func (h *host) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	if err != nil {
 		return nil, err
 	}
-	if o.Piece {
-		return h.pending.OpenPiece(p.Capability, o)
-	}
 	return h.pending.Open(ctx, p, o)
+}
+
+// OpenPiece is hemera.Node over the host's transfers.
+func (h *host) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return nil, err
+	}
+	return h.pending.OpenPiece(p.Capability, o)
 }
 
 // grant signs a capability to write a file on the hosts with the numbers.
@@ -179,20 +185,35 @@ func (b *bench) open(id int, token string, o hemera.NodeOpen) hemera.File {
 	return f
 }
 
+// openPiece opens a piece at a host.
+func (b *bench) openPiece(id int, token string, o hemera.PieceOpen) hemera.PieceHandle {
+	b.t.Helper()
+	f, err := b.hosts[id-1].OpenPiece(context.Background(), hemera.ParsePermit(token), o)
+	if err != nil {
+		b.t.Fatalf("open at %d: %v", id, err)
+	}
+	return f
+}
+
+// readerAt reads a handle without its checksums.
+type readerAt struct{ hemera.Handle }
+
+func (r readerAt) ReadAt(p []byte, off int64) (int, error) { return r.ReadPages(p, nil, off) }
+
 // mustRead compares the committed content, read at every host, with want.
 func (b *bench) mustRead(c hemera.Capability, want []byte) {
 	b.t.Helper()
 	token, _ := b.read(c)
 	for i := range b.hosts {
 		f := b.open(i+1, token, hemera.NodeOpen{})
-		got, err := io.ReadAll(io.NewSectionReader(f, 0, int64(len(want))+1))
+		got, err := io.ReadAll(io.NewSectionReader(readerAt{f}, 0, int64(len(want))+1))
 		if err != nil {
 			b.t.Fatalf("read at %d: %v", i+1, err)
 		}
 		if !bytes.Equal(got, want) {
 			b.t.Fatalf("read at %d: %d bytes differ from the %d written", i+1, len(got), len(want))
 		}
-		_ = f.Close(context.Background())
+		_ = f.End(context.Background(), hemera.EndClose)
 	}
 }
 
@@ -385,7 +406,7 @@ func (p *faultyPeers) Create(ctx context.Context, t hemera.Target, token string)
 	return &faultyWriter{PeerWriter: w, peers: p, addr: t.Addr}, nil
 }
 
-func (p *faultyPeers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
+func (p *faultyPeers) Open(ctx context.Context, t transfer.RemotePiece, token string) (transfer.PeerReader, error) {
 	if err := p.fault(t.Addr).at("open", 0); err != nil {
 		return nil, err
 	}

@@ -63,18 +63,23 @@ func (r *Reader) NextData(off int64) (int64, error) {
 	return o.src.NextData(off)
 }
 
-// allocated is how many bytes the piece in use takes on its disk; the file's size where that is not known.
-func (r *Reader) allocated() int64 {
+// Allocated returns how many bytes the piece in use takes on its disk; the file's size where that is not known.
+func (r *Reader) Allocated() (int64, error) {
+	r.use.RLock()
+	defer r.use.RUnlock()
+	if r.closed {
+		return 0, badHandle("transfer.Read", subject(r.cap))
+	}
 	o, err := r.pick(nil)
 	if err != nil {
-		return r.cap.Size
+		return r.cap.Size, nil
 	}
-	if a, ok := o.src.(hemera.Allocated); ok {
+	if a, ok := o.src.(hemera.Sparse); ok {
 		if n, err := a.Allocated(); err == nil {
-			return n
+			return n, nil
 		}
 	}
-	return r.cap.Size
+	return r.cap.Size, nil
 }
 
 // NextData looks in pending content.
@@ -123,6 +128,9 @@ func (h *pieceHandle) NextData(off int64) (next int64, err error) {
 	})
 	return next, err
 }
+
+// Allocated returns the size: what a pending piece takes on its disk is not known.
+func (h *pieceHandle) Allocated() (int64, error) { return h.Info().Size, nil }
 
 // NextData implements source.
 func (s stoppable) NextData(off int64) (int64, error) {

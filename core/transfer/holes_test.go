@@ -90,10 +90,10 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 	kinds := []hemera.ChecksumKind{hemera.Adler32, hemera.CRC64NVME}
 	token, c := b.grantKinds(1, kinds, 1, 2)
 	f := b.begin(1, token)
-	must(t, f.WriteAt([]byte("data"), 0))
+	must(t, f.WritePages([]byte("data"), nil, 0))
 	must(t, f.Truncate(sparseSize))
-	must(t, f.WriteAt([]byte{9}, sparseSize-1))
-	costs("the close", func() { must(t, f.Close(ctx)) })
+	must(t, f.WritePages([]byte{9}, nil, sparseSize-1))
+	costs("the close", func() { must(t, f.End(ctx, hemera.EndClose)) })
 	r := b.manager.commit(t, c)
 	if len(r.Pieces) != 2 || r.Size != sparseSize {
 		t.Fatalf("committed: %+v", r)
@@ -137,20 +137,20 @@ func TestSparseFileCostsWhatItHolds(t *testing.T) {
 	c2.Checksums = kinds
 	f = b.open(3, b.manager.sign(c2), hemera.NodeOpen{})
 	costs("an update", func() {
-		must(t, f.WriteAt([]byte("DATA"), 1<<30))
-		must(t, f.WriteAt([]byte("d"), 0))
-		must(t, f.Close(ctx))
+		must(t, f.WritePages([]byte("DATA"), nil, 1<<30))
+		must(t, f.WritePages([]byte("d"), nil, 0))
+		must(t, f.End(ctx, hemera.EndClose))
 	})
 	takesLittle(t, third.disk, hemera.PieceID{File: c2.File, Gen: c2.Gen})
 	token, _ = b.read(c2)
 	f = b.open(1, token, hemera.NodeOpen{})
 	for off, want := range map[int64]string{0: "data\x00", 1<<30 - 1: "\x00DATA\x00", 2 << 30: "\x00", sparseSize - 2: "\x00\x09"} {
 		p := make([]byte, len(want))
-		if _, err := f.ReadAt(p, off); string(p) != want {
+		if _, err := f.ReadPages(p, nil, off); string(p) != want {
 			t.Errorf("at %d: %q, %v", off, p, err)
 		}
 	}
-	must(t, f.Close(ctx))
+	must(t, f.End(ctx, hemera.EndClose))
 }
 
 // takesLittle checks that a piece's holes take no room.
@@ -170,10 +170,10 @@ func TestSparseReplacement(t *testing.T) {
 	b.manager.spare = []int{3}
 	token, c := b.grantKinds(1, nil, 1, 2)
 	f := b.begin(1, token)
-	must(t, f.WriteAt([]byte("data"), 0))
-	must(t, f.WriteAt([]byte{9}, sparseSize-1))
+	must(t, f.WritePages([]byte("data"), nil, 0))
+	must(t, f.WritePages([]byte{9}, nil, sparseSize-1))
 	b.peers.fail(2, &fault{step: "seal", err: errGone})
-	costs("a close with a lost piece", func() { must(t, f.Close(ctx)) })
+	costs("a close with a lost piece", func() { must(t, f.End(ctx, hemera.EndClose)) })
 	b.mustHave(c, 1, 3)
 }
 
@@ -184,9 +184,9 @@ func TestDigestsOfHoles(t *testing.T) {
 	for size, want := range map[int64]error{small: nil, sparseSize: errs.TooLarge} {
 		token, c := b.grantKinds(int(size>>20), []hemera.ChecksumKind{hemera.MD5, hemera.Adler32}, 1)
 		f := b.begin(1, token)
-		must(t, f.WriteAt([]byte("data"), 0))
-		must(t, f.WriteAt([]byte{9}, size-1))
-		err := f.Close(ctx)
+		must(t, f.WritePages([]byte("data"), nil, 0))
+		must(t, f.WritePages([]byte{9}, nil, size-1))
+		err := f.End(ctx, hemera.EndClose)
 		if !errors.Is(err, want) {
 			t.Errorf("close of %d bytes: %v, want %v", size, err, want)
 		}

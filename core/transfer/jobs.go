@@ -105,7 +105,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	defer src.Close()
 	o := createOptions(&j.Cap)
 	o.Replace = true
-	if held := src.allocated(); held < o.SizeHint-sparseLeast {
+	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
 		o.SizeHint, o.Sparse = held, true
 	}
 	w, err := j.Disk.Create(j.Piece, o)

@@ -194,18 +194,18 @@ func TestConcurrentUse(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(74, 2, 1, 2)
 	p := content(400_000)
-	b.begin(1, token).(hemera.Detacher).Detach()
+	b.begin(1, token).End(ctx, hemera.EndDetach)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			f := b.open(1, token, hemera.NodeOpen{})
 			for off := i * 50_000; off < (i+1)*50_000; off += 10_000 {
-				if err := f.WriteAt(p[off:off+10_000], int64(off)); err != nil {
+				if err := f.WritePages(p[off:off+10_000], nil, int64(off)); err != nil {
 					t.Error(err)
 				}
-				_, _ = f.ReadAt(make([]byte, 100), int64(off))
+				_, _ = f.ReadPages(make([]byte, 100), nil, int64(off))
 			}
-			f.(hemera.Detacher).Detach()
+			f.End(ctx, hemera.EndDetach)
 		})
 	}
 	wg.Wait()
@@ -215,7 +215,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	for _, f := range closers {
 		wg.Go(func() {
-			if err := f.Close(ctx); err != nil {
+			if err := f.End(ctx, hemera.EndClose); err != nil {
 				t.Error(err)
 			}
 		})
@@ -232,55 +232,55 @@ func TestConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			got := make([]byte, len(p))
-			if n, err := f.ReadAt(got, 0); n != len(p) || err != nil || !bytes.Equal(got, p) {
+			if n, err := f.ReadPages(got, nil, 0); n != len(p) || err != nil || !bytes.Equal(got, p) {
 				t.Errorf("%d, %v", n, err)
 			}
 		})
 	}
 	wg.Wait()
-	_ = f.Close(ctx)
+	_ = f.End(ctx, hemera.EndClose)
 }
 
 func TestPieceHandle(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(75, 2, 1, 2)
-	piece := hemera.NodeOpen{Piece: true, Index: 1}
-	if _, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), piece); !isKind(err, errs.Denied) {
+	piece := hemera.PieceOpen{Index: 1}
+	if _, err := b.hosts[0].OpenPiece(ctx, hemera.ParsePermit(token), piece); !isKind(err, errs.Denied) {
 		t.Errorf("another node's piece: %v", err)
 	}
-	f := b.open(2, token, piece)
+	f := b.openPiece(2, token, piece)
 	p := content(9000)
-	if err := f.WriteAt(p, 0); err != nil {
+	if err := f.WritePages(p, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(ctx); err != nil { // keeps it pending
+	if err := f.End(ctx, hemera.EndClose); err != nil { // keeps it pending
 		t.Fatal(err)
 	}
-	f = b.open(2, token, piece)
+	f = b.openPiece(2, token, piece)
 	got := make([]byte, 9000)
-	if n, err := f.ReadAt(got, 0); n != len(p) || !bytes.Equal(got, p) {
+	if n, err := f.ReadPages(got, nil, 0); n != len(p) || !bytes.Equal(got, p) {
 		t.Fatalf("after coming back: %d, %v", n, err)
 	}
 	seal := hemera.SealInfo{FileSize: 9001}
-	if _, err := f.(hemera.Sealer).Seal(ctx, seal); !isKind(err, errs.Corrupt) {
+	if _, err := f.Seal(ctx, seal); !isKind(err, errs.Corrupt) {
 		t.Errorf("seal with another size: %v", err)
 	}
 	seal.FileSize = 9000
 	for range 2 {
-		if s, err := f.(hemera.Sealer).Seal(ctx, seal); err != nil || s.Size != 9000 {
+		if s, err := f.Seal(ctx, seal); err != nil || s.Size != 9000 {
 			t.Fatalf("seal: %+v, %v", s, err)
 		}
 	}
-	if err := f.WriteAt(p, 0); !isKind(err, errs.BadHandle) {
+	if err := f.WritePages(p, nil, 0); !isKind(err, errs.BadHandle) {
 		t.Errorf("write after seal: %v", err)
 	}
-	if err := f.Close(ctx); err != nil {
+	if err := f.End(ctx, hemera.EndClose); err != nil {
 		t.Fatal(err)
 	}
-	f = b.open(2, token, piece) // sealed: for reading
-	if n, err := f.ReadAt(got, 0); n != len(p) || !bytes.Equal(got, p) {
+	f = b.openPiece(2, token, piece) // sealed: for reading
+	if n, err := f.ReadPages(got, nil, 0); n != len(p) || !bytes.Equal(got, p) {
 		t.Fatalf("sealed: %d, %v", n, err)
 	}
-	_ = f.Close(ctx)
+	_ = f.End(ctx, hemera.EndClose)
 	b.mustHave(c, 2)
 }

@@ -17,23 +17,23 @@ func TestPieceMovesToAnotherDiskOfItsNode(t *testing.T) {
 		Disk: func(id hemera.DiskID) (disk.Store, bool) { s, ok := stores[id]; return s, ok },
 	})
 	c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3}
-	open := func(on hemera.DiskID) hemera.File {
+	open := func(on hemera.DiskID) hemera.PieceHandle {
 		c.Targets = []hemera.Target{{Index: 1, Disk: on, Node: 7}}
-		f, err := node.OpenPiece(c, hemera.NodeOpen{Piece: true, Index: 1})
+		f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f
 	}
-	if err := open(1).Close(ctx); err != nil { // its head lost the connection
+	if err := open(1).End(ctx, hemera.EndClose); err != nil { // its head lost the connection
 		t.Fatal(err)
 	}
 	second := open(2)
 	p := content(10_000)
-	if err := second.WriteAt(p, 0); err != nil {
+	if err := second.WritePages(p, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.(hemera.Sealer).Seal(ctx, hemera.SealInfo{FileSize: int64(len(p))}); err != nil {
+	if _, err := second.Seal(ctx, hemera.SealInfo{FileSize: int64(len(p))}); err != nil {
 		t.Fatal(err)
 	}
 	id := hemera.PieceID{File: 5, Gen: 1, Index: 1}
@@ -59,12 +59,12 @@ func TestTakenPieceStays(t *testing.T) {
 		Targets: []hemera.Target{{Index: 1, Disk: 1, Node: 7}}}
 	id := hemera.PieceID{File: 5, Gen: 1, Index: 1}
 	for _, sealed := range []bool{true, false} {
-		f, err := node.OpenPiece(c, hemera.NodeOpen{Piece: true, Index: 1})
+		f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if sealed {
-			if _, err := f.(hemera.Sealer).Seal(ctx, hemera.SealInfo{}); err != nil {
+			if _, err := f.Seal(ctx, hemera.SealInfo{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -78,10 +78,10 @@ func TestTakenPieceStays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := f.WriteAt([]byte("late"), 0); err == nil {
+		if err := f.WritePages([]byte("late"), nil, 0); err == nil {
 			t.Error("the head still writes")
 		}
-		if err := f.(hemera.Aborter).Abort(ctx); err != nil {
+		if err := f.End(ctx, hemera.EndAbort); err != nil {
 			t.Error(err)
 		}
 		r, err := store.Open(id)

@@ -16,13 +16,13 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		if err != nil {
 			return nil, err
 		}
-		return &readHandle{Reader: r}, nil
+		return newReadHandle(r), nil
 	}
 	key := writeKey(&c.Capability)
 	done, gone := t.past(key)
 	switch {
 	case done != nil:
-		return &committedHandle{info: done.info(&c.Capability)}, nil
+		return newCommittedHandle(done.info(&c.Capability)), nil
 	case o.Truncate:
 	case gone, t.comesBack(&c.Capability) && !t.known(key):
 		return nil, lostWrite("transfer.Open", &c.Capability, "the pending write is not here any more")
@@ -34,25 +34,29 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
 	h.open.Store(true)
 	if err := h.Stalled(); err != nil {
-		h.Detach()
+		h.detach()
 		return nil, err
 	}
-	return begun(h, o)
+	opened, err := begun(h, o.Truncate)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
 }
 
 // holder is a handle on what is pending.
 type holder interface {
-	hemera.File
-	hemera.Detacher
+	End(ctx context.Context, how hemera.Ending) error
 	restart() error
 }
 
-// begun is a new handle, its content emptied if that is asked for.
-func begun(h holder, o hemera.NodeOpen) (hemera.File, error) {
-	if o.Truncate {
+// begun returns a new handle, its content emptied if empty is set.
+func begun[H holder](h H, empty bool) (H, error) {
+	if empty {
 		if err := h.restart(); err != nil {
-			h.Detach()
-			return nil, err
+			_ = h.End(context.Background(), hemera.EndDetach)
+			var none H
+			return none, err
 		}
 	}
 	return h, nil
@@ -74,14 +78,14 @@ func lostWrite(op string, c *hemera.Capability, why string) error {
 // OpenPiece opens one piece of the file on this node, for the head of its write or for whoever
 // copies it. With a capability for writing it begins the piece, or comes back to it while pending;
 // a sealed piece opens for reading. Denied when the capability has no such piece on this node.
-func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File, error) {
-	if o.Index >= hemera.BasePiece {
+func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	if o.Base {
 		if c.Base == nil {
 			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
 		}
 		base := c
 		base.Gen, base.Size, base.Targets = c.Base.Gen, c.Base.Size, c.Base.Pieces
-		return t.openSealed(&base, o.Index-hemera.BasePiece)
+		return t.openSealed(&base, o.Index)
 	}
 	if c.Access == hemera.AccessRead {
 		return t.openSealed(&c, o.Index)
@@ -100,7 +104,11 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.NodeOpen) (hemera.File
 	}
 	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e}
 	h.open.Store(true)
-	return begun(h, o)
+	opened, err := begun(h, o.Truncate)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
 }
 
 // target finds the capability's piece with the index among those on this node.
@@ -114,7 +122,7 @@ func (h *Host) target(c *hemera.Capability, index uint8) (hemera.Target, error) 
 }
 
 // openSealed opens a committed piece for reading.
-func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.File, error) {
+func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.PieceHandle, error) {
 	target, err := t.host.target(c, index)
 	if err != nil {
 		return nil, err
@@ -123,12 +131,12 @@ func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.File, er
 	if err != nil {
 		return nil, err
 	}
-	return &sealedHandle{Reader: r, cap: *c}, nil
+	return newSealedHandle(r, c), nil
 }
 
 // openOwn opens the sealed piece of a write that is not committed yet: its size is not known to
 // the capability.
-func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.File, error) {
+func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.PieceHandle, error) {
 	store, err := t.host.store(target)
 	if err != nil {
 		return nil, err
@@ -137,7 +145,7 @@ func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.Fi
 	if err != nil {
 		return nil, err
 	}
-	return &sealedHandle{Reader: r, cap: *c}, nil
+	return newSealedHandle(r, c), nil
 }
 
 // openPiece opens a local sealed piece of the capability's content and compares its footer with

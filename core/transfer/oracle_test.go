@@ -34,7 +34,7 @@ func TestAgainstBytes(t *testing.T) {
 				if rapid.Bool().Draw(rt, "append") {
 					off = len(want)
 				}
-				if err := f.WriteAt(p, int64(off)); err != nil {
+				if err := f.WritePages(p, nil, int64(off)); err != nil {
 					rt.Fatal(err)
 				}
 				if len(p) > 0 && off+len(p) > len(want) {
@@ -52,14 +52,14 @@ func TestAgainstBytes(t *testing.T) {
 			"read": func(rt *rapid.T) {
 				off := offset.Draw(rt, "off")
 				got := make([]byte, rapid.IntRange(1, 20_000).Draw(rt, "n"))
-				n, err := f.ReadAt(got, int64(off))
+				n, err := f.ReadPages(got, nil, int64(off))
 				exp := want[min(off, len(want)):min(off+len(got), len(want))]
 				if err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got[:n], exp) || (n < len(got)) != (err != nil) {
 					rt.Fatalf("read %d at %d of %d: %d bytes, %v", len(got), off, len(want), n, err)
 				}
 			},
 			"reconnect": func(*rapid.T) {
-				f.(hemera.Detacher).Detach()
+				f.End(ctx, hemera.EndDetach)
 				f = b.open(1, token, hemera.NodeOpen{})
 			},
 			"sync": func(rt *rapid.T) {
@@ -70,7 +70,7 @@ func TestAgainstBytes(t *testing.T) {
 			"peer dies": func(*rapid.T) { b.peers.fail(3, &fault{step: "write", err: errGone}) },
 		}
 		rt.Repeat(steps)
-		if err := f.Close(ctx); err != nil {
+		if err := f.End(ctx, hemera.EndClose); err != nil {
 			rt.Fatal(err)
 		}
 		b.peers.fail(3, nil)

@@ -12,8 +12,14 @@ import (
 type Peers interface {
 	// Create opens the target's piece for writing, as its head.
 	Create(ctx context.Context, t hemera.Target, token string) (PeerWriter, error)
-	// Open opens the target's sealed piece for reading.
-	Open(ctx context.Context, t hemera.Target, token string) (PeerReader, error)
+	// Open opens the sealed piece for reading.
+	Open(ctx context.Context, p RemotePiece, token string) (PeerReader, error)
+}
+
+// RemotePiece names a piece to read at another node.
+type RemotePiece struct {
+	hemera.Target
+	Base bool // as in [hemera.PieceOpen]
 }
 
 // PeerWriter is a pending piece on another node. An error is final for the piece.
@@ -35,11 +41,9 @@ type PeerWriter interface {
 
 // PeerReader is a sealed piece on another node; what it returns is verified end to end.
 type PeerReader interface {
-	// ReadPages is as in hemera.File; sums may be nil.
+	// ReadPages is as in [hemera.Handle].
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
-	// NextData is as in [hemera.Sparse].
-	NextData(off int64) (int64, error)
-	hemera.Allocated
+	hemera.Sparse
 	Size() int64
 	Close() error
 }

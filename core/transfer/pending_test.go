@@ -18,31 +18,31 @@ func TestDetachedWriteGoesOn(t *testing.T) {
 	token, c := b.grant(40, 2, 1, 2)
 	p := content(100_000)
 	first := b.begin(1, token)
-	if err := first.WriteAt(p[:60_000], 0); err != nil {
+	if err := first.WritePages(p[:60_000], nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	second := b.open(1, token, hemera.NodeOpen{}) // before the first link is known to be dead
-	first.(hemera.Detacher).Detach()
-	if err := first.WriteAt([]byte("late"), 0); !isKind(err, errs.BadHandle) {
+	first.End(ctx, hemera.EndDetach)
+	if err := first.WritePages([]byte("late"), nil, 0); !isKind(err, errs.BadHandle) {
 		t.Errorf("write through the old handle: %v", err)
 	}
 	if n := second.Info().Size; n != 60_000 {
 		t.Errorf("size after re-open: %d", n)
 	}
-	if err := second.WriteAt(p[50_000:], 50_000); err != nil { // sends again what was not answered
+	if err := second.WritePages(p[50_000:], nil, 50_000); err != nil { // sends again what was not answered
 		t.Fatal(err)
 	}
-	if err := second.Close(ctx); err != nil {
+	if err := second.End(ctx, hemera.EndClose); err != nil {
 		t.Fatal(err)
 	}
 	checkSums(t, b.manager.commit(t, c), p)
 	b.mustRead(c, p)
 
 	again := b.open(1, token, hemera.NodeOpen{}) // the answer to close was lost
-	if err := again.WriteAt([]byte("x"), 0); !isKind(err, errs.BadHandle) {
+	if err := again.WritePages([]byte("x"), nil, 0); !isKind(err, errs.BadHandle) {
 		t.Errorf("write after commit: %v", err)
 	}
-	if err := again.Close(ctx); err != nil {
+	if err := again.End(ctx, hemera.EndClose); err != nil {
 		t.Errorf("close again: %v", err)
 	}
 	if b.manager.commits != 1 {
@@ -56,24 +56,24 @@ func TestJoinedTruncation(t *testing.T) {
 	for i, size := range []int{100, 200_000} { // in memory, in pieces
 		token, c := b.grant(44+i, 2, 1, 2)
 		first := b.begin(1, token)
-		if err := first.WriteAt(content(size), 0); err != nil {
+		if err := first.WritePages(content(size), nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if first.(hemera.Sharer).Shared() {
+		if first.Shared() {
 			t.Error("shared by one")
 		}
 		second := b.open(1, token, hemera.NodeOpen{})
 		if err := second.Truncate(50); err != nil {
 			t.Fatal(err)
 		}
-		if !second.(hemera.Sharer).Shared() {
+		if !second.Shared() {
 			t.Error("not shared")
 		}
-		second.(hemera.Detacher).Detach()
-		if first.(hemera.Sharer).Shared() {
+		second.End(ctx, hemera.EndDetach)
+		if first.Shared() {
 			t.Error("shared when the other has left")
 		}
-		if err := errors.Join(first.WriteAt([]byte("end"), 50), first.Close(ctx)); err != nil {
+		if err := errors.Join(first.WritePages([]byte("end"), nil, 50), first.End(ctx, hemera.EndClose)); err != nil {
 			t.Fatal(err)
 		}
 		b.mustRead(c, append(content(size)[:50:50], "end"...))
@@ -96,7 +96,7 @@ func TestWritten(t *testing.T) {
 	}
 	f := b.begin(1, token)
 	for _, end := range []int{10, 70_000, 200_000} { // in memory, in pieces
-		if err := f.WriteAt(content(end), 0); err != nil {
+		if err := f.WritePages(content(end), nil, 0); err != nil {
 			t.Fatal(err)
 		}
 		sees(c, int64(end))
@@ -105,18 +105,18 @@ func TestWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	sees(c, 5)
-	if err := f.Close(ctx); err != nil {
+	if err := f.End(ctx, hemera.EndClose); err != nil {
 		t.Fatal(err)
 	}
 	sees(c, 5)
 	token, u := b.update(c, 2, 1, 2)
 	sees(u, 5)
 	f = b.open(1, token, hemera.NodeOpen{})
-	if err := f.WriteAt([]byte("more"), 5); err != nil {
+	if err := f.WritePages([]byte("more"), nil, 5); err != nil {
 		t.Fatal(err)
 	}
 	sees(u, 9)
-	if err := f.Close(ctx); err != nil {
+	if err := f.End(ctx, hemera.EndClose); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -125,12 +125,12 @@ func TestTruncateStartsOver(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(41, 2, 1, 2)
 	f := b.begin(1, token)
-	if err := f.WriteAt(content(50_000), 0); err != nil {
+	if err := f.WritePages(content(50_000), nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	f.(hemera.Detacher).Detach()
+	f.End(ctx, hemera.EndDetach)
 	f = b.open(1, token, hemera.NodeOpen{Truncate: true})
-	if err := errors.Join(f.WriteAt([]byte("new"), 0), f.Close(ctx)); err != nil {
+	if err := errors.Join(f.WritePages([]byte("new"), nil, 0), f.End(ctx, hemera.EndClose)); err != nil {
 		t.Fatal(err)
 	}
 	b.mustRead(c, []byte("new"))
@@ -141,13 +141,13 @@ func TestExpiredWriteIsGone(t *testing.T) {
 		b := newBench(t, 2)
 		token, c := b.grant(42, 2, 1, 2)
 		f := b.begin(1, token)
-		if err := f.WriteAt(content(50_000), 0); err != nil {
+		if err := f.WritePages(content(50_000), nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		f.(hemera.Detacher).Detach()
+		f.End(ctx, hemera.EndDetach)
 		time.Sleep(hemera.PendingHold - time.Second)
 		f = b.open(1, token, hemera.NodeOpen{})
-		f.(hemera.Detacher).Detach()
+		f.End(ctx, hemera.EndDetach)
 		time.Sleep(hemera.PendingHold + time.Second)
 		synctest.Wait()
 		b.hosts[0].host.Wait()
@@ -159,7 +159,7 @@ func TestExpiredWriteIsGone(t *testing.T) {
 			t.Errorf("open after the hold: %v", err)
 		}
 		f = b.open(1, token, hemera.NodeOpen{Truncate: true})
-		if err := errors.Join(f.WriteAt([]byte("abc"), 0), f.Close(ctx)); err != nil {
+		if err := errors.Join(f.WritePages([]byte("abc"), nil, 0), f.End(ctx, hemera.EndClose)); err != nil {
 			t.Fatal(err)
 		}
 		b.mustRead(c, []byte("abc"))
@@ -175,7 +175,7 @@ func TestRestartedHeadDoesNotGoOn(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 	f := b.open(1, token, hemera.NodeOpen{Truncate: true})
-	if err := f.(hemera.Aborter).Abort(ctx); err != nil {
+	if err := f.End(ctx, hemera.EndAbort); err != nil {
 		t.Error(err)
 	}
 }
@@ -217,19 +217,19 @@ func TestManagerAwayTooLong(t *testing.T) {
 		token, c := b.grant(45, 2, 1, 2)
 		f := b.begin(1, token)
 		p := content(10_000)
-		if err := f.WriteAt(p, 0); err != nil {
+		if err := f.WritePages(p, nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(ctx); !isKind(err, errs.Unavailable) {
+		if err := f.End(ctx, hemera.EndClose); !isKind(err, errs.Unavailable) {
 			t.Fatalf("close: %v", err)
 		}
 		b.mustHave(c, 1, 2)
 		b.manager.refuse = nil
 		f = b.open(1, token, hemera.NodeOpen{})
-		if err := f.WriteAt(p, 0); !isKind(err, errs.BadHandle) {
+		if err := f.WritePages(p, nil, 0); !isKind(err, errs.BadHandle) {
 			t.Errorf("write after seal: %v", err)
 		}
-		if err := f.Close(ctx); err != nil {
+		if err := f.End(ctx, hemera.EndClose); err != nil {
 			t.Fatal(err)
 		}
 		b.mustRead(c, p)
@@ -243,10 +243,10 @@ func TestALateHeadDoesNotAskAgain(t *testing.T) {
 		b.manager.still, b.manager.after = time.Hour, errs.New(errs.Timeout, "rpc", "manager", "late")
 		token, c := b.grant(45, 2, 1, 2)
 		f := b.begin(1, token)
-		if err := f.WriteAt(content(10_000), 0); err != nil {
+		if err := f.WritePages(content(10_000), nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(ctx); !isKind(err, errs.Timeout) {
+		if err := f.End(ctx, hemera.EndClose); !isKind(err, errs.Timeout) {
 			t.Fatalf("close: %v", err)
 		}
 		time.Sleep(time.Hour) // the write is given up
@@ -262,10 +262,10 @@ func TestConflictRemovesPieces(t *testing.T) {
 	b.manager.refuse = []error{errs.New(errs.Conflict, "commit", "", "rewritten")}
 	token, c := b.grant(46, 2, 1, 2)
 	f := b.begin(1, token)
-	if err := f.WriteAt(content(10_000), 0); err != nil {
+	if err := f.WritePages(content(10_000), nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(ctx); !isKind(err, errs.Conflict) {
+	if err := f.End(ctx, hemera.EndClose); !isKind(err, errs.Conflict) {
 		t.Fatalf("close: %v", err)
 	}
 	b.mustHave(c)
@@ -282,10 +282,10 @@ func TestRefusalAfterALostAnswer(t *testing.T) {
 		token, c := b.grant(48, 2, 1, 2)
 		f := b.begin(1, token)
 		p := content(10_000)
-		if err := f.WriteAt(p, 0); err != nil {
+		if err := f.WritePages(p, nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(ctx); errs.KindOf(err) != errs.Unavailable {
+		if err := f.End(ctx, hemera.EndClose); errs.KindOf(err) != errs.Unavailable {
 			t.Fatalf("close: %v", err)
 		}
 		b.mustHave(c, 1, 2)
@@ -303,12 +303,12 @@ func TestUpdate(t *testing.T) {
 		want   []byte // nil: nothing is committed
 	}{
 		{"nothing", func(hemera.File) error { return nil }, nil},
-		{"patch", func(f hemera.File) error { return f.WriteAt([]byte("patch"), 1000) }, patched},
-		{"append", func(f hemera.File) error { return f.WriteAt([]byte("more"), int64(len(old))) }, append(bytes.Clone(old), "more"...)},
+		{"patch", func(f hemera.File) error { return f.WritePages([]byte("patch"), nil, 1000) }, patched},
+		{"append", func(f hemera.File) error { return f.WritePages([]byte("more"), nil, int64(len(old))) }, append(bytes.Clone(old), "more"...)},
 		{"cut", func(f hemera.File) error { return f.Truncate(5000) }, old[:5000]},
 		{"grow", func(f hemera.File) error { return f.Truncate(int64(len(old)) + 5000) }, append(bytes.Clone(old), make([]byte, 5000)...)},
 		{"empty", func(f hemera.File) error { return f.Truncate(0) }, []byte{}},
-		{"over", func(f hemera.File) error { return errors.Join(f.Truncate(0), f.WriteAt([]byte("all new"), 0)) }, []byte("all new")},
+		{"over", func(f hemera.File) error { return errors.Join(f.Truncate(0), f.WritePages([]byte("all new"), nil, 0)) }, []byte("all new")},
 		{"attribute", func(f hemera.File) error { f.(hemera.XattrSetter).SetXattr("user.a", []byte("b")); return nil }, old},
 	} {
 		for _, on := range [][]int{{1, 2}, {3, 4}, {2, 1}} { // with the base at the head and without
@@ -316,11 +316,11 @@ func TestUpdate(t *testing.T) {
 			base := b.put(50, old, 1, 2)
 			token, capability := b.update(base, 2, on...)
 			f := b.open(on[0], token, hemera.NodeOpen{})
-			got, err := io.ReadAll(io.NewSectionReader(f, 0, 4<<20))
+			got, err := io.ReadAll(io.NewSectionReader(readerAt{f}, 0, 4<<20))
 			if err != nil || !bytes.Equal(got, old) {
 				t.Fatalf("%s: read before: %d bytes, %v", c.name, len(got), err)
 			}
-			if err := errors.Join(c.change(f), f.Close(ctx)); err != nil {
+			if err := errors.Join(c.change(f), f.End(ctx, hemera.EndClose)); err != nil {
 				t.Fatalf("%s on %v: %v", c.name, on, err)
 			}
 			b.mustRead(base, old) // readers of the old content keep it
@@ -359,12 +359,10 @@ func TestUpdateOfAnotherContent(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := b.open(head, token, hemera.NodeOpen{})
-		if n, err := f.ReadAt(make([]byte, 100), 0); err == nil {
+		if n, err := f.ReadPages(make([]byte, 100), nil, 0); err == nil {
 			t.Errorf("head %d: %d bytes of another content are read", head, n)
 		}
-		if d, ok := f.(hemera.Detacher); ok {
-			d.Detach()
-		}
+		_ = f.End(ctx, hemera.EndDetach)
 	}
 }
 
@@ -377,7 +375,7 @@ func TestForgottenWriteDoesNotGoOn(t *testing.T) {
 		t.Errorf("open of a new file that does not empty it: %v", err)
 	}
 	f := b.begin(1, token)
-	if err := errors.Join(f.WriteAt([]byte("abc"), 0), f.Close(ctx)); err != nil {
+	if err := errors.Join(f.WritePages([]byte("abc"), nil, 0), f.End(ctx, hemera.EndClose)); err != nil {
 		t.Fatal(err)
 	}
 	b.mustRead(c, []byte("abc"))
@@ -389,11 +387,11 @@ func TestANodeThatStopsSaysWhatBecameOfWrites(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(46, 2, 1, 2)
 	f := b.begin(1, token)
-	if err := f.WriteAt(content(10_000), 0); err != nil {
+	if err := f.WritePages(content(10_000), nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.hosts[0].pending.Settle(ctx)
-	for what, err := range map[string]error{"write": f.WriteAt(content(10), 10_000), "close": f.Close(ctx)} {
+	for what, err := range map[string]error{"write": f.WritePages(content(10), nil, 10_000), "close": f.End(ctx, hemera.EndClose)} {
 		if !isKind(err, errs.Conflict) || errs.RemedyOf(err) != "write the file again from its beginning" {
 			t.Errorf("%s: %v; %s", what, err, errs.RemedyOf(err))
 		}

@@ -13,7 +13,8 @@ import (
 // source reads pages of one piece, verified; it is what content is copied from.
 type source interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
-	hemera.Sparse
+	// NextData is as in [hemera.Sparse].
+	NextData(off int64) (int64, error)
 }
 
 // piece is one piece of a write at its head: where it goes, and the way there. The way is a

@@ -2,14 +2,13 @@ package transfer
 
 import (
 	"context"
-	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/platform/zerocopy"
 	"hemera/rules/layout"
 )
 
@@ -90,10 +89,8 @@ type pieceHandle struct {
 }
 
 var (
-	_ hemera.File     = (*pieceHandle)(nil)
-	_ hemera.Sealer   = (*pieceHandle)(nil)
-	_ hemera.Aborter  = (*pieceHandle)(nil)
-	_ hemera.Detacher = (*pieceHandle)(nil)
+	_ hemera.PieceHandle = (*pieceHandle)(nil)
+	_ hemera.Sparse      = (*pieceHandle)(nil)
 )
 
 // do runs one call on the pending piece.
@@ -105,9 +102,6 @@ func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
 	}
 	return call(h.w)
 }
-
-// ReadAt is ReadPages without sums.
-func (h *pieceHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
 
 // ReadPages reads the content, pending or sealed.
 func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
@@ -125,9 +119,6 @@ func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err 
 	})
 	return n, err
 }
-
-// WriteAt writes without the head's checksums.
-func (h *pieceHandle) WriteAt(p []byte, off int64) error { return h.WritePages(p, nil, off) }
 
 // WritePages writes into the pending piece.
 func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
@@ -176,8 +167,22 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	return stat, nil
 }
 
-// Abort removes the piece, sealed or not.
-func (h *pieceHandle) Abort(context.Context) error {
+// End implements hemera.PieceHandle.
+func (h *pieceHandle) End(_ context.Context, how hemera.Ending) error {
+	switch how {
+	case hemera.EndDetach:
+		if h.open.CompareAndSwap(true, false) {
+			h.table.detach(h.entry)
+		}
+		return nil
+	case hemera.EndAbort:
+		return h.abort()
+	}
+	return h.close()
+}
+
+// abort removes the piece, sealed or not.
+func (h *pieceHandle) abort() error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.AbortPiece", h.id.String())
 	}
@@ -188,7 +193,7 @@ func (h *pieceHandle) Abort(context.Context) error {
 	}
 	h.stat = nil
 	taken := h.taken
-	if !taken { // before the entry leaves the table: whoever does not find it there any more waits for this
+	if !taken { // before the entry leaves the table: a caller that does not find it there any more waits for this
 		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
 	}
 	h.mu.Unlock()
@@ -200,15 +205,8 @@ func (h *pieceHandle) Abort(context.Context) error {
 	return h.store.Remove(h.id)
 }
 
-// Detach keeps the piece for its head to come back.
-func (h *pieceHandle) Detach() {
-	if h.open.CompareAndSwap(true, false) {
-		h.table.detach(h.entry)
-	}
-}
-
-// Close ends the handle. An unsealed piece stays pending, as after Detach.
-func (h *pieceHandle) Close(context.Context) error {
+// close ends the handle. A sealed piece is the file's; an unsealed one stays pending, as after a detach.
+func (h *pieceHandle) close() error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.ClosePiece", h.id.String())
 	}
@@ -236,36 +234,40 @@ func (h *pieceHandle) Info() hemera.FileInfo {
 	return info
 }
 
-// sealedHandle is a sealed piece as a file. It does not look for other pieces: its reader does.
+// sealedHandle is a sealed piece as another node reads it.
 type sealedHandle struct {
 	disk.Reader
-	cap hemera.Capability
+	hemera.Refusal // of changes
+	cap            hemera.Capability
 }
 
 var (
-	_ hemera.File = (*sealedHandle)(nil)
-	_ Sendfiler   = (*sealedHandle)(nil)
-	_ io.ReaderAt = (*sealedHandle)(nil)
+	_ hemera.PieceHandle = (*sealedHandle)(nil)
+	_ hemera.Sparse      = (*sealedHandle)(nil)
+	_ zerocopy.Source    = (*sealedHandle)(nil)
 )
 
-func (h *sealedHandle) ReadAt(p []byte, off int64) (int, error) { return h.ReadPages(p, nil, off) }
-
-func (h *sealedHandle) Verified(off, n int64) (*os.File, bool) { return h.Reader.Verified(off, n) }
-
-func (h *sealedHandle) WriteAt([]byte, int64) error {
-	return readOnly("transfer.WritePiece", subject(&h.cap))
+func newSealedHandle(r disk.Reader, c *hemera.Capability) *sealedHandle {
+	return &sealedHandle{Reader: r, cap: *c, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
 }
 
-func (h *sealedHandle) WritePages([]byte, []uint32, int64) error {
-	return readOnly("transfer.WritePiece", subject(&h.cap))
+// ReadPages implements hemera.Handle.
+func (h *sealedHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	return h.Reader.ReadPages(p, sums, off)
 }
 
-func (h *sealedHandle) Truncate(int64) error {
-	return readOnly("transfer.TruncatePiece", subject(&h.cap))
-}
-func (h *sealedHandle) Sync(context.Context) error  { return nil }
-func (h *sealedHandle) Close(context.Context) error { return h.Reader.Close() }
+// Sync has nothing to do.
+func (h *sealedHandle) Sync(context.Context) error { return nil }
 
+// Seal is refused: the piece was sealed when it was opened.
+func (h *sealedHandle) Seal(context.Context, hemera.SealInfo) (hemera.PieceStat, error) {
+	return hemera.PieceStat{}, h.Err
+}
+
+// End ends all use; the piece stays.
+func (h *sealedHandle) End(context.Context, hemera.Ending) error { return h.Close() }
+
+// Info describes the piece.
 func (h *sealedHandle) Info() hemera.FileInfo {
 	s := h.Stat()
 	return hemera.FileInfo{ID: s.ID.File, Gen: s.ID.Gen, Path: h.cap.Path, Size: s.Size, Mtime: s.Sealed,

@@ -57,7 +57,7 @@ func TestSmallFailures(t *testing.T) {
 			if err := writeAll(f, p, 3000); err != nil {
 				t.Fatal(err)
 			}
-			err := f.Close(ctx)
+			err := f.End(ctx, hemera.EndClose)
 			b.hosts[0].disk.fault = nil
 			for id := range c.peers {
 				b.peers.fail(id, nil)
@@ -101,10 +101,10 @@ func TestSmallDiskHangs(t *testing.T) {
 				hang.Wait = release
 				faulty.Inject(hang)
 				p := content(5000)
-				if err := f.WriteAt(p, 0); err != nil {
+				if err := f.WritePages(p, nil, 0); err != nil {
 					t.Fatal(err)
 				}
-				if err := f.Close(ctx); err != nil {
+				if err := f.End(ctx, hemera.EndClose); err != nil {
 					t.Fatal(err)
 				}
 				own := b.hosts[0].disk.Store.(*disk.Disk)
@@ -145,13 +145,13 @@ func TestSmallWaitsInMemory(t *testing.T) {
 	}{
 		"closed": {func(hemera.File) error { return nil }, p, 0, 3}, // open, write, rename
 		"synced": {func(f hemera.File) error { return f.Sync(ctx) }, p, 1, 2},
-		"grown":  {func(f hemera.File) error { return f.WriteAt(p, 60_000) }, append(bytes.Clone(p), p...), 1, 2},
+		"grown":  {func(f hemera.File) error { return f.WritePages(p, nil, 60_000) }, append(bytes.Clone(p), p...), 1, 2},
 		"cut":    {func(f hemera.File) error { return f.Truncate(5000) }, p[:5000], 0, 3},
 		"empty":  {func(f hemera.File) error { return f.Truncate(0) }, []byte{}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, _ := b.grant(71, 1, 1) // makes the directory
-			if f := b.begin(1, first); f.WriteAt(p, 0) != nil || f.Close(ctx) != nil {
+			if f := b.begin(1, first); f.WritePages(p, nil, 0) != nil || f.End(ctx, hemera.EndClose) != nil {
 				t.Fatal("the first file")
 			}
 			token, c := b.grant(70, 1, 1)
@@ -163,9 +163,9 @@ func TestSmallWaitsInMemory(t *testing.T) {
 			if n := changes() - before; n != 0 || pending() != 0 {
 				t.Errorf("%d changes of the disk", n)
 			}
-			f.(hemera.Detacher).Detach()
+			f.End(ctx, hemera.EndDetach)
 			f = b.open(1, token, hemera.NodeOpen{})
-			got, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
+			got, err := io.ReadAll(io.NewSectionReader(readerAt{f}, 0, 1<<20))
 			if err != nil || !bytes.Equal(got, p) {
 				t.Fatalf("read back: %d bytes, %v", len(got), err)
 			}
@@ -173,7 +173,7 @@ func TestSmallWaitsInMemory(t *testing.T) {
 				t.Fatalf("%d pieces pending, %v", pending(), err)
 			}
 			before = changes()
-			if err := f.Close(ctx); err != nil || pending() != 0 {
+			if err := f.End(ctx, hemera.EndClose); err != nil || pending() != 0 {
 				t.Fatalf("%d pieces pending, %v", pending(), err)
 			}
 			if n := changes() - before; n != then.changes {

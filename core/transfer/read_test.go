@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/core/transfer"
 	"hemera/errs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -21,7 +21,7 @@ func (b *bench) put(file int, p []byte, on ...int) hemera.Capability {
 	b.t.Helper()
 	token, c := b.grant(file, len(on), on...)
 	f := b.begin(on[0], token)
-	if err := errors.Join(f.WriteAt(p, 0), f.Close(ctx)); err != nil {
+	if err := errors.Join(f.WritePages(p, nil, 0), f.End(ctx, hemera.EndClose)); err != nil {
 		b.t.Fatal(err)
 	}
 	return c
@@ -73,7 +73,7 @@ func TestBadPageIsServedFromAnotherPieceAndRepaired(t *testing.T) {
 		if bad := checksum.VerifyPages(got, 10, sums); bad >= 0 {
 			t.Errorf("flip at %d: sum of fragment %d is wrong", at, bad)
 		}
-		_ = f.Close(ctx)
+		_ = f.End(ctx, hemera.EndClose)
 		h := b.hosts[0].host
 		h.Wait()
 		if n := h.Counters.Repairs.Load(); n != 1 {
@@ -97,14 +97,14 @@ func TestBadPageWithoutAnotherPiece(t *testing.T) {
 		token, _ := b.read(c)
 		f := b.open(1, token, hemera.NodeOpen{})
 		got := make([]byte, len(p))
-		n, err := f.ReadAt(got, 0)
+		n, err := f.ReadPages(got, nil, 0)
 		if n != hemera.PageSize || !isKind(err, errs.Corrupt) || !bytes.Equal(got[:n], p[:n]) {
 			t.Errorf("on %v: %d, %v", on, n, err)
 		}
-		if n, err := f.ReadAt(got[:hemera.PageSize], 2*hemera.PageSize); n != hemera.PageSize || err != nil {
+		if n, err := f.ReadPages(got[:hemera.PageSize], nil, 2*hemera.PageSize); n != hemera.PageSize || err != nil {
 			t.Errorf("on %v: a good page after the bad one: %d, %v", on, n, err)
 		}
-		_ = f.Close(ctx)
+		_ = f.End(ctx, hemera.EndClose)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestReadFailover(t *testing.T) {
 				if bad := checksum.VerifyPages(got[:n], 0, sums); bad >= 0 {
 					t.Errorf("at %d: sum of page %d is wrong", at, bad)
 				}
-				_ = f.Close(ctx)
+				_ = f.End(ctx, hemera.EndClose)
 			}
 		})
 	}
@@ -180,16 +180,16 @@ func TestReadRefusesOtherContent(t *testing.T) {
 		}
 	}
 	f := b.open(1, token, hemera.NodeOpen{})
-	if err := f.WriteAt([]byte("x"), 0); !isKind(err, errs.Denied) {
+	if err := f.WritePages([]byte("x"), nil, 0); !isKind(err, errs.Denied) {
 		t.Errorf("write: %v", err)
 	}
-	if _, ok := f.(transfer.Sendfiler); !ok {
+	if _, ok := f.(zerocopy.Source); !ok {
 		t.Error("a read handle offers nothing for sendfile")
 	}
-	if err := f.Close(ctx); err != nil {
+	if err := f.End(ctx, hemera.EndClose); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.ReadAt(make([]byte, 1), 0); !isKind(err, errs.BadHandle) {
+	if _, err := f.ReadPages(make([]byte, 1), nil, 0); !isKind(err, errs.BadHandle) {
 		t.Errorf("read after close: %v", err)
 	}
 }

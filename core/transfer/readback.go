@@ -59,7 +59,7 @@ func (w *Writer) pending() (source, int, func(), error) {
 			w.lose(i, err)
 			continue
 		}
-		r, err := w.host.openPeer(ctx, w.permit, pc.target)
+		r, err := w.host.openPeer(ctx, w.permit, RemotePiece{Target: pc.target})
 		if err != nil {
 			w.lose(i, err)
 			continue

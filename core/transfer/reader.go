@@ -11,7 +11,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 )
 
@@ -23,7 +23,7 @@ type Reader struct {
 	host   *Host
 	cap    *hemera.Capability // not to be changed
 	permit *hemera.Permit     // for peers
-	mark   uint8              // added to the index that peers are asked for
+	base   bool               // the content is the base of an update, which peers have to be told
 
 	use    sync.RWMutex // held shared by reads, exclusively by Close
 	closed bool
@@ -249,12 +249,12 @@ func (r *Reader) rule(o *origin, why error) {
 	}
 }
 
-func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, t hemera.Target) (PeerReader, error) {
+func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiece) (PeerReader, error) {
 	token, err := permit.Token()
 	if err != nil {
 		return nil, err
 	}
-	return h.Peers.Open(ctx, t, token)
+	return h.Peers.Open(ctx, p, token)
 }
 
 // open opens an origin's piece and refuses one of another size, generation or content.
@@ -262,9 +262,7 @@ func (r *Reader) open(o *origin) error {
 	if !r.host.local(o.target) {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
-		t := o.target
-		t.Index |= r.mark
-		remote, err := r.host.openPeer(ctx, r.permit, t)
+		remote, err := r.host.openPeer(ctx, r.permit, RemotePiece{o.target, r.base})
 		if err != nil {
 			return err
 		}
@@ -296,7 +294,7 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 }
 
 // Splice puts verified pages into a pipe, as [disk.Reader] does, when the piece in use is local.
-func (r *Reader) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	r.use.RLock()
 	defer r.use.RUnlock()
 	if local := r.inUse(); local != nil {

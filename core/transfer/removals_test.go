@@ -33,15 +33,15 @@ func TestTakenPieceWaitsForItsRemoval(t *testing.T) {
 			c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3,
 				Targets: []hemera.Target{{Index: 1, Disk: 1, Node: 7}}}
 			id := hemera.PieceID{File: 5, Gen: 1, Index: 1}
-			f, err := node.OpenPiece(c, hemera.NodeOpen{Piece: true, Index: 1})
+			f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1})
 			if err == nil && sealed {
-				_, err = f.(hemera.Sealer).Seal(ctx, hemera.SealInfo{})
+				_, err = f.Seal(ctx, hemera.SealInfo{})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			aborted, made := make(chan error, 1), make(chan error, 1)
-			go func() { aborted <- f.(hemera.Aborter).Abort(ctx) }()
+			go func() { aborted <- f.End(ctx, hemera.EndAbort) }()
 			synctest.Wait() // the removal has begun
 			go func() {
 				node.Take(id, 1)

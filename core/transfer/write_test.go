@@ -17,7 +17,7 @@ var ctx = context.Background()
 // writeAll writes p in pieces of step bytes.
 func writeAll(f hemera.File, p []byte, step int) error {
 	for off := 0; off < len(p); off += step {
-		if err := f.WriteAt(p[off:min(off+step, len(p))], int64(off)); err != nil {
+		if err := f.WritePages(p[off:min(off+step, len(p))], nil, int64(off)); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func TestWriteThenRead(t *testing.T) {
 			if err := writeAll(f, p, 70_001); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Close(ctx); err != nil {
+			if err := f.End(ctx, hemera.EndClose); err != nil {
 				t.Fatalf("%d bytes, %d replicas: %v", size, replicas, err)
 			}
 			r := b.manager.commit(t, c)
@@ -115,7 +115,7 @@ func TestFailures(t *testing.T) {
 			f := b.begin(1, token)
 			p := content(size)
 			err := writeAll(f, p, 30_011)
-			if closing := f.Close(ctx); err == nil {
+			if closing := f.End(ctx, hemera.EndClose); err == nil {
 				err = closing
 			}
 			b.hosts[0].disk.fault = nil
@@ -152,19 +152,19 @@ func TestOwnDiskDiesAfterRandomWrites(t *testing.T) {
 	f := b.begin(1, token)
 	p := content(200_000)
 	for _, off := range []int{100_000, 0} {
-		if err := f.WriteAt(p[off:off+100_000], int64(off)); err != nil {
+		if err := f.WritePages(p[off:off+100_000], nil, int64(off)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.hosts[0].disk.fault = &fault{step: "write", err: errs.New(errs.IO, "disk", "", "dead")}
-	if err := f.WriteAt(p[5000:6000], 5000); err != nil {
+	if err := f.WritePages(p[5000:6000], nil, 5000); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]byte, 1000)
-	if n, err := f.ReadAt(got, 99_500); n != 1000 || err != nil || string(got) != string(p[99_500:100_500]) {
+	if n, err := f.ReadPages(got, nil, 99_500); n != 1000 || err != nil || string(got) != string(p[99_500:100_500]) {
 		t.Fatalf("read back: %d, %v", n, err)
 	}
-	if err := f.Close(ctx); err != nil {
+	if err := f.End(ctx, hemera.EndClose); err != nil {
 		t.Fatal(err)
 	}
 	b.hosts[0].disk.fault = nil

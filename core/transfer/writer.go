@@ -85,7 +85,7 @@ func (h *Host) baseReader(c *hemera.Permit) *Reader {
 	base.Gen, base.Size = c.Base.Gen, c.Base.Size
 	base.Targets = c.Base.Pieces
 	r := h.newReader(&base, c)
-	r.mark = hemera.BasePiece
+	r.base = true
 	return r
 }
 

@@ -183,7 +183,7 @@ func TestRendezvous(t *testing.T) {
 // failingPuller fails.
 type failingPuller struct{}
 
-func (failingPuller) Pull(context.Context, PullSource, hemera.File, func(int64)) error {
+func (failingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64)) error {
 	return errs.New(errs.Unavailable, "pull", "", "the source does not answer").WithRemedy("start it")
 }
 
@@ -309,7 +309,7 @@ func TestShutdownLeavesWhatHangs(t *testing.T) {
 // panickingPuller has a defect.
 type panickingPuller struct{}
 
-func (panickingPuller) Pull(context.Context, PullSource, hemera.File, func(int64)) error {
+func (panickingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64)) error {
 	panic("a defect")
 }
 

@@ -169,7 +169,7 @@ func (h *fileHandle) save(target, own wire.Handle, off, n int64) error {
 	}
 	h.undo.charged += cost
 	p := make([]byte, n)
-	got, err := h.file.ReadAt(p, off)
+	got, err := h.file.ReadPages(p, nil, off)
 	if int64(got) < n && err != nil && got < int(min(n, max(0, h.file.Info().Size-off))) {
 		return errs.Wrap(err, "xrd.Checkpoint", h.path)
 	}
@@ -184,7 +184,7 @@ func (h *fileHandle) rollback() error {
 	defer u.forget()
 	h.undo = nil
 	for i := len(u.saved) - 1; i >= 0; i-- {
-		if err := h.file.WriteAt(u.saved[i].data, u.saved[i].off); err != nil {
+		if err := h.file.WritePages(u.saved[i].data, nil, u.saved[i].off); err != nil {
 			return errs.Wrap(err, "xrd.Rollback", h.path)
 		}
 	}

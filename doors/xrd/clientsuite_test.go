@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/app/peers"
+	"hemera/core/transfer"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 	"hemera/rules/wire"
@@ -18,7 +19,7 @@ import (
 // enginePuller is the real engine behind the door.
 type enginePuller struct{ c *xrootd.Client }
 
-func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.File, progress func(int64)) error {
+func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
 	at, err := xrootd.ParseEndpoint(s.Addr)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func TestClientPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := nodes.Open(t.Context(), g.Permit.Targets[0], tokenOf(g))
+	r, err := nodes.Open(t.Context(), transfer.RemotePiece{Target: g.Permit.Targets[0]}, tokenOf(g))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func queryHoles(r *request, id wire.Handle, arg string) error {
 	f := h.data()
 	var ask func() (int64, error)
 	if arg == hemera.OpaqueAllocated {
-		if a, ok := f.file.(hemera.Allocated); ok {
+		if a, ok := f.file.(hemera.Sparse); ok {
 			ask = a.Allocated
 		}
 	} else {
@@ -192,28 +192,25 @@ func endFile(r *request, id wire.Handle, arg string) error {
 	if abort {
 		return abortFile(ctx, r, f)
 	}
-	return sealPiece(ctx, r, f, arg)
+	return sealPiece(ctx, r, h, arg)
 }
 
 func abortFile(ctx context.Context, r *request, f *openFile) error {
-	a, ok := f.file.(hemera.Aborter)
-	if !ok {
-		return errs.New(errs.Unsupported, "xrd.Abort", f.path, "the handle cannot be aborted")
-	}
 	f.ended = true
 	f.inUse.Add(1)
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()
-		return nil, a.Abort(ctx)
+		return nil, f.file.End(ctx, hemera.EndAbort)
 	})
 }
 
-func sealPiece(ctx context.Context, r *request, f *openFile, arg string) error {
+func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
+	f := h.data()
 	seal, err := hemera.ParseSealInfo(arg)
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Seal", f.path)
 	}
-	s, ok := f.file.(hemera.Sealer)
+	p, ok := h.(*pieceHandle)
 	if !ok {
 		return errs.New(errs.Unsupported, "xrd.Seal", f.path, "the handle is not a piece")
 	}
@@ -224,7 +221,7 @@ func sealPiece(ctx context.Context, r *request, f *openFile, arg string) error {
 	f.inUse.Add(1)
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()
-		stat, err := s.Seal(ctx, seal)
+		stat, err := p.piece.Seal(ctx, seal)
 		if err != nil {
 			return nil, err
 		}

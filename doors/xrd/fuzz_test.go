@@ -90,14 +90,12 @@ func (n smallNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen
 
 type smallFile struct{ hemera.File }
 
-func (f smallFile) WriteAt(p []byte, off int64) error {
+func (f smallFile) WritePages(p []byte, _ []uint32, off int64) error {
 	if off > 1<<20 {
 		return errTooBig
 	}
-	return f.File.WriteAt(p, off)
+	return f.File.WritePages(p, nil, off)
 }
-
-func (f smallFile) WritePages(p []byte, sums []uint32, off int64) error { return f.WriteAt(p, off) }
 
 func (f smallFile) Truncate(size int64) error {
 	if size > 1<<20 {

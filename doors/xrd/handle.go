@@ -26,10 +26,16 @@ type handle interface {
 	abandon(log *slog.Logger)
 }
 
+// endable is what [hemera.File] and [hemera.PieceHandle] have in common.
+type endable interface {
+	hemera.Handle
+	End(ctx context.Context, how hemera.Ending) error
+}
+
 // openFile is what is read and written through a handle. It belongs to the session's goroutine. Work on a bound
 // connection, and asynchronous work, uses only file and the bad pages, and is counted in inUse.
 type openFile struct {
-	file     hemera.File
+	file     endable
 	path     string
 	writable bool
 	ended    bool // sealed or aborted by a query: only close is left
@@ -147,14 +153,14 @@ func (h *fileHandle) close(ctx context.Context) error {
 		}
 	}
 	h.passAttributes()
-	return h.file.Close(ctx)
+	return h.file.End(ctx, hemera.EndClose)
 }
 
 func (h *fileHandle) abort(ctx context.Context) {
 	h.uncount()
 	h.forgetUndo()
-	if a, ok := h.file.(hemera.Aborter); ok && h.writable {
-		_ = a.Abort(ctx)
+	if h.writable {
+		_ = h.file.End(ctx, hemera.EndAbort)
 		return
 	}
 	h.detach(ctx)
@@ -164,17 +170,7 @@ func (h *fileHandle) abort(ctx context.Context) {
 func (h *fileHandle) detach(ctx context.Context) {
 	h.forgetUndo()
 	h.passAttributes()
-	detacher, detaches := h.file.(hemera.Detacher)
-	switch {
-	case h.writable && detaches:
-		detacher.Detach()
-	case !h.writable:
-		_ = h.file.Close(ctx)
-	default:
-		if a, ok := h.file.(hemera.Aborter); ok {
-			_ = a.Abort(ctx)
-		}
-	}
+	_ = h.file.End(ctx, hemera.EndDetach)
 }
 
 // abandonTimeout bounds what is done for a client that went away.
@@ -184,8 +180,8 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	if d, ok := h.file.(hemera.Detacher); ok && h.ended {
-		d.Detach()
+	if h.ended {
+		_ = h.file.End(ctx, hemera.EndDetach)
 		return
 	}
 	if h.pull != nil {
@@ -209,41 +205,38 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 
 // pieceHandle is a handle of one piece, as head nodes have them at other nodes. A query seals or aborts the piece, and
 // then it is closed. Close alone keeps a piece pending.
-type pieceHandle struct{ openFile }
+type pieceHandle struct {
+	openFile
+	piece hemera.PieceHandle // also file
+}
 
 func (h *pieceHandle) close(ctx context.Context) error {
 	h.inUse.Wait()
-	if !h.ended && h.bad.any() {
+	switch {
+	case h.ended:
+		_ = h.file.End(ctx, hemera.EndClose) // after an abort there is nothing to end
+		return nil
+	case h.bad.any():
 		h.abort(ctx)
 		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
-	return h.file.Close(ctx)
+	return h.file.End(ctx, hemera.EndClose)
 }
 
 func (h *pieceHandle) abort(ctx context.Context) {
 	h.uncount()
-	if a, ok := h.file.(hemera.Aborter); ok && h.writable {
-		_ = a.Abort(ctx)
-		return
-	}
-	_ = h.file.Close(ctx)
+	_ = h.file.End(ctx, hemera.EndAbort)
 }
 
 func (h *pieceHandle) abandon(*slog.Logger) {
 	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	detacher, detaches := h.file.(hemera.Detacher)
-	switch {
-	case h.ended && detaches: // its head may come back to abort it
-		detacher.Detach()
-	case h.bad.any() && h.writable:
+	if h.bad.any() && h.writable && !h.ended {
 		h.abort(ctx)
-	case h.writable && detaches:
-		detacher.Detach()
-	default:
-		_ = h.file.Close(ctx)
+		return
 	}
+	_ = h.file.End(ctx, hemera.EndDetach) // its head may come back, to write on or to abort it
 }
 
 // handleTable holds what one session has open. It belongs to the goroutine of the session's connection but for open and

@@ -15,7 +15,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -526,7 +526,7 @@ func (o onDisk) Verified(off, n int64) (*os.File, bool) {
 	return o.f, true
 }
 
-func (o onDisk) Splice(pipe *vfs.Pipe, off, n int64) int64 {
+func (o onDisk) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	if off < o.Info().Size/2 {
 		return 0
 	}
@@ -595,13 +595,13 @@ type fading struct {
 
 func (f fading) Verified(int64, int64) (*os.File, bool) { return f.f, true }
 
-func (f fading) Splice(*vfs.Pipe, int64, int64) int64 { return 0 }
+func (f fading) Splice(*zerocopy.Pipe, int64, int64) int64 { return 0 }
 
-func (f fading) ReadAt(p []byte, off int64) (int, error) {
+func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if off >= f.good {
 		return 0, errs.New(errs.Corrupt, "disk.Read", "", "gone")
 	}
-	return f.File.ReadAt(p, off)
+	return f.File.ReadPages(p, sums, off)
 }
 
 // A long frame that cannot be finished ends the connection: its client takes what follows for data.

@@ -373,6 +373,24 @@ func (m *memory) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.
 // Open is hemera.Node.
 func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	token, _ := p.Token()
+	f, err := m.open(token, o.Truncate)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenPiece is hemera.Node: the piece is the file.
+func (m *memory) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	token, _ := p.Token()
+	f, err := m.open(token, o.Truncate)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryPiece{f}, nil
+}
+
+func (m *memory) open(token string, truncate bool) (*memoryFile, error) {
 	if err := m.failing("open"); err != nil {
 		return nil, err
 	}
@@ -382,7 +400,7 @@ func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	if g == nil {
 		return nil, errs.New(errs.Denied, "open", "", "the capability is not known")
 	}
-	if g.pending != nil && !o.Truncate {
+	if g.pending != nil && !truncate {
 		return g.pending, nil
 	}
 	f := &memoryFile{m: m, token: token, path: g.request.Path, id: g.id, mode: g.mode, writable: g.request.Access != hemera.AccessRead, mtime: time.Now()}
@@ -394,9 +412,6 @@ func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	}
 	if f.writable {
 		g.pending = f
-	}
-	if o.Piece {
-		return &memoryPiece{f}, nil
 	}
 	return f, nil
 }
@@ -439,7 +454,7 @@ type memoryFile struct {
 	aborted  bool
 }
 
-func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
+func (f *memoryFile) readAt(p []byte, off int64) (int, error) {
 	if err := f.m.failing("read"); err != nil {
 		return 0, err
 	}
@@ -456,12 +471,14 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *memoryFile) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	n, err := f.ReadAt(p, off)
-	wire.SumPages(sums, p[:n], off)
+	n, err := f.readAt(p, off)
+	if sums != nil {
+		wire.SumPages(sums, p[:n], off)
+	}
 	return n, err
 }
 
-func (f *memoryFile) WriteAt(p []byte, off int64) error {
+func (f *memoryFile) writeAt(p []byte, off int64) error {
 	if err := f.m.failing("write"); err != nil {
 		return err
 	}
@@ -476,11 +493,11 @@ func (f *memoryFile) WriteAt(p []byte, off int64) error {
 
 func (f *memoryFile) WritePages(p []byte, sums []uint32, off int64) error {
 	for i, sum := range wire.SumPages(make([]uint32, wire.Fragments(off, int64(len(p)))), p, off) {
-		if sums[i] != sum {
+		if sums != nil && sums[i] != sum {
 			return errs.New(errs.Corrupt, "write", f.path, "the door let a bad page pass")
 		}
 	}
-	return f.WriteAt(p, off)
+	return f.writeAt(p, off)
 }
 
 func (f *memoryFile) Truncate(size int64) error {
@@ -502,10 +519,25 @@ func (f *memoryFile) Info() hemera.FileInfo {
 	return hemera.FileInfo{ID: f.id, Path: f.path, Size: int64(len(f.data)), Mtime: f.mtime, Mode: f.mode, Writable: f.writable}
 }
 
-func (f *memoryFile) Close(context.Context) error {
-	if !f.writable {
+// Shared implements hemera.File.
+func (f *memoryFile) Shared() bool { return false }
+
+// End implements hemera.File.
+func (f *memoryFile) End(_ context.Context, how hemera.Ending) error {
+	switch {
+	case !f.writable:
+		return nil
+	case how == hemera.EndAbort:
+		f.abort()
+		return nil
+	case how == hemera.EndDetach:
+		f.detach()
 		return nil
 	}
+	return f.close()
+}
+
+func (f *memoryFile) close() error {
 	if err := f.m.failing("close"); err != nil {
 		return err
 	}
@@ -528,13 +560,13 @@ func (f *memoryFile) Close(context.Context) error {
 	return nil
 }
 
-func (f *memoryFile) Detach() {
+func (f *memoryFile) detach() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.detached++
 }
 
-func (f *memoryFile) Abort(context.Context) error {
+func (f *memoryFile) abort() {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	f.mu.Lock()
@@ -543,7 +575,6 @@ func (f *memoryFile) Abort(context.Context) error {
 	if g := f.m.grants[f.token]; g.pending == f {
 		g.pending = nil
 	}
-	return nil
 }
 
 func (f *memoryFile) SetXattr(name string, value []byte) {
@@ -567,9 +598,18 @@ type memoryPiece struct{ *memoryFile }
 // NextData says that the page at off is zeros.
 func (p memoryPiece) NextData(off int64) (int64, error) { return off + hemera.PageSize, nil }
 
-// Close lets go of the piece; it never commits.
-func (p *memoryPiece) Close(context.Context) error {
-	p.Detach()
+// Allocated is not known.
+func (p memoryPiece) Allocated() (int64, error) {
+	return 0, errs.New(errs.Unsupported, "allocated", p.path, "not known")
+}
+
+// End never commits.
+func (p *memoryPiece) End(_ context.Context, how hemera.Ending) error {
+	if how == hemera.EndAbort {
+		p.abort()
+	} else {
+		p.detach()
+	}
 	return nil
 }
 
@@ -580,7 +620,7 @@ func (p *memoryPiece) Seal(ctx context.Context, s hemera.SealInfo) (hemera.Piece
 	if s.FileSize != p.Info().Size {
 		return hemera.PieceStat{}, errs.New(errs.Conflict, "seal", p.path, "the size differs")
 	}
-	return hemera.PieceStat{ID: hemera.PieceID{File: p.id, Gen: 1}, Size: s.FileSize}, p.memoryFile.Close(ctx)
+	return hemera.PieceStat{ID: hemera.PieceID{File: p.id, Gen: 1}, Size: s.FileSize}, p.memoryFile.close()
 }
 
 // sumOf computes the checksums that the standard library has.

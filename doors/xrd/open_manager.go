@@ -146,7 +146,7 @@ func (m *managerOpens) localNode(g *hemera.Grant, access hemera.Access, opaque w
 // openLocal opens a granted file at a node of this process.
 func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, path string, o wire.Open) (*fileHandle, error) {
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
-	err := openInto(r, &h.openFile, path, func() (hemera.File, error) {
+	err := openInto(r, &h.openFile, path, func() (endable, error) {
 		return n.Open(r.context(), g.Permit, hemera.NodeOpen{Truncate: createsFile(o)})
 	})
 	switch {

@@ -3,7 +3,6 @@ package xrd
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"hemera"
@@ -53,8 +52,7 @@ func (n *nodeOpens) open(r *request) error {
 	h, err := n.openFile(r, path, opaque, o)
 	restart := n.restarts.forOpen(r.session, opaque, o)
 	if restart != nil && reopensWrite(o) && errors.Is(err, errs.Conflict) {
-		lost := lostFile{path, errs.As(err, errs.Conflict, "xrd.Write", path)}
-		h, err = &fileHandle{openFile: openFile{file: lost, path: path, writable: true}}, nil
+		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
 	if err != nil {
 		return err
@@ -71,7 +69,7 @@ func (n *nodeOpens) open(r *request) error {
 func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*fileHandle, error) {
 	r.useTrace(opaque)
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
-	err := openInto(r, &h.openFile, path, func() (hemera.File, error) {
+	err := openInto(r, &h.openFile, path, func() (endable, error) {
 		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: createsFile(o), Path: path})
 	})
 	return h, err
@@ -79,18 +77,19 @@ func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire
 
 // openPiece opens one piece, for another node.
 func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wire.Open) error {
-	index, err := strconv.ParseUint(opaque.Value(hemera.OpaquePiece), 10, 8)
+	piece, err := hemera.ParsePieceOpen(opaque.Value(hemera.OpaquePiece))
 	if err != nil {
-		return errs.New(errs.Invalid, "xrd.Open", path, hemera.OpaquePiece+" is not a piece number")
+		return errs.As(err, errs.Invalid, "xrd.Open", path)
 	}
 	if opaque.Has(tpcKey) {
 		return errs.New(errs.Invalid, "xrd.Open", path, "a piece takes no part in third-party copies")
 	}
 	r.useTrace(opaque)
-	open := hemera.NodeOpen{Truncate: createsFile(o), Path: path, Piece: true, Index: uint8(index)}
+	piece.Truncate = createsFile(o)
 	h := &pieceHandle{}
-	err = openInto(r, &h.openFile, path, func() (hemera.File, error) {
-		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
+	err = openInto(r, &h.openFile, path, func() (_ endable, err error) {
+		h.piece, err = n.node.OpenPiece(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
+		return h.piece, err
 	})
 	if err != nil {
 		return err
@@ -99,7 +98,7 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 }
 
 // openInto opens a file for one more handle of the request's session, which is counted.
-func openInto(r *request, f *openFile, path string, open func() (hemera.File, error)) error {
+func openInto(r *request, f *openFile, path string, open func() (endable, error)) error {
 	counted, err := r.session.handles.count(r.conn.countedAs())
 	if err != nil {
 		return err
@@ -151,7 +150,7 @@ func (n *nodeOpens) truncate(r *request) error {
 		}
 		err = f.Truncate(t.Size)
 		if errs.KindOf(err) == errs.BadHandle { // of a write that was closed meanwhile: the manager begins another
-			_ = f.Close(ctx)
+			_ = f.End(ctx, hemera.EndClose)
 			return nil, n.toManager(r)
 		}
 		return nil, endTruncate(ctx, f, err)
@@ -160,13 +159,13 @@ func (n *nodeOpens) truncate(r *request) error {
 
 // endTruncate ends the open of a truncation by path that returned err.
 func endTruncate(ctx context.Context, f hemera.File, err error) error {
-	if shared, ok := f.(hemera.Sharer); ok && shared.Shared() {
-		shared.Detach() // another handle has the write open, and commits
+	switch {
+	case f.Shared(): // another handle has the write open, and commits
+		_ = f.End(ctx, hemera.EndDetach)
+		return err
+	case err != nil:
+		_ = f.End(ctx, hemera.EndAbort)
 		return err
 	}
-	if err != nil {
-		(&fileHandle{openFile: openFile{file: f, writable: true}}).abort(ctx)
-		return err
-	}
-	return f.Close(ctx)
+	return f.End(ctx, hemera.EndClose)
 }

@@ -109,9 +109,12 @@ func (j *joined) Truncate(size int64) error {
 	return j.memoryFile.Truncate(size)
 }
 
-func (j *joined) Close(context.Context) error {
-	j.closed++
-	return nil
+func (j *joined) End(ctx context.Context, how hemera.Ending) error {
+	if how == hemera.EndClose {
+		j.closed++
+		return nil
+	}
+	return j.memoryFile.End(ctx, how)
 }
 
 // joinedNode has one write under way.

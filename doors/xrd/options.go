@@ -94,7 +94,7 @@ type Space struct {
 type Puller interface {
 	// Pull copies the whole source into dst, verified page by page, and calls progress with the bytes
 	// done so far. It returns when dst has accepted all; the caller closes dst.
-	Pull(ctx context.Context, source PullSource, dst hemera.File, progress func(done int64)) error
+	Pull(ctx context.Context, source PullSource, dst hemera.Handle, progress func(done int64)) error
 }
 
 // PullSource is the file a third-party copy reads.

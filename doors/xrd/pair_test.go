@@ -146,7 +146,7 @@ func background(f func() error) <-chan error {
 // directPuller reads a source with the protocol's plainest requests.
 type directPuller struct{ p *pair }
 
-func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.File, progress func(int64)) error {
+func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.Handle, progress func(int64)) error {
 	c, err := dialRaw(s.Addr)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (d directPuller) Pull(_ context.Context, s PullSource, dst hemera.File, pro
 		if err != nil || len(data) == 0 {
 			return err
 		}
-		if err := dst.WriteAt(data, off); err != nil {
+		if err := dst.WritePages(data, nil, off); err != nil {
 			return err
 		}
 		off += int64(len(data))

@@ -30,7 +30,7 @@ func (h *readHandlers) pgread(r *request) error {
 }
 
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
-func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.File, off, n int64) error {
+func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	k := o.Pool().Chunk()
 	defer o.Pool().PutChunk(k)
 	for {

@@ -6,7 +6,7 @@ import (
 	"hemera"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -42,15 +42,15 @@ func (h *readHandlers) read(r *request) error {
 }
 
 // sendRead sends n bytes of the file at off. An error means that no final answer was sent.
-func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.File, off, n int64) error {
+func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	if n == 0 {
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
-	direct, _ := f.(transport.Verified)
+	direct, _ := f.(zerocopy.Source)
 	if !o.ZeroCopy() {
 		direct = nil
 	}
-	if n < vfs.ZeroCopyMin || direct == nil && n <= transport.SmallRead {
+	if n < zerocopy.SizeMin || direct == nil && n <= transport.SmallRead {
 		return o.CollectRead(stream, f, off, int(n))
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
@@ -69,8 +69,8 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.File, off, n int
 type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
-	file   hemera.File
-	direct transport.Verified // the file, if its pages may be sent from memory
+	file   hemera.Handle
+	direct zerocopy.Source // the file, if its pages may be sent from memory
 	header [wire.ResponseHeaderSize]byte
 }
 
@@ -118,7 +118,7 @@ func (a *readAnswer) longFrame(off, n int64, last bool) error {
 
 // part gets the next of n bytes at off, without a copy if that is possible.
 func (a *readAnswer) part(off, n int64) (transport.Part, error) {
-	if a.direct != nil && n >= vfs.ZeroCopyMin {
+	if a.direct != nil && n >= zerocopy.SizeMin {
 		if part, ok := a.out.Pool().Part(a.direct, off, n); ok {
 			return part, nil
 		}
@@ -236,8 +236,8 @@ func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error 
 var errPastEnd = refuse(wire.FSError, "an element of the vector is past the end of the file")
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
-func readWhole(f hemera.File, p []byte, off int64) error {
-	n, err := f.ReadAt(p, off)
+func readWhole(f hemera.Handle, p []byte, off int64) error {
+	n, err := f.ReadPages(p, nil, off)
 	if n == len(p) {
 		return nil
 	}

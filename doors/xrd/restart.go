@@ -154,16 +154,26 @@ func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o w
 // lostFile is a write that is lost, for a client that comes back to it. All that it can do is fail: the offset of the next
 // write then decides whether the copy is restarted.
 type lostFile struct {
+	hemera.Refusal
 	path string
-	err  error
 }
 
-func (f lostFile) ReadAt([]byte, int64) (int, error)              { return 0, f.err }
-func (f lostFile) ReadPages([]byte, []uint32, int64) (int, error) { return 0, f.err }
-func (f lostFile) WriteAt([]byte, int64) error                    { return f.err }
-func (f lostFile) WritePages([]byte, []uint32, int64) error       { return f.err }
-func (f lostFile) Truncate(int64) error                           { return f.err }
-func (f lostFile) Sync(context.Context) error                     { return f.err }
-func (f lostFile) Info() hemera.FileInfo                          { return hemera.FileInfo{Path: f.path, Writable: true} }
-func (f lostFile) Close(context.Context) error                    { return f.err }
-func (f lostFile) Detach()                                        {}
+var _ hemera.File = lostFile{}
+
+func newLostHandle(path string, err error) *fileHandle {
+	return &fileHandle{openFile: openFile{file: lostFile{hemera.Refusal{Err: err}, path}, path: path, writable: true}}
+}
+
+// Info describes an empty file.
+func (f lostFile) Info() hemera.FileInfo { return hemera.FileInfo{Path: f.path, Writable: true} }
+
+// Shared implements hemera.File.
+func (f lostFile) Shared() bool { return false }
+
+// End fails unless the client only goes away.
+func (f lostFile) End(_ context.Context, how hemera.Ending) error {
+	if how == hemera.EndClose {
+		return f.Err
+	}
+	return nil
+}

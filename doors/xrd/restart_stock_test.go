@@ -46,7 +46,7 @@ type sinkFile struct {
 	closed bool
 }
 
-func (f *sinkFile) WriteAt(p []byte, off int64) error {
+func (f *sinkFile) WritePages(p []byte, _ []uint32, off int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failAt > 0 && off+int64(len(p)) >= f.failAt {
@@ -57,12 +57,10 @@ func (f *sinkFile) WriteAt(p []byte, off int64) error {
 	return nil
 }
 
-func (f *sinkFile) WritePages(p []byte, _ []uint32, off int64) error { return f.WriteAt(p, off) }
-
-func (f *sinkFile) Close(context.Context) error {
+func (f *sinkFile) End(_ context.Context, how hemera.Ending) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.closed = true
+	f.closed = f.closed || how == hemera.EndClose
 	return nil
 }
 

@@ -21,6 +21,13 @@ func (n forgetful) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen
 	return n.Node.Open(ctx, p, o)
 }
 
+func (n forgetful) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	if !o.Truncate {
+		return nil, errs.New(errs.Conflict, "transfer.OpenPiece", "/f", "the pending piece is not here any more")
+	}
+	return n.Node.OpenPiece(ctx, p, o)
+}
+
 // able connects as a client that understands flags in redirects.
 func able(t *testing.T, addr string) *rawConn {
 	t.Helper()

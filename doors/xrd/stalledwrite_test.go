@@ -20,7 +20,7 @@ type stalledFile struct {
 	stalled         atomic.Bool
 }
 
-func (f *stalledFile) WriteAt(p []byte, off int64) error {
+func (f *stalledFile) WritePages(p []byte, _ []uint32, off int64) error {
 	if off > 0 && f.first.CompareAndSwap(false, true) {
 		close(f.begun)
 		<-f.deadline
@@ -29,10 +29,8 @@ func (f *stalledFile) WriteAt(p []byte, off int64) error {
 	if f.stalled.Load() {
 		return errs.New(errs.IO, "disk.Write", "disk 7", "the disk has not answered for 30s")
 	}
-	return f.memoryFile.WriteAt(p, off)
+	return f.memoryFile.WritePages(p, nil, off)
 }
-
-func (f *stalledFile) WritePages(p []byte, _ []uint32, off int64) error { return f.WriteAt(p, off) }
 
 // stalledNode is a node where the disk of /stalled stops to answer.
 type stalledNode struct {

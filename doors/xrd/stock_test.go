@@ -2,14 +2,13 @@ package xrd
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"context"
 
 	"hemera/errs"
 	"hemera/platform/auth"

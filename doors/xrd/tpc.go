@@ -168,7 +168,7 @@ func syncPull(r *request, h *fileHandle) error {
 }
 
 // start runs the copy on a goroutine of its own.
-func (p *pull) start(r *request, into hemera.File) {
+func (p *pull) start(r *request, into hemera.Handle) {
 	p.done = make(chan struct{})
 	ctx, cancel := context.WithCancel(r.context())
 	p.cancel = cancel

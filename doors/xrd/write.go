@@ -59,7 +59,7 @@ func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 		if err := r.conn.in.ReadFull(p); err != nil {
 			return err
 		}
-		err := f.file.WriteAt(p, off)
+		err := f.file.WritePages(p, nil, off)
 		off, n = off+int64(len(p)), n-int64(len(p))
 		if err != nil {
 			return r.drain(n, err)

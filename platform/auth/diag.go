@@ -26,24 +26,24 @@ const (
 func (diag) Owner(client, server netip.AddrPort) (uint32, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
-		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+		return 0, errs.As(err, errs.Unsupported, "auth.FindOwner", "")
 	}
 	defer unix.Close(fd)
 	// The kernel answers within the send; the timeout is for kernels that do not.
 	timeout := unix.Timeval{Sec: 1}
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
-		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+		return 0, errs.As(err, errs.Unsupported, "auth.FindOwner", "")
 	}
 	if err := unix.Sendto(fd, diagRequest(client, server), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+		return 0, errs.As(err, errs.Unsupported, "auth.FindOwner", "")
 	}
 	answer := make([]byte, 8192)
 	n, from, err := unix.Recvfrom(fd, answer, 0)
 	if err != nil {
-		return 0, errs.As(err, errs.Unsupported, "auth.diag", "")
+		return 0, errs.As(err, errs.Unsupported, "auth.FindOwner", "")
 	}
 	if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
-		return 0, errs.New(errs.Unsupported, "auth.diag", "", "an answer that is not the kernel's")
+		return 0, errs.New(errs.Unsupported, "auth.FindOwner", "", "an answer that is not the kernel's")
 	}
 	return diagAnswer(answer[:n], client, server)
 }
@@ -84,24 +84,24 @@ func appendSocketID(b []byte, client, server netip.AddrPort) []byte {
 func diagAnswer(b []byte, client, server netip.AddrPort) (uint32, error) {
 	order := binary.NativeEndian
 	if len(b) < unix.NLMSG_HDRLEN+4 {
-		return 0, errs.New(errs.Unsupported, "auth.diag", "", fmt.Sprintf("answer of %d bytes", len(b)))
+		return 0, errs.New(errs.Unsupported, "auth.FindOwner", "", fmt.Sprintf("answer of %d bytes", len(b)))
 	}
 	kind, body := order.Uint16(b[4:]), b[unix.NLMSG_HDRLEN:]
 	if kind == unix.NLMSG_ERROR {
 		if code := unix.Errno(-int32(order.Uint32(body))); code != unix.ENOENT {
-			return 0, errs.As(code, errs.Unsupported, "auth.diag", "")
+			return 0, errs.As(code, errs.Unsupported, "auth.FindOwner", "")
 		}
-		return 0, unowned("auth.diag")
+		return 0, unowned("auth.FindOwner")
 	}
 	if kind != sockDiagByFamily || len(body) < diagAnswerSize {
-		return 0, errs.New(errs.Unsupported, "auth.diag", "", fmt.Sprintf("answer of type %d with %d bytes", kind, len(body)))
+		return 0, errs.New(errs.Unsupported, "auth.FindOwner", "", fmt.Sprintf("answer of type %d with %d bytes", kind, len(body)))
 	}
 	// Only ports can be compared as they are: a socket of the other family has mapped addresses.
 	if binary.BigEndian.Uint16(body[4:]) != client.Port() || binary.BigEndian.Uint16(body[6:]) != server.Port() {
-		return 0, errs.New(errs.NotFound, "auth.diag", "", "the kernel answered about a listening socket")
+		return 0, errs.New(errs.NotFound, "auth.FindOwner", "", "the kernel answered about a listening socket")
 	}
 	if state, inode := body[1], order.Uint32(body[68:]); state != tcpEstablished || inode == 0 {
-		return 0, closing("auth.diag")
+		return 0, closing("auth.FindOwner")
 	}
 	return order.Uint32(body[64:]), nil
 }

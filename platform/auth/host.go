@@ -27,7 +27,7 @@ type hostExchange struct{ peer Peer }
 // damaged credentials pass as these.
 func (x hostExchange) Step(credentials []byte) (*hemera.Identity, []byte, error) {
 	if name := bytes.TrimSuffix(credentials, []byte{0}); string(name) != "host" {
-		return nil, nil, errs.New(errs.Invalid, "auth.host", x.peer.Remote.String(), "credentials are not just the mechanism's name")
+		return nil, nil, errs.New(errs.Invalid, "auth.CheckHost", x.peer.Remote.String(), "credentials are not just the mechanism's name")
 	}
 	who := nobody("host", x.peer)
 	return &who, nil, nil

@@ -36,10 +36,10 @@ func (p procNet) Owner(client, server netip.AddrPort) (uint32, error) {
 		}
 	}
 	if opened == 0 {
-		return 0, errs.New(errs.Unsupported, "auth.procnet", p.dir, "neither netlink nor /proc tells who owns the client's connection").
+		return 0, errs.New(errs.Unsupported, "auth.FindOwner", p.dir, "neither netlink nor /proc tells who owns the client's connection").
 			WithRemedy("let the server use NETLINK_SOCK_DIAG, or mount /proc")
 	}
-	return 0, unowned("auth.procnet")
+	return 0, unowned("auth.FindOwner")
 }
 
 var errNotListed = errors.New("not in this table")
@@ -64,7 +64,7 @@ func ownerInTable(r io.Reader, client, server netip.AddrPort) (uint32, error) {
 		}
 		uid, err := strconv.ParseUint(f[7], 10, 32)
 		if err != nil || f[3] != "01" || f[9] == "0" {
-			return 0, closing("auth.procnet")
+			return 0, closing("auth.FindOwner")
 		}
 		return uint32(uid), nil
 	}

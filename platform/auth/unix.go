@@ -57,7 +57,7 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 	}
 	owner, err := x.unix.Owners.Owner(x.peer.Remote, x.peer.Local)
 	if err != nil {
-		return nil, nil, errs.As(err, errs.Unauthenticated, "auth.unix", user)
+		return nil, nil, errs.As(err, errs.Unauthenticated, "auth.CheckUnix", user)
 	}
 	switch {
 	case IsAdmin(owner):
@@ -73,7 +73,7 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 		who.Name, who.UID = strconv.FormatUint(uint64(owner), 10), owner
 		return &who, nil, nil
 	}
-	return nil, nil, errs.New(errs.Unauthenticated, "auth.unix", user, fmt.Sprintf(
+	return nil, nil, errs.New(errs.Unauthenticated, "auth.CheckUnix", user, fmt.Sprintf(
 		"the client says it is %q, but its connection belongs to %s", user, real.describe(owner))).
 		WithRemedy("log in under your own name: root://NAME@host sets the name a client gives")
 }
@@ -82,7 +82,7 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 // missing. Invalid names what is wrong.
 func ParseUnix(credentials []byte) (user, group string, err error) {
 	invalid := func(text string) (string, string, error) {
-		return "", "", errs.New(errs.Invalid, "auth.unix", "", text)
+		return "", "", errs.New(errs.Invalid, "auth.CheckUnix", "", text)
 	}
 	if len(credentials) > payloadMax {
 		return invalid(fmt.Sprintf("credentials of %d bytes are longer than %d", len(credentials), payloadMax))

@@ -18,8 +18,8 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
 	"hemera/platform/link"
+	"hemera/platform/pki"
 	"hemera/platform/rpc"
 )
 
@@ -91,7 +91,7 @@ func (r *recorder) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry,
 
 // cluster is a manager with a real authority and port.
 type cluster struct {
-	authority *auth.Authority
+	authority *pki.Authority
 	manager   *recorder
 	copies    copyRules
 	addr      string
@@ -123,8 +123,8 @@ func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{manager: &recorder{}, clock: new(atomic.Int64)}
 	var ids atomic.Uint32
-	a, err := auth.OpenAuthority(t.Context(), t.TempDir(), auth.AuthorityOptions{
-		Tokens:  new(auth.MemoryTokens),
+	a, err := pki.OpenAuthority(t.Context(), t.TempDir(), pki.AuthorityOptions{
+		Tokens:  new(pki.MemoryTokens),
 		NewNode: func(context.Context) (hemera.NodeID, error) { return hemera.NodeID(ids.Add(1)), nil },
 		Now:     func() time.Time { return time.Now().Add(time.Duration(c.clock.Load()) * time.Second) },
 	})
@@ -169,17 +169,17 @@ func (c *cluster) listen(t testing.TB, addr string) {
 	t.Cleanup(c.stop)
 }
 
-func (c *cluster) token(t testing.TB, once bool) auth.Token {
+func (c *cluster) token(t testing.TB, once bool) pki.Token {
 	t.Helper()
 	uses := 100
 	if once {
 		uses = 1
 	}
-	text, err := c.authority.CreateToken(context.Background(), auth.TokenOptions{Addrs: []string{c.addr}, Lifetime: time.Hour, Uses: uses})
+	text, err := c.authority.CreateToken(context.Background(), pki.TokenOptions{Addrs: []string{c.addr}, Lifetime: time.Hour, Uses: uses})
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := auth.ParseToken(text)
+	token, err := pki.ParseToken(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +196,10 @@ func dial(t testing.TB, config *tls.Config, addrs ...string) *rpc.Client {
 	return client
 }
 
-func (c *cluster) join(t testing.TB) (*auth.Credentials, *rpc.Client) {
+func (c *cluster) join(t testing.TB) (*pki.Credentials, *rpc.Client) {
 	t.Helper()
 	token := c.token(t, false)
-	creds, err := auth.Enrol(context.Background(), t.TempDir(), token, dial(t, token.TLS(), token.Addrs...))
+	creds, err := pki.Enrol(context.Background(), t.TempDir(), token, dial(t, token.TLS(), token.Addrs...))
 	if err != nil {
 		t.Fatal(err)
 	}

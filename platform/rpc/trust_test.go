@@ -19,7 +19,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 func TestJoinedNodeIsKnown(t *testing.T) {
@@ -135,7 +135,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			token := c.token(t, false)
 			if ahead < 0 {
 				// The manager's certificate has expired a long time ago by the node's clock.
-				_, err := auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
+				_, err := pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
 				refused(t, err, errs.Unauthenticated, "expired")
 				if !strings.Contains(errs.RemedyOf(err), "clock") {
 					t.Errorf("the remedy must name the clocks: %q", errs.RemedyOf(err))
@@ -152,8 +152,8 @@ func TestClocksThatDiffer(t *testing.T) {
 
 func TestTokensThatAreRefused(t *testing.T) {
 	ctx := context.Background()
-	enrol := func(t *testing.T, c *cluster, token auth.Token) error {
-		_, err := auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
+	enrol := func(t *testing.T, c *cluster, token pki.Token) error {
+		_, err := pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), c.addr))
 		return err
 	}
 	t.Run("unknown secret", func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		server := &http.Server{Handler: http.NotFoundHandler(), ErrorLog: log.New(io.Discard, "", 0)}
 		go func() { _ = server.Serve(l) }()
 		token := c.token(t, false)
-		_, err = auth.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), l.Addr().String()))
+		_, err = pki.Enrol(ctx, t.TempDir(), token, dial(t, token.TLS(), l.Addr().String()))
 		refused(t, err, errs.Unauthenticated, "certificate")
 	})
 	t.Run("damaged request", func(t *testing.T) {

@@ -126,6 +126,23 @@ type osFile struct{ *os.File }
 
 func (f *osFile) OSFile() *os.File { return f.File }
 
+// Cached is cachestat(2), which kernels have since 6.5.
+func (f *osFile) Cached(off, n int64) bool {
+	if n <= 0 {
+		return false
+	}
+	size := int64(os.Getpagesize())
+	var have unix.Cachestat_t
+	all := unix.CachestatRange{Off: uint64(off), Len: uint64(n)}
+	err := unix.Cachestat(uint(f.Fd()), &all, &have, 0)
+	return err == nil && int64(have.Cache) >= (off+n-1)/size-off/size+1
+}
+
+// ReadCached is preadv2(2) with RWF_NOWAIT.
+func (f *osFile) ReadCached(p []byte, off int64) (int, error) {
+	return unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_NOWAIT)
+}
+
 func (f *osFile) Size() (int64, error) {
 	var s unix.Stat_t
 	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {

@@ -98,6 +98,14 @@ type Sparse interface {
 	Allocated() (int64, error)
 }
 
+// CachedReader is a File that knows what of it is in memory. Its methods do not wait for the device.
+type CachedReader interface {
+	// Cached reports whether memory has all of the n bytes at off. It is false where that cannot be told.
+	Cached(off, n int64) bool
+	// ReadCached is ReadAt as far as memory has the bytes; it returns how many it read, and an error if none.
+	ReadCached(p []byte, off int64) (int, error)
+}
+
 // Backed is a File that is a file of the operating system: for sendfile and mmap.
 type Backed interface {
 	OSFile() *os.File

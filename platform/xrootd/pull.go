@@ -25,7 +25,7 @@ type PullRequest struct {
 // Pull reads the source's file into dst, checking every page and keeping its checksum, and calls
 // progress, if not nil, with the number of bytes written so far. It returns that number at the end.
 // dst is left open; after an error it holds a part. A source that makes the reader wait is obeyed.
-func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.File, progress func(int64)) (int64, error) {
+func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, progress func(int64)) (int64, error) {
 	path, err := wire.CleanPath(r.Path)
 	if err != nil {
 		return 0, errs.As(err, errs.Invalid, "pull", r.Path)

@@ -26,79 +26,76 @@ func (l *LocalPeers) Add(addr string, n hemera.Node) {
 	l.nodes[addr] = n
 }
 
-func (l *LocalPeers) open(ctx context.Context, t hemera.Target, token string) (hemera.File, error) {
+func (l *LocalPeers) open(ctx context.Context, p transfer.RemotePiece, token string) (hemera.PieceHandle, error) {
 	l.mu.RLock()
-	n := l.nodes[t.Addr]
+	n := l.nodes[p.Addr]
 	l.mu.RUnlock()
 	if n == nil {
-		return nil, errs.New(errs.Unavailable, "node.Dial", t.Addr, "no node answers there")
+		return nil, errs.New(errs.Unavailable, "node.Dial", p.Addr, "no node answers there")
 	}
-	return n.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Piece: true, Index: t.Index})
+	return n.OpenPiece(ctx, hemera.ParsePermit(token), hemera.PieceOpen{Index: p.Index, Base: p.Base})
 }
 
 // Create opens the target's piece for writing.
 func (l *LocalPeers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
-	f, err := l.open(ctx, t, token)
+	p := transfer.RemotePiece{Target: t}
+	f, err := l.open(ctx, p, token)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := f.(hemera.Sealer); !ok {
-		_ = f.Close(ctx)
+	if !f.Info().Writable {
+		_ = f.End(ctx, hemera.EndClose)
 		return nil, errs.New(errs.Exists, "node.Create", t.Addr, "the piece is sealed")
 	}
-	again := func() (hemera.File, error) { return l.open(context.WithoutCancel(ctx), t, token) }
-	return &localWriter{File: f, again: again}, nil
+	again := func() (hemera.PieceHandle, error) { return l.open(context.WithoutCancel(ctx), p, token) }
+	return &localWriter{PieceHandle: f, again: again}, nil
 }
 
-// Open opens the target's piece for reading.
-func (l *LocalPeers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
-	f, err := l.open(ctx, t, token)
+// Open opens the piece for reading.
+func (l *LocalPeers) Open(ctx context.Context, p transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	f, err := l.open(ctx, p, token)
 	if err != nil {
 		return nil, err
 	}
-	return &localReader{File: f}, nil
+	return &localReader{PieceHandle: f}, nil
 }
 
 // localWriter is a piece handle in the shape of a peer's.
 type localWriter struct {
-	hemera.File
-	again func() (hemera.File, error)
+	hemera.PieceHandle
+	again func() (hemera.PieceHandle, error)
 }
 
 // Seal seals the piece.
 func (w *localWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
-	_, err := w.File.(hemera.Sealer).Seal(ctx, s)
+	_, err := w.PieceHandle.Seal(ctx, s)
 	return err
 }
 
 // Release ends the hold on the sealed piece.
-func (w *localWriter) Release() { _ = w.Close(context.Background()) }
+func (w *localWriter) Release() { _ = w.End(context.Background(), hemera.EndClose) }
 
 // HangUp ends the connection without a word: the piece stays for its head to come back.
-func (w *localWriter) HangUp() { w.File.(hemera.Detacher).Detach() }
+func (w *localWriter) HangUp() { _ = w.End(context.Background(), hemera.EndDetach) }
 
 // Abort removes the piece, sealed or not.
 func (w *localWriter) Abort() {
-	if w.File.(hemera.Aborter).Abort(context.Background()) == nil {
+	if w.End(context.Background(), hemera.EndAbort) == nil {
 		return
 	}
-	f, err := w.again()
-	if err != nil {
-		return
-	}
-	if sealed, ok := f.(hemera.Aborter); ok {
-		_ = sealed.Abort(context.Background())
+	if f, err := w.again(); err == nil {
+		_ = f.End(context.Background(), hemera.EndAbort)
 	}
 }
 
-type localReader struct{ hemera.File }
+type localReader struct{ hemera.PieceHandle }
 
 // Size is the piece's size when it was opened.
 func (r *localReader) Size() int64 { return r.Info().Size }
 
 // NextData asks the piece where data may begin.
 func (r *localReader) NextData(off int64) (int64, error) {
-	if s, ok := r.File.(hemera.Sparse); ok {
+	if s, ok := r.PieceHandle.(hemera.Sparse); ok {
 		return s.NextData(off)
 	}
 	return off, nil
@@ -106,11 +103,11 @@ func (r *localReader) NextData(off int64) (int64, error) {
 
 // Allocated asks the piece how much it takes.
 func (r *localReader) Allocated() (int64, error) {
-	if a, ok := r.File.(hemera.Allocated); ok {
-		return a.Allocated()
+	if s, ok := r.PieceHandle.(hemera.Sparse); ok {
+		return s.Allocated()
 	}
 	return r.Size(), nil
 }
 
 // Close ends the handle.
-func (r *localReader) Close() error { return r.File.Close(context.Background()) }
+func (r *localReader) Close() error { return r.End(context.Background(), hemera.EndClose) }

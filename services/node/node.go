@@ -153,22 +153,31 @@ func (n *Node) ManagerAddr() string {
 	return ""
 }
 
-// Open opens what the token permits.
+// Open implements hemera.Node.
 func (n *Node) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
-	path := o.Path
-	if o.Piece {
-		path = "" // pieces are opened by other nodes
-	}
-	p, err := n.verify(ctx, p, path)
-	switch {
-	case err != nil:
+	p, err := n.verifyOpen(ctx, p, o.Path)
+	if err != nil {
 		return nil, err
-	case p.Local() && time.Now().After(p.Expires): // verify has compared the others' expiry
-		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
-	case o.Piece:
-		return n.pending.OpenPiece(p.Capability, o)
 	}
 	return n.open(ctx, p, o)
+}
+
+// OpenPiece implements hemera.Node.
+func (n *Node) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	p, err := n.verifyOpen(ctx, p, "")
+	if err != nil {
+		return nil, err
+	}
+	return n.pending.OpenPiece(p.Capability, o)
+}
+
+// verifyOpen is verify for an open: a permit of this process must not have expired either.
+func (n *Node) verifyOpen(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
+	p, err := n.verify(ctx, p, path)
+	if err == nil && p.Local() && time.Now().After(p.Expires) { // verify has compared the others' expiry
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
+	}
+	return p, err
 }
 
 // verify returns the permit with a capability to rely on. It must be of the path unless that is "".

@@ -486,7 +486,7 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.(hemera.Aborter).Abort(t.Context()); err != nil {
+	if err := f.End(t.Context(), hemera.EndAbort); err != nil {
 		t.Error(err)
 	}
 }
@@ -515,13 +515,13 @@ func TestFinishLetsWritesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.(hemera.Detacher).Detach()
+	f.End(t.Context(), hemera.EndDetach)
 	select {
 	case <-finished:
 		t.Error("the node does not wait for the write")
 	default:
 	}
-	if err := again.(hemera.Aborter).Abort(t.Context()); err != nil {
+	if err := again.End(t.Context(), hemera.EndAbort); err != nil {
 		t.Error(err)
 	}
 	<-finished

@@ -62,7 +62,7 @@ func (h *handle) readOn(ctx context.Context, all *[]byte, chunks int) (ended boo
 	for range chunks {
 		p, n := make([]byte, chunk), 0
 		err := h.call(ctx, func(_ context.Context, f hemera.File) (err error) {
-			n, err = f.ReadAt(p, int64(len(*all)))
+			n, err = f.ReadPages(p, nil, int64(len(*all)))
 			return err
 		})
 		if err != nil && !errors.Is(err, io.EOF) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/errs"
 )
 
 // tries is how often a client comes back to a node that it lost.
@@ -41,11 +40,7 @@ func (h *handle) hangUp() {
 		return
 	}
 	defer h.life.leave()
-	if d, ok := h.file.(hemera.Detacher); ok {
-		d.Detach()
-	} else {
-		_ = h.file.Close(context.Background())
-	}
+	_ = h.file.End(context.Background(), hemera.EndDetach)
 	h.file = nil
 }
 
@@ -88,7 +83,7 @@ func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 	for {
 		p, n := make([]byte, chunk), 0
 		err := h.again(ctx, func(_ context.Context, f hemera.File) (err error) {
-			n, err = f.ReadAt(p, int64(len(all)))
+			n, err = f.ReadPages(p, nil, int64(len(all)))
 			return err
 		})
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -105,7 +100,7 @@ func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
 	const chunk = 30_000
 	for at := off; at < len(p); at += chunk {
 		part := p[at:min(at+chunk, len(p))]
-		if err := h.again(ctx, func(_ context.Context, f hemera.File) error { return f.WriteAt(part, int64(at)) }); err != nil {
+		if err := h.again(ctx, func(_ context.Context, f hemera.File) error { return f.WritePages(part, nil, int64(at)) }); err != nil {
 			return err
 		}
 		if h.client.rng.IntN(8) == 0 {
@@ -126,7 +121,7 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 			}
 		}
 		if h.file != nil {
-			err = h.call(ctx, func(ctx context.Context, f hemera.File) error { return f.Close(ctx) })
+			err = h.call(ctx, func(ctx context.Context, f hemera.File) error { return f.End(ctx, hemera.EndClose) })
 			if err == nil {
 				return false, nil
 			}
@@ -134,7 +129,7 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 				return doubt, err
 			}
 			doubt = true
-			h.file = nil // Close ends the handle whatever it answers
+			h.file = nil // End ends the handle whatever it answers
 		}
 		if h.client.rng.IntN(4) == 0 {
 			break
@@ -148,10 +143,7 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 func (h *handle) giveUp(ctx context.Context) {
 	if h.client.rng.IntN(2) == 0 {
 		_ = h.call(ctx, func(ctx context.Context, f hemera.File) error {
-			if a, ok := f.(hemera.Aborter); ok {
-				return a.Abort(ctx)
-			}
-			return errs.New(errs.Unsupported, "abort", "", "no pending write")
+			return f.End(ctx, hemera.EndAbort)
 		})
 	}
 	h.hangUp()

@@ -85,12 +85,12 @@ func (p *peers) Create(ctx context.Context, t hemera.Target, token string) (tran
 }
 
 // Open implements transfer.Peers.
-func (p *peers) Open(ctx context.Context, t hemera.Target, token string) (transfer.PeerReader, error) {
-	l, err := p.dial(t)
+func (p *peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	l, err := p.dial(r.Target)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := over(ctx, l, func(ctx context.Context) (transfer.PeerReader, error) { return p.w.local.Open(ctx, t, token) })
+	inner, err := over(ctx, l, func(ctx context.Context) (transfer.PeerReader, error) { return p.w.local.Open(ctx, r, token) })
 	if err != nil {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 func (r *rogue) open(ctx context.Context, m *machine, token string) error {
 	f, _, err := m.open(ctx, rogueHost, token, hemera.NodeOpen{})
 	if err == nil {
-		_ = f.Close(ctx)
+		_ = f.End(ctx, hemera.EndClose)
 	}
 	return err
 }

@@ -70,14 +70,14 @@ func (s *still) write(path string, data []byte) (*machine, chan error) {
 	m := s.machine(g.Addr)
 	f, life, err := m.open(ctx, "client", tokenOf(&g), hemera.NodeOpen{Truncate: true})
 	if err == nil {
-		err = f.WriteAt(data, 0)
+		err = f.WritePages(data, nil, 0)
 	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	closed := make(chan error, 1)
 	go func() {
-		_, err := into(ctx, life, func(ctx context.Context) (struct{}, error) { return struct{}{}, f.Close(ctx) })
+		_, err := into(ctx, life, func(ctx context.Context) (struct{}, error) { return struct{}{}, f.End(ctx, hemera.EndClose) })
 		closed <- err
 	}()
 	return m, closed

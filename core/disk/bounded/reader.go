@@ -7,7 +7,8 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
+	"hemera/rules/checksum"
 )
 
 // reader is an open piece. A stuck call of it does not keep others from being made. The reader is closed when the last
@@ -16,6 +17,8 @@ type reader struct {
 	store *Store
 	name  string // the id in words
 	inner disk.Reader
+	// memory is inner, if it tells what memory answers; else nil.
+	memory disk.MemoryReader
 
 	mu     sync.Mutex
 	calls  int // in progress, stuck ones too
@@ -23,7 +26,18 @@ type reader struct {
 }
 
 func newReader(s *Store, inner disk.Reader) *reader {
-	return &reader{store: s, name: inner.Stat().ID.String(), inner: inner}
+	r := &reader{store: s, name: inner.Stat().ID.String(), inner: inner}
+	r.memory, _ = inner.(disk.MemoryReader)
+	return r
+}
+
+// Wait implements [disk.Waiter]: it makes a step of a call by a worker. The reader stays open meanwhile.
+func (r *reader) Wait(step func()) (ended bool) {
+	_, err := r.number("disk.Read", func() (int64, error) {
+		step()
+		return 0, nil
+	})
+	return err == nil
 }
 
 // acquire keeps the piece open for a call.
@@ -37,49 +51,97 @@ func (r *reader) acquire(op string) error {
 	return nil
 }
 
-// release ends a call, and closes the piece if that was the last one of a reader that is closed.
-func (r *reader) release() error {
-	r.mu.Lock()
-	r.calls--
-	last := r.closed && r.calls == 0
-	r.mu.Unlock()
-	if !last {
-		return nil
+// release ends a call. The last one of a reader that is closed closes the piece.
+func (r *reader) release() {
+	if r.ends() {
+		r.closeInner()
 	}
-	return r.inner.Close()
+}
+
+// ends reports whether the call that ends was the last one of a reader that is closed.
+func (r *reader) ends() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls--
+	return r.closed && r.calls == 0
+}
+
+// closeInner closes the piece, by a worker as far as that may wait for the device.
+func (r *reader) closeInner() {
+	if r.memory != nil {
+		r.memory.CloseBy(closer{r})
+		return
+	}
+	closer{r}.Wait(func() { _ = r.inner.Close() })
+}
+
+// closer makes the last call of a reader.
+type closer struct{ *reader }
+
+// Wait implements [disk.Waiter].
+func (c closer) Wait(step func()) (ended bool) {
+	err := c.store.call(kind{"disk.Close", look, closeLimit}, c.name, func() error {
+		step()
+		return nil
+	}, nil)
+	return err == nil
 }
 
 // releaseLate ends a call whose caller has been answered.
-func releaseLate(c *call) { _ = c.reader.release() }
+func releaseLate(c *call) {
+	if c.reader.ends() {
+		_ = c.reader.inner.Close() // this is a worker
+	}
+}
 
 // made makes the call.
 func (r *reader) made(c *call) (int, error) {
 	err := r.store.device.do(c)
 	if err != nil {
 		if !c.stalled { // the call was not made
-			_ = r.release()
+			r.release()
 		}
 		return 0, err
 	}
 	n, err := c.n, c.err
 	r.store.device.free(c)
-	_ = r.release()
+	r.release()
 	return n, err
 }
 
-// ReadPages implements [disk.Reader].
+// ReadPages implements [disk.Reader]. What memory has is read on the caller's goroutine.
 func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	const op = "disk.Read"
+	if r.memory == nil {
+		return r.readPages(op, p, sums, off)
+	}
+	if err := r.acquire(op); err != nil {
+		return 0, err
+	}
+	n, err, all := r.memory.ReadCached(r, p, sums, off)
+	r.release()
+	if all {
+		return n, err
+	}
+	if n > 0 && sums != nil {
+		sums = sums[checksum.Fragments(off, n):]
+	}
+	more, err := r.readPages(op, p[n:], sums, off+int64(n))
+	return n + more, err
+}
+
+// readPages reads by a worker.
+func (r *reader) readPages(op string, p []byte, sums []uint32, off int64) (int, error) {
 	if err := r.acquire(op); err != nil {
 		return 0, err
 	}
 	c := r.store.device.newCall(kind{op, use, callLimit}, r.name)
-	c.reader, c.run, c.late = r, readPages, releaseLate
+	c.reader, c.run, c.late = r, readByWorker, releaseLate
 	c.p, c.sums, c.off = p, sums, off
 	return r.made(c)
 }
 
-func readPages(c *call) { c.n, c.err = c.reader.inner.ReadPages(c.p, c.sums, c.off) }
+func readByWorker(c *call) { c.n, c.err = c.reader.inner.ReadPages(c.p, c.sums, c.off) }
 
 // number makes a call that returns one number.
 func (r *reader) number(op string, ask func() (int64, error)) (int64, error) {
@@ -108,10 +170,20 @@ func (r *reader) Allocated() (int64, error) { return r.number("disk.Allocated", 
 func (r *reader) Stat() hemera.PieceStat { return r.inner.Stat() }
 
 // Verified implements [disk.Reader], from memory.
-func (r *reader) Verified(off, n int64) (*os.File, bool) { return r.inner.Verified(off, n) }
+func (r *reader) Verified(off, n int64) (*os.File, bool) {
+	if r.memory != nil {
+		return r.memory.VerifiedBy(r, off, n)
+	}
+	return r.inner.Verified(off, n)
+}
 
 // Splice implements [disk.Reader], from memory.
-func (r *reader) Splice(pipe *vfs.Pipe, off, n int64) int64 { return r.inner.Splice(pipe, off, n) }
+func (r *reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
+	if r.memory != nil {
+		return r.memory.SpliceBy(r, pipe, off, n)
+	}
+	return r.inner.Splice(pipe, off, n)
+}
 
 // Verify implements [disk.Reader]: it is as long as the piece, so each of its reads is a call.
 func (r *reader) Verify() (bad []int64, err error) { return disk.VerifyPages(r) }
@@ -122,8 +194,8 @@ func (r *reader) Close() error {
 	last := !r.closed && r.calls == 0
 	r.closed = true
 	r.mu.Unlock()
-	if !last {
-		return nil
+	if last {
+		r.closeInner()
 	}
-	return r.inner.Close()
+	return nil
 }

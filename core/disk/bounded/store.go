@@ -14,6 +14,7 @@ import (
 // Store is a [disk.Store] whose calls return, whatever the device does.
 type Store struct {
 	inner  disk.Store
+	memory disk.MemoryStore // inner, if it keeps pieces open; else nil
 	device *device
 
 	mu      sync.Mutex
@@ -49,7 +50,9 @@ func New(store disk.Store, log *slog.Logger) *Store {
 		progress = p.Progress
 	}
 	picture := status(store)
-	return &Store{inner: store, device: newDevice(picture.Path, log, progress), picture: picture}
+	s := &Store{inner: store, device: newDevice(picture.Path, log, progress), picture: picture}
+	s.memory, _ = store.(disk.MemoryStore)
+	return s
 }
 
 // status looks at a disk, as long as the device takes.
@@ -159,8 +162,13 @@ func (s *Store) unseal(id hemera.PieceID, o disk.CreateOptions, err error) {
 	}
 }
 
-// Open implements [disk.Store]. A piece that is opened late is closed.
+// Open implements [disk.Store]. A piece that is open already is opened from memory; one that is opened late is closed.
 func (s *Store) Open(id hemera.PieceID) (disk.Reader, error) {
+	if s.memory != nil {
+		if r, ok := s.memory.OpenHeld(id); ok {
+			return newReader(s, r), nil
+		}
+	}
 	opened := new(disk.Reader)
 	err := s.call(kind{"disk.Open", use, callLimit}, id.String(), func() (err error) {
 		*opened, err = s.inner.Open(id)

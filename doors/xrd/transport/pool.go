@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"hemera"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -57,7 +57,7 @@ type Pool struct {
 	chunks, buffers sync.Pool
 
 	mu     sync.Mutex
-	unused []*vfs.Pipe
+	unused []*zerocopy.Pipe
 	made   int // pipes that exist, in use or not
 	closed bool
 }
@@ -81,7 +81,7 @@ func (p *Pool) buffer() *[BufferSize]byte {
 }
 
 // Pipe returns an empty pipe, to be given back with [Pool.PutPipe], or nil if there is none to be had.
-func (p *Pool) Pipe() *vfs.Pipe {
+func (p *Pool) Pipe() *zerocopy.Pipe {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := len(p.unused) - 1; last >= 0 {
@@ -92,7 +92,7 @@ func (p *Pool) Pipe() *vfs.Pipe {
 	if p.made == pipesMax || p.closed {
 		return nil
 	}
-	pipe, err := vfs.NewPipe()
+	pipe, err := zerocopy.NewPipe()
 	if err != nil {
 		return nil // another time there may be room
 	}
@@ -101,7 +101,7 @@ func (p *Pool) Pipe() *vfs.Pipe {
 }
 
 // PutPipe takes a pipe back. One that is not empty is closed: what is in it belongs to a client that is gone.
-func (p *Pool) PutPipe(pipe *vfs.Pipe) {
+func (p *Pool) PutPipe(pipe *zerocopy.Pipe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if pipe.Len() > 0 || p.closed {

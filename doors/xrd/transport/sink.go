@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hemera/platform/poll"
-	"hemera/platform/vfs"
+	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
 )
 
@@ -85,11 +85,16 @@ func (s *Sink) Collect(framed []byte) error {
 	return nil
 }
 
+// PageReader is what an answer reads from: [hemera.Handle] without the rest.
+type PageReader interface {
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+}
+
 // CollectRead collects the answer to a read of n bytes, at most SmallRead. It reads before it takes any lock. An error
 // of the file collects nothing.
-func (s *Sink) CollectRead(stream wire.StreamID, f io.ReaderAt, off int64, n int) error {
+func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int) error {
 	b := s.pool.buffer()
-	got, err := f.ReadAt(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], off)
+	got, err := f.ReadPages(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], nil, off)
 	if err != nil && err != io.EOF {
 		s.pool.buffers.Put(b)
 		return err
@@ -343,23 +348,13 @@ func (s *Sink) release(b *outBuffer) {
 	}
 }
 
-// Verified is a file whose pages may be known to be good and in memory: such pages are sent without passing through
-// this process. [hemera.File]s of local pieces implement it.
-type Verified interface {
-	// Splice puts verified pages at off, at most n bytes, into the empty pipe, and returns how many bytes.
-	Splice(pipe *vfs.Pipe, off, n int64) int64
-	// Verified is the fallback when no pipe is available. It returns the file that holds the range at the same
-	// offset, for sendfile; false if the range has to be read.
-	Verified(off, n int64) (f *os.File, ok bool)
-}
-
 // Part is file data on its way to a client, with Len bytes: pages in a pipe, a range of a file, or bytes in memory. It
 // is made by [Pool.Part] or [Pool.ReadPart] and must be released.
 type Part struct {
 	Len  int64
 	Ends bool // the file ends with these bytes, or those that were asked for do
 
-	pipe  *vfs.Pipe
+	pipe  *zerocopy.Pipe
 	file  *os.File
 	off   int64
 	chunk *Chunk
@@ -367,7 +362,7 @@ type Part struct {
 
 // Part gets verified pages of the range without a copy; false if they have to be read. It may leave out the end of the
 // range.
-func (p *Pool) Part(f Verified, off, n int64) (part Part, ok bool) {
+func (p *Pool) Part(f zerocopy.Source, off, n int64) (part Part, ok bool) {
 	pipe := p.Pipe()
 	if pipe == nil {
 		file, ok := f.Verified(off, n)
@@ -381,10 +376,10 @@ func (p *Pool) Part(f Verified, off, n int64) (part Part, ok bool) {
 }
 
 // ReadPart reads the next of n bytes at off into memory, at most a chunk.
-func (p *Pool) ReadPart(f io.ReaderAt, off, n int64) (Part, error) {
+func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
 	k := p.Chunk()
 	want := ChunkLen(off, n)
-	got, err := f.ReadAt(k.Buf[:want], off)
+	got, err := f.ReadPages(k.Buf[:want], nil, off)
 	if err != nil && err != io.EOF {
 		p.PutChunk(k)
 		return Part{}, err

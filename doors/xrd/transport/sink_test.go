@@ -94,7 +94,7 @@ func TestTornFrame(t *testing.T) {
 // slowFile blocks in every read until it is released.
 type slowFile struct{ begun, release chan struct{} }
 
-func (f slowFile) ReadAt(p []byte, _ int64) (int, error) {
+func (f slowFile) ReadPages(p []byte, _ []uint32, _ int64) (int, error) {
 	close(f.begun)
 	<-f.release
 	return copy(p, strings.Repeat("d", len(p))), nil

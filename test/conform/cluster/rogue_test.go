@@ -8,7 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 	"hemera/platform/rpc"
 	"hemera/platform/xrootd"
 	"hemera/rules/capability"
@@ -20,24 +20,24 @@ import (
 type rogue struct {
 	*rpc.Client
 	t           *testing.T
-	credentials *auth.Credentials
+	credentials *pki.Credentials
 	welcome     hemera.NodeWelcome
 }
 
 func (j *joined) rogue() *rogue {
 	j.t.Helper()
 	text := j.token(0)
-	token, err := auth.ParseToken(text)
+	token, err := pki.ParseToken(text)
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	enrol := func() (*auth.Credentials, error) {
+	enrol := func() (*pki.Credentials, error) {
 		c, err := rpc.Dial(rpc.ClientOptions{Addrs: token.Addrs, TLS: token.TLS()})
 		if err != nil {
 			j.t.Fatal(err)
 		}
 		defer c.Close()
-		return auth.Enrol(j.t.Context(), j.t.TempDir(), token, c)
+		return pki.Enrol(j.t.Context(), j.t.TempDir(), token, c)
 	}
 	r := &rogue{t: j.t}
 	if r.credentials, err = enrol(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
-	"hemera/platform/auth"
+	"hemera/platform/pki"
 )
 
 // TokenCommand makes `hemera token`: join tokens.
@@ -65,14 +65,14 @@ standard input, a file or its environment: the arguments of a process are for ev
 	c.Flags().DurationVar(&r.Lifetime, "lifetime", 0, "how long it works: 30m, 24h; 0 is the manager's auth.token_lifetime")
 	c.Flags().DurationVar(&r.Lifetime, "expires", 0, "the same as --lifetime")
 	_ = c.Flags().MarkHidden("expires")
-	c.Flags().IntVar(&r.Uses, "uses", 1, fmt.Sprintf("how many nodes it admits, at most %d", auth.UsesMax))
+	c.Flags().IntVar(&r.Uses, "uses", 1, fmt.Sprintf("how many nodes it admits, at most %d", pki.UsesMax))
 	c.Flags().StringSliceVar(&nodes, "node", nil, "address, network or host name that the node must come from, as the manager sees it; may be given again")
 	return c
 }
 
 // warnOfToken says so when only the manager's own machine can use a token.
 func warnOfToken(e *cli.Env, text string) {
-	t, err := auth.ParseToken(text)
+	t, err := pki.ParseToken(text)
 	if err != nil || len(t.Addrs) == 0 {
 		return
 	}

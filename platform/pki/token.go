@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"hemera"
 	"hemera/errs"
@@ -40,7 +41,7 @@ const (
 func newToken(addrs []string, fingerprint [32]byte) (Token, error) {
 	t := Token{Addrs: addrs, Fingerprint: fingerprint}
 	if _, err := rand.Read(t.secret[:]); err != nil {
-		return Token{}, errs.As(err, errs.Internal, "auth.newToken", "")
+		return Token{}, errs.As(err, errs.Internal, "pki.NewToken", "")
 	}
 	return t, checkAddrs(addrs)
 }
@@ -66,7 +67,7 @@ func (t Token) Secret() string { return base64.RawURLEncoding.EncodeToString(t.s
 // be a damaged secret.
 func ParseToken(text string) (Token, error) {
 	invalid := func(what string) (Token, error) {
-		return Token{}, errs.New(errs.Invalid, "auth.ParseToken", "", "join token: "+what).
+		return Token{}, errs.New(errs.Invalid, "pki.ParseToken", "", "join token: "+what).
 			WithRemedy("copy the whole token that `hemera token create` printed, or create a new one")
 	}
 	text = strings.TrimSpace(text)
@@ -100,15 +101,20 @@ func ParseToken(text string) (Token, error) {
 
 func checkAddrs(addrs []string) error {
 	if len(addrs) == 0 || len(addrs) > addrsMax {
-		return errs.New(errs.Invalid, "auth.token", "", fmt.Sprintf("%d manager addresses; 1 to %d are possible", len(addrs), addrsMax))
+		return errs.New(errs.Invalid, "pki.CheckAddrs", "", fmt.Sprintf("%d manager addresses; 1 to %d are possible", len(addrs), addrsMax))
 	}
 	for _, a := range addrs {
 		host, port, err := net.SplitHostPort(a)
 		if err != nil || host == "" || port == "" || !printable(a) || strings.Contains(a, ",") {
-			return errs.New(errs.Invalid, "auth.token", a, "is no host:port")
+			return errs.New(errs.Invalid, "pki.CheckAddrs", a, "is no host:port")
 		}
 	}
 	return nil
+}
+
+// printable reports whether s is UTF-8 without spaces and control characters.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
 // TokenRecord is what the manager keeps of a token.
@@ -199,7 +205,7 @@ func (m *MemoryTokens) Token(_ context.Context, id [32]byte) (TokenRecord, error
 	defer m.mu.Unlock()
 	r, ok := m.records[id]
 	if !ok {
-		return TokenRecord{}, errs.New(errs.NotFound, "auth.Token", "", "no such token")
+		return TokenRecord{}, errs.New(errs.NotFound, "pki.Token", "", "no such token")
 	}
 	return r, nil
 }

@@ -1,5 +1,19 @@
-// Package auth finds out who is calling: the mechanisms a door offers, and the join tokens and
-// certificates by which nodes and manager trust each other.
+// Package auth finds out which user is calling: the mechanisms that a door offers, and the policy that says which of
+// them a peer may use. How nodes and the manager trust each other is package pki's.
+//
+// A door asks a [Policy] which [Mechanism] values a [Peer] may use. Each authentication is an [Exchange] of one connection with
+// one mechanism; it ends in an identity or in Unauthenticated, after which the client may try another mechanism.
+//
+//   - [Unix] takes the user name that the client says. On this machine the kernel has to confirm it: [Owners] find
+//     the uid that owns the client's end of the connection, by netlink (diag.go) or /proc (procnet.go).
+//   - [Host] serves the peer by its address alone, as nobody.
+//
+// [ManagerPolicy] serves processes of this machine and hosts of trusted networks; each [Network] says whether names from there are
+// believed ([Mapping]). A peer from elsewhere is Denied, with a remedy. [NodePolicy] serves everyone as nobody, because a
+// storage node opens files by capability only.
+//
+// Values are immutable once made and safe for concurrent use. A Step may read the system's user database or ask
+// the kernel; it does not use the network.
 package auth
 
 import (

@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"bytes"
@@ -29,11 +29,11 @@ type TokenOptions struct {
 // addresses or numbers, or a lifetime that is not positive.
 func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, error) {
 	if o.Lifetime <= 0 {
-		return "", errs.New(errs.Invalid, "auth.CreateToken", o.Lifetime.String(), "a token's lifetime must be positive").WithRemedy("for example 30m or 24h")
+		return "", errs.New(errs.Invalid, "pki.CreateToken", o.Lifetime.String(), "a token's lifetime must be positive").WithRemedy("for example 30m or 24h")
 	}
 	o.Uses = cmp.Or(o.Uses, 1)
 	if o.Uses < 0 || o.Uses > UsesMax {
-		return "", errs.New(errs.Invalid, "auth.CreateToken", fmt.Sprint(o.Uses), fmt.Sprintf("a token is for 1 to %d nodes", UsesMax))
+		return "", errs.New(errs.Invalid, "pki.CreateToken", fmt.Sprint(o.Uses), fmt.Sprintf("a token is for 1 to %d nodes", UsesMax))
 	}
 	t, err := newToken(o.Addrs, a.Fingerprint())
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, er
 	now := a.options.Now()
 	record := TokenRecord{Made: now, Expires: now.Add(o.Lifetime), Uses: o.Uses, From: o.From}
 	if err := a.options.Tokens.PutToken(ctx, tokenID(t.Secret()), record); err != nil {
-		return "", errs.Wrap(err, "auth.CreateToken", "")
+		return "", errs.Wrap(err, "pki.CreateToken", "")
 	}
 	return t.Text(), nil
 }
@@ -51,7 +51,7 @@ func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, er
 func (a *Authority) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
 	records, err := a.options.Tokens.Tokens(ctx)
 	if err != nil {
-		return nil, errs.Wrap(err, "auth.Tokens", "")
+		return nil, errs.Wrap(err, "pki.Tokens", "")
 	}
 	var list []hemera.TokenInfo
 	for id, r := range records {
@@ -78,18 +78,21 @@ func shortID(id [32]byte) string { return hex.EncodeToString(id[:6]) }
 
 // RemoveToken revokes the token with the id that [Authority.Tokens] shows. Nodes that it admitted stay. NotFound.
 func (a *Authority) RemoveToken(ctx context.Context, short string) error {
-	a.mu.Lock() // no node is being admitted with it
-	defer a.mu.Unlock()
+	end, err := a.beginTokens(ctx) // no node is being admitted with it
+	if err != nil {
+		return errs.Wrap(err, "pki.RemoveToken", short)
+	}
+	defer end()
 	records, err := a.options.Tokens.Tokens(ctx)
 	if err != nil {
-		return errs.Wrap(err, "auth.RemoveToken", "")
+		return errs.Wrap(err, "pki.RemoveToken", "")
 	}
 	for id := range records {
 		if shortID(id) == short {
-			return errs.Wrap(a.options.Tokens.RemoveToken(ctx, id), "auth.RemoveToken", short)
+			return errs.Wrap(a.options.Tokens.RemoveToken(ctx, id), "pki.RemoveToken", short)
 		}
 	}
-	return errs.New(errs.NotFound, "token rm", short, "no such token").WithRemedy("see `hemera token ls`")
+	return errs.New(errs.NotFound, "pki.RemoveToken", short, "no such token").WithRemedy("see `hemera token ls`")
 }
 
 // Join admits the node that shows a token's secret from an address: it reserves a node id and signs a certificate
@@ -107,21 +110,34 @@ func (a *Authority) Join(ctx context.Context, secret string, request []byte, fro
 	return a.issue(id, csr)
 }
 
+// beginTokens waits for the turn to change records of tokens, and returns what ends it.
+func (a *Authority) beginTokens(ctx context.Context) (end func(), err error) {
+	select {
+	case a.tokens <- struct{}{}:
+		return func() { <-a.tokens }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // redeem is the id of the node that the token admits.
 func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.CertificateRequest, from netip.Addr) (hemera.NodeID, error) {
 	refuse := func(text string) (hemera.NodeID, error) {
-		return 0, errs.New(errs.Unauthenticated, "auth.Join", "", text).
+		return 0, errs.New(errs.Unauthenticated, "pki.Join", "", text).
 			WithRemedy("create a new token at the manager: hemera token create")
 	}
-	a.mu.Lock() // so that a token is looked at and marked in one step
-	defer a.mu.Unlock()
+	end, err := a.beginTokens(ctx) // a record is read and marked in one step
+	if err != nil {
+		return 0, errs.Wrap(err, "pki.Join", "")
+	}
+	defer end()
 	id := tokenID(secret)
 	record, err := a.options.Tokens.Token(ctx, id)
 	switch {
 	case errs.KindOf(err) == errs.NotFound && err != nil:
 		return refuse("the manager does not know this join token")
 	case err != nil:
-		return 0, errs.Wrap(err, "auth.Join", "")
+		return 0, errs.Wrap(err, "pki.Join", "")
 	case !a.options.Now().Before(record.Expires):
 		return refuse("the join token expired at " + record.Expires.UTC().Format(time.RFC3339) + " by the manager's clock")
 	case !record.admits(from):
@@ -136,8 +152,8 @@ func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.Certifi
 	}
 	node, err := a.options.NewNode(ctx)
 	if err != nil {
-		return 0, errs.Wrap(err, "auth.Join", "")
+		return 0, errs.Wrap(err, "pki.Join", "")
 	}
 	record.Used = append(slices.Clone(record.Used), TokenUse{Key: key[:], Node: node, From: from.Unmap().String(), At: a.options.Now()})
-	return node, errs.Wrap(a.options.Tokens.PutToken(ctx, id, record), "auth.Join", "")
+	return node, errs.Wrap(a.options.Tokens.PutToken(ctx, id, record), "pki.Join", "")
 }

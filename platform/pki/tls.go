@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"crypto/ecdsa"
@@ -35,7 +35,7 @@ func (a *Authority) managerCertificate() (*tls.Certificate, error) {
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, errs.As(err, errs.Internal, "auth.managerCertificate", "")
+		return nil, errs.As(err, errs.Internal, "pki.ManagerCertificate", "")
 	}
 	leaf, err := sign(managerTemplate(now), a.root, &key.PublicKey, a.key)
 	if err != nil {
@@ -64,7 +64,7 @@ const verifiedMax = 8192
 // key. Unauthenticated: none, another cluster's, expired, or no node's.
 func (a *Authority) Node(state tls.ConnectionState) (hemera.NodeID, error) {
 	if len(state.PeerCertificates) == 0 {
-		return 0, errs.New(errs.Unauthenticated, "auth.Node", "", "the client showed no certificate").
+		return 0, errs.New(errs.Unauthenticated, "pki.Node", "", "the client showed no certificate").
 			WithRemedy("join the node with a token: hemera node --join TOKEN")
 	}
 	leaf, now := state.PeerCertificates[0], a.options.Now()
@@ -100,7 +100,7 @@ func (t Token) TLS() *tls.Config {
 				return c, nil
 			}
 		}
-		return nil, errs.New(errs.Unauthenticated, "auth.TLS", "", "what answers is not the manager that made this join token").
+		return nil, errs.New(errs.Unauthenticated, "pki.TLS", "", "what answers is not the manager that made this join token").
 			WithRemedy("check the address, and that nothing between here and the manager opens TLS connections")
 	})
 }
@@ -120,7 +120,7 @@ func clientTLS(root func(chain []*x509.Certificate) (*x509.Certificate, error)) 
 			if err := verifyChain(leaf, ca, x509.ExtKeyUsageServerAuth, time.Now()); err != nil {
 				return err
 			}
-			return errs.As(leaf.VerifyHostname(ManagerName), errs.Unauthenticated, "auth.TLS", leaf.Subject.CommonName)
+			return errs.As(leaf.VerifyHostname(ManagerName), errs.Unauthenticated, "pki.TLS", leaf.Subject.CommonName)
 		},
 	}
 }

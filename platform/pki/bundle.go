@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func (b bundle) encode() ([]byte, error) {
 	if b.key != nil {
 		der, err := x509.MarshalPKCS8PrivateKey(b.key)
 		if err != nil {
-			return nil, errs.As(err, errs.Internal, "auth.encode", "")
+			return nil, errs.As(err, errs.Internal, "pki.Encode", "")
 		}
 		_ = pem.Encode(&out, &pem.Block{Type: blockKey, Bytes: der})
 	}
@@ -104,7 +104,7 @@ func (b bundle) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return errs.Wrap(replace(path, data), "auth.save", path)
+	return errs.Wrap(replace(path, data), "pki.Save", path)
 }
 
 func replace(path string, data []byte) error {

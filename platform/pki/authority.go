@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"bytes"
@@ -35,6 +35,8 @@ type Authority struct {
 	options AuthorityOptions
 	root    *x509.Certificate
 	key     *ecdsa.PrivateKey
+
+	tokens chan struct{} // room for one: its holder reads and changes records of tokens, which is I/O
 
 	mu       sync.Mutex // guards all below
 	manager  *tls.Certificate
@@ -95,7 +97,7 @@ func OpenAuthority(ctx context.Context, dir string, o AuthorityOptions) (*Author
 
 // unusable is the error of a file without which the nodes are locked out.
 func unusable(kind errs.Kind, dir, text string, cause error) error {
-	return &errs.Error{Kind: kind, Op: "open the authority", Subject: filepath.Join(dir, AuthorityFile), Text: text, Cause: cause,
+	return &errs.Error{Kind: kind, Op: "pki.OpenAuthority", Subject: filepath.Join(dir, AuthorityFile), Text: text, Cause: cause,
 		Remedy: "put back " + AuthorityFile + " of the newest backup, which `hemera ns restore FILE EMPTYDIR` unpacks; without one, move away what is there, " +
 			"begin a new authority with `hemera ns rekey " + dir + "` and let every node join again"}
 }
@@ -103,7 +105,7 @@ func unusable(kind errs.Kind, dir, text string, cause error) error {
 func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
 	data, err := readSecret(path)
 	if err != nil {
-		return nil, errs.Wrap(err, "auth.OpenAuthority", path)
+		return nil, errs.Wrap(err, "pki.OpenAuthority", path)
 	}
 	bundle, err := parseBundle(data)
 	if err != nil || bundle.key == nil || len(bundle.chain) != 1 || !bundle.chain[0].IsCA {
@@ -116,7 +118,7 @@ func newAuthority(b bundle, o AuthorityOptions) *Authority {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Authority{options: o, root: b.chain[0], key: b.key, verified: map[[32]byte]nodeCertificate{}}
+	return &Authority{options: o, root: b.chain[0], key: b.key, tokens: make(chan struct{}, 1), verified: map[[32]byte]nodeCertificate{}}
 }
 
 // NewAuthority makes an authority in a state directory, and leaves recording it to the caller: the first
@@ -125,14 +127,14 @@ func NewAuthority(dir string, o AuthorityOptions) (*Authority, error) {
 	path := filepath.Join(dir, AuthorityFile)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
-			return nil, errs.Wrap(err, "make an authority", path)
+			return nil, errs.Wrap(err, "pki.NewAuthority", path)
 		}
-		return nil, errs.New(errs.Exists, "make an authority", path, "there is one").
+		return nil, errs.New(errs.Exists, "pki.NewAuthority", path, "there is one").
 			WithRemedy("move the file away first, and keep it: with it all nodes that have joined come back by themselves")
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, errs.As(err, errs.Internal, "make an authority", path)
+		return nil, errs.As(err, errs.Internal, "pki.NewAuthority", path)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -166,7 +168,7 @@ func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte)
 
 func (a *Authority) issue(node hemera.NodeID, csr *x509.CertificateRequest) ([]byte, error) {
 	if node == 0 {
-		return nil, errs.New(errs.Internal, "auth.issue", "0", "zero is no node")
+		return nil, errs.New(errs.Internal, "pki.Issue", "0", "zero is no node")
 	}
 	cert, err := sign(nodeTemplate(node, a.options.Now()), a.root, csr.PublicKey, a.key)
 	if err != nil {

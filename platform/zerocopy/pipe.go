@@ -1,4 +1,14 @@
-package vfs
+// Package zerocopy sends pages of mapped files to sockets without a copy through this process.
+//
+// A [Source] is an open file whose pages may be known to be good and in memory: it can put them into a [Pipe], or, as the
+// fallback, name the file for sendfile. The disk's pieces are Sources, and the door asks them; see core/disk/windows.go
+// for why the bytes that are sent are the bytes that were verified.
+//
+// The safety rests on two facts of Linux. A page in a pipe is held by reference: it can neither leave memory nor be read from
+// the device again. And a page that needs no fault while vmsplice takes it was mapped before, so it is the page that was
+// verified; [Faultless] counts the thread's faults to know that (getrusage, RUSAGE_THREAD). On a system that does not count
+// them, [NewPipe] fails and callers copy.
+package zerocopy
 
 import (
 	"os"
@@ -11,8 +21,19 @@ import (
 // unless the system's fs.pipe-user-pages-soft says otherwise.
 const PipeBytes = 1 << 20
 
-// ZeroCopyMin is the shortest range, in bytes, that is cheaper to send by splice or sendfile than by a copy (measured).
-const ZeroCopyMin = 16 << 10
+// SizeMin is the shortest range, in bytes, that is cheaper to send by splice or sendfile than by a copy (measured).
+const SizeMin = 16 << 10
+
+// Source is an open file or piece whose pages may be known to be good and in memory. Offsets and lengths are bytes of
+// the file. Methods may be called concurrently and do not wait for the device.
+type Source interface {
+	// Splice puts pages at off, at most n bytes, into the empty pipe, and returns how many bytes. The pages were verified
+	// and have been in memory since. After 0 the range must be sent in another way.
+	Splice(pipe *Pipe, off, n int64) int64
+	// Verified is the fallback when no pipe is available. It returns the file that holds the range at the same offset,
+	// for sendfile; ok is false unless every page was verified a moment ago and is still in memory.
+	Verified(off, n int64) (f *os.File, ok bool)
+}
 
 // Pipe carries pages of mapped files to a socket without a copy. It holds on to the pages that are in
 // it: they can neither leave memory nor be replaced by what is read from the device again. A Pipe

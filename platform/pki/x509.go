@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"crypto"
@@ -77,10 +77,10 @@ func serial() *big.Int {
 func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {
-		return nil, errs.As(err, errs.Internal, "auth.sign", template.Subject.CommonName)
+		return nil, errs.As(err, errs.Internal, "pki.Sign", template.Subject.CommonName)
 	}
 	cert, err := x509.ParseCertificate(der)
-	return cert, errs.As(err, errs.Internal, "auth.sign", template.Subject.CommonName)
+	return cert, errs.As(err, errs.Internal, "pki.Sign", template.Subject.CommonName)
 }
 
 // parseRequest checks that whoever sent the request has the key. Nothing else in it counts: names
@@ -88,18 +88,18 @@ func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypt
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	csr, err := x509.ParseCertificateRequest(der)
 	if err != nil {
-		return nil, errs.As(err, errs.Invalid, "auth.parseRequest", "certificate request")
+		return nil, errs.As(err, errs.Invalid, "pki.ParseRequest", "certificate request")
 	}
 	switch k := csr.PublicKey.(type) {
 	case *ecdsa.PublicKey:
 		if k.Curve != elliptic.P256() {
-			return nil, errs.New(errs.Invalid, "auth.parseRequest", "certificate request", "the curve must be P-256")
+			return nil, errs.New(errs.Invalid, "pki.ParseRequest", "certificate request", "the curve must be P-256")
 		}
 	case ed25519.PublicKey:
 	default:
-		return nil, errs.New(errs.Invalid, "auth.parseRequest", "certificate request", fmt.Sprintf("keys of type %T are not taken", k))
+		return nil, errs.New(errs.Invalid, "pki.ParseRequest", "certificate request", fmt.Sprintf("keys of type %T are not taken", k))
 	}
-	return csr, errs.As(csr.CheckSignature(), errs.Invalid, "auth.parseRequest", "certificate request")
+	return csr, errs.As(csr.CheckSignature(), errs.Invalid, "pki.ParseRequest", "certificate request")
 }
 
 // verifyChain checks that root signed the leaf for the use. Clocks of machines without a battery
@@ -112,7 +112,7 @@ func verifyChain(leaf, root *x509.Certificate, use x509.ExtKeyUsage, now time.Ti
 		}
 	}
 	if now.After(leaf.NotAfter) {
-		return errs.New(errs.Unauthenticated, "auth.verify", leaf.Subject.CommonName,
+		return errs.New(errs.Unauthenticated, "pki.VerifyChain", leaf.Subject.CommonName,
 			fmt.Sprintf("the certificate expired at %s and it is %s here", leaf.NotAfter.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))).
 			WithRemedy("compare the clocks of both machines; if they are right, join the node again with a new token")
 	}
@@ -120,7 +120,7 @@ func verifyChain(leaf, root *x509.Certificate, use x509.ExtKeyUsage, now time.Ti
 	pool.AddCert(root)
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{use}, CurrentTime: now})
 	if err != nil {
-		return &errs.Error{Kind: errs.Unauthenticated, Op: "auth.verify", Subject: leaf.Subject.CommonName, Cause: err,
+		return &errs.Error{Kind: errs.Unauthenticated, Op: "pki.VerifyChain", Subject: leaf.Subject.CommonName, Cause: err,
 			Remedy: "the certificate is another cluster's: join the node again with a token of this one"}
 	}
 	return nil
@@ -134,5 +134,5 @@ func nodeIn(leaf *x509.Certificate) (hemera.NodeID, error) {
 			return hemera.NodeID(id), nil
 		}
 	}
-	return 0, errs.New(errs.Unauthenticated, "auth.nodeIn", leaf.Subject.CommonName, "the certificate is no node's")
+	return 0, errs.New(errs.Unauthenticated, "pki.ReadNode", leaf.Subject.CommonName, "the certificate is no node's")
 }

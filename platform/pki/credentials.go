@@ -1,4 +1,4 @@
-package auth
+package pki
 
 import (
 	"context"
@@ -46,18 +46,18 @@ func LoadCredentials(dir string) (*Credentials, error) {
 	path := filepath.Join(dir, "node.pem")
 	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errs.New(errs.NotFound, "auth.LoadCredentials", path, "this node has not joined a cluster").
+		return nil, errs.New(errs.NotFound, "pki.LoadCredentials", path, "this node has not joined a cluster").
 			WithRemedy("create a token at the manager (hemera token create) and start the node with --join TOKEN")
 	}
 	if err != nil {
-		return nil, errs.Wrap(err, "auth.LoadCredentials", path)
+		return nil, errs.Wrap(err, "pki.LoadCredentials", path)
 	}
 	b, err := parseBundle(data)
 	if err == nil {
 		_, err = nodeIn(b.chain[0])
 	}
 	if err != nil || b.key == nil || len(b.chain) != 2 || checkAddrs(b.addrs) != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "auth.LoadCredentials", Subject: path, Text: "not a node's credentials", Cause: err,
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "pki.LoadCredentials", Subject: path, Text: "not a node's credentials", Cause: err,
 			Remedy: "join the node again with a new token"}
 	}
 	c := &Credentials{path: path}
@@ -81,7 +81,7 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 		answer, err = manager.Join(ctx, t.Secret(), request)
 	}
 	if err != nil {
-		return nil, errs.Wrap(err, "auth.Enrol", t.String())
+		return nil, errs.Wrap(err, "pki.Enrol", t.String())
 	}
 	c := &Credentials{path: filepath.Join(dir, "node.pem")}
 	b, err := accept(answer, key, func(root *x509.Certificate) bool { return sha256.Sum256(root.Raw) == t.Fingerprint })
@@ -102,10 +102,10 @@ const joinTries = 3
 func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, errs.As(err, errs.Internal, "auth.newRequest", "")
+		return nil, nil, errs.As(err, errs.Internal, "pki.NewRequest", "")
 	}
 	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
-	return key, request, errs.As(err, errs.Internal, "auth.newRequest", "")
+	return key, request, errs.As(err, errs.Internal, "pki.NewRequest", "")
 }
 
 // accept checks an issuer's answer: the certificate is for our key, a node's, and of the authority
@@ -125,7 +125,7 @@ func accept(answer []byte, key *ecdsa.PrivateKey, known func(root *x509.Certific
 		_, err = nodeIn(b.chain[0])
 	}
 	if err != nil {
-		return bundle{}, errs.As(err, errs.Unauthenticated, "auth.accept", "certificate from the manager")
+		return bundle{}, errs.As(err, errs.Unauthenticated, "pki.Accept", "certificate from the manager")
 	}
 	return bundle{chain: b.chain, key: key}, nil
 }
@@ -150,7 +150,7 @@ func (c *Credentials) Expired(now time.Time) bool {
 func (c *Credentials) Learn(t Token) error {
 	old := c.current.Load()
 	if sha256.Sum256(old.chain[1].Raw) != t.Fingerprint {
-		return errs.New(errs.Conflict, "join", t.String(), "this node has joined already, and the token is of another authority").
+		return errs.New(errs.Conflict, "pki.Join", t.String(), "this node has joined already, and the token is of another authority").
 			WithRemedy("to leave the former for it, remove " + c.path + " and start the node again; else take --join away")
 	}
 	unknown := func(addr string) bool { return !slices.Contains(old.addrs, addr) }
@@ -190,7 +190,7 @@ func (c *Credentials) Renew(ctx context.Context, manager Renewer) error {
 	}
 	answer, err := manager.Renew(ctx, request)
 	if err != nil {
-		return errs.Wrap(err, "auth.Renew", c.path)
+		return errs.Wrap(err, "pki.Renew", c.path)
 	}
 	old := c.current.Load()
 	b, err := accept(answer, key, old.chain[1].Equal)
@@ -216,7 +216,7 @@ func (c *Credentials) Keep(ctx context.Context, manager Renewer, log *slog.Logge
 			if err == nil {
 				log.Info("renewed the node's certificate", "expires", c.current.Load().chain[0].NotAfter)
 			} else {
-				log.Warn("cannot renew the node's certificate, trying again", "err", err, "expires", c.current.Load().chain[0].NotAfter)
+				log.Warn("cannot renew the node's certificate, trying again", "error", err, "expires", c.current.Load().chain[0].NotAfter)
 			}
 			wait = time.Hour // also after a success: a clock far ahead must not renew in a loop
 		}
