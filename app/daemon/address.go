@@ -75,7 +75,7 @@ func checkReach(addr, manager string) error {
 	if !isLoopback(addr) || manager == "" || isLoopback(manager) {
 		return nil
 	}
-	return errs.New(errs.Invalid, "start node", addr, "the manager is at "+manager+", and clients that it sends to this address find their own machine there").
+	return errs.New(errs.Invalid, "daemon.OpenNode", addr, "the manager is at "+manager+", and clients that it sends to this address find their own machine there").
 		WithRemedy("name an address of this machine that they can reach with --listen, or with --advertise")
 }
 

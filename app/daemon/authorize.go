@@ -38,7 +38,7 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 		}
 		remote, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil {
-			return hemera.Identity{}, errs.As(err, errs.Unauthenticated, "admin.authorize", r.RemoteAddr)
+			return hemera.Identity{}, errs.As(err, errs.Unauthenticated, "daemon.Authorize", r.RemoteAddr)
 		}
 		local, err := localAddr(r)
 		if err != nil {
@@ -46,7 +46,7 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 		}
 		uid, err := owners.Owner(remote, local)
 		if err != nil {
-			return hemera.Identity{}, errs.New(errs.Unauthenticated, "admin.authorize", remote.Addr().String(),
+			return hemera.Identity{}, errs.New(errs.Unauthenticated, "daemon.Authorize", remote.Addr().String(),
 				"calls by HTTP are taken from processes of the manager's own machine only").
 				WithRemedy("the hemera command asks for files from other machines through root://; run others on the manager's machine, for example by ssh")
 		}
@@ -70,8 +70,8 @@ func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 func localAddr(r *http.Request) (netip.AddrPort, error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
-		return netip.AddrPort{}, errs.New(errs.Internal, "admin.authorize", "", "the server does not know its own address")
+		return netip.AddrPort{}, errs.New(errs.Internal, "daemon.Authorize", "", "the server does not know its own address")
 	}
 	local, err := netip.ParseAddrPort(addr.String())
-	return local, errs.As(err, errs.Internal, "admin.authorize", addr.String())
+	return local, errs.As(err, errs.Internal, "daemon.Authorize", addr.String())
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/app/backup"
+	"hemera/app/statedir"
 	"hemera/errs"
 )
 
@@ -66,7 +68,7 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 	if damaged == "" {
 		return dir
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, storeDir, "journal", "*.journal"))
+	logs, err := filepath.Glob(filepath.Join(dir, statedir.StoreDir, "journal", "*.journal"))
 	if err != nil || len(logs) != 1 {
 		t.Fatal(logs, err)
 	}
@@ -85,7 +87,7 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 // logFiles is the content of a store's log.
 func logFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, storeDir, "journal", "*"))
+	names, err := filepath.Glob(filepath.Join(dir, statedir.StoreDir, "journal", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,7 @@ func TestDamagedState(t *testing.T) {
 	if _, err := OpenManager(t.Context(), o); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 		t.Errorf("a start: %v", err)
 	}
-	b := StateBackups{Dir: dir, Log: o.Log}
+	b := backup.Offline{Dir: dir, Log: o.Log}
 	if err := b.Backup(t.Context(), new(bytes.Buffer)); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 		t.Errorf("a backup of all of it: %v", err)
 	}
@@ -123,7 +125,7 @@ func TestDamagedState(t *testing.T) {
 		t.Error("the log was changed")
 	}
 	o.Dir = filepath.Join(t.TempDir(), "restored")
-	r, err := Restore(t.Context(), &archive, o.Dir, RestoreOptions{})
+	r, err := backup.Restore(t.Context(), &archive, o.Dir, backup.RestoreOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,13 +152,13 @@ func TestDamagedState(t *testing.T) {
 // TestStateBackup: a backup of a manager that does not run has all of it, and there is none of one that does.
 func TestStateBackup(t *testing.T) {
 	dir := crashed(t, 5, "")
-	b := StateBackups{Dir: dir, Log: slog.New(slog.DiscardHandler)}
+	b := backup.Offline{Dir: dir, Log: slog.New(slog.DiscardHandler)}
 	for range 2 {
 		var archive bytes.Buffer
 		if err := b.Backup(t.Context(), &archive); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Restore(t.Context(), &archive, filepath.Join(t.TempDir(), "restored"), RestoreOptions{})
+		r, err := backup.Restore(t.Context(), &archive, filepath.Join(t.TempDir(), "restored"), backup.RestoreOptions{})
 		if err != nil || r.Totals.Attachments != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/app/resources"
 	"hemera/rules/condition"
 )
 
@@ -48,7 +49,7 @@ func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 	who := &owners{}
 	who.uid.Store(4711)
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2, Manager: ManagerOptions{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Bounds: newBounds(256, who),
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Bounds: resources.NewBoundsOf(256, who),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -26,9 +26,9 @@ func guardWeb(rules web, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, overSocket := processOf(r)
 		if r.URL.Path != "/healthz" && !overSocket && !rules.answersTo(r.Host) {
-			refusal := errs.New(errs.Denied, "http", r.RemoteAddr, "this server is not called "+admin.Quoted(r.Host)).
+			refusal := errs.New(errs.Denied, "daemon.Answer", r.RemoteAddr, "this server is not called "+admin.Quoted(r.Host)).
 				WithRemedy("use its address, or list the name in http.hosts")
-			http.Error(w, refusal.Error()+"\n  what to do: "+refusal.Remedy, http.StatusMisdirectedRequest)
+			http.Error(w, errs.Plain(refusal.Error())+"\n  what to do: "+refusal.Remedy, http.StatusMisdirectedRequest)
 			return
 		}
 		if !mayScrape(rules.metrics, r) {

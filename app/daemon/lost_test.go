@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/app/statedir"
 	"hemera/errs"
 )
 
@@ -28,13 +29,13 @@ func TestLostStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := crashed(t, 3, "")
-			store := filepath.Join(dir, storeDir)
+			store := filepath.Join(dir, statedir.StoreDir)
 			if err := lose(store); err != nil {
 				t.Fatal(err)
 			}
 			o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
 			for range 2 { // the first attempt leaves nothing that the second takes for a store
-				if _, err := OpenManager(t.Context(), o); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), storeDir) {
+				if _, err := OpenManager(t.Context(), o); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), statedir.StoreDir) {
 					t.Errorf("a start: %v", err)
 				}
 			}

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/app/backup"
+	"hemera/app/resources"
+	"hemera/app/statedir"
 	"hemera/core/namespace"
 	"hemera/doors/admin"
 	"hemera/doors/xrd"
@@ -62,7 +65,7 @@ type ManagerOptions struct {
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
-	Bounds *Bounds
+	Bounds *resources.Bounds
 	// Local finds a node of the same process; nil when there is none.
 	Local   func(id hemera.NodeID) hemera.Node
 	Role    string // for `hemera version` and the like: manager, up
@@ -71,12 +74,6 @@ type ManagerOptions struct {
 	Log     *slog.Logger
 }
 
-// storeDir is where the store is below a manager's state directory.
-const storeDir = "namespace"
-
-// upManager is where the manager's state directory is below that of hemera up.
-const upManager = "manager"
-
 // Manager is a manager process.
 type Manager struct {
 	*manager.Manager
@@ -84,7 +81,7 @@ type Manager struct {
 	Socket string // the unix socket of the admin API; empty for none
 
 	options   ManagerOptions
-	held      *os.File // the state directory
+	lock      *os.File // on the state directory
 	store     kv.Store
 	tree      *namespace.Namespace
 	authority *pki.Authority
@@ -94,24 +91,24 @@ type Manager struct {
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
 	// A new, empty cluster is not what who names the directory of the one he has wants to see.
-	if hasStore(filepath.Join(o.Dir, upManager)) && !hasStore(o.Dir) {
-		return nil, errs.New(errs.Invalid, "open the state directory", o.Dir, "it is one of hemera up, not a manager's").
+	if statedir.HasStore(filepath.Join(o.Dir, statedir.UpManager)) && !statedir.HasStore(o.Dir) {
+		return nil, errs.New(errs.Invalid, "daemon.OpenManager", o.Dir, "it is one of hemera up, not a manager's").
 			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")
 	}
-	held, err := hold(o.Dir)
+	lock, err := statedir.LockDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if o.Bounds == nil {
-		o.Bounds = NewBounds()
+		o.Bounds = resources.NewBounds()
 	}
-	m := &Manager{options: o, held: held}
+	m := &Manager{options: o, lock: lock}
 	defer func() {
 		if err != nil {
 			m.close()
 		}
 	}()
-	if err := finished(o.Dir); err != nil {
+	if err := statedir.CheckRestored(o.Dir); err != nil {
 		return nil, err
 	}
 	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
@@ -122,31 +119,31 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
-	if err := storeLost(o.Dir); err != nil {
+	if err := statedir.CheckStore(o.Dir); err != nil {
 		return nil, err
 	}
-	path, share := filepath.Join(o.Dir, storeDir), deal(o.CacheBytes)
-	if err := private(path); err != nil {
+	path, share := filepath.Join(o.Dir, statedir.StoreDir), resources.SplitCache(o.CacheBytes)
+	if err := statedir.Private(path); err != nil {
 		return nil, err
 	}
-	store, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: share.blocks, MemTableBytes: int(share.table), Logger: o.Log})
+	store, err := pebblekv.Open(path, pebblekv.Options{CacheBytes: share.Blocks, MemTableBytes: int(share.Table), Logger: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	m.store = store
-	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.records, Logger: o.Log, Owner: m.Addr, Hold: o.RemovalHold})
+	m.tree, err = namespace.Open(ctx, m.store, namespace.Options{CacheBytes: share.Records, Logger: o.Log, Owner: m.Addr, Hold: o.RemovalHold})
 	if err != nil {
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
 		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession,
-		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.reached,
+		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.Reached,
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.Bounds.also(m.LimitUsages)
+	o.Bounds.AddUsages(m.LimitUsages)
 	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
 	if err != nil {
 		return nil, err
@@ -170,7 +167,7 @@ func (m *Manager) openMore(ctx context.Context) error {
 	}
 	l, err := link.ListenUnix(o.HTTPSocket)
 	if err != nil && !o.SocketWished {
-		o.Log.Warn("no unix socket for the admin API", "err", err, "remedy", "name another path in http.socket, or an empty one for none")
+		o.Log.Warn("no unix socket for the admin API", "error", err, "remedy", "name another path in http.socket, or an empty one for none")
 		return nil
 	}
 	if err != nil {
@@ -199,6 +196,14 @@ func (m *Manager) sources() access.Sources {
 	return rule
 }
 
+// backups takes archives of the manager's state; see package backup.
+func (m *Manager) backups() hemera.Backups {
+	return backup.Live{
+		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Addr: m.Addr, Program: "hemera " + m.options.Version,
+		Taken: m.Cluster().BackupTaken, Log: m.options.Log,
+	}
+}
+
 // Dir is the state directory.
 func (m *Manager) Dir() string { return m.options.Dir }
 
@@ -214,7 +219,7 @@ func (m *Manager) open() (err error) {
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: m.backups(),
-		Config:  o.Settings, Limits: o.Bounds.usages, Log: o.Log,
+		Config:  o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users))
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
@@ -224,7 +229,7 @@ func (m *Manager) open() (err error) {
 			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
 		},
 		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,
-		Budgets: o.Bounds.doors,
+		Budgets: o.Bounds.Doors,
 	})
 	if err != nil {
 		return err
@@ -245,7 +250,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-m.tree.Failed():
-			return errs.New(errs.Unavailable, "run manager", m.options.Dir, "its store failed").
+			return errs.New(errs.Unavailable, "daemon.Run", m.options.Dir, "its store failed").
 				WithRemedy("see the log for the cause, and check the disk under it; then start it again")
 		}
 	})
@@ -260,8 +265,8 @@ func (m *Manager) close() {
 	if m.port != nil {
 		m.port.close()
 	}
-	bounded(storeTime, m.closeStore)
-	_ = m.held.Close()
+	runWithin(storeTime, m.closeStore)
+	_ = m.lock.Close()
 }
 
 // storeTime bounds how long a manager's end waits for its store, which may have to finish a compaction.

@@ -14,9 +14,9 @@ import (
 func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" && !mayScrape(networks, r) {
-			refusal := errs.New(errs.Denied, "metrics", r.RemoteAddr, "metrics are given to this machine only").
+			refusal := errs.New(errs.Denied, "daemon.Metrics", r.RemoteAddr, "metrics are given to this machine only").
 				WithRemedy("name the network of the monitoring host with --metrics-networks")
-			http.Error(w, refusal.Error()+"\n  what to do: "+refusal.Remedy, http.StatusForbidden)
+			http.Error(w, errs.Plain(refusal.Error())+"\n  what to do: "+refusal.Remedy, http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

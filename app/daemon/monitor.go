@@ -14,7 +14,7 @@ import (
 func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	return admin.NewMonitor(admin.MonitorOptions{
 		Version:  versionInfo(o.Version, o.Commit, "node"),
-		Counters: func() []admin.Counter { return countersOf(n) }, Limits: o.Bounds.usages, Log: o.Log,
+		Counters: func() []admin.Counter { return countersOf(n) }, Limits: o.Bounds.Usages, Log: o.Log,
 	})
 }
 

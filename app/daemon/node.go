@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"hemera"
+	"hemera/app/disks"
 	"hemera/app/peers"
+	"hemera/app/resources"
+	"hemera/app/statedir"
 	"hemera/core/disk"
 	"hemera/doors/xrd"
 	"hemera/errs"
@@ -46,11 +48,11 @@ type NodeOptions struct {
 	// Control is the manager when it is in the same process; then nothing is joined.
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
-	Memory *Memory
+	Memory *disks.Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
 	// Bounds are shared by all ports of a process; nil makes new ones.
-	Bounds *Bounds
+	Bounds *resources.Bounds
 	limits func() []hemera.LimitUse // of bounds that are the node's own
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
@@ -75,7 +77,7 @@ type Node struct {
 	Addr string
 
 	options     NodeOptions
-	held        *os.File // the state directory
+	lock        *os.File // on the state directory
 	peers       *peers.Peers
 	pulls       puller
 	credentials *pki.Credentials
@@ -85,18 +87,18 @@ type Node struct {
 
 // OpenNode joins the cluster if needed, and opens disks and port.
 func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
-	held, err := hold(o.Dir)
+	lock, err := statedir.LockDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if o.Memory == nil {
-		o.Memory = NewMemory()
+		o.Memory = disks.NewMemory()
 	}
 	if o.Bounds == nil { // what is shared with a manager, the manager tells of
-		o.Bounds = NewBounds()
-		o.limits = o.Bounds.reached
+		o.Bounds = resources.NewBounds()
+		o.limits = o.Bounds.Reached
 	}
-	n := &Node{options: o, held: held}
+	n := &Node{options: o, lock: lock}
 	defer func() {
 		if err != nil {
 			n.close()
@@ -122,7 +124,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	keys := capability.NewVerifier()
 	rules, ok := control.(hemera.CopyRules)
 	if !ok {
-		return nil, errs.New(errs.Internal, "start node", n.Addr, "nobody says where copies may read from")
+		return nil, errs.New(errs.Internal, "daemon.OpenNode", n.Addr, "nobody says where copies may read from")
 	}
 	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log})
 	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log})
@@ -142,7 +144,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Node:        &xrd.NodeOptions{Node: n.Node, Puller: n.pulls, Resolve: control.Resolve},
 		ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Loop: n.port.loop, Host: host, Version: o.Version, Log: o.Log,
-		Budgets: n.options.Bounds.doors,
+		Budgets: n.options.Bounds.Doors,
 	})
 	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err
@@ -175,14 +177,14 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 	given := func(d hemera.AttachDisk) bool { return filepath.Clean(d.Path) == path }
 	if fresh && o.MakeDisks && slices.ContainsFunc(o.Disks, given) {
 		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, errs.Wrap(err, "make disk", path)
+			return nil, errs.Wrap(err, "daemon.OpenDisk", path)
 		}
 	}
-	if err := ownDisk(path); err != nil {
+	if err := disks.CheckOwner(path); err != nil {
 		return nil, err
 	}
-	store, err := o.Memory.openDisk(path, fresh, o.Log)
-	if err == nil && fresh && !o.MakeDisks && isFolder(path) {
+	store, err := o.Memory.OpenDisk(path, fresh, o.Log)
+	if err == nil && fresh && !o.MakeDisks && disks.IsFolder(path) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
 	}
 	return store, err
@@ -196,15 +198,8 @@ func (n *Node) folder() func(string) bool {
 	}
 	return func(path string) bool {
 		_, err := disk.ReadLabel(vfs.OS{}, path)
-		return isFolder(path) && err != nil
+		return disks.IsFolder(path) && err != nil
 	}
-}
-
-// isFolder reports whether the directory is of the same filesystem as the one it is in: a disk that
-// somebody forgot to mount fills that.
-func isFolder(path string) bool {
-	var here, above unix.Stat_t
-	return unix.Stat(path, &here) == nil && unix.Stat(filepath.Dir(path), &above) == nil && here.Dev == above.Dev
 }
 
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
@@ -232,7 +227,7 @@ func (n *Node) join(ctx context.Context) error {
 func joinAgain(ctx context.Context, old *pki.Credentials, o NodeOptions) *pki.Credentials {
 	credentials, err := enrol(ctx, o)
 	if err != nil {
-		o.Log.Warn("the node's certificate has expired, and it cannot join again", "err", err, "remedy", errs.RemedyOf(err))
+		o.Log.Warn("the node's certificate has expired, and it cannot join again", "error", err, "remedy", errs.RemedyOf(err))
 		return old
 	}
 	o.Log.Info("the node's certificate had expired: it has joined again", "node", credentials.Node(), "was", old.Node())
@@ -246,7 +241,7 @@ func learn(credentials *pki.Credentials, o NodeOptions) {
 		err = credentials.Learn(token)
 	}
 	if err != nil {
-		o.Log.Warn("the join token is not used", "err", err, "remedy", errs.RemedyOf(err))
+		o.Log.Warn("the join token is not used", "error", err, "remedy", errs.RemedyOf(err))
 	}
 }
 
@@ -308,5 +303,5 @@ func (n *Node) close() {
 	if n.remote != nil {
 		_ = n.remote.Close()
 	}
-	_ = n.held.Close()
+	_ = n.lock.Close()
 }

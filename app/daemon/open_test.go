@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"fmt"
-	"hemera/errs"
 	"log/slog"
 	"net"
 	"strconv"
 	"strings"
 	"testing"
+
+	"hemera/app/statedir"
+	"hemera/errs"
 )
 
 // A port that is taken is the commonest of all failures to start; what was opened before is closed.
@@ -77,14 +79,8 @@ func TestAStateDirectoryOfTheOtherKindIsRefused(t *testing.T) {
 	if u, err := OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: ofManager, Listen: "127.0.0.1:0", Log: log}, Nodes: 1, Disks: 1}); err == nil || u != nil || !strings.Contains(errs.RemedyOf(err), "--data "+ofManager) {
 		t.Errorf("up on the directory of a manager: %v, %q", err, errs.RemedyOf(err))
 	}
-	if m, err = OpenManager(t.Context(), ManagerOptions{Dir: ofUp + "/" + upManager, Listen: "127.0.0.1:0", Log: log}); err != nil {
+	if m, err = OpenManager(t.Context(), ManagerOptions{Dir: ofUp + "/" + statedir.UpManager, Listen: "127.0.0.1:0", Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	m.close()
-}
-
-func TestIsFolder(t *testing.T) {
-	if !isFolder(t.TempDir()) || isFolder("/proc") || isFolder(t.TempDir()+"/missing") {
-		t.Error("folders and mount points are mixed up")
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"hemera/app/resources"
 	"hemera/doors/xrd"
 	"hemera/platform/link"
 	"hemera/platform/poll"
@@ -36,8 +37,8 @@ type port struct {
 	web      http.Handler
 	control  http.Handler
 	tls      *tls.Config
-	grace    time.Duration // how long a stopping door waits for requests under way
-	bounds   *Bounds       // of the process; nil for none
+	grace    time.Duration     // how long a stopping door waits for requests under way
+	bounds   *resources.Bounds // of the process; nil for none
 	log      *slog.Logger
 }
 
@@ -61,7 +62,7 @@ func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logge
 // serve answers until the context ends, then lets requests under way finish.
 func (p *port) serve(ctx context.Context) error {
 	if p.bounds != nil {
-		p.bounds.spares(p.xrd.CloseIdle)
+		p.bounds.AddRelief(p.xrd.CloseIdle)
 	}
 	mux := link.NewMux(p.listener, p.muxOptions())
 	group, ctx := errgroup.WithContext(ctx)
@@ -112,8 +113,8 @@ func (p *port) serve(ctx context.Context) error {
 func (p *port) muxOptions() link.MuxOptions {
 	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.CloseIdle}
 	if p.bounds != nil {
-		o.Connections, o.Admin, o.Pending = p.bounds.connections, p.bounds.admin, p.bounds.pending
-		o.Relieve = p.bounds.relieve
+		o.Connections, o.Admin, o.Pending = p.bounds.Connections, p.bounds.Admin, p.bounds.Pending
+		o.Relieve = p.bounds.Relieve
 	}
 	return o
 }
@@ -122,15 +123,15 @@ func (p *port) muxOptions() link.MuxOptions {
 func (p *port) close() {
 	_ = p.listener.Close()
 	if !p.shared {
-		bounded(closeTime, p.loop.Close)
+		runWithin(closeTime, p.loop.Close)
 	}
 	for _, l := range p.extra {
 		_ = l.Close()
 	}
 }
 
-// bounded runs end, but does not wait for it longer than that: a call that hangs in the kernel ends with the process.
-func bounded(most time.Duration, end func()) {
+// runWithin runs end, but does not wait for it longer than that: a call that hangs in the kernel ends with the process.
+func runWithin(most time.Duration, end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

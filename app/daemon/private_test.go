@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"hemera/app/statedir"
 )
 
 // The directory that an admin makes for a manager can be read by everybody, as mkdir leaves it; the keys in
@@ -14,7 +16,7 @@ func TestOthersCannotReadTheStore(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	store := filepath.Join(dir, storeDir)
+	store := filepath.Join(dir, statedir.StoreDir)
 	for range 2 {
 		m, err := OpenManager(t.Context(), ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
@@ -30,7 +32,7 @@ func TestOthersCannotReadTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := OpenState(dir, false, slog.New(slog.DiscardHandler))
+	s, err := statedir.Open(dir, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

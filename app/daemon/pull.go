@@ -39,14 +39,14 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.Hand
 		return err
 	}
 	p.log.Warn("the source of a third-party copy cannot be read", "source", source.Addr, "path", source.Path, "into", dst.Info().Path,
-		"trace", hemera.TraceID(ctx), "err", err, "remedy", errs.RemedyOf(err))
-	return errs.New(errs.Unavailable, "third-party copy", source.Path, "the source cannot be read from here").
+		"trace", hemera.TraceID(ctx), "error", err, "remedy", errs.RemedyOf(err))
+	return errs.New(errs.Unavailable, "daemon.ThirdPartyCopy", source.Path, "the source cannot be read from here").
 		WithRemedy("check that the source can be opened, and that it lets hosts read without a name; the admin finds the cause in the log of the node under this trace, and the networks that copies may read from in tpc.allow")
 }
 
 func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, opened *bool, progress func(int64)) (int64, error) {
 	if strings.Contains(source.Addr, "@") {
-		return 0, errs.New(errs.Denied, "third-party copy", source.Addr, "the source names a user")
+		return 0, errs.New(errs.Denied, "daemon.ThirdPartyCopy", source.Addr, "the source names a user")
 	}
 	endpoint, err := xrootd.ParseEndpoint(source.Addr)
 	if err != nil {

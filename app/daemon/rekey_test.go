@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/app/backup"
+	"hemera/app/statedir"
 	"hemera/errs"
 	"hemera/platform/pki"
 )
@@ -116,7 +118,7 @@ func TestALostAuthority(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(unpacked, "lost+found"), 0o700); err != nil { // as on a filesystem of its own
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), &archive, unpacked, RestoreOptions{}); err != nil {
+	if _, err := backup.Restore(t.Context(), &archive, unpacked, backup.RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(unpacked, pki.AuthorityFile), file); err != nil {
@@ -127,11 +129,11 @@ func TestALostAuthority(t *testing.T) {
 	if id := s.joins(""); id != first || s.diskOf(m) != first {
 		t.Errorf("node %v came back as %v", first, id)
 	}
-	if _, err := Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); !errors.Is(err, errs.Unavailable) {
+	if _, err := backup.Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("beside a manager that runs: %v", err)
 	}
 	stop()
-	if _, err := Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); !errors.Is(err, errs.Exists) {
+	if _, err := backup.Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); !errors.Is(err, errs.Exists) {
 		t.Errorf("with an authority: %v", err)
 	}
 
@@ -139,7 +141,7 @@ func TestALostAuthority(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); err != nil || made != file {
+	if made, err := backup.Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); err != nil || made != file {
 		t.Fatalf("made %s, %v", made, err)
 	}
 	m, stop = s.start()
@@ -189,18 +191,18 @@ func TestATokenTellsAJoinedNodeNews(t *testing.T) {
 
 func TestRekeyNeedsAManagersState(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	if _, err := Rekey(t.Context(), t.TempDir(), log); !errors.Is(err, errs.NotFound) {
+	if _, err := backup.Rekey(t.Context(), t.TempDir(), log); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	store, err := OpenState(dir, true, log)
+	store, err := statedir.Open(dir, true, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rekey(t.Context(), dir, log); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
+	if _, err := backup.Rekey(t.Context(), dir, log); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {

@@ -163,7 +163,8 @@ func TestTwoManagersOneSocket(t *testing.T) {
 type noAccounts struct{}
 
 func (noAccounts) Find(name string) auth.Account { return auth.Account{Name: name} }
-func (noAccounts) FindUID(uint32) auth.Account   { return auth.Account{} }
+
+func (noAccounts) FindUID(uint32) auth.Account { return auth.Account{} }
 
 // TestSocketIdentities: root is an admin; nobody, as who has no number here is seen, is not, whoever the server is.
 func TestSocketIdentities(t *testing.T) {

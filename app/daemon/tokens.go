@@ -27,12 +27,12 @@ const fromMax = 64
 func (t tokens) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
 	o := pki.TokenOptions{Addrs: []string{t.addr}, Lifetime: cmp.Or(r.Lifetime, t.lifetime), Uses: r.Uses}
 	if len(r.From) > fromMax {
-		return "", errs.New(errs.TooLarge, "token create", "", "too many addresses for one token")
+		return "", errs.New(errs.TooLarge, "daemon.CreateToken", "", "too many addresses for one token")
 	}
 	for _, text := range r.From {
 		network, err := networkOf(text)
 		if err != nil {
-			return "", errs.New(errs.Invalid, "token create", text, "it is no address, like 10.1.0.2, and no network, like 10.1.0.0/16")
+			return "", errs.New(errs.Invalid, "daemon.CreateToken", text, "it is no address, like 10.1.0.2, and no network, like 10.1.0.0/16")
 		}
 		o.From = append(o.From, network)
 	}

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/app/disks"
+	"hemera/app/resources"
+	"hemera/app/statedir"
 	"hemera/errs"
 	"hemera/platform/poll"
 )
@@ -38,9 +41,9 @@ type Up struct {
 // OpenUp opens the manager and the nodes below its directory.
 func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
-	o.Manager.Dir = filepath.Join(dir, upManager)
-	if hasStore(dir) && !hasStore(o.Manager.Dir) {
-		return nil, errs.New(errs.Invalid, "open the state directory", dir, "it is a manager's, not one of hemera up").
+	o.Manager.Dir = filepath.Join(dir, statedir.UpManager)
+	if statedir.HasStore(dir) && !statedir.HasStore(o.Manager.Dir) {
+		return nil, errs.New(errs.Invalid, "daemon.OpenUp", dir, "it is a manager's, not one of hemera up").
 			WithRemedy("start it with `hemera manager --data " + dir + "`, or name another directory")
 	}
 	u := &Up{}
@@ -54,7 +57,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		return nil, err
 	}
 	if o.Manager.Loop = u.loop; o.Manager.Bounds == nil {
-		o.Manager.Bounds = NewBounds()
+		o.Manager.Bounds = resources.NewBounds()
 	}
 	if u.Manager, err = OpenManager(ctx, o.Manager); err != nil {
 		return nil, err
@@ -63,7 +66,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := NewMemory()
+	memory := disks.NewMemory()
 	for i := 1; i <= o.Nodes; i++ {
 		port := 0
 		if first != 0 {
@@ -73,11 +76,11 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: dealt(dir, i, o.Nodes, o.Disks), Elsewhere: dealtToOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
+			Disks: disksOf(dir, i, o.Nodes, o.Disks), Elsewhere: disksOfOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {
-			return nil, &errs.Error{Kind: errs.Exists, Op: "start", Subject: name, Cause: err,
+			return nil, &errs.Error{Kind: errs.Exists, Op: "daemon.OpenUp", Subject: name, Cause: err,
 				Remedy: fmt.Sprintf("this cluster takes the ports %d to %d: stop the other process, or choose another --port", first, first+o.Nodes)}
 		}
 		if err != nil {
@@ -98,19 +101,19 @@ func (u *Up) node(id hemera.NodeID) hemera.Node {
 	return nil
 }
 
-// dealt is node i's share of the disks; both count from 1.
-func dealt(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+// disksOf is node i's share of the disks; both count from 1.
+func disksOf(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for d := i; d <= disks; d += nodes {
 		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
 	}
 	return share
 }
 
-// dealtToOthers is all other nodes' shares: another number of nodes deals the disks anew.
-func dealtToOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
+// disksOfOthers is all other nodes' shares: another number of nodes deals the disks anew.
+func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for other := 1; other <= nodes; other++ {
 		if other != i {
-			share = append(share, dealt(dir, other, nodes, disks)...)
+			share = append(share, disksOf(dir, other, nodes, disks)...)
 		}
 	}
 	return share
@@ -138,7 +141,7 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	if managerErr := manager.Wait(); err == nil {
 		err = managerErr
 	}
-	bounded(closeTime, u.loop.Close)
+	runWithin(closeTime, u.loop.Close)
 	return err
 }
 
@@ -161,7 +164,7 @@ func (u *Up) close() {
 		u.Manager.close()
 	}
 	if u.loop != nil {
-		bounded(closeTime, u.loop.Close)
+		runWithin(closeTime, u.loop.Close)
 	}
 }
 

@@ -54,7 +54,7 @@ func waiting(op string, id hemera.NodeID) error {
 // AdmitNode lets a node in that waits for it; it registers by itself within seconds. NotFound, and Invalid for one that
 // does not wait.
 func (c *Cluster) AdmitNode(ctx context.Context, id hemera.NodeID) error {
-	const op = "node admit"
+	const op = "cluster.Admit"
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.nodes[id]
@@ -84,7 +84,7 @@ func (c *Cluster) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 }
 
 func (c *Cluster) removeNode(ctx context.Context, id hemera.NodeID, disks bool) error {
-	const op = "node rm"
+	const op = "cluster.Remove"
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.nodes[id]

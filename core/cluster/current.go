@@ -40,12 +40,12 @@ func (c *Cluster) awaitNodes() {
 // Current is Unavailable while it is not known whether the store is as new as the cluster, and for good when it is not.
 func (c *Cluster) Current() error {
 	if err := c.current.outdated.Load(); err != nil {
-		return &errs.Error{Kind: errs.Unavailable, Op: "change", Text: "the manager ends", Cause: err}
+		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
 	}
 	if c.undecided() <= 0 {
 		return nil
 	}
-	return errs.New(errs.Unavailable, "change", "", "the manager has just started, and waits for its nodes")
+	return errs.New(errs.Unavailable, "cluster.Change", "", "the manager has just started, and waits for its nodes")
 }
 
 // undecided is how long it may still take until it is decided.
@@ -69,7 +69,7 @@ func (c *Cluster) AwaitCurrent(ctx context.Context) error {
 		case <-late.C:
 			c.current.decide()
 		case <-ctx.Done():
-			return errs.Wrap(ctx.Err(), "change", "")
+			return errs.Wrap(ctx.Err(), "cluster.Change", "")
 		}
 	}
 	return c.Current()

@@ -71,13 +71,13 @@ func (c *Cluster) Check(id hemera.NodeID, epoch uint64) error {
 func (c *Cluster) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
 	n := c.nodes[id]
 	if n == nil {
-		return nil, errs.New(errs.Fenced, "cluster.lease", "node "+id.String(), "the node is not known: register")
+		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(), "the node is not known: register")
 	}
 	if n.online && came.Sub(n.last) > hemera.HeartbeatTimeout {
 		c.endLease(n, came)
 	}
 	if !n.online || n.Epoch != epoch {
-		return nil, errs.New(errs.Fenced, "cluster.lease", "node "+id.String(),
+		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(),
 			fmt.Sprintf("the lease of epoch %d is over: register", epoch))
 	}
 	return n, nil

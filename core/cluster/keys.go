@@ -136,7 +136,7 @@ func (c *Cluster) RotateKeys(ctx context.Context, end bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.keys) >= keysHeld && !end {
-		return errs.New(errs.Overloaded, "key rotate", "", fmt.Sprintf("%d keys are held for what they signed", len(c.keys))).
+		return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.keys))).
 			WithRemedy("wait some days; or end what was signed so far, with --now")
 	}
 	var ch change

@@ -115,7 +115,7 @@ func (ch *change) steps() ([]step, error) {
 	for _, r := range ch.puts {
 		text, err := json.Marshal(r)
 		if err != nil {
-			return nil, errs.Wrap(err, "cluster.commit", r.key())
+			return nil, errs.Wrap(err, "cluster.Commit", r.key())
 		}
 		list = append(list, step{kv.Op{Key: []byte(Prefix + r.key()), Value: text}, r})
 	}
@@ -163,11 +163,11 @@ func (c *Cluster) commitOne(ctx context.Context, steps []step) error {
 	}
 	ticket, err := c.writer.Enqueue(&b)
 	if err != nil {
-		return errs.Wrap(err, "cluster.commit", "")
+		return errs.Wrap(err, "cluster.Commit", "")
 	}
 	// The batch is on its way whether the caller still waits or not, and memory must follow it.
 	if err := ticket.Wait(context.WithoutCancel(ctx)); err != nil {
-		return errs.Wrap(err, "cluster.commit", "")
+		return errs.Wrap(err, "cluster.Commit", "")
 	}
 	for _, s := range steps {
 		if s.op.Delete {

@@ -55,7 +55,7 @@ func firstSpace(s hemera.Space) spaceRecord {
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
 func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
-	const op = "fs add"
+	const op = "cluster.AddDisk"
 	p, space := want.Path, want.Space
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.Att
 func (c *Cluster) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d, err := c.knownDisk("fs set", id)
+	d, err := c.knownDisk("cluster.Set", id)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *Cluster) SetDisk(ctx context.Context, id hemera.DiskID, key, value stri
 	case "space":
 		space, ok := c.spaces[value]
 		if !ok {
-			return noSuchSpace("fs set", value)
+			return noSuchSpace("cluster.Set", value)
 		}
 		if rec.Space != value {
 			rec.Space, rec.Group = value, pickGroup(c.groupCounts(), space)
@@ -141,7 +141,7 @@ func (c *Cluster) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d, err := c.knownDisk("fs rm", id)
+	d, err := c.knownDisk("cluster.Remove", id)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value stri
 	defer c.mu.Unlock()
 	n := c.nodes[id]
 	if n == nil {
-		return errs.New(errs.NotFound, "node set", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+		return errs.New(errs.NotFound, "cluster.Set", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 	}
 	rec := n.nodeRecord
 	var err error
@@ -220,7 +220,7 @@ func (c *Cluster) SpaceUnused(name string) error {
 
 // spaceUnused is called with mu held.
 func (c *Cluster) spaceUnused(name string) error {
-	const op = "space rm"
+	const op = "cluster.Remove"
 	if _, ok := c.spaces[name]; !ok {
 		return noSuchSpace(op, name)
 	}
@@ -267,9 +267,9 @@ func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
 	rec, ok := c.spaces[name]
 	switch {
 	case key == "define" && !validName(name):
-		return errs.New(errs.Invalid, "space set", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
+		return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
 	case key == "define" && ok:
-		return errs.New(errs.Exists, "space set", name, "the space exists already")
+		return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
 	case key == "define":
 		rec = defaultSpace(name)
 		if value == "" {
@@ -277,7 +277,7 @@ func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
 		}
 		key = "groupsize"
 	case !ok:
-		return noSuchSpace("space set", name)
+		return noSuchSpace("cluster.SetSpace", name)
 	}
 	if err := rec.set(key, value); err != nil {
 		return err
@@ -312,7 +312,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	case "policy.checksum":
 		kind, err := hemera.ParseChecksumKind(value)
 		if err != nil {
-			return errs.As(err, errs.Invalid, "space set", key)
+			return errs.As(err, errs.Invalid, "cluster.Set", key)
 		}
 		s.Checksum = kind.String()
 	case "policy.minpieces":

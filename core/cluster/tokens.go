@@ -72,7 +72,7 @@ func (c *Cluster) dropTokens(ctx context.Context) error {
 	if err != nil || len(b.Ops) == 0 {
 		return err
 	}
-	return errs.Wrap(c.write(ctx, &b), "cluster.dropTokens", "")
+	return errs.Wrap(c.write(ctx, &b), "cluster.DropTokens", "")
 }
 
 // Token implements [pki.TokenStore].

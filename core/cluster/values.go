@@ -32,13 +32,13 @@ func settings(of string) (keys []string) {
 }
 
 func unknownKey(of, key string) *errs.Error {
-	return errs.New(errs.Invalid, of+" set", key, "no such key; known are "+strings.Join(settings(of), ", "))
+	return errs.New(errs.Invalid, "cluster.Set", key, "no such key; known are "+strings.Join(settings(of), ", "))
 }
 
 func invalid(of, key, value string) *errs.Error {
 	for _, s := range Settings() {
 		if s.Of == of && s.Key == key {
-			return errs.New(errs.Invalid, of+" set", key, fmt.Sprintf("%q is not one of %s", value, s.Values))
+			return errs.New(errs.Invalid, "cluster.Set", key, fmt.Sprintf("%q is not one of %s", value, s.Values))
 		}
 	}
 	return unknownKey(of, key)

@@ -2,10 +2,10 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -59,35 +59,35 @@ func (o Options) withDefaults() Options {
 // pieces that are still in "pending", checks every page, and moves them again. This needs of the
 // filesystem that a rename is atomic across a crash, which ext4, XFS and btrfs promise.
 type Disk struct {
-	fs   vfs.FS
-	path string
+	tree
 	uuid string
 	opt  Options
 	// ahead is set if sequential readers keep a window of their own in flight.
 	ahead bool
 
-	pending dirSync
-	open    openPieces
-	tables  tableCache
-	windows windowCache
-	gauge   gauge
-	count   counter
-	bad     badPlaces
-	// scrubbed is when the last scrub ended, in nanoseconds since 1970; 0 or less: not known.
-	scrubbed atomic.Int64
+	pending   dirSync
+	open      openPieces
+	tables    tableCache
+	windows   windowCache
+	gauge     gauge
+	condition condition
+	sealed    sealedPieces
+	bad       badPlaces
+	scrubbed  scrubTime
 
-	// names of one piece change under its stripe; a stripe is taken before mu.
-	stripes [64]sync.Mutex
+	// turns serialize what makes, moves and removes names: those of one piece change in its turn. A turn is held over
+	// calls to the device, and begins before mu is locked.
+	turns [64]turn
 
 	mu      sync.Mutex
 	writers map[hemera.PieceID]*writer
 	closed  bool
 }
 
-// stripe is the lock under which the piece's files are made, moved and removed.
-func (d *Disk) stripe(id hemera.PieceID) *sync.Mutex {
+// turn is the one in which the piece's files are made, moved and removed.
+func (d *Disk) turn(id hemera.PieceID) turn {
 	h := uint64(id.File)*31 + uint64(id.Gen)*7 + uint64(id.Index)
-	return &d.stripes[h%uint64(len(d.stripes))]
+	return d.turns[h%uint64(len(d.turns))]
 }
 
 var _ Store = (*Disk)(nil)
@@ -100,27 +100,47 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Disk{fs: fsys, path: path, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
+	d := &Disk{tree: tree{fsys, path}, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
+	for i := range d.turns {
+		d.turns[i] = newTurn()
+	}
 	d.ahead = kernelAhead(fsys, path+"/"+labelName) < aheadKernel
 	d.pending.init(fsys, d.pendingDir())
 	d.open.init(d.opt.IdlePieces)
 	d.tables.init(d.opt.TableBlocks)
 	d.windows.init(d.opt.VerifiedBytes)
-	d.gauge.init(d.opt.Headroom, d.opt.Now())
-	if err := d.recover(); err != nil {
+	d.condition.init(&d.tree, uuid, d.opt, &d.gauge)
+	d.sealed.init(&d.tree, d.opt.Log)
+	if err := (recovery{d}).run(); err != nil {
 		return nil, errs.Wrap(err, op, path)
 	}
-	d.look()
-	d.count.start(d)
+	d.condition.look()
+	d.sealed.start()
 	return d, nil
 }
 
 // UUID is the disk's identity, from its label.
 func (d *Disk) UUID() string { return d.uuid }
 
+// Status looks at the disk and reports. Rates are averages since the report before.
+func (d *Disk) Status() Status {
+	d.condition.look()
+	return d.status()
+}
+
+func (d *Disk) status() Status {
+	s := d.condition.status()
+	s.Pieces, s.LastScrub = d.sealed.now(), d.scrubbed.time()
+	return s
+}
+
+// Progress changes whenever a call to the device has returned, also within calls that take many steps, and says
+// whether calls wait for the device now.
+func (d *Disk) Progress() (returned uint64, waiting bool) { return d.gauge.progress(), !d.gauge.idle() }
+
 // SetHeadroom changes how many bytes are kept free.
 func (d *Disk) SetHeadroom(n int64) {
-	d.gauge.setHeadroom(n)
+	d.condition.setHeadroom(n)
 }
 
 // SetIdlePieces changes how many pieces that nobody reads stay open.
@@ -154,14 +174,14 @@ func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
 	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
 		return errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
 	}
-	return d.writable(op, o.SizeHint)
+	return d.condition.admit(op, o.SizeHint)
 }
 
 // begin makes the file of a pending piece.
 func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, error) {
-	stripe := d.stripe(id)
-	stripe.Lock()
-	defer stripe.Unlock()
+	turn := d.turn(id)
+	turn.begin()
+	defer turn.end()
 	d.fence(id)
 	w, err := newWriter(d, id, o)
 	if err != nil {
@@ -178,7 +198,7 @@ func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, er
 	return w, nil
 }
 
-// fence takes the piece from the Writer that has it. The caller holds the stripe.
+// fence takes the piece from the Writer that has it. It is called in the piece's turn.
 func (d *Disk) fence(id hemera.PieceID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,16 +224,16 @@ func (d *Disk) refuseSealed(op string, id hemera.PieceID) error {
 	if !errors.Is(err, errs.Corrupt) {
 		return d.failed(err, op, id)
 	}
-	d.opt.Log.Warn("piece without a valid footer is replaced", "disk", d.path, "piece", id.String(), "cause", err)
+	d.opt.Log.Warn("piece without a valid footer is replaced", "disk", d.path, "piece", id.String(), "error", err)
 	return d.failed(d.removeInvalid(id), op, id)
 }
 
 // removeInvalid removes a sealed piece that has no valid footer. It looks again where no Writer can seal the
 // piece: one may have been sealed in its place meanwhile.
 func (d *Disk) removeInvalid(id hemera.PieceID) error {
-	stripe := d.stripe(id)
-	stripe.Lock()
-	defer stripe.Unlock()
+	turn := d.turn(id)
+	turn.begin()
+	defer turn.end()
 	p, err := d.acquire(id)
 	if err == nil {
 		d.release(p)
@@ -222,7 +242,7 @@ func (d *Disk) removeInvalid(id hemera.PieceID) error {
 	if !errors.Is(err, errs.Corrupt) {
 		return ignoreMissing(err)
 	}
-	err = d.count.remove(d.fs, d.sealedPath(id), id)
+	err = d.sealed.remove(id)
 	d.bad.replaced(id)
 	return err
 }
@@ -247,6 +267,29 @@ func (d *Disk) OpenHeld(id hemera.PieceID) (Reader, bool) {
 	return &reader{piece: p}, true
 }
 
+// acquire returns the sealed piece, to be given back with release.
+func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
+	p, forgets := d.open.take(id)
+	if p != nil {
+		return p, nil
+	}
+	p, err := loadPiece(d, d.sealedPath(id))
+	if err != nil {
+		return nil, err
+	}
+	if p.stat.ID != id {
+		p.close()
+		return nil, errs.New(errs.Corrupt, "disk.Open", id.String(), fmt.Sprintf("the footer is that of piece %s", p.stat.ID))
+	}
+	return d.open.put(id, p, forgets), nil
+}
+
+func (d *Disk) release(p *piece) {
+	if unused := d.open.giveBack(p); unused != nil {
+		unused.close()
+	}
+}
+
 // Reopen has the next open of the piece read its footer and table again; Readers keep theirs.
 func (d *Disk) Reopen(id hemera.PieceID) { d.open.forget(id) }
 
@@ -254,28 +297,18 @@ func (d *Disk) Reopen(id hemera.PieceID) { d.open.forget(id) }
 // there again.
 func (d *Disk) Remove(id hemera.PieceID) error {
 	const op = "disk.Remove"
-	stripe := d.stripe(id)
-	stripe.Lock()
+	turn := d.turn(id)
+	turn.begin()
 	d.fence(id)
 	err := d.removePending(id)
-	stripe.Unlock()
+	turn.end()
 	if err != nil {
 		return d.failed(err, op, id)
 	}
-	err = d.count.remove(d.fs, d.sealedPath(id), id)
+	err = d.sealed.remove(id)
 	d.open.forget(id)
 	d.bad.replaced(id)
 	return d.failed(err, op, id)
-}
-
-// removePending removes the pending file and its side file, if they are there.
-func (d *Disk) removePending(id hemera.PieceID) error {
-	for _, name := range []string{d.pendingPath(id), d.pendingPath(id) + sumsSuffix} {
-		if err := d.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // Close closes what is open. Writers that are still there lose their pieces' files, which expire;
@@ -293,7 +326,7 @@ func (d *Disk) Close() error {
 	for _, w := range writers {
 		w.fenced.Store(true)
 	}
-	d.count.stop()
+	d.sealed.stop()
 	d.open.closeIdle()
 	return nil
 }
@@ -306,7 +339,7 @@ func (d *Disk) failed(err error, op string, id hemera.PieceID) error {
 	}
 	kind := errs.KindOf(err)
 	if kind != errs.Corrupt || d.bad.first(placeOf(err, id)) {
-		d.gauge.note(kind, d.opt.Now())
+		d.condition.blame(kind)
 	}
 	return errs.Wrap(err, op, id.String()+" on "+d.path)
 }

@@ -66,7 +66,7 @@ func TestCreateReplacesNothingThatCameMeanwhile(t *testing.T) {
 			}
 			moment := &momentFS{FS: memory}
 			d := newDisk(t, moment, "/d", Options{})
-			d.count.stopped.Wait()
+			d.sealed.counts.Wait()
 			id := pieceID(1)
 			copyOf(t, d, pieceID(2), other) // so that the directory is there
 			moment.name = d.sealedPath(id)

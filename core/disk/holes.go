@@ -120,8 +120,8 @@ func (p *piece) zeroBlocks(first, n int64) int64 {
 // NextData is as for readers. What was never written is known by whole blocks of the table.
 func (w *writer) NextData(off int64) (int64, error) {
 	const op = "disk.Read"
-	w.io.Lock()
-	defer w.io.Unlock()
+	w.io.begin()
+	defer w.io.end()
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"hemera"
@@ -16,84 +15,6 @@ import (
 // ignoreMissing is err, or nil if it says that something is not there.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// recover moves sealed pieces to their place that a crash left in the pending directory. Their
-// footers are valid, but only their pages say whether everything reached the device: pieces with a
-// bad page stay pending, and expire.
-func (d *Disk) recover() error {
-	names, err := d.fs.ReadDir(d.pendingDir())
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		id, side, ok := parsePending(name)
-		if !ok || side {
-			continue
-		}
-		whole, err := d.whole(id)
-		if err != nil {
-			return err
-		}
-		if !whole {
-			continue
-		}
-		if !d.replaces(id) {
-			continue
-		}
-		if err := d.moveSealed(id); err != nil {
-			return err
-		}
-		d.opt.Log.Info("piece sealed before a crash is back in place", "disk", d.path, "piece", id.String())
-	}
-	return nil
-}
-
-// replaces reports whether a whole pending piece goes in its place: nothing is there, or a piece
-// that it was to replace. One of other content was sealed later, and counts.
-func (d *Disk) replaces(id hemera.PieceID) bool {
-	there, err := loadPiece(d, d.sealedPath(id))
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errs.Corrupt)
-	}
-	defer there.close()
-	pending, err := loadPiece(d, d.pendingPath(id))
-	if err != nil {
-		return false
-	}
-	defer pending.close()
-	return there.stat.FileSize == pending.stat.FileSize && slices.Equal(there.stat.Checksums, pending.stat.Checksums)
-}
-
-// whole reports whether a pending file is a sealed piece with nothing but good pages, and makes it
-// durable if so: from now on it counts.
-func (d *Disk) whole(id hemera.PieceID) (bool, error) {
-	p, err := loadPiece(d, d.pendingPath(id))
-	if err != nil {
-		return false, d.unreadable(err, id)
-	}
-	defer p.close()
-	bad, err := (&reader{piece: p}).Verify()
-	if err != nil || len(bad) > 0 || p.stat.ID != id {
-		return false, d.unreadable(err, id)
-	}
-	if err := p.file.Sync(); err != nil {
-		return false, err
-	}
-	return true, d.fs.SyncDir(d.pendingDir())
-}
-
-// unreadable passes on an error that says nothing of the pending piece alone. What the device cannot read of
-// one must not keep the whole disk out of use.
-func (d *Disk) unreadable(err error, id hemera.PieceID) error {
-	switch errs.KindOf(err) {
-	case errs.Corrupt:
-		return nil
-	case errs.IO:
-		d.opt.Log.Error("pending piece cannot be read", "disk", d.path, "piece", id.String(), "cause", d.failed(err, "disk.Open", id))
 		return nil
 	}
 	return err
@@ -132,7 +53,7 @@ func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 			if faults++; err != nil && (errs.KindOf(err) != errs.IO || faults > scanFaults) {
 				return nil, err
 			} else if err != nil {
-				d.opt.Log.Warn("the end of a piece cannot be read", "disk", d.path, "piece", id.String(), "cause", err)
+				d.opt.Log.Warn("the end of a piece cannot be read", "disk", d.path, "piece", id.String(), "error", err)
 				continue
 			}
 			faults--
@@ -158,7 +79,7 @@ func (d *Disk) stat(op string, id hemera.PieceID) (stat hemera.PieceStat, ok boo
 		return stat, false, nil
 	case errors.Is(err, errs.Corrupt):
 		_ = d.failed(err, op, id)
-		d.opt.Log.Warn("piece without a valid end", "disk", d.path, "piece", id.String(), "cause", err)
+		d.opt.Log.Warn("piece without a valid end", "disk", d.path, "piece", id.String(), "error", err)
 		return stat, false, nil
 	}
 	return stat, false, d.failed(err, op, id)
@@ -188,9 +109,9 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 }
 
 func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, error) {
-	stripe := d.stripe(id)
-	stripe.Lock()
-	defer stripe.Unlock()
+	turn := d.turn(id)
+	turn.begin()
+	defer turn.end()
 	d.mu.Lock()
 	busy := d.writers[id] != nil
 	d.mu.Unlock()

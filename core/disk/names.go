@@ -2,12 +2,15 @@ package disk
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hemera"
+	"hemera/platform/vfs"
 )
 
 // Names on a disk:
@@ -25,23 +28,29 @@ const (
 	perDirectory = 10000
 )
 
-func (d *Disk) pendingDir() string { return d.path + "/" + pendingName }
-
-func (d *Disk) pendingPath(id hemera.PieceID) string {
-	return d.path + "/" + pendingName + "/" + id.String()
+// tree is the directories and names of one disk.
+type tree struct {
+	fs   vfs.FS
+	path string // of the disk's root
 }
 
-func (d *Disk) sealedDir(file hemera.FileID) string {
-	return d.path + "/" + strconv.FormatUint(uint64(file)/perDirectory, 16)
+func (t *tree) pendingDir() string { return t.path + "/" + pendingName }
+
+func (t *tree) pendingPath(id hemera.PieceID) string {
+	return t.path + "/" + pendingName + "/" + id.String()
 }
 
-func (d *Disk) sealedPath(id hemera.PieceID) string {
-	return d.path + "/" + strconv.FormatUint(uint64(id.File)/perDirectory, 16) + "/" + id.String()
+func (t *tree) sealedDir(file hemera.FileID) string {
+	return t.path + "/" + strconv.FormatUint(uint64(file)/perDirectory, 16)
+}
+
+func (t *tree) sealedPath(id hemera.PieceID) string {
+	return t.path + "/" + strconv.FormatUint(uint64(id.File)/perDirectory, 16) + "/" + id.String()
 }
 
 // pieceDirs are the directories of sealed pieces, by number, in order.
-func (d *Disk) pieceDirs() ([]uint64, error) {
-	names, err := d.fs.ReadDir(d.path)
+func (t *tree) pieceDirs() ([]uint64, error) {
+	names, err := t.fs.ReadDir(t.path)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +66,8 @@ func (d *Disk) pieceDirs() ([]uint64, error) {
 }
 
 // piecesIn lists the pieces named in a directory of sealed pieces, in order of id.
-func (d *Disk) piecesIn(dir uint64) ([]hemera.PieceID, error) {
-	names, err := d.fs.ReadDir(d.path + "/" + strconv.FormatUint(dir, 16))
+func (t *tree) piecesIn(dir uint64) ([]hemera.PieceID, error) {
+	names, err := t.fs.ReadDir(t.path + "/" + strconv.FormatUint(dir, 16))
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +79,16 @@ func (d *Disk) piecesIn(dir uint64) ([]hemera.PieceID, error) {
 	}
 	slices.SortFunc(ids, comparePieces)
 	return ids, nil
+}
+
+// removePending removes the pending file and its side file, if they are there.
+func (t *tree) removePending(id hemera.PieceID) error {
+	for _, name := range []string{t.pendingPath(id), t.pendingPath(id) + sumsSuffix} {
+		if err := t.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // comparePieces orders by file, then generation, then index.

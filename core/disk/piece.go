@@ -3,7 +3,6 @@ package disk
 import (
 	"container/list"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -119,29 +118,6 @@ type openPieces struct {
 
 func (o *openPieces) init(idleMax int) {
 	o.byID, o.idleMax = map[hemera.PieceID]*piece{}, idleMax
-}
-
-// acquire returns the sealed piece, to be given back with release.
-func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
-	p, forgets := d.open.take(id)
-	if p != nil {
-		return p, nil
-	}
-	p, err := loadPiece(d, d.sealedPath(id))
-	if err != nil {
-		return nil, err
-	}
-	if p.stat.ID != id {
-		p.close()
-		return nil, errs.New(errs.Corrupt, "disk.Open", id.String(), fmt.Sprintf("the footer is that of piece %s", p.stat.ID))
-	}
-	return d.open.put(id, p, forgets), nil
-}
-
-func (d *Disk) release(p *piece) {
-	if unused := d.open.giveBack(p); unused != nil {
-		unused.close()
-	}
 }
 
 // take returns the piece if it is open, and what put wants to know of the time before it was opened.

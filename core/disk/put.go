@@ -75,8 +75,8 @@ func (d *Disk) put(op string, id hemera.PieceID, o CreateOptions, c Content, s h
 	if err != nil {
 		return hemera.PieceStat{}, err
 	}
-	w.io.Lock()
-	defer w.io.Unlock()
+	w.io.begin()
+	defer w.io.end()
 	stat := w.stat(int64(len(c.Data)), s)
 	err = w.usable(op)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -46,16 +47,16 @@ type scrubState struct {
 
 const scrubVersion = 1
 
-// Scrub reads all sealed pieces, verifies footers, tables and pages, and begins anew [ScrubInterval] after
-// it has been through. It goes on where it stopped, also after restarts, gives way to other calls, and does
+// Scrub reads all sealed pieces, verifies footers, tables and pages, and begins again [ScrubInterval] after
+// its end. It goes on where it stopped, also after restarts, gives way to other calls, and does
 // not keep what it reads in memory. It returns when ctx ends or the disk is closed.
 func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
-	s := &scrub{disk: d, o: o, state: d.loadScrub()}
+	s := &scrub{disk: d, o: o, state: loadScrub(&d.tree)}
 	if !s.state.Ended.IsZero() {
 		d.scrubbed.Store(s.state.Ended.UnixNano())
 	}
 	s.saved = d.opt.Now()
-	for d.rest(ctx, scrubRest) {
+	for s.rest(ctx, scrubRest) {
 		now := d.opt.Now()
 		if o.Rate <= 0 || !s.state.Under && now.Sub(s.state.Ended) < ScrubInterval && !s.state.Ended.After(now) {
 			continue
@@ -63,7 +64,7 @@ func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
 		s.state.Under = true
 		if err := s.pass(ctx); err != nil {
 			if ctx.Err() == nil {
-				d.opt.Log.Warn("a scrub was interrupted", "disk", d.path, "cause", err)
+				d.opt.Log.Warn("a scrub was interrupted", "disk", d.path, "error", err)
 			}
 			s.save()
 			continue
@@ -77,7 +78,7 @@ func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
 }
 
 // rest waits, and reports whether the disk is still in use.
-func (d *Disk) rest(ctx context.Context, t time.Duration) bool {
+func (s *scrub) rest(ctx context.Context, t time.Duration) bool {
 	timer := time.NewTimer(t)
 	defer timer.Stop()
 	select {
@@ -85,22 +86,25 @@ func (d *Disk) rest(ctx context.Context, t time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+	d := s.disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return !d.closed
 }
 
-// lastScrub is when all of the disk had been read; zero: never, as far as is known.
-func (d *Disk) lastScrub() time.Time {
-	if at := d.scrubbed.Load(); at > 0 {
+// scrubTime is when all of the disk had been read the last time, in Unix nanoseconds; 0 or less: not known.
+type scrubTime struct{ atomic.Int64 }
+
+func (s *scrubTime) time() time.Time {
+	if at := s.Load(); at > 0 {
 		return time.Unix(0, at)
 	}
 	return time.Time{}
 }
 
-// loadScrub reads how far the scrub is. What cannot be read begins anew.
-func (d *Disk) loadScrub() (s scrubState) {
-	f, err := d.fs.Open(d.path+"/"+scrubName, os.O_RDONLY)
+// loadScrub reads how far the scrub is. If that cannot be read, the scrub begins again.
+func loadScrub(t *tree) (s scrubState) {
+	f, err := t.fs.Open(t.path+"/"+scrubName, os.O_RDONLY)
 	if err != nil {
 		return s
 	}
@@ -142,7 +146,7 @@ func (s *scrub) save() {
 		err = s.disk.fs.Rename(name+".new", name)
 	}
 	if err != nil {
-		s.disk.opt.Log.Debug("how far a scrub is cannot be saved", "disk", s.disk.path, "cause", err)
+		s.disk.opt.Log.Debug("how far a scrub is cannot be saved", "disk", s.disk.path, "error", err)
 	}
 }
 
@@ -187,7 +191,7 @@ func (s *scrub) piece(ctx context.Context, id hemera.PieceID) error {
 	}
 	if err = s.disk.failed(err, "disk.Scrub", id); errors.Is(err, errs.Corrupt) || errors.Is(err, errs.IO) {
 		s.bad++
-		s.disk.opt.Log.Warn("scrub found a bad piece", "disk", s.disk.path, "piece", id.String(), "cause", err)
+		s.disk.opt.Log.Warn("scrub found a bad piece", "disk", s.disk.path, "piece", id.String(), "error", err)
 		if s.o.Bad != nil {
 			s.o.Bad(id)
 		}
@@ -240,10 +244,10 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 func (s *scrub) giveWay(ctx context.Context, n int64) error {
 	pause := time.Duration(float64(n) / float64(s.o.Rate) * float64(time.Second))
 	for waited := time.Duration(0); ; waited += pause {
-		if !s.disk.rest(ctx, pause) {
+		if !s.rest(ctx, pause) {
 			return errs.New(errs.Unavailable, "disk.Scrub", s.disk.path, "the scrub is ended")
 		}
-		if s.disk.gauge.calls.Load() == 0 || waited >= scrubYield {
+		if s.disk.gauge.idle() || waited >= scrubYield {
 			return nil
 		}
 		pause = scrubLook

@@ -2,11 +2,9 @@ package disk
 
 import (
 	"errors"
-	"io/fs"
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/vfs"
 )
 
 // tailBuffer is how much of the table is written at once.
@@ -15,8 +13,8 @@ const tailBuffer = 1 << 20
 // Seal writes checksums and footer, makes the piece durable if asked to, and moves it to its place.
 func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	const op = "disk.Seal"
-	w.io.Lock()
-	defer w.io.Unlock()
+	w.io.begin()
+	defer w.io.end()
 	var stat hemera.PieceStat
 	err := w.usable(op)
 	if err == nil {
@@ -41,12 +39,8 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	moved, replaced := false, false
 	err = w.close(func() error {
 		// A sealed piece may have come to the place since the writer began: only with Replace does it go.
-		move := w.disk.count.addNew
-		if w.opt.Replace {
-			move = w.disk.count.add
-		}
 		var err error
-		if replaced, err = w.disk.moveBy(move, w.id); err != nil {
+		if replaced, err = w.disk.sealed.move(w.id, w.opt.Replace); err != nil {
 			return errors.Join(err, w.disk.removePending(w.id))
 		}
 		moved = true
@@ -123,23 +117,4 @@ func (w *writer) writeAt(p []byte, off int64) error {
 	_, err := w.file.WriteAt(p, off)
 	w.disk.gauge.wrote(start, len(p))
 	return err
-}
-
-// moveSealed moves a sealed piece from the pending directory to its place, over one that may be there.
-func (d *Disk) moveSealed(id hemera.PieceID) error {
-	_, err := d.moveBy(d.count.add, id)
-	return err
-}
-
-// moveBy moves a sealed piece to its place by one of the counter's ways, and makes the directory for it.
-func (d *Disk) moveBy(move func(fsys vfs.FS, from, to string, id hemera.PieceID) (bool, error), id hemera.PieceID) (replaced bool, err error) {
-	from, to := d.pendingPath(id), d.sealedPath(id)
-	replaced, err = move(d.fs, from, to, id)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return replaced, err
-	}
-	if err := d.fs.Mkdir(d.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return false, err
-	}
-	return move(d.fs, from, to, id)
 }

@@ -31,7 +31,7 @@ func newMemoryDisk(t *testing.T, room int64, o Options) *memoryDisk {
 	}
 	o.Now = func() time.Time { return m.now }
 	m.Disk = newDisk(t, m.faulty, "/d", o)
-	m.count.stopped.Wait()
+	m.sealed.counts.Wait()
 	return m
 }
 
@@ -204,7 +204,7 @@ func TestScanPagesInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.count.stopped.Wait()
+	again.sealed.counts.Wait()
 	if s := again.Status(); s.Pieces != int64(len(want)) {
 		t.Errorf("%d pieces counted", s.Pieces)
 	}

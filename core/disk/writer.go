@@ -27,24 +27,27 @@ type writer struct {
 	file vfs.File
 	hint vfs.Hinter // nil if the file takes none
 	mark uint64     // of the pending directory's sync that covers the file's name
-	side *sideSums
+	side *sumSpill
 
 	// fenced is set when the piece is no longer this Writer's.
 	fenced atomic.Bool
 
-	// io is held shared while data is written, alone while the data and the table must agree.
-	io sync.RWMutex
+	// io is shared while data is written, and had alone while the data and the table must agree.
+	io sharedTurn
+	// tableTurn is of those that share io: the table may be read from its spill file. Alone, io is enough.
+	tableTurn turn
+	table     *sumTable
+	size      atomic.Int64 // the table's, for those that must not wait
 
-	mu      sync.Mutex // guards the rest; taken after io
-	table   *sumTable
-	failure error // the first failed write or sync: the piece cannot be sealed any more
-	done    bool
-	written int64 // since the last writeback
-	begun   int64 // offset where the next writeback begins
-	beyond  int64 // written beyond what was reserved, since the disk was asked for its room
+	mu      sync.Mutex // guards the rest
+	failure error      // the first failed write or sync: the piece cannot be sealed any more
+	done    bool       // guarded by io
+	written int64      // since the last writeback
+	begun   int64      // offset where the next writeback begins
+	beyond  int64      // written beyond what was reserved, since the disk was asked for its room
 }
 
-// newWriter makes the pending file, over one that may be there. The caller holds the stripe.
+// newWriter makes the pending file, over one that may be there. It is called in the piece's turn.
 func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	const flag = os.O_RDWR | os.O_CREATE | os.O_EXCL
 	f, err := d.fs.Open(d.pendingPath(id), flag)
@@ -57,8 +60,8 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark()}
-	w.side = &sideSums{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
+	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark(), io: newSharedTurn(), tableTurn: newTurn()}
+	w.side = &sumSpill{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
 	w.table = newSumTable(d.opt.PendingBlocks, w.side)
 	w.hint, _ = f.(vfs.Hinter)
 	if !o.Sparse && o.SizeHint > hemera.PageSize && w.hint != nil {
@@ -87,19 +90,16 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if len(p) == 0 {
 		return nil
 	}
-	w.io.RLock()
-	defer w.io.RUnlock()
+	w.io.beginShare()
+	defer w.io.endShare()
 	if err := w.usable(op); err != nil {
 		return err
 	}
 	start := w.disk.gauge.start()
 	_, err := w.file.WriteAt(p, off)
 	w.disk.gauge.wrote(start, len(p))
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if err == nil {
-		err = w.table.write(off, len(p), sums)
+		err = w.record(off, len(p), sums)
 	}
 	if err == nil {
 		err = w.leavesHeadroom(off, int64(len(p)))
@@ -111,39 +111,65 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
-// leavesHeadroom fails when a write that was not announced has used up the disk but for its headroom:
-// others may need what is kept, such as a manager whose store is on the same filesystem. It is called
-// with mu held.
-func (w *writer) leavesHeadroom(off, n int64) error {
-	if !w.opt.Sparse && off+n <= w.opt.SizeHint {
-		return nil
-	}
-	if w.beyond += n; w.beyond < writebackStep {
-		return nil
-	}
-	w.beyond = 0
-	if space, err := w.disk.fs.Space(w.disk.path); err != nil || space.Free > w.disk.gauge.kept() {
-		return err
-	}
-	return errs.New(errs.NoSpace, "write", w.disk.path, "the disk is full but for its headroom")
+// record notes the checksums of what was written.
+func (w *writer) record(off int64, n int, sums []uint32) error {
+	w.tableTurn.begin()
+	defer w.tableTurn.end()
+	err := w.table.write(off, n, sums)
+	w.size.Store(w.table.size)
+	return err
 }
 
-// startWriteback is called with mu held, after a write.
+// leavesHeadroom fails when a write that was not announced has used up the disk but for its headroom:
+// others may need what is kept, such as a manager whose store is on the same filesystem.
+func (w *writer) leavesHeadroom(off, n int64) error {
+	if !w.opt.Sparse && off+n <= w.opt.SizeHint || !w.hasGrown(n) {
+		return nil
+	}
+	if space, err := w.disk.fs.Space(w.disk.path); err != nil || space.Free > w.disk.condition.reserved() {
+		return err
+	}
+	return errs.New(errs.NoSpace, "disk.Write", w.disk.path, "the disk is full but for its headroom")
+}
+
+// hasGrown reports whether so much was written that was not announced that the disk's room is to be looked at.
+func (w *writer) hasGrown(n int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.beyond += n; w.beyond < writebackStep {
+		return false
+	}
+	w.beyond = 0
+	return true
+}
+
+// startWriteback is called after a write.
 func (w *writer) startWriteback(off, n int64) {
-	w.written += n
-	if w.hint == nil || w.written < writebackStep {
+	if w.hint == nil {
 		return
 	}
-	from := min(w.begun, off)
-	w.hint.StartWriteback(from, off+n-from)
-	w.begun, w.written = off+n, 0
+	if from, to := w.writeback(off, n); from < to {
+		w.hint.StartWriteback(from, to-from)
+	}
+}
+
+// writeback is the range that is to be written to the device now, if any.
+func (w *writer) writeback(off, n int64) (from, to int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.written += n; w.written < writebackStep {
+		return 0, 0
+	}
+	from, to = min(w.begun, off), off+n
+	w.begun, w.written = to, 0
+	return from, to
 }
 
 // ReadPages reads back what was written. Writes wait meanwhile.
 func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	const op = "disk.Read"
-	w.io.Lock()
-	defer w.io.Unlock()
+	w.io.begin()
+	defer w.io.end()
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
@@ -154,7 +180,7 @@ func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return n, err
 }
 
-// pendingSource is a writer whose io lock is held alone, as readPages reads it.
+// pendingSource is a writer whose io turn is had alone, as readPages reads it.
 type pendingSource writer
 
 func (s *pendingSource) dataSize() int64 { return s.table.size }
@@ -203,19 +229,18 @@ func (w *writer) Truncate(size int64) error {
 	if size < 0 || size > hemera.FileSizeMax {
 		return errs.New(errs.TooLarge, op, w.id.String(), "size out of range")
 	}
-	w.io.Lock()
-	defer w.io.Unlock()
+	w.io.begin()
+	defer w.io.end()
 	if err := w.usable(op); err != nil {
 		return err
 	}
-	if table := footerOff(size) - tableOff(size); table > w.disk.gauge.free() {
+	if table := footerOff(size) - tableOff(size); table > w.disk.condition.free() {
 		return errs.New(errs.NoSpace, op, w.id.String(), "not even the checksums of so many pages would fit")
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	err := w.file.Truncate(size)
 	if err == nil {
 		err = w.table.truncate(size)
+		w.size.Store(w.table.size)
 	}
 	if err != nil {
 		return w.fail(err, op)
@@ -223,24 +248,18 @@ func (w *writer) Truncate(size int64) error {
 	return nil
 }
 
-// Size is the size of the data.
-func (w *writer) Size() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.table.size
-}
+// Size is the size of the data. It does not wait for the device.
+func (w *writer) Size() int64 { return w.size.Load() }
 
 // Sync makes the data written so far durable. The piece stays pending.
 func (w *writer) Sync() error {
 	const op = "disk.Sync"
-	w.io.RLock()
-	defer w.io.RUnlock()
+	w.io.beginShare()
+	defer w.io.endShare()
 	if err := w.usable(op); err != nil {
 		return err
 	}
 	if err := w.sync(); err != nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		return w.fail(err, op)
 	}
 	return nil
@@ -263,8 +282,8 @@ func (w *writer) Abort() error {
 
 // end closes the Writer; last runs while the piece still is this Writer's, if it is.
 func (w *writer) end(op string, last func() error) error {
-	w.io.Lock()
-	defer w.io.Unlock()
+	w.io.begin()
+	defer w.io.end()
 	if w.done {
 		return errs.New(errs.BadHandle, op, w.id.String(), "the writer is closed")
 	}
@@ -275,8 +294,8 @@ func (w *writer) end(op string, last func() error) error {
 func (w *writer) close(last func() error) error {
 	w.done = true
 	d := w.disk
-	stripe := d.stripe(w.id)
-	stripe.Lock()
+	turn := d.turn(w.id)
+	turn.begin()
 	d.mu.Lock()
 	mine := d.writers[w.id] == w
 	if mine {
@@ -287,7 +306,7 @@ func (w *writer) close(last func() error) error {
 	if mine {
 		err = last()
 	}
-	stripe.Unlock()
+	turn.end()
 	d.gauge.writeOpens.Add(-1)
 	return errors.Join(err, w.file.Close(), w.side.close())
 }
@@ -305,9 +324,11 @@ func (w *writer) usable(op string) error {
 	return w.failure
 }
 
-// fail remembers a failure that the piece cannot be sealed after. It is called with mu held.
+// fail remembers a failure that the piece cannot be sealed after.
 func (w *writer) fail(err error, op string) error {
 	err = w.disk.failed(err, op, w.id)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.failure == nil {
 		w.failure = err
 	}

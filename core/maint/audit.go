@@ -189,7 +189,7 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 				a.engine.Log.Warn("disk could not be audited", "disk", d.ID, "error", err)
 				err = a.offline(gctx, d, t)
 			}
-			return errs.Wrap(err, "fsck", "disk "+d.ID.String())
+			return errs.Wrap(err, "maint.Fsck", "disk "+d.ID.String())
 		})
 	}
 	err := g.Wait()
@@ -357,7 +357,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	defer e.gate.release(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
-		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
+		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
 	current := err == nil && now.Gen == f.piece.Gen
 	if young && !current {
@@ -388,7 +388,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	case errors.Is(err, errs.Overloaded): // its turn comes later
 		return nil
 	case err != nil:
-		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
+		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
 	a.suspects.drop(key)
 	if !condemned {

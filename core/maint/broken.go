@@ -91,7 +91,7 @@ func (e *Engine) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
 		return
 	}
 	if err := e.Files.MarkBroken(ctx, b, is); err != nil {
-		e.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "err", err)
+		e.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "error", err)
 	}
 	e.broken.mu.Lock()
 	defer e.broken.mu.Unlock()

@@ -119,7 +119,7 @@ func nodeOf(view *hemera.View, id hemera.DiskID) hemera.NodeID {
 func (e *Engine) rewrite(ctx context.Context, view *hemera.View, m move) error {
 	d, _ := view.Disk(m.add.Disk)
 	if len(m.sources) == 0 {
-		return errs.New(errs.NoReplicas, "maint.repair", "fxid:"+m.entry.ID.Hex(), "no good piece can be read")
+		return errs.New(errs.NoReplicas, "maint.Repair", "fxid:"+m.entry.ID.Hex(), "no good piece can be read")
 	}
 	order, err := e.copyOrder(m)
 	if err != nil {

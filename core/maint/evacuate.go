@@ -92,7 +92,7 @@ func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) 
 	for _, t := range tasks {
 		pieces, _, err := v.engine.Files.DiskUsage(ctx, t.disk)
 		if err != nil {
-			return nil, errs.Wrap(err, "maint.evacuate", "disk "+t.disk.String())
+			return nil, errs.Wrap(err, "maint.Drain", "disk "+t.disk.String())
 		}
 		if pieces > 0 || v.running(t) {
 			work = append(work, t)
@@ -113,13 +113,13 @@ func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
 			pieces, err = v.engine.Files.Held(ctx, id, removeBatch)
 		}
 		if err != nil {
-			return errs.Wrap(err, "maint.bury", "disk "+id.String())
+			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
 		}
 		if len(pieces) == 0 {
 			return v.engine.Cluster.ForgetDisk(ctx, id)
 		}
 		if err := v.engine.Files.ConfirmRemoved(ctx, id, pieces); err != nil {
-			return errs.Wrap(err, "maint.bury", "disk "+id.String())
+			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (e *Engine) explain(entry hemera.Entry, w wants) (text, remedy string) {
 func (e *Engine) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hold, err error) {
 	entries, err := e.Files.DiskFiles(ctx, disk, 0, explainFiles)
 	if err != nil {
-		return nil, errs.Wrap(err, "why", "disk "+disk.String())
+		return nil, errs.Wrap(err, "maint.Explain", "disk "+disk.String())
 	}
 	for _, entry := range entries {
 		for _, p := range entry.Pieces {

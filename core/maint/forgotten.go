@@ -21,7 +21,7 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 	defer e.gate.release(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err != nil && !errors.Is(err, errs.NotFound) {
-		return errs.Wrap(err, "maint.audit", "disk "+d.ID.String())
+		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
 	if err != nil || now.Gen != f.piece.Gen || now.Size != f.stat.FileSize {
 		t.addPiece(tagNewer, d.ID, f.stat)

@@ -100,7 +100,7 @@ func (h *healer) step(ctx context.Context) (time.Duration, error) {
 		h.engine.group.Go(func() {
 			err := h.heal(ctx, b)
 			if err != nil && ctx.Err() == nil && !errors.Is(err, errs.Locked) {
-				h.engine.Log.Error("a bad piece is not mended", "piece", b.Piece.String(), "disk", b.Disk, "err", err)
+				h.engine.Log.Error("a bad piece is not mended", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
 			}
 			h.done(b)
 			if errors.Is(err, errs.Locked) {
@@ -164,12 +164,12 @@ func (h *healer) heal(ctx context.Context, b hemera.BadPiece) error {
 func (h *healer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, error) {
 	e, subject := h.engine, "fxid:"+b.Piece.File.Hex()
 	if !e.gate.hold(b.Piece.File) {
-		return hemera.Entry{}, errs.New(errs.Locked, "maint.heal", subject, "another piece of the file is being moved")
+		return hemera.Entry{}, errs.New(errs.Locked, "maint.RepairPiece", subject, "another piece of the file is being moved")
 	}
 	defer e.gate.release(b.Piece.File)
 	entry, path, err := e.Files.Resolve(ctx, b.Piece.File)
 	if errors.Is(err, errs.NotFound) || err == nil && !has(entry, b.Piece, b.Disk) {
-		return entry, errs.New(errs.Conflict, "maint.heal", subject, "no file has the piece")
+		return entry, errs.New(errs.Conflict, "maint.RepairPiece", subject, "no file has the piece")
 	}
 	if err != nil {
 		return entry, err
@@ -177,7 +177,7 @@ func (h *healer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, 
 	view := e.Cluster.View()
 	d, ok := view.Disk(b.Disk)
 	if !ok || !d.Readable() {
-		return entry, errs.New(errs.Unavailable, "maint.heal", subject, "disk "+b.Disk.String()+" cannot be asked")
+		return entry, errs.New(errs.Unavailable, "maint.RepairPiece", subject, "disk "+b.Disk.String()+" cannot be asked")
 	}
 	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p.Disk == b.Disk })
 	m := move{entry: entry, path: path, sources: place.Order(view, others, "", nil, 0),

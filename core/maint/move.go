@@ -15,7 +15,7 @@ import (
 // is recorded: its node does not stop it, and what it makes would be no file's.
 func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int64, error) {
 	if !e.gate.hold(entry.ID) {
-		return 0, errs.New(errs.Conflict, "maint.relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
+		return 0, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
 	defer e.gate.release(entry.ID)
 	entry, path, err := e.current(ctx, entry, w)
@@ -100,7 +100,7 @@ func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera
 		stale = stale || !slices.Contains(now.Pieces, p)
 	}
 	if stale || len(w.drop) == 0 && !slices.Contains(missing(now), w.index) {
-		return now, path, errs.New(errs.Conflict, "maint.relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
+		return now, path, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
 	}
 	return now, path, nil
 }

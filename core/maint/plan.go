@@ -91,7 +91,7 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
 			why = "the pieces that can be read are bad"
 		}
-		return m, errs.New(errs.NoReplicas, "maint.plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
+		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
 	}
 	var have, exclude []hemera.DiskID
 	for _, p := range e.Pieces {
@@ -114,7 +114,7 @@ func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
 		}
 	}
 	if err != nil && len(w.leaving) > 0 {
-		return m, errs.New(errs.NoSpace, "maint.plan", "fxid:"+e.ID.Hex(),
+		return m, errs.New(errs.NoSpace, "maint.Plan", "fxid:"+e.ID.Hex(),
 			fmt.Sprintf("disks %v are still to remove a piece of it that they had before, and no other can take it", w.leaving))
 	}
 	if err != nil {

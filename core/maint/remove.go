@@ -47,7 +47,7 @@ func (r *remover) step(ctx context.Context) (time.Duration, error) {
 		}
 		pieces, holds, err := r.due(ctx, view, d)
 		if err != nil {
-			return removeRest, errs.Wrap(err, "maint.remove", "disk "+d.ID.String())
+			return removeRest, errs.Wrap(err, "maint.Remove", "disk "+d.ID.String())
 		}
 		if holds {
 			rest = holdRest

@@ -143,7 +143,7 @@ func TestErrorsKeepKindRemedyAndTrace(t *testing.T) {
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
 	err := remote.RemoveDisk(ctx, 2, hemera.Removal{})
 	var e *errs.Error
-	if !errors.As(err, &e) || e.Kind != errs.NotEmpty || e.Op != "fs rm" || e.Subject != "disk 2" {
+	if !errors.As(err, &e) || e.Kind != errs.NotEmpty || e.Op != "fixture.FsRm" || e.Subject != "disk 2" {
 		t.Fatalf("error is %#v", err)
 	}
 	if want := "fs rm disk 2: it still holds 2000 pieces"; err.Error() != want {

@@ -15,15 +15,15 @@ import (
 // Conflict when it is gone: the client must not get another content for the rest of this one. Who was
 // granted the content may still read it when its name is gone or is another file's; while the file
 // exists, who may not read it any more is refused.
-func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
+func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Entry, error) {
 	again := r.Again
-	now, _, err := m.tree.Resolve(ctx, again.File)
+	now, _, err := o.tree.Resolve(ctx, again.File)
 	switch kind := errs.KindOf(err); {
 	case err != nil && kind != errs.NotFound:
-		return now, errs.Wrap(err, "open", r.Path)
+		return now, errs.Wrap(err, "manager.Open", r.Path)
 	case err == nil:
 		if d := access.Decide(who, access.Of(now), access.Read); !d.Allowed {
-			return now, errs.New(errs.Denied, "open", r.Path, "the file was open, and may not be read any more")
+			return now, errs.New(errs.Denied, "manager.Open", r.Path, "the file was open, and may not be read any more")
 		}
 		if now.Gen == again.Gen {
 			return now, nil
@@ -32,16 +32,16 @@ func (m *Manager) content(ctx context.Context, who hemera.Identity, r hemera.Ope
 	e := hemera.Entry{ID: again.File, Parent: again.Parent, Name: again.Name, Kind: hemera.KindFile, Mode: again.Mode,
 		Size: again.Size, Gen: again.Gen, Layout: again.Layout, Space: again.Space, Checksums: again.Sums}
 	for _, p := range again.Pieces {
-		there, err := m.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
+		there, err := o.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
 		if err != nil {
-			return e, errs.Wrap(err, "open", r.Path)
+			return e, errs.Wrap(err, "manager.Open", r.Path)
 		}
 		if there {
 			e.Pieces = append(e.Pieces, p)
 		}
 	}
 	if len(e.Pieces) < layout.Needed(e.Layout) && e.Size > 0 {
-		return e, errs.New(errs.Conflict, "open", r.Path, "the content that was being read was replaced or removed, and is gone").
+		return e, errs.New(errs.Conflict, "manager.Open", r.Path, "the content that was being read was replaced or removed, and is gone").
 			WithRemedy("read the file again from its beginning")
 	}
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })

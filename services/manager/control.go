@@ -13,46 +13,55 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/access"
 	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/rules/quota"
 )
 
+// control implements hemera.Control and hemera.CopyRules: what nodes ask of the manager.
+type control struct {
+	*parts
+	writes  *writeAdmin
+	addr    string         // of the manager's own xrd door
+	sources access.Sources // where third-party copies may read
+}
+
 // Register implements hemera.Control.
-func (m *Manager) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
-	defer m.ops.begin("Register").end(&err)
-	if w, err = m.cluster.Register(ctx, hello); err == nil {
-		m.orders.Redeliver(w.ID)
+func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
+	defer ctl.ops.begin("Register").end(&err)
+	if w, err = ctl.cluster.Register(ctx, hello); err == nil {
+		ctl.orders.Redeliver(w.ID)
 	}
 	return w, err
 }
 
 // Heartbeat implements hemera.Control.
-func (m *Manager) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
-	defer m.ops.begin("Heartbeat").end(&err)
-	if reply, err = m.cluster.Heartbeat(node, epoch, report); err != nil {
+func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64, report hemera.NodeReport) (reply hemera.HeartbeatReply, err error) {
+	defer ctl.ops.begin("Heartbeat").end(&err)
+	if reply, err = ctl.cluster.Heartbeat(node, epoch, report); err != nil {
 		return reply, err
 	}
-	m.orders.Progress(node, report.Copies)
-	m.engine.Heal(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
-	m.reported(node, report.Writes)
-	reply.Writes = m.asks.take(node)
+	ctl.orders.Progress(node, report.Copies)
+	ctl.engine.Heal(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
+	ctl.writes.reported(node, report.Writes)
+	reply.Writes = ctl.writes.asks.take(node)
 	return reply, nil
 }
 
 // Exchange implements hemera.Control.
-func (m *Manager) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
-	if err := m.cluster.Check(node, epoch); err != nil {
+func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+	if err := ctl.cluster.Check(node, epoch); err != nil {
 		return nil, err
 	}
-	return m.orders.Exchange(ctx, node, results)
+	return ctl.orders.Exchange(ctx, node, results)
 }
 
 // Commit implements hemera.Control. The capability may have expired since the write began, and the
 // lock may be gone: what decides is the generation it replaces.
-func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (err error) {
-	defer m.ops.begin("Commit").end(&err)
-	permit, err := m.verifyWrite(ctx, "commit", r.Permit)
+func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err error) {
+	defer ctl.ops.begin("Commit").end(&err)
+	permit, err := ctl.verifyWrite(ctx, "manager.Commit", r.Permit)
 	if err != nil {
 		return err
 	}
@@ -63,68 +72,68 @@ func (m *Manager) Commit(ctx context.Context, r hemera.CommitRequest) (err error
 	if err := checkXattrs(c, r.Xattrs, r.XattrsGone); err != nil {
 		return err
 	}
-	if m.now().After(c.Expires.Add(hemera.CommitLifetime)) {
-		return m.late(ctx, &c)
+	if ctl.now().After(c.Expires.Add(hemera.CommitLifetime)) {
+		return ctl.late(ctx, &c)
 	}
 	mtime := r.Mtime
 	if mtime.IsZero() {
-		mtime = m.now()
+		mtime = ctl.now()
 	}
 	// Name and space become the entry's, which outlives the token that they are parts of.
-	e, err := m.commitRemaining(ctx, namespace.Commit{
+	e, err := ctl.pieces.commit(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
 		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
-			return m.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
+			return ctl.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
 	}, layout.Required(c.Layout, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) {
-		m.pending.end(name{c.Parent, c.Name}, c.Nonce)
+		ctl.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
 	if err == nil && e.Name != c.Name {
-		m.pending.made(name{e.Parent, e.Name})
+		ctl.pending.made(name{e.Parent, e.Name})
 	}
 	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
-		m.engine.Wake() // there are pieces to remove, or to make
+		ctl.engine.Wake() // there are pieces to remove, or to make
 	}
-	return errs.Wrap(err, "commit", c.Path)
+	return errs.Wrap(err, "manager.Commit", c.Path)
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
 // given up. It is refused, unless it was made before.
-func (m *Manager) late(ctx context.Context, c *hemera.Capability) error {
-	e, _, err := m.tree.Resolve(ctx, c.File)
+func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
+	e, _, err := ctl.tree.Resolve(ctx, c.File)
 	switch {
 	case err == nil && e.Gen == c.Gen:
 		return nil
 	case err != nil && !errors.Is(err, errs.NotFound):
 		return err
 	}
-	return errs.New(errs.Conflict, "commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
+	return errs.New(errs.Conflict, "manager.Commit", c.Path, fmt.Sprintf("the right to write it ended more than %s ago", hemera.CommitLifetime)).
 		WithRemedy("write the file again")
 }
 
 // verifyWrite verifies a permit that must be for writing, shown by the head of that write; it may have expired.
-func (m *Manager) verifyWrite(ctx context.Context, op string, p *hemera.Permit) (*hemera.Permit, error) {
-	p, err := p.Verify(func(token string) (hemera.Capability, error) { return m.cluster.Ring().Verify(token, time.Time{}) })
+func (ctl *control) verifyWrite(ctx context.Context, op string, p *hemera.Permit) (*hemera.Permit, error) {
+	p, err := p.Verify(func(token string) (hemera.Capability, error) { return ctl.cluster.Ring().Verify(token, time.Time{}) })
 	if err != nil {
 		return nil, errs.Wrap(err, op, "")
 	}
 	if p.Access != hemera.AccessCreate && p.Access != hemera.AccessUpdate {
 		return nil, errs.New(errs.Denied, op, p.Path, "the capability does not permit writing")
 	}
-	return p, m.fromHead(ctx, op, &p.Capability)
+	return p, ctl.fromHead(ctx, op, &p.Capability)
 }
 
 // checkPieces holds a commit against its capability: enough pieces, each where it was permitted.
 func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
-	invalid := func(text string) error { return errs.New(errs.Invalid, "commit", c.Path, text) }
+	invalid := func(text string) error { return errs.New(errs.Invalid, "manager.Commit", c.Path, text) }
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
 		return invalid(fmt.Sprintf("%d is no size", r.Size))
 	}
 	if c.SizeMax > 0 && r.Size > c.SizeMax {
-		return errs.New(errs.OverQuota, "commit", c.Path, fmt.Sprintf("%d bytes were written, and quotas let this write have %d", r.Size, c.SizeMax)).
+		return errs.New(errs.OverQuota, "manager.Commit", c.Path, fmt.Sprintf("%d bytes were written, and quotas let this write have %d", r.Size, c.SizeMax)).
 			WithRemedy("remove files, or have an admin raise the limit with `hemera quota set`")
 	}
 	if len(r.Pieces) == 0 && r.Size == 0 {
@@ -149,7 +158,7 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 func checkXattrs(c hemera.Capability, set map[string][]byte, gone []string) error {
 	for _, name := range slices.AppendSeq(slices.Clone(gone), maps.Keys(set)) {
 		if strings.HasPrefix(name, "sys.") && !c.Who.Admin {
-			return errs.New(errs.Denied, "commit", c.Path, "attribute "+name+" cannot be set through an open file").
+			return errs.New(errs.Denied, "manager.Commit", c.Path, "attribute "+name+" cannot be set through an open file").
 				WithRemedy("set it by the file's path, as the owner of its directory")
 		}
 	}
@@ -158,38 +167,38 @@ func checkXattrs(c hemera.Capability, set map[string][]byte, gone []string) erro
 
 // Abort implements hemera.Control. It frees the lock only: should the write commit after all, it is
 // judged by its generation like any other.
-func (m *Manager) Abort(ctx context.Context, permit *hemera.Permit) (err error) {
-	defer m.ops.begin("Abort").end(&err)
-	permit, err = m.verifyWrite(ctx, "abort", permit)
+func (ctl *control) Abort(ctx context.Context, permit *hemera.Permit) (err error) {
+	defer ctl.ops.begin("Abort").end(&err)
+	permit, err = ctl.verifyWrite(ctx, "manager.Abort", permit)
 	if err != nil {
 		return err
 	}
-	m.pending.end(name{permit.Parent, permit.Name}, permit.Nonce)
+	ctl.pending.end(name{permit.Parent, permit.Name}, permit.Nonce)
 	return nil
 }
 
 // Replace implements hemera.Control.
-func (m *Manager) Replace(ctx context.Context, permit *hemera.Permit, failed []hemera.DiskID) (g hemera.Grant, err error) {
-	defer m.ops.begin("Replace").end(&err)
-	permit, err = m.verifyWrite(ctx, "replace", permit)
+func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed []hemera.DiskID) (g hemera.Grant, err error) {
+	defer ctl.ops.begin("Replace").end(&err)
+	permit, err = ctl.verifyWrite(ctx, "manager.Replace", permit)
 	if err != nil {
 		return hemera.Grant{}, err
 	}
 	c := permit.Capability
 	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
-	barred, err := m.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
+	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	if barred {
-		return hemera.Grant{}, errs.New(errs.Conflict, "replace", c.Path, "the write was refused before, or its pieces were given up").
+		return hemera.Grant{}, errs.New(errs.Conflict, "manager.Replace", c.Path, "the write was refused before, or its pieces were given up").
 			WithRemedy("write the file again")
 	}
 	// It may outlive what the namespace remembers of a new name, so it says that itself.
-	if c.Name, err = m.tree.NameOf(ctx, namespace.Commit{ID: c.File, BaseGen: c.BaseGen, Name: c.Name}); err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "replace", c.Path)
+	if c.Name, err = ctl.tree.NameOf(ctx, namespace.Commit{ID: c.File, BaseGen: c.BaseGen, Name: c.Name}); err != nil {
+		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
-	bad := m.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
+	bad := ctl.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
 	var lost []int
 	var kept []hemera.DiskID
 	for i, t := range c.Targets {
@@ -200,14 +209,14 @@ func (m *Manager) Replace(ctx context.Context, permit *hemera.Permit, failed []h
 		}
 	}
 	if len(lost) == 0 {
-		return hemera.Grant{}, errs.New(errs.Invalid, "replace", c.Path, "none of the disks that failed belongs to the write")
+		return hemera.Grant{}, errs.New(errs.Invalid, "manager.Replace", c.Path, "none of the disks that failed belongs to the write")
 	}
-	choice, err := place.Choose(m.cluster.View(), place.Request{
+	choice, err := place.Choose(ctl.cluster.View(), place.Request{
 		Space: c.Space, Want: len(lost), Min: len(lost), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
-		Have: kept, ExcludeDisks: bad, Writers: m.pending.load, Seed: cmp.Or(c.Nonce, 1),
+		Have: kept, ExcludeDisks: bad, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {
-		return hemera.Grant{}, m.early(errs.Wrap(err, "replace", c.Path), nil)
+		return hemera.Grant{}, ctl.deferWhileNodesReturn(errs.Wrap(err, "manager.Replace", c.Path), nil)
 	}
 	c.Head = c.HeadNode() // it stays, even when the first piece goes elsewhere
 	c.Targets = slices.Clone(c.Targets)
@@ -218,11 +227,11 @@ func (m *Manager) Replace(ctx context.Context, permit *hemera.Permit, failed []h
 	}
 	if c.Base != nil {
 		base := *c.Base
-		base.Pieces = m.trusted(base.Pieces)
+		base.Pieces = ctl.trusted(base.Pieces)
 		c.Base = &base
 	}
-	c.Expires = m.now().Add(hemera.CapabilityLifetime)
-	g = m.grant(&c)
+	c.Expires = ctl.now().Add(hemera.CapabilityLifetime)
+	g = grant(&c, ctl.cluster.Ring())
 	_, err = g.Permit.Token() // the head is in another process, most often: it hears of a failure now
-	return g, errs.Wrap(err, "replace", c.Path)
+	return g, errs.Wrap(err, "manager.Replace", c.Path)
 }

@@ -10,15 +10,15 @@ import (
 )
 
 // MayFetch implements hemera.CopyRules.
-func (m *Manager) MayFetch(ctx context.Context, s hemera.CopySource) error {
+func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
 	if node, remote := hemera.Caller(ctx); remote {
-		if err := m.acts(node); err != nil {
-			return errs.Wrap(err, "copy from", s.Name)
+		if err := ctl.acts(node); err != nil {
+			return errs.Wrap(err, "manager.CopyFrom", s.Name)
 		}
 		s.Node = node
 	}
-	view := m.cluster.View()
-	doors := []string{m.addr}
+	view := ctl.cluster.View()
+	doors := []string{ctl.addr}
 	source := access.Source{Name: s.Name}
 	for i := range view.Nodes {
 		n := &view.Nodes[i]
@@ -30,8 +30,8 @@ func (m *Manager) MayFetch(ctx context.Context, s hemera.CopySource) error {
 		}
 	}
 	source.Addr, _ = netip.ParseAddrPort(s.Addr) // what is none is refused
-	if d := m.sources.Decide(source, doors); !d.Allowed {
-		return errs.New(errs.Denied, "copy from", s.Name, d.Rule).
+	if d := ctl.sources.Decide(source, doors); !d.Allowed {
+		return errs.New(errs.Denied, "manager.CopyFrom", s.Name, d.Rule).
 			WithRemedy("add its network to tpc.allow at the manager, if third-party copies may read there")
 	}
 	return nil

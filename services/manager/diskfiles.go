@@ -13,18 +13,18 @@ import (
 const diskFilesMax = 1000
 
 // DiskFiles implements hemera.MaintAdmin.
-func (m *Manager) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (page hemera.DiskFiles, err error) {
-	defer m.ops.begin("DiskFiles").end(&err)
-	view := m.cluster.View()
+func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (page hemera.DiskFiles, err error) {
+	defer ma.ops.begin("DiskFiles").end(&err)
+	view := ma.cluster.View()
 	if _, ok := view.Disk(id); !ok {
-		return page, errs.New(errs.NotFound, "fs files", "disk "+id.String(), "there is no such disk").WithRemedy("see `hemera fs ls`")
+		return page, errs.New(errs.NotFound, "manager.ListFilesOf", "disk "+id.String(), "there is no such disk").WithRemedy("see `hemera fs ls`")
 	}
 	if limit <= 0 || limit > diskFilesMax {
 		limit = diskFilesMax
 	}
-	entries, err := m.tree.DiskFiles(ctx, id, after, limit)
+	entries, err := ma.tree.DiskFiles(ctx, id, after, limit)
 	if err != nil {
-		return page, errs.Wrap(err, "fs files", "disk "+id.String())
+		return page, errs.Wrap(err, "manager.ListFilesOf", "disk "+id.String())
 	}
 	for _, e := range entries {
 		f := hemera.DiskFile{File: e.ID, Size: e.Size, Pieces: len(e.Pieces), Layout: e.Layout}
@@ -35,11 +35,11 @@ func (m *Manager) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.
 			}
 		}
 		f.Last = others < layout.Needed(e.Layout)
-		if _, f.Path, err = m.tree.Resolve(ctx, e.ID); err != nil {
+		if _, f.Path, err = ma.tree.Resolve(ctx, e.ID); err != nil {
 			if errs.KindOf(err) == errs.NotFound {
 				continue // removed meanwhile
 			}
-			return page, errs.Wrap(err, "fs files", e.ID.Hex())
+			return page, errs.Wrap(err, "manager.ListFilesOf", e.ID.Hex())
 		}
 		page.Files = append(page.Files, f)
 	}
@@ -54,25 +54,25 @@ const spacePage = 1000
 
 // RemoveSpace implements hemera.ClusterAdmin. It looks at the whole tree, a page at a time, and holds
 // nobody up.
-func (m *Manager) RemoveSpace(ctx context.Context, name string) error {
-	if err := m.cluster.SpaceUnused(name); err != nil {
+func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
+	if err := a.cluster.SpaceUnused(name); err != nil {
 		return err
 	}
-	root, err := m.tree.Stat(ctx, hemera.SystemIdentity(), "/")
+	root, err := a.tree.Stat(ctx, hemera.SystemIdentity(), "/")
 	if err != nil {
-		return errs.Wrap(err, "space rm", name)
+		return errs.Wrap(err, "manager.RemoveSpace", name)
 	}
 	if err := refersTo(root, "/", name); err != nil {
 		return err
 	}
-	if err := m.searchSpace(ctx, root, name); err != nil {
+	if err := a.searchSpace(ctx, root, name); err != nil {
 		return err
 	}
-	return m.cluster.RemoveSpace(ctx, name)
+	return a.cluster.RemoveSpace(ctx, name)
 }
 
 // searchSpace fails with NotEmpty at the first entry below the directory that refers to the space.
-func (m *Manager) searchSpace(ctx context.Context, root hemera.Entry, name string) error {
+func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name string) error {
 	type place struct {
 		dir, above hemera.Entry
 		path       string
@@ -81,11 +81,11 @@ func (m *Manager) searchSpace(ctx context.Context, root hemera.Entry, name strin
 		at := left[len(left)-1]
 		left = left[:len(left)-1]
 		for after := ""; ; {
-			entries, next, err := m.tree.Page(ctx, hemera.SystemIdentity(), hemera.PageRequest{
+			entries, next, err := a.tree.Page(ctx, hemera.SystemIdentity(), hemera.PageRequest{
 				Dir: at.dir, Above: at.above, Path: at.path, After: after, Limit: spacePage,
 			})
 			if err != nil {
-				return errs.Wrap(err, "space rm", name)
+				return errs.Wrap(err, "manager.RemoveSpace", name)
 			}
 			for _, e := range entries {
 				path := at.path + "/" + e.Name
@@ -107,12 +107,12 @@ func (m *Manager) searchSpace(ctx context.Context, root hemera.Entry, name strin
 // refersTo is an error when the entry is stored in the space, or sends new files there.
 func refersTo(e hemera.Entry, path, space string) error {
 	if !e.IsDir() && e.Space == space {
-		return errs.New(errs.NotEmpty, "space rm", space, "file "+path+" belongs to it").
+		return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, "file "+path+" belongs to it").
 			WithRemedy("copy such files to a place with another space and remove them; hemera find -j / shows the space of each")
 	}
 	for attr, value := range e.Xattrs {
 		if policy.IsSpaceAttribute(attr) && string(value) == space {
-			return errs.New(errs.NotEmpty, "space rm", space, attr+" of "+path+" names it").
+			return errs.New(errs.NotEmpty, "manager.RemoveSpace", space, attr+" of "+path+" names it").
 				WithRemedy("change that: hemera attr set " + attr + "=OTHER " + path)
 		}
 	}

@@ -17,15 +17,20 @@ import (
 	"hemera/rules/place"
 )
 
+// maintAdmin implements hemera.MaintAdmin.
+type maintAdmin struct{ *parts }
+
 // Jobs implements hemera.MaintAdmin.
-func (m *Manager) Jobs(ctx context.Context) ([]hemera.JobStatus, error) { return m.engine.Jobs(ctx) }
+func (ma *maintAdmin) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
+	return ma.engine.Jobs(ctx)
+}
 
 // Fsck implements hemera.MaintAdmin.
-func (m *Manager) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
-	report, err := m.engine.Fsck(ctx, repair)
-	report.Files = m.tree.Stats().Totals.Files
+func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	report, err := ma.engine.Fsck(ctx, repair)
+	report.Files = ma.tree.Stats().Totals.Files
 	if err == nil {
-		err = m.nameFiles(ctx, report.Problems)
+		err = ma.nameFiles(ctx, report.Problems)
 	}
 	return report, err
 }
@@ -34,18 +39,18 @@ func (m *Manager) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, err
 const namesMax = 10_000
 
 // nameFiles gives problems the paths that the namespace has; others stay as pieces remember them.
-func (m *Manager) nameFiles(ctx context.Context, problems []hemera.FsckProblem) error {
+func (ma *maintAdmin) nameFiles(ctx context.Context, problems []hemera.FsckProblem) error {
 	left := namesMax
 	for i := range problems {
 		p := &problems[i]
 		for _, id := range p.Files[:min(left, len(p.Files))] {
 			left--
-			_, path, err := m.tree.Resolve(ctx, id)
+			_, path, err := ma.tree.Resolve(ctx, id)
 			switch {
 			case errors.Is(err, errs.NotFound):
 				continue
 			case err != nil:
-				return errs.Wrap(err, "fsck", id.Hex())
+				return errs.Wrap(err, "manager.Fsck", id.Hex())
 			case p.Paths == nil:
 				p.Paths = map[hemera.FileID]string{}
 			}
@@ -56,11 +61,11 @@ func (m *Manager) nameFiles(ctx context.Context, problems []hemera.FsckProblem) 
 }
 
 // CheckNamespace implements hemera.MaintAdmin.
-func (m *Manager) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
-	defer m.ops.begin("CheckNamespace").end(&err)
+func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
+	defer ma.ops.begin("CheckNamespace").end(&err)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	report, err := m.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
+	report, err := ma.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
 		if err := progress(c); err != nil {
 			stop(err)
 		}
@@ -72,38 +77,38 @@ func (m *Manager) CheckNamespace(ctx context.Context, progress func(hemera.Names
 }
 
 // CheckFile implements hemera.MaintAdmin.
-func (m *Manager) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
-	defer m.ops.begin("CheckFile").end(&err)
-	e, _, err := m.find(ctx, ref)
+func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
+	defer ma.ops.begin("CheckFile").end(&err)
+	e, _, err := ma.find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if e.IsDir() {
-		return nil, errs.New(errs.IsDirectory, "file check", ref, "")
+		return nil, errs.New(errs.IsDirectory, "manager.CheckFile", ref, "")
 	}
-	return m.engine.Check(ctx, e, repair)
+	return ma.engine.Check(ctx, e, repair)
 }
 
 // FileInfo implements hemera.MaintAdmin.
-func (m *Manager) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
-	defer m.ops.begin("FileInfo").end(&err)
-	e, path, err := m.find(ctx, ref)
-	if id, byID, _ := idOf(ref); byID && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && m.tree.Restored()) {
-		if r.Strays, err = m.strays(ctx, id, err); err != nil {
+func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
+	defer ma.ops.begin("FileInfo").end(&err)
+	e, path, err := ma.find(ctx, ref)
+	if id, byID, _ := idOf(ref); byID && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && ma.tree.Restored()) {
+		if r.Strays, err = ma.strays(ctx, id, err); err != nil {
 			return r, err
 		}
 	}
 	if err != nil {
 		return r, err
 	}
-	view := m.cluster.View()
+	view := ma.cluster.View()
 	if e.ID == 0 {
 		first := r.Strays[0]
 		r.Entry, r.Path = hemera.Entry{ID: first.Piece.ID.File}, first.Piece.Path
 		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
 		return r, nil
 	}
-	r.Entry, r.Path, r.Status = e, path, status(view, e, m.brokenSet())
+	r.Entry, r.Path, r.Status = e, path, status(view, e, ma.brokenSet())
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)
@@ -125,20 +130,20 @@ const strayTime = 10 * time.Second
 
 // strays looks for pieces of an id that the namespace does not have. known is nil when it has the file;
 // else it is the error of a file that neither the namespace nor a disk knows.
-func (m *Manager) strays(ctx context.Context, id hemera.FileID, known error) ([]hemera.Stray, error) {
+func (ma *maintAdmin) strays(ctx context.Context, id hemera.FileID, known error) ([]hemera.Stray, error) {
 	ctx, cancel := context.WithTimeout(ctx, strayTime)
 	defer cancel()
-	found, silent, err := m.engine.Strays(ctx, id)
+	found, silent, err := ma.engine.Strays(ctx, id)
 	switch {
 	case err != nil && known == nil:
 		return found, nil // the disks' part of the answer is missing, not the file
 	case err == nil && len(found) == 0 && known != nil && silent > 0:
-		return nil, errs.New(errs.NotFound, "file info", id.Hex(), fmt.Sprintf("neither the namespace nor a disk that answers has it; disks that do not answer: %d", silent)).
+		return nil, errs.New(errs.NotFound, "manager.FileInfo", id.Hex(), fmt.Sprintf("neither the namespace nor a disk that answers has it; disks that do not answer: %d", silent)).
 			WithRemedy("see `hemera fs ls -e`")
 	case len(found) == 0:
 		return nil, known
 	}
-	view := m.cluster.View()
+	view := ma.cluster.View()
 	for i := range found {
 		d, _ := view.Disk(found[i].Disk)
 		n, _ := view.Node(d.Node)
@@ -156,15 +161,15 @@ func strayMeaning(tag string) string {
 }
 
 // find resolves a path, or an id as [idOf] knows them.
-func (m *Manager) find(ctx context.Context, ref string) (hemera.Entry, string, error) {
+func (p *parts) find(ctx context.Context, ref string) (hemera.Entry, string, error) {
 	id, byID, err := idOf(ref)
 	switch {
 	case err != nil:
 		return hemera.Entry{}, "", err
 	case byID:
-		return m.tree.Resolve(ctx, id)
+		return p.tree.Resolve(ctx, id)
 	}
-	e, err := m.tree.Stat(ctx, hemera.SystemIdentity(), ref)
+	e, err := p.tree.Stat(ctx, hemera.SystemIdentity(), ref)
 	return e, ref, err
 }
 
@@ -178,7 +183,7 @@ func idOf(ref string) (_ hemera.FileID, byID bool, _ error) {
 		}
 		id, err := strconv.ParseUint(digits, base, 64)
 		if err != nil {
-			return 0, true, errs.New(errs.Invalid, "file info", ref, "this is no file id").
+			return 0, true, errs.New(errs.Invalid, "manager.FileInfo", ref, "this is no file id").
 				WithRemedy("fid:, pid: and inode: take a decimal number, fxid: and pxid: a hexadecimal one")
 		}
 		return hemera.FileID(id), true, nil

@@ -19,37 +19,37 @@ const (
 )
 
 // Impact implements hemera.StatusAdmin.
-func (m *Manager) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera.Impact, err error) {
-	defer m.ops.begin("Impact").end(&err)
-	view := m.cluster.View()
+func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera.Impact, err error) {
+	defer rep.ops.begin("Impact").end(&err)
+	view := rep.cluster.View()
 	for _, id := range disks {
 		if _, ok := view.Disk(id); !ok {
-			return sum, errs.New(errs.NotFound, "impact", "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
+			return sum, errs.New(errs.NotFound, "manager.Impact", "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
 		}
-		pieces, bytes, err := m.tree.DiskUsage(ctx, id)
+		pieces, bytes, err := rep.tree.DiskUsage(ctx, id)
 		if err != nil {
-			return sum, errs.Wrap(err, "impact", "disk "+id.String())
+			return sum, errs.Wrap(err, "manager.Impact", "disk "+id.String())
 		}
 		sum.Pieces, sum.Bytes = sum.Pieces+pieces, sum.Bytes+bytes
 	}
-	end, left := m.now().Add(impactTime), impactFiles
+	end, left := rep.now().Add(impactTime), impactFiles
 	for _, id := range disks {
 		var after hemera.FileID
 		for {
-			if left <= 0 || !m.now().Before(end) {
+			if left <= 0 || !rep.now().Before(end) {
 				sum.Partial = true
 				return sum, nil
 			}
-			page, err := m.tree.DiskFiles(ctx, id, after, censusPage)
+			page, err := rep.tree.DiskFiles(ctx, id, after, censusPage)
 			if err != nil {
-				return sum, errs.Wrap(err, "impact", "disk "+id.String())
+				return sum, errs.Wrap(err, "manager.Impact", "disk "+id.String())
 			}
 			if len(page) == 0 {
 				break
 			}
 			for _, e := range page {
 				after = e.ID
-				m.bear(ctx, view, e, id, disks, &sum)
+				rep.bear(ctx, view, e, id, disks, &sum)
 			}
 			left -= len(page)
 		}
@@ -58,7 +58,7 @@ func (m *Manager) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera
 }
 
 // bear counts one file on disk id, at the lowest of the disks that go.
-func (m *Manager) bear(ctx context.Context, view *hemera.View, e hemera.Entry, id hemera.DiskID, going []hemera.DiskID, sum *hemera.Impact) {
+func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry, id hemera.DiskID, going []hemera.DiskID, sum *hemera.Impact) {
 	known, here, need := 0, 0, layout.Needed(e.Layout)
 	for _, p := range e.Pieces {
 		if slices.Contains(going, p.Disk) {
@@ -85,7 +85,7 @@ func (m *Manager) bear(ctx context.Context, view *hemera.View, e hemera.Entry, i
 	sum.Lost++
 	sum.LostBytes += e.Size
 	if len(sum.Names) < impactNames {
-		if _, path, err := m.tree.Resolve(ctx, e.ID); err == nil {
+		if _, path, err := rep.tree.Resolve(ctx, e.ID); err == nil {
 			sum.Names = append(sum.Names, path)
 		}
 	}
@@ -93,8 +93,8 @@ func (m *Manager) bear(ctx context.Context, view *hemera.View, e hemera.Entry, i
 
 // mayGo refuses to remove a disk by force when files would be lost by it, or out of reach, and nobody
 // has said that they may.
-func (m *Manager) mayGo(ctx context.Context, id hemera.DiskID) error {
-	sum, err := m.Impact(ctx, []hemera.DiskID{id})
+func (a *clusterAdmin) mayGo(ctx context.Context, id hemera.DiskID) error {
+	sum, err := a.impact(ctx, []hemera.DiskID{id})
 	if err != nil {
 		return err
 	}
@@ -109,6 +109,6 @@ func (m *Manager) mayGo(ctx context.Context, id hemera.DiskID) error {
 	default:
 		return nil
 	}
-	return errs.New(errs.NotEmpty, "fs rm", "disk "+id.String(), text).
+	return errs.New(errs.NotEmpty, "manager.Remove", "disk "+id.String(), text).
 		WithRemedy("empty it with `hemera fs set " + id.String() + " drain`; to lose them all the same, consent: `hemera fs rm --force --yes`, in the API Lose")
 }

@@ -10,14 +10,20 @@ import (
 	"hemera/rules/place"
 )
 
+// locator is the part of hemera.Files that finds and reads files for others: where they are, and their checksums.
+type locator struct {
+	*parts
+	sums *sums
+}
+
 // Locate implements hemera.Files.
-func (m *Manager) Locate(ctx context.Context, who hemera.Identity, path string) (targets []hemera.Target, err error) {
-	defer m.ops.begin("Locate").end(&err)
-	prep, err := m.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) (targets []hemera.Target, err error) {
+	defer l.ops.begin("Locate").end(&err)
+	prep, err := l.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	if err != nil {
 		return nil, err
 	}
-	view, e, seed := m.cluster.View(), prep.Entry, m.nonce.Add(1)
+	view, e, seed := l.cluster.View(), prep.Entry, l.nonce.Add(1)
 	if e.Size == 0 && len(e.Pieces) == 0 {
 		targets = anyNode(view, nil, seed)
 	} else {
@@ -31,15 +37,15 @@ func (m *Manager) Locate(ctx context.Context, who hemera.Identity, path string) 
 
 // Checksum implements hemera.Files. A kind that is not stored is computed by a node that has a
 // piece; the next one is asked when that fails.
-func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string, kind hemera.ChecksumKind) (sum hemera.Checksum, err error) {
-	defer m.ops.begin("Checksum").end(&err)
-	prep, err := m.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string, kind hemera.ChecksumKind) (sum hemera.Checksum, err error) {
+	defer l.ops.begin("Checksum").end(&err)
+	prep, err := l.tree.Prepare(ctx, who, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	if err != nil {
 		return hemera.Checksum{}, err
 	}
 	e := prep.Entry
 	if e.IsDir() {
-		return hemera.Checksum{}, errs.New(errs.IsDirectory, "checksum", path, "")
+		return hemera.Checksum{}, errs.New(errs.IsDirectory, "manager.Checksum", path, "")
 	}
 	if kind == hemera.ChecksumNone && len(e.Checksums) > 0 {
 		return e.Checksums[0], nil
@@ -53,29 +59,29 @@ func (m *Manager) Checksum(ctx context.Context, who hemera.Identity, path string
 	if e.Size == 0 && len(e.Pieces) == 0 {
 		return checksum.Of(kind, nil)
 	}
-	view := m.cluster.View()
-	targets := place.Order(view, e.Pieces, "", nil, m.nonce.Add(1))
+	view := l.cluster.View()
+	targets := place.Order(view, e.Pieces, "", nil, l.nonce.Add(1))
 	if len(targets) == 0 {
 		return hemera.Checksum{}, noReplicas(view, path, e.Pieces, nil)
 	}
-	sum, err = m.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
+	sum, err = l.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
 		for _, t := range targets {
-			sum, err = m.compute(ctx, e, t, kind)
+			sum, err = l.compute(ctx, e, t, kind)
 			if err == nil || ctx.Err() != nil {
 				break
 			}
 		}
 		return sum, err
 	})
-	return sum, errs.Wrap(err, "checksum", path)
+	return sum, errs.Wrap(err, "manager.Checksum", path)
 }
 
 // compute has one node read its piece. With more than one data piece no node has the whole file.
-func (m *Manager) compute(ctx context.Context, e hemera.Entry, t hemera.Target, kind hemera.ChecksumKind) (hemera.Checksum, error) {
+func (l *locator) compute(ctx context.Context, e hemera.Entry, t hemera.Target, kind hemera.ChecksumKind) (hemera.Checksum, error) {
 	if e.Layout.Data > 1 {
-		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", e.Name, kind.String()+" is not stored and the file is in stripes")
+		return hemera.Checksum{}, errs.New(errs.Unsupported, "manager.Checksum", e.Name, kind.String()+" is not stored and the file is in stripes")
 	}
-	result, err := m.orders.Do(ctx, t.Node, hemera.Order{
+	result, err := l.orders.Do(ctx, t.Node, hemera.Order{
 		Kind: hemera.OrderVerify, Disk: t.Disk, Checksum: kind,
 		Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: t.Index},
 	})
@@ -83,11 +89,11 @@ func (m *Manager) compute(ctx context.Context, e hemera.Entry, t hemera.Target, 
 		return hemera.Checksum{}, err
 	}
 	if result.BadPages > 0 {
-		return hemera.Checksum{}, errs.New(errs.Corrupt, "checksum", e.Name, "disk "+t.Disk.String()+" has bad pages of the file")
+		return hemera.Checksum{}, errs.New(errs.Corrupt, "manager.Checksum", e.Name, "disk "+t.Disk.String()+" has bad pages of the file")
 	}
 	i := slices.IndexFunc(result.Checksums, func(c hemera.Checksum) bool { return c.Kind == kind })
 	if i < 0 {
-		return hemera.Checksum{}, errs.New(errs.Unsupported, "checksum", e.Name, "the node did not compute "+kind.String())
+		return hemera.Checksum{}, errs.New(errs.Unsupported, "manager.Checksum", e.Name, "the node did not compute "+kind.String())
 	}
 	return result.Checksums[i], nil
 }

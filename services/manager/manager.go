@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,32 +53,37 @@ type Options struct {
 	Limits func() []hemera.LimitUse
 }
 
-// Manager implements the manager's interfaces of package hemera.
+// Manager implements the manager's interfaces of package hemera. Each is a service of its own, embedded here.
 type Manager struct {
+	hemera.Names
+	hemera.Directories
+	hemera.Attributes
+	*opener
+	*ownWrites
+	*locator
+	*control
+	*clusterAdmin
+	*maintAdmin
+	*observer
+	*quotaAdmin
+	*reporter
+	*writeAdmin
+	*parts
+}
+
+// parts are what the services share. [New] sets them; they are not changed after.
+type parts struct {
 	tree    namespace.Tree
 	cluster *cluster.Cluster
 	orders  *maint.Orders
 	engine  *maint.Engine
 	pending *pending
-	sums    *sums
-	asks    asks
+	pieces  *recorder
 	ops     *operations
 	now     func() time.Time
 	log     *slog.Logger
 	started time.Time
-	began   int64 // bytes of virtual memory when it was made
-	nonce   atomic.Uint64
-	removal sync.RWMutex // see removal.go
-	census  *census
-	quotas  aged[[]hemera.QuotaRow] // for Status
-	version string
-	limits  func() []hemera.LimitUse
-	addr    string
-	sources access.Sources
-
-	mu       sync.Mutex
-	sessions []func() []hemera.SessionInfo
-	present  []func(session string) bool
+	nonce   atomic.Uint64 // the last one given to a capability; also the seed of random choices
 }
 
 var (
@@ -114,22 +118,48 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	m := &Manager{
-		tree: o.Tree, cluster: c, orders: maint.NewOrders(), now: o.Now, started: o.Now(), log: o.Log,
-		pending: newPending(o.WritesOfUser, o.WritesOfSession), sums: newSums(), ops: newOperations(o.Now), began: processStats().virtual,
-		census: &census{files: o.Tree, now: o.Now}, quotas: aged[[]hemera.QuotaRow]{now: o.Now}, version: o.Version, limits: o.Limits,
-		addr: o.Addr, sources: o.Sources,
+	p := &parts{
+		tree: o.Tree, cluster: c, orders: maint.NewOrders(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
+		pieces: &recorder{tree: o.Tree, view: c.View}, ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
-	m.engine = maint.New(maint.Options{
-		Files: keptFiles{o.Tree, m}, Cluster: c, Orders: m.orders, Signer: c.Ring(), Writers: m.pending.load,
+	p.engine = maint.New(maint.Options{
+		Files: keptFiles{o.Tree, p.pieces}, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
 	})
+	p.nonce.Store(uint64(o.Now().UnixNano()))
+	m := newManager(p, o)
 	if err := m.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	m.census.broken = m.engine.Broken
-	m.nonce.Store(uint64(o.Now().UnixNano()))
 	return m, nil
+}
+
+// newManager makes the services of the parts.
+func newManager(p *parts, o Options) *Manager {
+	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake}, p.ops}
+	writes := &writeAdmin{parts: p}
+	observes := &observer{parts: p, began: processStats().virtual}
+	own := &ownWrites{parts: p, names: names}
+	reports := &reporter{
+		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
+		census: &census{files: p.tree, now: p.now, broken: p.engine.Broken},
+	}
+	return &Manager{
+		Names:        names,
+		Directories:  timedDirectories{p.tree, p.ops},
+		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View}, p.ops},
+		opener:       &opener{parts: p, own: own, asks: &writes.asks, left: observes.left},
+		ownWrites:    own,
+		locator:      &locator{parts: p, sums: newSums()},
+		control:      &control{parts: p, writes: writes, addr: o.Addr, sources: o.Sources},
+		clusterAdmin: &clusterAdmin{clusterSettings: p.cluster, parts: p, impact: reports.Impact},
+		maintAdmin:   &maintAdmin{p},
+		observer:     observes,
+		quotaAdmin:   &quotaAdmin{p},
+		reporter:     reports,
+		writeAdmin:   writes,
+		parts:        p,
+	}
 }
 
 // Run does the background work until the context ends.
@@ -153,7 +183,7 @@ func (m *Manager) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	if err := m.cluster.Stopped(ctx); err != nil {
-		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "err", err)
+		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "error", err)
 	}
 }
 

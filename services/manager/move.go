@@ -16,70 +16,70 @@ import (
 const hiddenPrefix = ".fuse_hidden"
 
 // Move implements hemera.Files.
-func (m *Manager) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
+func (o *ownWrites) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
 	if !strings.HasPrefix(path.Base(to), hiddenPrefix) {
-		m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: from, Process: process}, errs.NotFound)
+		o.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: from, Process: process}, errs.NotFound)
 	}
-	if moved, err := m.moveOwn(ctx, who, from, to, process); moved || err != nil {
+	if moved, err := o.moveOwn(ctx, who, from, to, process); moved || err != nil {
 		return err
 	}
-	return m.Rename(ctx, who, from, to)
+	return o.names.Rename(ctx, who, from, to)
 }
 
 // moveOwn renames what the process is writing, in its directory; false if that cannot be. The lock goes first, so that
 // nobody gets the new name meanwhile. The head is told nothing: what its capability names, the commit maps.
-func (m *Manager) moveOwn(ctx context.Context, who hemera.Identity, from, to, process string) (moved bool, err error) {
-	if process == "" || m.pending.size() == 0 || from == "/" || path.Dir(from) != path.Dir(to) {
+func (o *ownWrites) moveOwn(ctx context.Context, who hemera.Identity, from, to, process string) (moved bool, err error) {
+	if process == "" || o.pending.size() == 0 || from == "/" || path.Dir(from) != path.Dir(to) {
 		return false, nil
 	}
-	old, w, err := m.ownAt(ctx, who, from, process)
+	old, w, err := o.ownAt(ctx, who, from, process)
 	if err == nil && w != nil {
-		err = m.cluster.AwaitCurrent(ctx)
+		err = o.cluster.AwaitCurrent(ctx)
 	}
 	if err != nil || w == nil {
 		return false, err
 	}
 	target := name{old.parent, path.Base(to)}
-	if !m.pending.rename(old, target, w.nonce, m.permitAt(w, to)) {
+	if !o.pending.rename(old, target, w.nonce, o.permitAt(w, to)) {
 		return false, nil
 	}
 	if w.permit.BaseGen != 0 {
-		err = m.Rename(ctx, who, from, to) // its commit finds the file by its id
+		err = o.names.Rename(ctx, who, from, to) // its commit finds the file by its id
 	} else {
-		err = m.renameWrite(ctx, who, w, old, to)
+		err = o.renameWrite(ctx, who, w, old, to)
 	}
 	if err == nil || errs.Undecided(err) {
 		return err == nil, err
 	}
-	m.pending.rename(target, old, w.nonce, w.permit)
+	o.pending.rename(target, old, w.nonce, w.permit)
 	if errors.Is(err, errs.Conflict) || errors.Is(err, errs.Exists) {
 		return false, nil
 	}
 	return false, err
 }
 
-func (m *Manager) renameWrite(ctx context.Context, who hemera.Identity, w *write, old name, to string) (err error) {
-	defer m.ops.begin("Rename").end(&err)
-	return m.tree.RenameWrite(ctx, who, namespace.Commit{ID: w.file, Parent: old.parent, Name: old.name, UID: w.who.UID, GID: w.who.GID}, to)
+func (o *ownWrites) renameWrite(ctx context.Context, who hemera.Identity, w *write, old name, to string) (err error) {
+	defer o.ops.begin("Rename").end(&err)
+	return o.tree.RenameWrite(ctx, who, namespace.Commit{ID: w.file, Parent: old.parent, Name: old.name, UID: w.who.UID, GID: w.who.GID}, to)
 }
 
 // ownAt is the write under way of the path, if the process began it, and its name.
-func (m *Manager) ownAt(ctx context.Context, who hemera.Identity, at, process string) (name, *write, error) {
-	dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+func (o *ownWrites) ownAt(ctx context.Context, who hemera.Identity, at, process string) (name, *write, error) {
+	dir, err := o.tree.Stat(ctx, who, path.Dir(at))
 	if err != nil {
 		return name{}, nil, err
 	}
 	n := name{dir.ID, path.Base(at)}
-	s := m.pending.lock(n)
+	s := o.pending.lock(n)
 	defer s.mu.Unlock()
 	return n, s.own(n, who, process), nil
 }
 
 // permitAt is the write's permit for who comes by its new path.
-func (m *Manager) permitAt(w *write, to string) *hemera.Permit {
+func (o *ownWrites) permitAt(w *write, to string) *hemera.Permit {
 	c := w.permit.Capability
 	c.Path, c.Name = to, path.Base(to)
-	return hemera.NewPermit(c, m.cluster.Ring())
+	return hemera.NewPermit(c, o.cluster.Ring())
 }
 
 // find locks the stripe of the name that the write with the nonce has now, and returns all three; no write if it is over.

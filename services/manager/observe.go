@@ -14,36 +14,46 @@ import (
 	"hemera"
 )
 
+// observer implements hemera.Observer, and knows the doors' sessions.
+type observer struct {
+	*parts
+	began int64 // bytes of virtual memory when it was made
+
+	mu       sync.Mutex
+	sessions []func() []hemera.SessionInfo
+	present  []func(session string) bool
+}
+
 // Operations implements hemera.Observer.
-func (m *Manager) Operations(context.Context) ([]hemera.OpStat, error) { return m.ops.list(), nil }
+func (o *observer) Operations(context.Context) ([]hemera.OpStat, error) { return o.ops.list(), nil }
 
 // AddSessions has the manager list the sessions of a door.
-func (m *Manager) AddSessions(list func() []hemera.SessionInfo) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sessions = append(m.sessions, list)
+func (o *observer) AddSessions(list func() []hemera.SessionInfo) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sessions = append(o.sessions, list)
 }
 
 // AddPresence has the manager ask a door whether a session is connected to it.
-func (m *Manager) AddPresence(present func(session string) bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.present = append(m.present, present)
+func (o *observer) AddPresence(present func(session string) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.present = append(o.present, present)
 }
 
 // left reports whether a session is connected to no door any more. Where that is not known it is not so.
-func (m *Manager) left(session string) bool {
-	m.mu.Lock()
-	doors := m.present
-	m.mu.Unlock()
+func (o *observer) left(session string) bool {
+	o.mu.Lock()
+	doors := o.present
+	o.mu.Unlock()
 	return session != "" && len(doors) > 0 && !slices.ContainsFunc(doors, func(present func(string) bool) bool { return present(session) })
 }
 
 // Sessions implements hemera.Observer.
-func (m *Manager) Sessions(context.Context) ([]hemera.SessionInfo, error) {
-	m.mu.Lock()
-	doors := m.sessions
-	m.mu.Unlock()
+func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
+	o.mu.Lock()
+	doors := o.sessions
+	o.mu.Unlock()
 	var all []hemera.SessionInfo
 	for _, list := range doors {
 		all = append(all, list()...)
@@ -59,18 +69,18 @@ const (
 
 // OpenFiles implements hemera.Observer. It asks nodes by an order, so it costs them nothing while
 // nobody wants to know.
-func (m *Manager) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err error) {
-	defer m.ops.begin("OpenFiles").end(&err)
+func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err error) {
+	defer o.ops.begin("OpenFiles").end(&err)
 	ctx, cancel := context.WithTimeout(ctx, usesPatience)
 	defer cancel()
 	var mu sync.Mutex
 	var asked sync.WaitGroup
-	for _, n := range m.cluster.View().Nodes {
+	for _, n := range o.cluster.View().Nodes {
 		if n.Status != hemera.NodeOnline {
 			continue
 		}
 		asked.Go(func() {
-			r, err := m.orders.Do(ctx, n.ID, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit})
+			r, err := o.orders.Do(ctx, n.ID, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -93,20 +103,20 @@ func (m *Manager) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err erro
 }
 
 // NamespaceStats implements hemera.Observer.
-func (m *Manager) NamespaceStats(context.Context) (hemera.NamespaceStats, error) {
-	s := m.tree.Stats()
-	s.Pending = int64(m.pending.size())
+func (o *observer) NamespaceStats(context.Context) (hemera.NamespaceStats, error) {
+	s := o.tree.Stats()
+	s.Pending = int64(o.pending.size())
 	s.Goroutines = runtime.NumGoroutine()
 	p := processStats()
 	s.RSS, s.VSize, s.Shared, s.Threads, s.Descriptors = p.resident, p.virtual, p.shared, p.threads, p.descriptors
-	s.Growth = p.virtual - m.began
-	s.LastBackup, s.BackupsSince = m.cluster.Backups()
+	s.Growth = p.virtual - o.began
+	s.LastBackup, s.BackupsSince = o.cluster.Backups()
 	return s, nil
 }
 
 // Events implements hemera.Observer.
-func (m *Manager) Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error) {
-	return m.tree.Events(ctx, after, limit)
+func (o *observer) Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error) {
+	return o.tree.Events(ctx, after, limit)
 }
 
 // process is what Linux counts of this process: bytes, threads and open descriptors. Zero elsewhere.

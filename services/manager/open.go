@@ -15,46 +15,54 @@ import (
 	"hemera/rules/policy"
 )
 
+// opener grants opens: the part of hemera.Files that decides where files are read and written.
+type opener struct {
+	*parts
+	own  *ownWrites
+	asks *asks
+	left func(session string) bool // reports whether a client's session is connected to no door any more
+}
+
 // Open implements hemera.Files: access and names by the tree, policy by layout, disks by place, and
 // a signed capability that carries all of it to the node.
-func (m *Manager) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (g hemera.Grant, err error) {
+func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (g hemera.Grant, err error) {
 	op := "OpenWrite"
 	if r.Access == hemera.AccessRead {
 		op = "OpenRead"
 	}
-	began := m.ops.begin(op)
+	began := o.ops.begin(op)
 	defer began.end(&err)
 	if r.Access != hemera.AccessRead {
-		if err := m.cluster.Current(); err != nil { // clients are told to wait, as for a disk
+		if err := o.cluster.Current(); err != nil { // clients are told to wait, as for a disk
 			return g, err
 		}
 	}
 	for range claimTries {
-		if g, err = m.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
+		if g, err = o.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
 			break
 		}
 	}
-	return g, m.early(err, r.Tried)
+	return g, o.deferWhileNodesReturn(err, r.Tried)
 }
 
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
 const claimTries = 16
 
-func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
-	since := before{m.pending.claims.returned.load(), m.pending.ends.Load()}
+func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
+	since := before{o.pending.claims.returned.load(), o.pending.ends.Load()}
 	var prep namespace.Prepared
 	var err error
 	if r.Again != nil && r.Access == hemera.AccessRead {
-		prep.Entry, err = m.content(ctx, who, r)
+		prep.Entry, err = o.content(ctx, who, r)
 	} else {
-		prep, err = m.tree.Prepare(ctx, who, r)
+		prep, err = o.tree.Prepare(ctx, who, r)
 	}
 	if r.Join {
-		if g, ok := m.join(ctx, who, &prep, r, err); ok {
+		if g, ok := o.own.join(ctx, who, &prep, r, err); ok {
 			return g, nil
 		}
 	}
-	if m.awaitOwn(ctx, who, &prep, r, err) {
+	if o.own.awaitOwn(ctx, who, &prep, r, err) {
 		return hemera.Grant{}, errOutdated
 	}
 	if err != nil {
@@ -65,18 +73,18 @@ func (m *Manager) tryOpen(ctx context.Context, now time.Time, who hemera.Identit
 		Expires: now.Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
-		return m.openRead(&c, &prep, r)
+		return o.openRead(&c, &prep, r)
 	}
-	return m.openWrite(ctx, &c, &prep, since, r)
+	return o.openWrite(ctx, &c, &prep, since, r)
 }
 
-func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
+func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
 	if prep.Entry.IsDir() {
-		return hemera.Grant{}, errs.New(errs.IsDirectory, "open", r.Path, "")
+		return hemera.Grant{}, errs.New(errs.IsDirectory, "manager.Open", r.Path, "")
 	}
 	describe(c, &prep.Entry)
-	view := m.cluster.View()
-	seed := m.nonce.Add(1)
+	view := o.cluster.View()
+	seed := o.nonce.Add(1)
 	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
 		c.Targets = anyNode(view, r.Tried, seed)
 	} else {
@@ -97,7 +105,7 @@ func (m *Manager) openRead(c *hemera.Capability, prep *namespace.Prepared, r hem
 			}
 		}
 	}
-	return m.grant(c), nil
+	return grant(c, o.cluster.Ring()), nil
 }
 
 // describe fills in what a read capability says of the file.
@@ -107,7 +115,7 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 }
 
 func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
-	return errs.New(errs.NoReplicas, "open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
+	return errs.New(errs.NoReplicas, "manager.Open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
 		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
 }
 
@@ -129,17 +137,17 @@ type before struct {
 	ends     uint64             // see pending
 }
 
-func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
-	view := m.cluster.View()
+func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
+	view := o.cluster.View()
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), prep.Mode
-	c.Size, c.Force, c.Nonce = r.Size, r.Force, m.nonce.Add(1)
+	c.Size, c.Force, c.Nonce = r.Size, r.Force, o.nonce.Add(1)
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
 	}
 	pol, err := decide(view, prep, c, r.Wish)
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	c.Layout, c.Space, c.Sync = pol.Layout, pol.Space, pol.Sync
 	c.Checksums = []hemera.ChecksumKind{hemera.CRC32C}
@@ -151,35 +159,35 @@ func (m *Manager) openWrite(ctx context.Context, c *hemera.Capability, prep *nam
 			return hemera.Grant{}, err
 		}
 	}
-	err = m.place(c, view, pol, without{nodes: r.Tried})
+	err = o.place(c, view, pol, without{nodes: r.Tried})
 	if errs.KindOf(err) == errs.NoSpace && len(r.Avoid) > 0 {
-		if m.place(c, view, pol, without{disks: r.Avoid}) == nil {
+		if o.place(c, view, pol, without{disks: r.Avoid}) == nil {
 			err = nil
 		}
 	}
 	if errs.KindOf(err) == errs.NoSpace {
-		err = m.makeRoom(ctx, view, c, err)
+		err = o.makeRoom(ctx, view, c, err)
 	}
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
-	c.SizeMax = m.sizeMax(prep, c)
-	g := m.grant(c)
-	now := m.now()
+	c.SizeMax = o.sizeMax(prep, c)
+	g := grant(c, o.cluster.Ring())
+	now := o.now()
 	t := &taker{
-		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: m.left,
+		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: o.left,
 		write: &write{
 			nonce: c.Nonce, file: c.File, gen: c.Gen, path: r.Path, who: c.Who, session: r.Session, head: c.Targets[0].Node,
 			size: r.Size, began: now, expires: c.Expires.Add(hemera.PendingHold), permit: g.Permit,
 			process: r.Process, mode: c.Mode, disks: disks(c.Targets), claim: claimFor(prep, since.returned, r, c),
 		},
 	}
-	err = m.pending.begin(name{c.Parent, c.Name}, t, now)
+	err = o.pending.begin(name{c.Parent, c.Name}, t, now)
 	if gone, ok := errors.AsType[lostWriter](err); ok {
-		err = m.lost(view, gone)
+		err = o.lost(view, gone)
 	}
 	if err != nil {
-		return hemera.Grant{}, errs.Wrap(err, "open", r.Path)
+		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	return g, nil
 }
@@ -234,10 +242,10 @@ type without struct {
 
 // place chooses the targets. An update prefers the disks that have the base: they can share blocks
 // with it instead of copying.
-func (m *Manager) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
+func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
 		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
-		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: m.pending.load, Seed: c.Nonce,
+		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
 	if c.Base != nil {
@@ -296,6 +304,6 @@ func disks(ts []hemera.Target) []hemera.DiskID {
 
 // grant sends the client to the capability's first target. The token is signed when somebody asks for it: an open that
 // is served in this process needs none.
-func (m *Manager) grant(c *hemera.Capability) hemera.Grant {
-	return hemera.Grant{Addr: c.Targets[0].Addr, Permit: hemera.NewPermit(*c, m.cluster.Ring())}
+func grant(c *hemera.Capability, s hemera.Signer) hemera.Grant {
+	return hemera.Grant{Addr: c.Targets[0].Addr, Permit: hemera.NewPermit(*c, s)}
 }

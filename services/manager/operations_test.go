@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestOperationsAddUp: parts of many processors come together again, whoever counted.
+// TestOperationsAddUp: parts of many processors come together again, a client that counted.
 func TestOperationsAddUp(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	now := start

@@ -72,22 +72,28 @@ func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 }
 
 // errNoWrite answers a stat, of which nearly every one asks in vain.
-var errNoWrite = errs.New(errs.NotFound, "stat", "", "the process is not writing the file")
+var errNoWrite = errs.New(errs.NotFound, "manager.Stat", "", "the process is not writing the file")
+
+// ownWrites is the part of hemera.Files by which a process finds its own writes that are not committed yet.
+type ownWrites struct {
+	*parts
+	names hemera.Names // for changes of what is committed
+}
 
 // Pending implements hemera.Files.
-func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process string, known hemera.Entry) (g hemera.Grant, e hemera.Entry, err error) {
-	if process == "" || at == "/" || known.IsDir() || m.pending.size() == 0 {
+func (o *ownWrites) Pending(ctx context.Context, who hemera.Identity, at, process string, known hemera.Entry) (g hemera.Grant, e hemera.Entry, err error) {
+	if process == "" || at == "/" || known.IsDir() || o.pending.size() == 0 {
 		return g, e, errNoWrite
 	}
 	n := name{known.Parent, known.Name}
 	if known.ID == 0 {
-		dir, err := m.tree.Stat(ctx, who, path.Dir(at))
+		dir, err := o.tree.Stat(ctx, who, path.Dir(at))
 		if err != nil {
 			return g, e, err
 		}
 		n = name{dir.ID, path.Base(at)}
 	}
-	s := m.pending.lock(n)
+	s := o.pending.lock(n)
 	w := s.own(n, who, process)
 	if w != nil && known.ID == 0 {
 		known = w.entry(n)
@@ -96,7 +102,7 @@ func (m *Manager) Pending(ctx context.Context, who hemera.Identity, at, process 
 	if w == nil {
 		return g, e, errNoWrite
 	}
-	g, ok := m.grantOf(w)
+	g, ok := o.grantOf(w)
 	if !ok {
 		return g, known, errNoWrite
 	}
@@ -112,12 +118,12 @@ func (w *write) entry(n name) hemera.Entry {
 }
 
 // PendingIn implements hemera.Files.
-func (m *Manager) PendingIn(ctx context.Context, who hemera.Identity, at, process string) ([]hemera.Entry, error) {
-	names := m.pending.processes.of(process)
+func (o *ownWrites) PendingIn(ctx context.Context, who hemera.Identity, at, process string) ([]hemera.Entry, error) {
+	names := o.pending.processes.of(process)
 	if len(names) == 0 {
 		return nil, nil
 	}
-	dir, err := m.tree.Stat(ctx, who, at)
+	dir, err := o.tree.Stat(ctx, who, at)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +132,7 @@ func (m *Manager) PendingIn(ctx context.Context, who hemera.Identity, at, proces
 		if n.parent != dir.ID {
 			continue
 		}
-		s := m.pending.lock(n)
+		s := o.pending.lock(n)
 		if w := s.own(n, who, process); w != nil && w.permit.BaseGen == 0 {
 			list = append(list, w.entry(n))
 		}
@@ -136,54 +142,54 @@ func (m *Manager) PendingIn(ctx context.Context, who hemera.Identity, at, proces
 }
 
 // Discard implements hemera.Files.
-func (m *Manager) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
-	defer m.ops.begin("Discard").end(&err)
-	missing := errs.New(errs.NotFound, "remove", at, "")
-	if process == "" || at == "/" || m.pending.size() == 0 {
+func (o *ownWrites) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
+	defer o.ops.begin("Discard").end(&err)
+	missing := errs.New(errs.NotFound, "manager.Remove", at, "")
+	if process == "" || at == "/" || o.pending.size() == 0 {
 		return missing
 	}
-	if m.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process, Session: session}, missing) {
-		return m.Remove(ctx, who, at, 0)
+	if o.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process, Session: session}, missing) {
+		return o.names.Remove(ctx, who, at, 0)
 	}
-	n, w, err := m.ownAt(ctx, who, at, process)
+	n, w, err := o.ownAt(ctx, who, at, process)
 	if err != nil {
 		return err
 	}
 	if w == nil {
 		return missing
 	}
-	discarded, err := m.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen})
+	discarded, err := o.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen})
 	switch {
 	case err != nil:
-		return errs.Wrap(err, "remove", at)
+		return errs.Wrap(err, "manager.Remove", at)
 	case !discarded:
-		return m.Remove(ctx, who, at, 0)
+		return o.names.Remove(ctx, who, at, 0)
 	}
-	m.pending.end(n, w.nonce)
+	o.pending.end(n, w.nonce)
 	return nil
 }
 
 // join grants a process the write of the name that it has under way; not ok if it has none.
-func (m *Manager) join(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (g hemera.Grant, ok bool) {
-	if r.Process == "" || m.pending.size() == 0 {
+func (o *ownWrites) join(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (g hemera.Grant, ok bool) {
+	if r.Process == "" || o.pending.size() == 0 {
 		return g, false
 	}
-	n, ok := m.nameOf(ctx, who, prep, r, failed)
+	n, ok := o.nameOf(ctx, who, prep, r, failed)
 	if !ok {
 		return g, false
 	}
-	s := m.pending.lock(n)
+	s := o.pending.lock(n)
 	w := s.own(n, who, r.Process)
 	s.mu.Unlock()
 	if w == nil {
 		return g, false
 	}
-	return m.grantOf(w)
+	return o.grantOf(w)
 }
 
 // grantOf grants a write that is under way once more; not ok if its head is gone.
-func (m *Manager) grantOf(w *write) (g hemera.Grant, ok bool) {
-	head, ok := m.cluster.View().Node(w.head)
+func (o *ownWrites) grantOf(w *write) (g hemera.Grant, ok bool) {
+	head, ok := o.cluster.View().Node(w.head)
 	if !ok {
 		return g, false
 	}
@@ -191,10 +197,10 @@ func (m *Manager) grantOf(w *write) (g hemera.Grant, ok bool) {
 }
 
 // nameOf is the name that an open is for; failed is what came of looking it up.
-func (m *Manager) nameOf(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (name, bool) {
+func (o *ownWrites) nameOf(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) (name, bool) {
 	switch {
 	case errs.KindOf(failed) == errs.NotFound:
-		dir, err := m.tree.Stat(ctx, who, path.Dir(r.Path))
+		dir, err := o.tree.Stat(ctx, who, path.Dir(r.Path))
 		return name{dir.ID, path.Base(r.Path)}, err == nil
 	case failed != nil:
 		return name{}, false
@@ -206,15 +212,15 @@ func (m *Manager) nameOf(ctx context.Context, who hemera.Identity, prep *namespa
 
 // awaitOwn waits for the end of a write of the same process, and reports whether one ended: the name is
 // to be looked up again then. Who comes back to a write that was cut off does not wait for himself.
-func (m *Manager) awaitOwn(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) bool {
-	if r.Process == "" || r.Exclusive || r.Force || len(r.Ended)+len(r.Tried) > 0 || r.Again != nil || m.pending.size() == 0 {
+func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) bool {
+	if r.Process == "" || r.Exclusive || r.Force || len(r.Ended)+len(r.Tried) > 0 || r.Again != nil || o.pending.size() == 0 {
 		return false
 	}
-	n, ok := m.nameOf(ctx, who, prep, r, failed)
+	n, ok := o.nameOf(ctx, who, prep, r, failed)
 	if !ok {
 		return false
 	}
-	s := m.pending.lock(n)
+	s := o.pending.lock(n)
 	w := s.own(n, who, r.Process)
 	if w == nil {
 		s.mu.Unlock()

@@ -127,10 +127,10 @@ func (t *taker) held(n name, old *write, now time.Time) error {
 		return lostWriter{old.head, ask{n, hemera.WriteRef{File: old.file, Gen: old.gen, Nonce: old.nonce}}, old.expires}
 	}
 	if t.exclusive {
-		return errs.New(errs.Exists, "open", n.name, "the file is being made by another writer ("+old.who.Name+")").
+		return errs.New(errs.Exists, "manager.Open", n.name, "the file is being made by another writer ("+old.who.Name+")").
 			WithRemedy("wait until it is closed, or given up")
 	}
-	return errs.New(errs.Locked, "open", n.name, "another writer ("+old.who.Name+") holds the file").
+	return errs.New(errs.Locked, "manager.Open", n.name, "another writer ("+old.who.Name+") holds the file").
 		WithRemedy("try again when it is closed, or open with force")
 }
 

@@ -13,54 +13,57 @@ import (
 	"hemera/rules/quota"
 )
 
+// quotaAdmin implements hemera.QuotaAdmin.
+type quotaAdmin struct{ *parts }
+
 // SetQuota implements hemera.QuotaAdmin.
-func (m *Manager) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
-	defer m.ops.begin("SetQuota").end(&err)
-	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+func (a *quotaAdmin) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {
+	defer a.ops.begin("SetQuota").end(&err)
+	if err := a.cluster.AwaitCurrent(ctx); err != nil {
 		return err
 	}
-	return m.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
+	return a.tree.SetQuota(ctx, hemera.SystemIdentity(), key, limits)
 }
 
 // RemoveQuota implements hemera.QuotaAdmin.
-func (m *Manager) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
-	defer m.ops.begin("RemoveQuota").end(&err)
-	if err := m.cluster.AwaitCurrent(ctx); err != nil {
+func (a *quotaAdmin) RemoveQuota(ctx context.Context, key hemera.QuotaKey) (err error) {
+	defer a.ops.begin("RemoveQuota").end(&err)
+	if err := a.cluster.AwaitCurrent(ctx); err != nil {
 		return err
 	}
-	return m.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
+	return a.tree.RemoveQuota(ctx, hemera.SystemIdentity(), key)
 }
 
 // Quotas implements hemera.QuotaAdmin.
-func (m *Manager) Quotas(ctx context.Context, path string) (rows []hemera.QuotaRow, err error) {
-	defer m.ops.begin("Quotas").end(&err)
-	return m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
+func (a *quotaAdmin) Quotas(ctx context.Context, path string) (rows []hemera.QuotaRow, err error) {
+	defer a.ops.begin("Quotas").end(&err)
+	return a.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 }
 
 // Allowance is the limit that leaves who the fewest bytes for new files below the path, and what is used
 // of it, writes under way included, in bytes of content. The limit is 0 where there is none.
-func (m *Manager) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
-	defer m.ops.begin("Allowance").end(&err)
-	prep, err := m.tree.PrepareBelow(ctx, who, path)
+func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
+	defer a.ops.begin("Allowance").end(&err)
+	prep, err := a.tree.PrepareBelow(ctx, who, path)
 	if err != nil || len(prep.Quota) == 0 {
 		return 0, 0, err
 	}
-	policy, err := decide(m.cluster.View(), &prep, &hemera.Capability{Who: who}, hemera.Wish{})
+	policy, err := decide(a.cluster.View(), &prep, &hemera.Capability{Who: who}, hemera.Wish{})
 	if err != nil {
-		return 0, 0, errs.Wrap(err, "quota", path)
+		return 0, 0, errs.Wrap(err, "manager.Allowance", path)
 	}
-	limit, used = quota.Tightest(m.pending.claims.with(prep.Quota), layout.Copies(policy.Layout))
+	limit, used = quota.Tightest(a.pending.claims.with(prep.Quota), layout.Copies(policy.Layout))
 	return limit, used, nil
 }
 
 // sizeMax is how large quotas let a write become: what was announced, or what the tightest limit leaves now,
 // claims of writes under way counted, besides what the file has. Zero: no limit holds. It bounds what nodes
 // take; writes at the same time may be given the same room, so the commit looks again.
-func (m *Manager) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
+func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 	if len(prep.Quota) == 0 {
 		return 0
 	}
-	limit, used := quota.Tightest(m.pending.claims.with(prep.Quota), layout.Copies(c.Layout))
+	limit, used := quota.Tightest(o.pending.claims.with(prep.Quota), layout.Copies(c.Layout))
 	if limit <= 0 {
 		return 0
 	}
@@ -135,7 +138,7 @@ func (r *returned) load() hemera.QuotaAmount {
 
 // errOutdated is for a claim that may or may not fit: others committed and gave their claims back
 // after its standings were read, which so show neither. They are to be read again.
-var errOutdated = errs.New(errs.Overloaded, "open", "", "usage of the quota changes faster than it can be read").
+var errOutdated = errs.New(errs.Overloaded, "manager.Open", "", "usage of the quota changes faster than it can be read").
 	WithRemedy("try again")
 
 // take puts a claim in another's place, unless with those that are there it exceeds a limit: then
@@ -161,7 +164,7 @@ func (c *claims) fits(fresh *claim) error {
 	}
 	standings := c.counted(fresh.standings)
 	if d := quota.Decide(standings, fresh.want); !d.Allowed {
-		return errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy)
+		return errs.New(errs.OverQuota, "manager.Claim", "quota of "+d.Whose, d.Why).WithRemedy(d.Remedy)
 	}
 	unseen := c.returned.load().Add(fresh.since.Negate())
 	for i := range standings {

@@ -117,11 +117,11 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	wantKind(t, commit(second, 101), errs.Conflict) // what was refused stays refused
 	third := r.mustOpen("/exp/third", hemera.AccessCreate)
 	// Between the commit of what was promised and the end of its lock it must not count twice.
-	r.m.tree = &lingering{Tree: r.m.tree, then: func() {
+	r.through(&lingering{Tree: r.m.tree, then: func() {
 		if err := commit(third, 100); err != nil {
 			t.Errorf("the last 100 bytes: %v", err)
 		}
-	}}
+	}})
 	if err := commit(promised, 300); err != nil {
 		t.Errorf("what was promised: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
-		r.m.tree = tree
+		r.through(tree)
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 		tree.then = []func(){func() {
 			if err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
@@ -201,7 +201,7 @@ func TestQuotaThatNeverStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
-	r.m.tree = tree
+	r.through(tree)
 	var busy func()
 	busy = func() {
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
@@ -282,3 +282,6 @@ func TestQuotaIsCountedInTheBackground(t *testing.T) {
 		}
 	}
 }
+
+// through has the manager use another tree.
+func (r *rig) through(t namespace.Tree) { r.m.tree, r.m.pieces.tree = t, t }

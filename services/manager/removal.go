@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"sync"
 
 	"hemera"
 	"hemera/core/namespace"
@@ -12,9 +13,20 @@ import (
 // anew. So whoever records pieces looks at the view and writes while holding removal for reading, and
 // a disk leaves the view while it is held for writing.
 
-// remaining is the pieces on disks that are in the cluster. removal is held.
-func (m *Manager) remaining(pieces []hemera.Piece) (list []hemera.Piece) {
-	view := m.cluster.View()
+// recorder records pieces in the namespace, but none on a disk that has left the cluster.
+type recorder struct {
+	tree namespace.Tree
+	view func() *hemera.View
+	mu   sync.RWMutex
+}
+
+// lock keeps others from recording pieces until [recorder.unlock]. A disk may leave the cluster meanwhile.
+func (r *recorder) lock()   { r.mu.Lock() }
+func (r *recorder) unlock() { r.mu.Unlock() }
+
+// remaining returns the pieces on disks that are in the cluster. mu is held.
+func (r *recorder) remaining(pieces []hemera.Piece) (list []hemera.Piece) {
+	view := r.view()
 	for _, p := range pieces {
 		if _, ok := view.Disk(p.Disk); ok {
 			list = append(list, p)
@@ -23,33 +35,33 @@ func (m *Manager) remaining(pieces []hemera.Piece) (list []hemera.Piece) {
 	return list
 }
 
-// commitRemaining commits what is on disks of the cluster, if that is enough; repair makes the rest.
-func (m *Manager) commitRemaining(ctx context.Context, c namespace.Commit, least int) (hemera.Entry, error) {
-	m.removal.RLock()
-	defer m.removal.RUnlock()
+// commit commits what is on disks of the cluster, if that is enough; repair makes the rest.
+func (r *recorder) commit(ctx context.Context, c namespace.Commit, least int) (hemera.Entry, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	asked := len(c.Pieces)
-	c.Pieces = m.remaining(c.Pieces)
+	c.Pieces = r.remaining(c.Pieces)
 	if len(c.Pieces) == asked || len(c.Pieces) >= least {
-		return m.tree.Commit(ctx, c)
+		return r.tree.Commit(ctx, c)
 	}
-	if now, _, err := m.tree.Resolve(ctx, c.ID); err == nil && now.Gen == c.Gen {
+	if now, _, err := r.tree.Resolve(ctx, c.ID); err == nil && now.Gen == c.Gen {
 		return now, nil // it was committed, and this is the request again
 	}
-	return hemera.Entry{}, errs.New(errs.Conflict, "commit", c.Name, "a disk was removed from the cluster during the write").
+	return hemera.Entry{}, errs.New(errs.Conflict, "manager.Commit", c.Name, "a disk was removed from the cluster during the write").
 		WithRemedy("write the file again")
 }
 
 // keptFiles is the namespace as the background work may change it.
 type keptFiles struct {
 	namespace.Tree
-	manager *Manager
+	pieces *recorder
 }
 
 // MovePieces implements maint.Files.
 func (k keptFiles) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
-	k.manager.removal.RLock()
-	defer k.manager.removal.RUnlock()
-	if len(k.manager.remaining(add)) < len(add) {
+	k.pieces.mu.RLock()
+	defer k.pieces.mu.RUnlock()
+	if len(k.pieces.remaining(add)) < len(add) {
 		return errs.New(errs.Conflict, "maint.MovePieces", "fxid:"+id.Hex(), "the disk was removed from the cluster meanwhile")
 	}
 	return k.Tree.MovePieces(ctx, id, gen, drop, add)

@@ -22,7 +22,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	wantKind(t, err, errs.Conflict)
 	_, err = r.m.Stat(t.Context(), alice, "/f")
 	wantKind(t, err, errs.NotFound)
-	err = keptFiles{r.m.tree, r.m}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
+	err = keptFiles{r.m.tree, r.m.pieces}.MovePieces(t.Context(), 1, 1, nil, []hemera.Piece{{Disk: gone}})
 	wantKind(t, err, errs.Conflict)
 }
 

@@ -12,10 +12,20 @@ import (
 	"hemera/rules/condition"
 )
 
+// reporter implements hemera.StatusAdmin: how the cluster and its files are, and why.
+type reporter struct {
+	*parts
+	observer *observer
+	version  string
+	limits   func() []hemera.LimitUse // nil: none
+	quotas   aged[[]hemera.QuotaRow]
+	census   *census
+}
+
 // Status implements hemera.StatusAdmin.
-func (m *Manager) Status(ctx context.Context) (status hemera.ClusterStatus, err error) {
-	defer m.ops.begin("Status").end(&err)
-	s, err := m.snapshot(ctx)
+func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, err error) {
+	defer rep.ops.begin("Status").end(&err)
+	s, err := rep.snapshot(ctx)
 	if err != nil {
 		return status, err
 	}
@@ -24,27 +34,27 @@ func (m *Manager) Status(ctx context.Context) (status hemera.ClusterStatus, err 
 
 // snapshot gathers what the conditions are found from. The view is one picture, the rest follows as
 // soon as it can.
-func (m *Manager) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
-	s = hemera.Snapshot{Now: m.now(), Version: m.version, View: m.cluster.View()}
-	if s.Namespace, err = m.NamespaceStats(ctx); err != nil {
+func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
+	s = hemera.Snapshot{Now: rep.now(), Version: rep.version, View: rep.cluster.View()}
+	if s.Namespace, err = rep.observer.NamespaceStats(ctx); err != nil {
 		return s, err
 	}
-	if s.Jobs, err = m.engine.Jobs(ctx); err != nil {
+	if s.Jobs, err = rep.engine.Jobs(ctx); err != nil {
 		return s, err
 	}
-	if s.Quotas, err = m.quotas.get(func() ([]hemera.QuotaRow, error) {
-		return m.tree.Quotas(ctx, hemera.SystemIdentity(), "")
+	if s.Quotas, err = rep.quotas.get(func() ([]hemera.QuotaRow, error) {
+		return rep.tree.Quotas(ctx, hemera.SystemIdentity(), "")
 	}); err != nil {
 		return s, err
 	}
-	if s.Files, err = m.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
+	if s.Files, err = rep.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
 		return s, err
 	}
-	s.Bad = m.engine.Bad()
-	if m.limits != nil {
-		s.Limits = m.limits()
+	s.Bad = rep.engine.Bad()
+	if rep.limits != nil {
+		s.Limits = rep.limits()
 	}
-	sessions, err := m.Sessions(ctx)
+	sessions, err := rep.observer.Sessions(ctx)
 	s.Sessions = len(sessions)
 	return s, err
 }
@@ -80,24 +90,24 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 }
 
 // brokenSet is the pieces that are known to be bad and cannot be mended.
-func (m *Manager) brokenSet() brokenSet {
-	list, _ := m.engine.Broken()
+func (p *parts) brokenSet() brokenSet {
+	list, _ := p.engine.Broken()
 	return newBrokenSet(list)
 }
 
 // Unreadable implements hemera.StatusAdmin.
-func (m *Manager) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) (err error) {
-	defer m.ops.begin("Unreadable").end(&err)
-	view := m.cluster.View()
+func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) (err error) {
+	defer rep.ops.begin("Unreadable").end(&err)
+	view := rep.cluster.View()
 	disks, _ := unreadable(view)
-	list, _ := m.engine.Broken()
+	list, _ := rep.engine.Broken()
 	broken := newBrokenSet(list)
 	tell := func(e hemera.Entry, disk hemera.DiskID) error {
 		s, first := stand(view, e, broken)
 		if s == readable || first != disk {
 			return nil
 		}
-		_, path, err := m.tree.Resolve(ctx, e.ID)
+		_, path, err := rep.tree.Resolve(ctx, e.ID)
 		switch {
 		case errors.Is(err, errs.NotFound):
 			return nil // removed meanwhile
@@ -108,9 +118,9 @@ func (m *Manager) Unreadable(ctx context.Context, visit func(path string, e heme
 	}
 	for _, id := range disks {
 		for after := hemera.FileID(0); ; {
-			page, err := m.tree.DiskFiles(ctx, id, after, censusPage)
+			page, err := rep.tree.DiskFiles(ctx, id, after, censusPage)
 			if err != nil {
-				return errs.Wrap(err, "unreadable", "disk "+id.String())
+				return errs.Wrap(err, "manager.Unreadable", "disk "+id.String())
 			}
 			if len(page) == 0 {
 				break
@@ -127,7 +137,7 @@ func (m *Manager) Unreadable(ctx context.Context, visit func(path string, e heme
 		if slices.Contains(disks, b.Disk) {
 			continue
 		}
-		e, _, err := m.tree.Resolve(ctx, b.Piece.File)
+		e, _, err := rep.tree.Resolve(ctx, b.Piece.File)
 		if err == nil && broken.has(e, hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}) {
 			err = tell(e, b.Disk)
 		}

@@ -13,76 +13,66 @@ import (
 
 // fromHead refuses a call about a write by any node but the one that gathers it. Denied; Unavailable while that
 // node has no lease: it registers, and asks again.
-func (m *Manager) fromHead(ctx context.Context, op string, c *hemera.Capability) error {
+func (ctl *control) fromHead(ctx context.Context, op string, c *hemera.Capability) error {
 	node, remote := hemera.Caller(ctx)
 	if !remote {
 		return nil
 	}
 	if node != c.HeadNode() {
-		m.log.Warn("a node acts on another's write", "node", node, "head", c.HeadNode(), "op", op, "path", c.Path, "fxid", c.File.Hex())
+		ctl.log.Warn("a node acts on another's write", "node", node, "head", c.HeadNode(), "op", op, "path", c.Path, "fxid", c.File.Hex())
 		return errs.New(errs.Denied, op, c.Path, "node "+c.HeadNode().String()+" is the head of this write, not node "+node.String())
 	}
-	return errs.Wrap(m.acts(node), op, c.Path)
+	return errs.Wrap(ctl.acts(node), op, c.Path)
 }
 
 // acts refuses a node without a lease. The view may be a little late: it refuses nobody alone.
-func (m *Manager) acts(node hemera.NodeID) error {
-	if n, ok := m.cluster.View().Node(node); ok && n.Status == hemera.NodeOnline {
-		return m.cluster.Member(node)
+func (p *parts) acts(node hemera.NodeID) error {
+	if n, ok := p.cluster.View().Node(node); ok && n.Status == hemera.NodeOnline {
+		return p.cluster.Member(node)
 	}
-	return m.cluster.Leased(node)
+	return p.cluster.Leased(node)
 }
 
 // Resolve implements hemera.Control. A node learns of files only that it has a piece of, or writes one of.
-func (m *Manager) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
+func (ctl *control) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
 	node, remote := hemera.Caller(ctx)
 	if remote {
-		if err := m.acts(node); err != nil {
-			return hemera.Entry{}, "", errs.Wrap(err, "resolve", id.String())
+		if err := ctl.acts(node); err != nil {
+			return hemera.Entry{}, "", errs.Wrap(err, "manager.Resolve", id.String())
 		}
 	}
-	e, path, err := m.tree.Resolve(ctx, id)
-	if err != nil || !remote || m.has(node, &e) {
+	e, path, err := ctl.tree.Resolve(ctx, id)
+	if err != nil || !remote || ctl.has(node, &e) {
 		return e, path, err
 	}
-	return hemera.Entry{}, "", errs.New(errs.Denied, "resolve", id.String(), "the node has no part of this file").
+	return hemera.Entry{}, "", errs.New(errs.Denied, "manager.Resolve", id.String(), "the node has no part of this file").
 		WithRemedy("ask for it by its path")
 }
 
 // has reports whether the node has a piece of the file, or is to get one of the write that is under way.
-func (m *Manager) has(node hemera.NodeID, e *hemera.Entry) bool {
-	view := m.cluster.View()
+func (ctl *control) has(node hemera.NodeID, e *hemera.Entry) bool {
+	view := ctl.cluster.View()
 	its := func(id hemera.DiskID) bool {
 		d, ok := view.Disk(id)
 		return ok && d.Node == node
 	}
 	return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return its(p.Disk) }) ||
-		slices.ContainsFunc(m.pending.disksOf(name{e.Parent, e.Name}), its)
-}
-
-// AdmitNode implements hemera.TrustAdmin.
-func (m *Manager) AdmitNode(ctx context.Context, id hemera.NodeID) error {
-	return m.cluster.AdmitNode(ctx, id)
+		slices.ContainsFunc(ctl.pending.disksOf(name{e.Parent, e.Name}), its)
 }
 
 // ExpelNode implements hemera.TrustAdmin.
-func (m *Manager) ExpelNode(ctx context.Context, id hemera.NodeID) error {
-	m.removal.Lock()
-	defer m.removal.Unlock()
-	if err := m.cluster.ExpelNode(ctx, id); err != nil {
+func (a *clusterAdmin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+	a.pieces.lock()
+	defer a.pieces.unlock()
+	if err := a.cluster.ExpelNode(ctx, id); err != nil {
 		return err
 	}
-	m.orders.Fail(id)
-	m.engine.Wake()
+	a.orders.Fail(id)
+	a.engine.Wake()
 	return nil
 }
 
-// RotateKeys implements hemera.TrustAdmin.
-func (m *Manager) RotateKeys(ctx context.Context, end bool) error {
-	return m.cluster.RotateKeys(ctx, end)
-}
-
 // trusted leaves out the pieces at nodes that were removed: a capability that names such a node is refused.
-func (m *Manager) trusted(list []hemera.Target) []hemera.Target {
-	return slices.DeleteFunc(slices.Clone(list), func(t hemera.Target) bool { return m.cluster.Member(t.Node) != nil })
+func (ctl *control) trusted(list []hemera.Target) []hemera.Target {
+	return slices.DeleteFunc(slices.Clone(list), func(t hemera.Target) bool { return ctl.cluster.Member(t.Node) != nil })
 }

@@ -16,46 +16,46 @@ import (
 )
 
 // Why implements hemera.StatusAdmin.
-func (m *Manager) Why(ctx context.Context, kind, ref string) (out hemera.Explanation, err error) {
-	defer m.ops.begin("Why").end(&err)
+func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Explanation, err error) {
+	defer rep.ops.begin("Why").end(&err)
 	switch kind {
 	case hemera.WhyFile:
-		return m.whyFile(ctx, ref)
+		return rep.whyFile(ctx, ref)
 	case hemera.WhyDisk:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
-			return out, errs.New(errs.Invalid, "why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
+			return out, errs.New(errs.Invalid, "manager.Why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
 		}
-		return m.whyDisk(ctx, hemera.DiskID(id))
+		return rep.whyDisk(ctx, hemera.DiskID(id))
 	case hemera.WhyNode:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
-			return out, errs.New(errs.Invalid, "why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
+			return out, errs.New(errs.Invalid, "manager.Why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
 		}
-		return m.whyNode(ctx, hemera.NodeID(id))
+		return rep.whyNode(ctx, hemera.NodeID(id))
 	case hemera.WhyJobs:
-		return m.whyJobs(ctx)
+		return rep.whyJobs(ctx)
 	}
-	return out, errs.New(errs.Invalid, "why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
+	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
 }
 
 // whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
-func (m *Manager) whyFile(ctx context.Context, ref string) (out hemera.Explanation, err error) {
-	e, path, err := m.find(ctx, ref)
+func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explanation, err error) {
+	e, path, err := rep.find(ctx, ref)
 	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
-		return m.whyNew(ctx, ref)
+		return rep.whyNew(ctx, ref)
 	}
 	if err != nil {
 		return out, err
 	}
-	view := m.cluster.View()
-	out = hemera.Explanation{Subject: path, State: status(view, e, m.brokenSet())}
+	view := rep.cluster.View()
+	out = hemera.Explanation{Subject: path, State: status(view, e, rep.brokenSet())}
 	if e.IsDir() {
 		out.State = "a directory"
-		m.addPolicy(ctx, &out, path)
+		rep.addPolicy(ctx, &out, path)
 		return out, nil
 	}
-	broken := m.brokenSet()
+	broken := rep.brokenSet()
 	for _, p := range e.Pieces {
 		r := whyPiece(view, p)
 		if broken.has(e, p) {
@@ -64,13 +64,13 @@ func (m *Manager) whyFile(ctx context.Context, ref string) (out hemera.Explanati
 		}
 		out.Reasons = append(out.Reasons, r)
 	}
-	out.Reasons = append(out.Reasons, m.engine.Explain(e)...)
+	out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
 	if len(e.Pieces) < int(e.Layout.Pieces) && e.Size > 0 {
-		m.addTooFew(view, &out, e)
+		rep.addTooFew(view, &out, e)
 	}
-	m.addHolder(&out, view, name{e.Parent, e.Name})
-	m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
-	m.addQuota(ctx, &out, path)
+	rep.addHolder(&out, view, name{e.Parent, e.Name})
+	rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
+	rep.addQuota(ctx, &out, path)
 	return out, nil
 }
 
@@ -126,7 +126,7 @@ func content(pieces, bytes int64) string {
 }
 
 // addTooFew says when a file asks for more than its space can ever give.
-func (m *Manager) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera.Entry) {
+func (rep *reporter) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera.Entry) {
 	have := 0
 	for _, d := range v.Disks {
 		if d.Space == e.Space {
@@ -141,8 +141,8 @@ func (m *Manager) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera.En
 }
 
 // addHolder says who writes to the name.
-func (m *Manager) addHolder(out *hemera.Explanation, v *hemera.View, n name) bool {
-	who, disks, expires, ok := m.pending.holder(n)
+func (rep *reporter) addHolder(out *hemera.Explanation, v *hemera.View, n name) bool {
+	who, disks, expires, ok := rep.pending.holder(n)
 	if !ok {
 		return false
 	}
@@ -164,8 +164,8 @@ func (m *Manager) addHolder(out *hemera.Explanation, v *hemera.View, n name) boo
 const openShown = 8
 
 // addOpen names who has files open at nodes.
-func (m *Manager) addOpen(ctx context.Context, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
-	open, err := m.OpenFiles(ctx)
+func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
+	open, err := rep.observer.OpenFiles(ctx)
 	if err != nil {
 		return
 	}
@@ -193,8 +193,8 @@ func (m *Manager) addOpen(ctx context.Context, out *hemera.Explanation, about fu
 }
 
 // addQuota names the limits that are used up for a path.
-func (m *Manager) addQuota(ctx context.Context, out *hemera.Explanation, path string) {
-	rows, err := m.tree.Quotas(ctx, hemera.SystemIdentity(), path)
+func (rep *reporter) addQuota(ctx context.Context, out *hemera.Explanation, path string) {
+	rows, err := rep.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return
 	}
@@ -206,28 +206,28 @@ func (m *Manager) addQuota(ctx context.Context, out *hemera.Explanation, path st
 }
 
 // whyNew explains what a new file of that name would meet.
-func (m *Manager) whyNew(ctx context.Context, path string) (out hemera.Explanation, err error) {
-	prep, err := m.tree.PrepareBelow(ctx, hemera.SystemIdentity(), gopath.Dir(path))
+func (rep *reporter) whyNew(ctx context.Context, path string) (out hemera.Explanation, err error) {
+	prep, err := rep.tree.PrepareBelow(ctx, hemera.SystemIdentity(), gopath.Dir(path))
 	if err != nil {
 		return out, err
 	}
 	out = hemera.Explanation{Subject: path, State: "there is no such file"}
-	if m.addHolder(&out, m.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
+	if rep.addHolder(&out, rep.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
 		out.State = "it is being written; it can be seen when it is closed"
 	}
-	m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Path == path })
-	m.addPolicy(ctx, &out, gopath.Dir(path))
-	m.addQuota(ctx, &out, gopath.Dir(path))
+	rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Path == path })
+	rep.addPolicy(ctx, &out, gopath.Dir(path))
+	rep.addQuota(ctx, &out, gopath.Dir(path))
 	return out, nil
 }
 
 // addPolicy says what a new file below a directory gets, and whether it can.
-func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir string) {
-	prep, err := m.tree.PrepareBelow(ctx, hemera.SystemIdentity(), dir)
+func (rep *reporter) addPolicy(ctx context.Context, out *hemera.Explanation, dir string) {
+	prep, err := rep.tree.PrepareBelow(ctx, hemera.SystemIdentity(), dir)
 	if err != nil {
 		return
 	}
-	view := m.cluster.View()
+	view := rep.cluster.View()
 	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
 	if err != nil {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
@@ -247,14 +247,14 @@ func (m *Manager) addPolicy(ctx context.Context, out *hemera.Explanation, dir st
 		r.Remedy = "add disks, or ask for fewer copies: hemera attr set sys.forced.nstripes=N " + dir
 	}
 	out.Reasons = append(out.Reasons, r)
-	if d := quota.Decide(m.pending.claims.with(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
+	if d := quota.Decide(rep.pending.claims.with(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: d.Whose + ": " + d.Why, Remedy: d.Remedy})
 	}
 }
 
 // whyDisk explains a disk: its state, what is done about it, and what holds that up.
-func (m *Manager) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Explanation, err error) {
-	view := m.cluster.View()
+func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Explanation, err error) {
+	view := rep.cluster.View()
 	out.Subject = "disk " + id.String()
 	d, ok := view.Disk(id)
 	was, removed := view.RemovedDisk(id)
@@ -264,7 +264,7 @@ func (m *Manager) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Exp
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "record", Text: "it is remembered because files have pieces on it",
 			Remedy: "add it again if it is still there: hemera fs add " + was.Addr + " " + was.Path})
 	case !ok:
-		return out, errs.New(errs.NotFound, "why", out.Subject, "there is no such disk").WithRemedy("see `hemera fs ls`")
+		return out, errs.New(errs.NotFound, "manager.Why", out.Subject, "there is no such disk").WithRemedy("see `hemera fs ls`")
 	default:
 		n, _ := view.Node(d.Node)
 		out.Subject += ", " + d.Path + " on " + n.Addr
@@ -273,35 +273,35 @@ func (m *Manager) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.Exp
 			out.State += ", cannot be read: " + unusable(n, d)
 		}
 	}
-	if err := m.addConditions(ctx, &out, "disk "+id.String()); err != nil {
+	if err := rep.addConditions(ctx, &out, "disk "+id.String()); err != nil {
 		return out, err
 	}
-	pieces, bytes, err := m.tree.DiskUsage(ctx, id)
+	pieces, bytes, err := rep.tree.DiskUsage(ctx, id)
 	if err != nil {
-		return out, errs.Wrap(err, "why", out.Subject)
+		return out, errs.Wrap(err, "manager.Why", out.Subject)
 	}
 	out.Reasons = append(out.Reasons, hemera.Reason{About: "content", Text: content(pieces, bytes)})
-	busy, err := m.addJob(ctx, &out, id)
+	busy, err := rep.addJob(ctx, &out, id)
 	if err != nil {
 		return out, err
 	}
 	if busy {
-		if err := m.addHolds(ctx, &out, id); err != nil {
+		if err := rep.addHolds(ctx, &out, id); err != nil {
 			return out, err
 		}
 	}
 	if ok {
-		if n := m.pending.load(id); n > 0 {
+		if n := rep.pending.load(id); n > 0 {
 			out.Reasons = append(out.Reasons, hemera.Reason{About: "writes", Text: fmt.Sprintf("%d writes under way will end there", n)})
 		}
-		m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return slices.Contains(f.Disks, id) })
+		rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return slices.Contains(f.Disks, id) })
 	}
 	return out, nil
 }
 
 // addConditions takes over what the status says of a subject.
-func (m *Manager) addConditions(ctx context.Context, out *hemera.Explanation, subject string) error {
-	s, err := m.snapshot(ctx)
+func (rep *reporter) addConditions(ctx context.Context, out *hemera.Explanation, subject string) error {
+	s, err := rep.snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -314,8 +314,8 @@ func (m *Manager) addConditions(ctx context.Context, out *hemera.Explanation, su
 }
 
 // addJob tells of the drain or repair of a disk that is not done.
-func (m *Manager) addJob(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) (busy bool, err error) {
-	jobs, err := m.engine.Jobs(ctx)
+func (rep *reporter) addJob(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) (busy bool, err error) {
+	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -344,14 +344,14 @@ func whyJob(j hemera.JobStatus) hemera.Reason {
 }
 
 // addHolds says why pieces are still on a disk that is emptied.
-func (m *Manager) addHolds(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) error {
-	holds, err := m.engine.Holds(ctx, id)
+func (rep *reporter) addHolds(ctx context.Context, out *hemera.Explanation, id hemera.DiskID) error {
+	holds, err := rep.engine.Holds(ctx, id)
 	if err != nil {
 		return err
 	}
 	for _, h := range holds {
 		example := "fxid:" + h.Example.Hex()
-		if _, path, err := m.tree.Resolve(ctx, h.Example); err == nil {
+		if _, path, err := rep.tree.Resolve(ctx, h.Example); err == nil {
 			example = path
 		}
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "files", Text: fmt.Sprintf("%d of the first ones, such as %s: %s", h.Files, example, h.Text), Remedy: h.Remedy})
@@ -360,17 +360,17 @@ func (m *Manager) addHolds(ctx context.Context, out *hemera.Explanation, id heme
 }
 
 // whyNode explains a node.
-func (m *Manager) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.Explanation, err error) {
-	view := m.cluster.View()
+func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.Explanation, err error) {
+	view := rep.cluster.View()
 	n, ok := view.Node(id)
 	if !ok {
-		return out, errs.New(errs.NotFound, "why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
+		return out, errs.New(errs.NotFound, "manager.Why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
 	}
 	out = hemera.Explanation{Subject: "node " + id.String() + ", " + n.Addr, State: string(n.Status)}
 	if !n.Enabled {
 		out.State += ", switched off"
 	}
-	if err := m.addConditions(ctx, &out, "node "+id.String()); err != nil {
+	if err := rep.addConditions(ctx, &out, "node "+id.String()); err != nil {
 		return out, err
 	}
 	for _, d := range view.Disks {
@@ -381,14 +381,14 @@ func (m *Manager) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.Exp
 	if n.Status == hemera.NodeOnline {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "load", Text: fmt.Sprintf("load %.2f, %d threads, %d bytes of memory, up since %s",
 			n.Stats.Load1, n.Stats.Threads, n.Stats.RSS, n.Stats.Started.UTC().Format("2006-01-02 15:04 MST"))})
-		m.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Node == id })
+		rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Node == id })
 	}
 	return out, nil
 }
 
 // whyJobs explains all drains and repairs that are not done.
-func (m *Manager) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
-	jobs, err := m.engine.Jobs(ctx)
+func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
+	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {
 		return out, err
 	}

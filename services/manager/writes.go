@@ -93,10 +93,10 @@ func (h *holders) take(w *write) error {
 
 func tooManyWrites(path string, v limits.Verdict, whose string, limit int64, setting string) error {
 	if v == limits.TotalFull {
-		return errs.New(errs.Overloaded, "open", path, "too many files are being written").
+		return errs.New(errs.Overloaded, "manager.Open", path, "too many files are being written").
 			WithRemedy("try again later; `hemera open ls` shows who writes them")
 	}
-	return errs.New(errs.Overloaded, "open", path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
+	return errs.New(errs.Overloaded, "manager.Open", path, fmt.Sprintf("%s has %d files open for writing, which is the limit", whose, limit)).
 		WithRemedy("close some, as those of a client that went away are after some minutes; the manager's setting " + setting + " is the limit")
 }
 
@@ -110,9 +110,15 @@ func (h *holders) release(w *write) {
 	w.counted = counted{}
 }
 
+// writeAdmin implements hemera.WriteAdmin, and asks heads about old writes.
+type writeAdmin struct {
+	*parts
+	asks asks
+}
+
 // LimitUsages are the bounds of writes under way, and what is used of them.
-func (m *Manager) LimitUsages() []limits.Usage {
-	return []limits.Usage{m.pending.holders.users.Usage(), m.pending.holders.sessions.Usage()}
+func (wa *writeAdmin) LimitUsages() []limits.Usage {
+	return []limits.Usage{wa.pending.holders.users.Usage(), wa.pending.holders.sessions.Usage()}
 }
 
 // headReport is what a write's head said of it last.
@@ -137,13 +143,13 @@ func (lostWriter) Error() string { return "the writer seems to be gone" }
 
 // lost has the head of the write asked in its next heartbeat. Unavailable, so that the client waits and asks
 // again; Exists where the head cannot answer.
-func (m *Manager) lost(view *hemera.View, w lostWriter) error {
+func (o *opener) lost(view *hemera.View, w lostWriter) error {
 	if n, ok := view.Node(w.head); !ok || n.Status != hemera.NodeOnline {
-		return errs.New(errs.Exists, "open", w.ask.name.name, "the file is being made by a writer whose node is not online").
+		return errs.New(errs.Exists, "manager.Open", w.ask.name.name, "the file is being made by a writer whose node is not online").
 			WithRemedy("try again after " + w.expires.UTC().Format(time.RFC3339) + ", or free the file with `hemera open rm`")
 	}
-	m.asks.add(w.head, w.ask)
-	return errs.New(errs.Unavailable, "open", w.ask.name.name, "the file was being made by a writer who seems to be gone").
+	o.asks.add(w.head, w.ask)
+	return errs.New(errs.Unavailable, "manager.Open", w.ask.name.name, "the file was being made by a writer who seems to be gone").
 		WithRemedy("try again in some seconds")
 }
 
@@ -164,7 +170,7 @@ type ask struct {
 }
 
 // sweep frees locks whose time is over, and has the heads of old ones asked.
-func (m *Manager) sweep(ctx context.Context) error {
+func (wa *writeAdmin) sweep(ctx context.Context) error {
 	ticker := time.NewTicker(sweepTime)
 	defer ticker.Stop()
 	for {
@@ -172,7 +178,7 @@ func (m *Manager) sweep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			m.asks.set(m.pending.look(m.now()))
+			wa.asks.set(wa.pending.look(wa.now()))
 		}
 	}
 }
@@ -269,17 +275,17 @@ func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
 }
 
 // reported takes what a head says of its writes. A lock goes when its head does not have the write.
-func (m *Manager) reported(id hemera.NodeID, states []hemera.WriteState) {
+func (wa *writeAdmin) reported(id hemera.NodeID, states []hemera.WriteState) {
 	var freed int
 	var example string
 	for _, state := range states {
-		if q, ok := m.asks.answered(id, state.Nonce); ok && m.pending.hear(q.name, state, m.now()) {
+		if q, ok := wa.asks.answered(id, state.Nonce); ok && wa.pending.hear(q.name, state, wa.now()) {
 			freed++
 			example = q.name.name
 		}
 	}
 	if freed > 0 { // one line: a user can have thousands
-		m.log.Info("locks are free again, as their writes are not under way at their head", "locks", freed, "one", example, "node", id)
+		wa.log.Info("locks are free again, as their writes are not under way at their head", "locks", freed, "one", example, "node", id)
 	}
 }
 
@@ -298,10 +304,10 @@ func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bo
 }
 
 // Writes implements hemera.WriteAdmin.
-func (m *Manager) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
-	now, view := m.now(), m.cluster.View()
+func (wa *writeAdmin) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
+	now, view := wa.now(), wa.cluster.View()
 	var list []hemera.WriteInfo
-	m.pending.each(func(_ *stripe, _ name, w *write) {
+	wa.pending.each(func(_ *stripe, _ name, w *write) {
 		list = append(list, w.info(now, view))
 	})
 	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
@@ -326,21 +332,21 @@ func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
 }
 
 // FreeWrite implements hemera.WriteAdmin.
-func (m *Manager) FreeWrite(_ context.Context, id string) (info hemera.WriteInfo, err error) {
-	defer m.ops.begin("FreeWrite").end(&err)
+func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.WriteInfo, err error) {
+	defer wa.ops.begin("FreeWrite").end(&err)
 	nonce, err := strconv.ParseUint(id, 36, 64)
 	if err != nil {
-		return info, errs.New(errs.Invalid, "free a write", id, "no write has such an id").WithRemedy("see `hemera open ls`")
+		return info, errs.New(errs.Invalid, "manager.FreeWrite", id, "no write has such an id").WithRemedy("see `hemera open ls`")
 	}
-	now, view, found := m.now(), m.cluster.View(), false
-	m.pending.each(func(s *stripe, n name, w *write) {
+	now, view, found := wa.now(), wa.cluster.View(), false
+	wa.pending.each(func(s *stripe, n name, w *write) {
 		if w.nonce == nonce {
 			info, found = w.info(now, view), true
-			m.pending.drop(s, n, w)
+			wa.pending.drop(s, n, w)
 		}
 	})
 	if !found {
-		return info, errs.New(errs.NotFound, "free a write", id, "it is not under way").WithRemedy("see `hemera open ls`")
+		return info, errs.New(errs.NotFound, "manager.FreeWrite", id, "it is not under way").WithRemedy("see `hemera open ls`")
 	}
 	return info, nil
 }

@@ -184,11 +184,11 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 		}
 		return reply.Writes
 	}
-	r.m.asks.set(r.m.pending.look(now.Add(attachTime - time.Second)))
+	r.m.writeAdmin.asks.set(r.m.pending.look(now.Add(attachTime - time.Second)))
 	if asked := beat(); len(asked) != 0 {
 		t.Errorf("asked about %v, too early", asked)
 	}
-	r.m.asks.set(r.m.pending.look(now.Add(attachTime + time.Second)))
+	r.m.writeAdmin.asks.set(r.m.pending.look(now.Add(attachTime + time.Second)))
 	asked := beat(hemera.WriteState{Nonce: living.Permit.Nonce}) // nobody asked: not believed
 	if len(asked) != 2 || r.m.pending.size() != 2 {
 		t.Fatalf("asked about %v, %d writes", asked, r.m.pending.size())
@@ -201,11 +201,11 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 	if r.m.pending.load(living.Permit.Targets[0].Disk) != 1 {
 		t.Error("the write that is over still counts at its disk")
 	}
-	r.m.asks.set(r.m.pending.look(time.Now().Add(reportTime - time.Second)))
+	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(reportTime - time.Second)))
 	if asked := beat(); len(asked) != 0 {
 		t.Errorf("asked again at once about %v", asked)
 	}
-	r.m.asks.set(r.m.pending.look(time.Now().Add(reportTime + time.Second)))
+	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(reportTime + time.Second)))
 	if asked := beat(); len(asked) != 1 || asked[0].Nonce != living.Permit.Nonce || asked[0].File != living.Permit.File {
 		t.Errorf("asked again about %v", asked)
 	}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -48,10 +47,8 @@ func (d *disks) load(configured []hemera.AttachDisk) error {
 		d.know(c, false)
 	}
 	d.mu.Unlock()
-	d.retry(openPatience)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.file.save()
+	d.retry(openWait)
+	return d.save()
 }
 
 func (d *disks) know(a hemera.AttachDisk, wished bool) {
@@ -79,8 +76,8 @@ func (d *disks) find(id hemera.DiskID) (disk.Store, bool) {
 	return s, ok
 }
 
-// hangs reports whether the disk is known not to answer.
-func (d *disks) hangs(id hemera.DiskID) bool {
+// stalled reports whether the disk is known not to answer.
+func (d *disks) stalled(id hemera.DiskID) bool {
 	s, _ := d.find(id)
 	return s != nil && disk.Stalled(s)
 }
@@ -162,7 +159,6 @@ func (d *disks) forget(wishes []hemera.AttachDisk) {
 // named takes the ids that the manager gave to disks, by UUID, and the node its own.
 func (d *disks) named(node hemera.NodeID, ids map[string]hemera.DiskID) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.file.ID = node
 	clear(d.byID)
 	for i := range d.file.Disks {
@@ -174,7 +170,8 @@ func (d *disks) named(node hemera.NodeID, ids map[string]hemera.DiskID) error {
 			d.byID[k.ID] = s
 		}
 	}
-	return d.file.save()
+	d.mu.Unlock()
+	return d.save()
 }
 
 // headroom passes on how much to keep free.
@@ -197,7 +194,7 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 				continue
 			}
 			if s := d.there[k.Path]; s != nil {
-				go d.letGo(k.Path, s)
+				go d.release(k.Path, s)
 			}
 			delete(d.there, k.Path)
 			delete(d.why, k.Path)
@@ -214,36 +211,57 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 	}
 	d.mu.Unlock()
 	if len(add) > 0 {
-		d.retry(retryPatience)
+		d.retry(retryWait)
 	}
 	if changed = d.newcomers() || changed; !changed {
 		return false, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return true, d.file.save()
+	return true, d.save()
+}
+
+// save makes the list of disks durable. It is called by one goroutine at a time.
+func (d *disks) save() error {
+	d.mu.RLock()
+	text, err := d.file.text()
+	d.mu.RUnlock()
+	if err != nil {
+		return err
+	}
+	return d.file.write(text)
 }
 
 // stopped notes that the node has ended in good order.
 func (d *disks) stopped() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.file.Running = false
-	if err := d.file.save(); err != nil {
-		d.log.Error("that the node ends in good order is not saved", "err", err)
+	d.mu.Unlock()
+	if err := d.save(); err != nil {
+		d.log.Error("that the node ends in good order is not saved", "error", err)
 	}
 }
 
-// close closes every disk, as far as that does not hang until the context ends.
-func (d *disks) close(ctx context.Context) {
+// canceler is a disk whose calls can be ended before their time.
+type canceler interface{ Cancel() }
+
+// cancel ends the waiting for all disks: calls in progress fail, and so do those that follow.
+func (d *disks) cancel() {
+	for _, s := range d.stores() {
+		if c, ok := s.(canceler); ok {
+			c.Cancel()
+		}
+	}
+}
+
+// close closes every disk. One that does not answer is left behind.
+func (d *disks) close() {
 	var closing sync.WaitGroup
 	d.mu.Lock()
 	d.closed = true
 	for path, s := range d.there {
-		closing.Go(func() { d.letGo(path, s) })
+		closing.Go(func() { d.release(path, s) })
 	}
 	clear(d.there)
 	clear(d.byID)
 	d.mu.Unlock()
-	await(ctx.Done(), closing.Wait)
+	closing.Wait()
 }

@@ -18,7 +18,7 @@ func TestAFolderIsTakenOnlyWhenOneIsMeant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.disks.close(t.Context())
+	defer n.disks.close()
 	if len(n.disks.stores()) != 1 {
 		t.Error("a disk of the settings is refused")
 	}

@@ -80,8 +80,7 @@ type Node struct {
 	epoch   atomic.Uint64 // the lease; zero before the first
 	born    atomic.Uint64 // the first lease of this process
 	manager atomic.Pointer[string]
-	orders  atomic.Int64 // done since the start
-	copies  sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
+	orders  *orders
 
 	stopOnce sync.Once
 	stopping chan struct{} // closed when the node is about to stop
@@ -89,11 +88,9 @@ type Node struct {
 	joinedOnce sync.Once
 	joined     chan struct{}
 
-	// What may hang at a disk: nothing waits for it but the end of the node, and that not for long.
-	working  sync.WaitGroup
-	expiring sync.Map // of disk.Store: where abandoned pieces are being looked for
-	turns    turns
-	bad      badPieces // to be reported
+	working  sync.WaitGroup // work in the background; each call of it to a disk returns
+	expiring sync.Map       // of disk.Store: where abandoned pieces are being looked for
+	bad      badPieces      // to be reported
 	// scrubbing are the disks with a scrub at work, by disk.Store.
 	scrubbing sync.Map
 	unclean   bool // the process before did not end in good order, and no manager knows it yet
@@ -134,6 +131,8 @@ func New(o Options) (*Node, error) {
 		SmallBytes: o.SmallBytes, Bad: n.bad.add,
 	}
 	n.pending = transfer.NewPending(n.host)
+	n.orders = &orders{disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, workers: o.Workers,
+		running: &n.working, lanes: map[lane]chan job{}}
 	return n, nil
 }
 
@@ -256,7 +255,7 @@ func (n *Node) Status() Status {
 	stats.Unusable = n.disks.unusable()
 	return Status{
 		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.address(), Manager: n.ManagerAddr(),
-		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.Load(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.done.Load(),
 	}
 }
 

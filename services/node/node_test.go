@@ -321,7 +321,7 @@ func TestAnotherDiskAtThePathIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	uuid := n.Status().Disks[0].UUID
-	n.disks.close(t.Context())
+	n.disks.close()
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"hemera"
@@ -12,41 +11,47 @@ import (
 )
 
 const (
-	// openPatience is how long a node that starts waits for its disks, retryPatience how long one that
-	// serves waits for a disk that comes back. An attempt that hangs goes on beside.
-	openPatience  = 10 * time.Second
-	retryPatience = time.Second
+	// openWait is how long a node that starts waits for its disks, retryWait how long one that
+	// serves waits for a disk that comes back.
+	openWait  = 10 * time.Second
+	retryWait = time.Second
 	// missedTime is how long looks must miss a disk before it is let go of.
 	missedTime = time.Second
 )
 
 // retry tries to open known disks that are not there, all at once, and waits for that no longer than
-// the patience.
-func (d *disks) retry(patience time.Duration) {
-	var attempts sync.WaitGroup
+// the given time.
+func (d *disks) retry(wait time.Duration) {
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	for _, attempt := range d.attempts() {
+		select {
+		case <-attempt:
+		case <-deadline.C:
+			return
+		}
+	}
+}
+
+// attempts begins to open known disks that are not there. Each channel is closed when its attempt has ended. An open
+// may last: it verifies what was written before a crash, and it may be stuck at the device. Then it goes on beside, and
+// the disk is used when it ends.
+func (d *disks) attempts() (list []<-chan struct{}) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, k := range d.file.Disks {
 		if d.there[k.Path] != nil || d.opening[k.Path] {
 			continue
 		}
 		d.opening[k.Path] = true
-		attempts.Go(func() { d.try(k.Path, k.UUID == "", k.mount) })
+		ended := make(chan struct{})
+		list = append(list, ended)
+		go func() {
+			defer close(ended)
+			d.try(k.Path, k.UUID == "", k.mount)
+		}()
 	}
-	d.mu.Unlock()
-	await(time.After(patience), attempts.Wait)
-}
-
-// await returns when done does, or at the deadline.
-func await[T any](deadline <-chan T, done func()) {
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		done()
-	}()
-	select {
-	case <-over:
-	case <-deadline:
-	}
+	return list
 }
 
 // try makes one attempt to open a disk.
@@ -65,7 +70,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 		if err = d.leave(uuid, path); err == nil {
 			err = d.opened(path, uuid, store)
 		} else {
-			d.letGo(path, store)
+			d.release(path, store)
 		}
 	}
 	d.mu.Lock()
@@ -77,7 +82,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 		delete(d.why, path)
 	case d.why[path] != errs.Reason(err, path):
 		d.why[path] = errs.Reason(err, path)
-		d.log.Error("disk cannot be used", "path", path, "err", err)
+		d.log.Error("disk cannot be used", "path", path, "error", err)
 	}
 }
 
@@ -105,7 +110,7 @@ func (d *disks) leave(uuid, path string) error {
 	}
 	k.ID = old.ID
 	if store != nil {
-		go d.letGo(old.Path, store)
+		go d.release(old.Path, store)
 		delete(d.there, old.Path)
 	}
 	delete(d.why, old.Path)
@@ -121,11 +126,11 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	defer d.mu.Unlock()
 	k := d.known(path)
 	if d.closed || k == nil {
-		go d.letGo(path, store)
+		go d.release(path, store)
 		return nil
 	}
 	if k.UUID != "" && k.UUID != uuid {
-		go d.letGo(path, store)
+		go d.release(path, store)
 		return errs.New(errs.Conflict, "node.OpenDisk", path, "another disk is there: "+uuid+" instead of "+k.UUID)
 	}
 	k.UUID = uuid
@@ -162,13 +167,13 @@ func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
 	delete(d.there, r.Path)
 	delete(d.byID, r.ID)
 	d.why[r.Path] = r.Why
-	go d.letGo(r.Path, s)
+	go d.release(r.Path, s)
 }
 
-// letGo closes a disk that is not in use any more.
-func (d *disks) letGo(path string, store disk.Store) {
+// release closes a disk that is not in use any more.
+func (d *disks) release(path string, store disk.Store) {
 	if err := store.Close(); err != nil {
-		d.log.Warn("disk not closed in good order", "path", path, "err", err)
+		d.log.Warn("disk not closed in good order", "path", path, "error", err)
 	}
 }
 

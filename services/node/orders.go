@@ -18,43 +18,40 @@ import (
 
 // Limits of the order runner.
 const (
-	// ordersQueued is how many orders wait per worker; more are answered Overloaded.
+	// ordersQueued is how many orders wait in a lane; more are answered Overloaded.
 	ordersQueued = 1024
 	// resultsMax is how many results one exchange delivers.
 	resultsMax = 1024
-	// callsMax is how many exchanges are under way at once.
-	callsMax = 2
+	// exchangesMax is how many exchanges are under way at once.
+	exchangesMax = 2
 	// inventoryMax bounds one inventory.
 	inventoryMax = 10_000
 	// usesMax bounds one list of open files: some hundred kilobytes.
 	usesMax = 1000
-	// hangInterval is how often orders under way are looked at for disks that hang.
-	hangInterval = time.Second
 )
 
-// runner runs the orders of one lease: some workers per disk, all disks in parallel. The orders of
-// one file on one disk are run by one worker, in the order they came. Orders still running when the
-// lease ends are stopped; the manager gives them again under the next. One that hangs is left behind:
-// the next lease must not wait for it, but what comes for its lane does.
-type runner struct {
-	node    *Node
-	group   *errgroup.Group
-	lanes   map[lane]chan queued
-	open    map[uint64]*taken // by id; orders given again are not run again
-	results chan hemera.OrderResult
-}
+// orders runs the orders of the manager: some lanes for each disk, all disks in parallel. The orders of one file on one
+// disk are in one lane, in which they run one after the other, in the order they came. Lanes last as long as the node,
+// whatever its leases: an order of a new lease does not come before one of an old lease that still runs. Orders of a
+// lease that is over are skipped; the manager gives them again under the next.
+//
+// A disk that does not answer keeps a lane no longer than its calls have time (see package bounded). Then they fail, and
+// so does what waits in the lane, at once.
+type orders struct {
+	disks   *disks
+	host    *transfer.Host
+	pending *transfer.Pending
+	verify  func(token string) (hemera.Capability, error)
+	log     *slog.Logger
+	workers int // lanes a disk
 
-// taken is an order that is not answered yet.
-type taken struct {
-	disk    hemera.DiskID
-	refused bool   // its answer is on its way
-	cancel  func() // stops it; nil if it cannot be
-}
+	done   atomic.Int64 // since the start
+	copies sync.Map     // *atomic.Int64, the bytes so far, by the id of the order
 
-// queued is an order in its lane, with the context that it runs in.
-type queued struct {
-	hemera.Order
-	ctx context.Context
+	running *sync.WaitGroup // lanes
+	ended   context.Context // of the node
+	mu      sync.Mutex
+	lanes   map[lane]chan job
 }
 
 // sumWorker is the lane of checksums that clients ask for: other work of the disk does not wait for them.
@@ -66,34 +63,66 @@ type lane struct {
 	worker int
 }
 
-// turns are the lanes' turns, which one worker holds as long as it works, whatever its lease.
-type turns struct {
-	mu   sync.Mutex
-	held map[lane]chan struct{}
+// job is an order in its lane.
+type job struct {
+	hemera.Order
+	ctx    context.Context // that it runs in
+	lease  context.Context // if it is over, nobody waits for the answer
+	answer func(hemera.OrderResult)
 }
 
-func (t *turns) of(at lane) chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.held == nil {
-		t.held = map[lane]chan struct{}{}
+// add puts a job into the lane, and reports false if the lane is full.
+func (r *orders) add(at lane, j job) bool {
+	r.mu.Lock()
+	queue := r.lanes[at]
+	if queue == nil {
+		queue = make(chan job, ordersQueued)
+		r.lanes[at] = queue
+		r.running.Go(func() { r.serve(queue) })
 	}
-	if t.held[at] == nil {
-		t.held[at] = make(chan struct{}, 1)
+	r.mu.Unlock()
+	select {
+	case queue <- j:
+		return true
+	default:
+		return false
 	}
-	return t.held[at]
 }
+
+// serve runs the jobs of a lane until the node ends.
+func (r *orders) serve(queue chan job) {
+	for {
+		select {
+		case <-r.ended.Done():
+			return
+		case j := <-queue:
+			if j.lease.Err() == nil {
+				j.answer(r.run(j.ctx, j.Order))
+			}
+		}
+	}
+}
+
+// lease is the orders of one lease.
+type lease struct {
+	orders  *orders
+	group   *errgroup.Group
+	open    map[uint64]*openOrder // by id; orders given again are not run again
+	results chan hemera.OrderResult
+}
+
+// openOrder is an order that is not answered yet. Cancel stops it; nil if it cannot be stopped.
+type openOrder struct{ cancel func() }
 
 // work exchanges results for orders until the lease is lost. A call that waits for orders does not
 // hold results up: they go with a second one, which ends the first at the manager.
 func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group, ctx := errgroup.WithContext(ctx)
-	r := &runner{node: n, group: group, lanes: map[lane]chan queued{}, open: map[uint64]*taken{},
-		results: make(chan hemera.OrderResult, resultsMax)}
-	replies := make(chan []hemera.Order, callsMax)
-	calls := 0
+	l := &lease{orders: n.orders, group: group, open: map[uint64]*openOrder{}, results: make(chan hemera.OrderResult, resultsMax)}
+	replies := make(chan []hemera.Order, exchangesMax)
+	exchanges := 0
 	exchange := func(results []hemera.OrderResult) {
-		calls++
+		exchanges++
 		group.Go(func() error {
 			call, cancel := context.WithTimeout(ctx, exchangeTimeout)
 			defer cancel()
@@ -104,146 +133,97 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	}
 	group.Go(func() error {
 		exchange(nil)
-		look := time.NewTicker(hangInterval)
-		defer look.Stop()
 		for {
-			done := r.results
-			if calls == callsMax {
+			done := l.results
+			if exchanges == exchangesMax {
 				done = nil
 			}
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
 			case orders := <-replies:
-				calls--
+				exchanges--
 				for _, o := range orders {
-					r.take(ctx, o)
+					l.accept(ctx, o)
 				}
-				if calls == 0 {
+				if exchanges == 0 {
 					exchange(nil)
 				}
 			case res := <-done:
-				exchange(r.collect(res))
-			case <-look.C:
-				r.giveUp(ctx)
+				exchange(l.collect(res))
 			}
 		}
 	})
 	return group.Wait()
 }
 
-// take queues an order for its disk. Who gives orders to a disk that hangs shall know, and not wait.
-func (r *runner) take(ctx context.Context, o hemera.Order) {
+// accept queues an order for its disk. An order to a disk that does not answer is refused at once: the manager shall know,
+// and not wait.
+func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	if o.Kind == hemera.OrderCancel {
-		if other := r.open[o.Cancels]; other != nil && other.cancel != nil {
+		if other := l.open[o.Cancels]; other != nil && other.cancel != nil {
 			other.cancel()
 		}
 		return
 	}
-	if r.open[o.ID] != nil {
+	if l.open[o.ID] != nil {
 		return
 	}
-	entry, job := &taken{disk: o.Disk}, queued{o, ctx}
-	r.open[o.ID] = entry
-	if r.node.disks.hangs(o.Disk) {
-		r.refuse(ctx, o.ID, silent(o.Disk))
+	entry := &openOrder{}
+	l.open[o.ID] = entry
+	if l.orders.disks.stalled(o.Disk) {
+		l.refuse(ctx, o.ID, errs.New(errs.Unavailable, "node.Order", o.Disk.String(), "the disk does not answer"))
 		return
 	}
-	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(r.node.o.Workers))}
+	j := job{Order: o, ctx: ctx, lease: ctx, answer: func(res hemera.OrderResult) { l.answer(ctx, res) }}
+	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(l.orders.workers))}
 	if o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone {
 		at.worker = sumWorker
-		job.ctx, entry.cancel = context.WithCancel(ctx)
+		j.ctx, entry.cancel = context.WithCancel(ctx)
 	}
-	queue := r.lanes[at]
-	if queue == nil {
-		queue = make(chan queued, ordersQueued)
-		r.lanes[at] = queue
-		r.node.working.Go(func() { r.serve(ctx, r.node.turns.of(at), queue) })
-	}
-	select {
-	case queue <- job:
-	default:
-		r.refuse(ctx, o.ID, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
+	if !l.orders.add(at, j) {
+		l.refuse(ctx, o.ID, errs.New(errs.Overloaded, "node.Order", o.Disk.String(), "too many orders wait for the disk"))
 	}
 }
 
-func (r *runner) refuse(ctx context.Context, id uint64, why error) {
-	r.open[id].refused = true
-	r.group.Go(func() error { r.answer(ctx, failure(id, why)); return nil })
-}
-
-func silent(disk hemera.DiskID) error {
-	return errs.New(errs.Unavailable, "node.Order", disk.String(), "the disk does not answer")
-}
-
-// giveUp answers orders whose disk has come to hang since they were taken: who gave them waits for nothing else.
-// When it answers again it executes them all the same, before any that come later for the same files.
-func (r *runner) giveUp(ctx context.Context) {
-	hangs := map[hemera.DiskID]bool{}
-	for id, o := range r.open {
-		is, known := hangs[o.disk]
-		if !known {
-			is = r.node.disks.hangs(o.disk)
-			hangs[o.disk] = is
-		}
-		if is && !o.refused {
-			r.refuse(ctx, id, silent(o.disk))
-		}
-	}
+// refuse answers an order that is not run. It does not block.
+func (l *lease) refuse(ctx context.Context, id uint64, why error) {
+	l.group.Go(func() error { l.answer(ctx, failure(id, why)); return nil })
 }
 
 // collect takes the results there are besides the first.
-func (r *runner) collect(first hemera.OrderResult) []hemera.OrderResult {
+func (l *lease) collect(first hemera.OrderResult) []hemera.OrderResult {
 	list := []hemera.OrderResult{first}
-	for len(list) < resultsMax && len(r.results) > 0 {
-		list = append(list, <-r.results)
+	for len(list) < resultsMax && len(l.results) > 0 {
+		list = append(list, <-l.results)
 	}
 	for _, res := range list {
-		if o := r.open[res.ID]; o != nil && o.cancel != nil {
+		if o := l.open[res.ID]; o != nil && o.cancel != nil {
 			o.cancel()
 		}
-		delete(r.open, res.ID)
+		delete(l.open, res.ID)
 	}
 	return list
 }
 
-func (r *runner) serve(ctx context.Context, turn chan struct{}, queue chan queued) {
+// answer delivers a result, and blocks while many others wait for delivery. Nobody wants it once the lease is over.
+func (l *lease) answer(ctx context.Context, res hemera.OrderResult) {
 	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-	case <-ctx.Done():
-		return
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case o := <-queue:
-			if ctx.Err() != nil {
-				return // it is given again
-			}
-			r.answer(ctx, r.node.run(o.ctx, o.Order))
-		}
-	}
-}
-
-func (r *runner) answer(ctx context.Context, res hemera.OrderResult) {
-	select {
-	case r.results <- res:
+	case l.results <- res:
 	case <-ctx.Done():
 	}
 }
 
 // run does one order.
-func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
-	defer n.orders.Add(1)
+func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
+	defer r.done.Add(1)
 	if err := ctx.Err(); err != nil {
 		return failure(o.ID, errs.Wrap(err, "node.Order", o.Piece.String()))
 	}
 	if o.Kind == hemera.OrderUses {
-		return hemera.OrderResult{ID: o.ID, Files: n.host.Uses(min(max(o.Limit, 0), usesMax))}
+		return hemera.OrderResult{ID: o.ID, Files: r.host.Uses(min(max(o.Limit, 0), usesMax))}
 	}
-	store, ok := n.disks.find(o.Disk)
+	store, ok := r.disks.find(o.Disk)
 	if !ok {
 		return failure(o.ID, errs.New(errs.NotFound, "node.Order", o.Disk.String(), "this node does not have the disk"))
 	}
@@ -251,13 +231,13 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	var err error
 	switch o.Kind {
 	case hemera.OrderCopy:
-		n.pending.Take(o.Piece, o.Disk)
-		res.Bytes, err = n.copyPiece(ctx, store, o)
+		r.pending.Take(o.Piece, o.Disk)
+		res.Bytes, err = r.copyPiece(ctx, store, o)
 	case hemera.OrderRemove:
 		err = store.Remove(o.Piece)
 	case hemera.OrderVerify:
 		var v transfer.Verified
-		v, err = n.host.Verify(ctx, store, o.Piece, o.Checksum)
+		v, err = r.host.Verify(ctx, store, o.Piece, o.Checksum)
 		res.BadPages, res.Checksums, res.Bytes = int64(len(v.Bad)), v.Sums, v.Stat.Size
 		if v.Stat.ID == o.Piece {
 			res.Pieces = []hemera.PieceStat{v.Stat}
@@ -270,10 +250,10 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 		res.Pieces, err = store.Scan(o.After, limit)
 	case hemera.OrderRepair:
 		var job transfer.Job
-		if job, err = n.job(store, o); err == nil {
-			n.pending.Take(o.Piece, o.Disk)
+		if job, err = r.job(store, o); err == nil {
+			r.pending.Take(o.Piece, o.Disk)
 			var pages int64
-			pages, err = n.host.Repair(ctx, job)
+			pages, err = r.host.Repair(ctx, job)
 			res.Bytes = pages * hemera.PageSize
 		}
 	default:
@@ -284,44 +264,44 @@ func (n *Node) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 		f.BadPages, f.Pieces, f.Checksums = res.BadPages, res.Pieces, res.Checksums
 		level := slog.LevelWarn
 		if ctx.Err() != nil {
-			level = slog.LevelDebug // whoever gave it does not want it any more
+			level = slog.LevelDebug // the manager does not want it any more
 		}
-		n.o.Log.Log(ctx, level, "order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "err", err)
+		r.log.Log(ctx, level, "order failed", "order", o.ID, "kind", o.Kind, "piece", o.Piece.String(), "disk", o.Disk, "error", err)
 		return f
 	}
 	return res
 }
 
 // job is the transfer job of an order that reads from other disks.
-func (n *Node) job(store disk.Store, o hemera.Order) (transfer.Job, error) {
-	c, err := n.o.Verify(o.Token)
+func (r *orders) job(store disk.Store, o hemera.Order) (transfer.Job, error) {
+	c, err := r.verify(o.Token)
 	if err != nil {
 		return transfer.Job{}, errs.As(err, errs.Denied, "node.Order", o.Piece.String())
 	}
 	return transfer.Job{Piece: o.Piece, Disk: store, Cap: c, Token: o.Token, Sources: o.Sources}, nil
 }
 
-func (n *Node) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) (int64, error) {
-	job, err := n.job(store, o)
+func (r *orders) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) (int64, error) {
+	job, err := r.job(store, o)
 	if err != nil {
 		return 0, err
 	}
 	job.Copied = new(atomic.Int64)
-	n.copies.Store(o.ID, job.Copied)
-	defer n.copies.Delete(o.ID)
+	r.copies.Store(o.ID, job.Copied)
+	defer r.copies.Delete(o.ID)
 	began := time.Now()
-	bytes, err := n.host.Copy(ctx, job)
+	bytes, err := r.host.Copy(ctx, job)
 	if err == nil {
 		took := time.Since(began)
-		n.o.Log.Debug("piece copied", "piece", o.Piece.String(), "disk", o.Disk, "bytes", bytes, "took", took,
+		r.log.Debug("piece copied", "piece", o.Piece.String(), "disk", o.Disk, "bytes", bytes, "took", took,
 			"MBps", float64(bytes)/1e6/max(took.Seconds(), 1e-6))
 	}
 	return bytes, err
 }
 
 // copied is how far the copies under way are.
-func (n *Node) copied() (list []hemera.CopyState) {
-	n.copies.Range(func(id, bytes any) bool {
+func (r *orders) copied() (list []hemera.CopyState) {
+	r.copies.Range(func(id, bytes any) bool {
 		list = append(list, hemera.CopyState{Order: id.(uint64), Bytes: bytes.(*atomic.Int64).Load()})
 		return len(list) < hemera.CopiesMax
 	})

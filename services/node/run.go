@@ -36,9 +36,10 @@ const (
 // errRejoin ends a session because the node's disks changed.
 var errRejoin = errors.New("the node's disks changed")
 
-// Run keeps the node in the cluster until ctx ends; then it gives up pending writes, closes the
-// disks and returns nil. It is called once.
+// Run keeps the node in the cluster until ctx ends; then it aborts pending writes, closes the
+// disks and returns nil. It is called once. A disk that does not answer keeps the end waiting no longer than stopTimeout.
 func (n *Node) Run(ctx context.Context) error {
+	n.orders.ended = ctx
 	var group errgroup.Group
 	group.Go(func() error { n.keep(ctx); return nil })
 	group.Go(func() error { n.expire(ctx); return nil })
@@ -46,14 +47,29 @@ func (n *Node) Run(ctx context.Context) error {
 	_ = group.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
+	release := context.AfterFunc(last, n.disks.cancel)
+	defer release()
 	n.pending.Settle(last)
-	await(last.Done(), n.host.Wait)
-	await(last.Done(), n.working.Wait)
-	n.disks.close(last)
+	waitUntil(last, n.host.Wait)
+	n.working.Wait()
+	n.disks.close()
 	if last.Err() == nil {
 		n.disks.stopped()
 	}
 	return nil
+}
+
+// waitUntil returns when wait does, or when ctx ends: what is left then asks peers, which may not answer.
+func waitUntil(ctx context.Context, wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // keep registers, and registers anew whenever the lease is lost.
@@ -71,7 +87,7 @@ func (n *Node) keep(ctx context.Context) {
 		case time.Since(began) > hemera.HeartbeatTimeout:
 			pause = rejoinMin // it worked for a while
 		}
-		about := []any{"again", pause, "err", err}
+		about := []any{"again", pause, "error", err}
 		if remedy := errs.RemedyOf(err); remedy != "" {
 			about = append(about, "remedy", remedy)
 		}
@@ -145,7 +161,7 @@ func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 
 func (n *Node) keepSeen(mark []byte) {
 	if err := n.seen.keep(mark, time.Now()); err != nil {
-		n.o.Log.Error("how far the manager is cannot be saved", "err", err)
+		n.o.Log.Error("how far the manager is cannot be saved", "error", err)
 	}
 }
 
@@ -158,7 +174,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	stopping := n.stopping
 	for {
 		report := hemera.NodeReport{
-			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.copied(),
+			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.orders.copied(),
 			Stopping: n.stops(),
 		}
 		report.Stats.Unusable = n.disks.unusable()
@@ -178,11 +194,11 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		n.keepSeen(reply.Seen)
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()
-			n.disks.retry(retryPatience)
+			n.disks.retry(retryWait)
 		}
 		changed, err := n.disks.attach(reply.Attach, reply.Detach)
 		if err != nil {
-			n.o.Log.Error("the list of disks is not saved", "err", err)
+			n.o.Log.Error("the list of disks is not saved", "error", err)
 		}
 		if changed {
 			return errRejoin
@@ -254,6 +270,6 @@ func (n *Node) expireOn(s disk.Store) {
 	defer n.expiring.Delete(s)
 	removed, err := s.Expire(hemera.UnsealedLifetime)
 	if removed > 0 || err != nil {
-		n.o.Log.Info("abandoned pieces removed", "disk", s.Status().Path, "removed", removed, "err", err)
+		n.o.Log.Info("abandoned pieces removed", "disk", s.Status().Path, "removed", removed, "error", err)
 	}
 }

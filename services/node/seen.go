@@ -31,7 +31,7 @@ func openSeen(dir string) (*seenFile, error) {
 		err = nil
 	}
 	s.newest = s.saved
-	return s, errs.Wrap(err, "node.New: read", s.path)
+	return s, errs.Wrap(err, "node.New", s.path)
 }
 
 // keep takes the newest mark, and saves it if it is news, not too often.

@@ -43,15 +43,15 @@ func openState(dir string) (*stateFile, error) {
 	text, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, errs.Wrap(err, "node.New: make", dir)
+			return nil, errs.Wrap(err, "node.New", dir)
 		}
 		return s, nil
 	}
 	if err != nil {
-		return nil, errs.Wrap(err, "node.New: read", s.path)
+		return nil, errs.Wrap(err, "node.New", s.path)
 	}
 	if err := json.Unmarshal(text, &s.state); err != nil {
-		e := errs.New(errs.Invalid, "node.New: read", s.path, "not a node's state")
+		e := errs.New(errs.Invalid, "node.New", s.path, "not a node's state")
 		e.Cause = err
 		return nil, e.WithRemedy("restore the file, or remove it and join again: the disks keep their identity")
 	}
@@ -70,20 +70,20 @@ func onceEach(list []knownDisk) (once []knownDisk) {
 	return once
 }
 
-// save makes the state durable: written aside, synced, renamed over. A path that was never opened as a
-// disk is not worth remembering: it may be a slip of the pen.
-func (s *stateFile) save() error {
+// text is the state as it is saved. A path that was never opened as a disk is not worth remembering: it may be a slip of
+// the pen.
+func (s *stateFile) text() ([]byte, error) {
 	kept := state{ID: s.ID, Running: s.Running, Disks: slices.DeleteFunc(slices.Clone(s.Disks), func(k knownDisk) bool { return k.UUID == "" })}
 	text, err := json.MarshalIndent(kept, "", "  ")
-	if err != nil {
-		return errs.Wrap(err, "node.Save", s.path)
-	}
-	if err := replaceFile(s.path, append(text, '\n')); err != nil {
-		return errs.Wrap(err, "node.Save", s.path)
-	}
-	return nil
+	return append(text, '\n'), errs.Wrap(err, "node.Save", s.path)
 }
 
+// write makes the state durable.
+func (s *stateFile) write(text []byte) error {
+	return errs.Wrap(replaceFile(s.path, text), "node.Save", s.path)
+}
+
+// replaceFile makes the content of a file durable in one step: it is written aside, synced, and renamed over.
 func replaceFile(path string, text []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -56,6 +56,8 @@ const (
 	longLimit = 10 * time.Minute
 	// closeLimit is how long the end of a disk waits for it.
 	closeLimit = 5 * time.Second
+	// scrubGrace is how long the end of a scrub waits for the call that it makes.
+	scrubGrace = time.Second
 	// silence is how long calls may wait without one returning before the disk is stalled.
 	silence = 30 * time.Second
 	// watchInterval is how often the watchdog looks at the calls in progress: deadlines are late by that much.

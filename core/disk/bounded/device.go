@@ -23,6 +23,8 @@ const (
 	change
 	// look asks for room and label; it is always made, and one at a time.
 	look
+	// final closes what is open; it is always made, also after cancel.
+	final
 )
 
 // kind is what all calls of one sort have in common.
@@ -67,8 +69,8 @@ type worker struct {
 type device struct {
 	path     string
 	log      *slog.Logger
-	progress func() uint64 // counts what returned inside of long calls; nil if the store does not say
-	calls    sync.Pool     // of *call; of this device, so that its channels stay in the bubble of a test
+	progress func() (uint64, bool) // of the store's own calls; nil if it does not say
+	calls    sync.Pool             // of *call; of this device, so that its channels stay in the bubble of a test
 
 	mu       sync.Mutex
 	workers  []*worker
@@ -82,14 +84,14 @@ type device struct {
 	begun    bool      // a call began since the watchdog looked last
 	returned uint64    // calls that returned; looks do not count, as the kernel may answer them from memory
 	seen     uint64    // returned and progress as the watchdog saw them last
-	answered time.Time // when it saw them change
+	answered time.Time // when it last saw them change, or nothing wait
 	stuck    int       // calls whose callers were answered, and that have not returned
 	silent   bool      // calls wait, and none has returned for silence
 	down     bool      // stuck or silent, as the log says
-	since    time.Time // while down: the beginning of the oldest call in progress
+	since    time.Time // while down: the beginning of the oldest call in progress, or when one returned last
 }
 
-func newDevice(path string, log *slog.Logger, progress func() uint64) *device {
+func newDevice(path string, log *slog.Logger, progress func() (uint64, bool)) *device {
 	d := &device{path: path, log: log, progress: progress}
 	d.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	return d
@@ -134,7 +136,7 @@ func timeout(op, subject string, after time.Duration) error {
 func (d *device) begin(c *call) (*worker, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.canceled {
+	if d.canceled && c.class != final {
 		return nil, errs.New(errs.Unavailable, c.op, c.subject, "the disk is closed")
 	}
 	if d.down && (c.class == change || c.class == use && len(d.workers)-len(d.idle) >= probesMax) {
@@ -198,7 +200,7 @@ func (d *device) end(w *worker, c *call) (next *call, more bool) {
 	if late {
 		d.stuck--
 	}
-	if c.class != look {
+	if c.class < look {
 		d.returned++
 		d.silent = false
 	}
@@ -230,7 +232,8 @@ func (d *device) end(w *worker, c *call) (next *call, more bool) {
 // watch starts the watchdog. It runs while calls are made, so that a call needs no timer of its own. The caller holds
 // mu.
 func (d *device) watch(now time.Time) {
-	d.watching, d.answered, d.seen = true, now, d.count()
+	d.watching, d.answered = true, now
+	d.seen, _ = d.count()
 	if d.watchdog == nil {
 		d.watchdog = time.AfterFunc(watchInterval, d.tick)
 		return
@@ -238,12 +241,14 @@ func (d *device) watch(now time.Time) {
 	d.watchdog.Reset(watchInterval)
 }
 
-// count changes when anything has returned from the device. The caller holds mu.
-func (d *device) count() uint64 {
+// count changes when anything has returned from the device; waits reports whether the store makes calls of its own, in
+// the background or within long ones. The caller holds mu.
+func (d *device) count() (n uint64, waits bool) {
 	if d.progress == nil {
-		return d.returned
+		return d.returned, false
 	}
-	return d.returned + d.progress()
+	n, waits = d.progress()
+	return n + d.returned, waits
 }
 
 // tick is the watchdog: it answers calls that have reached their limit. If no call was made since it looked last, it
@@ -273,19 +278,20 @@ func (d *device) tick() {
 
 // overdue finds the calls whose callers need not wait any more, and whether the disk is down. The caller holds mu.
 func (d *device) overdue(now time.Time) (over []*call) {
-	if n := d.count(); n != d.seen {
-		d.seen, d.answered = n, now
-	}
-	oldest, waiting := now, false
+	n, waiting := d.count()
+	oldest := now
 	for _, w := range d.workers {
 		if w.call != nil {
-			waiting = waiting || w.call.class != look
+			waiting = waiting || w.call.class < look
 			if w.call.began.Before(oldest) {
 				oldest = w.call.began
 			}
 		}
 	}
-	d.silent = waiting && now.Sub(d.answered) >= silence && now.Sub(oldest) >= silence
+	if n != d.seen || !waiting {
+		d.seen, d.answered = n, now
+	}
+	d.silent = now.Sub(d.answered) >= silence
 	for _, w := range d.workers {
 		if c := w.call; c != nil && !c.stalled && d.isOver(c, now) {
 			c.stalled, c.waited = true, max(now.Sub(c.began).Truncate(time.Second), time.Second)
@@ -302,13 +308,16 @@ func (d *device) overdue(now time.Time) (over []*call) {
 		return c.stalled
 	})
 	d.down, d.since = d.stuck > 0 || d.silent, oldest
+	if d.stuck == 0 {
+		d.since = d.answered
+	}
 	return over
 }
 
 // isOver reports whether a call has taken too long. The caller holds mu.
 func (d *device) isOver(c *call, now time.Time) bool {
 	took := now.Sub(c.began)
-	return d.canceled || took >= c.limit || c.limit == longLimit && d.silent && took >= silence
+	return d.canceled && c.class != final || took >= c.limit || c.limit == longLimit && d.silent && took >= silence
 }
 
 // stalled reports whether the device does not answer, and since when.

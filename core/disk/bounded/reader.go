@@ -80,7 +80,7 @@ type closer struct{ *reader }
 
 // Wait implements [disk.Waiter].
 func (c closer) Wait(step func()) (ended bool) {
-	err := c.store.call(kind{"disk.Close", look, closeLimit}, c.name, func() error {
+	err := c.store.call(kind{"disk.Close", final, closeLimit}, c.name, func() error {
 		step()
 		return nil
 	}, nil)

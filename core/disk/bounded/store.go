@@ -30,7 +30,9 @@ var (
 
 // The optional methods of a store, which Store passes on where the store has them.
 type (
-	progresser     interface{ Progress() uint64 }
+	progresser interface {
+		Progress() (returned uint64, waiting bool)
+	}
 	looker         interface{ Look() disk.Status }
 	headroomSetter interface{ SetHeadroom(bytes int64) }
 	reopener       interface{ Reopen(id hemera.PieceID) }
@@ -45,7 +47,7 @@ func New(store disk.Store, log *slog.Logger) *Store {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	var progress func() uint64
+	var progress func() (uint64, bool)
 	if p, ok := store.(progresser); ok {
 		progress = p.Progress
 	}
@@ -252,7 +254,7 @@ func (s *Store) Scrub(ctx context.Context, o disk.ScrubOptions) {
 		return
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(closeLimit)
+	grace := time.NewTimer(scrubGrace)
 	defer grace.Stop()
 	select {
 	case <-ended:
@@ -266,7 +268,11 @@ func (s *Store) Cancel() { s.device.cancel() }
 
 // Close closes the store, and blocks for closeLimit at most. Readers go on, on workers that end with each call.
 func (s *Store) Close() error {
-	err := s.call(kind{"disk.Close", look, closeLimit}, s.picture.Path, s.inner.Close, nil)
+	limit := closeLimit
+	if s.Stalled() {
+		limit = lookLimit
+	}
+	err := s.call(kind{"disk.Close", final, limit}, s.picture.Path, s.inner.Close, nil)
 	s.device.close()
 	if disk.IsStalled(err) {
 		return errs.Wrap(err, "disk.Close", s.picture.Path)

@@ -18,6 +18,7 @@ import (
 
 	"hemera"
 	"hemera/app/daemon"
+	"hemera/app/resources"
 )
 
 // childSpec is what a child is told on standard input.
@@ -52,7 +53,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	c.r = c.Result
-	debug.SetMemoryLimit(daemon.MemoryLimit(c.CacheBytes))
+	debug.SetMemoryLimit(resources.MemoryLimit(c.CacheBytes))
 	started, cpu := time.Now(), processCPU()
 	var err error
 	c.m, err = daemon.OpenManager(ctx, daemon.ManagerOptions{

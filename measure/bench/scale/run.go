@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera"
-	"hemera/app/daemon"
+	"hemera/app/statedir"
 	"hemera/core/namespace"
 )
 
@@ -76,7 +76,7 @@ func treeOf(i int, files int64) Tree {
 }
 
 func load(ctx context.Context, dir string, tree Tree) (err error) {
-	store, err := daemon.OpenState(dir, true, slog.New(slog.DiscardHandler))
+	store, err := statedir.Open(dir, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

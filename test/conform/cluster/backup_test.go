@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/app/backup"
 	"hemera/app/daemon"
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -79,7 +80,7 @@ func TestLostManagerIsRestored(t *testing.T) {
 	if err := os.RemoveAll(state); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.Restore(t.Context(), bytes.NewReader(archive), state, daemon.RestoreOptions{}); err != nil {
+	if _, err := backup.Restore(t.Context(), bytes.NewReader(archive), state, backup.RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -130,20 +131,20 @@ func TestRestoreRefusesWhatIsNotWholeOrNotEmpty(t *testing.T) {
 		"cut": archive[:len(archive)-1], "flipped": append(bytes.Clone(archive[:len(archive)/2]), append([]byte{archive[len(archive)/2] ^ 1}, archive[len(archive)/2+1:]...)...),
 		"nothing": nil, "text": []byte("this is no backup at all"),
 	} {
-		if _, err := daemon.Restore(ctx, bytes.NewReader(bad), empty, daemon.RestoreOptions{}); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
+		if _, err := backup.Restore(ctx, bytes.NewReader(bad), empty, backup.RestoreOptions{}); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
 			t.Errorf("%s left %v, %v", name, left, err)
 		}
 	}
-	if _, err := daemon.Restore(ctx, bytes.NewReader(archive), empty, daemon.RestoreOptions{}); err != nil {
+	if _, err := backup.Restore(ctx, bytes.NewReader(archive), empty, backup.RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(empty, "authority.pem")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the authority: %v, %v", info, err)
 	}
-	if _, err := daemon.Restore(ctx, bytes.NewReader(archive), empty, daemon.RestoreOptions{}); !errors.Is(err, errs.NotEmpty) {
+	if _, err := backup.Restore(ctx, bytes.NewReader(archive), empty, backup.RestoreOptions{}); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("into a directory that is not empty: %v", err)
 	}
 	killed := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/app/daemon"
+	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
@@ -54,9 +54,9 @@ never gives out an id twice.`,
 				return verifyBackup(e, args[0])
 			}
 			if state != "" {
-				return backup(c.Context(), e, stateBackups(e, state, damaged), args[0])
+				return writeBackup(c.Context(), e, stateBackups(e, state, damaged), args[0])
 			}
-			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return backup(ctx, e, m, args[0]) })
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return writeBackup(ctx, e, m, args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")
@@ -69,15 +69,15 @@ never gives out an id twice.`,
 
 // stateBackups takes archives of a state directory, and says on standard error what is damaged.
 func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
-	b := daemon.StateBackups{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
+	b := backup.Offline{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
 	if damaged {
 		b.Damaged = func(err error) { fmt.Fprintln(e.Err, "hemera:", err) }
 	}
 	return b
 }
 
-// backup takes an archive from the manager and proves it on its way to the target.
-func backup(ctx context.Context, e *cli.Env, m hemera.Backups, target string) error {
+// writeBackup takes an archive from the manager and proves it on its way to the target.
+func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target string) error {
 	if target == "-" {
 		watch := watchArchive(e)
 		if _, err := takeBackup(ctx, m, e.Out, watch); err != nil {

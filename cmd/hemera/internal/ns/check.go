@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera"
-	"hemera/app/daemon"
+	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/core/namespace"
@@ -48,7 +48,7 @@ The exit status is 0 when everything agrees and 1 when something does not or the
 
 // checkState checks the store of a manager that does not run.
 func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
-	store, err := daemon.OpenState(dir, false, slog.New(slog.DiscardHandler))
+	store, err := statedir.Open(dir, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"hemera"
 	"hemera/app/config"
-	"hemera/app/daemon"
+	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/core/namespace"
@@ -84,7 +84,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 	if err != nil {
 		return cli.Usage(err)
 	}
-	store, err := daemon.OpenState(dir, true, slog.New(slog.DiscardHandler))
+	store, err := statedir.Open(dir, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 		Files: int64(o.files), FilesPerDir: int64(o.filesPerDir), DirsPerDir: int64(o.dirsPerDir), Size: int64(size),
 		Replicas: o.replicas, Seed: o.seed, UID: o.uid, GID: o.gid, Space: o.space,
 	}
-	if shape.Disks, err = daemon.StateDisks(ctx, store); err != nil {
+	if shape.Disks, err = statedir.Disks(ctx, store); err != nil {
 		return err
 	}
 	if len(shape.Disks) == 0 && shape.Size > 0 {

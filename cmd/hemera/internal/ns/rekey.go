@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/daemon"
+	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 )
@@ -27,7 +27,7 @@ Afterwards each node joins again: remove node.pem from its --data, and start it 
   ssh node1 rm /var/lib/hemera/node.pem
   ssh node1 hemera node --listen 10.1.0.2 --join "$(hemera token create)"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			file, err := daemon.Rekey(c.Context(), args[0], slog.New(slog.DiscardHandler))
+			file, err := backup.Rekey(c.Context(), args[0], slog.New(slog.DiscardHandler))
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/daemon"
+	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/platform/kv/archive"
@@ -73,7 +73,7 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 	}
 	defer done()
 	watch := watchArchive(e)
-	r, err := daemon.Restore(ctx, io.TeeReader(in, &counted{w: io.Discard, watch: watch}), dir, daemon.RestoreOptions{
+	r, err := backup.Restore(ctx, io.TeeReader(in, &counted{w: io.Discard, watch: watch}), dir, backup.RestoreOptions{
 		Header: func(h archive.Header) error { watch.head = h; return nil },
 		Pair:   func() { watch.pairs++ },
 	})

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hemera/app/config"
-	"hemera/app/daemon"
+	"hemera/app/resources"
 )
 
 // stopPatience is how long a node that is stopped waits for the writes under way to end: less than the 90 s after
@@ -25,7 +25,7 @@ const heapFloor = 64 << 20
 // limitMemory bounds the heap by the manager's cache, unless the environment has set a limit.
 func limitMemory(l *config.Loaded) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(daemon.MemoryLimit(int64(l.Cache.Namespace)))
+		debug.SetMemoryLimit(resources.MemoryLimit(int64(l.Cache.Namespace)))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hemera/app/config"
-	"hemera/app/daemon"
+	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 )
 
@@ -25,7 +25,7 @@ func TestLogsSpellDurations(t *testing.T) {
 // TestUpStartsAsItWasStarted: what is not said is as it was, and what is said is remembered.
 func TestUpStartsAsItWasStarted(t *testing.T) {
 	dir := t.TempDir()
-	start := func(args ...string) daemon.UpShape {
+	start := func(args ...string) statedir.UpShape {
 		t.Helper()
 		c := UpCommand(&cli.Env{Console: cli.Console{Err: io.Discard}})
 		if err := c.ParseFlags(append(args, "--data", dir)); err != nil {
@@ -42,7 +42,7 @@ func TestUpStartsAsItWasStarted(t *testing.T) {
 		if l.Repair.Grace != shape.Grace {
 			t.Errorf("the manager is told %s", l.Repair.Grace)
 		}
-		if err := daemon.SaveUpShape(dir, shape); err != nil {
+		if err := statedir.SaveUpShape(dir, shape); err != nil {
 			t.Fatal(err)
 		}
 		return shape
@@ -50,13 +50,13 @@ func TestUpStartsAsItWasStarted(t *testing.T) {
 	minute := 5 * time.Minute
 	for _, c := range []struct {
 		args []string
-		want daemon.UpShape
+		want statedir.UpShape
 	}{
-		{nil, daemon.UpShape{Nodes: 6, Disks: 6, Grace: minute}},
-		{[]string{"--nodes", "2", "--disks", "4", "--repair-grace", "10s"}, daemon.UpShape{Nodes: 2, Disks: 4, Grace: 10 * time.Second}},
-		{nil, daemon.UpShape{Nodes: 2, Disks: 4, Grace: 10 * time.Second}},
-		{[]string{"--nodes", "5"}, daemon.UpShape{Nodes: 5, Disks: 5, Grace: 10 * time.Second}},
-		{[]string{"--repair-grace", "5m"}, daemon.UpShape{Nodes: 5, Disks: 5, Grace: minute}},
+		{nil, statedir.UpShape{Nodes: 6, Disks: 6, Grace: minute}},
+		{[]string{"--nodes", "2", "--disks", "4", "--repair-grace", "10s"}, statedir.UpShape{Nodes: 2, Disks: 4, Grace: 10 * time.Second}},
+		{nil, statedir.UpShape{Nodes: 2, Disks: 4, Grace: 10 * time.Second}},
+		{[]string{"--nodes", "5"}, statedir.UpShape{Nodes: 5, Disks: 5, Grace: 10 * time.Second}},
+		{[]string{"--repair-grace", "5m"}, statedir.UpShape{Nodes: 5, Disks: 5, Grace: minute}},
 	} {
 		if got := start(c.args...); got != c.want {
 			t.Errorf("%v: %+v, not %+v", c.args, got, c.want)

@@ -16,6 +16,7 @@ import (
 	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
+	"hemera/platform/thinlog"
 )
 
 // settings loads a server command's configuration: flags over environment over file over defaults.
@@ -26,7 +27,7 @@ func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error
 	}
 	log := logger(e, loaded.Log, loaded.Log.Level)
 	for _, stranger := range e.Misspelt() {
-		log.Warn("the environment has a variable that looks like a setting", "err", stranger, "remedy", stranger.Remedy)
+		log.Warn("the environment has a variable that looks like a setting", "error", stranger, "remedy", stranger.Remedy)
 	}
 	return loaded, log, nil
 }
@@ -41,9 +42,9 @@ func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(daemon.Thin(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.MayColour())})))
+		return slog.New(thinlog.New(tint.NewTextHandler(e.Err, &tint.Options{Level: level, NoColor: !(e.Live && e.MayColour())})))
 	}
-	return slog.New(daemon.Thin(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration})))
+	return slog.New(thinlog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration})))
 }
 
 // spellDuration has logs say 1.5s: a number would leave its unit to be guessed.

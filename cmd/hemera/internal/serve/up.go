@@ -11,6 +11,7 @@ import (
 
 	"hemera/app/config"
 	"hemera/app/daemon"
+	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
@@ -63,7 +64,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		if err := daemon.SaveUpShape(l.Data, shape); err != nil {
+		if err := statedir.SaveUpShape(l.Data, shape); err != nil {
 			return err
 		}
 		noteSocket(l, up.Manager)
@@ -76,12 +77,12 @@ It listens on this machine only unless --listen says otherwise.`,
 
 // upShape is with how many nodes and disks, and which grace, a cluster starts: what was said this time,
 // else what was used last time, else the defaults.
-func upShape(l *config.Loaded, log *slog.Logger) (daemon.UpShape, error) {
+func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 	said := map[string]bool{}
 	for _, v := range l.Values() {
 		said[v.Key] = v.Source != "default"
 	}
-	last, ok, err := daemon.LoadUpShape(l.Data)
+	last, ok, err := statedir.LoadUpShape(l.Data)
 	if err != nil {
 		return last, err
 	}
@@ -110,12 +111,12 @@ func upShape(l *config.Loaded, log *slog.Logger) (daemon.UpShape, error) {
 			l.Note(key, value, "as before")
 		}
 	}
-	now := daemon.UpShape{Nodes: l.Up.Nodes, Disks: l.Up.Disks, Grace: l.Repair.Grace}
+	now := statedir.UpShape{Nodes: l.Up.Nodes, Disks: l.Up.Disks, Grace: l.Repair.Grace}
 	if ok && now != last && last.Grace > 0 {
 		log.Info("the cluster is started in another way than last time", "nodes", now.Nodes, "disks", now.Disks, "grace", now.Grace,
 			"nodes_before", last.Nodes, "disks_before", last.Disks, "grace_before", last.Grace)
 	}
-	return now, daemon.CheckUpDisks(l.Data, now.Disks)
+	return now, statedir.CheckUpDisks(l.Data, now.Disks)
 }
 
 // upData is where `hemera up` keeps everything when nothing says otherwise.

@@ -1,4 +1,4 @@
-package daemon
+package disks
 
 import (
 	"errors"
@@ -11,13 +11,10 @@ import (
 	"hemera/errs"
 )
 
-// pendingDir is where a disk has the pieces that are being written; see docs/formats/piece.md.
-const pendingDir = "pending"
-
-// ownDisk refuses a directory as a disk in which another user could plant or change pieces: one that everybody may
-// write, one of another user, one whose folder of pending pieces is a link. One that is missing passes: the disk
-// is not mounted, which is said elsewhere.
-func ownDisk(path string) error {
+// CheckOwner fails with Denied if another user could plant or change pieces in a disk's directory: everybody may write
+// there, it belongs to another user, or its folder of pending pieces is a link. A directory that is missing passes:
+// the disk is not mounted, and OpenDisk reports that.
+func CheckOwner(path string) error {
 	for _, at := range []string{path, filepath.Join(path, pendingDir)} {
 		var stat unix.Stat_t
 		err := unix.Lstat(at, &stat)
@@ -28,10 +25,10 @@ func ownDisk(path string) error {
 			err = unix.Stat(at, &stat) // an admin may name a disk by a link
 		}
 		if err != nil {
-			return errs.Wrap(err, "open disk", at)
+			return errs.Wrap(err, "disks.CheckOwner", at)
 		}
 		refuse := func(text, remedy string) error {
-			return errs.New(errs.Denied, "open disk", at, text).WithRemedy(remedy)
+			return errs.New(errs.Denied, "disks.CheckOwner", at, text).WithRemedy(remedy)
 		}
 		switch mode := os.FileMode(stat.Mode & 0o777); {
 		case stat.Mode&unix.S_IFMT != unix.S_IFDIR:
@@ -44,3 +41,6 @@ func ownDisk(path string) error {
 	}
 	return nil
 }
+
+// pendingDir has the pieces that are being written, below a disk's directory; see docs/formats/piece.md.
+const pendingDir = "pending"

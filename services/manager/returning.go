@@ -13,35 +13,35 @@ import (
 // or a switch that does, takes less.
 const returnTime = 4 * hemera.HeartbeatTimeout
 
-// early turns the want of a disk into Unavailable while nodes may still come back: clients wait then,
+// deferWhileNodesReturn reports a want of disks as Unavailable while nodes may still come back: clients wait then,
 // and do not fail. Nodes that the client has tried in vain are not waited for.
-func (m *Manager) early(err error, tried []hemera.NodeID) error {
+func (p *parts) deferWhileNodesReturn(err error, tried []hemera.NodeID) error {
 	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace {
 		return err
 	}
-	now := m.now()
+	now := p.now()
 	returning := func(n hemera.NodeInfo) bool {
 		since := n.Heartbeat
 		if since.IsZero() {
-			since = m.started
+			since = p.started
 		}
 		return n.Enabled && (n.Status == hemera.NodeOffline || n.Stopping) && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
 	}
-	if !slices.ContainsFunc(m.cluster.View().Nodes, returning) {
+	if !slices.ContainsFunc(p.cluster.View().Nodes, returning) {
 		return err
 	}
-	return &errs.Error{Kind: errs.Unavailable, Op: "open", Text: "nodes that were there a moment ago may come back", Cause: err}
+	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Text: "nodes that were there a moment ago may come back", Cause: err}
 }
 
 // makeRoom turns NoSpace into Unavailable where content that is held for readers is in the way, and has it go: the
 // client waits and asks again.
-func (m *Manager) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capability, noSpace error) error {
+func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capability, noSpace error) error {
 	disks := slices.DeleteFunc(slices.Clone(view.Disks), func(d hemera.Disk) bool {
 		return d.Space != c.Space || !d.Active || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK && d.Health != hemera.HealthFull
 	})
-	found, err := m.engine.MakeRoom(ctx, disks, max(c.Size, 1))
+	found, err := o.engine.MakeRoom(ctx, disks, max(c.Size, 1))
 	if err != nil || !found {
 		return noSpace
 	}
-	return &errs.Error{Kind: errs.Unavailable, Op: "open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
+	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
 }

@@ -1,4 +1,4 @@
-package daemon
+package thinlog
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func (l *lines) take() []string {
 func TestThin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lines{}
-		log := slog.New(Thin(slog.NewTextHandler(out, nil))).With("server", "manager")
+		log := slog.New(New(slog.NewTextHandler(out, nil))).With("server", "manager")
 		for i := range 1204 {
 			log.Warn("refused", "remote", fmt.Sprintf("10.0.0.1:%d", i+1))
 			log.Error("a disk broke", "disk", i)
@@ -50,10 +50,10 @@ func TestThin(t *testing.T) {
 			}
 			return n
 		}
-		if a, b, c, d := count("10.0.0.1"), count("a disk broke"), count("10.0.0.2"), count("a panic"); a != thinLines+1 || b != 1204 || c != 1 || d != 1 {
+		if a, b, c, d := count("10.0.0.1"), count("a disk broke"), count("10.0.0.2"), count("a panic"); a != linesMax+1 || b != 1204 || c != 1 || d != 1 {
 			t.Errorf("%d lines of the loud host, %d of disks, %d of another host, %d of a panic", a, b, c, d)
 		}
-		time.Sleep(thinInterval + time.Second)
+		time.Sleep(interval + time.Second)
 		synctest.Wait()
 		if got = out.take(); len(got) != 1 || !strings.Contains(got[0], "lines=1199") || !strings.Contains(got[0], "10.0.0.1") {
 			t.Errorf("afterwards: %q", got)
@@ -61,12 +61,12 @@ func TestThin(t *testing.T) {
 		for i := range 10_000 {
 			log.Warn("refused", "remote", fmt.Sprintf("10.%d.%d.1:1", i/200, i%200))
 		}
-		if got = out.take(); len(got) != thinAll {
+		if got = out.take(); len(got) != allMax {
 			t.Errorf("%d lines of as many hosts as one likes", len(got))
 		}
-		time.Sleep(thinInterval + time.Second)
+		time.Sleep(interval + time.Second)
 		synctest.Wait()
-		if got = out.take(); len(got) != 1 || !strings.Contains(got[0], fmt.Sprint("lines=", 10_000-thinAll)) {
+		if got = out.take(); len(got) != 1 || !strings.Contains(got[0], fmt.Sprint("lines=", 10_000-allMax)) {
 			t.Errorf("afterwards: %q", got)
 		}
 	})

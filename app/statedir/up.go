@@ -1,4 +1,4 @@
-package daemon
+package statedir
 
 import (
 	"encoding/json"
@@ -12,26 +12,28 @@ import (
 	"hemera/platform/vfs"
 )
 
-// UpShape is how a cluster in one process was started, and is started again when nothing else is said.
+// UpShape is how hemera up was started last. The next start takes what its command line leaves out from here.
 type UpShape struct {
 	Nodes, Disks int
-	Grace        time.Duration // see ManagerOptions.RepairGrace
+	Grace        time.Duration // repair.grace
 }
 
-// shapeFile is where DIR keeps it: JSON with a version. A directory from before has none.
+// shapeFile has the shape, below the directory of hemera up: JSON with a version. Directories of early versions have
+// no such file.
 const (
 	shapeFile    = "up.json"
 	shapeVersion = 1
 )
 
+// shapeRecord is the content of shapeFile.
 type shapeRecord struct {
 	Version      int
 	Nodes, Disks int
-	Grace        string
+	Grace        string // as time.Duration prints it
 }
 
-// LoadUpShape reads how the cluster in the directory was started last. Without a record, it counts the
-// nodes and disks that are there; ok is false for a new directory, and Grace 0 where nothing is known.
+// LoadUpShape reads how hemera up was started last in a directory. Without a record it counts the nodes and disks that
+// are there, and Grace is 0, which means unknown. ok is false for a new directory.
 func LoadUpShape(dir string) (s UpShape, ok bool, err error) {
 	path := filepath.Join(dir, shapeFile)
 	text, err := os.ReadFile(path)
@@ -40,7 +42,7 @@ func LoadUpShape(dir string) (s UpShape, ok bool, err error) {
 		return s, s.Nodes > 0 && s.Disks >= s.Nodes, nil
 	}
 	if err != nil {
-		return s, false, errs.Wrap(err, "hemera up", path)
+		return s, false, errs.Wrap(err, "statedir.LoadUpShape", path)
 	}
 	var r shapeRecord
 	if err = json.Unmarshal(text, &r); err == nil {
@@ -48,30 +50,30 @@ func LoadUpShape(dir string) (s UpShape, ok bool, err error) {
 		s.Grace, err = time.ParseDuration(r.Grace)
 	}
 	if err != nil || r.Version != shapeVersion || s.Nodes < 1 || s.Disks < s.Nodes || s.Grace <= 0 {
-		return s, false, errs.New(errs.Invalid, "hemera up", path, "it does not say how the cluster was started").
+		return s, false, errs.New(errs.Invalid, "statedir.LoadUpShape", path, "it does not say how the cluster was started").
 			WithRemedy("remove the file, and start with --nodes, --disks and --repair-grace as it was")
 	}
 	return s, true, nil
 }
 
-// SaveUpShape keeps how the cluster is started, for the next time.
+// SaveUpShape records how the cluster is started. A rename puts the record in place, so that it is never half written.
 func SaveUpShape(dir string, s UpShape) error {
 	text, err := json.Marshal(shapeRecord{shapeVersion, s.Nodes, s.Disks, s.Grace.String()})
 	if err != nil {
-		return errs.Wrap(err, "hemera up", dir)
+		return errs.Wrap(err, "statedir.SaveUpShape", dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return errs.Wrap(err, "hemera up", dir)
+		return errs.Wrap(err, "statedir.SaveUpShape", dir)
 	}
 	path := filepath.Join(dir, shapeFile)
 	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
-		return errs.Wrap(err, "hemera up", path)
+		return errs.Wrap(err, "statedir.SaveUpShape", path)
 	}
-	return errs.Wrap(os.Rename(path+".new", path), "hemera up", path)
+	return errs.Wrap(os.Rename(path+".new", path), "statedir.SaveUpShape", path)
 }
 
-// CheckUpDisks refuses to start with fewer disks than the directory has: what the others hold would be
-// out of reach.
+// CheckUpDisks fails with Invalid if the directory has more disks than the cluster is started with: the files on the
+// others would be out of reach.
 func CheckUpDisks(dir string, disks int) error {
 	for n := disks + 1; n <= disks+upDisksMax; n++ {
 		path := filepath.Join(dir, fmt.Sprintf("disk%d", n))
@@ -79,7 +81,7 @@ func CheckUpDisks(dir string, disks int) error {
 			return nil
 		}
 		if _, err := disk.ReadLabel(vfs.OS{}, path); err == nil {
-			return errs.New(errs.Invalid, "hemera up", path, fmt.Sprintf("--disks %d leaves this disk out, with the files it holds", disks)).
+			return errs.New(errs.Invalid, "statedir.CheckUpDisks", path, fmt.Sprintf("--disks %d leaves this disk out, with the files it holds", disks)).
 				WithRemedy("start with all disks; then empty the disk (hemera fs set ID drain), remove it (hemera fs rm ID) and delete its directory")
 		}
 	}

@@ -1,4 +1,4 @@
-package daemon
+package disks
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ func TestDisksThatOthersCanChange(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			err := ownDisk(path)
+			err := CheckOwner(path)
 			if c.ok && err != nil || !c.ok && (!errors.Is(err, errs.Denied) || errs.RemedyOf(err) == "") {
 				t.Errorf("got %v", err)
 			}

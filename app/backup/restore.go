@@ -1,4 +1,4 @@
-package daemon
+package backup
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"hemera/app/statedir"
 	"hemera/core/cluster"
 	"hemera/core/namespace"
 	"hemera/errs"
@@ -20,12 +21,9 @@ import (
 	"hemera/platform/pki"
 )
 
-// unfinishedDir is where a restore makes the store: it has its name once it is whole.
-const unfinishedDir = storeDir + ".restoring"
-
-// RestoreOptions tune a restore; zero values take the defaults.
+// RestoreOptions tune a restore. Zero values take the defaults.
 type RestoreOptions struct {
-	// Header is told what the archive says it is, before anything is written; its error ends it.
+	// Header gets the archive's header before anything is written. Its error ends the restore.
 	Header func(archive.Header) error
 	Pair   func()           // called for each record
 	Now    func() time.Time // nil: time.Now
@@ -36,13 +34,13 @@ type RestoreOptions struct {
 type Restored struct {
 	Totals   archive.Totals
 	Boundary namespace.Boundary
-	Epoch    uint64 // the next writer's is above
+	Epoch    uint64 // the next writer of the store gets a larger one
 }
 
-// Restore makes a manager's state directory of an archive. The directory must be empty or missing:
-// NotEmpty. Corrupt for an archive that is not whole, Invalid when the clock is behind it. Nothing is
-// left behind by a restore that failed; one that was killed leaves a directory that no manager starts
-// from.
+// Restore makes a manager's state directory from an archive. It fails with NotEmpty if the directory has content, with
+// Corrupt if the archive is damaged or cut, and with Invalid if this machine's clock is behind the archive. A restore
+// that fails removes what it made. One that was killed leaves a directory from which no manager starts; see
+// [statedir.CheckRestored].
 func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_ Restored, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -59,8 +57,8 @@ func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_
 			err = errors.Join(err, r.abandon())
 		}
 	}()
-	if err := os.Mkdir(filepath.Join(dir, unfinishedDir), 0o700); err != nil {
-		return Restored{}, errs.Wrap(err, "ns restore", dir)
+	if err := os.Mkdir(filepath.Join(dir, statedir.RestoringDir), 0o700); err != nil {
+		return Restored{}, errs.Wrap(err, "backup.Restore", dir)
 	}
 	if err := r.load(in); err != nil {
 		return Restored{}, err
@@ -68,31 +66,32 @@ func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_
 	return r.done, r.publish()
 }
 
+// emptyDir makes the directory, or fails with NotEmpty if it has content.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return errs.Wrap(err, "ns restore", dir)
+		return errs.Wrap(err, "backup.Restore", dir)
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		return errs.Wrap(err, "ns restore", dir)
+		return errs.Wrap(err, "backup.Restore", dir)
 	}
 	for _, entry := range list {
-		if entry.Name() != "lost+found" { // the root of a new filesystem has that
-			return errs.New(errs.NotEmpty, "ns restore", dir, "the directory holds "+entry.Name()+" already").
+		if entry.Name() != "lost+found" { // the root of a new file system has that
+			return errs.New(errs.NotEmpty, "backup.Restore", dir, "the directory holds "+entry.Name()+" already").
 				WithRemedy("name an empty directory; move the old state away, do not delete it")
 		}
 	}
 	return nil
 }
 
-// restore is one that is under way.
+// restore is a restore under way: records stream from the archive into one run of a bulk load.
 type restore struct {
 	ctx     context.Context
 	dir     string
 	options RestoreOptions
 
 	head  archive.Header
-	files map[string][]byte
+	files map[string][]byte // by name: written beside the store at the end
 	store *pebblekv.Store
 	out   kv.Writer
 	all   kv.Load
@@ -100,11 +99,12 @@ type restore struct {
 	done  Restored
 }
 
-// load writes what the archive holds into the unfinished store, and closes it.
+// load writes the archive's records into the unfinished store, sets the boundaries after which ids and epochs are
+// new, and closes the store.
 func (r *restore) load(in io.Reader) (err error) {
 	defer func() {
 		if r.run != nil {
-			_ = r.run.Close() // a table that is cut off: what counts was closed below
+			_ = r.run.Close() // after an error its table is incomplete; after success it was closed below
 			err = errors.Join(err, r.all.Abort())
 		}
 		if r.store != nil {
@@ -128,6 +128,7 @@ func (r *restore) load(in io.Reader) (err error) {
 	return cluster.Restored(r.ctx, r.store, r.out, now)
 }
 
+// header opens the store once it is known that the archive is one. It implements archive.Visitor.
 func (r *restore) header(h archive.Header) (err error) {
 	r.head = h
 	if r.options.Header != nil {
@@ -135,9 +136,10 @@ func (r *restore) header(h archive.Header) (err error) {
 			return err
 		}
 	}
-	// Starts are fewer than seconds, so that this is beyond the epochs of any store there was.
+	// An epoch is one start of a manager. There were fewer starts than seconds since 1970, so the present second is
+	// larger than the epoch of any manager that the lost store had.
 	r.done.Epoch = max(h.Epoch, uint64(r.options.Now().Unix()))
-	r.store, err = pebblekv.Open(filepath.Join(r.dir, unfinishedDir), pebblekv.Options{Epoch: r.done.Epoch, Logger: r.options.Log})
+	r.store, err = pebblekv.Open(filepath.Join(r.dir, statedir.RestoringDir), pebblekv.Options{Epoch: r.done.Epoch, Logger: r.options.Log})
 	if err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func (r *restore) header(h archive.Header) (err error) {
 	}
 	loader, ok := r.out.(kv.Loader)
 	if !ok {
-		return errs.New(errs.Unsupported, "ns restore", r.dir, "the engine cannot load many records at once")
+		return errs.New(errs.Unsupported, "backup.Restore", r.dir, "the engine cannot load many records at once")
 	}
 	if r.all, err = loader.Load(r.ctx); err != nil {
 		return err
@@ -155,6 +157,7 @@ func (r *restore) header(h archive.Header) (err error) {
 	return err
 }
 
+// attachment keeps a file that was saved beside the store. It implements archive.Visitor.
 func (r *restore) attachment(name string, content []byte) error {
 	if name != pki.AuthorityFile {
 		r.options.Log.Warn("the archive holds a file that this version does not know", "name", name)
@@ -164,10 +167,11 @@ func (r *restore) attachment(name string, content []byte) error {
 	return nil
 }
 
-// pair writes one record, unless it is not to be restored.
+// pair writes one record, unless it belongs to the lost cluster alone, such as a join token. It implements
+// archive.Visitor.
 func (r *restore) pair(key, value []byte) error {
 	if err := r.ctx.Err(); err != nil {
-		return errs.Wrap(err, "ns restore", r.dir)
+		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
 	if r.options.Pair != nil {
 		r.options.Pair()
@@ -178,34 +182,35 @@ func (r *restore) pair(key, value []byte) error {
 	return r.run.Put(key, value)
 }
 
-// publish gives the store its name, after everything that must be beside it.
+// publish gives the store its name. All other files are on the disk before that.
 func (r *restore) publish() error {
 	for name, content := range r.files {
 		if err := writeSecret(filepath.Join(r.dir, name), content); err != nil {
-			return errs.Wrap(err, "ns restore", name)
+			return errs.Wrap(err, "backup.Restore", name)
 		}
 	}
 	if err := syncDir(r.dir); err != nil {
-		return errs.Wrap(err, "ns restore", r.dir)
+		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
-	if err := os.Rename(filepath.Join(r.dir, unfinishedDir), filepath.Join(r.dir, storeDir)); err != nil {
-		return errs.Wrap(err, "ns restore", r.dir)
+	if err := os.Rename(filepath.Join(r.dir, statedir.RestoringDir), filepath.Join(r.dir, statedir.StoreDir)); err != nil {
+		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
-	r.files = nil // they are the store's from now on
-	return errs.Wrap(syncDir(r.dir), "ns restore", r.dir)
+	r.files = nil // abandon must not remove them any more
+	return errs.Wrap(syncDir(r.dir), "backup.Restore", r.dir)
 }
 
-// abandon takes away what was made.
+// abandon removes what a failed restore made.
 func (r *restore) abandon() error {
-	errAll := os.RemoveAll(filepath.Join(r.dir, unfinishedDir))
+	errAll := os.RemoveAll(filepath.Join(r.dir, statedir.RestoringDir))
 	for name := range r.files {
 		if err := os.Remove(filepath.Join(r.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errAll = errors.Join(errAll, err)
 		}
 	}
-	return errs.Wrap(errAll, "ns restore", r.dir)
+	return errs.Wrap(errAll, "backup.Restore", r.dir)
 }
 
+// writeSecret writes a new file that only its owner may read, and syncs it.
 func writeSecret(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -215,19 +220,11 @@ func writeSecret(path string, content []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// finished refuses a directory in which a restore was cut short.
-func finished(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, unfinishedDir)); err == nil {
-		return errs.New(errs.Corrupt, "daemon.OpenManager", dir, "a restore into this directory was not finished").
-			WithRemedy("empty the directory and restore again")
-	}
-	return nil
 }

@@ -11,26 +11,26 @@ import (
 	"hemera/rules/checksum"
 )
 
-// sideRecord is a table block with its dirty bits and a CRC32C over both.
-const sideRecord = 4*blockSums + 8*((blockSums+63)/64) + 4
+// spillRecord is a table block with its dirty bits and a CRC32C over both.
+const spillRecord = 4*blockSums + 8*((blockSums+63)/64) + 4
 
-// sideSums is the side file of a pending piece: record i, at i*sideRecord, is table block i. It is
+// sumSpill is the side file of a pending piece: record i, at i*spillRecord, is table block i. It is
 // made when the first block does not stay in memory, and has a name only while it is made: it dies
 // with the Writer, and a Writer that lost its piece cannot take away that of its successor.
-type sideSums struct {
+type sumSpill struct {
 	fs    vfs.FS
 	path  string
 	file  vfs.File
 	saved map[int64]bool
 }
 
-func (s *sideSums) save(index int64, b *sumBlock) error {
+func (s *sumSpill) save(index int64, b *sumBlock) error {
 	if s.file == nil {
 		if err := s.make(); err != nil {
 			return err
 		}
 	}
-	p := make([]byte, 0, sideRecord)
+	p := make([]byte, 0, spillRecord)
 	for _, v := range b.sums {
 		p = binary.LittleEndian.AppendUint32(p, v)
 	}
@@ -38,14 +38,14 @@ func (s *sideSums) save(index int64, b *sumBlock) error {
 		p = binary.LittleEndian.AppendUint64(p, v)
 	}
 	p = binary.LittleEndian.AppendUint32(p, checksum.CRC32C(p))
-	if _, err := s.file.WriteAt(p, index*sideRecord); err != nil {
+	if _, err := s.file.WriteAt(p, index*spillRecord); err != nil {
 		return err
 	}
 	s.saved[index] = true
 	return nil
 }
 
-func (s *sideSums) make() error {
+func (s *sumSpill) make() error {
 	if err := ignoreMissing(s.fs.Remove(s.path)); err != nil { // a crash left it
 		return err
 	}
@@ -60,15 +60,15 @@ func (s *sideSums) make() error {
 	return nil
 }
 
-func (s *sideSums) load(index int64) (*sumBlock, error) {
+func (s *sumSpill) load(index int64) (*sumBlock, error) {
 	if !s.saved[index] {
 		return nil, nil
 	}
-	p := make([]byte, sideRecord)
-	if _, err := s.file.ReadAt(p, index*sideRecord); err != nil && err != io.EOF {
+	p := make([]byte, spillRecord)
+	if _, err := s.file.ReadAt(p, index*spillRecord); err != nil && err != io.EOF {
 		return nil, err
 	}
-	end := sideRecord - 4
+	end := spillRecord - 4
 	if checksum.CRC32C(p[:end]) != binary.LittleEndian.Uint32(p[end:]) {
 		return nil, &PageError{What: fmt.Sprintf("checksums of block %d, kept aside", index)}
 	}
@@ -82,9 +82,9 @@ func (s *sideSums) load(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
-func (s *sideSums) has(index int64) bool { return s.saved[index] }
+func (s *sumSpill) has(index int64) bool { return s.saved[index] }
 
-func (s *sideSums) drop(index int64) {
+func (s *sumSpill) drop(index int64) {
 	for i := range s.saved {
 		if i >= index {
 			delete(s.saved, i)
@@ -93,7 +93,7 @@ func (s *sideSums) drop(index int64) {
 }
 
 // close ends the side file.
-func (s *sideSums) close() error {
+func (s *sumSpill) close() error {
 	if s.file == nil {
 		return nil
 	}

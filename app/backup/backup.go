@@ -1,0 +1,109 @@
+package backup
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hemera/app/statedir"
+	"hemera/core/namespace"
+	"hemera/errs"
+	"hemera/platform/kv"
+	"hemera/platform/kv/archive"
+	"hemera/platform/kv/pebblekv"
+	"hemera/platform/pki"
+)
+
+// Live implements hemera.Backups for a running manager: the whole store and the cluster's authority.
+type Live struct {
+	Store     kv.Store
+	Epoch     uint64
+	Authority *pki.Authority
+	Addr      string
+	Program   string
+	Taken     func(ctx context.Context, at time.Time) error // remembers it
+	Log       *slog.Logger
+}
+
+// Backup implements hemera.Backups. The cluster records the time of the backup once all of it was sent. A failure to
+// record it is logged: the backup is good.
+func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
+	head := archive.Header{Taken: time.Now().UTC(), Epoch: b.Epoch, Program: b.Program, Manager: b.Addr}
+	authority, err := b.Authority.File()
+	if err != nil {
+		return errs.Wrap(err, "backup.Write", "")
+	}
+	if err := writeArchive(ctx, out, b.Store, authority, func(namespace.Summary) archive.Header { return head }); err != nil {
+		return err
+	}
+	if err := b.Taken(ctx, head.Taken); err != nil {
+		b.Log.Error("the time of the backup could not be recorded", "error", err)
+	}
+	return nil
+}
+
+// writeArchive writes a snapshot of a store and the authority's file. header makes the archive's header from a summary
+// of the snapshot; the counts are filled in here.
+func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority []byte, header func(namespace.Summary) archive.Header) (err error) {
+	picture, err := store.Snapshot(ctx)
+	if err != nil {
+		return errs.Wrap(err, "backup.Write", "")
+	}
+	defer func() {
+		if closeErr := picture.Close(); err == nil {
+			err = errs.Wrap(closeErr, "backup.Write", "")
+		}
+	}()
+	s, err := namespace.Describe(ctx, picture)
+	if err != nil {
+		return errs.Wrap(err, "backup.Write", "")
+	}
+	head := header(s)
+	head.Sequence, head.Files, head.Directories, head.Pairs = s.Sequence, s.Totals.Files, s.Totals.Dirs, s.Pairs
+	_, err = archive.Write(ctx, out, picture, head, archive.Attachment{Name: pki.AuthorityFile, Content: authority})
+	return err
+}
+
+// Offline implements hemera.Backups for the state directory of a manager that does not run. It changes nothing there.
+// The archive's time is that of the last change to the tree, so that after a restore everything that the manager did
+// later counts as lost.
+type Offline struct {
+	Dir     string // as for [OpenState]
+	Program string
+	// Damaged, if not nil, accepts a store whose log is damaged: the archive has everything before the damage, and
+	// Damaged gets the error. With nil a damaged log is an error, Corrupt.
+	Damaged func(error)
+	Log     *slog.Logger
+}
+
+// Backup implements hemera.Backups. It fails with Unavailable while a manager has the directory, and with NotFound if
+// no manager has used it.
+func (b Offline) Backup(ctx context.Context, out io.Writer) (err error) {
+	dir, ok := statedir.Find(b.Dir)
+	if !ok {
+		return statedir.NotFound(b.Dir)
+	}
+	store, err := statedir.OpenAt(dir, pebblekv.Options{ReadOnly: true, Damaged: b.Damaged, CacheBytes: statedir.OfflineCache, Logger: b.Log})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := store.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	authority, err := os.ReadFile(filepath.Join(dir, pki.AuthorityFile))
+	if err != nil {
+		return errs.Wrap(err, "backup.Write", dir)
+	}
+	return writeArchive(ctx, out, store, authority, func(s namespace.Summary) archive.Header {
+		taken := time.Unix(0, 0)
+		if s.Changed.After(taken) {
+			taken = s.Changed
+		}
+		return archive.Header{Taken: taken.UTC(), Epoch: store.Epoch(), Program: b.Program}
+	})
+}

@@ -1,0 +1,95 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// recovery finishes what a crash cut short, when a disk is opened and nothing else uses it.
+type recovery struct{ disk *Disk }
+
+// run moves sealed pieces to their place that a crash left in the pending directory. Their
+// footers are valid, but only their pages say whether everything reached the device: pieces with a
+// bad page stay pending, and expire.
+func (r recovery) run() error {
+	d := r.disk
+	names, err := d.fs.ReadDir(d.pendingDir())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, side, ok := parsePending(name)
+		if !ok || side {
+			continue
+		}
+		complete, err := r.complete(id)
+		if err != nil {
+			return err
+		}
+		if !complete {
+			continue
+		}
+		if !r.replaces(id) {
+			continue
+		}
+		if _, err := d.sealed.move(id, true); err != nil {
+			return err
+		}
+		d.opt.Log.Info("piece sealed before a crash is back in place", "disk", d.path, "piece", id.String())
+	}
+	return nil
+}
+
+// replaces reports whether a whole pending piece goes in its place: nothing is there, or a piece
+// that it was to replace. One of other content was sealed later, and counts.
+func (r recovery) replaces(id hemera.PieceID) bool {
+	d := r.disk
+	there, err := loadPiece(d, d.sealedPath(id))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errs.Corrupt)
+	}
+	defer there.close()
+	pending, err := loadPiece(d, d.pendingPath(id))
+	if err != nil {
+		return false
+	}
+	defer pending.close()
+	return there.stat.FileSize == pending.stat.FileSize && slices.Equal(there.stat.Checksums, pending.stat.Checksums)
+}
+
+// complete reports whether a pending file is a sealed piece with nothing but good pages, and makes it
+// durable if so: from now on it counts.
+func (r recovery) complete(id hemera.PieceID) (bool, error) {
+	d := r.disk
+	p, err := loadPiece(d, d.pendingPath(id))
+	if err != nil {
+		return false, r.skips(err, id)
+	}
+	defer p.close()
+	bad, err := (&reader{piece: p}).Verify()
+	if err != nil || len(bad) > 0 || p.stat.ID != id {
+		return false, r.skips(err, id)
+	}
+	if err := p.file.Sync(); err != nil {
+		return false, err
+	}
+	return true, d.fs.SyncDir(d.pendingDir())
+}
+
+// skips passes on an error unless it says nothing of the pending piece alone. What the device cannot read of
+// one must not keep the whole disk out of use.
+func (r recovery) skips(err error, id hemera.PieceID) error {
+	d := r.disk
+	switch errs.KindOf(err) {
+	case errs.Corrupt:
+		return nil
+	case errs.IO:
+		d.opt.Log.Error("pending piece cannot be read", "disk", d.path, "piece", id.String(), "error", d.failed(err, "disk.Open", id))
+		return nil
+	}
+	return err
+}
