@@ -54,7 +54,13 @@ type lockedDisk struct {
 }
 
 // Close closes the disk, and then lets other processes have it.
-func (d lockedDisk) Close() error { return errors.Join(d.Disk.Close(), d.lock.Close()) }
+func (d lockedDisk) Close() error {
+	err := d.Disk.Close() // before the lock: nobody else may open the disk while it is in use
+	if unlock := d.lock.Close(); !errors.Is(unlock, fs.ErrClosed) {
+		err = errors.Join(err, unlock)
+	}
+	return err
+}
 
 // OpenDisk opens the disk at a path. If fresh is set, a directory that is not a disk yet becomes one. The directory
 // must exist in any case: a misspelt mount point must not become a folder that fills the system's own disk.

@@ -25,7 +25,7 @@ type client struct {
 
 const shared = "/shared"
 
-func (w *world) newClient(i int) *client {
+func newClient(w *world, i int) *client {
 	name := fmt.Sprintf("c%d", i)
 	c := &client{w: w, name: name, host: host(name), rng: w.plan.random(name)}
 	c.who = hemera.Identity{Name: name, UID: uint32(1000 + i), GID: 1000, Protocol: "sim", Host: name}

@@ -34,7 +34,7 @@ type nodeLife struct {
 	stop  context.CancelFunc // ends the goroutines it leaves behind
 }
 
-func (w *world) newMachine(i, drives int) (*machine, error) {
+func newMachine(w *world, i, drives int) (*machine, error) {
 	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i))}
 	for d := range drives {
 		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.clock(&m.skew))

@@ -46,7 +46,7 @@ func (n *nemesis) run(ctx context.Context) {
 		start("drainer", often, (*nemesis).rotate)
 	}
 	if n.w.plan.plants {
-		start("planter", often, (*nemesis).planter)
+		start("planter", often, func(n *nemesis, ctx context.Context) { planter{n}.act(ctx) })
 	}
 	all.Wait()
 }

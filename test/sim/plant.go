@@ -31,9 +31,12 @@ func (p plant) String() string {
 	return [...]string{"damaged", "a hole", "other bytes", "short", "stale", "whole"}[p]
 }
 
+// planter is the part of the nemesis that puts pieces where no piece belongs.
+type planter struct{ *nemesis }
+
 // plant puts pieces of files on disks that have none of them, as moves that were cut off and copies of disks leave
 // them behind: where a move goes there later, it must not be done because of them.
-func (n *nemesis) plant(ctx context.Context) {
+func (n planter) plant(ctx context.Context) {
 	h := n.w.head.Load()
 	if h == nil {
 		return
@@ -54,14 +57,14 @@ func (n *nemesis) plant(ctx context.Context) {
 		if how == plantOther && n.w.victim(n.w.drive(at)) {
 			how = plantStale // a drive that lies may take back what replaced it, and no read could tell
 		}
-		if p := n.w.content(&e, disks); p != nil {
+		if p := n.content(&e, disks); p != nil {
 			n.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, n.w.drive(at).plant(n.rng, piece, how, &e, p))
 		}
 	}
 }
 
 // plantWrite puts some bytes where a write that is under way wants a piece of its own.
-func (n *nemesis) plantWrite(ctx context.Context) {
+func (n planter) plantWrite(ctx context.Context) {
 	g, ok := n.w.overheard.one(n.rng)
 	if !ok || g.Permit.Access == hemera.AccessRead || len(g.Permit.Targets) == 0 {
 		return
@@ -85,13 +88,13 @@ func (n *nemesis) plantWrite(ctx context.Context) {
 }
 
 // content is what a file holds, read from a drive that has it all; nil if none does.
-func (w *world) content(e *hemera.Entry, disks []hemera.Disk) []byte {
+func (n planter) content(e *hemera.Entry, disks []hemera.Disk) []byte {
 	for _, p := range e.Pieces {
 		i := slices.IndexFunc(disks, func(d hemera.Disk) bool { return d.ID == p.Disk })
 		if i < 0 {
 			continue
 		}
-		s := w.drive(disks[i]).store.Load()
+		s := n.w.drive(disks[i]).store.Load()
 		r, err := s.Disk.Open(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
 		if err != nil {
 			continue
@@ -156,8 +159,8 @@ func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) err
 	return errors.Join(f.Truncate(at), f.Close())
 }
 
-// planter plants all the time.
-func (n *nemesis) planter(ctx context.Context) {
+// act plants once.
+func (n planter) act(ctx context.Context) {
 	if n.w.keeper.stale.Load() != nil {
 		return // the manager knows less than there is
 	}

@@ -41,7 +41,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 const countingTime = time.Minute
 
 // checkQuotas counts what everybody has below every quota node, and compares.
-func (w *world) checkQuotas(ctx context.Context) {
+func (w judge) checkQuotas(ctx context.Context) {
 	var rows []hemera.QuotaRow
 	for waited := time.Duration(0); ; waited += time.Second {
 		var err error

@@ -55,7 +55,7 @@ func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
 }
 
 // newRogue lets it join. No empty file shall be read at it: it is switched off.
-func (w *world) newRogue(ctx context.Context) (*rogue, error) {
+func newRogue(ctx context.Context, w *world) (*rogue, error) {
 	r := &rogue{w: w, rng: w.plan.random("rogue")}
 	h := w.head.Load()
 	id, err := h.Cluster().ReserveNode(ctx)

@@ -15,12 +15,15 @@ import (
 	"hemera/errs"
 )
 
-// settle waits until the system should have mended everything by itself, and then holds it to the
-// whole contract.
-func (w *world) settle(ctx context.Context) {
+// judge holds the system to its contract once the faults have ended. It only looks, but for the restart that lets
+// everything expire that may be kept for a while.
+type judge struct{ *world }
+
+// settle waits until the system should have repaired everything by itself, and then checks the whole contract.
+func (w judge) settle(ctx context.Context) {
 	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second)
 	w.checkReads(ctx)
-	// Later than any write may be under way, with everything started anew.
+	// Later than any write may be under way, with everything restarted.
 	const later = 2 * time.Hour
 	w.killManager()
 	w.managerSkew.Store(int64(later))
@@ -35,7 +38,7 @@ func (w *world) settle(ctx context.Context) {
 		w.fail("the manager does not start again: %v", err)
 		return
 	}
-	w.trace.add("sim", "everything starts anew, %s later", later)
+	w.trace.add("sim", "everything starts again, %s later", later)
 	rest(ctx, 10*time.Second)
 	w.audit(ctx)
 	w.mended(ctx)
@@ -49,7 +52,7 @@ func (w *world) settle(ctx context.Context) {
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
 // leave behind may be found, and what the tortured drive lost.
-func (w *world) audit(ctx context.Context) {
+func (w judge) audit(ctx context.Context) {
 	report, err := w.head.Load().Fsck(ctx, true)
 	if err != nil {
 		w.fail("fsck: %v", err)
@@ -63,26 +66,15 @@ func (w *world) audit(ctx context.Context) {
 	}
 }
 
-// drive is what a disk is on. The machines joined one after the other, so that their numbers are
-// those of the nodes.
-func (w *world) drive(d hemera.Disk) *drive {
-	return w.machines[d.Node-1].drive(d.Path)
-}
-
 // tortured reports whether the disk is the one that may lose data.
-func (w *world) tortured(id hemera.DiskID) bool {
+func (w judge) tortured(id hemera.DiskID) bool {
 	d, ok := w.head.Load().Cluster().View().Disk(id)
 	return ok && w.victim(w.drive(d))
 }
 
-// victim reports whether the drive is the one that may lose data.
-func (w *world) victim(d *drive) bool {
-	return w.plan.cruel && d == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
-}
-
 // mended waits until there is nothing left to mend. Orphans are removed when they have been seen for
 // [maint.OrphanAge]; everything else is mended in minutes.
-func (w *world) mended(ctx context.Context) {
+func (w judge) mended(ctx context.Context) {
 	left := w.mendedIn(ctx, 10*time.Minute)
 	if strings.Contains(left, "Tag:orphan") {
 		rest(ctx, maint.OrphanAge)
@@ -93,7 +85,7 @@ func (w *world) mended(ctx context.Context) {
 	}
 }
 
-func (w *world) mendedIn(ctx context.Context, limit time.Duration) (left string) {
+func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) {
 	const pause = 5 * time.Second
 	for waited := time.Duration(0); waited < limit; waited += pause {
 		if left = w.unmended(ctx); left == "" {
@@ -104,7 +96,7 @@ func (w *world) mendedIn(ctx context.Context, limit time.Duration) (left string)
 	return left
 }
 
-func (w *world) unmended(ctx context.Context) string {
+func (w judge) unmended(ctx context.Context) string {
 	h := w.head.Load()
 	report, err := h.Fsck(ctx, true)
 	if err != nil {
@@ -128,7 +120,7 @@ func (w *world) unmended(ctx context.Context) string {
 	return ""
 }
 
-func (w *world) checkTree(ctx context.Context) {
+func (w judge) checkTree(ctx context.Context) {
 	problems, err := w.head.Load().tree.Check(ctx)
 	if err != nil {
 		w.fail("namespace check: %v", err)
@@ -139,7 +131,7 @@ func (w *world) checkTree(ctx context.Context) {
 }
 
 // checkReads reads every path that was ever written, and every file there is.
-func (w *world) checkReads(ctx context.Context) {
+func (w judge) checkReads(ctx context.Context) {
 	files, _, err := w.tree(ctx)
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
@@ -150,7 +142,7 @@ func (w *world) checkReads(ctx context.Context) {
 			w.fail("%s: there is a file that nobody wrote", path)
 		}
 	}
-	reader := &client{w: w, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
+	reader := &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
 	for _, path := range paths {
 		start := w.oracle.tick()
 		found, err := reader.fetch(ctx, path)
@@ -168,7 +160,7 @@ func (w *world) checkReads(ctx context.Context) {
 }
 
 // checkPieces reads every piece of every file.
-func (w *world) checkPieces(ctx context.Context) {
+func (w judge) checkPieces(ctx context.Context) {
 	files, _, _ := w.tree(ctx)
 	for path, e := range files {
 		checks, err := w.head.Load().CheckFile(ctx, path, true)
@@ -191,7 +183,7 @@ func (w *world) checkPieces(ctx context.Context) {
 }
 
 // checkDrives counts what drives hold against what the namespace has there.
-func (w *world) checkDrives(ctx context.Context) {
+func (w judge) checkDrives(ctx context.Context) {
 	h := w.head.Load()
 	rest(ctx, 30*time.Second) // what the last checks replaced is removed
 	for _, d := range h.Cluster().View().Disks {
@@ -225,7 +217,7 @@ func (w *world) checkDrives(ctx context.Context) {
 
 // forgotten reports whether the file is a piece of content that a restored namespace may have forgotten, of which it
 // has no part.
-func (w *world) forgotten(d *drive, name string) bool {
+func (w judge) forgotten(d *drive, name string) bool {
 	h := w.head.Load()
 	p, err := hemera.ParsePieceID(path.Base(name))
 	if err != nil {
@@ -246,7 +238,7 @@ func (w *world) forgotten(d *drive, name string) bool {
 }
 
 // surplus are the files of a disk that no entry has.
-func (w *world) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
+func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
 	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once
 	return slices.DeleteFunc(files, func(name string) bool {
 		p, err := hemera.ParsePieceID(path.Base(name))

@@ -97,7 +97,7 @@ func Run(o Options) Report {
 		w.fail("the cluster does not start: %v", err)
 	} else {
 		w.load(ctx)
-		w.settle(ctx)
+		judge{w}.settle(ctx)
 	}
 	files := w.files(ctx)
 	cancel()
@@ -115,7 +115,7 @@ func (w *world) begin(ctx context.Context) error {
 		return err
 	}
 	for i := range w.plan.machines {
-		m, err := w.newMachine(i, w.plan.drives)
+		m, err := newMachine(w, i, w.plan.drives)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (w *world) begin(ctx context.Context) error {
 		return err
 	}
 	for i := range w.plan.clients {
-		c := w.newClient(i)
+		c := newClient(w, i)
 		w.clients = append(w.clients, c)
 		if err := c.setUp(ctx); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (w *world) begin(ctx context.Context) error {
 	}
 	if w.plan.rogue {
 		var err error
-		if w.rogue, err = w.newRogue(ctx); err != nil {
+		if w.rogue, err = newRogue(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -205,4 +205,15 @@ func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count 
 	}
 	err = walk("")
 	return files, len(files), err
+}
+
+// drive is what a disk is on. The machines joined one after the other, so that their numbers are
+// those of the nodes.
+func (w *world) drive(d hemera.Disk) *drive {
+	return w.machines[d.Node-1].drive(d.Path)
+}
+
+// victim reports whether the drive is the one that may lose data.
+func (w *world) victim(d *drive) bool {
+	return w.plan.cruel && d == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
 }

@@ -1,0 +1,435 @@
+// Package disktest is what every [disk.Store] must do, as a test suite. The disk itself passes it, and so does each store
+// that wraps one: the bounded one, the one of a process, those of the simulator and of tests. A store that adds faults
+// passes it while it adds none.
+package disktest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// Run tests the stores that open returns. Each is empty, belongs to the suite, and is closed by it.
+func Run(t *testing.T, open func(t *testing.T) disk.Store) {
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, s *suite)
+	}{
+		{"a sealed piece is what was written", sealed},
+		{"pages in any order, and again", anyOrder},
+		{"a pending piece reads back", readBack},
+		{"truncate cuts and extends", truncate},
+		{"what is not sealed is not there", pending},
+		{"a sealed piece stays unless it is replaced", replace},
+		{"put", put},
+		{"scan lists in order", scan},
+		{"remove", remove},
+		{"expire", expire},
+		{"repair", repair},
+		{"checksums of the caller", sums},
+		{"errors", refusals},
+		{"side by side", sideBySide},
+		{"status", status},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &suite{T: t, Store: open(t)}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+				if err := s.Close(); err != nil {
+					t.Errorf("close again: %v", err)
+				}
+			}()
+			c.test(t, s)
+		})
+	}
+}
+
+// suite is a store under test, with the steps that tests have in common.
+type suite struct {
+	*testing.T
+	disk.Store
+}
+
+// id names a piece; nothing else is in its place.
+func id(n int) hemera.PieceID { return hemera.PieceID{File: hemera.FileID(n), Gen: 1} }
+
+// content is bytes that differ from piece to piece and from page to page.
+func content(n, size int) []byte {
+	p := make([]byte, size)
+	for i := range p {
+		p[i] = byte(i>>12 ^ i*7 ^ n*31)
+	}
+	return p
+}
+
+func (s *suite) create(n int, o disk.CreateOptions) disk.Writer {
+	s.Helper()
+	o.Layout = hemera.Plain()
+	w, err := s.Create(id(n), o)
+	if err != nil {
+		s.Fatalf("create: %v", err)
+	}
+	return w
+}
+
+func (s *suite) write(w disk.Writer, p []byte, off int64) {
+	s.Helper()
+	if err := w.WritePages(p, nil, off); err != nil {
+		s.Fatalf("write %d at %d: %v", len(p), off, err)
+	}
+}
+
+func (s *suite) seal(w disk.Writer, size int64) hemera.PieceStat {
+	s.Helper()
+	stat, err := w.Seal(hemera.SealInfo{FileSize: size, Sync: true})
+	if err != nil {
+		s.Fatalf("seal: %v", err)
+	}
+	return stat
+}
+
+// store makes a sealed piece.
+func (s *suite) store(n int, p []byte) {
+	s.Helper()
+	w := s.create(n, disk.CreateOptions{Path: "/file", SizeHint: int64(len(p))})
+	s.write(w, p, 0)
+	s.seal(w, int64(len(p)))
+}
+
+// wants reads a sealed piece.
+func (s *suite) wants(n int, p []byte) {
+	s.Helper()
+	r, err := s.Open(id(n))
+	if err != nil {
+		s.Errorf("open: %v", err)
+		return
+	}
+	defer func() { _ = r.Close() }()
+	if size := r.Stat().Size; size != int64(len(p)) {
+		s.Errorf("the piece has %d bytes, want %d", size, len(p))
+	}
+	got := make([]byte, len(p)+1)
+	if n, err := r.ReadPages(got, nil, 0); err != io.EOF || !bytes.Equal(got[:n], p) {
+		s.Errorf("read %d bytes of %d, or others: %v", n, len(p), err)
+	}
+	if bad, err := r.Verify(); len(bad) > 0 || err != nil {
+		s.Errorf("verify: bad %v, %v", bad, err)
+	}
+}
+
+// kind tests the kind of an error.
+func (s *suite) kind(what string, err error, want errs.Kind) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+func sealed(t *testing.T, s *suite) {
+	for n, size := range []int{0, 1, 4095, 4096, 4097, 70_000, 1 << 20} {
+		p := content(n, size)
+		s.store(n+1, p)
+		s.wants(n+1, p)
+	}
+	r, err := s.Open(id(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := r.Stat()
+	if stat.ID != id(6) || stat.FileSize != 70_000 || stat.Path != "/file" || stat.Sealed.IsZero() {
+		t.Errorf("the footer says %+v", stat)
+	}
+	if n, err := r.Allocated(); n < 0 || err != nil {
+		t.Errorf("it takes %d bytes: %v", n, err)
+	}
+	if next, err := r.NextData(0); next != 0 || err != nil {
+		t.Errorf("data begins at %d: %v", next, err)
+	}
+	want := content(5, 70_000)
+	for _, at := range []int64{0, 1, 4096, 69_999} {
+		p := make([]byte, 1)
+		if n, err := r.ReadPages(p, nil, at); n != 1 || err != nil && err != io.EOF || p[0] != want[at] {
+			t.Errorf("byte %d: %d, %v", at, p[0], err)
+		}
+	}
+	if _, err := r.ReadPages(make([]byte, 1), nil, 70_000); err != io.EOF {
+		t.Errorf("behind the end: %v", err)
+	}
+	if f, ok := r.Verified(0, 70_001); ok || f != nil {
+		t.Error("more than the piece was offered")
+	}
+	for range 2 {
+		if err := r.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if _, err := r.ReadPages(make([]byte, 1), nil, 0); !errors.Is(err, errs.BadHandle) {
+		t.Errorf("a closed reader: %v", err)
+	}
+}
+
+func anyOrder(_ *testing.T, s *suite) {
+	p := content(1, 50_000)
+	w := s.create(1, disk.CreateOptions{})
+	for _, c := range [][2]int{{30_000, 50_000}, {0, 10_000}, {9_000, 20_000}, {20_000, 30_000}, {12_345, 12_346}} {
+		s.write(w, p[c[0]:c[1]], int64(c[0]))
+	}
+	if w.Size() != 50_000 {
+		s.Errorf("size %d", w.Size())
+	}
+	s.seal(w, 50_000)
+	s.wants(1, p)
+}
+
+func readBack(t *testing.T, s *suite) {
+	p := content(1, 20_000)
+	w := s.create(1, disk.CreateOptions{})
+	s.write(w, p, 0)
+	got, sums := make([]byte, 20_000), make([]uint32, checksum.Fragments(0, 20_000))
+	if n, err := w.ReadPages(got, sums, 0); err != nil && err != io.EOF || !bytes.Equal(got[:n], p) {
+		t.Errorf("read back %d bytes: %v", n, err)
+	}
+	if bad := checksum.VerifyPages(got, 0, sums); bad >= 0 {
+		t.Errorf("the checksum of page %d is wrong", bad)
+	}
+	if err := w.Sync(); err != nil {
+		t.Error(err)
+	}
+	if next, err := w.NextData(0); next != 0 || err != nil {
+		t.Errorf("data begins at %d: %v", next, err)
+	}
+	s.seal(w, 20_000)
+	s.wants(1, p)
+}
+
+func truncate(t *testing.T, s *suite) {
+	p := content(1, 20_000)
+	w := s.create(1, disk.CreateOptions{})
+	s.write(w, p, 0)
+	for _, size := range []int64{5_000, 30_000} {
+		if err := w.Truncate(size); err != nil || w.Size() != size {
+			t.Fatalf("truncate to %d: %d, %v", size, w.Size(), err)
+		}
+	}
+	s.seal(w, 30_000)
+	s.wants(1, append(p[:5_000:5_000], make([]byte, 25_000)...))
+}
+
+func pending(t *testing.T, s *suite) {
+	w := s.create(1, disk.CreateOptions{})
+	s.write(w, content(1, 5_000), 0)
+	_, err := s.Open(id(1))
+	s.kind("open of a pending piece", err, errs.NotFound)
+	if err := w.Abort(); err != nil {
+		t.Errorf("abort: %v", err)
+	}
+	s.kind("write after the abort", w.WritePages([]byte("x"), nil, 0), errs.BadHandle)
+	again := s.create(1, disk.CreateOptions{})
+	over := s.create(1, disk.CreateOptions{}) // an unsealed piece is started over
+	s.kind("a piece that was started over", again.WritePages([]byte("x"), nil, 0), errs.Conflict)
+	_ = again.Abort()
+	s.write(over, []byte("over"), 0)
+	s.seal(over, 4)
+	s.wants(1, []byte("over"))
+}
+
+func replace(_ *testing.T, s *suite) {
+	s.store(1, []byte("old"))
+	_, err := s.Create(id(1), disk.CreateOptions{})
+	s.kind("create over a sealed piece", err, errs.Exists)
+	w := s.create(1, disk.CreateOptions{Replace: true})
+	s.write(w, []byte("newer"), 0)
+	s.wants(1, []byte("old"))
+	s.seal(w, 5)
+	s.wants(1, []byte("newer"))
+}
+
+func put(_ *testing.T, s *suite) {
+	p := content(1, 10_000)
+	c := disk.Content{Data: p, Sums: make([]uint32, checksum.Fragments(0, len(p)))}
+	checksum.PageSums(p, 0, c.Sums)
+	stat, err := disk.Put(s.Store, id(1), disk.CreateOptions{Path: "/put"}, c, hemera.SealInfo{FileSize: 10_000, Sync: true})
+	if err != nil || stat.Size != 10_000 || stat.Path != "/put" {
+		s.Fatalf("put: %+v, %v", stat, err)
+	}
+	s.wants(1, p)
+	_, err = disk.Put(s.Store, id(1), disk.CreateOptions{}, c, hemera.SealInfo{FileSize: 10_000})
+	s.kind("put over a sealed piece", err, errs.Exists)
+}
+
+func scan(t *testing.T, s *suite) {
+	for _, n := range []int{5, 1, 123_456, 3} {
+		s.store(n, content(n, 100))
+	}
+	var got []hemera.FileID
+	after := hemera.PieceID{}
+	for {
+		list, err := s.Scan(after, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, stat := range list {
+			got = append(got, stat.ID.File)
+		}
+		after = list[len(list)-1].ID
+	}
+	if fmt.Sprint(got) != fmt.Sprint([]hemera.FileID{1, 3, 5, 123_456}) {
+		t.Errorf("pieces of files %v", got)
+	}
+}
+
+func remove(t *testing.T, s *suite) {
+	s.store(1, []byte("one"))
+	r, err := s.Open(id(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Remove(id(1)); err != nil {
+			t.Errorf("remove: %v", err)
+		}
+	}
+	_, err = s.Open(id(1))
+	s.kind("open of a removed piece", err, errs.NotFound)
+	p := make([]byte, 3)
+	if _, err := r.ReadPages(p, nil, 0); err != nil || string(p) != "one" {
+		t.Errorf("a reader that had it open: %q, %v", p, err)
+	}
+	_ = r.Close()
+	w := s.create(2, disk.CreateOptions{})
+	if err := s.Remove(id(2)); err != nil {
+		t.Errorf("remove of a pending piece: %v", err)
+	}
+	s.kind("its writer", w.WritePages([]byte("x"), nil, 0), errs.Conflict)
+	_ = w.Abort()
+}
+
+func expire(t *testing.T, s *suite) {
+	w := s.create(1, disk.CreateOptions{})
+	s.write(w, []byte("x"), 0)
+	if n, err := s.Expire(-time.Hour); n != 0 || err != nil {
+		t.Errorf("expired %d pieces that a writer has: %v", n, err)
+	}
+	s.seal(w, 1)
+	if n, err := s.Expire(time.Hour); n != 0 || err != nil {
+		t.Errorf("expired %d pieces, %v", n, err)
+	}
+	s.wants(1, []byte("x"))
+}
+
+func repair(t *testing.T, s *suite) {
+	p := content(1, 10_000)
+	s.store(1, p)
+	if err := s.RepairPages(id(1), p[4096:8192], 4096); err != nil {
+		t.Errorf("repair: %v", err)
+	}
+	s.kind("repair with other content", s.RepairPages(id(1), make([]byte, 4096), 4096), errs.Corrupt)
+	s.kind("repair of half a page", s.RepairPages(id(1), p[:100], 0), errs.Invalid)
+	s.kind("repair of no piece", s.RepairPages(id(2), p[:4096], 0), errs.NotFound)
+	s.wants(1, p)
+}
+
+func sums(t *testing.T, s *suite) {
+	const off = 100
+	p := content(1, 9_000)
+	own := make([]uint32, checksum.Fragments(off, len(p)))
+	checksum.PageSums(p, off, own)
+	w := s.create(1, disk.CreateOptions{})
+	if err := w.WritePages(p, own, off); err != nil {
+		t.Fatal(err)
+	}
+	s.kind("fewer checksums than fragments", w.WritePages(p, own[:1], off), errs.Invalid)
+	s.seal(w, off+9_000)
+	r, err := s.Open(id(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	got, read := make([]byte, len(p)), make([]uint32, len(own))
+	if n, err := r.ReadPages(got, read, off); n != len(p) || err != nil && err != io.EOF {
+		t.Fatalf("read %d: %v", n, err)
+	}
+	if fmt.Sprint(read) != fmt.Sprint(own) || !bytes.Equal(got, p) {
+		t.Error("other bytes or checksums than were written")
+	}
+}
+
+func refusals(_ *testing.T, s *suite) {
+	_, err := s.Open(id(1))
+	s.kind("open", err, errs.NotFound)
+	_, err = s.Create(id(1), disk.CreateOptions{SizeHint: -1})
+	s.kind("create with a negative size", err, errs.Invalid)
+	w := s.create(1, disk.CreateOptions{})
+	s.kind("write at a negative offset", w.WritePages([]byte("x"), nil, -1), errs.TooLarge)
+	s.kind("truncate below zero", w.Truncate(-1), errs.TooLarge)
+	if err := w.Abort(); err != nil {
+		s.Error(err)
+	}
+	s.kind("abort again", w.Abort(), errs.BadHandle)
+	_, err = w.Seal(hemera.SealInfo{})
+	s.kind("seal after the abort", err, errs.BadHandle)
+}
+
+func sideBySide(t *testing.T, s *suite) {
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			p := content(n, 30_000)
+			w, err := s.Create(id(n+1), disk.CreateOptions{Layout: hemera.Plain()})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var parts sync.WaitGroup
+			for off := 0; off < len(p); off += 8192 {
+				parts.Go(func() {
+					if err := w.WritePages(p[off:min(off+8192, len(p))], nil, int64(off)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			parts.Wait()
+			if _, err := w.Seal(hemera.SealInfo{FileSize: 30_000, Sync: true}); err != nil {
+				t.Error(err)
+				return
+			}
+			s.wants(n+1, p)
+		})
+	}
+	group.Wait()
+}
+
+func status(t *testing.T, s *suite) {
+	before := s.Status()
+	if before.UUID == "" || before.Path == "" || before.Health != hemera.HealthOK || before.Capacity <= 0 {
+		t.Errorf("%+v", before)
+	}
+	w := s.create(1, disk.CreateOptions{})
+	s.store(2, []byte("x"))
+	r, err := s.Open(id(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := s.Status(); st.Load.WriteOpens != 1 || st.Load.ReadOpens != 1 || st.UUID != before.UUID {
+		t.Errorf("with a writer and a reader open: %+v", st)
+	}
+	_ = r.Close()
+	_ = w.Abort()
+	if st := s.Status(); st.Load.WriteOpens != 0 || st.Load.ReadOpens != 0 {
+		t.Errorf("with none open: %+v", st)
+	}
+}
