@@ -143,43 +143,6 @@ func TestThirdPartyCopyRefused(t *testing.T) {
 	open("tpc.src=h:1&hem.cap="+tokenOf(g), wire.NotAuthorized) // the destination is open for reading
 }
 
-func TestRendezvous(t *testing.T) {
-	var v rendezvous
-	m := arrangement{path: "/f", client: "u.1", token: "t"}
-	const key = "0123456789"
-	_, ok, added := v.redeem(key, "/f", "u.1")
-	if ok {
-		t.Fatal("an unknown key opened a file")
-	}
-	if err := v.register(key, m, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	<-added
-	if v.register(key, m, time.Minute) == nil {
-		t.Error("a key was used twice")
-	}
-	if v.register("short", m, time.Minute) == nil {
-		t.Error("a short key was accepted")
-	}
-	for _, wrong := range [][2]string{{"/g", "u.1"}, {"/f", "u.2"}} {
-		if _, ok, _ := v.redeem(key, wrong[0], wrong[1]); ok {
-			t.Errorf("%v opened another's file", wrong)
-		}
-	}
-	if got, ok, _ := v.redeem(key, "/f", "u.1"); !ok || got.token != "t" {
-		t.Errorf("take: %+v %t", got, ok)
-	}
-	if _, ok, _ := v.redeem(key, "/f", "u.1"); ok {
-		t.Error("a key worked twice")
-	}
-	if err := v.register("expired-key", m, -time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok, _ := v.redeem("expired-key", "/f", "u.1"); ok {
-		t.Error("an expired key worked")
-	}
-}
-
 // failingPuller fails.
 type failingPuller struct{}
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
@@ -177,22 +176,6 @@ func TestQueriesAreBounded(t *testing.T) {
 	c := dial(t, p.nodeAddr)
 	c.must(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax))
 	c.refused(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax+1), wire.ArgTooLong)
-}
-
-// One client cannot take all third-party copies that can be arranged.
-func TestRendezvousIsSharedByClients(t *testing.T) {
-	var v rendezvous
-	for i := range rendezvousShare {
-		if err := v.register(fmt.Sprintf("key-%08d", i), arrangement{path: "/f", owner: Client{Name: "man"}}, time.Minute); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := v.register("one more of them", arrangement{path: "/f", owner: Client{Name: "man"}}, time.Minute); errs.KindOf(err) != errs.Overloaded {
-		t.Error(err)
-	}
-	if err := v.register("somebody else's", arrangement{path: "/f", owner: Client{Name: "games"}}, time.Minute); err != nil {
-		t.Error(err)
-	}
 }
 
 // A refused login is in the log, with who it was.

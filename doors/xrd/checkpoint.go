@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
@@ -52,7 +53,7 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 	h.inUse.Wait() // what is still written through bound connections belongs before it
 	switch {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
-		return refuse(wire.ItExists, "a checkpoint is under way")
+		return translate.Refuse(wire.ItExists, "a checkpoint is under way")
 	case q.Operation == wire.CkpBegin:
 		h.undo = &undoLog{size: h.file.Info().Size, account: c.budget.Open(r.conn.countedAs())}
 		return r.ok(nil)
@@ -63,7 +64,7 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 		}
 		return r.ok(reply.Append(nil))
 	case h.undo == nil:
-		return refuse(wire.NotFound, "no checkpoint is under way")
+		return translate.Refuse(wire.NotFound, "no checkpoint is under way")
 	case q.Operation == wire.CkpCommit:
 		h.forgetUndo()
 		return r.ok(nil)
@@ -73,25 +74,25 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 		}
 		return r.ok(nil)
 	}
-	return refuse(wire.ArgInvalid, "the checkpoint operation is not known")
+	return translate.Refuse(wire.ArgInvalid, "the checkpoint operation is not known")
 }
 
 // chkpointXeq runs the change that the payload describes and whose data follows it.
 func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 	if len(r.payload) != wire.RequestHeaderSize {
-		return closeAfter{refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
+		return closeAfter{translate.Refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
 	}
 	inner := &request{RequestHeader: wire.ParseRequestHeader(r.payload), conn: r.conn, session: r.session, trace: r.trace}
 	inner.Stream = r.Stream
 	if inner.Length < 0 {
-		return closeAfter{refuse(wire.ArgInvalid, "the request's length is negative")}
+		return closeAfter{translate.Refuse(wire.ArgInvalid, "the request's length is negative")}
 	}
 	h, err := r.session.handles.file(q.Handle)
 	if err == nil {
 		err = h.forWriting()
 	}
 	if err == nil && h.undo == nil {
-		err = refuse(wire.NotFound, "no checkpoint is under way")
+		err = translate.Refuse(wire.NotFound, "no checkpoint is under way")
 	}
 	if inner.ID == wire.ReqWritev {
 		return c.chkpointWritev(inner, h, q.Handle, err)
@@ -108,14 +109,14 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
 		case wire.ReqTruncate:
 			if inner.Length != 0 {
-				err = refuse(wire.ArgInvalid, "a checkpointed truncation goes by handle")
+				err = translate.Refuse(wire.ArgInvalid, "a checkpointed truncation goes by handle")
 				break
 			}
 			run = c.files.truncate
 			w := wire.DecodeTruncate(inner.Body)
 			err = h.save(w.Handle, q.Handle, w.Size, h.undo.size-w.Size)
 		default:
-			err = refuse(wire.ArgInvalid, inner.ID.String()+" cannot be checkpointed")
+			err = translate.Refuse(wire.ArgInvalid, inner.ID.String()+" cannot be checkpointed")
 		}
 	}
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own w
 // save keeps what the n bytes at off were before they are overwritten.
 func (h *fileHandle) save(target, own wire.Handle, off, n int64) error {
 	if target != own {
-		return refuse(wire.ArgInvalid, "the change is for another file than the checkpoint")
+		return translate.Refuse(wire.ArgInvalid, "the change is for another file than the checkpoint")
 	}
 	n = min(n, h.undo.size-off)
 	if n <= 0 || off < 0 {

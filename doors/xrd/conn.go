@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"errors"
+	"hemera/doors/xrd/translate"
 	"io"
 	"net"
 	"net/netip"
@@ -150,7 +151,7 @@ func (c *conn) handshake() error {
 		return err
 	}
 	if !wire.IsHandshake(b) {
-		return refuse(wire.InvalidRequest, "not an XRootD client")
+		return translate.Refuse(wire.InvalidRequest, "not an XRootD client")
 	}
 	c.in.Skip(wire.HandshakeSize)
 	c.handshakeDone = true
@@ -248,10 +249,10 @@ func failureOf(err error) error {
 // dispatch checks a request, reads its payload and has its handler serve it.
 func (c *conn) dispatch(r *request) error {
 	if r.Length < 0 {
-		return closeAfter{refuse(wire.ArgInvalid, "the request's length is negative")}
+		return closeAfter{translate.Refuse(wire.ArgInvalid, "the request's length is negative")}
 	}
 	if !r.ID.Known() {
-		return c.intake.skip(r, refuse(wire.InvalidRequest, "the request is not known"))
+		return c.intake.skip(r, translate.Refuse(wire.InvalidRequest, "the request is not known"))
 	}
 	op := &c.srv.operations[r.ID-wire.ReqAuth]
 	if err := c.admit(r, op); err != nil {
@@ -278,11 +279,11 @@ func (c *conn) admit(r *request, op *operation) error {
 	case op.beforeLogin:
 		return nil
 	case c.session == nil:
-		return closeAfter{refuse(wire.InvalidRequest, r.ID.String()+" before login")}
+		return closeAfter{translate.Refuse(wire.InvalidRequest, r.ID.String()+" before login")}
 	case !c.deadline.loggedIn():
-		return refuse(wire.NotAuthorized, r.ID.String()+" before authentication")
+		return translate.Refuse(wire.NotAuthorized, r.ID.String()+" before authentication")
 	case op.handler == nil:
-		return refuse(wire.Unsupported, r.ID.String()+" is not supported")
+		return translate.Refuse(wire.Unsupported, r.ID.String()+" is not supported")
 	}
 	return nil
 }

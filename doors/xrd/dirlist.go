@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"slices"
 
 	"hemera"
@@ -32,7 +33,7 @@ func (n *nameHandlers) dirlist(r *request) error {
 	l := &listing{out: r.conn.out, stream: r.Stream, who: r.who(), sums: options&wire.DirlistCksum != 0}
 	l.stats = l.sums || options&wire.DirlistStat != 0
 	if name := opaque.Value("cks.type"); name != "" && l.sums {
-		if l.kind, err = checksumKind(name); err != nil {
+		if l.kind, err = translate.ChecksumKind(name); err != nil {
 			return err
 		}
 	}
@@ -70,7 +71,7 @@ func (l *listing) add(e hemera.Entry) error {
 	}
 	d := wire.DirEntry{Name: e.Name}
 	if l.stats {
-		s := statOfEntry(e, l.who)
+		s := translate.StatOfEntry(e, l.who)
 		d.Stat = &s
 	}
 	if l.sums {

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"maps"
 	"slices"
 	"strings"
@@ -10,46 +11,6 @@ import (
 	"hemera/rules/access"
 	"hemera/rules/wire"
 )
-
-// userPrefix is the part of the attributes' namespace that clients name without prefix.
-const userPrefix = "user."
-
-// attributeName is the stored name of a client's: "x" is "user.x", "sys.x" is itself.
-func attributeName(name string) string {
-	if strings.HasPrefix(name, "sys.") {
-		return name
-	}
-	return userPrefix + name
-}
-
-// usersOwn reports whether a client's name is of an attribute that only readers of the entry may see.
-func usersOwn(name string) bool { return strings.HasPrefix(attributeName(name), userPrefix) }
-
-// shownAttributes lists attributes under the names clients use for them. Of files only the users'
-// own are shown, so that a copy of all of them can be made by anyone.
-func shownAttributes(all map[string][]byte, system bool) []wire.FattrResult {
-	var list []wire.FattrResult
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		short, ok := strings.CutPrefix(name, userPrefix)
-		if ok || system && strings.HasPrefix(name, "sys.") {
-			list = append(list, wire.FattrResult{Name: short, Value: all[name]})
-		}
-	}
-	return list
-}
-
-// lookupAttributes answers a get from a set of attributes.
-func lookupAttributes(all map[string][]byte, names []string) []wire.FattrResult {
-	results := make([]wire.FattrResult, len(names))
-	for i, name := range names {
-		value, ok := all[attributeName(name)]
-		results[i] = wire.FattrResult{Name: name, Value: value}
-		if !ok {
-			results[i].Code = wire.AttrNotFound
-		}
-	}
-	return results
-}
 
 // fattr answers kXR_fattr of a path, at a manager.
 func (n *nameHandlers) fattr(r *request) error {
@@ -73,12 +34,12 @@ func (n *nameHandlers) fattr(r *request) error {
 	switch q.Subcode {
 	case wire.FattrList:
 		values := q.Options&wire.FattrData != 0
-		return r.ok(wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
+		return r.ok(wire.AppendFattrList(nil, translate.ShownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
-		if d := access.Decide(r.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, usersOwn) {
+		if d := access.Decide(r.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, translate.OfUser) {
 			return errs.New(errs.Denied, "xrd.Fattr", path, "permission denied: "+d.Rule)
 		}
-		return r.ok(wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
+		return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(e.Xattrs, args.Names), true))
 	}
 	r.lend()
 	results := make([]wire.FattrResult, len(args.Names))
@@ -86,12 +47,12 @@ func (n *nameHandlers) fattr(r *request) error {
 		results[i].Name = name
 		var err error
 		if q.Subcode == wire.FattrSet {
-			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, attributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
+			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
 		} else {
-			err = n.attributes.RemoveXattr(r.conn.ctx, r.who(), path, attributeName(name))
+			err = n.attributes.RemoveXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name))
 		}
 		if err != nil {
-			results[i].Code = codeOfError(err)
+			results[i].Code = translate.CodeOfError(err)
 		}
 	}
 	return r.ok(wire.AppendFattrResults(nil, results, false))
@@ -118,16 +79,16 @@ func (f *fileHandlers) fattr(r *request) error {
 		return err
 	}
 	if q.Subcode == wire.FattrList {
-		return r.ok(wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
+		return r.ok(wire.AppendFattrList(nil, translate.ShownAttributes(known, false), q.Options&wire.FattrData != 0))
 	}
-	return r.ok(wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
+	return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(known, args.Names), true))
 }
 
 // attributesOf is what an open file has: committed, and set since.
 func (f *fileHandlers) attributesOf(r *request, h *fileHandle) (map[string][]byte, error) {
 	known, err := f.committedAttributes(r, h)
 	if err == nil {
-		applyAttributes(known, h.attributes)
+		translate.ApplyAttributes(known, h.attributes)
 	}
 	return known, err
 }
@@ -148,20 +109,9 @@ func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[strin
 		}
 	}
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
-		applyAttributes(known, pending.Xattrs())
+		translate.ApplyAttributes(known, pending.Xattrs())
 	}
 	return known, nil
-}
-
-// applyAttributes makes changes to a set of attributes; a nil value removes one.
-func applyAttributes(known, changes map[string][]byte) {
-	for name, value := range changes {
-		if value == nil {
-			delete(known, name)
-		} else {
-			known[name] = value
-		}
-	}
 }
 
 // changeAttributes sets or removes attributes of a file being written.
@@ -170,21 +120,21 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		return err
 	}
 	if _, ok := h.file.(hemera.XattrSetter); !ok {
-		return refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
+		return translate.Refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
 	}
 	committed, err := f.committedAttributes(r, h)
 	if err != nil {
 		return err
 	}
 	known := maps.Clone(committed)
-	applyAttributes(known, h.attributes)
+	translate.ApplyAttributes(known, h.attributes)
 	total := 0
 	for name, value := range known {
 		total += len(name) + len(value)
 	}
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
-		full := attributeName(name)
+		full := translate.AttributeName(name)
 		old, exists := known[full]
 		had := 0
 		if exists {
@@ -193,7 +143,7 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		_, ours := h.attributes[full]
 		results[i].Name = name
 		switch {
-		case !strings.HasPrefix(full, userPrefix):
+		case !strings.HasPrefix(full, translate.UserPrefix):
 			results[i].Code = wire.NotAuthorized
 		case q.Subcode == wire.FattrDel && !exists:
 			results[i].Code = wire.AttrNotFound
@@ -210,7 +160,7 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		case !ours && len(h.attributes) >= hemera.XattrsMax:
 			results[i].Code = wire.ArgTooLong
 		case total-had+len(full)+len(args.Values[i]) > hemera.XattrsBytesMax:
-			results[i].Code = wire.ArgTooLong // the commit would refuse it, with all else
+			results[i].Code = wire.ArgTooLong // the commit would translate.Refuse it, with all else
 		default:
 			value := append([]byte{}, args.Values[i]...) // never nil
 			h.setAttribute(full, value)

@@ -2,9 +2,9 @@ package xrd
 
 import (
 	"context"
+	"hemera/doors/xrd/translate"
 	"strconv"
 	"strings"
-	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -19,36 +19,16 @@ type fileHandlers struct {
 	resolve resolver // nil: attributes of open files are those set through the handle alone
 }
 
-// statOf returns the stat line of an open file. Its flags say how the file may be opened, as its mode has it, and
-// whether it is open for writing now.
-func statOf(i hemera.FileInfo) wire.StatInfo {
-	flags := wire.StatReadable
-	if i.Writable || i.Mode&0o222 != 0 {
-		flags |= wire.StatWritable
-	}
-	if i.Mode&0o111 != 0 {
-		flags |= wire.StatXset
-	}
-	t := i.Mtime.Unix()
-	if i.Mtime.IsZero() {
-		t = time.Now().Unix()
-	}
-	return wire.StatInfo{
-		ID: uint64(i.ID), Size: i.Size, Flags: flags, Mtime: t, Ctime: t, Atime: t,
-		Mode: i.Mode, Owner: decimal(i.UID), Group: decimal(i.GID),
-	}
-}
-
 // okStat answers with the stat line of an open file.
 func okStat(r *request, i hemera.FileInfo) error {
-	return r.ok(append(statOf(i).Append(nil), 0))
+	return r.ok(append(translate.StatOf(i).Append(nil), 0))
 }
 
 // okOpen answers an open with the handle it makes.
 func okOpen(r *request, h handle, o wire.Open) error {
 	reply := wire.OpenReply{Handle: r.session.handles.add(h)}
 	if o.Options&wire.OpenRetStat != 0 {
-		s := statOf(h.data().file.Info())
+		s := translate.StatOf(h.data().file.Info())
 		reply.Stat = &s
 	}
 	return r.ok(reply.Append(nil, o.Options&wire.OpenCompress != 0))
@@ -119,7 +99,7 @@ func (f *fileHandlers) sync(r *request) error {
 // truncate answers kXR_truncate of a handle.
 func (f *fileHandlers) truncate(r *request) error {
 	t := wire.DecodeTruncate(r.Body)
-	if err := checkSize(t.Size); err != nil {
+	if err := translate.CheckSize(t.Size); err != nil {
 		return err
 	}
 	file, err := r.session.handles.forWriting(t.Handle)
@@ -130,13 +110,6 @@ func (f *fileHandlers) truncate(r *request) error {
 		return err
 	}
 	return r.ok(nil)
-}
-
-func checkSize(size int64) error {
-	if size < 0 || size > hemera.FileSizeMax {
-		return refuse(wire.ArgInvalid, "no file can have this size")
-	}
-	return nil
 }
 
 // queryHoles tells a copy where the data of an open file continues, so that holes are not sent, or how many bytes it
@@ -215,7 +188,7 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 		return errs.New(errs.Unsupported, "xrd.Seal", f.path, "the handle is not a piece")
 	}
 	if f.bad.any() {
-		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
+		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
 	}
 	f.ended = true
 	f.inUse.Add(1)

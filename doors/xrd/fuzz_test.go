@@ -3,6 +3,7 @@ package xrd
 import (
 	"bytes"
 	"context"
+	"hemera/doors/xrd/translate"
 	"net"
 	"testing"
 	"time"
@@ -104,4 +105,4 @@ func (f smallFile) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-var errTooBig = refuse(wire.NoSpace, "too big for a test")
+var errTooBig = translate.Refuse(wire.NoSpace, "too big for a test")

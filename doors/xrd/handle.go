@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"encoding/binary"
+	"hemera/doors/xrd/translate"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -69,7 +70,7 @@ func (f *openFile) forWriting() error {
 	case f.ended:
 		return errBadHandle
 	case !f.writable:
-		return refuse(wire.NotAuthorized, "the file is not open for writing")
+		return translate.Refuse(wire.NotAuthorized, "the file is not open for writing")
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func (b *badPages) add(off int64, n, inRequest int) error {
 	}
 	b.pages[off] = n
 	if inRequest >= wire.PageErrorsMax || len(b.pages) > wire.PageErrorsFileMax {
-		return refuse(wire.TooManyErrs, "too many pages do not match their checksums")
+		return translate.Refuse(wire.TooManyErrs, "too many pages do not match their checksums")
 	}
 	return nil
 }
@@ -144,7 +145,7 @@ func (h *fileHandle) close(ctx context.Context) error {
 		return nil
 	case h.bad.any():
 		h.abort(ctx)
-		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
+		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
 	if h.undo != nil {
 		if err := h.rollback(); err != nil {
@@ -218,7 +219,7 @@ func (h *pieceHandle) close(ctx context.Context) error {
 		return nil
 	case h.bad.any():
 		h.abort(ctx)
-		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
+		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
 	return h.file.End(ctx, hemera.EndClose)
 }

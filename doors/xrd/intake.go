@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
@@ -37,7 +38,7 @@ func (i *intake) readPayload(r *request, max int) error {
 	n := int(r.Length)
 	switch {
 	case n > max:
-		return i.skip(r, refuse(wire.ArgTooLong, "the request is longer than the server takes"))
+		return i.skip(r, translate.Refuse(wire.ArgTooLong, "the request is longer than the server takes"))
 	case n <= i.in.Buffered():
 		b, err := i.in.Peek(n)
 		if err != nil {
@@ -53,7 +54,7 @@ func (i *intake) readPayload(r *request, max int) error {
 // awaitPayload reads a payload that is long, or not there yet.
 func (i *intake) awaitPayload(r *request, n int) error {
 	if n > transport.BufferSize && i.forOpenFiles && r.session != nil && r.session.handles.open.Load() == 0 {
-		return i.skip(r, refuse(wire.ArgTooLong, "a node takes requests of this length for open files only"))
+		return i.skip(r, translate.Refuse(wire.ArgTooLong, "a node takes requests of this length for open files only"))
 	}
 	defer i.deadline.require(int64(n))()
 	if verdict := i.reserve(r, max(n, transport.BufferSize)); verdict != limits.Fits {

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"bytes"
+	"hemera/doors/xrd/translate"
 	"net"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func (l *loginHandlers) login(r *request) error {
 	case c.login.refusal != nil:
 		return closeAfter{c.login.refusal}
 	case c.session != nil || c.bound != nil:
-		return refuse(wire.InvalidRequest, "already logged in")
+		return translate.Refuse(wire.InvalidRequest, "already logged in")
 	}
 	login := wire.DecodeLogin(r.Body)
 	c.peer.Login = printable(login.User)
@@ -100,7 +101,7 @@ type exchange struct {
 func (l *loginHandlers) auth(r *request) error {
 	c := r.conn
 	if c.session == nil {
-		return closeAfter{refuse(wire.InvalidRequest, "authentication before login")}
+		return closeAfter{translate.Refuse(wire.InvalidRequest, "authentication before login")}
 	}
 	if c.deadline.loggedIn() {
 		return r.ok(nil)
@@ -153,7 +154,7 @@ func (l *loginHandlers) mechanism(peer auth.Peer, name string) (auth.Mechanism, 
 // ping answers who has logged in, before authentication too, as the reference does.
 func (l *loginHandlers) ping(r *request) error {
 	if r.session == nil {
-		return closeAfter{refuse(wire.InvalidRequest, "ping before login")}
+		return closeAfter{translate.Refuse(wire.InvalidRequest, "ping before login")}
 	}
 	return r.ok(nil)
 }
@@ -162,16 +163,16 @@ func (l *loginHandlers) ping(r *request) error {
 func (l *loginHandlers) bind(r *request) error {
 	c := r.conn
 	if c.session != nil || c.bound != nil {
-		return refuse(wire.InvalidRequest, "the connection is in use")
+		return translate.Refuse(wire.InvalidRequest, "the connection is in use")
 	}
 	ss := l.clients.session(wire.DecodeBind(r.Body).Session)
 	switch {
 	case !l.binds:
-		return refuse(wire.Unsupported, "a manager has one stream")
+		return translate.Refuse(wire.Unsupported, "a manager has one stream")
 	case ss == nil || ss.identity() == nil:
 		return errNoSession
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
-		return refuse(wire.NotAuthorized, "the session belongs to another host")
+		return translate.Refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
 	bound := &substream{session: ss, conn: c, quit: make(chan struct{}), queue: make(chan queuedWork, substreamQueue)}
 	if err := ss.streams.add(bound); err != nil {
@@ -244,7 +245,7 @@ func (l *loginHandlers) set(r *request) error {
 	case "cache":
 		return r.ok(nil)
 	}
-	return refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
+	return translate.Refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
 }
 
 // setMonitor answers requests about monitoring. There is none, so the id of an info is 0, which means that it was not
@@ -257,7 +258,7 @@ func setMonitor(r *request, rest string) error {
 	case "on", "off":
 		return r.ok(nil)
 	case "":
-		return refuse(wire.ArgMissing, "set monitor needs on, off or info")
+		return translate.Refuse(wire.ArgMissing, "set monitor needs on, off or info")
 	}
-	return refuse(wire.ArgInvalid, "cannot set monitor "+strconv.Quote(verb))
+	return translate.Refuse(wire.ArgInvalid, "cannot set monitor "+strconv.Quote(verb))
 }

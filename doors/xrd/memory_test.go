@@ -7,6 +7,7 @@ import (
 	"hash"
 	"hash/adler32"
 	"hash/crc32"
+	"hemera/doors/xrd/translate"
 	"io"
 	"maps"
 	"path"
@@ -553,7 +554,7 @@ func (f *memoryFile) close() error {
 	}
 	e.data, e.Mtime = f.data, time.Now()
 	e.Checksums = []hemera.Checksum{sumOf(hemera.Adler32, f.data)}
-	applyAttributes(e.Xattrs, f.xattrs)
+	translate.ApplyAttributes(e.Xattrs, f.xattrs)
 	if g := f.m.grants[f.token]; g.pending == f {
 		g.pending = nil
 	}

@@ -3,14 +3,13 @@ package xrd
 import (
 	"context"
 	"errors"
+	"hemera/doors/xrd/translate"
 	"strconv"
 	"strings"
 	"time"
 
 	"hemera"
-	"hemera/doors/xrd/reconnect"
 	"hemera/errs"
-	"hemera/rules/access"
 	"hemera/rules/wire"
 )
 
@@ -42,30 +41,6 @@ func (n *nameHandlers) handlers() handlers {
 	}
 }
 
-func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
-
-// statOfEntry returns an entry's stat line as who sees it. The rights in it are those that access decides by.
-func statOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
-	s := wire.StatInfo{
-		ID: uint64(e.ID), Size: e.Size, Mtime: e.Mtime.Unix(), Ctime: e.Ctime.Unix(), Atime: e.Mtime.Unix(),
-		Mode: e.Mode, Owner: decimal(e.UID), Group: decimal(e.GID),
-	}
-	if e.IsDir() {
-		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
-	}
-	rights := access.Rights(who, access.Of(e))
-	if rights&4 != 0 {
-		s.Flags |= wire.StatReadable
-	}
-	if rights&2 != 0 {
-		s.Flags |= wire.StatWritable
-	}
-	if rights&1 != 0 || e.IsDir() && who.Admin {
-		s.Flags |= wire.StatXset
-	}
-	return s
-}
-
 // stat answers kXR_stat at a manager.
 func (n *nameHandlers) stat(r *request) error {
 	q := wire.DecodeStat(r.Body)
@@ -83,8 +58,8 @@ func (n *nameHandlers) stat(r *request) error {
 	e, err := n.names.Stat(r.conn.ctx, *who, path)
 	if err == nil || errs.KindOf(err) == errs.NotFound {
 		if g, own, missing := n.files.Pending(r.conn.ctx, *who, path, r.session.processName(), e); missing == nil {
-			if e, err = own, nil; !n.addWritten(r, &g, &e) && !opaque.Has(reconnect.TriedKey) {
-				return redirectToHead(&g, retryElsewhere)
+			if e, err = own, nil; !n.addWritten(r, &g, &e) && !opaque.Has(translate.TriedKey) {
+				return redirectToHead(&g, translate.RetryElsewhere)
 			}
 		}
 	}
@@ -92,7 +67,7 @@ func (n *nameHandlers) stat(r *request) error {
 		return err
 	}
 	var line [128]byte
-	return r.ok(append(statOfEntry(e, *who).Append(line[:0]), 0))
+	return r.ok(append(translate.StatOfEntry(e, *who).Append(line[:0]), 0))
 }
 
 // addWritten gives an entry the size that its writer knows. It returns false if the writer's node is not in this process.
@@ -125,7 +100,7 @@ func (n *nameHandlers) statx(r *request) error {
 		if err != nil {
 			return err
 		}
-		flags = append(flags, byte(statOfEntry(e, hemera.Identity{}).Flags&wire.StatIsDir))
+		flags = append(flags, byte(translate.StatOfEntry(e, hemera.Identity{}).Flags&wire.StatIsDir))
 	}
 	if len(flags) == 0 {
 		return errNoPath
@@ -141,7 +116,7 @@ func (n *nameHandlers) mkdir(r *request) error {
 	}
 	q := wire.DecodeMkdir(r.Body)
 	r.lend()
-	_, err = n.names.Mkdir(r.conn.ctx, r.who(), path, requestedMode(uint32(q.Mode), 0o700), q.Options&wire.MkdirPath != 0)
+	_, err = n.names.Mkdir(r.conn.ctx, r.who(), path, translate.RequestedMode(uint32(q.Mode), 0o700), q.Options&wire.MkdirPath != 0)
 	if err != nil {
 		return err
 	}
@@ -190,7 +165,7 @@ func (n *nameHandlers) mv(r *request) error {
 	if err != nil {
 		return err
 	}
-	p, publishes, err := publication(from, to, opaque)
+	p, publishes, err := translate.Publication(from, to, opaque)
 	if err != nil {
 		return err
 	}
@@ -204,24 +179,6 @@ func (n *nameHandlers) mv(r *request) error {
 		return err
 	}
 	return r.ok(nil)
-}
-
-// publication reads what the content of a file must be for a client to move it; false if the client does not say.
-func publication(from, to string, opaque wire.Opaque) (p hemera.Publication, ok bool, err error) {
-	size := opaque.Value(hemera.OpaqueSize)
-	if size == "" {
-		return p, false, nil
-	}
-	p = hemera.Publication{From: from, To: to, Replace: opaque.Value(hemera.OpaqueNew) == ""}
-	if p.Size, err = strconv.ParseInt(size, 10, 64); err != nil || p.Size < 0 {
-		return p, false, refuse(wire.ArgInvalid, hemera.OpaqueSize+" is not a size")
-	}
-	if sum := opaque.Value(hemera.OpaqueSum); sum != "" {
-		if p.Sum, err = hemera.ParseChecksum(sum); err != nil {
-			return p, false, refuse(wire.ArgInvalid, hemera.OpaqueSum+" is not a checksum")
-		}
-	}
-	return p, true, nil
 }
 
 func (n *nameHandlers) chmod(r *request) error {
@@ -247,7 +204,7 @@ func (n *nameHandlers) setOwnerAndTime(r *request, path string, opaque wire.Opaq
 		uid, err1 := strconv.ParseInt(u, 10, 64)
 		gid, err2 := strconv.ParseInt(g, 10, 64)
 		if err1 != nil || err2 != nil {
-			return refuse(wire.ArgInvalid, hemera.OpaqueOwner+" is not uid:gid")
+			return translate.Refuse(wire.ArgInvalid, hemera.OpaqueOwner+" is not uid:gid")
 		}
 		if err := n.attributes.SetOwner(r.conn.ctx, r.who(), path, uid, gid); err != nil {
 			return err
@@ -256,7 +213,7 @@ func (n *nameHandlers) setOwnerAndTime(r *request, path string, opaque wire.Opaq
 	if mtime := opaque.Value(hemera.OpaqueMtime); mtime != "" {
 		ns, err := strconv.ParseInt(mtime, 10, 64)
 		if err != nil {
-			return refuse(wire.ArgInvalid, hemera.OpaqueMtime+" is not a time")
+			return translate.Refuse(wire.ArgInvalid, hemera.OpaqueMtime+" is not a time")
 		}
 		return n.attributes.SetTimes(r.conn.ctx, r.who(), path, time.Unix(0, ns))
 	}

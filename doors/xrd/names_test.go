@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
 )
 
@@ -374,17 +373,6 @@ func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
 		if list, err := wire.ParseFattrList(body, true); err != nil || (len(list) == 1) != c.may {
 			t.Errorf("mode %o, listed through a file open for writing: %+v, %v", c.mode, list, err)
 		}
-	}
-}
-
-func TestCodes(t *testing.T) {
-	for k := errs.Internal; k <= errs.Overloaded; k++ {
-		if code := codeOf(k); code < wire.ArgInvalid || code > wire.TimerExpired {
-			t.Errorf("%s has code %d", k, code)
-		}
-	}
-	if len(codes) != int(errs.Overloaded)+1 || codeOf(200) != wire.ServerError {
-		t.Error("the ends of the table")
 	}
 }
 

@@ -1,10 +1,11 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"strings"
 
 	"hemera"
-	"hemera/doors/xrd/reconnect"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -36,14 +37,14 @@ func (m *managerOpens) open(r *request) error {
 	if err != nil {
 		return err
 	}
-	o, err := openOptions(r)
+	o, err := translate.OpenOptions(r.Body)
 	if err != nil {
 		return err
 	}
 	if err := m.restarts.onReopen(r, path, opaque, o); err != nil {
 		return err
 	}
-	want := openRequest(path, opaque, o)
+	want := translate.OpenRequest(path, opaque, o)
 	write, lost, err := r.session.reconnect.lostWrite(path, o)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (m *managerOpens) truncate(r *request) error {
 		}
 		return err
 	}
-	if err := checkSize(wire.DecodeTruncate(r.Body).Size); err != nil {
+	if err := translate.CheckSize(wire.DecodeTruncate(r.Body).Size); err != nil {
 		return err
 	}
 	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate, Join: true}
@@ -94,7 +95,7 @@ func (m *managerOpens) truncate(r *request) error {
 func (m *managerOpens) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
 	ss := r.session
 	o.Session, o.Ended, o.Process = ss.name, ss.reconnect.named, ss.processName()
-	if opaque.Has(reconnect.TriedKey) {
+	if opaque.Has(translate.TriedKey) {
 		o.Tried, o.Avoid = ss.opens.Of(o.Path, true).Tried(opaque)
 	}
 	g, err := m.files.Open(r.context(), r.who(), o)
@@ -121,8 +122,8 @@ func (m *managerOpens) grant(r *request, o hemera.OpenRequest, opaque wire.Opaqu
 
 // sendTo redirects the client to the head of its grant, and remembers that it was sent there.
 func (m *managerOpens) sendTo(r *request, g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque) error {
-	r.session.opens.Of(o.Path, opaque.Has(reconnect.TriedKey)).Sent(headOf(g), g.Addr, g.Permit.Targets)
-	return redirectToHead(g, retryHint(g, o.Access))
+	r.session.opens.Of(o.Path, opaque.Has(translate.TriedKey)).Sent(headOf(g), g.Addr, g.Permit.Targets)
+	return redirectToHead(g, translate.RetryHint(g, o.Access))
 }
 
 // localNode returns the node of this process at which the door opens a granted file itself. It returns nil if the client
@@ -137,7 +138,7 @@ func (m *managerOpens) localNode(g *hemera.Grant, access hemera.Access, opaque w
 	switch {
 	case m.local == nil, g.Permit.Size > localMax, access == hemera.AccessUpdate, replaces:
 		return nil
-	case opaque != "" && (opaque.Has(reconnect.TriedKey) || opaque.Has(hemera.OpaqueWhere) || strings.Contains(string(opaque), tpcPrefix)):
+	case opaque != "" && (opaque.Has(translate.TriedKey) || opaque.Has(hemera.OpaqueWhere) || strings.Contains(string(opaque), tpc.Prefix)):
 		return nil
 	}
 	return m.local(headOf(g))
@@ -147,7 +148,7 @@ func (m *managerOpens) localNode(g *hemera.Grant, access hemera.Access, opaque w
 func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, path string, o wire.Open) (*fileHandle, error) {
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
 	err := openInto(r, &h.openFile, path, func() (endable, error) {
-		return n.Open(r.context(), g.Permit, hemera.NodeOpen{Truncate: createsFile(o)})
+		return n.Open(r.context(), g.Permit, hemera.NodeOpen{Truncate: translate.CreatesFile(o)})
 	})
 	switch {
 	case err == nil && h.writable:
@@ -166,5 +167,5 @@ func (m *managerOpens) reopen(r *request, g *hemera.Grant, path string, o wire.O
 		}
 	}
 	delete(r.session.reconnect.lost, path)
-	return redirectToHead(g, retryWrite)
+	return redirectToHead(g, translate.RetryWrite)
 }

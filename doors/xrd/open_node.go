@@ -3,6 +3,8 @@ package xrd
 import (
 	"context"
 	"errors"
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"time"
 
 	"hemera"
@@ -17,7 +19,7 @@ type nodeOpens struct {
 	puller      Puller // nil: no third-party copies into this node
 	managerAddr func() string
 	restarts    *copyRestarts
-	rendezvous  rendezvous
+	rendezvous  tpc.Rendezvous[Client]
 	ttl         time.Duration // how long a third-party copy's key is good
 }
 
@@ -30,16 +32,16 @@ func (n *nodeOpens) open(r *request) error {
 	if err != nil {
 		return err
 	}
-	o, err := openOptions(r)
+	o, err := translate.OpenOptions(r.Body)
 	if err != nil {
 		return err
 	}
-	if opaque.Has(tpcKey) {
-		party, err := tpcPartyOf(opaque)
+	if opaque.Has(tpc.Key) {
+		party, err := tpc.PartyOf(opaque)
 		if err != nil {
 			return err
 		}
-		if party == tpcPuller {
+		if party == tpc.Puller {
 			return n.openRendezvous(r, path, opaque)
 		}
 	}
@@ -51,7 +53,7 @@ func (n *nodeOpens) open(r *request) error {
 	}
 	h, err := n.openFile(r, path, opaque, o)
 	restart := n.restarts.forOpen(r.session, opaque, o)
-	if restart != nil && reopensWrite(o) && errors.Is(err, errs.Conflict) {
+	if restart != nil && translate.ReopensWrite(o) && errors.Is(err, errs.Conflict) {
 		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
 	if err != nil {
@@ -70,7 +72,7 @@ func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire
 	r.useTrace(opaque)
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
 	err := openInto(r, &h.openFile, path, func() (endable, error) {
-		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: createsFile(o), Path: path})
+		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
 	})
 	return h, err
 }
@@ -81,11 +83,11 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Open", path)
 	}
-	if opaque.Has(tpcKey) {
+	if opaque.Has(tpc.Key) {
 		return errs.New(errs.Invalid, "xrd.Open", path, "a piece takes no part in third-party copies")
 	}
 	r.useTrace(opaque)
-	piece.Truncate = createsFile(o)
+	piece.Truncate = translate.CreatesFile(o)
 	h := &pieceHandle{}
 	err = openInto(r, &h.openFile, path, func() (_ endable, err error) {
 		h.piece, err = n.node.OpenPiece(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
@@ -106,7 +108,7 @@ func openInto(r *request, f *openFile, path string, open func() (endable, error)
 	file, err := open()
 	if err != nil {
 		counted.Give(1)
-		return openFailure(err)
+		return translate.OpenFailure(err)
 	}
 	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable
 	return nil
@@ -134,7 +136,7 @@ func (n *nodeOpens) statWrite(r *request) error {
 // of the write that has the file open.
 func (n *nodeOpens) truncate(r *request) error {
 	t := wire.DecodeTruncate(r.Body)
-	if err := checkSize(t.Size); err != nil {
+	if err := translate.CheckSize(t.Size); err != nil {
 		return err
 	}
 	_, opaque := wire.SplitPath(r.payload)
@@ -146,7 +148,7 @@ func (n *nodeOpens) truncate(r *request) error {
 		ctx := r.context()
 		f, err := n.node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
 		if err != nil {
-			return nil, openFailure(err)
+			return nil, translate.OpenFailure(err)
 		}
 		err = f.Truncate(t.Size)
 		if errs.KindOf(err) == errs.BadHandle { // of a write that was closed meanwhile: the manager begins another

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"io"
 
 	"hemera"
@@ -20,7 +21,7 @@ func (h *readHandlers) pgread(r *request) error {
 	case err != nil:
 		return err
 	case q.Offset < 0 || q.Length <= 0:
-		return refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
+		return translate.Refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
 	case path != 0:
 		return r.session.streams.queueRead(path, r, f, func(r *request) error {
 			return sendPages(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))

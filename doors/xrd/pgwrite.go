@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
@@ -43,9 +44,9 @@ func checkRetry(f *openFile, q wire.Pgwrite, n int64) error {
 	case q.Flags&wire.PageRetry == 0:
 		return nil
 	case wire.Fragments(q.Offset, n) != 1:
-		return refuse(wire.ArgInvalid, "a page sent again must be one page")
+		return translate.Refuse(wire.ArgInvalid, "a page sent again must be one page")
 	case !f.bad.has(q.Offset):
-		return refuse(wire.ArgInvalid, "this page was not asked for again")
+		return translate.Refuse(wire.ArgInvalid, "this page was not asked for again")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"encoding/json"
+	"hemera/doors/xrd/translate"
 	"strings"
 	"sync"
 
@@ -66,7 +67,7 @@ func (p *prepareHandlers) prepare(r *request) error {
 	}
 	if q.Options&wire.PrepareCancel != 0 {
 		if !p.known.remove(lines[0]) {
-			return refuse(wire.ArgInvalid, "no such prepare request")
+			return translate.Refuse(wire.ArgInvalid, "no such prepare request")
 		}
 		return r.ok(nil)
 	}

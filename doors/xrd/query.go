@@ -3,13 +3,13 @@ package xrd
 import (
 	"context"
 	"fmt"
+	"hemera/doors/xrd/translate"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
 )
 
@@ -57,11 +57,11 @@ func (q *queryHandlers) query(r *request) error {
 		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
 			return queryHoles(r, ask.Handle, arg)
 		}
-		return refuse(wire.Unsupported, "no plugin answers this query")
+		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque:
-		return refuse(wire.Unsupported, "no plugin answers this query")
+		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 	}
-	return refuse(wire.ArgInvalid, "the query is not known")
+	return translate.Refuse(wire.ArgInvalid, "the query is not known")
 }
 
 // aboutName answers queries about paths, at a manager.
@@ -85,10 +85,10 @@ const configKeysMax = 64
 func (q *queryHandlers) config(r *request, arg string) error {
 	keys := strings.Fields(arg)
 	if len(keys) == 0 {
-		return refuse(wire.ArgMissing, "the query names no key")
+		return translate.Refuse(wire.ArgMissing, "the query names no key")
 	}
 	if len(keys) > configKeysMax {
-		return refuse(wire.ArgTooLong, "a query names at most "+strconv.Itoa(configKeysMax)+" keys")
+		return translate.Refuse(wire.ArgTooLong, "a query names at most "+strconv.Itoa(configKeysMax)+" keys")
 	}
 	var b strings.Builder
 	for _, key := range keys {
@@ -190,23 +190,6 @@ func (n *nameHandlers) statSpace(r *request, path string) error {
 	return r.ok(v.Append(nil))
 }
 
-// checksumKind is the kind a client names, or the failure that says which are known.
-func checksumKind(name string) (hemera.ChecksumKind, error) {
-	if name == "" || name == "default" {
-		return hemera.ChecksumNone, nil
-	}
-	k, err := hemera.ParseChecksumKind(name)
-	if err != nil || k == hemera.ChecksumNone {
-		var known []string
-		for _, k := range hemera.ChecksumKinds() {
-			known = append(known, k.String())
-		}
-		return 0, errs.New(errs.Unsupported, "xrd.Checksum", name, "checksum not supported").
-			WithRemedy("ask for one of " + strings.Join(known, ", "))
-	}
-	return k, nil
-}
-
 // checksumGrace is how long a checksum may take before its answer is promised for later.
 const checksumGrace = time.Second
 
@@ -216,7 +199,7 @@ func (q *queryHandlers) checksum(r *request) error {
 	if err != nil {
 		return err
 	}
-	kind, err := checksumKind(opaque.Value("cks.type"))
+	kind, err := translate.ChecksumKind(opaque.Value("cks.type"))
 	if err != nil {
 		return err
 	}

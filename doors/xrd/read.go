@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"io"
 
 	"hemera"
@@ -32,7 +33,7 @@ func (h *readHandlers) read(r *request) error {
 	case err != nil:
 		return err
 	case q.Offset < 0 || q.Length < 0:
-		return refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
+		return translate.Refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
 	case path != 0:
 		return r.session.streams.queueRead(path, r, f, func(r *request) error {
 			return sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
@@ -148,7 +149,7 @@ func (h *readHandlers) readv(r *request) error {
 			return err
 		}
 		if s.Length > wire.ReadvElementMax {
-			return refuse(wire.NoMemory, "an element of the vector is longer than readv_ior_max")
+			return translate.Refuse(wire.NoMemory, "an element of the vector is longer than readv_ior_max")
 		}
 		segments[i] = s
 	}
@@ -233,7 +234,7 @@ func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error 
 }
 
 // errPastEnd refuses a vector, as the file may have become shorter since its size was looked up.
-var errPastEnd = refuse(wire.FSError, "an element of the vector is past the end of the file")
+var errPastEnd = translate.Refuse(wire.FSError, "an element of the vector is past the end of the file")
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
 func readWhole(f hemera.Handle, p []byte, off int64) error {

@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"errors"
+	"hemera/doors/xrd/translate"
 	"log/slog"
 
 	"hemera"
@@ -55,7 +56,7 @@ func (r *request) failure(err error) (wire.Status, []byte) {
 		return wire.StatusWait, wire.Wait(*later).Append(nil)
 	}
 	trace := r.traceID()
-	answer := answerOf(err, trace)
+	answer := translate.ErrorAnswer(err, trace)
 	level := slog.LevelDebug
 	if answer.Code == wire.ServerError {
 		level = slog.LevelWarn

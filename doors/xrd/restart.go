@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"hash/crc32"
+	"hemera/doors/xrd/translate"
 	"strconv"
 
 	"hemera"
@@ -21,7 +22,7 @@ import (
 // of it is to come that more chunks are, it answers the write with a redirect to the manager, with the capability and
 // restartKey in the opaque part. The client opens the file there, to continue it. The manager redirects this to itself,
 // flagged, and refuses what comes then: the copy restarts.
-const restartKey = "hem.lost"
+const restartKey = translate.RestartKey
 
 const (
 	// restartChunks is how many chunks a copy may have on their way: its default is 4.
@@ -44,31 +45,14 @@ type copyRestart struct {
 	decided, restarts bool
 }
 
-// createsFile reports whether an open makes or empties the file.
-func createsFile(o wire.Open) bool { return o.Options&(wire.OpenNew|wire.OpenDelete) != 0 }
-
-// reopensWrite reports whether an open continues a write. Stock clients set the async option only the first time.
-func reopensWrite(o wire.Open) bool {
-	return !createsFile(o) && o.Options&(wire.OpenUpdate|wire.OpenWriteTo) != 0 && o.Options&wire.OpenAsync == 0
-}
-
 // forOpen returns what is kept with the handle of an open to have a copy restarted, nil if it never can be.
 func (c *copyRestarts) forOpen(ss *session, opaque wire.Opaque, o wire.Open) *copyRestart {
-	size := expectedSize(opaque)
-	if size <= restartChunks*restartChunkMin || !createsFile(o) && !reopensWrite(o) || ss.login.Ability&wire.AbilityRedirFlags == 0 {
+	size := translate.ExpectedSize(opaque)
+	if size <= restartChunks*restartChunkMin || !translate.CreatesFile(o) && !translate.ReopensWrite(o) || ss.login.Ability&wire.AbilityRedirFlags == 0 {
 		return nil
 	}
 	return &copyRestart{size: size, capability: wire.Opaque(hemera.OpaqueCapability + "=" + opaque.Value(hemera.OpaqueCapability) +
 		"&" + hemera.OpaqueNode + "=" + opaque.Value(hemera.OpaqueNode))}
-}
-
-// expectedSize returns the size that the client expects the file to have, in bytes; 0 if it did not say.
-func expectedSize(opaque wire.Opaque) int64 {
-	size, err := strconv.ParseInt(opaque.Value("oss.asize"), 10, 64)
-	if err != nil || size < 0 {
-		return 0
-	}
-	return size
 }
 
 // onFailure returns the answer to a request that failed: err, or the redirect by which a copy is restarted. Only the
@@ -134,7 +118,7 @@ func restartMark(opaque wire.Opaque) string {
 // names the path, or the client would take it for the same place and forget the flag.
 func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o wire.Open) error {
 	got := opaque.Value(restartKey)
-	if got == "" || !reopensWrite(o) {
+	if got == "" || !translate.ReopensWrite(o) {
 		return nil
 	}
 	mark := restartMark(opaque)
@@ -146,7 +130,7 @@ func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o w
 			Opaque: wire.Opaque(restartKey + "=" + flagged),
 		}}
 	case got == mark, got == flagged:
-		return refuse(wire.Conflict, "the write was aborted, its content is lost; write the file again from its beginning")
+		return translate.Refuse(wire.Conflict, "the write was aborted, its content is lost; write the file again from its beginning")
 	}
 	return nil
 }

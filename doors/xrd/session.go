@@ -3,6 +3,7 @@ package xrd
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"hemera/doors/xrd/translate"
 	"sync/atomic"
 	"time"
 
@@ -95,7 +96,7 @@ func (ss *session) process() reconnect.Process {
 // they are.
 func (ss *session) processName() string {
 	if ss.client == "" && ss.login.PID != 0 {
-		ss.client = ss.conn.peer.Remote.Addr().String() + "/" + decimal(ss.login.PID)
+		ss.client = ss.conn.peer.Remote.Addr().String() + "/" + translate.Decimal(ss.login.PID)
 	}
 	return ss.client
 }
@@ -106,7 +107,7 @@ func (ss *session) remembersReads() bool { return ss.stock || ss.reconnect.repla
 
 // tpcClient names this session's client to the other end of a third-party copy.
 func (ss *session) tpcClient() string {
-	return printable(ss.login.User) + "." + decimal(ss.login.PID)
+	return printable(ss.login.User) + "." + translate.Decimal(ss.login.PID)
 }
 
 // endSession releases what the session holds. Only its connection's goroutine calls it, after all asynchronous work.

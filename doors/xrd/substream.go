@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"errors"
+	"hemera/doors/xrd/translate"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,7 @@ func (s *substreams) add(l *substream) error {
 			return nil
 		}
 	}
-	return refuse(wire.NoMemory, "the session has all the parallel connections it can")
+	return translate.Refuse(wire.NoMemory, "the session has all the parallel connections it can")
 }
 
 // get returns the connection that is bound as a path id, or nil.
@@ -87,7 +88,7 @@ func (s *substreams) queueRead(id uint8, r *request, file *openFile, run func(*r
 	if l := s.get(id); l != nil && l.submit(queuedWork{request: *r, inUse: &file.inUse, run: run}) {
 		return nil
 	}
-	return refuse(wire.ArgInvalid, "no such path")
+	return translate.Refuse(wire.ArgInvalid, "no such path")
 }
 
 // queueWrite queues a write to a file whose data comes on the connection that is bound as id, where run takes it.
@@ -104,7 +105,7 @@ func (s *substreams) queueWrite(id uint8, r *request, file *openFile, refusal er
 	if l := s.get(id); l != nil && l.submit(w) {
 		return nil
 	}
-	err := refuse(wire.ArgInvalid, "no connection is bound as this path")
+	err := translate.Refuse(wire.ArgInvalid, "no connection is bound as this path")
 	if r.Length > 0 && !s.wasGiven(id) {
 		return closeAfter{err}
 	}

@@ -2,6 +2,7 @@ package xrd
 
 import (
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"
@@ -40,7 +41,7 @@ func writeTarget(r *request, id wire.Handle, off, n int64) (*openFile, error) {
 	case err != nil:
 		return nil, err
 	case off < 0:
-		return nil, refuse(wire.ArgInvalid, "the offset of a write must not be negative")
+		return nil, translate.Refuse(wire.ArgInvalid, "the offset of a write must not be negative")
 	case off > hemera.FileSizeMax-n:
 		return nil, errs.New(errs.TooLarge, "xrd.Write", f.path, "the write ends beyond the largest file")
 	}

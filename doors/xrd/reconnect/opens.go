@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
-
-// TriedKey names, in the opaque part of an open, the hosts at which a client failed.
-const TriedKey = "tried"
 
 // pathsMax is how many paths of one session are remembered.
 const pathsMax = 1024
@@ -74,7 +72,7 @@ func (v *PathHistory) Sent(node hemera.NodeID, addr string, targets []hemera.Tar
 // in the opaque part; and the disks it was sent to there.
 func (v *PathHistory) Tried(opaque wire.Opaque) ([]hemera.NodeID, []hemera.DiskID) {
 	hosts := map[string]bool{}
-	for h := range strings.SplitSeq(opaque.Value(TriedKey), ",") {
+	for h := range strings.SplitSeq(opaque.Value(translate.TriedKey), ",") {
 		hosts[strings.Trim(h, "[]+")] = true
 	}
 	var ids []hemera.NodeID

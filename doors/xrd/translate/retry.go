@@ -1,4 +1,4 @@
-package xrd
+package translate
 
 import (
 	"hemera"
@@ -12,20 +12,20 @@ import (
 // ConnectionRetry times, before they return to the manager or fail.
 const (
 	retryEvery5s   = "XrdCl.ConnectionWindow=5&XrdCl.StreamErrorWindow=5&XrdCl.ConnectionRetry="
-	retryElsewhere = retryEvery5s + "2"  // there is another node to read from: 5 s if the port is closed, 10 s if the host is silent
-	retryWrite     = retryEvery5s + "6"  // a node starts again in that time
-	retryLast      = retryEvery5s + "24" // nothing else can be read: two minutes
+	RetryElsewhere = retryEvery5s + "2"  // there is another node to read from: 5 s if the port is closed, 10 s if the host is silent
+	RetryWrite     = retryEvery5s + "6"  // a node starts again in that time
+	RetryLast      = retryEvery5s + "24" // nothing else can be read: two minutes
 )
 
-// retryHint says for how long the client is to try to reach the head of its grant.
-func retryHint(g *hemera.Grant, access hemera.Access) wire.Opaque {
+// RetryHint says for how long the client is to try to reach the head of its grant.
+func RetryHint(g *hemera.Grant, access hemera.Access) wire.Opaque {
 	if access != hemera.AccessRead {
-		return retryWrite
+		return RetryWrite
 	}
 	for _, t := range g.Permit.Targets {
 		if t.Addr != g.Addr {
-			return retryElsewhere
+			return RetryElsewhere
 		}
 	}
-	return retryLast
+	return RetryLast
 }
