@@ -2,32 +2,10 @@ package xrd
 
 import (
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
+	"hemera/doors/xrd/undo"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
-
-const (
-	// undoMax is how many overwritten bytes one checkpoint keeps, in memory.
-	undoMax = 10 << 20
-	// savedCost is what keeping a range takes beside its bytes: many short ones count for it.
-	savedCost = 64
-)
-
-// undoLog is what a checkpoint needs to put a file back: its size, and what was overwritten since.
-type undoLog struct {
-	size  int64
-	saved []savedRange // in the order it was overwritten
-	used  int64
-
-	account *limits.Account[Client] // of the memory
-	charged int64                   // bytes
-}
-
-type savedRange struct {
-	off  int64
-	data []byte
-}
 
 // checkpointHandlers serve changes that can be undone.
 type checkpointHandlers struct {
@@ -55,12 +33,12 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
 		return translate.Refuse(wire.ItExists, "a checkpoint is under way")
 	case q.Operation == wire.CkpBegin:
-		h.undo = &undoLog{size: h.file.Info().Size, account: c.budget.Open(r.conn.countedAs())}
+		h.undo = undo.New(h.file.Info().Size, c.budget.Open(r.conn.countedAs()))
 		return r.ok(nil)
 	case q.Operation == wire.CkpQuery:
-		reply := wire.ChkpointReply{Max: undoMax}
+		reply := wire.ChkpointReply{Max: undo.BytesMax}
 		if h.undo != nil {
-			reply.Used = uint32(h.undo.used)
+			reply.Used = uint32(h.undo.Used())
 		}
 		return r.ok(reply.Append(nil))
 	case h.undo == nil:
@@ -102,11 +80,11 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 		switch inner.ID {
 		case wire.ReqWrite:
 			w := wire.DecodeWrite(inner.Body)
-			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
+			err = saveBefore(h, w.Handle, q.Handle, w.Offset, int64(inner.Length))
 		case wire.ReqPgwrite:
 			run = c.writes.pgwrite
 			w := wire.DecodePgwrite(inner.Body)
-			err = h.save(w.Handle, q.Handle, w.Offset, int64(inner.Length))
+			err = saveBefore(h, w.Handle, q.Handle, w.Offset, int64(inner.Length))
 		case wire.ReqTruncate:
 			if inner.Length != 0 {
 				err = translate.Refuse(wire.ArgInvalid, "a checkpointed truncation goes by handle")
@@ -114,7 +92,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 			}
 			run = c.files.truncate
 			w := wire.DecodeTruncate(inner.Body)
-			err = h.save(w.Handle, q.Handle, w.Size, h.undo.size-w.Size)
+			err = saveBefore(h, w.Handle, q.Handle, w.Size, h.undo.Size()-w.Size)
 		default:
 			err = translate.Refuse(wire.ArgInvalid, inner.ID.String()+" cannot be checkpointed")
 		}
@@ -142,7 +120,7 @@ func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own w
 		s := wire.ParseSegment(inner.payload[i*wire.SegmentSize:])
 		total += int64(s.Length)
 		if err == nil {
-			err = h.save(s.Handle, own, s.Offset, int64(s.Length))
+			err = saveBefore(h, s.Handle, own, s.Offset, int64(s.Length))
 		}
 	}
 	if err != nil {
@@ -151,58 +129,26 @@ func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own w
 	return c.writes.writev(inner)
 }
 
-// save keeps what the n bytes at off were before they are overwritten.
-func (h *fileHandle) save(target, own wire.Handle, off, n int64) error {
+// saveBefore keeps what the n bytes at off of the handle target were, before a request under the checkpoint of h, whose
+// handle is own, overwrites them.
+func saveBefore(h *fileHandle, target, own wire.Handle, off, n int64) error {
 	if target != own {
 		return translate.Refuse(wire.ArgInvalid, "the change is for another file than the checkpoint")
 	}
-	n = min(n, h.undo.size-off)
-	if n <= 0 || off < 0 {
-		return nil
-	}
-	if h.undo.used+n+savedCost*int64(len(h.undo.saved)) > undoMax {
-		return errs.New(errs.TooLarge, "xrd.Checkpoint", h.path, "the checkpoint overwrites more than 10 MiB, or in too many places")
-	}
-	cost := n + savedCost
-	if verdict := h.undo.account.Take(cost); verdict != limits.Fits {
-		return errs.New(errs.Overloaded, "xrd.Checkpoint", h.path, "no memory for another change under a checkpoint: "+verdict.String()).
-			WithRemedy("commit or end other checkpoints first")
-	}
-	h.undo.charged += cost
-	p := make([]byte, n)
-	got, err := h.file.ReadPages(p, nil, off)
-	if int64(got) < n && err != nil && got < int(min(n, max(0, h.file.Info().Size-off))) {
-		return errs.Wrap(err, "xrd.Checkpoint", h.path)
-	}
-	h.undo.saved = append(h.undo.saved, savedRange{off, p[:got]})
-	h.undo.used += int64(got)
-	return nil
+	return h.undo.Save(h.file, h.path, off, n)
 }
 
 // rollback puts the file back to where the checkpoint began, and ends it.
 func (h *fileHandle) rollback() error {
 	u := h.undo
-	defer u.forget()
 	h.undo = nil
-	for i := len(u.saved) - 1; i >= 0; i-- {
-		if err := h.file.WritePages(u.saved[i].data, nil, u.saved[i].off); err != nil {
-			return errs.Wrap(err, "xrd.Rollback", h.path)
-		}
-	}
-	return errs.Wrap(h.file.Truncate(u.size), "xrd.Rollback", h.path)
-}
-
-// forget releases the memory of a checkpoint.
-func (u *undoLog) forget() {
-	u.saved = nil
-	u.account.Give(u.charged)
-	u.account.Close()
+	return u.Rollback(h.file, h.path)
 }
 
 // forgetUndo ends a checkpoint, if there is one, with the file as it is now.
 func (h *fileHandle) forgetUndo() {
 	if h.undo != nil {
-		h.undo.forget()
+		h.undo.Forget()
 		h.undo = nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hemera/doors/xrd/translate"
+	"hemera/doors/xrd/undo"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -120,12 +121,12 @@ func (b *badPages) any() bool {
 // fileHandle is a handle of a whole file, as clients have them.
 type fileHandle struct {
 	openFile
-	posc    bool // persist on successful close: aborted when the connection ends
-	undo    *undoLog
-	pull    *pull          // third-party copy into this file
-	restart *copyRestart   // to have a copy restarted when a write fails
-	write   *hemera.Grant  // of a write that a manager's door opened itself
-	granted *hemera.Permit // of a read that a manager's door opened itself
+	posc    bool              // persist on successful close: aborted when the connection ends
+	undo    *undo.Log[Client] // checkpoint under way
+	pull    *pull             // third-party copy into this file
+	restart *copyRestart      // to have a copy restarted when a write fails
+	write   *hemera.Grant     // of a write that a manager's door opened itself
+	granted *hemera.Permit    // of a read that a manager's door opened itself
 	// attributes were set through this handle, under their stored names; nil removes one.
 	attributes map[string][]byte
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera"
+	"hemera/doors/xrd/undo"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
@@ -436,7 +437,7 @@ func TestCheckpoint(t *testing.T) {
 	if got := content(); got != "ORig" {
 		t.Errorf("changed to %q", got)
 	}
-	if b := c.must(t, op(wire.CkpQuery), ""); binary.BigEndian.Uint32(b) != undoMax || binary.BigEndian.Uint32(b[4:]) == 0 {
+	if b := c.must(t, op(wire.CkpQuery), ""); binary.BigEndian.Uint32(b) != undo.BytesMax || binary.BigEndian.Uint32(b[4:]) == 0 {
 		t.Errorf("query %x", b)
 	}
 	c.must(t, op(wire.CkpRollback), "")
@@ -494,19 +495,6 @@ func TestCheckpointIsOfOneFile(t *testing.T) {
 		if got := string(c.must(t, wire.Read{Handle: fh, Length: 100}, "")); got != want {
 			t.Errorf("changed to %q", got)
 		}
-	}
-}
-
-// TestCheckpointIsBounded also in the number of changes, each of which takes memory.
-func TestCheckpointIsBounded(t *testing.T) {
-	h := &fileHandle{openFile: openFile{file: lostFile{}}, undo: &undoLog{size: 1 << 40, account: NewBudgets(1<<20, 1<<40).Checkpoints.Open(Client{})}}
-	for i := range undoMax {
-		if err := h.save(wire.Handle{}, wire.Handle{}, int64(i), 1); err != nil {
-			break
-		}
-	}
-	if n := len(h.undo.saved); n < 1000 || n > undoMax/savedCost+1 {
-		t.Errorf("%d ranges are kept", n)
 	}
 }
 
