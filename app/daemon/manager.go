@@ -136,7 +136,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
-		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree, Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
 		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.Reached,
 	})

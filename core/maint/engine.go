@@ -24,7 +24,7 @@ const (
 	suspectTime = 2*hemera.PendingHold + time.Minute
 )
 
-// Files is what the engine asks of the namespace; namespace.Tree has it.
+// Files is what the engine asks of the namespace; namespace.Parts has it.
 type Files interface {
 	Removals
 	Findings

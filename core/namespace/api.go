@@ -1,5 +1,3 @@
-// Package namespace is the tree: directories, files, attributes, the pieces each disk holds, exact
-// tree totals and the event log, over a kv store. Every answer is durable before it is given.
 package namespace
 
 import (
@@ -7,56 +5,52 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/nscheck"
 	"hemera/rules/quota"
 )
 
-// Tree is the namespace as the manager uses it; *Namespace implements it.
-type Tree interface {
+// Parts is a namespace as a collection of small interfaces, so that each consumer takes the part it needs, and a test can
+// replace one. Embedding makes the methods of all parts those of the collection. See [Namespace.Parts].
+type Parts struct {
 	hemera.Names
 	hemera.Directories
 	hemera.Attributes
-	Contents
-	PieceIndex
-	HeldPieces
-	History
-	Quotas
-}
-
-// Contents begins and ends writes and resolves ids.
-type Contents interface {
-	// Prepare checks that who may open as asked, makes missing parents if asked, and for writes
-	// reserves the file's id (a new one, or the existing file's) and next generation. It writes
-	// nothing else. Exists (Exclusive), NotFound, IsDirectory, Denied.
-	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
-	// Commit makes content visible, in one batch with all that follows from it; the pieces of the
-	// replaced generation become unlinked. Idempotent. Conflict when the name is now another file's,
-	// the file is gone, or its generation is not c.BaseGen.
-	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
+	Opener
 	PendingWrites
-	// Resolve returns the entry with the id, and its path.
-	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
-	// Events lists changes after a sequence number, oldest first.
-	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
-	Stats() hemera.NamespaceStats
-	// CheckWith compares all records with each other on one picture of the store; see
-	// [Namespace.CheckWith].
-	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
+	PieceIndex
+	Removals
+	History
+	Inspector
+	QuotaKeeper
 }
 
-// PendingWrites is of writes that were begun and are not committed.
+// Parts returns the namespace as its parts.
+func (n *Namespace) Parts() Parts {
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n}
+}
+
+// Opener decides whether a file may be opened, and what a write of it begins with.
+type Opener interface {
+	// Prepare checks that who may open as asked; see [Writes.Prepare].
+	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
+	// PrepareBelow returns what Prepare would find for a new file below the path; see [Writes.PrepareBelow].
+	PrepareBelow(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
+}
+
+// PendingWrites ends writes that were begun: by a commit, or for good without one.
 type PendingWrites interface {
-	// Discard refuses a write that was begun, should it be committed later; false if it was committed before.
-	// Of the commit, ID, Gen and BaseGen are looked at.
+	// Commit makes content visible; see [Writes.Commit].
+	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
+	// Discard refuses a write that was begun; see [Writes.Discard].
 	Discard(ctx context.Context, c Commit) (bool, error)
-	// Barred reports whether the commit would be refused for good: it was before, or pieces of the write were
-	// given up. See [Orphans].ClaimOrphan.
+	// Barred reports whether a commit would be refused for good; see [Writes.Barred].
 	Barred(ctx context.Context, c Commit) (bool, error)
-	// RenameWrite has a new file that was begun be committed under the last name of the path instead, which must be free and
-	// in its directory. Of the commit, ID, Parent, Name as it is now, UID and GID are looked at. Conflict when the file is
-	// committed, or refused for good, when Name or the directory is another's by now, or too many are renamed; Exists, Denied.
+	// RenameWrite gives a new file another name before its commit; see [Writes.RenameWrite].
 	RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error
-	// NameOf is the name that the commit would give its file now.
+	// NameOf returns the name that the commit would give its file now.
 	NameOf(ctx context.Context, c Commit) (string, error)
+	// ClaimOrphan reports whether a piece belongs to no file, and never will; see [Writes.ClaimOrphan].
+	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
 // Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
@@ -100,68 +94,76 @@ type Commit struct {
 	ReleaseClaim func([]quota.Standing) []quota.Standing
 }
 
-// PieceIndex is what each disk holds and is to remove.
+// PieceIndex is what each disk holds.
 type PieceIndex interface {
-	Orphans
-	// MovePieces changes the disks of a file's current generation: drop leaves, add comes, one
-	// batch; dropped pieces become unlinked. Conflict when gen is not current any more.
+	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
 	// DiskFiles lists files with a piece on the disk, by id after the given one.
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	// DiskUsage is the exact number of pieces and bytes the namespace has on a disk.
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	// Unlinked lists pieces a disk is to remove now; ConfirmRemoved drops them, and held ones, once it has.
-	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
-	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
-	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
-	Restored() bool
-}
-
-// Orphans is what is said and remembered of pieces that audits and reads find.
-type Orphans interface {
-	// ClaimOrphan reports whether a piece on a disk is no file's, and sees to it that it never will be: from then on,
-	// for as long as the manager takes commits of such a write, it is refused. Who asks removes the piece then.
-	// Overloaded when too many writes are barred.
-	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
-}
-
-// History is what a namespace knows of its own past.
-type History interface {
-	// MarkBroken remembers, or forgets, that a piece is bad and cannot be mended; BrokenPieces lists those that
-	// are remembered, also of files that have changed since.
+	// MarkBroken remembers, or forgets, that a piece is bad and cannot be repaired.
 	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
+	// BrokenPieces lists the remembered pieces, also of files that have changed since.
 	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
-	// NewerThanRestore reports whether a piece that was sealed at a time may be of a change that this
-	// namespace does not know of, because it was restored from an older backup: its id or generation
-	// was not given out by this store, or it was made between the backup and the restore.
-	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
 }
 
-// HeldPieces is the pieces of replaced and removed content that stay for a while, for readers under way. They
-// are unlinked; [PieceIndex].Unlinked lists them when their time is over.
-type HeldPieces interface {
+// Removals is what disks are to remove, now or, if the pieces are held, later.
+type Removals interface {
+	// Unlinked lists pieces a disk is to remove now.
+	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	// ConfirmRemoved drops pieces from the lists, held ones too, once the disk has removed them.
+	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
 	// Held lists pieces that the disk holds, or is to remove because their time is over, oldest first.
 	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	// DiskHeld is the exact number of pieces in Held, and of their bytes.
 	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
-	// IsUnlinked reports whether the disk is to remove the piece, now or later: it has been there, and has
-	// not been said to be gone.
+	// IsUnlinked reports whether the disk is to remove the piece, now or later.
 	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
-// Quotas keeps what users, groups and projects may use, and do; see hemera.QuotaAdmin. Limits are
-// held by whoever opens files, with Prepared.Quota, and a commit of more than was promised then is
-// refused if it exceeds one. Renames and changes of owner hold them themselves: OverQuota.
-type Quotas interface {
+// History is what a namespace knows of its own past.
+type History interface {
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
+	// NewerThanRestore reports whether a piece may belong to a change that a restore lost; see [Namespace.NewerThanRestore].
+	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
+}
+
+// Inspector looks at the tree without an identity, and without changing it.
+type Inspector interface {
+	// Resolve returns the entry with the id, and its path.
+	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Events lists changes after a sequence number, oldest first.
+	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
+	// Stats returns figures; Pending, RSS and Goroutines are the manager's to fill.
+	Stats() hemera.NamespaceStats
+	// CheckWith compares all records with each other; see [Namespace.CheckWith].
+	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
+}
+
+// QuotaKeeper keeps what users, groups and projects may use, and do; see [QuotaAdmin].
+type QuotaKeeper interface {
 	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
 	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
-	// PrepareBelow is what Prepare would find for a new file of who's below the path: the directory, or the
-	// nearest above that is there, with its attributes and limits. It reserves nothing, and asks for no
-	// more rights than to get there. NotDirectory, Denied.
-	PrepareBelow(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
-	// RunQuotas counts what is below new quota nodes, until ctx ends. To be called once.
+	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error
+}
+
+// CheckOptions tune a check.
+type CheckOptions = nscheck.Options
+
+// Check is [Namespace.CheckWith] for a caller that needs only the problems.
+func (n *Namespace) Check(ctx context.Context) (problems []string, err error) {
+	report, err := n.CheckWith(ctx, CheckOptions{})
+	return report.Problems, err
+}
+
+// CheckWith works out again everything that is stored in more than one place and names what does not agree; see
+// [nscheck.Run]. It looks at one picture of the store, and changes go on meanwhile.
+func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error) {
+	return nscheck.Run(ctx, n.records, o)
 }

@@ -14,22 +14,22 @@ import (
 )
 
 // SetMode implements hemera.Attributes.
-func (n *Namespace) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
+func (n Tree) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	if err := checkMode("SetMode", path, mode); err != nil {
 		return err
 	}
-	return n.change(ctx, who, path, "SetMode", func(_ *tx, f found, e *hemera.Entry) error {
+	return n.change(ctx, who, path, "SetMode", func(_ tx, f found, e *hemera.Entry) error {
 		e.Mode = mode
 		return permit("SetMode", path, who, f.entry, access.ChangeAttributes)
 	})
 }
 
 // SetOwner implements hemera.Attributes.
-func (n *Namespace) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
+func (n Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
 	if uid < -1 || gid < -1 || uid > math.MaxUint32 || gid > math.MaxUint32 {
 		return refuse(errs.Invalid, "SetOwner", path, "uid %d, gid %d: ids have 32 bits, or are -1", uid, gid)
 	}
-	return n.change(ctx, who, path, "SetOwner", func(t *tx, f found, e *hemera.Entry) error {
+	return n.change(ctx, who, path, "SetOwner", func(t tx, f found, e *hemera.Entry) error {
 		if uid >= 0 {
 			e.UID = uint32(uid)
 		}
@@ -39,24 +39,24 @@ func (n *Namespace) SetOwner(ctx context.Context, who hemera.Identity, path stri
 		if err := denied("SetOwner", path, access.DecideOwner(who, access.Of(*f.entry), uid, gid)); err != nil {
 			return err
 		}
-		return t.reown(f, e)
+		return t.ledger().ChargeOwner(f.dirs, f.entry, e)
 	})
 }
 
 // SetTimes implements hemera.Attributes.
-func (n *Namespace) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
+func (n Tree) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
 	if err := checkTime("SetTimes", path, mtime); err != nil {
 		return err
 	}
 	mtime = mtime.UTC().Round(0)
-	return n.change(ctx, who, path, "SetTimes", func(t *tx, f found, e *hemera.Entry) error {
+	return n.change(ctx, who, path, "SetTimes", func(t tx, f found, e *hemera.Entry) error {
 		e.Mtime = mtime
 		if e.IsDir() {
-			s, err := t.state(e.ID)
+			s, err := t.Directory(e.ID)
 			if err != nil {
 				return err
 			}
-			t.putState(e.ID, s.With(mtime, s.Ctime, hemera.TreeTotals{}))
+			t.PutDirectory(e.ID, s.With(mtime, s.Ctime, hemera.TreeTotals{}))
 		}
 		return permit("SetTimes", path, who, f.entry, access.ChangeAttributes)
 	})
@@ -74,12 +74,12 @@ func checkTime(op, path string, at time.Time) error {
 }
 
 // SetXattr implements hemera.Attributes.
-func (n *Namespace) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
+func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
 	if err := checkXattr("SetXattr", path, name, value); err != nil {
 		return err
 	}
 	value = bytes.Clone(value)
-	return n.change(ctx, who, path, "SetXattr", func(_ *tx, f found, e *hemera.Entry) error {
+	return n.change(ctx, who, path, "SetXattr", func(_ tx, f found, e *hemera.Entry) error {
 		if err := permitXattr("SetXattr", path, who, f, name); err != nil {
 			return err
 		}
@@ -92,8 +92,8 @@ func (n *Namespace) SetXattr(ctx context.Context, who hemera.Identity, path, nam
 }
 
 // RemoveXattr implements hemera.Attributes.
-func (n *Namespace) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
-	return n.change(ctx, who, path, "RemoveXattr", func(_ *tx, f found, e *hemera.Entry) error {
+func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
+	return n.change(ctx, who, path, "RemoveXattr", func(_ tx, f found, e *hemera.Entry) error {
 		if err := permitXattr("RemoveXattr", path, who, f, name); err != nil {
 			return err
 		}
@@ -107,11 +107,11 @@ func (n *Namespace) RemoveXattr(ctx context.Context, who hemera.Identity, path, 
 }
 
 // change runs a change of one entry's attributes: edit gets a copy, which is stored if it agrees.
-func (n *Namespace) change(ctx context.Context, who hemera.Identity, path, op string, edit func(t *tx, f found, e *hemera.Entry) error) error {
+func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, edit func(t tx, f found, e *hemera.Entry) error) error {
 	if err := n.warm(ctx, who, path); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t *tx) error {
+	return n.update(ctx, func(t tx) error {
 		f, err := t.existing(op, who, path)
 		if err != nil {
 			return err
@@ -120,9 +120,9 @@ func (n *Namespace) change(ctx context.Context, who hemera.Identity, path, op st
 		if err := edit(t, f, &e); err != nil {
 			return err
 		}
-		e.Ctime = t.now
-		t.putEntry(&e)
-		t.event(hemera.Event{Kind: hemera.EventAttributes, File: e.ID, Path: path, Who: who.Name})
+		e.Ctime = t.Now()
+		t.PutEntry(&e)
+		t.Event(hemera.Event{Kind: hemera.EventAttributes, File: e.ID, Path: path, Who: who.Name})
 		return nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/measure/nsload"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 )
@@ -177,7 +178,7 @@ func TestCheckNamesACachedDamage(t *testing.T) {
 // TestCheckOfManyDamages: what cannot all be named is counted, and memory has its bound.
 func TestCheckOfManyDamages(t *testing.T) {
 	s := memkv.New()
-	loadTree(t, s, "/load", namespace.Shape{Files: 20_000, Size: 10, Disks: []hemera.DiskID{1, 2}})
+	loadTree(t, s, "/load", nsload.Shape{Files: 20_000, Size: 10, Disks: []hemera.DiskID{1, 2}})
 	var lost []change
 	n := uint64(0)
 	if err := s.Scan(t.Context(), []byte("nd"+disk1), []byte("nd"+"\x00\x00\x00\x02"), func(k, _ []byte) bool {
@@ -201,7 +202,7 @@ func TestCheckOfManyDamages(t *testing.T) {
 // TestCheckBesideWriters: a check that runs while everything changes finds nothing wrong.
 func TestCheckBesideWriters(t *testing.T) {
 	s := memkv.New()
-	loadTree(t, s, "/load", namespace.Shape{Files: 3000, FilesPerDir: 50, Size: 10, Disks: []hemera.DiskID{1, 2, 3}})
+	loadTree(t, s, "/load", nsload.Shape{Files: 3000, FilesPerDir: 50, Size: 10, Disks: []hemera.DiskID{1, 2, 3}})
 	n := open(t, s, namespace.Options{CacheBytes: 1 << 20})
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

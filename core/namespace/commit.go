@@ -5,29 +5,31 @@ import (
 	"slices"
 
 	"hemera"
-	"hemera/core/namespace/schema"
 	"hemera/errs"
 )
 
-// Commit implements Contents. With Force a later opened write replaces an earlier one whatever
-// became of it in between; an earlier opened write that commits after a later one is a Conflict
-// even then, so that generations only grow and an old request that comes again can never bring
-// back pieces that are being removed. What is refused stays refused, whatever happens to its name, for
-// as long as the request may come again.
-func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
+// Commit makes content visible, in one batch with everything that follows from it; the pieces of the
+// replaced generation become unlinked. It is idempotent. Conflict when the name is now another file's,
+// the file is gone, or its generation is not c.BaseGen.
+//
+// With Force a write that was opened later replaces an earlier one whatever happened in between. A write that was
+// opened earlier and commits after a later one is a Conflict even then, so that generations only grow, and an old
+// request that comes again can never bring back pieces that are being removed. What is refused stays refused, whatever
+// happens to its name, for as long as the request may come again.
+func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
-	if next := n.nextID.Load(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
+	if next := n.numbers.Next(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
 		return out, refuse(errs.Invalid, "Commit", c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
 	}
 	var e *hemera.Entry
-	err = n.update(ctx, func(t *tx) (err error) {
+	err = n.update(ctx, func(t tx) (err error) {
 		e, err = t.commit(&c)
 		return err
 	})
 	if err != nil && !errs.Undecided(err) {
-		e, err = n.refuse(ctx, &c, err)
+		e, err = n.refuseForGood(ctx, &c, err)
 	}
 	if err != nil {
 		return out, err
@@ -36,20 +38,20 @@ func (n *Namespace) Commit(ctx context.Context, c Commit) (out hemera.Entry, err
 }
 
 // commit returns the record of the file with the content.
-func (t *tx) commit(c *Commit) (*hemera.Entry, error) {
-	now, err := t.byID(c.ID)
+func (t tx) commit(c *Commit) (*hemera.Entry, error) {
+	now, err := t.ByID(c.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case now != nil && now.Gen == c.Gen:
 		return now, c.made(now)
-	case now == nil && t.isUnused(c.ID):
+	case now == nil && t.writes().isNew(c.ID):
 		return t.commitFile(c)
 	}
 	if err := t.notUnlinked(c); err != nil {
 		return nil, err
 	}
-	if err := t.notEnded(c); err != nil {
+	if err := t.writes().checkNotEnded(c); err != nil {
 		return nil, err
 	}
 	if now != nil {
@@ -120,9 +122,9 @@ func checkSums(c *Commit) error {
 
 // notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
 // replaced after it was committed, and the request came again.
-func (t *tx) notUnlinked(c *Commit) error {
+func (t tx) notUnlinked(c *Commit) error {
 	for _, p := range c.Pieces {
-		gone, err := t.isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
+		gone, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
 		if err != nil {
 			return err
 		}
@@ -133,32 +135,12 @@ func (t *tx) notUnlinked(c *Commit) error {
 	return nil
 }
 
-// notEnded refuses what was refused before, and a file that was there.
-func (t *tx) notEnded(c *Commit) error {
-	if c.BaseGen != 0 && uint64(c.Gen) >= t.n.firstID && t.n.refused.Load() == 0 {
-		return nil // as nearly always: no such record was made in this life, and none before could be
-	}
-	over, err := t.wasEnded(c.number())
-	if err != nil {
-		return err
-	}
-	if over {
-		return conflict(c, "it was refused before, or its file was removed since")
-	}
-	barred, err := t.isBarred(c.number())
-	if err == nil && barred {
-		err = conflict(c, "its node was silent for too long after the file was closed, and its pieces were given up").
-			WithRemedy("write the file again")
-	}
-	return err
-}
-
 func conflict(c *Commit, why string) *errs.Error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 
 // commitContent gives a file that is there a new content, wherever it has been moved meanwhile.
-func (t *tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
+func (t tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	switch {
 	case now.IsDir():
 		return nil, refuse(errs.Invalid, "Commit", "fid:"+c.ID.String(), "it is a directory")
@@ -167,33 +149,33 @@ func (t *tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) 
 	case now.Gen != c.BaseGen && !c.Force:
 		return nil, conflict(c, "the file was rewritten meanwhile")
 	}
-	parent, err := t.byID(now.Parent)
+	parent, err := t.ByID(now.Parent)
 	if err != nil {
 		return nil, err
 	}
 	e := *now
 	fill(&e, c)
-	e.Ctime = t.now
+	e.Ctime = t.Now()
 	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
-	if err := t.replacePieces(now); err != nil {
+	if err := t.pieces().replace(now); err != nil {
 		return nil, err
 	}
 	return t.commitTo(parent, now, &e, c)
 }
 
 // commitFile makes a new file at its parent and name.
-func (t *tx) commitFile(c *Commit) (*hemera.Entry, error) {
+func (t tx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return nil, conflict(c, "the file was removed meanwhile")
 	}
-	parent, err := t.byID(c.Parent)
+	parent, err := t.ByID(c.Parent)
 	if err != nil {
 		return nil, err
 	}
 	if parent == nil || !parent.IsDir() {
 		return nil, conflict(c, "its directory was removed meanwhile")
 	}
-	other, err := t.entry(parent.ID, c.Name)
+	other, err := t.Entry(parent.ID, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -203,22 +185,40 @@ func (t *tx) commitFile(c *Commit) (*hemera.Entry, error) {
 		}
 	}
 	e := &hemera.Entry{ID: c.ID, Parent: parent.ID, Name: c.Name, Kind: hemera.KindFile,
-		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.now, Ctime: t.now, Xattrs: mergeXattrs(nil, c.Xattrs)}
+		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.Now(), Ctime: t.Now(), Xattrs: mergeXattrs(nil, c.Xattrs)}
 	fill(e, c)
-	t.putPlace(e.ID, schema.LocationOf(e))
+	t.PutLocation(e)
 	return t.commitTo(parent, nil, e, c)
 }
 
+// commitRenamed is commitFile, under the name that the file was given last. Only commits of files that the cache does not know to be new come here.
+func (t tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
+	name, err := t.writes().renamedTo(c.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == "":
+		return t.commitFile(c)
+	}
+	renamed := *c
+	renamed.Name = name
+	e, err := t.commitFile(&renamed)
+	if err == nil {
+		err = t.writes().forgetName(c.ID)
+	}
+	return e, err
+}
+
 // giveWay removes another file from the name the commit is for, if that is what was asked.
-func (t *tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
+func (t tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 	if !c.Force || other.IsDir() || other.ID > c.ID {
 		return conflict(c, "the name was taken meanwhile")
 	}
-	dirs, path, err := t.above(parent)
+	dirs, path, err := t.Above(parent)
 	if err != nil {
 		return err
 	}
-	t.event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
+	t.Event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
 	return t.unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
 }
 
@@ -229,90 +229,37 @@ func fill(e *hemera.Entry, c *Commit) {
 }
 
 // commitTo stores the entry and all that follows from it. old is what it replaces, if anything.
-func (t *tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
+func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
 		return nil, err
 	}
 	if e.Mtime.IsZero() {
-		e.Mtime = t.now
+		e.Mtime = t.Now()
 	}
-	dirs, path, err := t.above(parent)
+	dirs, path, err := t.Above(parent)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.settle(dirs, old, e, c); err != nil {
+	if err := t.ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
 		return nil, err
 	}
-	delta, _ := t.weight(e) // of a file: no error
-	adjust := t.relist
+	delta, _ := t.Weight(e) // of a file: no error
+	adjust := t.Relist
 	if old != nil {
-		before, _ := t.weight(old)
-		delta, adjust = delta.Add(before.Negate()), t.adjust
+		before, _ := t.Weight(old)
+		delta, adjust = delta.Add(before.Negate()), t.Adjust
 	}
 	if err := adjust(dirs, delta); err != nil {
 		return nil, err
 	}
-	if err := t.charge(dirs, old, e); err != nil {
+	if err := t.ledger().Charge(dirs, old, e); err != nil {
 		return nil, err
 	}
-	if err := t.addPieces(e, e.Pieces); err != nil {
+	if err := t.pieces().add(e, e.Pieces); err != nil {
 		return nil, err
 	}
-	t.putEntry(e)
-	t.indexShort(old, e)
-	t.event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
+	t.PutEntry(e)
+	t.pieces().indexIncomplete(old, e)
+	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
-}
-
-// Resolve implements Contents.
-func (n *Namespace) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, path string, err error) {
-	err = n.view(ctx, func(t *tx) error {
-		e, err := t.byID(id)
-		if err != nil {
-			return err
-		}
-		if e == nil {
-			return absent("Resolve", id)
-		}
-		if out, err = t.full(e); err != nil {
-			return err
-		}
-		if e.ID == hemera.RootID {
-			path = "/"
-			return nil
-		}
-		parent, err := t.byID(e.Parent)
-		if err != nil {
-			return err
-		}
-		_, path, err = t.above(parent)
-		path += "/" + e.Name
-		return err
-	})
-	return out, path, err
-}
-
-// Events implements Contents.
-func (n *Namespace) Events(ctx context.Context, from uint64, limit int) ([]hemera.Event, error) {
-	var out []hemera.Event
-	var bad error
-	err := n.store.Scan(ctx, schema.EventKey(from+1), schema.PrefixEnd(schema.TableKey(schema.TableEvent)), func(k, raw []byte) bool {
-		if len(out) >= limit {
-			return false
-		}
-		e, err := schema.DecodeEvent(k, raw)
-		if err != nil {
-			bad = schema.Damaged(k, err)
-			return false
-		}
-		out = append(out, *e)
-		return true
-	})
-	if err == nil {
-		err = bad
-	}
-	if err != nil {
-		return nil, errs.Wrap(err, "namespace.Events", "")
-	}
-	return out, n.outside(ctx)
 }

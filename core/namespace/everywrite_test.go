@@ -119,7 +119,7 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 	start := func() {
 		store = must[*pebblekv.Store](t)(pebblekv.Open("db", engineOptions(fs)))
 		n = open(t, wrap(store), namespace.Options{CacheBytes: 64 << 10})
-		c.n = n
+		c.n = n.Parts()
 	}
 	stop := func() {
 		if err := errors.Join(n.Close(), store.Close()); err != nil {
@@ -282,7 +282,7 @@ func flawless(ctx context.Context, n *namespace.Namespace) error {
 // goOn calls on, and asks again for commits of before: those that were given their numbers by this store.
 func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []namespace.Commit) error {
 	var h recorder
-	c := &client{h: &h, n: n, r: rand.New(rand.NewPCG(uint64(from.events), 5)), ctx: ctx, alone: true}
+	c := &client{h: &h, n: n.Parts(), r: rand.New(rand.NewPCG(uint64(from.events), 5)), ctx: ctx, alone: true}
 	for _, again := range late {
 		if next := n.Stats().NextID; again.ID < next && hemera.FileID(again.Gen) < next {
 			c.commit(again)

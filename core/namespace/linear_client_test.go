@@ -95,7 +95,7 @@ func (h *recorder) witness(events []hemera.Event) {
 // client is one of the concurrent callers.
 type client struct {
 	h    *recorder
-	n    namespace.Tree
+	n    namespace.Parts
 	r    *rand.Rand
 	id   int
 	ctx  context.Context

@@ -16,9 +16,9 @@ func TestPlantedFaultsAreNoticed(t *testing.T) {
 	for name, f := range map[string]fault{
 		"acknowledged before it is durable": {store: func(s kv.Store) kv.Store { return liar{s} }},
 		"batches in two parts":              {store: func(s kv.Store) kv.Store { return tearer{s} }},
-		"stat of two pictures":              {tree: func(n *namespace.Namespace) namespace.Tree { return glimpser{n, n} }},
-		"stat of what is not durable":       {tree: func(n *namespace.Namespace) namespace.Tree { return hastener{n, n} }},
-		"stat of the past":                  {tree: func(n *namespace.Namespace) namespace.Tree { return &rememberer{Tree: n} }},
+		"stat of two pictures":              {names: func(n *namespace.Namespace) hemera.Names { return glimpser{n, n} }},
+		"stat of what is not durable":       {names: func(n *namespace.Namespace) hemera.Names { return hastener{n, n} }},
+		"stat of the past":                  {names: func(n *namespace.Namespace) hemera.Names { return &rememberer{Names: n} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +78,7 @@ func (w tearerWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 
 // glimpser is a namespace whose Stat sees several pictures.
 type glimpser struct {
-	namespace.Tree
+	hemera.Names
 	n *namespace.Namespace
 }
 
@@ -88,7 +88,7 @@ func (g glimpser) Stat(ctx context.Context, who hemera.Identity, path string) (h
 
 // hastener is a namespace whose Stat does not wait for the disk.
 type hastener struct {
-	namespace.Tree
+	hemera.Names
 	n *namespace.Namespace
 }
 
@@ -98,7 +98,7 @@ func (g hastener) Stat(ctx context.Context, who hemera.Identity, path string) (h
 
 // rememberer is a namespace with a cache that is right nearly always.
 type rememberer struct {
-	namespace.Tree
+	hemera.Names
 	mu    sync.Mutex
 	calls int
 	last  map[string]hemera.Entry
@@ -113,7 +113,7 @@ func (m *rememberer) Stat(ctx context.Context, who hemera.Identity, path string)
 	if again {
 		return e, nil
 	}
-	e, err := m.Tree.Stat(ctx, who, path)
+	e, err := m.Names.Stat(ctx, who, path)
 	if err == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -121,7 +121,7 @@ type race struct {
 // fault is what is planted: a store that lies, or a namespace that does.
 type fault struct {
 	store func(kv.Store) kv.Store
-	tree  func(*namespace.Namespace) namespace.Tree
+	names func(*namespace.Namespace) hemera.Names
 }
 
 func newRace(t *testing.T, seed uint64, f fault) *race {
@@ -166,9 +166,9 @@ func (h *race) stop() {
 
 // phase has clients call until there were enough calls, and then breaks the store in one way.
 func (h *race) phase(clients, calls int) {
-	var tree namespace.Tree = h.n
-	if h.fault.tree != nil {
-		tree = h.fault.tree(h.n)
+	tree := h.n.Parts()
+	if h.fault.names != nil {
+		tree.Names = h.fault.names(h.n)
 	}
 	interrupt := []func() (settle func()){h.nothing, h.brokenDisk, h.powerCut, h.powerCut}[h.r.IntN(4)]
 	if !h.pebble {
@@ -313,7 +313,7 @@ func runRace(t *testing.T, seed uint64, f fault) string {
 	if len(h.wrong) > 0 {
 		return h.verdict()
 	}
-	if f.store == nil && f.tree == nil {
+	if f.store == nil && f.names == nil {
 		if err := h.n.CountQuotas(t.Context()); err != nil {
 			t.Error(err)
 		}

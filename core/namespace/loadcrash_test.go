@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/measure/nsload"
 	"hemera/platform/kv/pebblekv"
 )
 
@@ -30,8 +31,8 @@ func TestLoadIsCutOffAnywhere(t *testing.T) {
 	}
 	cam.images = nil
 	cam.begun.Store(1)
-	shape := namespace.Shape{Files: 300, FilesPerDir: 10, DirsPerDir: 4, Size: 1000, Disks: []hemera.DiskID{1, 2, 3}}
-	tree := must[hemera.TreeTotals](t)(namespace.Load(t.Context(), store, namespace.LoadOptions{Path: "/load", Shape: shape}))
+	shape := nsload.Shape{Files: 300, FilesPerDir: 10, DirsPerDir: 4, Size: 1000, Disks: []hemera.DiskID{1, 2, 3}}
+	tree := must[hemera.TreeTotals](t)(nsload.Load(t.Context(), store, nsload.Options{Path: "/load", Shape: shape}))
 	cam.acked.Store(1)
 	if err := store.Close(); err != nil {
 		t.Fatal(err)

@@ -14,14 +14,15 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/measure/nsload"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 	"hemera/platform/kv/pebblekv"
 )
 
-func shapes() map[string]namespace.Shape {
+func shapes() map[string]nsload.Shape {
 	disks := []hemera.DiskID{1, 2, 3, 7, 5}
-	return map[string]namespace.Shape{
+	return map[string]nsload.Shape{
 		"one file":     {Files: 1, Size: 100, Disks: disks},
 		"wide":         {Files: 1500, FilesPerDir: 2000, Size: 1, Disks: disks, Replicas: 1},
 		"deep":         {Files: 300, FilesPerDir: 3, DirsPerDir: 2, Size: 1000, Disks: disks, Replicas: 5, Seed: 9},
@@ -45,10 +46,10 @@ func prepared(t *testing.T, s kv.Store) kv.Store {
 	return s
 }
 
-func loadTree(t *testing.T, s kv.Store, at string, shape namespace.Shape) hemera.TreeTotals {
+func loadTree(t *testing.T, s kv.Store, at string, shape nsload.Shape) hemera.TreeTotals {
 	t.Helper()
-	return must[hemera.TreeTotals](t)(namespace.Load(t.Context(), s,
-		namespace.LoadOptions{Options: namespace.Options{Clock: fixed}, Path: at, Shape: shape}))
+	return must[hemera.TreeTotals](t)(nsload.Load(t.Context(), s,
+		nsload.Options{Options: namespace.Options{Clock: fixed}, Path: at, Shape: shape}))
 }
 
 // TestLoadIsWhatCommitsMake holds a loaded store against one in which each entry of it was made by
@@ -182,7 +183,7 @@ func TestLoadIsRefused(t *testing.T) {
 	good := shapes()["odd"]
 	for _, c := range []struct {
 		path   string
-		change func(*namespace.Shape)
+		change func(*nsload.Shape)
 		kind   errs.Kind
 	}{
 		{"/a", nil, errs.Exists},
@@ -190,22 +191,22 @@ func TestLoadIsRefused(t *testing.T) {
 		{"/none/x", nil, errs.NotFound},
 		{"/a/f/x", nil, errs.NotDirectory},
 		{"x", nil, errs.Invalid},
-		{"/x", func(s *namespace.Shape) { s.Files = 0 }, errs.Invalid},
-		{"/x", func(s *namespace.Shape) { s.DirsPerDir = 1 }, errs.Invalid},
-		{"/x", func(s *namespace.Shape) { s.FilesPerDir = -1 }, errs.Invalid},
-		{"/x", func(s *namespace.Shape) { s.Size = -1 }, errs.Invalid},
-		{"/x", func(s *namespace.Shape) { s.Replicas = 17 }, errs.Invalid},
-		{"/x", func(s *namespace.Shape) { s.Disks = s.Disks[:1] }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.Files = 0 }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.DirsPerDir = 1 }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.FilesPerDir = -1 }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.Size = -1 }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.Replicas = 17 }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.Disks = s.Disks[:1] }, errs.Invalid},
 	} {
 		shape := good
 		if c.change != nil {
 			c.change(&shape)
 		}
-		_, err := namespace.Load(t.Context(), s, namespace.LoadOptions{Path: c.path, Shape: shape})
+		_, err := nsload.Load(t.Context(), s, nsload.Options{Path: c.path, Shape: shape})
 		wantKind(t, fmt.Sprintf("%s %+v", c.path, shape), err, c.kind)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := namespace.Load(ctx, s, namespace.LoadOptions{Path: "/x", Shape: namespace.Shape{Files: 100_000}, Progress: func(int64) { cancel() }})
+	_, err := nsload.Load(ctx, s, nsload.Options{Path: "/x", Shape: nsload.Shape{Files: 100_000}, Progress: func(int64) { cancel() }})
 	if err == nil {
 		t.Error("a load whose context ended went on")
 	}
@@ -231,7 +232,7 @@ func (m *meter) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byte)
 // visitor has all names of the page before it reads on.
 func TestListOfAWideDirectoryHoldsAPage(t *testing.T) {
 	m := &meter{Store: memkv.New()}
-	loadTree(t, m, "/wide", namespace.Shape{Files: 50_000, FilesPerDir: 50_000})
+	loadTree(t, m, "/wide", nsload.Shape{Files: 50_000, FilesPerDir: 50_000})
 	n := open(t, m, namespace.Options{})
 	m.longest = 0
 	seen := 0

@@ -7,20 +7,28 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/rules/access"
+	"hemera/rules/quota"
 )
 
 // parentsMode is the mode of directories that an open makes on its way.
 const parentsMode = 0o755
 
-// Prepare implements Contents. A generation is a number from the same durable counter as ids (the
-// first of a file is 1): it is larger than every generation the file had, and two writes never get
-// the same one, whatever was restarted in between.
-func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+// Writes begins and ends writes: from the open, which reserves an id or a generation, to the commit or the refusal.
+type Writes struct{ *base }
+
+// Prepare checks that who may open as asked, makes missing parents if asked, and for writes reserves the file's id (a
+// new one, or the existing file's) and next generation. It writes nothing else. Exists (Exclusive), NotFound,
+// IsDirectory, Denied.
+//
+// A generation is a number from the same durable sequence as ids (the first of a file is 1): it is larger than every
+// generation the file had, and two writes never get the same one, whatever was restarted in between.
+func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
 	var p Prepared
 	if r.Access == hemera.AccessRead {
-		err := n.view(ctx, func(t *tx) (err error) {
+		err := n.view(ctx, func(t tx) (err error) {
 			p, err = t.prepareRead(who, r)
 			return err
 		})
@@ -30,21 +38,22 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 		return p, err
 	}
 	look := func() error {
-		return n.view(ctx, func(t *tx) (err error) {
+		return n.view(ctx, func(t tx) (err error) {
 			p, err = t.prepareWrite(who, r)
 			return err
 		})
 	}
 	err := look()
 	if r.Parents && errors.Is(err, errs.NotFound) {
-		if err = n.makeParents(ctx, who, r.Path, parentsMode); err == nil {
+		err = n.makeParents(ctx, who, r.Path, parentsMode)
+		if err == nil {
 			err = look()
 		}
 	}
 	if err != nil {
 		return Prepared{}, err
 	}
-	number, err := n.takeID(ctx)
+	number, err := n.numbers.Take(ctx)
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -53,11 +62,11 @@ func (n *Namespace) Prepare(ctx context.Context, who hemera.Identity, r hemera.O
 		return p, nil
 	}
 	p.ID, p.Gen = hemera.FileID(number), 1
-	n.unused(p.ID)
+	n.records.MarkUnused(schema.IDKey(schema.TableLocation, p.ID))
 	return p, nil
 }
 
-func (t *tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+func (t tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
 	path := r.Path
 	f, err := t.existing("Open", who, path)
 	if err != nil {
@@ -79,7 +88,7 @@ func (t *tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, e
 	return Prepared{Entry: *f.entry, Existing: true, ID: f.entry.ID, Gen: f.entry.Gen}, nil
 }
 
-func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+func (t tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
 	f, err := t.walk("Open", who, r.Path)
 	if err != nil {
 		return Prepared{}, err
@@ -114,10 +123,43 @@ func (t *tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, 
 
 // prepared is what a walk found, as the manager wants it for a write. The parent comes without its tree totals:
 // every commit below changes them, so each open would wait for the writes of all others.
-func (t *tx) prepared(f found) Prepared {
+func (t tx) prepared(f found) Prepared {
 	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
 	if f.entry != nil {
 		p.Entry, p.Existing, p.ID, p.Gen = *f.entry, true, f.entry.ID, f.entry.Gen
 	}
 	return p
+}
+
+// PrepareBelow returns what Prepare would find for a new file of who's below the path: the directory, or the
+// nearest one above that exists, with its attributes and limits. It reserves nothing, and asks for no
+// more rights than to get there. NotDirectory, Denied.
+func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path string) (p Prepared, err error) {
+	names, err := split("PrepareBelow", path)
+	if err != nil {
+		return p, err
+	}
+	err = n.view(ctx, func(t tx) error {
+		f, _, err := t.follow("PrepareBelow", who, path, names)
+		if err != nil {
+			return err
+		}
+		if f.entry != nil && f.entry.IsDir() {
+			f.dirs = append(f.dirs, f.entry)
+		}
+		f.entry = nil
+		p = t.prepared(f)
+		p.Quota, err = t.standing(f, who)
+		return err
+	})
+	return p, err
+}
+
+// standing is what an open for writing has to comply with; see accounts.Ledger.Standing.
+func (t tx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
+	uid, gid := who.UID, who.GID
+	if f.entry != nil {
+		uid, gid = f.entry.UID, f.entry.GID
+	}
+	return t.ledger().Standing(f.dirs, uid, gid)
 }

@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/measure/nsload"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 )
@@ -434,8 +435,8 @@ func TestLoadKeepsAwayFromQuotas(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	shape := namespace.Shape{Files: 5000, FilesPerDir: 30, DirsPerDir: 4, Size: 10, Disks: []hemera.DiskID{1, 2}, Replicas: 2, UID: 7, GID: 8}
-	_, err := namespace.Load(t.Context(), s, namespace.LoadOptions{Path: "/a/load", Shape: shape})
+	shape := nsload.Shape{Files: 5000, FilesPerDir: 30, DirsPerDir: 4, Size: 10, Disks: []hemera.DiskID{1, 2}, Replicas: 2, UID: 7, GID: 8}
+	_, err := nsload.Load(t.Context(), s, nsload.Options{Path: "/a/load", Shape: shape})
 	wantKind(t, "a load below a node", err, errs.Unsupported)
 	loadTree(t, s, "/b/load", shape)
 	n = open(t, s, namespace.Options{})

@@ -5,17 +5,18 @@ import (
 	"errors"
 
 	"hemera"
+	"hemera/core/namespace/accounts"
 	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/rules/access"
 )
 
 // Remove implements hemera.Names.
-func (n *Namespace) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
+func (n Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
 	if err := n.warm(ctx, who, path); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t *tx) error {
+	return n.update(ctx, func(t tx) error {
 		f, err := t.existing("Remove", who, path)
 		if err != nil {
 			return err
@@ -31,15 +32,15 @@ func (n *Namespace) Remove(ctx context.Context, who hemera.Identity, path string
 		if err := permitRemove("Remove", path, who, f.parent(), f.entry); err != nil {
 			return err
 		}
-		t.event(hemera.Event{Kind: hemera.EventRemove, File: f.entry.ID, Path: path, Who: who.Name, Bytes: f.entry.Size})
+		t.Event(hemera.Event{Kind: hemera.EventRemove, File: f.entry.ID, Path: path, Who: who.Name, Bytes: f.entry.Size})
 		return t.unlink("Remove", path, f)
 	})
 }
 
 // unlink takes the found entry out of the tree; a directory must be empty.
-func (t *tx) unlink(op, path string, f found) error {
+func (t tx) unlink(op, path string, f found) error {
 	e := f.entry
-	delta, err := t.weight(e)
+	delta, err := t.Weight(e)
 	if err != nil {
 		return err
 	}
@@ -47,64 +48,40 @@ func (t *tx) unlink(op, path string, f found) error {
 		if delta != (hemera.TreeTotals{Dirs: 1}) {
 			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
 		}
-		if err := unfit(op, path, e); err != nil {
+		if err := refuseQuotaNode(op, path, e); err != nil {
 			return err
 		}
-		t.remove(schema.IDKey(schema.TableDirectory, e.ID))
+		t.Remove(schema.IDKey(schema.TableDirectory, e.ID))
 	} else {
-		if err := errors.Join(t.replacePieces(e), t.charge(f.dirs, e, nil)); err != nil {
+		if err := errors.Join(t.pieces().replace(e), t.ledger().Charge(f.dirs, e, nil)); err != nil {
 			return err
 		}
-		t.bury(e)
+		t.writes().addTombstone(e)
 	}
 	if schema.Incomplete(e) {
-		t.remove(schema.IDKey(schema.TableIncomplete, e.ID))
+		t.Remove(schema.IDKey(schema.TableIncomplete, e.ID))
 	}
-	t.remove(schema.EntryKey(e.Parent, e.Name))
-	t.remove(schema.IDKey(schema.TableLocation, e.ID))
-	return t.relist(f.dirs, delta.Negate())
-}
-
-// weight is what the entry adds to the totals of the directories above it.
-func (t *tx) weight(e *hemera.Entry) (hemera.TreeTotals, error) {
-	if !e.IsDir() {
-		return hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: schema.Physical(e)}, nil
-	}
-	s, err := t.state(e.ID)
-	if err != nil {
-		return hemera.TreeTotals{}, err
-	}
-	return s.Tree.Add(hemera.TreeTotals{Dirs: 1}), nil
-}
-
-// deep is how many directories are above one another below the entry, at most.
-func (t *tx) deep(e *hemera.Entry) (int64, error) {
-	if !e.IsDir() {
-		return 0, nil
-	}
-	s, err := t.state(e.ID)
-	if err != nil {
-		return 0, err
-	}
-	return min(s.Depth, s.Tree.Dirs), nil
+	t.Remove(schema.EntryKey(e.Parent, e.Name))
+	t.Remove(schema.IDKey(schema.TableLocation, e.ID))
+	return t.Relist(f.dirs, delta.Negate())
 }
 
 // Rename implements hemera.Names.
-func (n *Namespace) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
+func (n Tree) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
 	if err := n.warm(ctx, who, from, to); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t *tx) error {
+	return n.update(ctx, func(t tx) error {
 		return t.rename(who, from, to, func(found, found) error { return nil })
 	})
 }
 
 // Publish implements hemera.Names.
-func (n *Namespace) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
+func (n Tree) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
 	if err := n.warm(ctx, who, p.From, p.To); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t *tx) error {
+	return n.update(ctx, func(t tx) error {
 		return t.rename(who, p.From, p.To, func(f, target found) error { return publishable(f, target, p) })
 	})
 }
@@ -136,7 +113,7 @@ func publishable(f, target found, p hemera.Publication) error {
 
 // rename is Rename, if the condition on what is at both names holds. Who may not rename does not learn
 // whether it does.
-func (t *tx) rename(who hemera.Identity, from, to string, condition func(f, target found) error) error {
+func (t tx) rename(who hemera.Identity, from, to string, condition func(f, target found) error) error {
 	f, err := t.existing("Rename", who, from)
 	if err != nil {
 		return err
@@ -159,7 +136,7 @@ func (t *tx) rename(who hemera.Identity, from, to string, condition func(f, targ
 			return err
 		}
 	}
-	deep, err := t.deep(f.entry)
+	deep, err := t.Depth(f.entry)
 	if err == nil {
 		err = newName("Rename", to, target, deep)
 	}
@@ -180,12 +157,12 @@ func (t *tx) rename(who hemera.Identity, from, to string, condition func(f, targ
 			return err
 		}
 	}
-	t.event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
+	t.Event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
 	return t.move(f, target, deep)
 }
 
-// movable holds the rules of a rename that are not about permission. It is asked under mu, so no
-// other rename can turn its answer wrong.
+// movable holds the rules of a rename that are not about permission. Its result stays right until the rename is
+// made: changes are made one after the other.
 func movable(f, target found, from, to string) error {
 	if f.entry.ID == hemera.RootID {
 		return refuse(errs.Invalid, "Rename", from, "the root directory stays")
@@ -207,8 +184,8 @@ func movable(f, target found, from, to string) error {
 }
 
 // move gives the entry, with deep directories above one another below it, its new parent and name. The totals of directories above both stay.
-func (t *tx) move(f, target found, deep int64) error {
-	delta, err := t.weight(f.entry)
+func (t tx) move(f, target found, deep int64) error {
+	delta, err := t.Weight(f.entry)
 	if err != nil {
 		return err
 	}
@@ -216,42 +193,27 @@ func (t *tx) move(f, target found, deep int64) error {
 	for same < len(f.dirs) && same < len(target.dirs) && f.dirs[same].ID == target.dirs[same].ID {
 		same++
 	}
-	if err := t.rehome(f, target, same); err != nil {
+	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Common: same}); err != nil {
 		return err
 	}
-	if err := t.adjust(f.dirs[same:], delta.Negate()); err != nil {
+	if err := t.Adjust(f.dirs[same:], delta.Negate()); err != nil {
 		return err
 	}
-	if err := t.adjust(target.dirs[same:], delta); err != nil {
+	if err := t.Adjust(target.dirs[same:], delta); err != nil {
 		return err
 	}
 	if f.entry.IsDir() {
-		if err := t.deepen(target.dirs, deep); err != nil {
+		if err := t.Deepen(target.dirs, deep); err != nil {
 			return err
 		}
 	}
 	e := *f.entry
-	t.remove(schema.EntryKey(e.Parent, e.Name))
-	e.Parent, e.Name, e.Ctime = target.parent().ID, target.name, t.now
-	t.putEntry(&e)
-	t.putPlace(e.ID, schema.LocationOf(&e))
-	if err := t.listed(f.parent().ID); err != nil {
+	t.Remove(schema.EntryKey(e.Parent, e.Name))
+	e.Parent, e.Name, e.Ctime = target.parent().ID, target.name, t.Now()
+	t.PutEntry(&e)
+	t.PutLocation(&e)
+	if err := t.Touch(f.parent().ID); err != nil {
 		return err
 	}
-	return t.listed(e.Parent)
-}
-
-// warm brings what a change will look at into the cache, so that it does not read the disk while
-// it holds up the other changes. What it finds is the change's own business.
-func (n *Namespace) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
-	for _, path := range paths {
-		_, _ = n.look(ctx, func(t *tx) error {
-			_, err := t.walk("warm", who, path)
-			return err
-		})
-		if err := ctx.Err(); err != nil {
-			return errs.Wrap(err, "namespace", path)
-		}
-	}
-	return nil
+	return t.Touch(e.Parent)
 }

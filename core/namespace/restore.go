@@ -79,12 +79,11 @@ func Restorable(k []byte) bool {
 // generations and events go on where none were before, whatever was done since the backup. It must
 // run before Open. Invalid when now cannot be right.
 func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.Time) (Boundary, error) {
-	n := &Namespace{store: store}
-	ids, err := n.pair(ctx, schema.MetaIDs)
+	end, _, err := readPair(ctx, store, schema.MetaIDs)
 	if err != nil {
 		return Boundary{}, errs.Wrap(err, "namespace.Restored", "")
 	}
-	b := Boundary{From: ids[0], To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
+	b := Boundary{From: end, To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
 	if !now.After(taken) || b.To <= b.From {
 		return b, errs.New(errs.Invalid, "namespace.Restored", now.UTC().Format(time.RFC3339),
 			fmt.Sprintf("the clock says it is earlier than the backup of %s", taken.UTC().Format(time.RFC3339))).
@@ -118,7 +117,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	var failed error
 	prefix := schema.MetaKey(schema.MetaBoundary)
-	err := n.store.Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
+	err := n.records.Engine().Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
 		b, bad := schema.DecodeBoundary(k, raw)
 		if bad != nil {
 			failed = schema.Damaged(k, bad)
@@ -138,7 +137,7 @@ func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
 
 // NewerThanRestore implements History.
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
-	file, gen, next := uint64(p.File), uint64(p.Gen), n.nextID.Load()
+	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
 	if file >= next || gen >= next {
 		return true
 	}

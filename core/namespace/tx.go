@@ -2,257 +2,82 @@ package namespace
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"hemera"
-	"hemera/core/namespace/schema"
+	"hemera/core/namespace/accounts"
+	"hemera/core/namespace/record"
+	"hemera/core/namespace/tables"
 	"hemera/errs"
 )
 
-// tx is one operation's picture of the records: what it changed itself, over the cache, over the
-// store. It remembers the newest batch it saw anything of, because its answer must not be given
-// before that is durable.
+// base is what the parts of a namespace share. Its fields do not change after Open; what they point to guards itself.
+type base struct {
+	records *record.Store
+	numbers *record.Numbers // ids and generations
+	clock   func() time.Time
+	log     *slog.Logger
+
+	hold     time.Duration // see Options
+	dueTimes dueTimes
+	ended    endedWrites
+	counter  *accounts.Counter
+}
+
+// view runs a reader on one picture of the tree; see record.Store.View.
+func (n *base) view(ctx context.Context, fn func(t tx) error) error {
+	return n.records.View(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
+}
+
+// look is view without the wait for what it saw; it returns the newest batch that fn saw anything of.
+func (n *base) look(ctx context.Context, fn func(t tx) error) (uint64, error) {
+	return n.records.Look(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
+}
+
+// update runs a change; see record.Store.Update.
+func (n *base) update(ctx context.Context, fn func(t tx) error) error {
+	return n.records.Update(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
+}
+
+func (n *base) tx(t *record.Txn) tx { return tx{tables.Txn{Txn: t}, n} }
+
+// warm brings what a change will look at into the cache, so that the leader does not read the disk
+// while it holds up the other changes. What it finds is the change's own business.
+func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
+	for _, path := range paths {
+		_, _ = n.look(ctx, func(t tx) error {
+			_, err := t.walk("warm", who, path)
+			return err
+		})
+		if err := ctx.Err(); err != nil {
+			return errs.Wrap(err, "namespace", path)
+		}
+	}
+	return nil
+}
+
+// tx is one operation on the tree: a transaction, with the rules of names, permissions and commits as methods.
 type tx struct {
-	n       *Namespace
-	ctx     context.Context
-	now     time.Time
-	touched uint64
-	locked  bool // mu is held
-
-	key []byte // where the keys of lookups are made
-
-	all    *changes // of its group, its own last; nil for a reader
-	before *changes // of the group before, if that is not visible yet
-	rests  bool     // something it saw is of that group
-	events []hemera.Event
-	// unlinked is how many more pieces wait for their removal, buried how many records of ended
-	// writes there are more.
-	unlinked int64
-	held     heldSum
-	buried   int
+	tables.Txn
+	base *base
 }
 
-// fetch returns the record at the key, nil when there is none.
-func fetch[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, error) {
-	hash := t.n.cache.hash(k)
-	if value, ok := t.changed(k, hash); ok {
-		v, _ := value.(*T)
-		return v, nil
-	}
-	value, seq, ok := t.n.cache.get(hash, k)
-	if !ok && t.n.cache.without(k) {
-		return nil, nil
-	}
-	for !ok {
-		count := t.n.cache.writes(hash)
-		if value, seq, ok = t.n.cache.again(hash, k); ok {
-			break
-		}
-		v, size, err := load(t, k, decode)
-		if err != nil {
-			return nil, err
-		}
-		seq = t.n.cache.floor.Load()
-		var kept any
-		if v != nil {
-			kept = v
-		}
-		// A change needs no cache to be sure: what is being written is in its own picture.
-		if t.n.cache.fill(hash, k, record{kept, size, seq}, count) || t.all != nil {
-			t.touched = max(t.touched, seq)
-			return v, nil
-		}
-		if err := t.n.barrier(t); err != nil {
-			return nil, err
-		}
-	}
-	t.touched = max(t.touched, seq)
-	v, _ := value.(*T)
-	return v, nil
+// ledger is the quota accounts in the same transaction.
+func (t tx) ledger() accounts.Ledger { return accounts.Ledger{Txn: t.Txn} }
+
+// pieces is the index of pieces in the same transaction.
+func (t tx) pieces() pieceTx { return pieceTx(t) }
+
+// writes is the writes under way, and those that ended, in the same transaction.
+func (t tx) writes() writeTx { return writeTx(t) }
+
+// refuse makes the error of an operation that is not possible.
+func refuse(kind errs.Kind, op, subject, format string, args ...any) *errs.Error {
+	return errs.New(kind, "namespace."+op, subject, fmt.Sprintf(format, args...))
 }
 
-// changed is what the operation, or one before it in its group, did to the key.
-func (t *tx) changed(k []byte, hash uint64) (any, bool) {
-	value, ok := t.all.get(k, hash)
-	if !ok {
-		if value, ok = t.before.get(k, hash); ok {
-			t.rests = true
-		}
-	}
-	return value, ok
-}
-
-func load[T any](t *tx, k []byte, decode func(k, raw []byte) (*T, error)) (*T, int, error) {
-	raw, err := t.n.store.Get(t.ctx, k)
-	if errors.Is(err, errs.NotFound) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	v, err := decode(k, raw)
-	if err != nil {
-		return nil, 0, schema.Damaged(k, err)
-	}
-	return v, len(raw), nil
-}
-
-func (t *tx) entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
-	t.key = schema.AppendEntryKey(t.key[:0], parent, name)
-	return fetch(t, t.key, schema.DecodeEntry)
-}
-
-// idKey is a key that is good until the next lookup.
-func (t *tx) idKey(table byte, id hemera.FileID) []byte {
-	t.key = schema.AppendIDKey(t.key[:0], table, id)
-	return t.key
-}
-
-func (t *tx) root() (*hemera.Entry, error) {
-	e, err := t.entry(0, "")
-	if err == nil && e == nil {
-		err = errs.New(errs.Corrupt, "namespace.Read", "/", "the root directory is missing from the store")
-	}
-	return e, err
-}
-
-// byID returns the entry with the id, nil when there is none.
-func (t *tx) byID(id hemera.FileID) (*hemera.Entry, error) {
-	if id == hemera.RootID {
-		return t.root()
-	}
-	p, err := fetch(t, t.idKey(schema.TableLocation, id), schema.DecodeLocation)
-	if err != nil || p == nil {
-		return nil, err
-	}
-	e, err := t.entry(p.Parent, p.Name)
-	if err == nil && (e == nil || e.ID != id) {
-		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+id.String(), "the id's place holds another entry")
-	}
-	return e, err
-}
-
-func (t *tx) state(dir hemera.FileID) (*schema.Directory, error) {
-	s, err := fetch(t, t.idKey(schema.TableDirectory, dir), schema.DecodeDirectory)
-	if err == nil && s == nil {
-		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+dir.String(), "the directory has no totals")
-	}
-	return s, err
-}
-
-// full is the entry as callers see it: a directory with its times and totals.
-func (t *tx) full(e *hemera.Entry) (hemera.Entry, error) {
-	if !e.IsDir() {
-		return *e, nil
-	}
-	s, err := t.state(e.ID)
-	if err != nil {
-		return hemera.Entry{}, err
-	}
-	return withState(*e, s), nil
-}
-
-func withState(e hemera.Entry, s *schema.Directory) hemera.Entry {
-	e.Mtime, e.Tree = s.Mtime, s.Tree
-	if s.Ctime.After(e.Ctime) {
-		e.Ctime = s.Ctime
-	}
-	return e
-}
-
-func (t *tx) set(k []byte, value any, raw []byte) { t.all.set(k, value, raw, len(raw)) }
-
-// total sets a record that many changes of a group set again: it is encoded when the group is sealed.
-func (t *tx) total(k []byte, value any) { t.all.set(k, value, nil, schema.TotalMax) }
-
-func (t *tx) mark(k []byte)   { t.set(k, schema.Mark{}, nil) }
-func (t *tx) remove(k []byte) { t.set(k, nil, nil) }
-
-// putEntry stores the entry under its parent and name.
-func (t *tx) putEntry(e *hemera.Entry) {
-	if e.ID == hemera.RootID {
-		t.key = schema.AppendEntryKey(t.key[:0], 0, "")
-	} else {
-		t.key = schema.AppendEntryKey(t.key[:0], e.Parent, e.Name)
-	}
-	t.set(t.key, e, t.all.record(schema.AppendEntry(t.all.room(schema.EntryRoom), e)))
-}
-
-func (t *tx) putPlace(id hemera.FileID, p schema.Location) {
-	t.set(t.idKey(schema.TableLocation, id), &p, t.all.record(schema.AppendLocation(t.all.room(8+len(p.Name)), &p)))
-}
-
-func (t *tx) putState(dir hemera.FileID, s schema.Directory) {
-	t.total(t.idKey(schema.TableDirectory, dir), &s)
-}
-
-// adjust adds to the totals of every directory.
-func (t *tx) adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
-	if delta == (hemera.TreeTotals{}) {
-		return nil
-	}
-	for _, dir := range dirs {
-		s, err := t.state(dir.ID)
-		if err != nil {
-			return err
-		}
-		t.putState(dir.ID, s.With(s.Mtime, s.Ctime, delta))
-	}
-	return nil
-}
-
-// relist is adjust for a name that came to the last of dirs, or went: its list of names changed now.
-func (t *tx) relist(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
-	last := len(dirs) - 1
-	if err := t.adjust(dirs[:last], delta); err != nil {
-		return err
-	}
-	s, err := t.state(dirs[last].ID)
-	if err == nil {
-		t.putState(dirs[last].ID, s.With(t.now, t.now, delta))
-	}
-	return err
-}
-
-// deepen says that the last of dirs has a directory in it now with deep directories above one another below that. What
-// is deep enough has directories above that are, too.
-func (t *tx) deepen(dirs []*hemera.Entry, deep int64) error {
-	for i := len(dirs) - 1; i >= 0; i-- {
-		deep++
-		s, err := t.state(dirs[i].ID)
-		if err != nil || s.Depth >= deep {
-			return err
-		}
-		deeper := *s
-		deeper.Depth = deep
-		t.putState(dirs[i].ID, deeper)
-	}
-	return nil
-}
-
-// shallow refuses an entry that would have too many directories above one another, itself and those below included.
-func shallow(op, path string, dirs []*hemera.Entry, deep int64) error {
-	if int64(len(dirs))+deep > hemera.DepthMax {
-		return refuse(errs.TooLarge, op, path, "at most %d names may be in a path", hemera.DepthMax)
-	}
-	return nil
-}
-
-// listed says that the directory's list of names changed now.
-func (t *tx) listed(dir hemera.FileID) error {
-	s, err := t.state(dir)
-	if err == nil {
-		t.putState(dir, s.With(t.now, t.now, hemera.TreeTotals{}))
-	}
-	return err
-}
-
-// whoMax bounds a name in the event log.
-const whoMax = 256
-
-// event records what was done; its number and time are given when the operation succeeds.
-func (t *tx) event(e hemera.Event) {
-	e.Who = e.Who[:min(len(e.Who), whoMax)]
-	t.events = append(t.events, e)
+func absent(op string, id hemera.FileID) error {
+	return refuse(errs.NotFound, op, "fid:"+id.String(), "no entry has this id")
 }

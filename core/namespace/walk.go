@@ -52,17 +52,20 @@ func checkName(op, subject, name string) error {
 }
 
 // newName refuses an entry that is to be made, or moved to, where f found none: one with a name that no door takes, or
-// with too many directories above one another, deep below it included.
-func newName(op, path string, f found, deep int64) error {
+// with too many directories above one another, itself and the depth below it included.
+func newName(op, path string, f found, depth int64) error {
 	if err := hemera.CheckName(f.name); err != nil {
 		return refuse(errs.Invalid, op, path, "%v", err)
 	}
-	return shallow(op, path, f.dirs, deep)
+	if int64(len(f.dirs))+depth > hemera.DepthMax {
+		return refuse(errs.TooLarge, op, path, "at most %d names may be in a path", hemera.DepthMax)
+	}
+	return nil
 }
 
 // walk follows the path as who. NotFound when a directory on the way is missing, NotDirectory when
 // it is a file, Denied when it may not be traversed. A missing last name is no error.
-func (t *tx) walk(op string, who hemera.Identity, path string) (found, error) {
+func (t tx) walk(op string, who hemera.Identity, path string) (found, error) {
 	names, err := split(op, path)
 	if err != nil {
 		return found{}, err
@@ -75,8 +78,8 @@ func (t *tx) walk(op string, who hemera.Identity, path string) (found, error) {
 }
 
 // follow goes as far as entries are there; left are the names it did not find, the last included.
-func (t *tx) follow(op string, who hemera.Identity, path string, names []string) (f found, left []string, err error) {
-	if f.entry, err = t.root(); err != nil {
+func (t tx) follow(op string, who hemera.Identity, path string, names []string) (f found, left []string, err error) {
+	if f.entry, err = t.Root(); err != nil {
 		return f, nil, err
 	}
 	f.dirs = make([]*hemera.Entry, 0, len(names))
@@ -89,7 +92,7 @@ func (t *tx) follow(op string, who hemera.Identity, path string, names []string)
 			return f, nil, err
 		}
 		f.dirs, f.name = append(f.dirs, dir), name
-		if f.entry, err = t.entry(dir.ID, name); err != nil {
+		if f.entry, err = t.Entry(dir.ID, name); err != nil {
 			return f, nil, err
 		}
 		if f.entry == nil {
@@ -100,52 +103,12 @@ func (t *tx) follow(op string, who hemera.Identity, path string, names []string)
 }
 
 // existing is walk for a name that must be there.
-func (t *tx) existing(op string, who hemera.Identity, path string) (found, error) {
+func (t tx) existing(op string, who hemera.Identity, path string) (found, error) {
 	f, err := t.walk(op, who, path)
 	if err == nil && f.entry == nil {
 		err = refuse(errs.NotFound, op, path, "no such file or directory")
 	}
 	return f, err
-}
-
-// depthMax bounds a walk up the tree: more directories than anybody has above one another, and the end
-// of a circle, which only damage can make.
-const depthMax = 1 << 20
-
-// above is the chain from the root to the directory, and its path. It follows ids, so it is right
-// whatever was renamed. A rename does not look at what is below, so the path may be longer than
-// paths may be: then nobody can ask for it, but what is there is kept, moved and made whole as
-// everything else.
-func (t *tx) above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err error) {
-	length := 0
-	dirs = make([]*hemera.Entry, 0, 8)
-	for e := dir; ; {
-		dirs = append(dirs, e)
-		if e.ID == hemera.RootID {
-			break
-		}
-		if length += 1 + len(e.Name); len(dirs) > depthMax {
-			return nil, "", refuse(errs.Corrupt, "Resolve", "fid:"+dir.ID.String(), "more than %d directories are above it", depthMax)
-		}
-		up, err := t.byID(e.Parent)
-		if err != nil {
-			return nil, "", err
-		}
-		if up == nil || !up.IsDir() {
-			return nil, "", refuse(errs.Corrupt, "Resolve", "fid:"+e.ID.String(), "its parent fid:%s is no directory", e.Parent)
-		}
-		e = up
-	}
-	var b strings.Builder
-	b.Grow(length)
-	for i := len(dirs) - 2; i >= 0; i-- {
-		b.WriteByte('/')
-		b.WriteString(dirs[i].Name)
-	}
-	for i, j := 0, len(dirs)-1; i < j; i, j = i+1, j-1 {
-		dirs[i], dirs[j] = dirs[j], dirs[i]
-	}
-	return dirs, b.String(), nil
 }
 
 // permit turns a refusal of the access rule into the error that says why.

@@ -40,7 +40,7 @@ func newBenchRig(b *testing.B) (*rig, *benchPaths) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if r.m, err = New(b.Context(), Options{Store: store, Writer: tree.Writer(), Tree: tree, Addr: "manager:1094"}); err != nil {
+	if r.m, err = New(b.Context(), Options{Store: store, Writer: tree.Writer(), Tree: tree.Parts(), Addr: "manager:1094"}); err != nil {
 		b.Fatal(err)
 	}
 	r.addNodes(3, 2)

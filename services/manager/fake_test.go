@@ -62,7 +62,7 @@ func (r *rig) restart() {
 		r.t.Fatal(err)
 	}
 	r.m, err = New(r.t.Context(), Options{
-		Store: r.store, Writer: tree.Writer(), Tree: tree, Addr: "manager:1094", LostAfter: r.lost,
+		Store: r.store, Writer: tree.Writer(), Tree: tree.Parts(), Addr: "manager:1094", LostAfter: r.lost,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -29,7 +29,7 @@ import (
 type Options struct {
 	Store  kv.Store
 	Writer kv.Writer // the one the tree writes with
-	Tree   namespace.Tree
+	Tree   namespace.Parts
 	// Addr is the manager's xrd door as nodes tell it to clients.
 	Addr string
 	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
@@ -73,7 +73,7 @@ type Manager struct {
 
 // parts are what the services share. [New] sets them; they are not changed after.
 type parts struct {
-	tree    namespace.Tree
+	tree    namespace.Parts
 	cluster *cluster.Cluster
 	orders  *maint.Orders
 	engine  *maint.Engine

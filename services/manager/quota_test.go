@@ -18,7 +18,7 @@ func (r *rig) limit(path string, kind hemera.QuotaKind, id uint32, l hemera.Quot
 	if err := r.m.SetQuota(r.t.Context(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.m.tree.(*namespace.Namespace).CountQuotas(r.t.Context()); err != nil {
+	if err := r.m.tree.QuotaKeeper.(*namespace.Namespace).CountQuotas(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -117,11 +117,13 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	wantKind(t, commit(second, 101), errs.Conflict) // what was refused stays refused
 	third := r.mustOpen("/exp/third", hemera.AccessCreate)
 	// Between the commit of what was promised and the end of its lock it must not count twice.
-	r.through(&lingering{Tree: r.m.tree, then: func() {
-		if err := commit(third, 100); err != nil {
-			t.Errorf("the last 100 bytes: %v", err)
-		}
-	}})
+	r.through(func(tree *namespace.Parts) {
+		tree.PendingWrites = &lingering{PendingWrites: tree.PendingWrites, then: func() {
+			if err := commit(third, 100); err != nil {
+				t.Errorf("the last 100 bytes: %v", err)
+			}
+		}}
+	})
 	if err := commit(promised, 300); err != nil {
 		t.Errorf("what was promised: %v", err)
 	}
@@ -134,12 +136,12 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 
 // lingering is a tree in which something happens when a commit is made, and its claim is still held.
 type lingering struct {
-	namespace.Tree
+	namespace.PendingWrites
 	then func()
 }
 
 func (l *lingering) Commit(ctx context.Context, c namespace.Commit) (hemera.Entry, error) {
-	e, err := l.Tree.Commit(ctx, c)
+	e, err := l.PendingWrites.Commit(ctx, c)
 	if then := l.then; then != nil {
 		l.then = nil
 		then()
@@ -149,12 +151,12 @@ func (l *lingering) Commit(ctx context.Context, c namespace.Commit) (hemera.Entr
 
 // meddling is a tree in which something happens as soon as a write is prepared.
 type meddling struct {
-	namespace.Tree
+	namespace.Opener
 	then []func()
 }
 
 func (m *meddling) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (namespace.Prepared, error) {
-	p, err := m.Tree.Prepare(ctx, who, r)
+	p, err := m.Opener.Prepare(ctx, who, r)
 	if len(m.then) > 0 {
 		next := m.then[0]
 		m.then = m.then[1:]
@@ -171,12 +173,12 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 		fits bool
 	}{{400, true}, {401, false}, {0, true}} {
 		r := newRig(t, 2, 1)
-		tree := &meddling{Tree: r.m.tree}
+		tree := &meddling{Opener: r.m.tree.Opener}
 		if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 			t.Fatal(err)
 		}
 		r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
-		r.through(tree)
+		r.through(func(t *namespace.Parts) { t.Opener = tree })
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 		tree.then = []func(){func() {
 			if err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
@@ -196,12 +198,12 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 // TestQuotaThatNeverStandsStill: others commit each time a writer has looked. It is told to try again.
 func TestQuotaThatNeverStandsStill(t *testing.T) {
 	r := newRig(t, 2, 1)
-	tree := &meddling{Tree: r.m.tree}
+	tree := &meddling{Opener: r.m.tree.Opener}
 	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
-	r.through(tree)
+	r.through(func(t *namespace.Parts) { t.Opener = tree })
 	var busy func()
 	busy = func() {
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
@@ -283,5 +285,8 @@ func TestQuotaIsCountedInTheBackground(t *testing.T) {
 	}
 }
 
-// through has the manager use another tree.
-func (r *rig) through(t namespace.Tree) { r.m.tree, r.m.pieces.tree = t, t }
+// through changes the tree that the manager uses.
+func (r *rig) through(change func(*namespace.Parts)) {
+	change(&r.m.tree)
+	r.m.pieces.tree = r.m.tree
+}

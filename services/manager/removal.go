@@ -15,7 +15,7 @@ import (
 
 // recorder records pieces in the namespace, but none on a disk that has left the cluster.
 type recorder struct {
-	tree namespace.Tree
+	tree namespace.Parts
 	view func() *hemera.View
 	mu   sync.RWMutex
 }
@@ -53,7 +53,7 @@ func (r *recorder) commit(ctx context.Context, c namespace.Commit, least int) (h
 
 // keptFiles is the namespace as the background work may change it.
 type keptFiles struct {
-	namespace.Tree
+	namespace.Parts
 	pieces *recorder
 }
 
@@ -64,5 +64,5 @@ func (k keptFiles) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.
 	if len(k.pieces.remaining(add)) < len(add) {
 		return errs.New(errs.Conflict, "maint.MovePieces", "fxid:"+id.Hex(), "the disk was removed from the cluster meanwhile")
 	}
-	return k.Tree.MovePieces(ctx, id, gen, drop, add)
+	return k.Parts.MovePieces(ctx, id, gen, drop, add)
 }

@@ -46,7 +46,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 		return err
 	}
 	h.Manager, err = manager.New(h.ctx, manager.Options{
-		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree), Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
+		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree.Parts()), Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
 	})
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func (w *world) arrive(ctx context.Context) {
 }
 
 // barless is a namespace that has pieces removed and does not remember that.
-type barless struct{ namespace.Tree }
+type barless struct{ namespace.PendingWrites }
 
 // ClaimOrphan bars nothing.
 func (barless) ClaimOrphan(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {

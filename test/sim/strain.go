@@ -11,19 +11,20 @@ import (
 // strained is the namespace as a manager under strain meets it: between the steps of moving a piece and
 // of removing one time goes by, so that the two meet in every order.
 type strained struct {
-	namespace.Tree
+	namespace.Removals
 	w *world
 }
 
 // strain is the tree for one life of the manager.
-func (w *world) strain(tree namespace.Tree) namespace.Tree {
+func (w *world) strain(tree namespace.Parts) namespace.Parts {
 	if w.plan.sabotage == ForgetBars {
-		tree = barless{tree}
+		tree.PendingWrites = barless{tree.PendingWrites}
 	}
 	if w.plan.strain == 0 {
 		return tree
 	}
-	return &strained{tree, w}
+	tree.Removals = &strained{tree.Removals, w}
+	return tree
 }
 
 // drag lets time go by, half of the time. It must not be called with a lock held: the clock stands still while
@@ -45,7 +46,7 @@ func (w *world) upTo(most time.Duration) time.Duration {
 
 // Unlinked lists pieces to remove, a while before they are.
 func (s *strained) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
-	list, err := s.Tree.Unlinked(ctx, disk, limit)
+	list, err := s.Removals.Unlinked(ctx, disk, limit)
 	if len(list) > 0 {
 		s.drag(ctx)
 	}
@@ -55,7 +56,7 @@ func (s *strained) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) 
 // ConfirmRemoved strikes removed pieces off the list, a while after they were removed.
 func (s *strained) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
 	s.drag(ctx)
-	return s.Tree.ConfirmRemoved(ctx, disk, pieces)
+	return s.Removals.ConfirmRemoved(ctx, disk, pieces)
 }
 
 // IsUnlinked answers, a while before the copy is ordered.
@@ -63,7 +64,7 @@ func (s *strained) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.
 	if s.w.plan.sabotage == MoveOverRemovals {
 		return false, nil
 	}
-	leaving, err := s.Tree.IsUnlinked(ctx, disk, p)
+	leaving, err := s.Removals.IsUnlinked(ctx, disk, p)
 	s.drag(ctx)
 	return leaving, err
 }

@@ -34,3 +34,12 @@ func FileUsage(e *hemera.Entry) hemera.QuotaAmount {
 func TreeUsage(tree hemera.TreeTotals) hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: tree.Files, Bytes: tree.Bytes, Physical: tree.Physical}
 }
+
+// WriteNumber returns the number of the write that makes a piece: the file's id, or the generation of a later content.
+// Both come from one sequence. A file's first generation is always 1, which is the number of no write.
+func WriteNumber(p hemera.PieceID) hemera.FileID {
+	if p.Gen == 1 {
+		return p.File
+	}
+	return hemera.FileID(p.Gen)
+}

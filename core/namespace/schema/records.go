@@ -199,15 +199,13 @@ func DecodeBarred(raw []byte) (hemera.FileID, error) {
 // EncodeRenamed returns the record of the name that a commit is to use.
 func EncodeRenamed(until time.Time, name string) []byte { return append(EncodeUntil(until), name...) }
 
-// DecodeRenamed reads the name in a record of [TableRenamed]; it returns "" where there is no record.
-func DecodeRenamed(k, raw []byte) (string, error) {
-	switch {
-	case raw == nil:
-		return "", nil
-	case len(raw) <= 8 || hemera.CheckName(string(raw[8:])) != nil:
-		return "", Damaged(k, ErrRecord)
+// DecodeRenamed reads the name in a record of [TableRenamed].
+func DecodeRenamed(_, raw []byte) (*string, error) {
+	if len(raw) <= 8 || hemera.CheckName(string(raw[8:])) != nil {
+		return nil, ErrRecord
 	}
-	return string(raw[8:]), nil
+	name := string(raw[8:])
+	return &name, nil
 }
 
 // EventRoom is about the number of bytes that the event's record needs.

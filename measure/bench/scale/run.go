@@ -19,7 +19,7 @@ import (
 
 	"hemera"
 	"hemera/app/statedir"
-	"hemera/core/namespace"
+	"hemera/measure/nsload"
 )
 
 // Options say what is measured.
@@ -34,7 +34,7 @@ type Options struct {
 // Tree is one loaded tree.
 type Tree struct {
 	Path  string
-	Shape namespace.Shape
+	Shape nsload.Shape
 }
 
 // Run loads and measures. Each measurement is done by this program anew, called with the word
@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options, visit func(Result) error) error {
 
 // treeOf is the i-th tree: the first is one wide directory, and the largest below 30 M files a deep one.
 func treeOf(i int, files int64) Tree {
-	shape := namespace.Shape{Files: files, Size: 100 << 20, Disks: []hemera.DiskID{1, 3, 5, 2, 4, 6}, Seed: uint64(i)}
+	shape := nsload.Shape{Files: files, Size: 100 << 20, Disks: []hemera.DiskID{1, 3, 5, 2, 4, 6}, Seed: uint64(i)}
 	switch {
 	case i == 0:
 		shape.FilesPerDir = files
@@ -81,7 +81,7 @@ func load(ctx context.Context, dir string, tree Tree) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	_, err = namespace.Load(ctx, store, namespace.LoadOptions{Path: tree.Path, Shape: tree.Shape})
+	_, err = nsload.Load(ctx, store, nsload.Options{Path: tree.Path, Shape: tree.Shape})
 	return err
 }
 

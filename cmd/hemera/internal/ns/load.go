@@ -15,7 +15,7 @@ import (
 	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/core/namespace"
+	"hemera/measure/nsload"
 	"hemera/platform/kv"
 )
 
@@ -93,7 +93,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 			err = closeErr
 		}
 	}()
-	shape := namespace.Shape{
+	shape := nsload.Shape{
 		Files: int64(o.files), FilesPerDir: int64(o.filesPerDir), DirsPerDir: int64(o.dirsPerDir), Size: int64(size),
 		Replicas: o.replicas, Seed: o.seed, UID: o.uid, GID: o.gid, Space: o.space,
 	}
@@ -104,15 +104,15 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 		fmt.Fprintln(e.Err, "hemera: the cluster knows no disks: files are empty and have no pieces")
 		shape.Size = 0
 	}
-	return loadTree(ctx, e, store, namespace.LoadOptions{Path: o.path, Shape: shape})
+	return loadTree(ctx, e, store, nsload.Options{Path: o.path, Shape: shape})
 }
 
-func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o namespace.LoadOptions) error {
+func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o nsload.Options) error {
 	started := e.Now()
 	var done atomic.Int64
 	o.Progress = done.Store
 	stop := e.Follow(func() string { return countLine(done.Load(), o.Shape.Files, e.Now().Sub(started)) })
-	tree, err := namespace.Load(ctx, store, o)
+	tree, err := nsload.Load(ctx, store, o)
 	stop()
 	if err != nil {
 		return err

@@ -1,0 +1,147 @@
+package accounts
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+	"hemera/platform/kv"
+)
+
+// Check counts every quota node's realm again and names what does not agree with its accounts.
+// marked is the number of directories whose entries say that they are nodes.
+func Check(ctx context.Context, r kv.Reader, marked int64, problem func(format string, args ...any)) error {
+	c := &checker{ctx: ctx, r: r, problem: problem, sets: make(map[uint64]map[schema.Account]hemera.QuotaAmount)}
+	if err := c.nodes(marked); err != nil {
+		return err
+	}
+	if err := c.limits(); err != nil {
+		return err
+	}
+	if err := c.accounts(); err != nil {
+		return err
+	}
+	for dir, q := range c.all {
+		if err := c.realm(dir, q); err != nil {
+			return err
+		}
+	}
+	c.compare()
+	return nil
+}
+
+type checker struct {
+	ctx     context.Context
+	r       kv.Reader
+	problem func(format string, args ...any)
+	all     map[hemera.FileID]*schema.QuotaNode
+	// sets is what each set should have and has not.
+	sets map[uint64]map[schema.Account]hemera.QuotaAmount
+}
+
+func (c *checker) scan(table byte, visit func(k, raw []byte)) error {
+	return c.r.Scan(c.ctx, schema.TableKey(table), schema.PrefixEnd(schema.TableKey(table)), func(k, raw []byte) bool { visit(k, raw); return true })
+}
+
+func (c *checker) nodes(marked int64) error {
+	c.all = make(map[hemera.FileID]*schema.QuotaNode)
+	err := c.scan(schema.TableQuotaNode, func(k, raw []byte) {
+		q, err := schema.DecodeQuotaNode(k, raw)
+		if err != nil {
+			c.problem("quota node %x: %v", k, err)
+			return
+		}
+		c.all[schema.IDOf(k)] = q
+	})
+	if int64(len(c.all)) != marked && err == nil {
+		c.problem("%d directories say that they are quota nodes, %d have records", marked, len(c.all))
+	}
+	return err
+}
+
+func (c *checker) limits() error {
+	count := make(map[hemera.FileID]uint64)
+	err := c.scan(schema.TableLimit, func(k, raw []byte) {
+		if a, err := schema.DecodeAmount(k, raw); err != nil || *a == (hemera.QuotaAmount{}) || schema.AccountOf(k) == (schema.Account{}) {
+			c.problem("limit %x: %v, %v", k, a, err)
+		}
+		count[schema.IDOf(k)]++
+	})
+	for dir, q := range c.all {
+		if q.Limits != count[dir] && err == nil {
+			c.problem("quota node %s: %d limits, its record says %d", dir, count[dir], q.Limits)
+		}
+		delete(count, dir)
+	}
+	for dir, n := range count {
+		c.problem("%d limits of %s, which is no quota node", n, dir)
+	}
+	return err
+}
+
+// accounts reads what is stored, with the sign turned.
+func (c *checker) accounts() error {
+	return c.scan(schema.TableAccount, func(k, raw []byte) {
+		used, err := schema.DecodeAmount(k, raw)
+		if err != nil || schema.AccountOf(k) == (schema.Account{}) {
+			c.problem("account %x: %v", k, err)
+			return
+		}
+		c.add(schema.Uint64At(k, 2), map[schema.Account]hemera.QuotaAmount{schema.AccountOf(k): used.Negate()})
+	})
+}
+
+func (c *checker) add(set uint64, sums map[schema.Account]hemera.QuotaAmount) {
+	if c.sets[set] == nil {
+		c.sets[set] = make(map[schema.Account]hemera.QuotaAmount)
+	}
+	for a, used := range sums {
+		c.sets[set][a] = c.sets[set][a].Add(used)
+	}
+}
+
+// realm adds what a node's set should have. While it is counted, or ends, part of that is in other sets:
+// the sums of them all are right at any time.
+func (c *checker) realm(dir hemera.FileID, q *schema.QuotaNode) error {
+	if q.Active() {
+		sums, err := countUsage(c.ctx, c.r, dir)
+		if err != nil {
+			c.problem("quota node %s: %v", dir, err)
+			return nil
+		}
+		c.add(q.Set, sums)
+	}
+	switch q.State {
+	case schema.NodeCounting: // what the node above has too much, the node has too little
+		c.move(q.Set, q.From)
+		delete(c.sets, q.Side)
+	case schema.NodeMerging:
+		for a, used := range c.sets[q.Side] {
+			c.add(q.Set, map[schema.Account]hemera.QuotaAmount{a: used})
+			if q.From != 0 {
+				c.add(q.From, map[schema.Account]hemera.QuotaAmount{a: used.Negate()})
+			}
+		}
+		delete(c.sets, q.Side)
+	case schema.NodeEnding:
+		c.move(q.Set, q.From)
+	}
+	return nil
+}
+
+func (c *checker) move(set, to uint64) {
+	if to != 0 {
+		c.add(to, c.sets[set])
+	}
+	delete(c.sets, set)
+}
+
+func (c *checker) compare() {
+	for set, sums := range c.sets {
+		for a, missing := range sums {
+			if missing != (hemera.QuotaAmount{}) {
+				c.problem("%s %d in quota set %d: counted minus stored usage is %+v", a.Kind, a.ID, set, missing)
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+// Package accounts keeps what users, groups and projects use of a tree, and says whose limit refuses more.
+//
+// # Quota nodes, realms and accounts
+//
+// A directory with limits is a quota node, and its entry says so: a change that meets no such directory on its way
+// from the root costs nothing for quotas.
+//
+// A file counts for its user and its group at the nearest active node above it; the files that count at one node are
+// its realm. What they use is kept in a set of accounts, each changed in the same batch as the files, so that usage
+// is exact at any time. Limits of a project need no accounts: the directory's tree totals are its usage.
+//
+// # States of a node
+//
+// The usage of a new node has to be counted, while changes go on. [Counter] does that, one node after the other:
+//
+//	waiting → counting → merging → exact       a node with limits
+//	counting → ending → waiting                counting was cut off
+//	exact → ending → no node                   the last limit was removed
+//
+// Counting begins with a snapshot of one instant. From that instant on, changes below count in the node's new set;
+// what the snapshot has is added up in a side set, which then moves into the node's set and out of the one above.
+// Sums may be negative until both are put together. Each step is one change or several, and can be cut off anywhere:
+// what is under way is in the node's record, and no account is ever added twice. Limits of users and groups hold when
+// the node is exact; those of projects always.
+//
+// # Where limits are enforced
+//
+// At the open, with [Ledger.Standing], where the manager adds what other open writes claim. At a commit only for
+// what exceeds the size that the open promised ([Ledger.CheckCommit]). At renames ([Ledger.ChargeMove]) and changes of
+// owner ([Ledger.ChargeOwner]). The rule itself is package quota, which is pure.
+//
+// [Ledger] is a view of a transaction and belongs to its goroutine. Counter may be called from any goroutine; its token
+// is held while nodes are counted, which takes minutes for large trees, and nothing waits for it but other counts.
+package accounts

@@ -1,0 +1,157 @@
+package accounts
+
+import (
+	"slices"
+
+	"hemera"
+	"hemera/core/namespace/record"
+	"hemera/core/namespace/schema"
+	"hemera/core/namespace/tables"
+	"hemera/errs"
+)
+
+// Ledger is the accounts within one transaction. dirs are always the directories from the root down to the one that a
+// file is in.
+type Ledger struct{ tables.Txn }
+
+// Limited reports whether any of the directories is a quota node. Without one, nothing is charged or limited.
+func Limited(dirs []*hemera.Entry) bool {
+	return slices.ContainsFunc(dirs, func(dir *hemera.Entry) bool { return dir.Quota })
+}
+
+// Charge adds the change of a file below the last of dirs to the accounts of its users and groups: from what it
+// was to what it is, nil for nothing.
+func (l Ledger) Charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
+	set, err := l.realm(dirs)
+	if err != nil || set == 0 {
+		return err
+	}
+	if before != nil {
+		err = l.addUsage(set, before, schema.FileUsage(before).Negate())
+	}
+	if after != nil && err == nil {
+		err = l.addUsage(set, after, schema.FileUsage(after))
+	}
+	return err
+}
+
+// RefuseUnderQuota refuses to make files in the last of dirs past what keeps accounts.
+func (l Ledger) RefuseUnderQuota(dirs []*hemera.Entry, path string) error {
+	set, err := l.realm(dirs)
+	if err != nil || set == 0 {
+		return err
+	}
+	return errs.New(errs.Unsupported, "namespace.Load", path, "it would be below a quota node, whose usage a load does not keep").
+		WithRemedy("load the tree elsewhere, or set the quota afterwards: it counts what is there")
+}
+
+// realm is the set of accounts in which files in the last of dirs count, zero if in none.
+func (l Ledger) realm(dirs []*hemera.Entry) (uint64, error) {
+	_, q, err := l.nearest(dirs)
+	if err != nil || q == nil {
+		return 0, err
+	}
+	return q.Set, nil
+}
+
+// realmAbove is the set in which the directory's files would count if it were no node.
+func (l Ledger) realmAbove(dir hemera.FileID) (uint64, error) {
+	if dir == hemera.RootID {
+		return 0, nil
+	}
+	e, err := l.ByID(dir)
+	if err == nil && e == nil {
+		err = absent(dir)
+	}
+	if err != nil {
+		return 0, err
+	}
+	parent, err := l.ByID(e.Parent)
+	if err != nil {
+		return 0, err
+	}
+	dirs, _, err := l.Above(parent)
+	if err != nil {
+		return 0, err
+	}
+	return l.realm(dirs)
+}
+
+// nearest is the last active quota node of dirs and its index; nil if there is none.
+func (l Ledger) nearest(dirs []*hemera.Entry) (int, *schema.QuotaNode, error) {
+	for i, dir := range slices.Backward(dirs) {
+		if !dir.Quota {
+			continue
+		}
+		if q, err := l.node(dir.ID); err != nil || q.Active() {
+			return i, q, err
+		}
+	}
+	return 0, nil, nil
+}
+
+// node reads the record of a directory that says it is a quota node.
+func (l Ledger) node(dir hemera.FileID) (*schema.QuotaNode, error) {
+	q, err := record.Get(l.Txn.Txn, schema.IDKey(schema.TableQuotaNode, dir), schema.DecodeQuotaNode)
+	if err == nil && q == nil {
+		err = errs.New(errs.Corrupt, "namespace.Read", "fid:"+dir.String(), "the quota node has no record")
+	}
+	return q, err
+}
+
+func (l Ledger) putNode(dir hemera.FileID, q schema.QuotaNode) {
+	l.Set(schema.IDKey(schema.TableQuotaNode, dir), &q, schema.EncodeQuotaNode(&q))
+}
+
+// unmark makes the directory one without limits.
+func (l Ledger) unmark(dir hemera.FileID) error {
+	e, err := l.ByID(dir)
+	if err == nil && e == nil {
+		err = absent(dir)
+	}
+	if err != nil {
+		return err
+	}
+	plain := *e
+	plain.Quota = false
+	l.PutEntry(&plain)
+	l.Remove(schema.IDKey(schema.TableQuotaNode, dir))
+	return nil
+}
+
+func absent(id hemera.FileID) error {
+	return errs.New(errs.NotFound, "namespace.CountQuotas", "fid:"+id.String(), "no entry has this id")
+}
+
+// addUsage adds to what the file's user and group use.
+func (l Ledger) addUsage(set uint64, e *hemera.Entry, delta hemera.QuotaAmount) error {
+	if err := l.add(set, schema.UserAccount(e.UID), delta); err != nil {
+		return err
+	}
+	return l.add(set, schema.GroupAccount(e.GID), delta)
+}
+
+// add adds to an account; one that comes to nothing is removed.
+func (l Ledger) add(set uint64, a schema.Account, delta hemera.QuotaAmount) error {
+	k := schema.AccountKey(schema.TableAccount, set, a)
+	used, err := l.amount(k)
+	if err != nil {
+		return err
+	}
+	used = used.Add(delta)
+	if used == (hemera.QuotaAmount{}) {
+		l.Remove(k)
+		return nil
+	}
+	l.Set(k, &used, schema.EncodeAmount(&used))
+	return nil
+}
+
+// amount reads an account or a limit; there is nothing where there is no record.
+func (l Ledger) amount(k []byte) (hemera.QuotaAmount, error) {
+	a, err := record.Get(l.Txn.Txn, k, schema.DecodeAmount)
+	if err != nil || a == nil {
+		return hemera.QuotaAmount{}, err
+	}
+	return *a, nil
+}

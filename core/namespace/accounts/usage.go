@@ -1,0 +1,93 @@
+package accounts
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// countUsage counts what users and groups use in the realm of a directory: below it, and not below an
+// active quota node in between. Memory grows with the depth of the tree and the number of accounts.
+func countUsage(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[schema.Account]hemera.QuotaAmount, error) {
+	c := &usageCounter{ctx: ctx, r: r, sums: make(map[schema.Account]hemera.QuotaAmount)}
+	stack := [][]byte{schema.EntryKey(dir, "")} // where to go on in each directory that is open
+	for len(stack) > 0 {
+		below, next, err := c.files(stack[len(stack)-1])
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		stack[len(stack)-1] = next
+		if below != 0 {
+			stack = append(stack, schema.EntryKey(below, ""))
+		}
+	}
+	return c.sums, nil
+}
+
+// usageCounter walks a tree in the order of its keys and adds up its files by account.
+type usageCounter struct {
+	ctx  context.Context
+	r    kv.Reader
+	sums map[schema.Account]hemera.QuotaAmount
+	at   schema.EntryHeader
+}
+
+// files counts the files of one directory from a key on, up to the next directory. It returns that,
+// or zero if it is of another realm, and the key to go on from, nil at the end.
+func (c *usageCounter) files(from []byte) (below hemera.FileID, next []byte, err error) {
+	var bad error
+	err = c.r.Scan(c.ctx, from, schema.PrefixEnd(from[:10]), func(k, raw []byte) bool {
+		if err := c.at.Decode(k, raw); err != nil {
+			bad = schema.Damaged(k, err)
+			return false
+		}
+		if c.at.Kind == hemera.KindDirectory {
+			next = append(append(make([]byte, 0, len(k)+1), k...), 0)
+			return false
+		}
+		c.file()
+		return true
+	})
+	if err == nil {
+		err = bad
+	}
+	if err != nil || next == nil {
+		return 0, nil, errs.Wrap(err, "namespace.CountQuotas", "")
+	}
+	if c.at.Quota {
+		q, err := readNode(c.ctx, c.r, c.at.ID)
+		if err != nil || q.Active() {
+			return 0, next, err
+		}
+	}
+	return c.at.ID, next, nil
+}
+
+// file counts the file whose header was read last.
+func (c *usageCounter) file() {
+	used := schema.FileUsage(c.at.Entry())
+	for _, a := range [...]schema.Account{schema.UserAccount(c.at.UID), schema.GroupAccount(c.at.GID)} {
+		c.sums[a] = c.sums[a].Add(used)
+	}
+}
+
+// readNode reads a quota node out of a picture of the store.
+func readNode(ctx context.Context, r kv.Reader, dir hemera.FileID) (*schema.QuotaNode, error) {
+	k := schema.IDKey(schema.TableQuotaNode, dir)
+	raw, err := r.Get(ctx, k)
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Quotas", "fid:"+dir.String())
+	}
+	q, err := schema.DecodeQuotaNode(k, raw)
+	if err != nil {
+		return nil, schema.Damaged(k, err)
+	}
+	return q, nil
+}

@@ -1,0 +1,54 @@
+// Package namespace is the tree of a cluster: directories, files, their attributes, the pieces that each disk holds,
+// exact totals of every directory, quotas, and the log of events. It lives in one kv store, of which it is the one
+// writer. Every answer is durable before it is given.
+//
+// # Rooms
+//
+//	record    the engine: transactions, group commit, cache, views without locks; knows nothing of files
+//	schema    keys and records, byte by byte
+//	tables    typed access to records within a transaction, totals of directories
+//	accounts  quotas: who uses how much, and whose limit says no
+//	nscheck   works out again what is stored twice, and compares
+//	namespace the rules of the tree: names, permissions, opens and commits, removal, pieces
+//
+// # Main types
+//
+// [Namespace] is made of parts that share one engine: [Tree] (names, directories, attributes), [Writes] (opens, commits,
+// and writes that end without one), [Pieces] (what disks hold and are to remove) and [QuotaAdmin]. Consumers take the
+// small interfaces they need, from [Namespace.Parts].
+//
+// Within a transaction the unexported types tx, pieceTx and writeTx hold the rules. A public method is a transaction:
+// view for reads, update for changes. A function of an update may run several times, in any caller's goroutine, and
+// must not wait for another change.
+//
+// # Invariants
+//
+//   - A change and everything that follows from it are one batch: entry, location, totals of all directories above,
+//     pieces and usage of disks, the incomplete index, quota accounts, and an event. nscheck computes them again.
+//   - An id is never used twice. A generation is a number from the same sequence, larger than all the file had.
+//   - A piece is in a file's entry and its disk's list, or to be removed, or neither; never two of these.
+//   - A write that was refused, or whose file was removed, stays refused while its commit may come again: a tombstone
+//     under its number says so. A write that lost pieces to an audit is barred.
+//   - The depth of directories is bounded, and so is the number of records that a change touches.
+//
+// # What a reader sees, and when it gets an answer
+//
+// A view is one picture: all of a change or nothing of it. The answer waits until everything it saw is durable, so
+// nothing visible can be lost. Listings and counts by disk read the store itself, page by page; each page is one
+// picture, and is given when it is durable.
+//
+// After a failed wait for the disk the namespace is dead, because nobody knows what the store holds: every call
+// fails with Unavailable, [Namespace.Failed] is closed, and only opening the store again helps.
+//
+// # Locks, goroutines and what blocks
+//
+// The package has no lock of its own but those of small tables in memory (dueTimes, expiring); no other lock is
+// taken while one is held, and none is held over a call that waits. The order of changes is the engine's: see package
+// record. Two goroutines run in the background: the quota counter, in the goroutine that calls [QuotaAdmin.RunQuotas],
+// and, now and then, the reservation of a range of ids.
+//
+// Changes block for one or two fsyncs of the store. Reads of what is cached block only for what they saw that is not
+// durable yet. Reads of what is not cached also read the disk.
+//
+// DESIGN.md has the reasons.
+package namespace

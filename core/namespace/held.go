@@ -1,0 +1,140 @@
+package namespace
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/record"
+	"hemera/core/namespace/schema"
+	"hemera/errs"
+)
+
+// The pieces of a content that was replaced or removed are held for a while: readers that have the content
+// open go on with it, also when they lose their connection. A held piece is unlinked; its disk is told to
+// remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
+// content is still there.
+
+// dueTimes remembers until when no held piece of a disk can be due, so that who asks often does not look
+// often. It is a hint: a disk that is not in it is looked at.
+type dueTimes struct {
+	mu   sync.Mutex
+	next map[hemera.DiskID]time.Time
+}
+
+func (d *dueTimes) passed(disk hemera.DiskID, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !now.Before(d.next[disk])
+}
+
+func (d *dueTimes) set(disk hemera.DiskID, next time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.next == nil {
+		d.next = map[hemera.DiskID]time.Time{}
+	}
+	d.next[disk] = next
+}
+
+// replace subtracts all pieces of e, whose content is replaced or removed, from the counts of their disks and
+// holds them.
+func (t pieceTx) replace(e *hemera.Entry) error {
+	if t.base.hold <= 0 {
+		return t.drop(e, e.Pieces)
+	}
+	until := time.UnixMilli(t.Now().Add(t.base.hold).UnixMilli()) // whole milliseconds, as the key has
+	for _, p := range e.Pieces {
+		bytes := schema.PieceBytes(e, p.Index)
+		h := schema.HeldPiece{Until: until, Bytes: bytes}
+		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
+		t.Remove(schema.PieceKey(p.Disk, e.ID, p.Index))
+		t.Set(schema.HeldKey(p.Disk, id), &h, t.Record(schema.AppendHeld(t.Room(schema.HeldRoom), &h)))
+		t.Mark(schema.DueKey(p.Disk, h.Until, id))
+		if err := t.count(p.Disk, schema.Usage{Pieces: -1, Bytes: -bytes, Unlinked: 1, Held: 1, HeldBytes: bytes}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held returns the record of a piece that the disk holds, nil when it does not.
+func (t pieceTx) held(disk hemera.DiskID, p hemera.PieceID) (*schema.HeldPiece, error) {
+	return record.GetUncached(t.Txn.Txn, schema.HeldKey(disk, p), schema.DecodeHeld)
+}
+
+// release drops the records of a held piece.
+func (t pieceTx) release(disk hemera.DiskID, p hemera.PieceID, h *schema.HeldPiece) error {
+	t.Remove(schema.HeldKey(disk, p))
+	t.Remove(schema.DueKey(disk, h.Until, p))
+	return t.count(disk, schema.Usage{Unlinked: -1, Held: -1, HeldBytes: -h.Bytes})
+}
+
+// due lists held pieces of the disk whose time is over. Those of a time further away than the hold are of
+// a clock that was wrong, or of a longer hold that was set before: their time is over as well.
+func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	now := n.clock()
+	if limit <= 0 || !n.dueTimes.passed(disk, now) {
+		return nil, nil
+	}
+	next := now.Add(n.hold)
+	out, _, err := n.heldBetween(ctx, schema.DueFrom(disk, time.UnixMilli(0)), schema.DueFrom(disk, now.Add(time.Millisecond)), limit)
+	if err == nil && len(out) < limit {
+		var more []hemera.PieceID
+		more, _, err = n.heldBetween(ctx, schema.DueFrom(disk, next.Add(time.Millisecond)), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), limit-len(out))
+		out = append(out, more...)
+	}
+	if err == nil && len(out) == 0 {
+		var first time.Time
+		_, first, err = n.heldBetween(ctx, schema.DueFrom(disk, now), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), 1)
+		if err == nil && (first.IsZero() || first.After(next)) {
+			first = next
+		}
+		n.dueTimes.set(disk, first)
+	}
+	return out, err
+}
+
+// heldBetween lists held pieces in order of time, and until when the first of them is held.
+func (n Pieces) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out []hemera.PieceID, first time.Time, err error) {
+	err = n.records.Engine().Scan(ctx, lo, hi, func(k, _ []byte) bool {
+		if len(out) >= min(limit, listMax) || len(k) != schema.DueKeyBytes {
+			return false
+		}
+		if len(out) == 0 {
+			first = time.UnixMilli(int64(schema.Uint64At(k, 6)))
+		}
+		out = append(out, schema.PieceIDOf(k))
+		return true
+	})
+	return out, first, err
+}
+
+// Held implements HeldPieces.
+func (n Pieces) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
+	out, _, err := n.heldBetween(ctx, schema.DiskKey(schema.TableDue, disk), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), limit)
+	if err != nil {
+		return nil, errs.Wrap(err, "namespace.Held", "fs "+disk.String())
+	}
+	return out, n.records.Settle(ctx)
+}
+
+// DiskHeld implements HeldPieces.
+func (n Pieces) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
+	err = n.view(ctx, func(t tx) error {
+		u, err := t.pieces().usage(disk)
+		pieces, bytes = u.Held, u.HeldBytes
+		return err
+	})
+	return pieces, bytes, err
+}
+
+// IsUnlinked implements HeldPieces.
+func (n Pieces) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+	raw, err := n.records.Engine().GetMany(ctx, [][]byte{schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p)})
+	if err != nil {
+		return false, errs.Wrap(err, "namespace.Leaving", "fs "+disk.String())
+	}
+	return raw[0] != nil || raw[1] != nil, n.records.Settle(ctx)
+}

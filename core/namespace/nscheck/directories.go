@@ -1,0 +1,99 @@
+package nscheck
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+)
+
+// dirTable is every directory that has a state, in columns, by id: 52 bytes each.
+type dirTable struct {
+	ids     []hemera.FileID
+	parents []atomic.Int32 // index of the parent, or one of the following
+	totals  []hemera.TreeTotals
+	missing []int32 // children whose sums have not come yet
+}
+
+const (
+	noEntry  = -1 // no entry is this directory
+	noParent = -2 // its parent is no directory
+	isRoot   = -3
+)
+
+// at is the index of a directory, or -1.
+func (d *dirTable) at(id hemera.FileID) int {
+	if i, ok := slices.BinarySearch(d.ids, id); ok {
+		return i
+	}
+	return -1
+}
+
+// directories lists what has a state, so that the counts of all have their place.
+func (c *checker) directories() error {
+	d := &c.dirs
+	err := c.keyed(schema.TableKey(schema.TableDirectory), 10, func(k, _ []byte) error {
+		d.ids = append(d.ids, schema.IDOf(k))
+		return nil
+	})
+	d.ids = slices.Clip(d.ids)
+	d.parents, d.totals = make([]atomic.Int32, len(d.ids)), make([]hemera.TreeTotals, len(d.ids))
+	for i := range d.parents {
+		d.parents[i].Store(noEntry)
+	}
+	return err
+}
+
+// tree adds every directory's own sums to all directories above it: children before parents.
+func (c *checker) tree() error {
+	d := &c.dirs
+	d.missing = make([]int32, len(d.ids))
+	for i := range d.parents {
+		if p := d.parents[i].Load(); p >= 0 {
+			d.missing[p]++
+		}
+	}
+	summed := 0
+	for i := range d.ids {
+		// A chain of directories ends where another child is still to come.
+		for at := int32(i); at >= 0 && d.missing[at] == 0; {
+			d.missing[at] = -1
+			summed++
+			p := d.parents[at].Load()
+			if p >= 0 {
+				d.totals[p] = d.totals[p].Add(d.totals[at])
+				d.missing[p]--
+			}
+			at = p
+		}
+	}
+	if summed == len(d.ids) {
+		return nil
+	}
+	for i, id := range d.ids {
+		if d.missing[i] >= 0 {
+			c.problem("directory %s is not below the root", id)
+		}
+	}
+	return nil
+}
+
+// states compares every directory's stored totals with those counted.
+func (c *checker) states() error {
+	i := 0
+	return c.keyed(schema.TableKey(schema.TableDirectory), 10, func(k, raw []byte) error {
+		id, counted, parent := c.dirs.ids[i], c.dirs.totals[i], c.dirs.parents[i].Load()
+		i++
+		s, err := schema.DecodeDirectory(k, raw)
+		switch {
+		case err != nil:
+			c.problem("totals of directory %s: %v", id, err)
+		case parent == noEntry:
+			c.problem("totals of %s, which is no directory", id)
+		case counted != s.Tree:
+			c.problem("directory %s: stored totals %+v, counted %+v", id, s.Tree, counted)
+		}
+		return nil
+	})
+}

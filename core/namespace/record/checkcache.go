@@ -1,0 +1,63 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"slices"
+)
+
+// CheckCache compares every cached record with the stored one, as both are now. A record that differs at first is
+// compared again while nothing is sent. differs gets the key of each record that is wrong.
+func (s *Store) CheckCache(ctx context.Context, differs func(k string)) error {
+	for i := range s.cache.shards {
+		for _, k := range s.cache.shards[i].keys() {
+			ok, err := s.cachedRight(ctx, i, k)
+			if err == nil && !ok {
+				ok, err = s.cachedRightInTurn(ctx, i, k)
+			}
+			if err != nil {
+				return err
+			}
+			if !ok {
+				differs(k)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shard) keys() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	keys := make([]string, 0, len(s.items))
+	for k := range s.items {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (s *Store) cachedRightInTurn(ctx context.Context, shard int, k string) (bool, error) {
+	s.turn.acquire()
+	defer s.turn.release()
+	return s.cachedRight(ctx, shard, k)
+}
+
+func (s *Store) cachedRight(ctx context.Context, shard int, k string) (bool, error) {
+	value, ok := s.cache.shards[shard].value(k)
+	if !ok {
+		return true, nil
+	}
+	raw, err := s.engine.GetMany(ctx, [][]byte{[]byte(k)})
+	return err == nil && bytes.Equal(raw[0], s.options.Schema.Append(nil, value)), err
+}
+
+func (s *shard) value(k string) (any, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	it := s.items[k]
+	if it == nil {
+		return nil, false
+	}
+	return it.value, true
+}

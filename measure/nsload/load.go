@@ -1,0 +1,249 @@
+package nsload
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/core/namespace/schema"
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Options say what [Load] makes, and where.
+type Options struct {
+	namespace.Options
+	Path  string // of the tree's top: its parent must be there, the name must be free
+	Shape Shape
+	// Progress, if not nil, is called now and then, by several goroutines, with how many of the
+	// tree's files are written, in proportion to all records.
+	Progress func(files int64)
+}
+
+// Load makes a tree of very many files in a store that nobody else uses: every record that so many
+// commits would have made, but for one event in all. Nothing is visible before its end, and a crash
+// leaves all of it or nothing, because the engine takes all records at once (see [kv.Loader]); what
+// an interrupted load wrote is removed when the store is opened next. The disks of the shape get no
+// pieces: their files can be seen, not read.
+//
+// It fails with Exists or NotFound for a path that is taken or has no parent, and with Unsupported
+// when the engine has no bulk load.
+func Load(ctx context.Context, store kv.Store, o Options) (hemera.TreeTotals, error) {
+	shape, err := o.Shape.defaults()
+	if err != nil {
+		return hemera.TreeTotals{}, err
+	}
+	n, err := namespace.Open(ctx, store, o.Options)
+	if err != nil {
+		return hemera.TreeTotals{}, err
+	}
+	defer func() { _ = n.Close() }() // nothing is under way in it
+	engine, ok := n.Writer().(kv.Loader)
+	if !ok {
+		return hemera.TreeTotals{}, errs.New(errs.Unsupported, "namespace.Load", o.Path, "the store's engine has no bulk load")
+	}
+	at, err := n.Graft(ctx, o.Path)
+	if err != nil {
+		return hemera.TreeTotals{}, err
+	}
+	l := &loader{graft: at, shape: shape.lay(at), progress: o.Progress}
+	if l.load, err = engine.Load(ctx); err != nil {
+		return hemera.TreeTotals{}, errs.Wrap(err, "namespace.Load", o.Path)
+	}
+	err = l.fill(ctx)
+	if err == nil {
+		err = l.load.Commit(ctx)
+	}
+	if err != nil {
+		_ = l.load.Abort() // what it leaves is removed at the next start
+		return hemera.TreeTotals{}, errs.Wrap(err, "namespace.Load", o.Path)
+	}
+	return l.tree, nil
+}
+
+type loader struct {
+	graft    *namespace.Graft
+	shape    *laidOut
+	tree     hemera.TreeTotals
+	load     kv.Load
+	progress func(int64)
+	records  atomic.Int64
+}
+
+// part is a range of one of the tree's tables, of which one goroutine makes a run.
+type part struct {
+	lo, hi int64
+	make   func(put func(k, v []byte) error, lo, hi int64) error
+}
+
+// partMax is how many entries or files a part goes over; a table of the engine takes about as many.
+const partMax = 1 << 20
+
+func (l *loader) parts() (parts []part) {
+	s := l.shape
+	cut := func(lo, hi int64, f func(func(k, v []byte) error, int64, int64) error) {
+		for ; lo < hi; lo += partMax {
+			parts = append(parts, part{lo, min(lo+partMax, hi), f})
+		}
+	}
+	cut(0, 1, s.putEntries) // the top is far from the others
+	cut(1, s.entries(), s.putEntries)
+	cut(0, s.entries(), s.putPlaces)
+	if s.Size > 0 {
+		for d := range s.Disks {
+			cut(0, s.Files, s.putPieces(d))
+		}
+	}
+	cut(0, s.dirs, s.putStates)
+	return parts
+}
+
+// fill makes all runs.
+func (l *loader) fill(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, p := range l.parts() {
+		group.Go(func() error {
+			return l.run(func(put func(k, v []byte) error) error {
+				return p.make(func(k, v []byte) error {
+					l.count(1)
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					return put(k, v)
+				}, p.lo, p.hi)
+			})
+		})
+	}
+	group.Go(func() error { return l.around(ctx) })
+	return group.Wait()
+}
+
+func (l *loader) run(make func(put func(k, v []byte) error) error) error {
+	r, err := l.load.Run()
+	if err != nil {
+		return err
+	}
+	err = make(r.Put)
+	if closeErr := r.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// tick is how many records are between two calls of Progress.
+const tick = 1 << 14
+
+func (l *loader) count(records int64) {
+	done := l.records.Add(records)
+	if l.progress == nil || done%tick != 0 {
+		return
+	}
+	s := l.shape
+	total := 2*s.entries() + s.dirs
+	if s.Size > 0 {
+		total += s.Files * int64(s.Replicas)
+	}
+	l.progress(int64(float64(s.Files) * float64(done) / float64(total)))
+}
+
+// around makes the records that existed before, as they are with the tree.
+func (l *loader) around(ctx context.Context) error {
+	s := l.shape
+	l.tree = s.totals(0)
+	ops, err := l.graft.Surroundings(ctx, namespace.GraftSize{Tree: l.tree, Depth: s.depth(0), IDs: s.entries(), Disks: s.usages()})
+	if err != nil {
+		return err
+	}
+	// A run may hold one table's records only: those of the tree lie between.
+	for len(ops) > 0 {
+		table := ops[0].Key[:2]
+		err := l.run(func(put func(k, v []byte) error) error {
+			for len(ops) > 0 && bytes.HasPrefix(ops[0].Key, table) {
+				if err := put(ops[0].Key, ops[0].Value); err != nil {
+					return err
+				}
+				ops = ops[1:]
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *laidOut) putEntries(put func(k, v []byte) error, lo, hi int64) error {
+	var e hemera.Entry
+	for i := lo; i < hi; i++ {
+		s.entry(i, &e)
+		if err := put(schema.EntryKey(e.Parent, e.Name), schema.EncodeEntry(&e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *laidOut) putPlaces(put func(k, v []byte) error, lo, hi int64) error {
+	var e hemera.Entry
+	for i := lo; i < hi; i++ {
+		s.entry(i, &e)
+		if err := put(schema.IDKey(schema.TableLocation, e.ID), schema.EncodeLocation(&schema.Location{Parent: e.Parent, Name: e.Name})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putPieces makes the list of one disk.
+func (s *laidOut) putPieces(disk int) func(func(k, v []byte) error, int64, int64) error {
+	return func(put func(k, v []byte) error, lo, hi int64) error {
+		for i := lo; i < hi; i++ {
+			for p := range s.Replicas {
+				if s.disk(i, p) != s.Disks[disk] {
+					continue
+				}
+				if err := put(schema.PieceKey(s.Disks[disk], s.base+hemera.FileID(s.dirs+i), uint8(p)), nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func (s *laidOut) putStates(put func(k, v []byte) error, lo, hi int64) error {
+	for i := lo; i < hi; i++ {
+		st := schema.Directory{Mtime: s.now, Ctime: s.now, Tree: s.totals(i), Depth: s.depth(i)}
+		if err := put(schema.IDKey(schema.TableDirectory, s.base+hemera.FileID(i)), schema.EncodeDirectory(&st)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usages is what the tree has on each disk.
+func (s *laidOut) usages() map[hemera.DiskID]schema.Usage {
+	sums := make([]schema.Usage, len(s.Disks))
+	for i := int64(0); i < s.Files && s.Size > 0; i++ {
+		size := s.size(i)
+		for p := range s.Replicas {
+			u := &sums[(i+int64(p))%int64(len(s.Disks))]
+			u.Pieces++
+			u.Bytes += size
+		}
+	}
+	out := make(map[hemera.DiskID]schema.Usage)
+	for d, u := range sums {
+		if u.Pieces > 0 {
+			out[s.Disks[d]] = u
+		}
+	}
+	return out
+}
