@@ -35,10 +35,11 @@ const (
 // Party is which of the three opens a copy makes this one is.
 type Party uint8
 
+// The parties.
 const (
-	Target   Party = 1
-	Provider Party = 2
-	Puller   Party = 3
+	Target   Party = 1 // the client's open of the destination
+	Provider Party = 2 // the client's open of the source
+	Puller   Party = 3 // the destination's open of the source
 )
 
 // PartyOf tells which part an open with tpc.key has in the copy.

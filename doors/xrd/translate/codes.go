@@ -78,4 +78,5 @@ func OpenFailure(err error) error {
 	return err
 }
 
+// Refuse makes an error of the protocol's own, for what no service decides.
 func Refuse(code wire.Code, text string) error { return &wire.Error{Code: code, Text: text} }
