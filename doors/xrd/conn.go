@@ -3,7 +3,6 @@ package xrd
 import (
 	"context"
 	"errors"
-	"hemera/doors/xrd/translate"
 	"io"
 	"net"
 	"net/netip"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/platform/auth"
 	"hemera/platform/poll"

@@ -1,12 +1,12 @@
 package xrd
 
 import (
-	"hemera/doors/xrd/translate"
 	"maps"
 	"slices"
 	"strings"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/access"
 	"hemera/rules/wire"

@@ -2,11 +2,11 @@ package xrd
 
 import (
 	"context"
-	"hemera/doors/xrd/translate"
 	"strconv"
 	"strings"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

@@ -3,12 +3,12 @@ package xrd
 import (
 	"bytes"
 	"context"
-	"hemera/doors/xrd/translate"
 	"net"
 	"testing"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
 

@@ -3,14 +3,14 @@ package xrd
 import (
 	"context"
 	"encoding/binary"
-	"hemera/doors/xrd/translate"
-	"hemera/doors/xrd/undo"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
+	"hemera/doors/xrd/undo"
 	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"

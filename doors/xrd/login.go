@@ -2,13 +2,13 @@ package xrd
 
 import (
 	"bytes"
-	"hemera/doors/xrd/translate"
 	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"hemera/doors/xrd/reconnect"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/platform/auth"

@@ -7,7 +7,6 @@ import (
 	"hash"
 	"hash/adler32"
 	"hash/crc32"
-	"hemera/doors/xrd/translate"
 	"io"
 	"maps"
 	"path"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

@@ -3,12 +3,12 @@ package xrd
 import (
 	"context"
 	"errors"
-	"hemera/doors/xrd/translate"
 	"strconv"
 	"strings"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

@@ -1,11 +1,11 @@
 package xrd
 
 import (
-	"hemera/doors/xrd/tpc"
-	"hemera/doors/xrd/translate"
 	"strings"
 
 	"hemera"
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

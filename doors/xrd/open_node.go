@@ -2,12 +2,11 @@ package xrd
 
 import (
 	"context"
-	"errors"
-	"hemera/doors/xrd/tpc"
-	"hemera/doors/xrd/translate"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -53,7 +52,7 @@ func (n *nodeOpens) open(r *request) error {
 	}
 	h, err := n.openFile(r, path, opaque, o)
 	restart := n.restarts.forOpen(r.session, opaque, o)
-	if restart != nil && translate.ReopensWrite(o) && errors.Is(err, errs.Conflict) {
+	if restart != nil && translate.ReopensWrite(o) && translate.IsConflict(err) {
 		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hemera/doors/xrd/translate"
 	"strings"
 	"testing"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

@@ -1,10 +1,10 @@
 package xrd
 
 import (
-	"hemera/doors/xrd/translate"
 	"io"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )

@@ -2,11 +2,11 @@ package xrd
 
 import (
 	"encoding/json"
-	"hemera/doors/xrd/translate"
 	"strings"
 	"sync"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

@@ -3,13 +3,13 @@ package xrd
 import (
 	"context"
 	"fmt"
-	"hemera/doors/xrd/translate"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
 

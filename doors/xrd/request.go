@@ -3,10 +3,10 @@ package xrd
 import (
 	"context"
 	"errors"
-	"hemera/doors/xrd/translate"
 	"log/slog"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )

@@ -3,10 +3,10 @@ package xrd
 import (
 	"context"
 	"hash/crc32"
-	"hemera/doors/xrd/translate"
 	"strconv"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )

@@ -3,12 +3,12 @@ package xrd
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"hemera/doors/xrd/translate"
 	"sync/atomic"
 	"time"
 
 	"hemera"
 	"hemera/doors/xrd/reconnect"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
 

@@ -2,12 +2,12 @@ package xrd
 
 import (
 	"errors"
-	"hemera/doors/xrd/translate"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )

@@ -2,13 +2,13 @@ package xrd
 
 import (
 	"context"
-	"hemera/doors/xrd/tpc"
-	"hemera/doors/xrd/translate"
 	"net"
 	"strings"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"

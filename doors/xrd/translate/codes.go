@@ -78,5 +78,11 @@ func OpenFailure(err error) error {
 	return err
 }
 
+// IsConflict reports whether an open failed because the write is lost, also after OpenFailure has replaced the kind.
+func IsConflict(err error) bool {
+	e, ok := errors.AsType[*errs.Error](err)
+	return ok && (e.Kind == errs.Conflict || e.Cause != nil && errs.KindOf(e.Cause) == errs.Conflict)
+}
+
 // Refuse makes an error of the protocol's own, for what no service decides.
 func Refuse(code wire.Code, text string) error { return &wire.Error{Code: code, Text: text} }
