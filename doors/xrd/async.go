@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// promisedSeconds is how long a client is told to wait for an answer that comes later.
+	// promisedSeconds is how long clients wait for an answer that was promised.
 	promisedSeconds = 1800
 	// asyncMax is how much asynchronous work one connection may have under way.
 	asyncMax = 64
@@ -17,6 +17,9 @@ const (
 
 // asyncWork is the work of one connection that runs beside its goroutine, each on a goroutine of its own. It answers
 // when it is done, in any order. It is safe for concurrent use.
+//
+// What runs beside its connection must not use what belongs to the connection's goroutine: it has the handle of a file,
+// which is counted as in use, and a copy of the request. The Sink is safe to answer on.
 type asyncWork struct {
 	slots   chan struct{}  // one element for each that is under way
 	running sync.WaitGroup // also goroutines that wait for one of them
@@ -49,11 +52,11 @@ func runInline(r *request, work func() ([]byte, error)) error {
 	return withWaitResp(r, work)
 }
 
-// withWaitResp runs work and answers. If work takes longer than SlowAnswer the client is told that the answer comes
-// later, so that it does not take the connection for dead (§5 STREAMTIMEOUT).
+// withWaitResp runs work and answers. If work takes longer than SlowAnswer it promises the answer, so that the client does
+// not take the connection for dead (§5 STREAMTIMEOUT).
 func withWaitResp(r *request, work func() ([]byte, error)) error {
 	waits := &r.conn.srv.waits
-	w := waits.Get().(*slowAnswer)
+	w := waits.Get().(*slowAnswer) // pooled with its timer
 	w.begin(r)
 	body, err := work()
 	if w.timer.Stop() { // otherwise it may still run; then it is not used again
@@ -90,19 +93,20 @@ func (w *slowAnswer) begin(r *request) {
 	w.timer.Reset(after)
 }
 
+// promise runs on the timer's goroutine.
 func (w *slowAnswer) promise() {
 	w.mu.Lock()
 	if w.done {
 		w.mu.Unlock()
 		return
 	}
+	// Set before the promise goes out, and without holding the lock while it does.
 	w.promised = true
 	w.mu.Unlock()
 	promiseAnswer(w.conn, w.stream)
 }
 
-// wasPromised ends the wait and reports whether the client was told that the answer comes later. If not, it will not be
-// told afterwards.
+// wasPromised ends the wait and reports whether the answer was promised. If not, it is not promised afterwards.
 func (w *slowAnswer) wasPromised() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +122,7 @@ func runAsync(r *request, work func() ([]byte, error)) error {
 	if !c.async.acquire() {
 		return runInline(r, work)
 	}
-	own := r.detach()
+	own := r.detach() // the request itself ends when this function returns
 	c.async.start(c, func() {
 		err := withWaitResp(own, work)
 		if err != nil {
@@ -127,7 +131,7 @@ func runAsync(r *request, work func() ([]byte, error)) error {
 		if err == nil {
 			err = c.out.Flush()
 		}
-		if err != nil {
+		if err != nil { // the connection's goroutine finds that out
 			_ = c.nc.Close()
 		}
 	})
@@ -163,12 +167,12 @@ func runAsyncAfter(r *request, grace time.Duration, work func(context.Context) (
 		c.async.release()
 		return err
 	}
-	later := r.detach()
+	later := r.detach() // for the answer after the promise
 	type outcome struct {
 		body []byte
 		err  error
 	}
-	done := make(chan outcome, 1)
+	done := make(chan outcome, 1) // with room, so that the work ends although nobody waits
 	c.async.start(c, func() {
 		body, err := work(later.context())
 		done <- outcome{body, err}

@@ -14,7 +14,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// TestSlowCloseIsPromised holds a commit back until the client was told that the answer comes later.
+// TestSlowCloseIsPromised holds a commit back until the answer was promised.
 func TestSlowCloseIsPromised(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := newPair(t, func(o *Options) { o.Limits.SlowAnswer = time.Millisecond })

@@ -61,7 +61,7 @@ func TestRequestsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Nobody needs long lists at a node unless he has a file open there.
+// A client needs long lists at a node only if it has a file open there.
 func TestNodesTakeLongRequestsForOpenFilesOnly(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")

@@ -11,7 +11,7 @@ import (
 const (
 	// callMax is the longest argument of a query that carries a call: an attribute at its limit, in base64.
 	callMax = 160 << 10
-	// callSeconds is how long a client is asked to wait when too many calls are under way.
+	// callSeconds is how long a client waits when too many calls are under way.
 	callSeconds = 1
 )
 
@@ -27,14 +27,16 @@ func (q *queryHandlers) serveCall(r *request) error {
 	if !c.async.acquire() {
 		return &waitFor{Seconds: callSeconds, Text: "too much slow work on this connection"}
 	}
+	// A call may run as long as an admin's command, so how many run is bounded for each client, beside the slots of the
+	// connection.
 	account := q.srv.o.Budgets.Calls.Open(c.countedAs())
 	if verdict := account.Take(1); verdict != limits.Fits {
 		account.Close()
 		c.async.release()
 		return &waitFor{Seconds: callSeconds, Text: "too many calls are under way: " + verdict.String()}
 	}
-	who, message := r.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):])
-	own := r.detach()
+	who, message := r.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):]) // the payload's memory is used again
+	own := r.detach()                                                        // this request ends now; the answer does not
 	c.async.start(c, func() {
 		defer func() {
 			account.Give(1)
@@ -56,6 +58,7 @@ func (q *queryHandlers) answerCall(r *request, who hemera.Identity, message []by
 		}
 		return out.Flush()
 	})
+	// The last frame is empty: the pieces before it were complete answers so far.
 	if err == nil {
 		err = r.ok(nil)
 	} else {

@@ -138,7 +138,7 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 	drained(t, budgets.Calls)
 }
 
-// TestCallsAreBounded: one client is asked to wait when it has its share, another is answered.
+// TestCallsAreBounded: a client that has its share has to wait, another is answered.
 func TestCallsAreBounded(t *testing.T) {
 	budgets := NewBudgets(1024, 0)
 	release := make(chan struct{})

@@ -18,7 +18,7 @@ type checkpointHandlers struct {
 // client goes away.
 func (c *checkpointHandlers) chkpoint(r *request) error {
 	q := wire.DecodeChkpoint(r.Body)
-	if q.Operation == wire.CkpXeq {
+	if q.Operation == wire.CkpXeq { // carries another request in its payload
 		return c.chkpointXeq(r, q)
 	}
 	h, err := r.session.handles.file(q.Handle)
@@ -57,11 +57,11 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 
 // chkpointXeq runs the change that the payload describes and whose data follows it.
 func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
-	if len(r.payload) != wire.RequestHeaderSize {
+	if len(r.payload) != wire.RequestHeaderSize { // what follows could not be told from requests
 		return closeAfter{translate.Refuse(wire.ArgInvalid, "a checkpointed change needs its request's header")}
 	}
 	inner := &request{RequestHeader: wire.ParseRequestHeader(r.payload), conn: r.conn, session: r.session, trace: r.trace}
-	inner.Stream = r.Stream
+	inner.Stream = r.Stream // the answer is the checkpoint's
 	if inner.Length < 0 {
 		return closeAfter{translate.Refuse(wire.ArgInvalid, "the request's length is negative")}
 	}
@@ -75,7 +75,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 	if inner.ID == wire.ReqWritev {
 		return c.chkpointWritev(inner, h, q.Handle, err)
 	}
-	run := c.writes.write
+	run := c.writes.write // also drops the data of a change that is refused
 	if err == nil {
 		switch inner.ID {
 		case wire.ReqWrite:
@@ -92,7 +92,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 			}
 			run = c.files.truncate
 			w := wire.DecodeTruncate(inner.Body)
-			err = saveBefore(h, w.Handle, q.Handle, w.Size, h.undo.Size()-w.Size)
+			err = saveBefore(h, w.Handle, q.Handle, w.Size, h.undo.Size()-w.Size) // what is cut off
 		default:
 			err = translate.Refuse(wire.ArgInvalid, inner.ID.String()+" cannot be checkpointed")
 		}
@@ -103,6 +103,7 @@ func (c *checkpointHandlers) chkpointXeq(r *request, q wire.Chkpoint) error {
 	return run(inner)
 }
 
+// chkpointWritev runs a vector of changes, whose ranges are all saved before the first is written.
 func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own wire.Handle, err error) error {
 	err2 := inner.conn.intake.readPayload(inner, payloadMax)
 	if inner.release != nil {
@@ -111,7 +112,7 @@ func (c *checkpointHandlers) chkpointWritev(inner *request, h *fileHandle, own w
 	if err2 != nil {
 		return closeAfter{err2}
 	}
-	n, listErr := wire.CheckSegments(inner.payload)
+	n, listErr := wire.CheckSegments(inner.payload) // the lengths say where the next request begins
 	if listErr != nil {
 		return closeAfter{listErr}
 	}

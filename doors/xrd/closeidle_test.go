@@ -10,7 +10,7 @@ import (
 )
 
 // What is closed to make room is what nobody misses: never a connection with an open file.
-func TestRelieveSparesWhoHasFilesOpen(t *testing.T) {
+func TestCloseIdleSparesOpenFiles(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
 	quiet, reader := dial(t, p.nodeAddr), dial(t, p.nodeAddr)

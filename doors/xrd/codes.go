@@ -5,6 +5,7 @@ import (
 	"hemera/rules/wire"
 )
 
+// These are failures of the protocol itself, which no service returns.
 var (
 	errBadHandle = translate.Refuse(wire.FileNotOpen, "the file handle is not open")
 	errNoPath    = translate.Refuse(wire.ArgMissing, "the request lacks a path")

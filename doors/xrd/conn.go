@@ -76,7 +76,7 @@ func addrOf(a net.Addr) netip.AddrPort {
 // serve runs the connection until it ends, or until it is parked. The poller that finds input on a parked connection
 // calls serve again.
 func (c *conn) serve() {
-	if parked := c.serveRequests(); !parked {
+	if parked := c.serveRequests(); !parked { // else it is another goroutine's already
 		c.end()
 		c.srv.clients.removeConn(c)
 	}
@@ -92,12 +92,12 @@ func (c *conn) serveRequests() (parked bool) {
 		if err != transport.ErrIdle {
 			continue
 		}
-		if c.sock.Park(c.serve) {
+		if c.sock.Park(c.serve) { // false if input came meanwhile
 			return true
 		}
 		err = nil
 	}
-	_ = c.out.FlushLast()
+	_ = c.out.FlushLast() // the last answer may say why the connection ends
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		c.srv.o.Log.Debug("connection ended", "peer", c.peer.Remote, "error", err)
 	}
@@ -115,9 +115,10 @@ func (c *conn) containPanic() {
 
 // end releases what the connection holds. It waits for asynchronous work, which may wait for disks.
 func (c *conn) end() {
+	// The socket first: work that waits for the client ends with it.
 	_ = c.nc.Close()
 	c.intake.close()
-	c.cancel()
+	c.cancel() // services that work for the connection stop
 	if c.bound != nil {
 		c.work.finish()
 		c.bound.close()
@@ -132,6 +133,7 @@ func (c *conn) end() {
 
 // beforeWait runs when the connection is about to wait for its client, between two requests or for the rest of one.
 func (c *conn) beforeWait(betweenRequests bool) error {
+	// The client may wait for these answers before it sends more.
 	if err := c.out.Flush(); err != nil {
 		return err
 	}
@@ -173,7 +175,7 @@ func (c *conn) next() error {
 	}
 	c.busy.Store(true)
 	c.current = request{RequestHeader: wire.ParseRequestHeader(b), conn: c, session: c.session}
-	r := &c.current
+	r := &c.current // one for all: a request costs no allocation
 	c.in.Skip(wire.RequestHeaderSize)
 	c.in.Begin()
 	began := time.Now()
@@ -197,7 +199,7 @@ func (c *conn) nextQueued() error {
 	c.busy.Store(true)
 	c.work = w
 	c.current = w.request
-	c.current.conn = c
+	c.current.conn = c // the data and the answer are here, not on the session's connection
 	err = w.run(&c.current)
 	if err != nil {
 		err = c.finish(&c.current, err)
@@ -223,7 +225,7 @@ func (c *conn) finish(r *request, err error) error {
 // timed serves a request and takes its time: for the records, and to lend this goroutine beforehand to requests that
 // will probably keep it. Requests that wait for a disk in any case lend it themselves.
 func (c *conn) timed(r *request, began time.Time) error {
-	kind := uint64(1) << ((r.ID - wire.ReqAuth) % 64)
+	kind := uint64(1) << ((r.ID - wire.ReqAuth) % 64) // there are fewer than 64 kinds
 	if c.slowKinds&kind != 0 {
 		c.lend()
 	}
@@ -254,15 +256,15 @@ func (c *conn) dispatch(r *request) error {
 	if !r.ID.Known() {
 		return c.intake.skip(r, translate.Refuse(wire.InvalidRequest, "the request is not known"))
 	}
-	op := &c.srv.operations[r.ID-wire.ReqAuth]
+	op := &c.srv.operations[r.ID-wire.ReqAuth] // Known has checked the range
 	if err := c.admit(r, op); err != nil {
 		return c.intake.skip(r, err)
 	}
-	if op.streams {
+	if op.streams { // the handler takes the data, however long it is
 		return op.handler.Serve(r)
 	}
 	err := c.intake.readPayload(r, op.payloadMax)
-	if r.release != nil {
+	if r.release != nil { // also when the handler panics
 		defer r.release()
 	}
 	if err != nil {
@@ -276,7 +278,7 @@ func (c *conn) admit(r *request, op *operation) error {
 	switch {
 	case c.login.refusal != nil && r.ID != wire.ReqProtocol && r.ID != wire.ReqPing && r.ID != wire.ReqLogin:
 		return closeAfter{c.login.refusal}
-	case op.beforeLogin:
+	case op.beforeLogin: // the handler checks what it needs
 		return nil
 	case c.session == nil:
 		return closeAfter{translate.Refuse(wire.InvalidRequest, r.ID.String()+" before login")}

@@ -52,11 +52,11 @@ func (d *readDeadline) loggedIn() bool { return d.phase != loggingIn }
 func (d *readDeadline) set(betweenRequests bool) error {
 	now := time.Now()
 	switch {
-	case d.required:
+	case d.required: // require has set one
 	case d.phase == carriesSubstreams && !betweenRequests: // in the middle of a write's data
 		d.lastSet = time.Time{}
 		return d.nc.SetReadDeadline(now.Add(d.limits.IdleTimeout))
-	case d.phase == carriesSubstreams:
+	case d.phase == carriesSubstreams: // silent as long as its session lives
 		if d.lastSet.IsZero() {
 			d.lastSet = now
 			d.silentSince.Store(neverSilent)
@@ -67,7 +67,7 @@ func (d *readDeadline) set(betweenRequests bool) error {
 			d.lastSet = now
 			return d.nc.SetReadDeadline(d.accepted.Add(d.limits.LoginTimeout))
 		}
-	case now.Sub(d.lastSet) > d.limits.IdleTimeout/16:
+	case now.Sub(d.lastSet) > d.limits.IdleTimeout/16: // rarely: every request would pay for it
 		d.lastSet = now
 		d.silentSince.Store(now.UnixNano())
 		return d.nc.SetReadDeadline(now.Add(d.limits.IdleTimeout))

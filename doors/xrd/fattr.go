@@ -13,13 +13,16 @@ import (
 )
 
 // fattr answers kXR_fattr of a path, at a manager.
+//
+// Attributes of a path are the manager's, and changes are durable when they are answered. Attributes of an open file are
+// shown as the client will find them after its close, and change with its commit.
 func (n *nameHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
 	args, err := wire.ParseFattrArgs(q, r.payload)
 	if err != nil {
 		return err
 	}
-	if args.Path == "" {
+	if args.Path == "" { // a handle, at a door without open files
 		return errBadHandle
 	}
 	raw, _ := wire.SplitPath([]byte(args.Path))
@@ -36,18 +39,20 @@ func (n *nameHandlers) fattr(r *request) error {
 		values := q.Options&wire.FattrData != 0
 		return r.ok(wire.AppendFattrList(nil, translate.ShownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
+		// A stat is allowed to everybody who gets to the entry. User attributes are content: they need the right to read.
 		if d := access.Decide(r.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, translate.OfUser) {
 			return errs.New(errs.Denied, "xrd.Fattr", path, "permission denied: "+d.Rule)
 		}
 		return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(e.Xattrs, args.Names), true))
 	}
 	r.lend()
+	// Each name has a result of its own: a failure of one does not undo the others.
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
 		results[i].Name = name
 		var err error
 		if q.Subcode == wire.FattrSet {
-			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
+			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0) // the payload's memory is used again
 		} else {
 			err = n.attributes.RemoveXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name))
 		}
@@ -71,7 +76,7 @@ func (f *fileHandlers) fattr(r *request) error {
 		return err
 	}
 	switch q.Subcode {
-	case wire.FattrSet, wire.FattrDel:
+	case wire.FattrSet, wire.FattrDel: // kept with the handle until the commit
 		return f.changeAttributes(r, h, q, args)
 	}
 	known, err := f.attributesOf(r, h)
@@ -102,7 +107,7 @@ func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[strin
 			return nil, err
 		}
 		if info := h.file.Info(); info.Writable {
-			// The right to write is none to read. What the handle itself sets is shown below.
+			// The right to write is not one to read. What the handle itself sets is shown below.
 			maps.Copy(known, access.Attributes(hemera.Identity{UID: info.UID, GID: info.GID}, &e))
 		} else {
 			maps.Copy(known, e.Xattrs)
@@ -114,12 +119,12 @@ func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[strin
 	return known, nil
 }
 
-// changeAttributes sets or removes attributes of a file being written.
+// changeAttributes sets or removes attributes of a file being written. Each name has a result of its own.
 func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr, args wire.FattrArgs) error {
 	if err := h.forWriting(); err != nil {
 		return err
 	}
-	if _, ok := h.file.(hemera.XattrSetter); !ok {
+	if _, ok := h.file.(hemera.XattrSetter); !ok { // open for reading, or its commit carries none
 		return translate.Refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
 	}
 	committed, err := f.committedAttributes(r, h)
@@ -128,6 +133,8 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 	}
 	known := maps.Clone(committed)
 	translate.ApplyAttributes(known, h.attributes)
+	// total is what the entry will hold, in bytes. It is checked here, as the client cannot tell later which change made
+	// its close fail.
 	total := 0
 	for name, value := range known {
 		total += len(name) + len(value)
@@ -140,14 +147,16 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		if exists {
 			had = len(full) + len(old)
 		}
-		_, ours := h.attributes[full]
+		_, ours := h.attributes[full] // a second change of one name takes no more room
 		results[i].Name = name
 		switch {
+		// sys. attributes decide about policy; writing a file is no right to change them.
 		case !strings.HasPrefix(full, translate.UserPrefix):
 			results[i].Code = wire.NotAuthorized
 		case q.Subcode == wire.FattrDel && !exists:
 			results[i].Code = wire.AttrNotFound
 		case q.Subcode == wire.FattrDel:
+			// The commit has to remove what is stored, and to forget what was only set here.
 			if _, stored := committed[full]; stored {
 				h.setAttribute(full, nil)
 			} else {
@@ -160,7 +169,7 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 		case !ours && len(h.attributes) >= hemera.XattrsMax:
 			results[i].Code = wire.ArgTooLong
 		case total-had+len(full)+len(args.Values[i]) > hemera.XattrsBytesMax:
-			results[i].Code = wire.ArgTooLong // the commit would translate.Refuse it, with all else
+			results[i].Code = wire.ArgTooLong // the commit would refuse it, with all else
 		default:
 			value := append([]byte{}, args.Values[i]...) // never nil
 			h.setAttribute(full, value)
@@ -171,6 +180,7 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
 
+// setAttribute keeps one change; a nil value removes the attribute.
 func (h *fileHandle) setAttribute(name string, value []byte) {
 	if h.attributes == nil {
 		h.attributes = map[string][]byte{}

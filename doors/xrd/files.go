@@ -50,6 +50,7 @@ func (f *fileHandlers) close(r *request) error {
 	if err != nil {
 		return err
 	}
+	// The id is free at once, also if the close fails: clients never use it again.
 	ss.handles.remove(id)
 	file, _ := h.(*fileHandle)
 	var write *hemera.Grant // if a manager's door opened it
@@ -57,7 +58,7 @@ func (f *fileHandlers) close(r *request) error {
 		write = file.write
 		ss.forgetWrite(file.path, write)
 	}
-	if !h.data().writable && (file == nil || file.pull == nil) {
+	if !h.data().writable && (file == nil || file.pull == nil) { // a read, which is not a copy's destination
 		// Nothing is waited for but reads under way.
 		if err := h.close(r.conn.ctx); err != nil {
 			return err
@@ -87,10 +88,10 @@ func (f *fileHandlers) sync(r *request) error {
 	if err != nil {
 		return err
 	}
-	if h, err := r.session.handles.file(wire.DecodeSync(r.Body).Handle); err == nil && h.pull != nil {
+	if h, err := r.session.handles.file(wire.DecodeSync(r.Body).Handle); err == nil && h.pull != nil { // stock clients drive a third-party copy by syncs
 		return syncPull(r, h)
 	}
-	if !file.writable {
+	if !file.writable { // there is nothing to make durable
 		return r.ok(nil)
 	}
 	return runInline(r, func() ([]byte, error) { return nil, file.file.Sync(r.context()) })
@@ -103,7 +104,7 @@ func (f *fileHandlers) truncate(r *request) error {
 		return err
 	}
 	file, err := r.session.handles.forWriting(t.Handle)
-	if err == nil {
+	if err == nil { // accepted, not durable, as a write
 		err = file.file.Truncate(t.Size)
 	}
 	if err != nil {
@@ -137,7 +138,7 @@ func queryHoles(r *request, id wire.Handle, arg string) error {
 	if ask == nil {
 		return errs.New(errs.Unsupported, "xrd.Data", f.path, "holes are not known of this handle")
 	}
-	f.inUse.Add(1)
+	f.inUse.Add(1) // a close waits for it
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()
 		n, err := ask()
@@ -160,7 +161,8 @@ func endFile(r *request, id wire.Handle, arg string) error {
 			return err
 		}
 	}
-	f.inUse.Wait()
+	f.inUse.Wait() // data that came on bound connections belongs before the end
+	// The head may lose this connection and ask again on another: what was begun is finished.
 	ctx := context.WithoutCancel(r.context())
 	if abort {
 		return abortFile(ctx, r, f)
@@ -183,7 +185,7 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Seal", f.path)
 	}
-	p, ok := h.(*pieceHandle)
+	p, ok := h.(*pieceHandle) // a file is sealed by its close
 	if !ok {
 		return errs.New(errs.Unsupported, "xrd.Seal", f.path, "the handle is not a piece")
 	}

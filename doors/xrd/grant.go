@@ -18,9 +18,10 @@ func headOf(g *hemera.Grant) hemera.NodeID {
 // redirectToHead sends the client to the head of its grant, with the permission to open there. hint says for how long
 // it is to try to reach it; see retryhint.go.
 func redirectToHead(g *hemera.Grant, hint wire.Opaque) error {
-	token, err := g.Permit.Token()
+	token, err := g.Permit.Token() // signed here if nobody asked before
 	if err != nil {
 		return err
 	}
+	// The node's id comes back with a client that failed there: clients name hosts only, and a host may run several.
 	return redirectTo(g.Addr, wire.Opaque(hemera.OpaqueCapability+"="+token+"&"+hemera.OpaqueNode+"="+headOf(g).String()+"&")+hint)
 }

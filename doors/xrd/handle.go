@@ -17,6 +17,16 @@ import (
 )
 
 // handle is what a session has open: a file, or one piece of a file.
+//
+// What becomes of a write when its handle ends:
+//
+//   - close of a file commits it; nothing of it is visible if that fails.
+//   - close of a piece keeps it: its head decides, by a seal or an abort before.
+//   - abort removes what is pending.
+//   - a client that goes away leaves its write pending for a while, and finds it when it opens again. It is aborted if
+//     the client asked for that (posc), or if pages are known to be bad. A checkpoint that was not committed is undone.
+//
+// Each handle is ended once, by the goroutine of the session's connection or by asynchronous work that it started.
 type handle interface {
 	// data is the part that both have in common.
 	data() *openFile
@@ -37,10 +47,10 @@ type endable interface {
 // openFile is what is read and written through a handle. It belongs to the session's goroutine. Work on a bound
 // connection, and asynchronous work, uses only file and the bad pages, and is counted in inUse.
 type openFile struct {
-	file     endable
-	path     string
-	writable bool
-	ended    bool // sealed or aborted by a query: only close is left
+	file     endable // what is open: all I/O goes here
+	path     string  // as the client opened it, for errors and logs
+	writable bool    // opened for writing; never changes
+	ended    bool    // sealed or aborted by a query: only close is left
 	bad      badPages
 	counted  *limits.Account[Client] // the budget of open files that this one is counted in; nil if none
 	// inUse counts work that uses the file beside the session's goroutine, which alone adds to it.
@@ -104,7 +114,7 @@ func (b *badPages) remove(off int64) {
 	delete(b.pages, off)
 }
 
-// has reports whether the client was asked to send the page again.
+// has reports whether the client is to send the page again.
 func (b *badPages) has(off int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,23 +141,26 @@ type fileHandle struct {
 	attributes map[string][]byte
 }
 
+// close first lets the work on bound connections and the queries of holes end.
 func (h *fileHandle) close(ctx context.Context) error {
 	h.inUse.Wait()
 	switch {
 	case h.ended:
 		h.detach(ctx)
 		return nil
+	// A client that closes the destination of a copy cancels it; the protocol has no other way.
 	case h.pull != nil && !h.pull.finished():
 		h.pull.stop()
 		h.abort(ctx)
 		return nil
-	case h.pull != nil && h.pull.err != nil:
+	case h.pull != nil && h.pull.err != nil: // the sync has reported it
 		h.abort(ctx)
 		return nil
 	case h.bad.any():
 		h.abort(ctx)
 		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
+	// A checkpoint that was not committed is undone by the close.
 	if h.undo != nil {
 		if err := h.rollback(); err != nil {
 			h.abort(ctx)
@@ -158,8 +171,9 @@ func (h *fileHandle) close(ctx context.Context) error {
 	return h.file.End(ctx, hemera.EndClose)
 }
 
+// abort also ends the count of the handle, as a handle that is aborted may never have got into its table.
 func (h *fileHandle) abort(ctx context.Context) {
-	h.uncount()
+	h.uncount() // the caller may not remove the handle from its table
 	h.forgetUndo()
 	if h.writable {
 		_ = h.file.End(ctx, hemera.EndAbort)
@@ -178,6 +192,7 @@ func (h *fileHandle) detach(ctx context.Context) {
 // abandonTimeout bounds what is done for a client that went away.
 const abandonTimeout = 30 * time.Second
 
+// abandon is close without an answer: what the client may want to find again is kept.
 func (h *fileHandle) abandon(log *slog.Logger) {
 	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
@@ -198,6 +213,7 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 			return
 		}
 	}
+	// The client asked for nothing to be kept, or its data is known to be incomplete.
 	if h.posc || h.bad.any() && h.writable {
 		h.abort(ctx)
 		return
@@ -212,6 +228,7 @@ type pieceHandle struct {
 	piece hemera.PieceHandle // also file
 }
 
+// close of a piece that was not ended keeps it pending, unless pages are known to be bad.
 func (h *pieceHandle) close(ctx context.Context) error {
 	h.inUse.Wait()
 	switch {
@@ -225,11 +242,13 @@ func (h *pieceHandle) close(ctx context.Context) error {
 	return h.file.End(ctx, hemera.EndClose)
 }
 
+// abort removes the piece, also one that is sealed.
 func (h *pieceHandle) abort(ctx context.Context) {
 	h.uncount()
 	_ = h.file.End(ctx, hemera.EndAbort)
 }
 
+// abandon keeps the piece for a head that reconnects.
 func (h *pieceHandle) abandon(*slog.Logger) {
 	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
@@ -248,15 +267,15 @@ type handleTable struct {
 	budget  *limits.Budget[Client]
 	account *limits.Account[Client] // nil until the first open
 	files   map[wire.Handle]handle
-	lastID  uint32
+	lastID  uint32 // ids are not used again while the session lasts
 
-	open    atomic.Int32 // len(files)
-	reading localReads
+	open    atomic.Int32 // len(files) // for Shutdown, CloseIdle and admins
+	reading localReads   // for other sessions: see readMemory
 }
 
 // count charges one more open file to the client, and returns the account that gives it back.
 func (t *handleTable) count(client Client) (*limits.Account[Client], error) {
-	if len(t.files) >= t.limit {
+	if len(t.files) >= t.limit { // one session's limit; the budget is its client's, over all sessions
 		return nil, errs.New(errs.Overloaded, "xrd.Open", "", "this session has too many open files").
 			WithRemedy("close some")
 	}

@@ -35,7 +35,7 @@ type intake struct {
 
 // readPayload reads the payload of a request. max is the longest that its kind allows.
 func (i *intake) readPayload(r *request, max int) error {
-	n := int(r.Length)
+	n := int(r.Length) // dispatch has refused negative lengths
 	switch {
 	case n > max:
 		return i.skip(r, translate.Refuse(wire.ArgTooLong, "the request is longer than the server takes"))
@@ -44,7 +44,7 @@ func (i *intake) readPayload(r *request, max int) error {
 		if err != nil {
 			return closeAfter{err}
 		}
-		r.payload = b
+		r.payload = b // stays valid: nothing is read before the handler returns
 		i.in.Skip(n)
 		return nil
 	}
@@ -56,11 +56,11 @@ func (i *intake) awaitPayload(r *request, n int) error {
 	if n > transport.BufferSize && i.forOpenFiles && r.session != nil && r.session.handles.open.Load() == 0 {
 		return i.skip(r, translate.Refuse(wire.ArgTooLong, "a node takes requests of this length for open files only"))
 	}
-	defer i.deadline.require(int64(n))()
+	defer i.deadline.require(int64(n))() // a client that stops sending costs memory for so long at most
 	if verdict := i.reserve(r, max(n, transport.BufferSize)); verdict != limits.Fits {
 		return i.skip(r, &waitFor{Seconds: retryBusySeconds, Text: "too many long requests are under way: " + verdict.String()})
 	}
-	if n <= transport.BufferSize {
+	if n <= transport.BufferSize { // it fits behind the header, and needs no memory of its own
 		b, err := i.in.Peek(n)
 		if err != nil {
 			return closeAfter{err}
@@ -69,7 +69,7 @@ func (i *intake) awaitPayload(r *request, n int) error {
 		i.in.Skip(n)
 		return nil
 	}
-	b := make([]byte, 0, transport.BufferSize)
+	b := make([]byte, 0, transport.BufferSize) // grows with what arrives
 	for len(b) < n {
 		p, err := i.in.Peek(min(n-len(b), transport.BufferSize/4))
 		if err != nil {
@@ -84,6 +84,7 @@ func (i *intake) awaitPayload(r *request, n int) error {
 
 // skip drops the payload of a request that is refused, and returns err.
 func (i *intake) skip(r *request, err error) error {
+	// Writes may be longer: their data passes through a chunk, and is dropped as it comes.
 	if r.Length > drainMax && r.ID != wire.ReqWrite && r.ID != wire.ReqPgwrite {
 		return closeAfter{err}
 	}
@@ -104,7 +105,7 @@ func (i *intake) drain(n int64, err error) error {
 // reserve charges n bytes to the request's client until the request was served. Unless it returns Fits the request must
 // not be taken.
 func (i *intake) reserve(r *request, n int) limits.Verdict {
-	if client := r.conn.countedAs(); i.account == nil || i.accountOf != client {
+	if client := r.conn.countedAs(); i.account == nil || i.accountOf != client { // a login changes which client that is
 		i.close()
 		i.account, i.accountOf = i.budget.Open(client), client
 	}

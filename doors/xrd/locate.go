@@ -27,7 +27,7 @@ func (s *Server) locator(m *ManagerOptions) *locator {
 func (l *locator) serve(r *request) error {
 	raw, _ := wire.SplitPath(r.payload)
 	named := wire.DecodeLocate(r.Body).Options&wire.LocatePrefName != 0
-	raw, every := strings.CutPrefix(raw, "*")
+	raw, every := strings.CutPrefix(raw, "*") // "*" asks for all servers, "*/path" for all that may have it
 	if every && raw == "" {
 		return r.ok(wire.AppendLocations(nil, l.servers(r.conn, named)))
 	}
@@ -35,22 +35,22 @@ func (l *locator) serve(r *request) error {
 	if err != nil {
 		return err
 	}
-	e, err := l.names.Stat(r.conn.ctx, r.who(), path)
+	e, err := l.names.Stat(r.conn.ctx, r.who(), path) // NotFound and Denied come from here
 	if err != nil {
 		return err
 	}
 	if every || e.IsDir() {
 		return r.ok(wire.AppendLocations(nil, []wire.Location{l.here(r.conn, named)}))
 	}
-	targets, err := l.files.Locate(r.conn.ctx, r.who(), path)
+	targets, err := l.files.Locate(r.conn.ctx, r.who(), path) // best first
 	if err != nil {
 		return err
 	}
 	list := make([]wire.Location, 0, len(targets))
 	for _, t := range targets {
-		list = append(list, wire.Location{Type: 'S', Access: 'r', Addr: t.Addr})
+		list = append(list, wire.Location{Type: 'S', Access: 'r', Addr: t.Addr}) // a server that has it, to read
 	}
-	if len(list) == 0 {
+	if len(list) == 0 { // a file without pieces is here
 		list = append(list, l.here(r.conn, named))
 	}
 	return r.ok(wire.AppendLocations(nil, list))
@@ -61,9 +61,9 @@ func (l *locator) servers(c *conn, named bool) (list []wire.Location) {
 	if l.view == nil {
 		return []wire.Location{l.here(c, named)}
 	}
-	view := l.view()
+	view := l.view() // one picture for all nodes
 	for _, n := range view.Nodes {
-		if n.Status != hemera.NodeOnline {
+		if n.Status != hemera.NodeOnline { // clients would wait for it
 			continue
 		}
 		l := wire.Location{Type: 'S', Access: 'r', Addr: n.Addr}

@@ -34,7 +34,7 @@ type loginState struct {
 func (l *loginHandlers) protocol(r *request) error {
 	p := wire.DecodeProtocol(r.Body)
 	flags := wire.FlagIsServer | wire.FlagSupPosc | wire.FlagSupPgrw
-	if l.manager {
+	if l.manager { // clients expect redirects from a manager
 		flags = wire.FlagIsManager | wire.FlagSupPosc | wire.FlagSupPgrw
 	}
 	if p.Version == 0 {
@@ -55,7 +55,7 @@ func (l *loginHandlers) login(r *request) error {
 	}
 	login := wire.DecodeLogin(r.Body)
 	c.peer.Login = printable(login.User)
-	_, env := wire.SplitPath(append([]byte("?"), r.payload...))
+	_, env := wire.SplitPath(append([]byte("?"), r.payload...)) // the payload is a query without a path
 	c.peer.App = printable(env.Value("xrd.appname"))
 	offers, err := l.policy.Offer(c.peer)
 	if err != nil {
@@ -68,16 +68,16 @@ func (l *loginHandlers) login(r *request) error {
 	ss := newSession(c, login)
 	ss.host, ss.stock = printable(env.Value("xrd.hostname")), env.Has("xrd.rn")
 	var security strings.Builder
-	for _, m := range offers {
+	for _, m := range offers { // the client takes the first that it can
 		security.WriteString("&P=" + m.Offer())
 	}
 	c.session = ss
 	c.shared.Store(ss)
-	if len(offers) == 0 {
+	if len(offers) == 0 { // nothing to prove: the session is usable at once
 		ss.setIdentity(l.policy.Anonymous(c.peer))
 		c.deadline.enter(ownsSession)
 	}
-	l.clients.addSession(ss)
+	l.clients.addSession(ss) // from here on others may find it
 	return r.ok(wire.LoginReply{Session: ss.id, Security: security.String()}.Append(nil))
 }
 
@@ -111,7 +111,7 @@ func (l *loginHandlers) auth(r *request) error {
 		end = len(r.payload)
 	}
 	name := string(r.payload[:end])
-	if c.login.exchange == nil || c.login.exchange.name != name {
+	if c.login.exchange == nil || c.login.exchange.name != name { // a client may change its mind between two steps
 		mechanism, err := l.mechanism(c.peer, name)
 		if err != nil {
 			return err
@@ -171,6 +171,7 @@ func (l *loginHandlers) bind(r *request) error {
 		return translate.Refuse(wire.Unsupported, "a manager has one stream")
 	case ss == nil || ss.identity() == nil:
 		return errNoSession
+	// A session id travels unencrypted. A host that overhears one gets nothing by it.
 	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
 		return translate.Refuse(wire.NotAuthorized, "the session belongs to another host")
 	}
@@ -178,16 +179,16 @@ func (l *loginHandlers) bind(r *request) error {
 	if err := ss.streams.add(bound); err != nil {
 		return err
 	}
-	c.bound = bound
+	c.bound = bound // from here on the connection serves the queue
 	c.shared.Store(ss)
 	c.deadline.enter(carriesSubstreams)
 	return r.ok([]byte{bound.id})
 }
 
 const (
-	// endsessWait is how long an old session may take to close its files before the client is asked to come back.
+	// endsessWait is how long an old session may take to close its files before the client has to come back.
 	endsessWait = 5 * time.Second
-	// endsessTimeout is for how long it is asked so: longer than anything takes on a disk that is not stalled.
+	// endsessTimeout is for how long it has to: longer than anything takes on a disk that is not stalled.
 	endsessTimeout = time.Minute
 )
 
@@ -196,7 +197,7 @@ const (
 // be fatal to stock clients.
 func (l *loginHandlers) endsess(r *request) error {
 	id, ss := wire.DecodeEndsess(r.Body).Session, r.session
-	if id == ss.id {
+	if id == ss.id { // a client may end its own session instead of closing the connection
 		if err := r.ok(nil); err != nil {
 			return err
 		}
@@ -215,7 +216,7 @@ func (l *loginHandlers) endsess(r *request) error {
 	if !old.samePrincipal(ss) {
 		return errNoSession
 	}
-	_ = old.conn.nc.Close()
+	_ = old.conn.nc.Close() // its goroutine ends it
 	if old.endingFor() > endsessTimeout {
 		return errNoSession
 	}
@@ -233,7 +234,7 @@ func (l *loginHandlers) endsess(r *request) error {
 // set records what clients tell about themselves.
 func (l *loginHandlers) set(r *request) error {
 	text := wire.Text(r.payload)
-	verb, rest, _ := strings.Cut(text, " ")
+	verb, rest, _ := strings.Cut(text, " ") // what is not about identity is accepted and ignored
 	switch verb {
 	case "appid":
 		who := r.who()

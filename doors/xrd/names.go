@@ -14,13 +14,17 @@ import (
 )
 
 // nameHandlers serve what is about paths at a manager.
+//
+// The handlers of this file answer about paths. Each reads the request, makes one call of a service as the session's
+// identity, and answers with what it returned. The service decides what the identity may do; the door decides nothing.
+// A call that changes something returns when the change is durable, so these handlers lend their goroutine first.
 type nameHandlers struct {
-	names      hemera.Names
-	attributes hemera.Attributes
-	files      hemera.Files
+	names      hemera.Names      // the tree: stat, list, mkdir, remove, publish
+	attributes hemera.Attributes // mode, owner, times, extended attributes
+	files      hemera.Files      // what concerns files being written, and where pieces are
 	locate     *locator
-	local      localNodes // nil: no node is in this process
-	space      func(context.Context, hemera.Identity, string) (Space, error)
+	local      localNodes                                                    // nil: no node is in this process
+	space      func(context.Context, hemera.Identity, string) (Space, error) // room below a path; nil: zeros
 }
 
 // localNodes finds a node of this process; nil for others.
@@ -44,6 +48,7 @@ func (n *nameHandlers) handlers() handlers {
 // stat answers kXR_stat at a manager.
 func (n *nameHandlers) stat(r *request) error {
 	q := wire.DecodeStat(r.Body)
+	// Only a door with open files serves handles, and it sends those requests elsewhere.
 	if len(r.payload) == 0 && q.Handle != (wire.Handle{}) {
 		return errBadHandle
 	}
@@ -56,6 +61,8 @@ func (n *nameHandlers) stat(r *request) error {
 	}
 	who := r.session.identity()
 	e, err := n.names.Stat(r.conn.ctx, *who, path)
+	// A process that asks for a file that it is writing gets what it has written so far, as on a local disk. Only the
+	// node that gathers the write knows its size: in another process, the client is sent there to ask.
 	if err == nil || errs.KindOf(err) == errs.NotFound {
 		if g, own, missing := n.files.Pending(r.conn.ctx, *who, path, r.session.processName(), e); missing == nil {
 			if e, err = own, nil; !n.addWritten(r, &g, &e) && !opaque.Has(translate.TriedKey) {
@@ -66,7 +73,7 @@ func (n *nameHandlers) stat(r *request) error {
 	if err != nil {
 		return err
 	}
-	var line [128]byte
+	var line [128]byte // most lines fit, so that a stat allocates nothing here
 	return r.ok(append(translate.StatOfEntry(e, *who).Append(line[:0]), 0))
 }
 
@@ -90,6 +97,7 @@ func (n *nameHandlers) addWritten(r *request, g *hemera.Grant, e *hemera.Entry) 
 // statx answers with one byte of flags a path.
 func (n *nameHandlers) statx(r *request) error {
 	var flags []byte
+	// The first path that fails, fails the request: there is no way to answer for one path alone.
 	for _, p := range wire.Lines(r.payload) {
 		raw, _ := wire.SplitPath([]byte(p))
 		path, err := wire.CleanPath(raw)
@@ -100,6 +108,7 @@ func (n *nameHandlers) statx(r *request) error {
 		if err != nil {
 			return err
 		}
+		// Clients read nothing but the directory bit here, so the rights of the identity do not matter.
 		flags = append(flags, byte(translate.StatOfEntry(e, hemera.Identity{}).Flags&wire.StatIsDir))
 	}
 	if len(flags) == 0 {
@@ -126,8 +135,10 @@ func (n *nameHandlers) mkdir(r *request) error {
 // rm answers kXR_rm, which also removes an empty directory: clients rely on it.
 func (n *nameHandlers) rm(r *request) error { return n.remove(r, 0) }
 
+// rmdir answers kXR_rmdir. NotDirectory for a file.
 func (n *nameHandlers) rmdir(r *request) error { return n.remove(r, hemera.KindDirectory) }
 
+// remove removes what is at the path; kind zero takes a file or an empty directory.
 func (n *nameHandlers) remove(r *request, kind hemera.EntryKind) error {
 	path, _, err := r.path()
 	if err != nil {
@@ -135,6 +146,7 @@ func (n *nameHandlers) remove(r *request, kind hemera.EntryKind) error {
 	}
 	r.lend()
 	err = n.names.Remove(r.conn.ctx, r.who(), path, kind)
+	// Nothing is visible there, but the same process may be writing it. Then the write is cancelled, and its close fails.
 	if errors.Is(err, errs.NotFound) && kind != hemera.KindDirectory {
 		own := n.files.Discard(r.conn.ctx, r.who(), path, r.session.processName(), r.session.name)
 		if !errors.Is(own, errs.NotFound) {
@@ -147,6 +159,7 @@ func (n *nameHandlers) remove(r *request, kind hemera.EntryKind) error {
 	return r.ok(nil)
 }
 
+// mv answers kXR_mv: a rename, or, if the client says what the content must be, a publication.
 func (n *nameHandlers) mv(r *request) error {
 	if len(r.payload) == 0 {
 		return errNoPath
@@ -156,7 +169,7 @@ func (n *nameHandlers) mv(r *request) error {
 		return err
 	}
 	rawFrom, _ := wire.SplitPath(first)
-	rawTo, opaque := wire.SplitPath(second)
+	rawTo, opaque := wire.SplitPath(second) // what the client demands comes with the second path
 	from, err := wire.CleanPath(rawFrom)
 	if err != nil {
 		return err
@@ -170,6 +183,7 @@ func (n *nameHandlers) mv(r *request) error {
 		return err
 	}
 	r.lend()
+	// Move also waits for a close that the same process is sending; a publication is of a file that was closed.
 	if publishes {
 		err = n.names.Publish(r.conn.ctx, r.who(), p)
 	} else {
@@ -181,6 +195,8 @@ func (n *nameHandlers) mv(r *request) error {
 	return r.ok(nil)
 }
 
+// chmod answers kXR_chmod. Hemera's own client sends owner and time along, in the opaque part: the protocol has no
+// request for them.
 func (n *nameHandlers) chmod(r *request) error {
 	path, opaque, err := r.path()
 	if err != nil {
@@ -200,7 +216,7 @@ func (n *nameHandlers) chmod(r *request) error {
 // without being an admin is refused before anything has changed.
 func (n *nameHandlers) setOwnerAndTime(r *request, path string, opaque wire.Opaque) error {
 	if owner := opaque.Value(hemera.OpaqueOwner); owner != "" {
-		u, g, _ := strings.Cut(owner, ":")
+		u, g, _ := strings.Cut(owner, ":") // -1 leaves one of them as it is
 		uid, err1 := strconv.ParseInt(u, 10, 64)
 		gid, err2 := strconv.ParseInt(g, 10, 64)
 		if err1 != nil || err2 != nil {
@@ -211,7 +227,7 @@ func (n *nameHandlers) setOwnerAndTime(r *request, path string, opaque wire.Opaq
 		}
 	}
 	if mtime := opaque.Value(hemera.OpaqueMtime); mtime != "" {
-		ns, err := strconv.ParseInt(mtime, 10, 64)
+		ns, err := strconv.ParseInt(mtime, 10, 64) // nanoseconds since 1970
 		if err != nil {
 			return translate.Refuse(wire.ArgInvalid, hemera.OpaqueMtime+" is not a time")
 		}

@@ -16,7 +16,7 @@ import (
 const localMax = 16 << 20
 
 const (
-	// openWaitsMax is how often a client is asked to come back before it gets the error.
+	// openWaitsMax is how often a client comes back before it gets the error.
 	openWaitsMax = 3
 	// openWaitSeconds is for how long each time.
 	openWaitSeconds = 5
@@ -41,11 +41,11 @@ func (m *managerOpens) open(r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := m.restarts.onReopen(r, path, opaque, o); err != nil {
+	if err := m.restarts.onReopen(r, path, opaque, o); err != nil { // a client whose copy is to be restarted
 		return err
 	}
 	want := translate.OpenRequest(path, opaque, o)
-	write, lost, err := r.session.reconnect.lostWrite(path, o)
+	write, lost, err := r.session.reconnect.lostWrite(path, o) // a write of the connection that this client lost
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (m *managerOpens) open(r *request) error {
 	if err := m.reads.pinContent(r.session, &want, o, opaque); err != nil {
 		return err
 	}
-	g, err := m.grant(r, want, opaque)
+	g, err := m.grant(r, want, opaque) // may wait for the namespace, or for another close of the same process
 	if err != nil {
 		return err
 	}
@@ -91,15 +91,16 @@ func (m *managerOpens) truncate(r *request) error {
 	return m.sendTo(r, &g, want, opaque)
 }
 
-// grant asks the manager for the open. While the manager cannot serve it the client is asked to come back, a few times.
+// grant asks the manager for the open. While the manager cannot serve it, it sends the client away for some seconds, a few times.
 func (m *managerOpens) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
 	ss := r.session
+	// These tell the manager that a client comes back to a write of its own, and which close an open has to wait for.
 	o.Session, o.Ended, o.Process = ss.name, ss.reconnect.named, ss.processName()
 	if opaque.Has(translate.TriedKey) {
 		o.Tried, o.Avoid = ss.opens.Of(o.Path, true).Tried(opaque)
 	}
 	g, err := m.files.Open(r.context(), r.who(), o)
-	history := ss.opens[o.Path]
+	history := ss.opens[o.Path] // nil if the path has none
 	if k := errs.KindOf(err); err != nil && len(o.Tried) > 0 && (k == errs.NoReplicas || k == errs.NoSpace) && history.ClearOnce() {
 		o.Tried, o.Avoid = nil, nil
 		g, err = m.files.Open(r.context(), r.who(), o)
@@ -166,6 +167,6 @@ func (m *managerOpens) reopen(r *request, g *hemera.Grant, path string, o wire.O
 			return okOpen(r, h, o)
 		}
 	}
-	delete(r.session.reconnect.lost, path)
+	delete(r.session.reconnect.lost, path) // its node has it, and the capability finds it there
 	return redirectToHead(g, translate.RetryWrite)
 }

@@ -35,6 +35,7 @@ func (n *nodeOpens) open(r *request) error {
 	if err != nil {
 		return err
 	}
+	// A destination that reads a source shows the key instead of a capability.
 	if opaque.Has(tpc.Key) {
 		party, err := tpc.PartyOf(opaque)
 		if err != nil {
@@ -44,14 +45,14 @@ func (n *nodeOpens) open(r *request) error {
 			return n.openRendezvous(r, path, opaque)
 		}
 	}
-	if !opaque.Has(hemera.OpaqueCapability) {
+	if !opaque.Has(hemera.OpaqueCapability) { // a client that was not sent here by the manager
 		return n.toManager(r)
 	}
-	if opaque.Has(hemera.OpaquePiece) {
+	if opaque.Has(hemera.OpaquePiece) { // another node's open, of one piece
 		return n.openPiece(r, path, opaque, o)
 	}
 	h, err := n.openFile(r, path, opaque, o)
-	restart := n.restarts.forOpen(r.session, opaque, o)
+	restart := n.restarts.forOpen(r.session, opaque, o) // kept whatever becomes of the open: it may be of a lost write
 	if restart != nil && translate.ReopensWrite(o) && translate.IsConflict(err) {
 		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
@@ -68,7 +69,7 @@ func (n *nodeOpens) open(r *request) error {
 
 // openFile opens a whole file with the capability in the opaque part.
 func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*fileHandle, error) {
-	r.useTrace(opaque)
+	r.useTrace(opaque) // before the open, so that the node's log has it
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
 	err := openInto(r, &h.openFile, path, func() (endable, error) {
 		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
@@ -100,7 +101,7 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 
 // openInto opens a file for one more handle of the request's session, which is counted.
 func openInto(r *request, f *openFile, path string, open func() (endable, error)) error {
-	counted, err := r.session.handles.count(r.conn.countedAs())
+	counted, err := r.session.handles.count(r.conn.countedAs()) // before the open: an open file that is refused would have to be closed
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func openInto(r *request, f *openFile, path string, open func() (endable, error)
 		counted.Give(1)
 		return translate.OpenFailure(err)
 	}
-	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable
+	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable // the capability decides whether it is for writing
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (n *joinedNode) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hem
 	return n.write, nil
 }
 
-// TestTruncationOfAWriteUnderWay: it is its writer's to commit or to give up, as long as he has it open.
+// TestTruncationOfAWriteUnderWay: its writer commits or aborts it, as long as it has the file open.
 func TestTruncationOfAWriteUnderWay(t *testing.T) {
 	node := &joinedNode{}
 	p := newPair(t, func(o *Options) {

@@ -94,10 +94,13 @@ func protocolTable() map[wire.RequestID]operation {
 }
 
 // role is what one kind of server does with requests.
+//
+// A role has a handler for each kind of request that it serves, by what the request is about. A request about a path or a
+// handle, of the same kind, has one in both.
 type role struct {
-	sessions handlers
-	names    handlers
-	files    handlers
+	sessions handlers // what is about the connection, the login, and queries
+	names    handlers // what is about a path
+	files    handlers // what is about an open file
 }
 
 // handler returns what serves one kind of request.
@@ -112,7 +115,7 @@ func (o *role) handler(id wire.RequestID, about subject) handler {
 		f = o.files[id]
 	case aboutEither:
 		path, file := o.names[id], o.files[id]
-		if f = path; file != nil {
+		if f = path; file != nil { // without open files, the path's handler answers for both
 			f = func(r *request) error {
 				if r.byPath() {
 					return path(r)
@@ -137,7 +140,7 @@ func (s *Server) assemble() (table [operationsCount]operation) {
 		o = s.nodeRole(s.o.Node)
 	}
 	for id, op := range protocolTable() {
-		op.payloadMax = max(op.payloadMax, payloadMax)
+		op.payloadMax = max(op.payloadMax, payloadMax) // zero in the table: the usual
 		op.handler = o.handler(id, op.subject)
 		table[id-wire.ReqAuth] = op
 	}
@@ -146,6 +149,8 @@ func (s *Server) assemble() (table [operationsCount]operation) {
 
 // managerRole answers about names itself, and sends opens to nodes.
 func (s *Server) managerRole(m *ManagerOptions) role {
+	// Handlers are made once, for all connections. They hold services, and share what a client must find again on another
+	// connection: reads, lostWrites and arranged copies.
 	names := &nameHandlers{names: m.Names, attributes: m.Attributes, files: m.Files, locate: s.locator(m), local: m.Local, space: m.Space}
 	opens := &managerOpens{files: m.Files, local: m.Local, reads: s.reads, restarts: &s.restarts}
 	prepares := &prepareHandlers{names: m.Names}
@@ -159,6 +164,7 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 		s.addFileHandlers(&o, m.Resolve)
 		return o
 	}
+	// Without a local node no client has a handle, so each request on one names a bad handle. Its data is dropped.
 	for id, op := range protocolTable() {
 		switch {
 		case op.subject == aboutFile && op.streams:
@@ -175,6 +181,7 @@ func (s *Server) nodeRole(n *NodeOptions) role {
 	opens := &nodeOpens{node: n.Node, puller: n.Puller, managerAddr: s.o.ManagerAddr, restarts: &s.restarts, ttl: s.o.Limits.RendezvousTTL}
 	queries := &queryHandlers{srv: s, managerAddr: s.o.ManagerAddr, pulls: n.Puller != nil, openFiles: true}
 	o := role{sessions: s.sessionHandlers(queries), names: handlers{}, files: handlers{}}
+	// What a node does not serve itself goes to the manager; the next lines replace what it does.
 	for id, op := range protocolTable() {
 		if op.subject == aboutName || op.subject == aboutEither {
 			o.names[id] = opens.toManager

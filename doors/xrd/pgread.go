@@ -32,6 +32,8 @@ func (h *readHandlers) pgread(r *request) error {
 
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
 func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
+	// One chunk is read with its checksums, and sent with each page behind its own. The client checks what the disk
+	// stored.
 	k := o.Pool().Chunk()
 	defer o.Pool().PutChunk(k)
 	for {
@@ -40,8 +42,8 @@ func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n 
 		if err != nil && err != io.EOF {
 			return err
 		}
-		last := int64(got) == n || int64(got) < want || err == io.EOF
-		frame := wire.StatusFrame{
+		last := int64(got) == n || int64(got) < want || err == io.EOF // all, or the end of the file
+		frame := wire.StatusFrame{                                    // each frame has its offset and its own checksum (§2.9)
 			Stream: stream, Request: wire.ReqPgread, Partial: !last,
 			DataLength: int32(wire.PagesLen(off, int64(got))), Offset: off,
 		}

@@ -11,7 +11,7 @@ import (
 // bad ones are listed for the client to send again (§2.9).
 func (w *writeHandlers) pgwrite(r *request) error {
 	q := wire.DecodePgwrite(r.Body)
-	n := int64(r.Length)
+	n := int64(r.Length) // with the checksums between the pages
 	f, err := writeTarget(r, q.Handle, q.Offset, n)
 	if q.Path != 0 {
 		return r.session.streams.queueWrite(q.Path, r, f, err, func(r *request) error { return w.takePgwrite(r, f, q) })
@@ -24,7 +24,7 @@ func (w *writeHandlers) pgwrite(r *request) error {
 
 // takePgwrite takes the pages of a write off the request's connection, and answers it.
 func (w *writeHandlers) takePgwrite(r *request, f *openFile, q wire.Pgwrite) error {
-	n, err := wire.PagesDataLen(q.Offset, int64(r.Length))
+	n, err := wire.PagesDataLen(q.Offset, int64(r.Length)) // of file data
 	if err == nil {
 		err = checkRetry(f, q, n)
 	}
@@ -41,7 +41,7 @@ func (w *writeHandlers) takePgwrite(r *request, f *openFile, q wire.Pgwrite) err
 // checkRetry fails for a page that is sent again although the server did not ask for it.
 func checkRetry(f *openFile, q wire.Pgwrite, n int64) error {
 	switch {
-	case q.Flags&wire.PageRetry == 0:
+	case q.Flags&wire.PageRetry == 0: // a first attempt
 		return nil
 	case wire.Fragments(q.Offset, n) != 1:
 		return translate.Refuse(wire.ArgInvalid, "a page sent again must be one page")
@@ -68,13 +68,13 @@ func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badP
 	var bad []badPage
 	for n > 0 {
 		want := transport.ChunkLen(off, n)
-		raw := k.Buf[:wire.PagesLen(off, want)]
+		raw := k.Buf[:wire.PagesLen(off, want)] // pages and checksums as they come
 		if err := r.conn.in.ReadFull(raw); err != nil {
 			return nil, err
 		}
-		p, sums, err := wire.CutPages(raw, k.Sums[:], off)
+		p, sums, err := wire.CutPages(raw, k.Sums[:], off) // moves the pages together, in place
 		if err == nil {
-			bad, err = writePages(f, pageRun{p, sums, off}, bad)
+			bad, err = writePages(f, pageRun{p, sums, off}, bad) // bad pages do not fail the request
 		}
 		if err != nil {
 			return nil, r.drain(wire.PagesLen(off+want, n-want), err)
@@ -101,6 +101,8 @@ func (u *pageRun) write(f *openFile, start, end, first, last int) error {
 
 // writePages writes the good pages of a run and returns bad with the others appended.
 func writePages(f *openFile, u pageRun, bad []badPage) ([]badPage, error) {
+	// A run of good pages is written with one call, with the client's checksums: they are what the disk keeps, so the
+	// data is protected from the client to the disk.
 	start, first := 0, 0 // of consecutive good pages: in p, in sums
 	at := 0
 	for i, sum := range u.sums {
@@ -114,7 +116,7 @@ func writePages(f *openFile, u pageRun, bad []badPage) ([]badPage, error) {
 		if err := u.write(f, start, at, first, i); err != nil {
 			return nil, err
 		}
-		if err := f.bad.add(off, n, len(bad)); err != nil {
+		if err := f.bad.add(off, n, len(bad)); err != nil { // the rest of the request is dropped then
 			return nil, err
 		}
 		bad = append(bad, badPage{off, n})
@@ -127,10 +129,10 @@ func writePages(f *openFile, u pageRun, bad []badPage) ([]badPage, error) {
 // okPages answers with the list of bad pages.
 func okPages(r *request, off int64, bad []badPage) error {
 	frame := wire.StatusFrame{Stream: r.Stream, Request: wire.ReqPgwrite, Offset: off}
-	if len(bad) == 0 {
+	if len(bad) == 0 { // the usual case has an empty body
 		return r.conn.out.Collect(frame.Append(nil))
 	}
-	list := wire.PageErrors{FirstLength: int16(bad[0].n), LastLength: int16(bad[len(bad)-1].n)}
+	list := wire.PageErrors{FirstLength: int16(bad[0].n), LastLength: int16(bad[len(bad)-1].n)} // the client sends these pages again, one by one
 	for _, b := range bad {
 		list.Offsets = append(list.Offsets, b.off)
 	}

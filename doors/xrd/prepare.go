@@ -17,12 +17,13 @@ const preparesMax = 4096
 // prepares remembers the ids of prepare requests. Every file is on disk, so a request is done when
 // it is answered; the ids let clients ask and cancel as they are used to.
 type prepares struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards all
 	ids   map[string]bool
 	order []string // ring of the ids
 	next  int
 }
 
+// add makes an id, and forgets the oldest.
 func (p *prepares) add() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,17 +34,19 @@ func (p *prepares) add() string {
 	}
 	delete(p.ids, p.order[p.next])
 	p.order[p.next] = id
-	p.next = (p.next + 1) % preparesMax
+	p.next = (p.next + 1) % preparesMax // the ring's oldest is next
 	p.ids[id] = true
 	return id
 }
 
+// has reports whether the id is remembered.
 func (p *prepares) has(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ids[id]
 }
 
+// remove forgets an id, and reports whether it was remembered.
 func (p *prepares) remove(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +68,7 @@ func (p *prepareHandlers) prepare(r *request) error {
 	if len(lines) == 0 {
 		return errNoPath
 	}
-	if q.Options&wire.PrepareCancel != 0 {
+	if q.Options&wire.PrepareCancel != 0 { // the first line is the id
 		if !p.known.remove(lines[0]) {
 			return translate.Refuse(wire.ArgInvalid, "no such prepare request")
 		}
@@ -77,11 +80,11 @@ func (p *prepareHandlers) prepare(r *request) error {
 		if err == nil {
 			_, err = p.names.Stat(r.conn.ctx, r.who(), path)
 		}
-		if err != nil && q.Options&wire.PrepareNoErrs == 0 {
+		if err != nil && q.Options&wire.PrepareNoErrs == 0 { // clients may ask for paths that do not exist yet
 			return err
 		}
 	}
-	if q.Options&wire.PrepareStage == 0 {
+	if q.Options&wire.PrepareStage == 0 { // only a stage request has an id to ask about
 		return r.ok(nil)
 	}
 	return r.okText(p.known.add())
@@ -107,7 +110,7 @@ func (p *prepareHandlers) query(r *request) error {
 	}
 	id := lines[0]
 	hasID := p.known.has(id)
-	list := []prepareStatus{}
+	list := []prepareStatus{} // not nil: clients expect a JSON list
 	for _, line := range lines[1:] {
 		raw, _ := wire.SplitPath([]byte(line))
 		s := prepareStatus{Path: raw, HasReqID: hasID}
@@ -115,8 +118,8 @@ func (p *prepareHandlers) query(r *request) error {
 		if err == nil {
 			_, err = p.names.Stat(r.conn.ctx, r.who(), path)
 		}
-		s.Exists = err == nil
-		s.Online = err == nil
+		s.Exists = err == nil // Denied looks like missing here, and error_text says which
+		s.Online = err == nil // there is no tape: what exists is online
 		if err != nil {
 			s.Error = errs.KindOf(err).String()
 		}

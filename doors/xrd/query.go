@@ -14,6 +14,9 @@ import (
 )
 
 // queryHandlers answer kXR_query in both roles.
+//
+// kXR_query is the protocol's place for everything else: configuration, room, checksums, and what servers add for
+// themselves. Hemera adds calls of the admin API, and what head nodes ask of the nodes that hold pieces.
 type queryHandlers struct {
 	srv       *Server
 	openFiles bool // clients have handles
@@ -43,7 +46,7 @@ func (q *queryHandlers) query(r *request) error {
 		return q.config(r, arg)
 	case wire.QueryStats:
 		return r.okText(q.srv.statistics())
-	case wire.QueryCksCancel:
+	case wire.QueryCksCancel: // checksums are computed once; a client that no longer waits changes nothing
 		return r.ok(nil)
 	case wire.QuerySpace, wire.QueryChecksum, wire.QueryXattr, wire.QueryPrepare:
 		if !manager {
@@ -51,6 +54,7 @@ func (q *queryHandlers) query(r *request) error {
 		}
 		return q.aboutName(r, ask.Kind, arg)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
+		// Queries on a handle: the end of a piece or of a write, and where its data is.
 		if q.openFiles && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
 			return endFile(r, ask.Handle, arg)
 		}
@@ -58,7 +62,7 @@ func (q *queryHandlers) query(r *request) error {
 			return queryHoles(r, ask.Handle, arg)
 		}
 		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
-	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque:
+	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque: // known, but for plugins that do not exist here
 		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 	}
 	return translate.Refuse(wire.ArgInvalid, "the query is not known")
@@ -100,19 +104,19 @@ func (q *queryHandlers) config(r *request, arg string) error {
 // configValue is what the server says of one key.
 func (q *queryHandlers) configValue(key string) string {
 	switch key {
-	case "bind_max":
+	case "bind_max": // parallel connections that one session may have
 		return strconv.Itoa(substreamsMax)
-	case "chksum":
+	case "chksum": // the client takes the first that it knows too
 		var list []string
 		for i, k := range hemera.ChecksumKinds() {
 			list = append(list, strconv.Itoa(i)+":"+k.String())
 		}
 		return strings.Join(list, ",")
-	case hemera.ConfigPublish:
+	case hemera.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
 		return "1"
 	case "fattr":
 		return fmt.Sprintf("%d %d", wire.FattrMaxName, wire.FattrMaxValue)
-	case "pio_max":
+	case "pio_max": // the reference's value
 		return "5"
 	case "readv_ior_max":
 		return strconv.Itoa(wire.ReadvElementMax)
@@ -126,6 +130,7 @@ func (q *queryHandlers) configValue(key string) string {
 		return strconv.FormatInt(q.srv.started.Unix(), 10)
 	case "sysid":
 		return strconv.Itoa(os.Getpid()) + "." + q.srv.o.Host
+	// A node without a Puller echoes the key, which tells the client that it cannot copy there.
 	case "tpc":
 		if q.names != nil || q.pulls {
 			return "1"
@@ -134,7 +139,7 @@ func (q *queryHandlers) configValue(key string) string {
 		return q.srv.o.Version
 	case "xattrs":
 		return "1"
-	case "wan_port", "wan_window", "window", "tls_port":
+	case "wan_port", "wan_window", "window", "tls_port": // asked by old clients; zero means none
 		return "0"
 	}
 	return key
@@ -170,7 +175,7 @@ func (n *nameHandlers) querySpace(r *request, arg string) error {
 		return err
 	}
 	quota := s.Quota
-	if quota == 0 {
+	if quota == 0 { // the protocol's word for none is -1
 		quota = -1
 	}
 	return r.okText(fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",
@@ -183,7 +188,7 @@ func (n *nameHandlers) statSpace(r *request, path string) error {
 	if err != nil {
 		return err
 	}
-	v := wire.SpaceInfo{NodesRW: s.Disks, FreeRW: s.Free >> 20}
+	v := wire.SpaceInfo{NodesRW: s.Disks, FreeRW: s.Free >> 20} // free space is in MiB here
 	if s.Total > 0 {
 		v.UseRW = min(100, max(0, (s.Total-s.Free)*100/s.Total))
 	}
@@ -191,6 +196,9 @@ func (n *nameHandlers) statSpace(r *request, path string) error {
 }
 
 // checksumGrace is how long a checksum may take before its answer is promised for later.
+//
+// A stored checksum is answered in order, within the grace. One that a node has to compute takes as long as reading the
+// file; it is promised, and the connection serves other requests meanwhile.
 const checksumGrace = time.Second
 
 // checksum answers "kind hex", exactly two words.
@@ -213,6 +221,7 @@ func (q *queryHandlers) checksum(r *request) error {
 	})
 }
 
+// queryXattr answers the keys of an entry that `xrdfs query xattr` shows, in the reference's words.
 func (n *nameHandlers) queryXattr(r *request) error {
 	path, _, err := r.path()
 	if err != nil {

@@ -19,6 +19,14 @@ const (
 )
 
 // readHandlers answer reads of open files.
+//
+// A read is answered in frames. Which way its data goes depends on the file and the size:
+//
+//   - short reads are read into the buffer of answers, and go out with others;
+//   - longer ones of a file whose pages are in memory and verified go through a pipe, or by sendfile, without a copy;
+//   - the rest is read into a chunk, and written with its header in one call.
+//
+// The file is read before the turn to write is taken: see package transport.
 type readHandlers struct{ pool *transport.Pool }
 
 // read answers kXR_read.
@@ -34,7 +42,7 @@ func (h *readHandlers) read(r *request) error {
 		return err
 	case q.Offset < 0 || q.Length < 0:
 		return translate.Refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
-	case path != 0:
+	case path != 0: // the answer goes out on the connection that is bound as this path
 		return r.session.streams.queueRead(path, r, f, func(r *request) error {
 			return sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
 		})
@@ -47,7 +55,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	if n == 0 {
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
-	direct, _ := f.(zerocopy.Source)
+	direct, _ := f.(zerocopy.Source) // nil for pieces of other nodes and for writes
 	if !o.ZeroCopy() {
 		direct = nil
 	}
@@ -58,7 +66,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	n = max(0, min(n, f.Info().Size-off))
 	a := readAnswer{out: o, stream: stream, file: f, direct: direct}
 	for {
-		sent, last, err := a.frame(off, n)
+		sent, last, err := a.frame(off, n) // one frame at a time: the file may end, or fail, between two
 		if err != nil || last {
 			return err
 		}
@@ -71,8 +79,8 @@ type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
 	file   hemera.Handle
-	direct zerocopy.Source // the file, if its pages may be sent from memory
-	header [wire.ResponseHeaderSize]byte
+	direct zerocopy.Source               // the file, if its pages may be sent from memory
+	header [wire.ResponseHeaderSize]byte // so that a header costs no allocation
 }
 
 // frame sends one frame with the next of n bytes at off. It returns how many, and whether this was the last frame.
@@ -80,7 +88,7 @@ func (a *readAnswer) frame(off, n int64) (sent int64, last bool, err error) {
 	if a.direct != nil && n > readStep {
 		long := min(n, frameMax)
 		if _, ok := a.direct.Verified(off, long); ok {
-			return long, long == n, a.longFrame(off, long, long == n)
+			return long, long == n, a.longFrame(off, long, long == n) // one frame for all that is verified
 		}
 	}
 	part, err := a.part(off, min(n, readStep))
@@ -88,7 +96,7 @@ func (a *readAnswer) frame(off, n int64) (sent int64, last bool, err error) {
 		return 0, false, err
 	}
 	defer a.out.Pool().Release(&part)
-	sent, last = part.Len, part.Ends || part.Len == n
+	sent, last = part.Len, part.Ends || part.Len == n // a short part ends the file
 	return sent, last, a.out.SendPart(a.head(sent, last), &part)
 }
 
@@ -129,6 +137,7 @@ func (a *readAnswer) part(off, n int64) (transport.Part, error) {
 
 // head begins a frame of n bytes.
 func (a *readAnswer) head(n int64, last bool) []byte {
+	// Clients join the frames of one stream until one has another status.
 	status := wire.StatusOKSoFar
 	if last {
 		status = wire.StatusOK
@@ -142,6 +151,8 @@ func (h *readHandlers) readv(r *request) error {
 	if err != nil {
 		return err
 	}
+	// Everything is checked before the first byte is sent: an error must be the whole answer. A file that becomes
+	// shorter meanwhile is noticed when it is read.
 	segments := make([]wire.Segment, count)
 	for i := range segments {
 		s := wire.ParseSegment(r.payload[i*wire.SegmentSize:])
@@ -153,7 +164,7 @@ func (h *readHandlers) readv(r *request) error {
 		}
 		segments[i] = s
 	}
-	sizes := map[wire.Handle]int64{}
+	sizes := map[wire.Handle]int64{} // of each file, asked once
 	for _, s := range segments {
 		size, known := sizes[s.Handle]
 		if !known {
@@ -171,7 +182,7 @@ func (h *readHandlers) readv(r *request) error {
 func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 	k := h.pool.Chunk()
 	defer h.pool.PutChunk(k)
-	used := 0
+	used := 0 // bytes of the frame in k
 	for i, s := range segments {
 		need := wire.SegmentSize + int(s.Length)
 		if used > 0 && used+need > len(k.Buf) {
@@ -181,7 +192,7 @@ func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 			used = 0
 		}
 		last := i == len(segments)-1
-		if need > len(k.Buf) {
+		if need > len(k.Buf) { // it gets a frame of its own, read and sent in parts
 			if err := h.sendElement(r, s, last); err != nil || last {
 				return err
 			}

@@ -31,11 +31,11 @@ type readMemory struct {
 // A forked child goes on with its parent's files. Of a reader that nothing is known of, the file must not have changed
 // since before the session that it names began, or for [reconnect.UnchangedTime].
 func (m *readMemory) pinContent(ss *session, want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque) error {
-	bare := o.Options&(wire.OpenAsync|wire.OpenRetStat) == 0 && ss.remembersReads()
+	bare := o.Options&(wire.OpenAsync|wire.OpenRetStat) == 0 && ss.remembersReads() // as an open that comes back
 	if want.Access != hemera.AccessRead || !bare && !opaque.Has(hemera.OpaqueAgain) {
 		return nil
 	}
-	read, known := m.history.Get(ss.process(), want.Path)
+	read, known := m.history.Get(ss.process(), want.Path) // what this process was granted itself
 	if !known && ss.reconnect.earlier.IsZero() {
 		read.Content, known = m.ofSiblings(ss.process(), want.Path)
 	}
@@ -56,7 +56,7 @@ func (m *readMemory) pinContent(ss *session, want *hemera.OpenRequest, o wire.Op
 // ofSiblings returns the content of the path that sibling processes have been granted. It returns false if that is none
 // or several, or if the door may not know of all that were granted.
 func (m *readMemory) ofSiblings(of reconnect.Process, path string) (found *hemera.Content, ok bool) {
-	if of.PID == 0 {
+	if of.PID == 0 { // a client that does not say which process it is has no siblings
 		return nil, false
 	}
 	var all []*hemera.Content
@@ -147,7 +147,7 @@ func (m *writeMemory) add(ss *session) {
 			reconnect.Merge(writes, f.path, *f.write)
 		}
 	}
-	if who := ss.identity(); who != nil && len(writes) > 0 {
+	if who := ss.identity(); who != nil && len(writes) > 0 { // an unauthenticated client has nothing to come back to
 		m.lost.Add(ss.id, *who, writes, time.Now())
 	}
 }
@@ -209,7 +209,7 @@ func (c *reconnection) lostWrite(path string, o wire.Open) (hemera.Grant, bool, 
 	const first = wire.OpenNew | wire.OpenDelete | wire.OpenAsync
 	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
 	reads := o.Options&wire.OpenRead != 0 && o.Options&changes == 0
-	if !c.replaces || reads || o.Options&first != 0 {
+	if !c.replaces || reads || o.Options&first != 0 { // a first open, or nothing was lost
 		return hemera.Grant{}, false, nil
 	}
 	g, known := c.lost[path]

@@ -55,10 +55,11 @@ func (r *request) failure(err error) (wire.Status, []byte) {
 	if later, ok := errors.AsType[*waitFor](err); ok {
 		return wire.StatusWait, wire.Wait(*later).Append(nil)
 	}
+	// The client shows the trace id to its user, and the log has the whole error under it.
 	trace := r.traceID()
 	answer := translate.ErrorAnswer(err, trace)
 	level := slog.LevelDebug
-	if answer.Code == wire.ServerError {
+	if answer.Code == wire.ServerError { // a defect, or a failure that has no number
 		level = slog.LevelWarn
 	}
 	if log := r.conn.srv.o.Log; log.Enabled(r.conn.ctx, level) {

@@ -47,7 +47,7 @@ type copyRestart struct {
 
 // forOpen returns what is kept with the handle of an open to have a copy restarted, nil if it never can be.
 func (c *copyRestarts) forOpen(ss *session, opaque wire.Opaque, o wire.Open) *copyRestart {
-	size := translate.ExpectedSize(opaque)
+	size := translate.ExpectedSize(opaque) // a copy of a pipe names none
 	if size <= restartChunks*restartChunkMin || !translate.CreatesFile(o) && !translate.ReopensWrite(o) || ss.login.Ability&wire.AbilityRedirFlags == 0 {
 		return nil
 	}
@@ -61,13 +61,13 @@ func (c *copyRestarts) onFailure(r *request, err error) error {
 	if r.conn.session == nil {
 		return err
 	}
-	id, off, writes := handleOf(r)
+	id, off, writes := handleOf(r) // the zero handle is never given out
 	h, ok := r.session.handles.files[id].(*fileHandle)
 	if !ok || h.restart == nil {
 		return err
 	}
 	a, addr := h.restart, c.managerAddr()
-	if writes && !a.decided {
+	if writes && !a.decided { // the first write that fails decides for all
 		a.decided = true
 		a.restarts = addr != "" && retryableElsewhere(err) && off <= a.size-restartChunks*max(restartChunkMin, int64(r.Length))
 	}
@@ -117,7 +117,7 @@ func restartMark(opaque wire.Opaque) string {
 // onReopen answers, at the manager, the opens of a client that is to restart its copy; nil for all others. The redirect
 // names the path, or the client would take it for the same place and forget the flag.
 func (c *copyRestarts) onReopen(r *request, path string, opaque wire.Opaque, o wire.Open) error {
-	got := opaque.Value(restartKey)
+	got := opaque.Value(restartKey) // of which write, and whether the redirect was flagged already
 	if got == "" || !translate.ReopensWrite(o) {
 		return nil
 	}

@@ -70,8 +70,8 @@ func created(t *testing.T, m, n *rawConn, announce string) (wire.Opaque, wire.Ha
 	return grant, open(t, n, grant.Join("/f"), firstOpen)
 }
 
-// begunAnew goes the way of a copy from the redirect of its write to the open that begins it anew.
-func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
+// restarted goes the way of a copy from the redirect of its write to the open that restarts it.
+func restarted(t *testing.T, p *pair, sent wire.Redirect) {
 	t.Helper()
 	if fmt.Sprintf("%s:%d", sent.Host, sent.Port) != p.managerAddr {
 		t.Fatalf("the write is sent to %+v", sent)
@@ -95,8 +95,8 @@ func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
 	m.refused(t, wire.Open{Options: secondOpen}, again.Join("/f"), wire.NotFound) // as if it were any other
 }
 
-// TestLostWriteIsBegunAnew: the node was killed and started again.
-func TestLostWriteIsBegunAnew(t *testing.T) {
+// TestLostWriteIsRestarted: the node was killed and started again.
+func TestLostWriteIsRestarted(t *testing.T) {
 	p := newPair(t, func(o *Options) {
 		if o.Node != nil {
 			o.Node.Node = forgetful{o.Node.Node}
@@ -118,11 +118,11 @@ func TestLostWriteIsBegunAnew(t *testing.T) {
 	}
 	redirected(t, n, wire.Write{Handle: fh, Offset: 900e6}, "near the end")
 	_ = n.Close() // without a close
-	begunAnew(t, p, to)
+	restarted(t, p, to)
 }
 
-// TestFailedWriteIsBegunAnew: the head's disk fails, and the node lives.
-func TestFailedWriteIsBegunAnew(t *testing.T) {
+// TestFailedWriteIsRestarted: the head's disk fails, and the node lives.
+func TestFailedWriteIsRestarted(t *testing.T) {
 	p := newPair(t, nil)
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)
 	grant, fh := created(t, m, n, large)
@@ -158,11 +158,11 @@ func TestFailedWriteIsBegunAnew(t *testing.T) {
 	to := redirected(t, n, wire.Pgwrite{Handle: fh}, string(pages([]byte("data"), 0)))
 	fail(errs.Invalid)
 	redirected(t, n, wire.Write{Handle: fh}, "x")
-	begunAnew(t, p, to)
+	restarted(t, p, to)
 }
 
-// TestWhatIsNotBegunAnew: a pipe, a small file, a piece, a client without the ability, a first open.
-func TestWhatIsNotBegunAnew(t *testing.T) {
+// TestWhatIsNotRestarted: a pipe, a small file, a piece, a client without the ability, a first open.
+func TestWhatIsNotRestarted(t *testing.T) {
 	p := newPair(t, func(o *Options) {
 		if o.Node != nil {
 			o.Node.Node = forgetful{o.Node.Node}

@@ -21,13 +21,13 @@ import (
 // Server is a door. It is safe for concurrent use.
 type Server struct {
 	o          Options
-	operations [operationsCount]operation
-	started    time.Time
+	operations [operationsCount]operation // by kind of request; made once
+	started    time.Time                  // when the door was made, as clients may ask
 
-	pool     transport.Pool
-	waits    sync.Pool // of *slowAnswer
+	pool     transport.Pool // buffers, chunks and pipes
+	waits    sync.Pool      // of *slowAnswer
 	clients  registry
-	restarts copyRestarts
+	restarts copyRestarts // no state; both roles use it
 
 	// What is remembered of clients that come back.
 	reads      *readMemory
@@ -50,6 +50,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.clients = registry{conns: map[*conn]struct{}{}, sessions: map[wire.SessionID]*session{}, idle: make(chan struct{})}
 	s.reads = &readMemory{clients: &s.clients}
+	// A door before this one may have granted reads that nobody remembers.
 	if o.Manager == nil || !o.Manager.First {
 		s.reads.history.Begin(s.started)
 	}
@@ -62,21 +63,23 @@ func New(o Options) (*Server, error) {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	go s.closeSilent(ctx)
+	go s.closeSilent(ctx) // parked connections have no deadline of their own
 	for {
 		c, err := l.Accept()
 		switch {
 		case ctx.Err() != nil:
-			if err == nil {
+			if err == nil { // accepted while ctx ended
 				_ = c.Close()
 			}
 			return nil
 		case err == nil:
+			// Connections outlive ctx, so that a request under way is answered: Shutdown ends them.
 			go s.ServeConn(context.WithoutCancel(ctx), c)
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
 			var temporary interface{ Temporary() bool }
+			// Out of file descriptors, for example: it gets better when connections end.
 			if !errors.As(err, &temporary) || !temporary.Temporary() {
 				return errs.Wrap(err, "xrd.Serve", l.Addr().String())
 			}
@@ -120,7 +123,7 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 		nc = adopted
 	}
 	c := newConn(ctx, s, nc)
-	if !s.clients.addConn(c, s.o.Limits.Connections) {
+	if !s.clients.addConn(c, s.o.Limits.Connections) { // too many, or shut down
 		c.end()
 		return
 	}
@@ -134,7 +137,7 @@ const cutOffTime = time.Second
 // others when their last file is closed, or all when ctx ends. It returns when the last one is gone, with ctx's error if
 // some had to be cut off. A connection that waits for a stalled disk is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
-	defer s.pool.Close()
+	defer s.pool.Close() // pipes in use are closed when they are given back
 	idle := s.clients.shutdown()
 	for {
 		s.clients.closeConns((*conn).unused)
@@ -143,7 +146,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			return nil
 		case <-ctx.Done():
 			s.clients.closeConns(func(*conn) bool { return true })
-			select {
+			select { // what is still not gone waits for a stalled disk
 			case <-idle:
 			case <-time.After(cutOffTime):
 			}
@@ -155,7 +158,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 const (
 	// closeIdleMax is how many connections CloseIdle closes at once, and closeIdleEvery the shortest time between two
-	// such rounds, each of which looks at all connections.
+	// such rounds: each looks at all connections.
 	closeIdleMax   = 32
 	closeIdleEvery = 50 * time.Millisecond
 	// silentMin is how long a client must have been silent before its connection can be closed for others.
@@ -167,6 +170,7 @@ const (
 // something to ask. It reports whether it closed any.
 func (s *Server) CloseIdle() bool {
 	now := time.Now()
+	// Many callers may find at once that there is no room. One of them looks.
 	last := s.lastClosed.Load()
 	if now.UnixNano()-last < int64(closeIdleEvery) || !s.lastClosed.CompareAndSwap(last, now.UnixNano()) {
 		return false
@@ -193,6 +197,9 @@ func (s *Server) HasSession(name string) bool {
 func (s *Server) Sessions() []hemera.SessionInfo { return s.clients.infos() }
 
 // registry is the connections and sessions of a server. It is safe for concurrent use.
+//
+// The registry is what is known of clients over all connections. It is asked by admins, by other sessions and by Shutdown,
+// never on the way of a read or write.
 type registry struct {
 	mu       sync.Mutex
 	down     bool // no connection is added any more

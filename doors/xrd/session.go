@@ -31,9 +31,9 @@ type session struct {
 	who          atomic.Pointer[hemera.Identity] // nil until the client is authenticated
 	streams      substreams
 
-	handles   handleTable
-	opens     reconnect.OpenHistory
-	reconnect reconnection
+	handles   handleTable           // what the client has open
+	opens     reconnect.OpenHistory // where its opens were sent
+	reconnect reconnection          // what it may come back to
 
 	client string // see processName
 	name   string // how the manager knows the session; a secret of its client
@@ -45,7 +45,7 @@ func newSession(c *conn, login wire.Login) *session {
 	o := &c.srv.o
 	ss := &session{conn: c, since: time.Now(), login: login, ended: make(chan struct{})}
 	ss.handles = handleTable{limit: o.Limits.Handles, budget: o.Budgets.Handles, files: map[wire.Handle]handle{}}
-	_, _ = rand.Read(ss.id[:])
+	_, _ = rand.Read(ss.id[:]) // never fails
 	reconnect.MarkSession(&ss.id, ss.since)
 	ss.name = sessionName(ss.id)
 	ss.lastUsed.Store(ss.since.UnixNano())
@@ -113,9 +113,11 @@ func (ss *session) tpcClient() string {
 // endSession releases what the session holds. Only its connection's goroutine calls it, after all asynchronous work.
 func (s *Server) endSession(ss *session) {
 	ss.streams.close()
+	// Before the handles are gone, and before kXR_endsess of the next session returns: what is remembered here is what
+	// that one looks for.
 	s.lostWrites.add(ss)
 	s.reads.addOpen(ss)
 	ss.handles.abandonAll(s.o.Log)
 	s.clients.removeSession(ss)
-	close(ss.ended)
+	close(ss.ended) // kXR_endsess waits for it
 }

@@ -237,7 +237,7 @@ func TestAuthentication(t *testing.T) {
 	}
 	c.must(t, wire.Stat{}, "/")
 
-	// Who is not let in is told at his first request, whatever it is: stock clients drop what answers a login.
+	// A client that is not let in learns it from its first request, whatever that is: stock clients drop what answers a login.
 	for _, first := range []func(c *rawConn) *wire.Error{
 		func(c *rawConn) *wire.Error { return c.refused(t, wire.Stat{}, "/", wire.NotAuthorized) },
 		func(c *rawConn) *wire.Error {

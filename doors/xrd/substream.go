@@ -34,7 +34,7 @@ func (s *substreams) add(l *substream) error {
 	if s.ended {
 		return errNoSession
 	}
-	for id := 1; id <= substreamsMax; id++ {
+	for id := 1; id <= substreamsMax; id++ { // the lowest that is free
 		if s.streams[id] == nil {
 			l.id = uint8(id)
 			s.streams[id] = l
@@ -55,6 +55,7 @@ func (s *substreams) get(id uint8) *substream {
 	return s.streams[id]
 }
 
+// remove makes a path id free for the next connection that is bound.
 func (s *substreams) remove(id uint8) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +97,7 @@ func (s *substreams) queueRead(id uint8, r *request, file *openFile, run func(*r
 // cannot know where the data is: the connection is closed, so that data is not taken for requests.
 func (s *substreams) queueWrite(id uint8, r *request, file *openFile, refusal error, run func(*request) error) error {
 	w := queuedWork{request: *r, run: run}
-	if refusal == nil {
+	if refusal == nil { // a close waits until the data is written
 		w.inUse = &file.inUse
 	} else {
 		n := int64(r.Length)
@@ -119,8 +120,9 @@ type substream struct {
 	session *session
 	id      uint8
 	conn    *conn
-	quit    chan struct{} // closed when the substream ends
-	once    sync.Once
+	// The session's goroutine waits for this one when the queue is full; quit keeps it from waiting for ever.
+	quit chan struct{} // closed when the substream ends
+	once sync.Once
 
 	closed atomic.Bool // nothing is queued any more
 	queue  chan queuedWork
@@ -155,6 +157,7 @@ func (l *substream) submit(w queuedWork) bool {
 	if w.inUse != nil {
 		w.inUse.Add(1)
 	}
+	// The queue is full: the client gets its answers, and the poller another goroutine, while this one waits.
 	select {
 	case l.queue <- w:
 	default:
@@ -172,7 +175,7 @@ func (l *substream) submit(w queuedWork) bool {
 		return true
 	}
 	if l.conn.sock != nil {
-		l.conn.sock.Wake()
+		l.conn.sock.Wake() // it may be parked
 	}
 	return true
 }
@@ -203,7 +206,7 @@ func (l *substream) dropQueued() {
 // next takes the next request out of the queue. It waits for one, or returns ErrIdle if the connection can be parked.
 func (l *substream) next(c *conn) (queuedWork, error) {
 	select {
-	case w := <-l.queue:
+	case w := <-l.queue: // without a flush while there is more to do
 		return w, nil
 	default:
 	}

@@ -15,6 +15,9 @@ import (
 )
 
 // arrangeCopy makes a freshly opened file one end of a third-party copy, if the open says so.
+//
+// The node is one end of a third-party copy. As the destination it keeps what to pull with the handle, and the client's
+// syncs drive the copy. As the source it remembers the client's arrangement, and opens the file for the destination.
 func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) error {
 	if !opaque.Has(tpc.Key) {
 		return nil
@@ -23,14 +26,14 @@ func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) e
 	if err != nil {
 		return err
 	}
-	if party == tpc.Provider {
+	if party == tpc.Provider { // the client opened the source: the destination will come with the same key
 		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: r.conn.countedAs(), Token: opaque.Value(hemera.OpaqueCapability)}
 		return n.rendezvous.Register(opaque.Value(tpc.Key), a, n.ttl)
 	}
 	if n.puller == nil {
 		return translate.Refuse(wire.FSError, "tpc not supported")
 	}
-	if err := h.forWriting(); err != nil {
+	if err := h.forWriting(); err != nil { // a destination is written
 		return err
 	}
 	h.pull = &pull{puller: n.puller, source: pullSource(h.path, opaque)}
@@ -46,9 +49,9 @@ func pullSource(path string, opaque wire.Opaque) PullSource {
 		s.Addr = after
 	}
 	if _, _, err := net.SplitHostPort(s.Addr); err != nil {
-		s.Addr = net.JoinHostPort(strings.Trim(s.Addr, "[]"), "1094")
+		s.Addr = net.JoinHostPort(strings.Trim(s.Addr, "[]"), "1094") // the protocol's port
 	}
-	if lfn := opaque.Value(tpc.PathKey); lfn != "" {
+	if lfn := opaque.Value(tpc.PathKey); lfn != "" { // the source may have it under another path
 		s.Path = lfn
 	}
 	s.Key = opaque.Value(tpc.Key)
@@ -60,14 +63,15 @@ func pullSource(path string, opaque wire.Opaque) PullSource {
 // pull is a third-party copy into an open file. The client's first sync prepares it, the second
 // runs it and waits.
 type pull struct {
-	puller   Puller
+	puller   Puller // runs it
 	source   PullSource
-	prepared bool
-	cancel   context.CancelFunc
-	done     chan struct{} // nil until it runs; closed when it ended
-	err      error         // valid once done is closed
+	prepared bool               // the first sync came
+	cancel   context.CancelFunc // of the copy; set with done
+	done     chan struct{}      // nil until it runs; closed when it ended
+	err      error              // valid once done is closed
 }
 
+// finished reports whether the copy ran and ended.
 func (p *pull) finished() bool {
 	if p.done == nil {
 		return false
@@ -115,14 +119,15 @@ func syncPull(r *request, h *fileHandle) error {
 // start runs the copy on a goroutine of its own.
 func (p *pull) start(r *request, into hemera.Handle) {
 	p.done = make(chan struct{})
-	ctx, cancel := context.WithCancel(r.context())
+	ctx, cancel := context.WithCancel(r.context()) // ends with the connection too
 	p.cancel = cancel
 	c, client := r.conn, r.session.tpcClient()
 	go func() {
 		defer close(p.done)
 		defer cancel()
-		defer c.containPanic()
+		defer c.containPanic()                                                                             // before done is closed, so that a goroutine that waits finds the error
 		p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in an unexpected way") // if it panics
+		// The source compares the client's name with what it saw itself, so each name that it may have seen is offered.
 		for _, host := range tpc.HostNames(ctx, c.peer.Remote.Addr()) {
 			p.source.Origins = append(p.source.Origins, client+"@"+host)
 		}
@@ -141,6 +146,7 @@ func (n *nodeOpens) openRendezvous(r *request, path string, opaque wire.Opaque) 
 	if err := r.conn.out.Flush(); err != nil {
 		return err
 	}
+	r.lend()
 	t := time.NewTimer(min(rendezvousWait, n.ttl))
 	defer t.Stop()
 	for {
@@ -154,7 +160,7 @@ func (n *nodeOpens) openRendezvous(r *request, path string, opaque wire.Opaque) 
 			return okOpen(r, h, o)
 		}
 		select {
-		case <-added:
+		case <-added: // the client may come after the destination
 		case <-r.conn.ctx.Done():
 			return transport.Broken{Err: r.conn.ctx.Err()}
 		case <-t.C:

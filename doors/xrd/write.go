@@ -10,14 +10,20 @@ import (
 
 // writeHandlers take the data of writes to open files. Whatever happens to a write, its data is taken off the connection
 // to its end.
+//
+// The data of a write is read off the connection a chunk at a time and given to the file, so a write of any length takes
+// 256 KiB. The client is slowed down by TCP: nothing is read ahead of the file.
+//
+// A write that was answered is accepted, not durable: sync and close are.
 type writeHandlers struct{ pool *transport.Pool }
 
 // write answers kXR_write. Its data may be of any length.
 func (w *writeHandlers) write(r *request) error {
 	q := wire.DecodeWrite(r.Body)
-	n := int64(r.Length)
+	n := int64(r.Length) // never negative: dispatch has checked it
 	f, err := writeTarget(r, q.Handle, q.Offset, n)
 	switch {
+	// The data is on a bound connection. It has to be taken off there even if the write is refused.
 	case q.Path != 0:
 		return r.session.streams.queueWrite(q.Path, r, f, err, func(r *request) error { return w.takeWrite(r, f, q.Offset, n) })
 	case err != nil:
@@ -42,7 +48,7 @@ func writeTarget(r *request, id wire.Handle, off, n int64) (*openFile, error) {
 		return nil, err
 	case off < 0:
 		return nil, translate.Refuse(wire.ArgInvalid, "the offset of a write must not be negative")
-	case off > hemera.FileSizeMax-n:
+	case off > hemera.FileSizeMax-n: // written so that it cannot overflow
 		return nil, errs.New(errs.TooLarge, "xrd.Write", f.path, "the write ends beyond the largest file")
 	}
 	return f, nil
@@ -60,10 +66,10 @@ func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 		if err := r.conn.in.ReadFull(p); err != nil {
 			return err
 		}
-		err := f.file.WritePages(p, nil, off)
+		err := f.file.WritePages(p, nil, off) // blocks for the disk, at most until it counts as stalled
 		off, n = off+int64(len(p)), n-int64(len(p))
 		if err != nil {
-			return r.drain(n, err)
+			return r.drain(n, err) // the next request is behind this data
 		}
 	}
 	return nil
@@ -72,7 +78,7 @@ func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 // writev answers kXR_writev, whose data follows outside its length. When it fails the rest is
 // dropped as long as that is bounded.
 func (w *writeHandlers) writev(r *request) error {
-	count, err := wire.CheckSegments(r.payload)
+	count, err := wire.CheckSegments(r.payload) // the payload is the list of ranges; the data follows it
 	if err != nil {
 		// Without the lengths the end of the data is not known.
 		return closeAfter{err}
@@ -83,19 +89,19 @@ func (w *writeHandlers) writev(r *request) error {
 		segments[i] = wire.ParseSegment(r.payload[i*wire.SegmentSize:])
 		left += int64(segments[i].Length)
 	}
-	touched := map[*openFile]bool{}
+	touched := map[*openFile]bool{} // files to sync
 	for _, s := range segments {
 		f, err := writeTarget(r, s.Handle, s.Offset, int64(s.Length))
 		if err != nil {
 			return dropVector(r, left, err)
 		}
-		left -= int64(s.Length)
+		left -= int64(s.Length) // takeData drains its own rest
 		if err := w.takeData(r, f, s.Offset, int64(s.Length)); err != nil {
 			return dropVector(r, left, err)
 		}
 		touched[f] = true
 	}
-	if wire.DecodeWritev(r.Body).Options&wire.WritevSync != 0 {
+	if wire.DecodeWritev(r.Body).Options&wire.WritevSync != 0 { // one answer for write and sync
 		for f := range touched {
 			if err := f.file.Sync(r.context()); err != nil {
 				return err

@@ -21,7 +21,7 @@ type OpenHistory map[string]*PathHistory
 
 // PathHistory is that of one path.
 type PathHistory struct {
-	Waits   int // how often the client was asked to come back
+	Waits   int // how often the client was sent away for some seconds
 	nodes   []sentTo
 	cleared bool // every node was allowed once more
 }

@@ -28,8 +28,8 @@ func OfUser(name string) bool { return strings.HasPrefix(AttributeName(name), Us
 // own are shown, so that a copy of all of them can be made by anyone.
 func ShownAttributes(all map[string][]byte, system bool) []wire.FattrResult {
 	var list []wire.FattrResult
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		short, ok := strings.CutPrefix(name, UserPrefix)
+	for _, name := range slices.Sorted(maps.Keys(all)) { // in a fixed order, so that listings can be compared
+		short, ok := strings.CutPrefix(name, UserPrefix) // clients get the name that they set
 		if ok || system && strings.HasPrefix(name, "sys.") {
 			list = append(list, wire.FattrResult{Name: short, Value: all[name]})
 		}
@@ -42,7 +42,7 @@ func LookupAttributes(all map[string][]byte, names []string) []wire.FattrResult 
 	results := make([]wire.FattrResult, len(names))
 	for i, name := range names {
 		value, ok := all[AttributeName(name)]
-		results[i] = wire.FattrResult{Name: name, Value: value}
+		results[i] = wire.FattrResult{Name: name, Value: value} // under the client's name, not the stored one
 		if !ok {
 			results[i].Code = wire.AttrNotFound
 		}

@@ -8,13 +8,16 @@ import (
 )
 
 // codes maps kinds of failure to the protocol's numbers (§2.8).
+//
+// Clients act on the number and show the text. So each kind has the number that makes stock clients do what helps: try
+// another server, wait, or fail at once. docs/protocol.md lists them; a test compares the two.
 var codes = [...]wire.Code{
 	errs.Internal:        wire.ServerError,
 	errs.Invalid:         wire.ArgInvalid,
 	errs.NotFound:        wire.NotFound,
 	errs.Exists:          wire.ItExists,
 	errs.IsDirectory:     wire.IsDirectory,
-	errs.NotDirectory:    wire.FSError,
+	errs.NotDirectory:    wire.FSError, // there is no number of its own
 	errs.NotEmpty:        wire.ItExists,
 	errs.Denied:          wire.NotAuthorized,
 	errs.Unauthenticated: wire.AuthFailed,
@@ -38,8 +41,9 @@ var codes = [...]wire.Code{
 }
 
 // CodeOf is the protocol's number for a kind.
+// A kind that this version does not know is the server's failure.
 func CodeOf(k errs.Kind) wire.Code {
-	if int(k) >= len(codes) {
+	if int(k) >= len(codes) { // of a newer version, by rpc
 		return wire.ServerError
 	}
 	return codes[k]
@@ -47,6 +51,7 @@ func CodeOf(k errs.Kind) wire.Code {
 
 // CodeOfError is the number for any error: the kind's, or the one a decoder chose.
 func CodeOfError(err error) wire.Code {
+	// The outermost classified error decides: its kind was chosen by the code that knew what the failure means.
 	if classified, ok := errors.AsType[*errs.Error](err); ok {
 		return CodeOf(classified.Kind)
 	}
@@ -59,10 +64,11 @@ func CodeOfError(err error) wire.Code {
 // ErrorAnswer is the body of the kXR_error that reports err.
 func ErrorAnswer(err error, trace string) wire.Error {
 	text := err.Error()
+	// An error of a decoder has a text for clients already, without an operation before it.
 	if malformed, ok := errors.AsType[*wire.Error](err); ok && error(malformed) == err {
 		text = malformed.Text
 	}
-	if remedy := errs.RemedyOf(err); remedy != "" {
+	if remedy := errs.RemedyOf(err); remedy != "" { // what the user can do
 		text += "; " + remedy
 	}
 	return wire.Error{Code: CodeOfError(err), Text: errs.Plain(text) + " [trace " + trace + "]"}
@@ -73,7 +79,7 @@ func ErrorAnswer(err error, trace string) wire.Error {
 func OpenFailure(err error) error {
 	switch errs.KindOf(err) {
 	case errs.Corrupt, errs.Unavailable, errs.Timeout, errs.Fenced, errs.Conflict, errs.NoReplicas:
-		return errs.As(err, errs.Internal, "xrd.Open", "")
+		return errs.As(err, errs.Internal, "xrd.Open", "") // stock clients return to the manager for a server error
 	}
 	return err
 }

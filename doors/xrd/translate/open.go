@@ -10,9 +10,10 @@ import (
 
 // OpenOptions returns the options of an open. It refuses options that are not known: they may change what the client
 // gets.
+// Unsupported with a text that says which option it was.
 func OpenOptions(body [16]byte) (wire.Open, error) {
 	o := wire.DecodeOpen(body)
-	switch unknown := o.Options2 &^ (wire.OpenRetStatX | wire.OpenDirectIO); {
+	switch unknown := o.Options2 &^ (wire.OpenRetStatX | wire.OpenDirectIO); { // options of protocol versions after 5.1
 	case unknown&wire.OpenDup != 0:
 		return o, Refuse(wire.Unsupported, "file cloning is not supported")
 	case unknown&wire.OpenSameFS != 0:
@@ -20,7 +21,7 @@ func OpenOptions(body [16]byte) (wire.Open, error) {
 	case unknown != 0:
 		return o, Refuse(wire.Unsupported, "the open asks for options that are not known")
 	}
-	if o.Options2&wire.OpenRetStatX != 0 {
+	if o.Options2&wire.OpenRetStatX != 0 { // the longer stat line is the same here
 		o.Options |= wire.OpenRetStat
 	}
 	return o, nil
@@ -41,11 +42,11 @@ func OpenRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenReques
 		Path: path, Access: hemera.AccessRead, Mode: RequestedMode(uint32(o.Mode), 0o600),
 		Force: o.Options&wire.OpenForce != 0, Wish: requestedPolicy(opaque), Size: ExpectedSize(opaque),
 	}
-	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
+	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend // any of them writes an existing file
 	switch {
 	case o.Options&(wire.OpenNew|wire.OpenDelete) != 0:
 		r.Access = hemera.AccessCreate
-		r.Exclusive = o.Options&wire.OpenNew != 0
+		r.Exclusive = o.Options&wire.OpenNew != 0 // else an existing file gets new content
 		r.Parents = o.Options&(wire.OpenMkpath|wire.OpenAsync) != 0
 	case o.Options&wire.OpenRead != 0:
 	case o.Options&changes != 0:
@@ -59,7 +60,7 @@ func requestedPolicy(opaque wire.Opaque) hemera.Wish {
 	if opaque == "" {
 		return hemera.Wish{} // as most opens are
 	}
-	first := func(keys ...string) string {
+	first := func(keys ...string) string { // Hemera's key is before EOS's
 		for _, k := range keys {
 			if v := opaque.Value(k); v != "" {
 				return v
@@ -89,6 +90,7 @@ func unknownKey(opaque wire.Opaque) string {
 	if !strings.Contains(string(opaque), "hem.") {
 		return ""
 	}
+	// An unknown key is an error of the client: a misspelt wish must not be ignored in silence.
 	unknown := ""
 	for key := range opaque.All() {
 		switch key {

@@ -19,7 +19,7 @@ const (
 
 // RetryHint says for how long the client is to try to reach the head of its grant.
 func RetryHint(g *hemera.Grant, access hemera.Access) wire.Opaque {
-	if access != hemera.AccessRead {
+	if access != hemera.AccessRead { // a write has one head, and nowhere else to go
 		return RetryWrite
 	}
 	for _, t := range g.Permit.Targets {

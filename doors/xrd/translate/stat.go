@@ -18,17 +18,17 @@ func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 		ID: uint64(e.ID), Size: e.Size, Mtime: e.Mtime.Unix(), Ctime: e.Ctime.Unix(), Atime: e.Mtime.Unix(),
 		Mode: e.Mode, Owner: Decimal(e.UID), Group: Decimal(e.GID),
 	}
-	if e.IsDir() {
+	if e.IsDir() { // a directory's size is that of all files below it
 		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
 	}
-	rights := access.Rights(who, access.Of(e))
+	rights := access.Rights(who, access.Of(e)) // the same rule that decides about opens
 	if rights&4 != 0 {
 		s.Flags |= wire.StatReadable
 	}
 	if rights&2 != 0 {
 		s.Flags |= wire.StatWritable
 	}
-	if rights&1 != 0 || e.IsDir() && who.Admin {
+	if rights&1 != 0 || e.IsDir() && who.Admin { // admins pass all directories
 		s.Flags |= wire.StatXset
 	}
 	return s
@@ -44,7 +44,7 @@ func StatOf(i hemera.FileInfo) wire.StatInfo {
 	if i.Mode&0o111 != 0 {
 		flags |= wire.StatXset
 	}
-	t := i.Mtime.Unix()
+	t := i.Mtime.Unix() // an open file has one time
 	if i.Mtime.IsZero() {
 		t = time.Now().Unix()
 	}

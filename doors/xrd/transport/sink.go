@@ -169,8 +169,8 @@ func (s *Sink) SendFrame(head []byte, first *Part, next func() (Part, error)) er
 	return broken(err)
 }
 
-// Flush writes what was collected. While another goroutine has the turn, that one is told to write it, and Flush
-// returns at once.
+// Flush writes what was collected. While another goroutine has the turn, it leaves that to it and returns at
+// once.
 func (s *Sink) Flush() error { return s.flush(false) }
 
 // FlushLast is Flush before the connection is closed: it waits until everything was written.
