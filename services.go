@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -362,6 +363,14 @@ type Handle interface {
 	Info() FileInfo
 }
 
+// KeepsBuffers reports whether a call to a [Handle] that failed with err may still be using the buffers that it was
+// given, as a device has not answered. Then the caller must drop them: it does not write to them, does not reuse
+// them, and does not put them back into a pool. To read again, into other buffers, may succeed.
+func KeepsBuffers(err error) bool {
+	var keeper interface{ KeepsBuffers() bool }
+	return errors.As(err, &keeper) && keeper.KeepsBuffers()
+}
+
 // Ending is what becomes of a pending write or piece when a handle on it ends. Handles that only read end in
 // the same way whatever it is.
 type Ending uint8
@@ -427,11 +436,6 @@ type FileInfo struct {
 	Writable bool
 	Sums     []Checksum // committed ones; nil while writing
 }
-
-// Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
-// that has taken too long; from then on the write cannot succeed any more, and every call but the one
-// that hangs fails with it at once.
-type Staller interface{ Stalled() error }
 
 // Sparse is a [Handle] that knows where it holds nothing but zeros.
 type Sparse interface {

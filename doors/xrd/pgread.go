@@ -35,10 +35,16 @@ func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n 
 	// One chunk is read with its checksums, and sent with each page behind its own. The client checks what the disk
 	// stored.
 	k := o.Pool().Chunk()
-	defer o.Pool().PutChunk(k)
+	defer func() { o.Pool().PutChunk(k) }()
 	for {
 		want := transport.ChunkLen(off, n)
 		got, err := f.ReadPages(k.Buf[:want], k.Sums[:], off)
+		if hemera.KeepsBuffers(err) { // the next try reads another piece
+			k = o.Pool().Chunk()
+			if got, err = f.ReadPages(k.Buf[:want], k.Sums[:], off); hemera.KeepsBuffers(err) {
+				k = o.Pool().Chunk()
+			}
+		}
 		if err != nil && err != io.EOF {
 			return err
 		}
