@@ -25,7 +25,7 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 	}
 	var e *hemera.Entry
 	err = n.update(ctx, func(t tx) (err error) {
-		e, err = t.commit(&c)
+		e, err = commitTx(t).commit(&c)
 		return err
 	})
 	if err != nil && !errs.Undecided(err) {
@@ -37,21 +37,24 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 	return *e, nil
 }
 
+// commitTx is a commit within one transaction.
+type commitTx tx
+
 // commit returns the record of the file with the content.
-func (t tx) commit(c *Commit) (*hemera.Entry, error) {
+func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	now, err := t.ByID(c.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case now != nil && now.Gen == c.Gen:
 		return now, c.made(now)
-	case now == nil && t.writes().isNew(c.ID):
+	case now == nil && writeTx(t).isNew(c.ID):
 		return t.commitFile(c)
 	}
 	if err := t.notUnlinked(c); err != nil {
 		return nil, err
 	}
-	if err := t.writes().checkNotEnded(c); err != nil {
+	if err := writeTx(t).checkNotEnded(c); err != nil {
 		return nil, err
 	}
 	if now != nil {
@@ -122,9 +125,9 @@ func checkSums(c *Commit) error {
 
 // notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
 // replaced after it was committed, and the request came again.
-func (t tx) notUnlinked(c *Commit) error {
+func (t commitTx) notUnlinked(c *Commit) error {
 	for _, p := range c.Pieces {
-		gone, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
+		gone, err := pieceTx(t).isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
 		if err != nil {
 			return err
 		}
@@ -140,7 +143,7 @@ func conflict(c *Commit, why string) *errs.Error {
 }
 
 // commitContent gives a file that is there a new content, wherever it has been moved meanwhile.
-func (t tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
+func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	switch {
 	case now.IsDir():
 		return nil, refuse(errs.Invalid, "Commit", "fid:"+c.ID.String(), "it is a directory")
@@ -157,14 +160,14 @@ func (t tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	fill(&e, c)
 	e.Ctime = t.Now()
 	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
-	if err := t.pieces().replace(now); err != nil {
+	if err := pieceTx(t).replace(now); err != nil {
 		return nil, err
 	}
 	return t.commitTo(parent, now, &e, c)
 }
 
 // commitFile makes a new file at its parent and name.
-func (t tx) commitFile(c *Commit) (*hemera.Entry, error) {
+func (t commitTx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return nil, conflict(c, "the file was removed meanwhile")
 	}
@@ -192,8 +195,8 @@ func (t tx) commitFile(c *Commit) (*hemera.Entry, error) {
 }
 
 // commitRenamed is commitFile, under the name that the file was given last. Only commits of files that the cache does not know to be new come here.
-func (t tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
-	name, err := t.writes().renamedTo(c.ID)
+func (t commitTx) commitRenamed(c *Commit) (*hemera.Entry, error) {
+	name, err := writeTx(t).renamedTo(c.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -204,13 +207,13 @@ func (t tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	renamed.Name = name
 	e, err := t.commitFile(&renamed)
 	if err == nil {
-		err = t.writes().forgetName(c.ID)
+		err = writeTx(t).forgetName(c.ID)
 	}
 	return e, err
 }
 
 // giveWay removes another file from the name the commit is for, if that is what was asked.
-func (t tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
+func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 	if !c.Force || other.IsDir() || other.ID > c.ID {
 		return conflict(c, "the name was taken meanwhile")
 	}
@@ -219,7 +222,7 @@ func (t tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 		return err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
-	return t.unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
+	return tx(t).unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
 }
 
 func fill(e *hemera.Entry, c *Commit) {
@@ -229,7 +232,7 @@ func fill(e *hemera.Entry, c *Commit) {
 }
 
 // commitTo stores the entry and all that follows from it. old is what it replaces, if anything.
-func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
+func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
 		return nil, err
 	}
@@ -240,7 +243,7 @@ func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, er
 	if err != nil {
 		return nil, err
 	}
-	if err := t.ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
+	if err := tx(t).ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
 		return nil, err
 	}
 	delta, _ := t.Weight(e) // of a file: no error
@@ -252,14 +255,14 @@ func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, er
 	if err := adjust(dirs, delta); err != nil {
 		return nil, err
 	}
-	if err := t.ledger().Charge(dirs, old, e); err != nil {
+	if err := tx(t).ledger().Charge(dirs, old, e); err != nil {
 		return nil, err
 	}
-	if err := t.pieces().add(e, e.Pieces); err != nil {
+	if err := pieceTx(t).add(e, e.Pieces); err != nil {
 		return nil, err
 	}
 	t.PutEntry(e)
-	t.pieces().indexIncomplete(old, e)
+	pieceTx(t).indexIncomplete(old, e)
 	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
 }

@@ -67,9 +67,12 @@ type chunk struct {
 	visit  func(t *counts, k, raw []byte)
 }
 
-// entries reads all entries and all indexes of them, and compares the two. Only when they differ a
+// entryPass is the part of a check that reads all entries and all indexes of them.
+type entryPass struct{ *checker }
+
+// run reads all entries and all indexes of them, and compares the two. Only if they differ, a
 // second pass reads them again and names the records.
-func (c *checker) entries() error {
+func (c entryPass) run() error {
 	chunks := c.chunks()
 	all, err := c.each(chunks, nil)
 	if err != nil {
@@ -94,7 +97,7 @@ func (c *checker) entries() error {
 }
 
 // each visits all chunks with a few goroutines.
-func (c *checker) each(chunks []chunk, names *naming) (*counts, error) {
+func (c entryPass) each(chunks []chunk, names *naming) (*counts, error) {
 	all := newCounts(nil)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(c.ctx)
@@ -120,7 +123,7 @@ func (c *checker) each(chunks []chunk, names *naming) (*counts, error) {
 	return all, group.Wait()
 }
 
-func (c *checker) scanChunk(ctx context.Context, t *counts, ch chunk) error {
+func (c entryPass) scanChunk(ctx context.Context, t *counts, ch chunk) error {
 	t.parent, t.at = 0, -1
 	return c.scanRange(ctx, ch.lo, ch.hi, func(k, raw []byte) error {
 		ch.visit(t, k, raw)
@@ -133,7 +136,7 @@ const splits = 64
 
 // chunks cuts the tables at keys that share the work about evenly. Together they cover each table
 // whole, whatever its keys look like.
-func (c *checker) chunks() (out []chunk) {
+func (c entryPass) chunks() (out []chunk) {
 	var dirs, ids, disks [][]byte
 	for i := 1; i < splits; i++ {
 		if at := len(c.dirs.ids) * i / splits; at > 0 {
@@ -152,7 +155,7 @@ func (c *checker) chunks() (out []chunk) {
 		cuts  [][]byte
 		visit func(t *counts, k, raw []byte)
 	}{
-		{schema.TableEntry, dirs, c.entry}, {schema.TableLocation, ids, c.place}, {schema.TablePiece, disks, c.piece}, {schema.TableIncomplete, nil, c.short},
+		{schema.TableEntry, dirs, c.entry}, {schema.TableLocation, ids, c.location}, {schema.TablePiece, disks, c.piece}, {schema.TableIncomplete, nil, c.incomplete},
 	} {
 		lo, end := schema.TableKey(table.name), schema.PrefixEnd(schema.TableKey(table.name))
 		for _, cut := range append(table.cuts, end) {
@@ -165,7 +168,7 @@ func (c *checker) chunks() (out []chunk) {
 	return out
 }
 
-func (c *checker) entry(t *counts, k, raw []byte) {
+func (c entryPass) entry(t *counts, k, raw []byte) {
 	e := &t.record
 	if err := e.Decode(k, raw); err != nil {
 		if t.names == nil {
@@ -178,13 +181,13 @@ func (c *checker) entry(t *counts, k, raw []byte) {
 		c.problem("entry %x has id %s: only the root has no name", k, e.ID)
 	}
 	if !root {
-		t.fact(fact{kind: indexPlace, file: e.ID}, inEntry, k[2:])
+		t.fact(fact{kind: indexLocation, file: e.ID}, inEntry, k[2:])
 	}
 	for _, p := range e.Pieces {
 		t.fact(fact{indexPiece, p.Index, p.Disk, e.ID}, inEntry, nil)
 	}
 	if schema.Incomplete(e.Entry()) {
-		t.fact(fact{kind: indexShort, file: e.ID}, inEntry, nil)
+		t.fact(fact{kind: indexIncomplete, file: e.ID}, inEntry, nil)
 	}
 	if t.names == nil {
 		c.count(t, e, root)
@@ -192,7 +195,7 @@ func (c *checker) entry(t *counts, k, raw []byte) {
 }
 
 // count adds an entry to its directory and its disks.
-func (c *checker) count(t *counts, e *schema.EntryHeader, root bool) {
+func (c entryPass) count(t *counts, e *schema.EntryHeader, root bool) {
 	if uint64(e.ID) >= c.ids {
 		c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.ids)
 	}
@@ -227,7 +230,7 @@ func (c *checker) count(t *counts, e *schema.EntryHeader, root bool) {
 }
 
 // parentOf is the index of an entry's directory; neighbours have the same.
-func (c *checker) parentOf(t *counts, e *schema.EntryHeader) int {
+func (c entryPass) parentOf(t *counts, e *schema.EntryHeader) int {
 	if t.parent != e.Parent || t.parent == 0 {
 		t.parent, t.at = e.Parent, c.dirs.at(e.Parent)
 	}
@@ -238,28 +241,28 @@ func (c *checker) parentOf(t *counts, e *schema.EntryHeader) int {
 	return t.at
 }
 
-func (c *checker) place(t *counts, k, raw []byte) {
+func (c entryPass) location(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
-	t.fact(fact{kind: indexPlace, file: schema.IDOf(k)}, inIndex, raw)
+	t.fact(fact{kind: indexLocation, file: schema.IDOf(k)}, inIndex, raw)
 }
 
-func (c *checker) piece(t *counts, k, raw []byte) {
+func (c entryPass) piece(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 15) {
 		return
 	}
 	t.fact(fact{indexPiece, k[14], schema.DiskOf(k), hemera.FileID(schema.Uint64At(k, 6))}, inIndex, raw)
 }
 
-func (c *checker) short(t *counts, k, raw []byte) {
+func (c entryPass) incomplete(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
-	t.fact(fact{kind: indexShort, file: schema.IDOf(k)}, inIndex, raw)
+	t.fact(fact{kind: indexIncomplete, file: schema.IDOf(k)}, inIndex, raw)
 }
 
-func (c *checker) badLength(t *counts, k []byte, length int) bool {
+func (c entryPass) badLength(t *counts, k []byte, length int) bool {
 	if len(k) != length && t.names == nil {
 		c.problem("key %x does not have %d bytes", k, length)
 	}
@@ -267,18 +270,18 @@ func (c *checker) badLength(t *counts, k []byte, length int) bool {
 }
 
 // differs says in words what one fact of an index is.
-func (c *checker) differs(i fact, s sighting) {
+func (c entryPass) differs(i fact, s sighting) {
 	var p schema.Location
 	if at, err := schema.DecodeLocation(nil, []byte(s.at)); err == nil {
 		p = *at
 	}
 	switch {
-	case i.kind == indexPlace && s.sides == inEntry:
-		c.problem("fid %s, below %s as %q: it has no place", i.file, p.Parent, p.Name)
-	case i.kind == indexPlace && s.sides == inIndex:
-		c.problem("fid %s: it has a place, below %s as %q, and no entry", i.file, p.Parent, p.Name)
-	case i.kind == indexPlace:
-		c.problem("fid %s: its place does not say parent %s, name %q", i.file, p.Parent, p.Name)
+	case i.kind == indexLocation && s.sides == inEntry:
+		c.problem("fid %s, below %s as %q: it has no location", i.file, p.Parent, p.Name)
+	case i.kind == indexLocation && s.sides == inIndex:
+		c.problem("fid %s: it has a location, below %s as %q, and no entry", i.file, p.Parent, p.Name)
+	case i.kind == indexLocation:
+		c.problem("fid %s: its location does not say parent %s, name %q", i.file, p.Parent, p.Name)
 	case i.kind == indexPiece && s.sides == inEntry:
 		c.problem("fid %s: piece %d is not in the list of disk %d", i.file, i.index, i.disk)
 	case i.kind == indexPiece && s.sides == inIndex:

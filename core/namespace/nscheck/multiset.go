@@ -18,9 +18,9 @@ import (
 type indexKind uint8
 
 const (
-	indexPlace indexKind = iota // id → parent, name
-	indexPiece                  // disk, file, index
-	indexShort                  // incomplete files
+	indexLocation   indexKind = iota // id → parent, name
+	indexPiece                       // disk, file, index
+	indexIncomplete                  // incomplete files
 	indexKinds
 )
 
@@ -122,7 +122,7 @@ type collector struct {
 type sighting struct {
 	sides side
 	diff  sum
-	at    string // parent and name, of a place
+	at    string // parent and name, of a location
 }
 
 func (c *collector) add(i fact, from side, h sum, at []byte) {
