@@ -17,7 +17,7 @@ func (l *Loaded) agree() error {
 	check := func(ok bool, key, text, remedy string) {
 		if !ok {
 			v := l.value(key)
-			wrong = append(wrong, errs.New(errs.Invalid, "config", key, fmt.Sprintf("%q (from %s) %s", v.Value, v.Source, text)).WithRemedy(remedy))
+			wrong = append(wrong, errs.New(errs.Invalid, "config.Load", key, fmt.Sprintf("%q (from %s) %s", v.Value, v.Source, text)).WithRemedy(remedy))
 		}
 	}
 	c := &l.Config

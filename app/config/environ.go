@@ -30,7 +30,7 @@ func Strangers(environ []string) (list []*errs.Error) {
 		if meant := nearest(name, known, envPrefix); meant != "" {
 			remedy = "did you mean " + meant + "?"
 		}
-		list = append(list, errs.New(errs.Invalid, "config", name, "is no setting's variable and does nothing").WithRemedy(remedy))
+		list = append(list, errs.New(errs.Invalid, "config.Load", name, "is no setting's variable and does nothing").WithRemedy(remedy))
 	}
 	return list
 }

@@ -136,7 +136,7 @@ func problem(s setting, value, source string, err error) *errs.Error {
 	if s.secret {
 		value = "the value"
 	}
-	return errs.New(errs.Invalid, "config", s.key, fmt.Sprintf("%s (from %s) %v", value, source, err)).
+	return errs.New(errs.Invalid, "config.Load", s.key, fmt.Sprintf("%s (from %s) %v", value, source, err)).
 		WithRemedy(fmt.Sprintf("change it there: %s is %s, for example %s", s.key, s.form(), s.example()))
 }
 

@@ -18,9 +18,8 @@ func (c *Cluster) Authority() (fingerprint []byte, begun bool) {
 
 // SetAuthority implements [pki.AuthorityRecord].
 func (c *Cluster) SetAuthority(ctx context.Context, fingerprint []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var ch change
-	ch.put(authorityRecord{bytes.Clone(fingerprint)})
-	return c.commit(ctx, &ch)
+	return c.update(ctx, func(ch *change) error {
+		ch.put(authorityRecord{bytes.Clone(fingerprint)})
+		return nil
+	}, func() {})
 }

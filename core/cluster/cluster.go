@@ -4,13 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv"
-	"hemera/rules/capability"
 )
 
 // Options configures a cluster. Zero values have working defaults.
@@ -29,86 +27,29 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Cluster is the state. Its methods may be called concurrently.
+// Cluster is the nodes, disks and spaces. Its parts share one [state]; their methods may be called concurrently.
 type Cluster struct {
-	store             kv.Reader
-	writer            kv.Writer
-	log               *slog.Logger
-	now               func() time.Time
-	manager           string
-	approve, disksOff bool
-	grace             time.Duration
-	view              atomic.Pointer[hemera.View]
-	ring              capability.Keyring // keys that every node has had time to learn
-	told              capability.Keyring // all keys: what nodes are told is made of them
-
-	members sync.Map // NodeID → true, of nodes, to be asked at each call without a lock
-
-	life     uint64     // of this process, in marks
-	since    uint64     // the store's sequence number when it was opened
-	outdated chan error // has one once a node proved that the store is older than the cluster
-	current  current
-
-	mu        sync.Mutex // guards all below, and the order of changes in the store
-	nodes     map[hemera.NodeID]*node
-	disks     map[hemera.DiskID]*disk
-	byUUID    map[string]*disk
-	byNode    map[hemera.NodeID]map[hemera.DiskID]*disk
-	spaces    map[string]spaceRecord
-	attaches  map[string]attachRecord // by key
-	keys      map[uint32]keyRecord
-	removed   map[hemera.NodeID]removedRecord
-	barred    []hemera.NodeID // of removed; not changed in place
-	swept     time.Time       // when records of old were looked for
-	next      nextRecord
-	surveys   map[hemera.DiskID]surveyRecord
-	scrubs    []hemera.NodeDisk // reported, not stored yet
-	backup    backupRecord
-	running   bool   // a manager runs, or did not end in good order
-	authority []byte // fingerprint of the cluster's, nil while none is known
-	history   []byte // secret of the marks that nodes are given
-	lives     []life // of the store, oldest first; the last is this one
-	version   uint64
-	shown     time.Time      // when the view was made
-	dirty     bool           // reports came that no view shows yet
-	refused   []attachRecord // wishes that nodes could not fulfil, to be withdrawn
-}
-
-// node is what is durable of a node, and what it reported since this process started.
-type node struct {
-	nodeRecord
-	online bool
-	last   time.Time     // of the last call under the lease
-	skew   time.Duration // of its clock, ahead of ours
-	stats  hemera.NodeStats
-
-	stopping bool // as it said last
-}
-
-type disk struct {
-	diskRecord
-	report hemera.NodeDisk // Health gone unless its node reported it
+	*state
+	*leases
+	*admin
+	*keyring
+	*surveyor
+	*marks
+	*tokens
+	swept time.Time // when records of old were looked for; used by Tick alone
 }
 
 // Open loads the cluster and makes what a new one lacks: the default space and a key. The writer
 // must be the one that also writes the namespace, if that shares the store. No node is online until
 // it registers.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*Cluster, error) {
-	c := &Cluster{
-		store: store, writer: writer, log: o.Log, now: o.Now, manager: o.ManagerAddr, approve: o.Approve, disksOff: o.DisksOff,
-		removed: map[hemera.NodeID]removedRecord{}, grace: o.Grace,
-		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
-		surveys: map[hemera.DiskID]surveyRecord{},
-		byUUID:  map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
-		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
-		next: nextRecord{Node: 1, Disk: 1}, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})},
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if c.now == nil {
-		c.now = time.Now
-	}
+	c := newCluster(newState(store, writer, o), o)
 	var err error
 	if c.since, err = writer.LastSeq(ctx); err != nil {
 		return nil, errs.Wrap(err, "cluster.Open", "")
@@ -119,32 +60,51 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	for _, d := range c.disks {
 		d.report = absent(d.diskRecord, "its node has not registered since the manager started")
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var ch change
-	if len(c.spaces) == 0 {
-		ch.put(firstSpace(o.Space))
+	return c, c.update(ctx, func(ch *change) error {
+		if len(c.spaces) == 0 {
+			ch.put(firstSpace(o.Space))
+		}
+		c.begins(ch)
+		c.firstKeys(ch)
+		c.started(ch)
+		return nil
+	}, func() {
+		c.awaitNodes()
+		c.refreshRing()
+		c.publish()
+	})
+}
+
+// newCluster makes the parts of a state.
+func newCluster(s *state, o Options) *Cluster {
+	k, v, m := &keyring{state: s}, &surveyor{state: s}, newMarks(s)
+	return &Cluster{
+		state: s, keyring: k, surveyor: v, marks: m, tokens: &tokens{s},
+		leases: &leases{state: s, keyring: k, surveyor: v, marks: m, manager: o.ManagerAddr, disksOff: o.DisksOff},
+		admin:  &admin{state: s, keyring: k, approve: o.Approve},
 	}
-	c.begins(&ch)
-	c.firstKeys(&ch)
-	c.started(&ch)
-	if err := c.commit(ctx, &ch); err != nil {
-		return nil, err
-	}
-	c.awaitNodes()
-	c.refreshRing()
-	c.publish()
-	return c, nil
 }
 
 // View is the cluster now. It must not be changed.
 func (c *Cluster) View() *hemera.View { return c.view.Load() }
 
 // Run ends leases, publishes reports and rotates keys until the context ends. It fails with Corrupt when a node proved
-// that the store is older than the cluster.
+// that the store is older than the cluster. Leases end on time even while the store is slow: what needs the store has a
+// goroutine of its own.
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(hemera.HeartbeatInterval / 2)
 	defer ticker.Stop()
+	due := make(chan struct{}, 1)
+	var worker sync.WaitGroup
+	defer worker.Wait()
+	defer close(due)
+	worker.Go(func() {
+		for range due {
+			if err := c.upkeep(ctx); err != nil {
+				c.log.Error("cluster state cannot be written", "error", err)
+			}
+		}
+	})
 	for {
 		select {
 		case <-ctx.Done():
@@ -152,34 +112,31 @@ func (c *Cluster) Run(ctx context.Context) error {
 		case err := <-c.outdated:
 			return err
 		case <-ticker.C:
-			if err := c.Tick(ctx); err != nil {
-				c.log.Error("cluster state cannot be written", "error", err)
+			c.endLeases()
+			select {
+			case due <- struct{}{}:
+			default: // the one before is still under way
 			}
 		}
 	}
 }
 
-// Tick does what time brings: nodes that fell silent go offline, late reports become a view, keys
-// are rotated. An error is of the store; the next Tick tries again.
+// Tick does what time brings: nodes that fell silent go offline, late reports become a view, keys are rotated. An error
+// is of the store; the next Tick tries again. It must not be called beside [Cluster.Run].
 func (c *Cluster) Tick(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	for _, n := range c.nodes {
-		if n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
-			c.endLease(n, now)
-		}
-	}
-	if c.dirty {
-		c.publish()
-	}
-	if err := c.withdraw(ctx); err != nil {
+	c.endLeases()
+	return c.upkeep(ctx)
+}
+
+// upkeep makes the changes that time brings.
+func (c *Cluster) upkeep(ctx context.Context) error {
+	if err := c.dropRefusedAttaches(ctx); err != nil {
 		return err
 	}
 	if err := c.storeScrubs(ctx); err != nil {
 		return err
 	}
-	if err := c.sweep(ctx, now); err != nil {
+	if err := c.sweep(ctx, c.now()); err != nil {
 		return err
 	}
 	return c.rotate(ctx)
@@ -198,21 +155,6 @@ func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
 		return err
 	}
 	return c.dropTokens(ctx)
-}
-
-// withdraw forgets wishes for disks that their nodes could not use: the admin has seen why.
-func (c *Cluster) withdraw(ctx context.Context) error {
-	var ch change
-	for _, a := range c.refused {
-		ch.delete(a)
-	}
-	c.refused = nil
-	return c.commit(ctx, &ch)
-}
-
-func (c *Cluster) endLease(n *node, now time.Time) {
-	n.online, c.dirty = false, true
-	c.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))
 }
 
 func absent(d diskRecord, why string) hemera.NodeDisk {

@@ -27,7 +27,7 @@ type current struct {
 func (s *current) decide() { s.once.Do(func() { close(s.known) }) }
 
 // awaitNodes begins to wait for one of the nodes that the store knows, if there are any. c.mu is held.
-func (c *Cluster) awaitNodes() {
+func (c *marks) awaitNodes() {
 	c.current.since, c.current.first = c.now(), c.next.Node
 	for _, n := range c.nodes {
 		if !n.Waiting {
@@ -38,7 +38,7 @@ func (c *Cluster) awaitNodes() {
 }
 
 // Current is Unavailable while it is not known whether the store is as new as the cluster, and for good when it is not.
-func (c *Cluster) Current() error {
+func (c *marks) Current() error {
 	if err := c.current.outdated.Load(); err != nil {
 		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
 	}
@@ -49,7 +49,7 @@ func (c *Cluster) Current() error {
 }
 
 // undecided is how long it may still take until it is decided.
-func (c *Cluster) undecided() time.Duration {
+func (c *marks) undecided() time.Duration {
 	select {
 	case <-c.current.known:
 		return 0
@@ -60,7 +60,7 @@ func (c *Cluster) undecided() time.Duration {
 
 // AwaitCurrent waits until changes may be made, at most until ctx ends. Unavailable when the store is older than the
 // cluster.
-func (c *Cluster) AwaitCurrent(ctx context.Context) error {
+func (c *marks) AwaitCurrent(ctx context.Context) error {
 	if left := c.undecided(); left > 0 {
 		late := time.NewTimer(left)
 		defer late.Stop()

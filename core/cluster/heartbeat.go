@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 // Heartbeat renews the lease and takes the report. Fenced when the lease is over, or when the node
 // has a new disk or one that was another's: registering again gives all of them.
-func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	came := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -22,7 +23,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 	if len(report.Disks) > disksPerNodeMax {
 		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
 	}
-	reply := hemera.HeartbeatReply{Keys: c.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.seen()}
+	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.marks.seen()}
 	for _, r := range report.Disks {
 		known := c.byUUID[r.UUID]
 		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
@@ -32,9 +33,9 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 		case known == nil || known.Removed:
 			reply.Detach = append(reply.Detach, r.ID)
 		case known.Node == id:
-		case standing(r) > c.standing(known):
+		case claimStrength(r) > c.holderStrength(known):
 			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk has come here: register")
-		case standing(r) == 0 && c.standing(known) > 0:
+		case claimStrength(r) == 0 && c.holderStrength(known) > 0:
 			reply.Detach = append(reply.Detach, r.ID) // it has been moved away
 		}
 	}
@@ -48,7 +49,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 		}
 	}
 	c.dirty = true
-	c.noteScrubs(report.Disks)
+	c.surveyor.noteScrubs(report.Disks)
 	changed := n.stopping != report.Stopping
 	n.stopping = report.Stopping
 	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
@@ -58,7 +59,7 @@ func (c *Cluster) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRe
 }
 
 // Check fails with Fenced unless the node's lease with the epoch is in force.
-func (c *Cluster) Check(id hemera.NodeID, epoch uint64) error {
+func (c *leases) Check(id hemera.NodeID, epoch uint64) error {
 	came := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *Cluster) Check(id hemera.NodeID, epoch uint64) error {
 
 // lease is the node, if it holds the lease. What counts is when its call came: one that had to wait
 // here, for a slow store, is not the node's silence.
-func (c *Cluster) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
+func (c *leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
 	n := c.nodes[id]
 	if n == nil {
 		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(), "the node is not known: register")
@@ -83,7 +84,7 @@ func (c *Cluster) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, 
 	return n, nil
 }
 
-func (c *Cluster) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
+func (c *leases) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
 	prefix := attachRecord{Node: id}.key()
 	for key, a := range c.attaches {
 		if strings.HasPrefix(key, prefix) {
@@ -91,4 +92,35 @@ func (c *Cluster) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
 		}
 	}
 	return list
+}
+
+// endLeases ends the leases of nodes that fell silent, and shows reports that no view shows yet.
+func (c *leases) endLeases() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for _, n := range c.nodes {
+		if n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
+			c.endLease(n, now)
+		}
+	}
+	if c.dirty {
+		c.publish()
+	}
+}
+
+func (c *leases) endLease(n *node, now time.Time) {
+	n.online, c.dirty = false, true
+	c.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))
+}
+
+// dropRefusedAttaches forgets wishes for disks that their nodes could not use: the admin has seen why.
+func (c *leases) dropRefusedAttaches(ctx context.Context) error {
+	return c.update(ctx, func(ch *change) error {
+		for _, a := range c.refused {
+			ch.delete(a)
+		}
+		c.refused = nil
+		return nil
+	}, func() {})
 }

@@ -28,11 +28,18 @@ const (
 	keyVersion = 2
 )
 
+// keyring makes the keys that sign capabilities. The keys themselves are records.
+type keyring struct {
+	*state
+	ring capability.Keyring // keys that every node has had time to learn
+	told capability.Keyring // all keys: what nodes are told is made of them
+}
+
 // Ring is the keys the manager signs with and verifies by. A new key is in it only after nodes had
 // time to learn it.
-func (c *Cluster) Ring() *capability.Keyring { return &c.ring }
+func (c *keyring) Ring() *capability.Keyring { return &c.ring }
 
-func (c *Cluster) newKey() keyRecord {
+func (c *keyring) newKey() keyRecord {
 	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now(), Version: keyVersion}
 	_, _ = rand.Read(k.Secret)
 	for id := range c.keys {
@@ -43,7 +50,7 @@ func (c *Cluster) newKey() keyRecord {
 
 // firstKeys puts what the keys need at the start into the change. Those of managers before 0.2 go: every node that
 // ever was has them.
-func (c *Cluster) firstKeys(ch *change) {
+func (c *keyring) firstKeys(ch *change) {
 	usable := false
 	for _, k := range c.keys {
 		if k.Version == keyVersion {
@@ -58,15 +65,15 @@ func (c *Cluster) firstKeys(ch *change) {
 }
 
 // newestFirst lists the keys in the order of their ids, which is that of their making.
-func (c *Cluster) newestFirst() []keyRecord {
+func (c *keyring) newestFirst() []keyRecord {
 	return slices.SortedFunc(maps.Values(c.keys), func(a, b keyRecord) int { return cmp.Compare(b.ID, a.ID) })
 }
 
 // nodeKeys is what a node is told: its own part of all keys, those too young to sign too.
-func (c *Cluster) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
+func (c *keyring) nodeKeys(id hemera.NodeID) []hemera.Key { return c.told.NodeKeys(id) }
 
 // refreshRing leaves out keys too young for every node to know, unless there are no others.
-func (c *Cluster) refreshRing() {
+func (c *keyring) refreshRing() {
 	keys := c.newestFirst()
 	c.told.Set(secrets(keys))
 	for len(keys) > 1 {
@@ -87,26 +94,23 @@ func secrets(keys []keyRecord) []hemera.Key {
 }
 
 // rotate makes a new key when the newest has signed long enough, and ends those whose time is over.
-func (c *Cluster) rotate(ctx context.Context) error {
+func (c *keyring) rotate(ctx context.Context) error {
 	if err := c.endKeys(ctx); err != nil {
 		return err
 	}
-	// A key of the future was made while the clock was wrong: by its time it would never end.
-	if age := c.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
-		c.refreshRing()
+	return c.update(ctx, func(ch *change) error {
+		// A key of the future was made while the clock was wrong: by its time it would never end.
+		if age := c.now().Sub(c.newestFirst()[0].Made); age < keyLifetime && age > -keyLifetime {
+			c.refreshRing()
+			return nil
+		}
+		c.putKey(ch)
 		return nil
-	}
-	var ch change
-	c.putKey(&ch)
-	if err := c.commit(ctx, &ch); err != nil {
-		return err
-	}
-	c.refreshRing()
-	return nil
+	}, c.refreshRing)
 }
 
 // putKey puts a new key into the change, and drops those that stopped to sign long ago.
-func (c *Cluster) putKey(ch *change) {
+func (c *keyring) putKey(ch *change) {
 	fresh := c.newKey()
 	ch.put(fresh)
 	next := fresh
@@ -119,38 +123,36 @@ func (c *Cluster) putKey(ch *change) {
 }
 
 // endKeys drops keys that an admin has ended, once the one after them signs.
-func (c *Cluster) endKeys(ctx context.Context) error {
-	var ch change
-	for _, k := range c.newestFirst()[1:] {
-		if !k.Ends.IsZero() && !c.now().Before(k.Ends) {
-			ch.delete(k)
+func (c *keyring) endKeys(ctx context.Context) error {
+	return c.update(ctx, func(ch *change) error {
+		for _, k := range c.newestFirst()[1:] {
+			if !k.Ends.IsZero() && !c.now().Before(k.Ends) {
+				ch.delete(k)
+			}
 		}
-	}
-	return c.commit(ctx, &ch)
+		return nil
+	}, func() {})
 }
 
 // RotateKeys makes a new key, which signs once all nodes had time to learn it. What was signed before stays good for
 // its time; with end, it is refused from then on, also where it would end a write. Overloaded when too many keys
 // are held already.
-func (c *Cluster) RotateKeys(ctx context.Context, end bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.keys) >= keysHeld && !end {
-		return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.keys))).
-			WithRemedy("wait some days; or end what was signed so far, with --now")
-	}
-	var ch change
-	if end {
-		for _, k := range c.newestFirst() {
-			k.Ends = c.now().Add(keyLead)
-			ch.put(k)
+func (c *keyring) RotateKeys(ctx context.Context, end bool) error {
+	return c.update(ctx, func(ch *change) error {
+		if len(c.keys) >= keysHeld && !end {
+			return errs.New(errs.Overloaded, "cluster.RotateKeys", "", fmt.Sprintf("%d keys are held for what they signed", len(c.keys))).
+				WithRemedy("wait some days; or end what was signed so far, with --now")
 		}
-	}
-	c.putKey(&ch)
-	if err := c.commit(ctx, &ch); err != nil {
-		return err
-	}
-	c.refreshRing()
-	c.log.Warn("a capability key was made by an admin", "ends", end)
-	return nil
+		if end {
+			for _, k := range c.newestFirst() {
+				k.Ends = c.now().Add(keyLead)
+				ch.put(k)
+			}
+		}
+		c.putKey(ch)
+		return nil
+	}, func() {
+		c.refreshRing()
+		c.log.Warn("a capability key was made by an admin", "ends", end)
+	})
 }

@@ -1,10 +1,8 @@
 package cluster
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"hemera"
@@ -100,6 +98,8 @@ type change struct {
 	deletes []record
 }
 
+func (ch *change) empty() bool { return len(ch.puts)+len(ch.deletes) == 0 }
+
 func (ch *change) put(r record)    { ch.puts = append(ch.puts, r) }
 func (ch *change) delete(r record) { ch.deletes = append(ch.deletes, r) }
 
@@ -136,172 +136,4 @@ func fitting(steps []step) (n int) {
 		n++
 	}
 	return n
-}
-
-// commit makes the change durable, then true in memory. One that is too big for a batch, a node with
-// thousands of new disks, is made in several, in its order, so whoever makes such a one puts first what
-// the rest needs. On error memory is what is known to be durable. c.mu is held.
-func (c *Cluster) commit(ctx context.Context, ch *change) error {
-	steps, err := ch.steps()
-	if err != nil {
-		return err
-	}
-	for len(steps) > 0 {
-		n := fitting(steps)
-		if err := c.commitOne(ctx, steps[:n]); err != nil {
-			return err
-		}
-		steps = steps[n:]
-	}
-	return nil
-}
-
-func (c *Cluster) commitOne(ctx context.Context, steps []step) error {
-	var b kv.Batch
-	for _, s := range steps {
-		b.Ops = append(b.Ops, s.op)
-	}
-	ticket, err := c.writer.Enqueue(&b)
-	if err != nil {
-		return errs.Wrap(err, "cluster.Commit", "")
-	}
-	// The batch is on its way whether the caller still waits or not, and memory must follow it.
-	if err := ticket.Wait(context.WithoutCancel(ctx)); err != nil {
-		return errs.Wrap(err, "cluster.Commit", "")
-	}
-	for _, s := range steps {
-		if s.op.Delete {
-			c.forget(s.rec)
-		} else {
-			c.apply(s.rec)
-		}
-	}
-	return nil
-}
-
-// apply makes one record true in memory.
-func (c *Cluster) apply(r record) {
-	switch r := r.(type) {
-	case nodeRecord:
-		if c.nodes[r.ID] == nil {
-			c.nodes[r.ID] = new(node)
-		}
-		c.nodes[r.ID].nodeRecord = r
-		c.members.Store(r.ID, !r.Waiting)
-	case diskRecord:
-		d := c.disks[r.ID]
-		if d == nil {
-			d = new(disk)
-			c.disks[r.ID] = d
-		}
-		delete(c.byNode[d.Node], d.ID)
-		d.diskRecord = r
-		c.byUUID[d.UUID] = d
-		if c.byNode[d.Node] == nil {
-			c.byNode[d.Node] = map[hemera.DiskID]*disk{}
-		}
-		c.byNode[d.Node][d.ID] = d
-	case spaceRecord:
-		c.spaces[r.Name] = r
-	case attachRecord:
-		c.attaches[r.key()] = r
-	case keyRecord:
-		c.keys[r.ID] = r
-	case removedRecord:
-		c.removed[r.ID] = r
-		c.rebar()
-	case nextRecord:
-		c.next = r
-	case historyRecord:
-		c.history, c.lives = r.Secret, r.Lives
-	case authorityRecord:
-		c.authority = r.Fingerprint
-	case surveyRecord:
-		c.surveys[r.Disk] = r
-	case runningRecord:
-		c.running = true
-	case backupRecord:
-		c.backup = r
-	}
-}
-
-// forget takes one record out of memory.
-func (c *Cluster) forget(r record) {
-	switch r := r.(type) {
-	case nodeRecord:
-		delete(c.nodes, r.ID)
-		c.members.Delete(r.ID)
-	case surveyRecord:
-		delete(c.surveys, r.Disk)
-	case runningRecord:
-		c.running = false
-	case diskRecord:
-		delete(c.disks, r.ID)
-		delete(c.byUUID, r.UUID)
-		delete(c.byNode[r.Node], r.ID)
-	case spaceRecord:
-		delete(c.spaces, r.Name)
-	case attachRecord:
-		delete(c.attaches, r.key())
-	case keyRecord:
-		delete(c.keys, r.ID)
-	case removedRecord:
-		delete(c.removed, r.ID)
-		c.rebar()
-	}
-}
-
-// load reads every record.
-func (c *Cluster) load(ctx context.Context, store kv.Reader) error {
-	var failed error
-	end := Prefix[:len(Prefix)-1] + string(Prefix[len(Prefix)-1]+1)
-	err := store.Scan(ctx, []byte(Prefix), []byte(end), func(key, value []byte) bool {
-		name := strings.TrimPrefix(string(key), Prefix)
-		failed = errs.Wrap(c.decode(name, value), "cluster.Open", name)
-		return failed == nil
-	})
-	if failed != nil {
-		return failed
-	}
-	return errs.Wrap(err, "cluster.Open", "")
-}
-
-func (c *Cluster) decode(name string, value []byte) error {
-	kind, _, _ := strings.Cut(name, "/")
-	switch kind {
-	case "node":
-		return decodeInto[nodeRecord](c, value)
-	case "disk":
-		return decodeInto[diskRecord](c, value)
-	case "space":
-		return decodeInto[spaceRecord](c, value)
-	case "attach":
-		return decodeInto[attachRecord](c, value)
-	case "removed":
-		return decodeInto[removedRecord](c, value)
-	case "key":
-		return decodeInto[keyRecord](c, value)
-	case "next":
-		return decodeInto[nextRecord](c, value)
-	case "history":
-		return decodeInto[historyRecord](c, value)
-	case "authority":
-		return decodeInto[authorityRecord](c, value)
-	case "survey":
-		return decodeInto[surveyRecord](c, value)
-	case "backup":
-		return decodeInto[backupRecord](c, value)
-	case "running":
-		return decodeInto[runningRecord](c, value)
-	}
-	return nil // tokens stay in the store
-}
-
-func decodeInto[R record](c *Cluster, value []byte) error {
-	var r R
-	if err := json.Unmarshal(value, &r); err != nil {
-		return err
-	}
-	c.apply(r)
-	return nil
 }

@@ -8,27 +8,65 @@ import (
 	"hemera/errs"
 )
 
+// leases registers nodes, renews their leases and takes their reports.
+type leases struct {
+	*state
+	keyring  *keyring
+	surveyor *surveyor
+	marks    *marks
+	manager  string         // the manager's xrd door, told to nodes
+	disksOff bool           // new disks of nodes begin as off
+	refused  []attachRecord // wishes that nodes could not fulfil, to be dropped; guarded by mu
+}
+
 // Register introduces a node and its disks, gives new ones ids, and begins a new lease. A node
 // without an id is taken for the one that holds its disks, else for the one at its address: it lost
 // its state or our answer. Invalid when the report makes no sense; NotFound for an id of another
 // cluster; Conflict for an address that another node has, or a node that has another: to be tried again.
-func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
+func (c *leases) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	if err := checkHello(hello); err != nil {
 		return hemera.NodeWelcome{}, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkSeen(hello); err != nil {
-		return hemera.NodeWelcome{}, err
+	var rec nodeRecord
+	var welcome hemera.NodeWelcome
+	err := c.update(ctx, func(ch *change) (err error) {
+		if err := c.marks.checkSeen(hello); err != nil {
+			return err
+		}
+		rec, err = c.admitted(ctx, ch, hello)
+		return err
+	}, func() {
+		if rec.Waiting {
+			c.publish()
+			c.log.Warn("a node wants to be admitted", "node", rec.ID, "addr", rec.Addr, "remedy", "`hemera node admit "+rec.ID.String()+"`, or `hemera node rm "+rec.ID.String()+"`")
+			return
+		}
+		n := c.nodes[rec.ID]
+		n.online, n.last = true, c.now()
+		if n.ID < c.marks.current.first {
+			c.marks.current.decide()
+		}
+		c.takeReports(n.ID, hello.Disks, "its node does not report it")
+		c.publishSoon()
+		c.log.Info("node registered", "node", n.ID, "addr", n.Addr, "epoch", n.Epoch, "disks", len(hello.Disks))
+		welcome = c.welcome(n)
+	})
+	if err == nil && rec.Waiting {
+		err = waiting("cluster.Register", rec.ID)
 	}
-	var ch change
+	return welcome, err
+}
+
+// admitted puts a node that registers into the change, with its disks. Of one that waits to be admitted it puts only who
+// it is and where. mu is held.
+func (c *leases) admitted(ctx context.Context, ch *change, hello hemera.NodeHello) (nodeRecord, error) {
 	next := c.next
 	rec, err := c.identify(hello)
 	if err != nil {
-		return hemera.NodeWelcome{}, err
+		return rec, err
 	}
 	if err := c.checkAddr(rec.ID, hello.Addr); err != nil {
-		return hemera.NodeWelcome{}, err
+		return rec, err
 	}
 	if rec.ID == 0 {
 		rec.ID = next.Node
@@ -36,41 +74,33 @@ func (c *Cluster) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	}
 	rec.Addr, rec.Zone, rec.Version = hello.Addr, zoneOf(hello), text(hello.Version)
 	if rec.Waiting {
-		return hemera.NodeWelcome{}, c.wait(ctx, rec)
+		if c.nodes[rec.ID] == nil || c.nodes[rec.ID].nodeRecord != rec {
+			ch.put(rec)
+		}
+		return rec, nil
 	}
 	rec.Epoch++
 	fresh := newcomers{config: c.newDisks(ctx)}
 	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.byUUID[d.UUID] == nil }) {
-		fresh.groups = c.groupCounts()
+		fresh.groups = groupCounts(c.disks)
 	}
 	for _, d := range hello.Disks {
-		c.adopt(&ch, &next, rec.ID, d, fresh)
+		c.recordDisk(ch, &next, rec.ID, d, fresh)
 	}
-	c.succeed(&ch, rec)
+	c.replaceNode(ch, rec)
 	ch.put(rec)
 	if hello.Unclean {
-		c.hasten(&ch, c.byNode[rec.ID])
+		c.surveyor.hasten(ch, c.byNode[rec.ID])
 	}
-	c.scrubbed(&ch, hello.Disks)
+	c.surveyor.scrubbed(ch, hello.Disks)
 	if next != c.next {
 		ch.puts = slices.Insert[[]record, record](ch.puts, 0, next) // ids are taken before anything has them
 	}
-	if err := c.commit(ctx, &ch); err != nil {
-		return hemera.NodeWelcome{}, err
-	}
-	n := c.nodes[rec.ID]
-	n.online, n.last = true, c.now()
-	if n.ID < c.current.first {
-		c.current.decide()
-	}
-	c.takeReports(n.ID, hello.Disks, "its node does not report it")
-	c.publishSoon()
-	c.log.Info("node registered", "node", n.ID, "addr", n.Addr, "epoch", n.Epoch, "disks", len(hello.Disks))
-	return c.welcome(n), nil
+	return rec, nil
 }
 
 // identify finds the record of a node that registers, or an empty one for a new node.
-func (c *Cluster) identify(h hemera.NodeHello) (nodeRecord, error) {
+func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 	if h.ID != 0 {
 		if n := c.nodes[h.ID]; n != nil {
 			return n.nodeRecord, nil
@@ -96,7 +126,7 @@ func noMember(op string, id hemera.NodeID) error {
 }
 
 // Member refuses a node that was removed, whose certificate is still good, and one that waits to be admitted. NotFound, Denied.
-func (c *Cluster) Member(id hemera.NodeID) error {
+func (c *leases) Member(id hemera.NodeID) error {
 	switch admitted, known := c.members.Load(id); {
 	case !known:
 		return noMember("cluster.Member", id)
@@ -108,7 +138,7 @@ func (c *Cluster) Member(id hemera.NodeID) error {
 
 // Leased refuses a node whose lease is not in force: NotFound for one that is no member, Unavailable for one that
 // has to register first.
-func (c *Cluster) Leased(id hemera.NodeID) error {
+func (c *leases) Leased(id hemera.NodeID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.nodes[id]
@@ -121,15 +151,10 @@ func (c *Cluster) Leased(id hemera.NodeID) error {
 	return nil
 }
 
-// leased reports whether the node's lease is in force.
-func (c *Cluster) leased(n *node) bool {
-	return n.online && c.now().Sub(n.last) <= hemera.HeartbeatTimeout
-}
-
 // checkAddr refuses an address that another node has now: clients would be sent to either of them for what
 // only one has. It also refuses a node that is at another address now: somebody has a copy of its state, and
 // the two would take each other's lease for ever.
-func (c *Cluster) checkAddr(id hemera.NodeID, addr string) error {
+func (c *leases) checkAddr(id hemera.NodeID, addr string) error {
 	for _, n := range c.nodes {
 		if (n.ID == id) == (n.Addr == addr) || !c.leased(n) {
 			continue
@@ -144,8 +169,8 @@ func (c *Cluster) checkAddr(id hemera.NodeID, addr string) error {
 	return nil
 }
 
-// succeed forgets nodes whose address and disks this one has taken: it was admitted anew.
-func (c *Cluster) succeed(ch *change, by nodeRecord) {
+// replaceNode forgets nodes whose address and disks this one has taken: it was admitted anew.
+func (c *leases) replaceNode(ch *change, by nodeRecord) {
 	for _, n := range c.nodes {
 		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) {
 			continue
@@ -164,10 +189,10 @@ func (c *Cluster) succeed(ch *change, by nodeRecord) {
 	}
 }
 
-// adopt puts a reported disk into the change: a known one may have moved to this path, or to this node
+// recordDisk puts a reported disk into the change: a known one may have moved to this path, or to this node
 // if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
-func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, fresh newcomers) {
+func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, fresh newcomers) {
 	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
 	if asked {
 		ch.delete(wanted)
@@ -177,7 +202,7 @@ func (c *Cluster) adopt(ch *change, next *nextRecord, on hemera.NodeID, d hemera
 		if rec.Removed && !asked {
 			return
 		}
-		if rec.Node != on && !rec.Removed && c.standing(known) >= standing(d) {
+		if rec.Node != on && !rec.Removed && c.holderStrength(known) >= claimStrength(d) {
 			c.log.Warn("disk is not used at this node: another has it, or it is not there", "disk", rec.ID, "node", on, "path", d.Path, "health", d.Health,
 				"holder", rec.Node, "there", rec.Path)
 			return
@@ -218,8 +243,8 @@ type newcomers struct {
 	config hemera.DiskConfig
 }
 
-// standing is how good a node's claim to a disk is that it reports: none if the disk is not there.
-func standing(r hemera.NodeDisk) int {
+// claimStrength ranks a node's claim to a disk it reports: 0, no claim, if the disk is not there.
+func claimStrength(r hemera.NodeDisk) int {
 	switch r.Health {
 	case hemera.HealthGone:
 		return 0
@@ -229,17 +254,17 @@ func standing(r hemera.NodeDisk) int {
 	return 2
 }
 
-// standing is that of the node that has the disk. One that is offline has none: a disk moves by being
+// holderStrength is the claim of the node that has the disk. One that is offline has none: a disk moves by being
 // mounted elsewhere. While it is there in good health, whoever else shows it has a copy, or an old list.
-func (c *Cluster) standing(d *disk) int {
+func (c *leases) holderStrength(d *disk) int {
 	if n := c.nodes[d.Node]; n == nil || !c.leased(n) {
 		return 0
 	}
-	return standing(d.report)
+	return claimStrength(d.report)
 }
 
 // takeReports stores what a node says of its disks; disks it has but does not name are gone.
-func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why string) (changed bool) {
+func (c *leases) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why string) (changed bool) {
 	named := map[string]hemera.NodeDisk{}
 	for _, r := range reports {
 		named[r.UUID] = r
@@ -257,10 +282,10 @@ func (c *Cluster) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why s
 	return changed
 }
 
-func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
+func (c *leases) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
-		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.nodeKeys(n.ID), Barred: c.barred,
-		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID), Seen: c.seen(),
+		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.keyring.nodeKeys(n.ID), Barred: c.barred,
+		ManagerAddr: c.manager, Headroom: c.headrooms(n.ID), Seen: c.marks.seen(),
 	}
 	for _, d := range c.byNode[n.ID] {
 		if !d.Removed && d.report.Health != hemera.HealthGone {
@@ -268,17 +293,6 @@ func (c *Cluster) welcome(n *node) hemera.NodeWelcome {
 		}
 	}
 	return w
-}
-
-// headrooms tells a node how much to keep free on each of its disks.
-func (c *Cluster) headrooms(on hemera.NodeID) map[hemera.DiskID]int64 {
-	m := map[hemera.DiskID]int64{}
-	for _, d := range c.byNode[on] {
-		if !d.Removed {
-			m[d.ID] = Headroom(c.spaces[d.Space].Headroom, d.report.Capacity)
-		}
-	}
-	return m
 }
 
 // Headroom is the bytes kept free on a disk: the space's setting, or when that is zero (auto) a

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -22,22 +21,19 @@ func Restorable(key []byte) bool { return !strings.HasPrefix(string(key), Prefix
 // store: new ids begin beyond those given out since the backup, new leases beyond all there were. It
 // must run before Open.
 func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) error {
-	c := &Cluster{
-		store: store, writer: w, nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
-		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
-		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
-		removed: map[hemera.NodeID]removedRecord{}, surveys: map[hemera.DiskID]surveyRecord{}, next: nextRecord{Node: 1, Disk: 1},
-	}
+	c := newState(store, w, Options{})
 	if err := c.load(ctx, store); err != nil {
 		return err
 	}
-	var ch change
-	ch.put(newHistory()) // marks of the lost store count no more
-	ch.put(nextRecord{Node: c.next.Node + idsLeftOut, Disk: c.next.Disk + idsLeftOut})
-	for _, n := range c.nodes {
-		rec := n.nodeRecord
-		rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
-		ch.put(rec)
-	}
-	return errs.Wrap(c.commit(ctx, &ch), "cluster.Restored", "")
+	err := c.update(ctx, func(ch *change) error {
+		ch.put(newHistory()) // marks of the lost store count no more
+		ch.put(nextRecord{Node: c.next.Node + idsLeftOut, Disk: c.next.Disk + idsLeftOut})
+		for _, n := range c.nodes {
+			rec := n.nodeRecord
+			rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
+			ch.put(rec)
+		}
+		return nil
+	}, func() {})
+	return errs.Wrap(err, "cluster.Restored", "")
 }

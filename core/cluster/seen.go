@@ -64,8 +64,21 @@ func endOf(lives []life, id uint64) (end uint64, over bool) {
 	return lives[i+1].Since, true // of a life that is not known the first is the end
 }
 
+// marks tells nodes how far the store is, and finds out from theirs whether it is older than the cluster.
+type marks struct {
+	*state
+	life     uint64     // of this process
+	since    uint64     // the store's sequence number when it was opened
+	outdated chan error // has one once a node proved that the store is older than the cluster
+	current  current
+}
+
+func newMarks(s *state) *marks {
+	return &marks{state: s, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})}}
+}
+
 // begins adds the life that begins to the history.
-func (c *Cluster) begins(ch *change) {
+func (c *marks) begins(ch *change) {
 	h := historyRecord{Secret: c.history, Lives: c.lives}
 	if h.Secret == nil {
 		h = newHistory()
@@ -76,7 +89,7 @@ func (c *Cluster) begins(ch *change) {
 }
 
 // seen is the mark for a node: how far the store is now. Only what is durable counts. c.mu is held.
-func (c *Cluster) seen() []byte {
+func (c *marks) seen() []byte {
 	last, err := c.writer.LastSeq(context.Background()) // answered from memory
 	if err != nil {
 		return nil
@@ -86,7 +99,7 @@ func (c *Cluster) seen() []byte {
 	return append(mark, c.seal(mark)...)
 }
 
-func (c *Cluster) seal(mark []byte) []byte {
+func (c *marks) seal(mark []byte) []byte {
 	mac := hmac.New(sha256.New, c.history)
 	mac.Write(mark)
 	return mac.Sum(nil)[:seenMAC]
@@ -94,7 +107,7 @@ func (c *Cluster) seal(mark []byte) []byte {
 
 // checkSeen compares the mark that a node shows with where this life began. Corrupt when the store was further once;
 // then the manager ends. A mark of another store, or none, says nothing. c.mu is held.
-func (c *Cluster) checkSeen(hello hemera.NodeHello) error {
+func (c *marks) checkSeen(hello hemera.NodeHello) error {
 	if len(hello.Seen) != seenBytes {
 		return nil
 	}

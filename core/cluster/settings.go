@@ -52,111 +52,114 @@ func firstSpace(s hemera.Space) spaceRecord {
 	return rec
 }
 
+// admin makes what admins decide about nodes, disks and spaces durable.
+type admin struct {
+	*state
+	keyring *keyring
+	approve bool // new nodes wait until an admin admits them
+}
+
 // AddDisk has a node take a path as a disk, at its next heartbeat. NotFound for the node; Exists
 // when the path is a disk of it already.
-func (c *Cluster) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
+func (c *admin) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.AttachDisk) error {
 	const op = "cluster.AddDisk"
 	p, space := want.Path, want.Space
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nodes[id] == nil {
-		return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
-	}
-	if !path.IsAbs(p) || path.Clean(p) != p {
-		return errs.New(errs.Invalid, op, p, "the path must be absolute and clean")
-	}
-	if space == "" {
-		space = hemera.DefaultSpace
-	}
-	if _, ok := c.spaces[space]; !ok {
-		return noSuchSpace(op, space)
-	}
-	for _, d := range c.byNode[id] {
-		if d.Path == p && !d.Removed {
-			return errs.New(errs.Exists, op, p, "the path is disk "+d.ID.String()+" already")
+	return c.update(ctx, func(ch *change) error {
+		if c.nodes[id] == nil {
+			return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
-	}
-	var ch change
-	ch.put(attachRecord{Node: id, Path: p, Space: space, Folder: want.Folder})
-	return c.commit(ctx, &ch)
+		if !path.IsAbs(p) || path.Clean(p) != p {
+			return errs.New(errs.Invalid, op, p, "the path must be absolute and clean")
+		}
+		if space == "" {
+			space = hemera.DefaultSpace
+		}
+		if _, ok := c.spaces[space]; !ok {
+			return noSuchSpace(op, space)
+		}
+		for _, d := range c.byNode[id] {
+			if d.Path == p && !d.Removed {
+				return errs.New(errs.Exists, op, p, "the path is disk "+d.ID.String()+" already")
+			}
+		}
+		ch.put(attachRecord{Node: id, Path: p, Space: space, Folder: want.Folder})
+		return nil
+	}, func() {})
 }
 
 // SetDisk sets one property of a disk; see [Settings].
-func (c *Cluster) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d, err := c.knownDisk("cluster.Set", id)
-	if err != nil {
-		return err
-	}
-	rec := d.diskRecord
-	var ch change
-	switch key {
-	case "configstatus":
-		switch hemera.DiskConfig(value) {
-		case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
-			rec.Config = hemera.DiskConfig(value)
-		case hemera.ConfigEmpty:
-			return invalid("fs", key, value).WithRemedy("set it to drain: it becomes empty by itself when nothing is left")
-		default:
-			return invalid("fs", key, value)
-		}
-	case "space":
-		space, ok := c.spaces[value]
-		if !ok {
-			return noSuchSpace("cluster.Set", value)
-		}
-		if rec.Space != value {
-			rec.Space, rec.Group = value, pickGroup(c.groupCounts(), space)
-		}
-	case "zone":
-		if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
+func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	return c.update(ctx, func(ch *change) error {
+		d, err := c.knownDisk("cluster.Set", id)
+		if err != nil {
 			return err
 		}
-	default:
-		return unknownKey("fs", key)
-	}
-	ch.put(rec)
-	return c.change(ctx, &ch)
+		rec := d.diskRecord
+		switch key {
+		case "configstatus":
+			switch hemera.DiskConfig(value) {
+			case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
+				rec.Config = hemera.DiskConfig(value)
+			case hemera.ConfigEmpty:
+				return invalid("fs", key, value).WithRemedy("set it to drain: it becomes empty by itself when nothing is left")
+			default:
+				return invalid("fs", key, value)
+			}
+		case "space":
+			space, ok := c.spaces[value]
+			if !ok {
+				return noSuchSpace("cluster.Set", value)
+			}
+			if rec.Space != value {
+				rec.Space, rec.Group = value, pickGroup(groupCounts(c.disks), space)
+			}
+		case "zone":
+			if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
+				return err
+			}
+		default:
+			return unknownKey("fs", key)
+		}
+		ch.put(rec)
+		return nil
+	}, nil)
 }
 
 // SetEmpty records that a drained disk holds nothing any more. It does nothing if the disk is not
 // set to drain now.
-func (c *Cluster) SetEmpty(ctx context.Context, id hemera.DiskID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.disks[id]
-	if d == nil || d.Config != hemera.ConfigDrain {
+func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
+	return c.update(ctx, func(ch *change) error {
+		d := c.disks[id]
+		if d == nil || d.Config != hemera.ConfigDrain {
+			return nil
+		}
+		rec := d.diskRecord
+		rec.Config = hemera.ConfigEmpty
+		ch.put(rec)
 		return nil
-	}
-	rec := d.diskRecord
-	rec.Config = hemera.ConfigEmpty
-	var ch change
-	ch.put(rec)
-	return c.change(ctx, &ch)
+	}, nil)
 }
 
 // RemoveDisk takes a disk out of the view for good; its id is not reused. [Cluster.Removed] lists it
 // until [Cluster.ForgetDisk]: pieces on it may have to be made anew elsewhere.
-func (c *Cluster) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d, err := c.knownDisk("cluster.Remove", id)
-	if err != nil {
-		return err
-	}
-	rec := d.diskRecord
-	rec.Removed, rec.RemovedAt = true, c.now().Unix()
-	if n := c.nodes[rec.Node]; n != nil {
-		rec.RemovedAddr = n.Addr
-	}
-	var ch change
-	ch.put(rec)
-	return c.change(ctx, &ch)
+func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
+	return c.update(ctx, func(ch *change) error {
+		d, err := c.knownDisk("cluster.Remove", id)
+		if err != nil {
+			return err
+		}
+		rec := d.diskRecord
+		rec.Removed, rec.RemovedAt = true, c.now().Unix()
+		if n := c.nodes[rec.Node]; n != nil {
+			rec.RemovedAddr = n.Addr
+		}
+		ch.put(rec)
+		return nil
+	}, nil)
 }
 
 // Removed lists disks that were removed and not buried.
-func (c *Cluster) Removed() (ids []hemera.DiskID) {
+func (c *admin) Removed() (ids []hemera.DiskID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, d := range c.disks {
@@ -168,58 +171,56 @@ func (c *Cluster) Removed() (ids []hemera.DiskID) {
 }
 
 // ForgetDisk forgets a removed disk.
-func (c *Cluster) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.disks[id]
-	if d == nil || !d.Removed {
+func (c *admin) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
+	return c.update(ctx, func(ch *change) error {
+		d := c.disks[id]
+		if d == nil || !d.Removed {
+			return nil
+		}
+		ch.delete(d.diskRecord)
+		ch.delete(surveyRecord{Disk: id})
 		return nil
-	}
-	var ch change
-	ch.delete(d.diskRecord)
-	ch.delete(surveyRecord{Disk: id})
-	return c.change(ctx, &ch)
+	}, nil)
 }
 
 // SetNode sets one property of a node; see [Settings].
-func (c *Cluster) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.nodes[id]
-	if n == nil {
-		return errs.New(errs.NotFound, "cluster.Set", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
-	}
-	rec := n.nodeRecord
-	var err error
-	switch key {
-	case "status":
-		on, err := onOff("node", key, value)
-		if err != nil {
-			return err
+func (c *admin) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
+	return c.update(ctx, func(ch *change) error {
+		n := c.nodes[id]
+		if n == nil {
+			return errs.New(errs.NotFound, "cluster.Set", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
-		rec.Disabled = !on
-	case "zone":
-		if rec.ZoneSet, err = zoneValue("node", value); err != nil {
-			return err
+		rec := n.nodeRecord
+		var err error
+		switch key {
+		case "status":
+			on, err := onOff("node", key, value)
+			if err != nil {
+				return err
+			}
+			rec.Disabled = !on
+		case "zone":
+			if rec.ZoneSet, err = zoneValue("node", value); err != nil {
+				return err
+			}
+		default:
+			return unknownKey("node", key)
 		}
-	default:
-		return unknownKey("node", key)
-	}
-	var ch change
-	ch.put(rec)
-	return c.change(ctx, &ch)
+		ch.put(rec)
+		return nil
+	}, nil)
 }
 
 // SpaceUnused is an error when the space cannot be removed: NotFound, Invalid for the default, NotEmpty
 // while a disk belongs to it, also one that was removed and may come back, or one that a node is to take.
-func (c *Cluster) SpaceUnused(name string) error {
+func (c *admin) SpaceUnused(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spaceUnused(name)
 }
 
 // spaceUnused is called with mu held.
-func (c *Cluster) spaceUnused(name string) error {
+func (c *admin) spaceUnused(name string) error {
 	const op = "cluster.Remove"
 	if _, ok := c.spaces[name]; !ok {
 		return noSuchSpace(op, name)
@@ -248,43 +249,41 @@ func (c *Cluster) spaceUnused(name string) error {
 }
 
 // RemoveSpace forgets a space; see [Cluster.SpaceUnused]. Whether files refer to it is the caller's to see.
-func (c *Cluster) RemoveSpace(ctx context.Context, name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.spaceUnused(name); err != nil {
-		return err
-	}
-	var ch change
-	ch.delete(c.spaces[name])
-	return c.change(ctx, &ch)
+func (c *admin) RemoveSpace(ctx context.Context, name string) error {
+	return c.update(ctx, func(ch *change) error {
+		if err := c.spaceUnused(name); err != nil {
+			return err
+		}
+		ch.delete(c.spaces[name])
+		return nil
+	}, nil)
 }
 
 // SetSpace sets one property of a space, or makes it with the key define; see [Settings].
-func (c *Cluster) SetSpace(ctx context.Context, name, key, value string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key = strings.TrimPrefix(key, "space.")
-	rec, ok := c.spaces[name]
-	switch {
-	case key == "define" && !validName(name):
-		return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
-	case key == "define" && ok:
-		return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
-	case key == "define":
-		rec = defaultSpace(name)
-		if value == "" {
-			value = strconv.Itoa(rec.GroupSize)
+func (c *admin) SetSpace(ctx context.Context, name, key, value string) error {
+	return c.update(ctx, func(ch *change) error {
+		key = strings.TrimPrefix(key, "space.")
+		rec, ok := c.spaces[name]
+		switch {
+		case key == "define" && !validName(name):
+			return errs.New(errs.Invalid, "cluster.SetSpace", name, "a space's name is 1 to 64 letters, digits, '.', '-' and '_'")
+		case key == "define" && ok:
+			return errs.New(errs.Exists, "cluster.SetSpace", name, "the space exists already")
+		case key == "define":
+			rec = defaultSpace(name)
+			if value == "" {
+				value = strconv.Itoa(rec.GroupSize)
+			}
+			key = "groupsize"
+		case !ok:
+			return noSuchSpace("cluster.SetSpace", name)
 		}
-		key = "groupsize"
-	case !ok:
-		return noSuchSpace("cluster.SetSpace", name)
-	}
-	if err := rec.set(key, value); err != nil {
-		return err
-	}
-	var ch change
-	ch.put(rec)
-	return c.change(ctx, &ch)
+		if err := rec.set(key, value); err != nil {
+			return err
+		}
+		ch.put(rec)
+		return nil
+	}, nil)
 }
 
 func (s *spaceRecord) set(key, value string) (err error) {
@@ -340,16 +339,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	return nil
 }
 
-// change commits and shows the result at once.
-func (c *Cluster) change(ctx context.Context, ch *change) error {
-	if err := c.commit(ctx, ch); err != nil {
-		return err
-	}
-	c.publish()
-	return nil
-}
-
-func (c *Cluster) knownDisk(op string, id hemera.DiskID) (*disk, error) {
+func (c *admin) knownDisk(op string, id hemera.DiskID) (*disk, error) {
 	d := c.disks[id]
 	if d == nil || d.Removed {
 		return nil, errs.New(errs.NotFound, op, "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
@@ -358,9 +348,9 @@ func (c *Cluster) knownDisk(op string, id hemera.DiskID) (*disk, error) {
 }
 
 // groupCounts counts disks by space and group.
-func (c *Cluster) groupCounts() map[string]map[string]int {
+func groupCounts(disks map[hemera.DiskID]*disk) map[string]map[string]int {
 	counts := map[string]map[string]int{}
-	for _, d := range c.disks {
+	for _, d := range disks {
 		if !d.Removed {
 			addGroup(counts, d.Space, d.Group)
 		}

@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/platform/kv/kvtest"
 	"hemera/platform/kv/memkv"
 )
@@ -74,5 +76,48 @@ func TestAHeartbeatThatHadToWaitIsInTime(t *testing.T) {
 	}
 	if v := c.View(); v.Nodes[0].Status != hemera.NodeOnline {
 		t.Errorf("the node is %s", v.Nodes[0].Status)
+	}
+}
+
+// TestASlowStoreHoldsUpChangesOnly has a change wait for the store: heartbeats go on, leases end, and another change waits
+// no longer than its caller.
+func TestASlowStoreHoldsUpChangesOnly(t *testing.T) {
+	gate := kvtest.NewGate(memkv.New())
+	var mu sync.Mutex
+	at := time.Now()
+	c := open(t, gate, func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return at
+	})
+	h := hello(1, 1)
+	w := register(t, c, h)
+	gate.Shut()
+	done := make(chan error, 1)
+	go func() { done <- c.SetDisk(t.Context(), w.DiskIDs["u1.0"], "configstatus", "ro") }()
+	for len(c.turn) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); err != nil {
+		t.Errorf("a heartbeat: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.SetDisk(ctx, w.DiskIDs["u1.0"], "configstatus", "rw"); !errors.Is(err, errs.Timeout) && !errors.Is(err, context.Canceled) {
+		t.Errorf("another change, whose caller has gone: %v", err)
+	}
+	mu.Lock()
+	at = at.Add(2 * hemera.HeartbeatTimeout)
+	mu.Unlock()
+	c.endLeases()
+	if v := c.View(); v.Nodes[0].Status != hemera.NodeOffline {
+		t.Errorf("the node is %s", v.Nodes[0].Status)
+	}
+	gate.Open(nil)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if d, _ := c.View().Disk(w.DiskIDs["u1.0"]); d.Config != hemera.ConfigRO {
+		t.Errorf("the disk is %s", d.Config)
 	}
 }

@@ -13,6 +13,12 @@ import (
 // disks are audited: whatever was being written then is over, and old enough to judge.
 const AuditSoon = hemera.UnsealedLifetime + time.Minute
 
+// surveyor records when disks were looked at as a whole, and when backups were taken.
+type surveyor struct {
+	*state
+	scrubs []hemera.NodeDisk // reported, not stored yet; guarded by mu
+}
+
 // surveyRecord is when a disk was last looked at as a whole, and when it is to be.
 type surveyRecord struct {
 	Disk hemera.DiskID
@@ -35,27 +41,26 @@ type backupRecord struct {
 func (backupRecord) key() string { return "backup" }
 
 // Backups is when the last backup was taken, zero for none, and since when the cluster remembers that.
-func (c *Cluster) Backups() (last, since time.Time) {
+func (c *surveyor) Backups() (last, since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.backup.Last, c.backup.Since
 }
 
 // BackupTaken makes durable that there is a backup of that moment. An older one than is known changes nothing.
-func (c *Cluster) BackupTaken(ctx context.Context, at time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !at.After(c.backup.Last) {
+func (c *surveyor) BackupTaken(ctx context.Context, at time.Time) error {
+	err := c.update(ctx, func(ch *change) error {
+		if at.After(c.backup.Last) {
+			ch.put(backupRecord{Last: at, Since: c.backup.Since})
+		}
 		return nil
-	}
-	var ch change
-	ch.put(backupRecord{Last: at, Since: c.backup.Since})
-	return errs.Wrap(c.commit(ctx, &ch), "cluster.BackupTaken", "")
+	}, func() {})
+	return errs.Wrap(err, "cluster.BackupTaken", "")
 }
 
 // Survey is when the disk was last audited and scrubbed, and when it is to be; the zero survey when
 // nothing is known.
-func (c *Cluster) Survey(id hemera.DiskID) hemera.DiskSurvey {
+func (c *surveyor) Survey(id hemera.DiskID) hemera.DiskSurvey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.surveys[id].DiskSurvey
@@ -63,22 +68,19 @@ func (c *Cluster) Survey(id hemera.DiskID) hemera.DiskSurvey {
 
 // SetAudit makes durable when a disk was audited and when it is to be, as s says; of scrubs it changes
 // nothing. A disk that is not of the cluster any more is none.
-func (c *Cluster) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.disks[id] == nil {
+func (c *surveyor) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error {
+	err := c.update(ctx, func(ch *change) error {
+		if c.disks[id] != nil {
+			s.LastScrub = c.surveys[id].LastScrub
+			ch.put(surveyRecord{id, s})
+		}
 		return nil
-	}
-	s.LastScrub = c.surveys[id].LastScrub
-	var ch change
-	ch.put(surveyRecord{id, s})
-	err := c.commit(ctx, &ch)
-	c.publishSoon()
+	}, c.publishSoon)
 	return errs.Wrap(err, "cluster.SetAudit", "disk "+id.String())
 }
 
 // hasten puts into ch that the disks are audited soon. c.mu is held.
-func (c *Cluster) hasten(ch *change, disks map[hemera.DiskID]*disk) {
+func (c *surveyor) hasten(ch *change, disks map[hemera.DiskID]*disk) {
 	soon := c.now().Add(AuditSoon)
 	for id := range disks {
 		r := surveyRecord{id, c.surveys[id].DiskSurvey}
@@ -90,7 +92,7 @@ func (c *Cluster) hasten(ch *change, disks map[hemera.DiskID]*disk) {
 }
 
 // scrubbed puts into ch what nodes say of scrubs that ended. c.mu is held.
-func (c *Cluster) scrubbed(ch *change, reports []hemera.NodeDisk) {
+func (c *surveyor) scrubbed(ch *change, reports []hemera.NodeDisk) {
 	for _, d := range reports {
 		known := c.byUUID[d.UUID]
 		if known == nil || d.LastScrub.IsZero() {
@@ -106,7 +108,7 @@ func (c *Cluster) scrubbed(ch *change, reports []hemera.NodeDisk) {
 
 // started notes that a manager runs. After one that did not end in good order every disk is audited soon.
 // c.mu is held.
-func (c *Cluster) started(ch *change) {
+func (c *surveyor) started(ch *change) {
 	if c.running {
 		c.log.Info("the manager did not end in good order: disks will be audited", "in", AuditSoon)
 		c.hasten(ch, c.disks)
@@ -118,16 +120,15 @@ func (c *Cluster) started(ch *change) {
 }
 
 // Stopped notes that the manager ends in good order. Nothing may be changed afterwards.
-func (c *Cluster) Stopped(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var ch change
-	ch.delete(runningRecord{})
-	return c.commit(ctx, &ch)
+func (c *surveyor) Stopped(ctx context.Context) error {
+	return c.update(ctx, func(ch *change) error {
+		ch.delete(runningRecord{})
+		return nil
+	}, func() {})
 }
 
 // noteScrubs has the next Tick store what nodes say of scrubs that ended. c.mu is held.
-func (c *Cluster) noteScrubs(reports []hemera.NodeDisk) {
+func (c *surveyor) noteScrubs(reports []hemera.NodeDisk) {
 	for _, d := range reports {
 		if known := c.byUUID[d.UUID]; known != nil && d.LastScrub.After(c.surveys[known.ID].LastScrub) {
 			c.scrubs = append(c.scrubs, hemera.NodeDisk{UUID: d.UUID, LastScrub: d.LastScrub})
@@ -135,10 +136,11 @@ func (c *Cluster) noteScrubs(reports []hemera.NodeDisk) {
 	}
 }
 
-// storeScrubs stores what noteScrubs found. c.mu is held.
-func (c *Cluster) storeScrubs(ctx context.Context) error {
-	var ch change
-	c.scrubbed(&ch, c.scrubs)
-	c.scrubs = nil
-	return c.commit(ctx, &ch)
+// storeScrubs stores what noteScrubs found.
+func (c *surveyor) storeScrubs(ctx context.Context) error {
+	return c.update(ctx, func(ch *change) error {
+		c.scrubbed(ch, c.scrubs)
+		c.scrubs = nil
+		return nil
+	}, func() {})
 }

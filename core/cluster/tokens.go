@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/pki"
@@ -15,12 +14,15 @@ import (
 
 var _ pki.TokenStore = (*Cluster)(nil)
 
+// tokens keeps the records of join tokens. They are in the store alone, so it needs neither the turn nor mu.
+type tokens struct{ *state }
+
 // tokenKept is how long the record of a token stays after the token's end: whoever comes late with it
 // is told that it has expired.
 const tokenKept = 24 * time.Hour
 
 // PutToken implements [pki.TokenStore].
-func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) error {
+func (c *tokens) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return errs.Wrap(err, "cluster.PutToken", "")
@@ -31,13 +33,13 @@ func (c *Cluster) PutToken(ctx context.Context, id [32]byte, r pki.TokenRecord) 
 }
 
 // RemoveToken implements [pki.TokenStore].
-func (c *Cluster) RemoveToken(ctx context.Context, id [32]byte) error {
+func (c *tokens) RemoveToken(ctx context.Context, id [32]byte) error {
 	var b kv.Batch
 	b.Delete(tokenKey(id))
 	return errs.Wrap(c.write(ctx, &b), "cluster.RemoveToken", "")
 }
 
-func (c *Cluster) write(ctx context.Context, b *kv.Batch) error {
+func (c *tokens) write(ctx context.Context, b *kv.Batch) error {
 	ticket, err := c.writer.Enqueue(b)
 	if err == nil {
 		err = ticket.Wait(ctx)
@@ -46,7 +48,7 @@ func (c *Cluster) write(ctx context.Context, b *kv.Batch) error {
 }
 
 // Tokens implements [pki.TokenStore].
-func (c *Cluster) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, error) {
+func (c *tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, error) {
 	all := map[[32]byte]pki.TokenRecord{}
 	lo := []byte(Prefix + "token/")
 	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
@@ -61,7 +63,7 @@ func (c *Cluster) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, err
 }
 
 // dropTokens removes the records that nobody needs any more.
-func (c *Cluster) dropTokens(ctx context.Context) error {
+func (c *tokens) dropTokens(ctx context.Context) error {
 	all, err := c.Tokens(ctx)
 	var b kv.Batch
 	for id, r := range all {
@@ -76,30 +78,13 @@ func (c *Cluster) dropTokens(ctx context.Context) error {
 }
 
 // Token implements [pki.TokenStore].
-func (c *Cluster) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error) {
+func (c *tokens) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error) {
 	var r pki.TokenRecord
 	text, err := c.store.Get(ctx, tokenKey(id))
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
 	return r, errs.Wrap(err, "cluster.Token", "")
-}
-
-// ReserveNode makes an id, and a record, for a node that is being admitted; it registers with that id.
-func (c *Cluster) ReserveNode(ctx context.Context) (hemera.NodeID, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	next := c.next
-	rec := nodeRecord{ID: next.Node, Waiting: c.approve}
-	next.Node++
-	var ch change
-	ch.put(rec)
-	ch.put(next)
-	if err := c.commit(ctx, &ch); err != nil {
-		return 0, err
-	}
-	c.publish()
-	return rec.ID, nil
 }
 
 func tokenKey(id [32]byte) []byte { return []byte(Prefix + "token/" + hex.EncodeToString(id[:])) }

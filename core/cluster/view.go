@@ -18,7 +18,7 @@ const (
 
 // publishSoon makes a new view now, or has the next Tick do it when a big cluster's nodes say much at
 // once: a thousand nodes that register together are to cost a few views. c.mu is held.
-func (c *Cluster) publishSoon() {
+func (c *state) publishSoon() {
 	if len(c.disks) > bigCluster && c.now().Sub(c.shown) < viewPause {
 		c.dirty = true
 		return
@@ -27,7 +27,7 @@ func (c *Cluster) publishSoon() {
 }
 
 // publish makes a new view of the state and swaps it in. c.mu is held.
-func (c *Cluster) publish() {
+func (c *state) publish() {
 	c.dirty, c.shown = false, c.now()
 	c.version++
 	v := &hemera.View{

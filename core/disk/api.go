@@ -1,6 +1,3 @@
-// Package disk keeps pieces on one mounted filesystem: data first, then the CRC32C of every 4 KiB
-// page, then a footer (docs/formats/piece.md). A piece is pending while it is written and sealed,
-// immutable and self-describing from then on.
 package disk
 
 import (
@@ -12,8 +9,12 @@ import (
 
 // Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
 // count against the disk's health; NoSpace, ReadOnly, NotFound, Exists do not.
+//
+// A Store may block as long as its device does, or, as that of package bounded does, fail with an error that [IsStalled]
+// recognises. Then buffers that were given to the call belong to it for good, and the caller must drop them: it must not
+// write to them, reuse them, or put them back into a pool. Sealing or removing may still have its effect later.
 type Store interface {
-	// Status is the disk's identity, room and health, without device access beyond statfs.
+	// Status is the disk's identity, room and health, without device access beyond its label and statfs.
 	Status() Status
 	// Create begins a pending piece. An unsealed piece of the same id is started over; a sealed one
 	// is Exists.
@@ -29,6 +30,7 @@ type Store interface {
 	// RepairPages writes correct content over pages of a sealed piece whose stored checksum the new
 	// content matches; pages that do not match are refused with Corrupt.
 	RepairPages(id hemera.PieceID, p []byte, off int64) error
+	// Close frees what is open. Readers go on; Writers fail with Conflict. Closing again is no error.
 	Close() error
 }
 
@@ -42,10 +44,10 @@ type Status struct {
 	Why       string
 	// Filesystem is equal for disks of one host that are folders of one filesystem; zero: not known.
 	Filesystem uint64
-	Capacity   int64
-	Used       int64
-	Free       int64 // what may still be written, headroom already taken off
-	Pieces     int64
+	Capacity   int64 // of the filesystem, in bytes
+	Used       int64 // by whatever is on the filesystem, in bytes
+	Free       int64 // bytes that may still be written, headroom already taken off
+	Pieces     int64 // that are sealed; too low until they have been counted after an open
 	// Inodes and InodesFree are as in [hemera.Disk].
 	Inodes, InodesFree int64
 	Load               hemera.DiskLoad
@@ -67,12 +69,16 @@ type Writer interface {
 	// WritePages writes p at off. sums are the CRC32Cs of its page fragments, already verified, or
 	// nil to have them computed. Concurrent calls must not overlap.
 	WritePages(p []byte, sums []uint32, off int64) error
-	// ReadPages reads back what was written, verified; sums may be nil. As hemera.File.ReadPages.
+	// ReadPages reads back what was written, verified; sums may be nil. As hemera.File.ReadPages. Writes of others wait
+	// meanwhile.
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 	// NextData is as for a Reader.
 	NextData(off int64) (int64, error)
+	// Truncate cuts the data, or extends it with zeros, for which nothing is written.
 	Truncate(size int64) error
+	// Size is where the data ends now, in bytes. It answers from memory.
 	Size() int64
+	// Sync makes what was written durable. The piece stays pending: after a crash it expires.
 	Sync() error
 	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
 	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.
@@ -91,10 +97,12 @@ type Reader interface {
 	NextData(off int64) (int64, error)
 	// Allocated is how many bytes the piece takes on the disk.
 	Allocated() (int64, error)
+	// Stat is what the footer says. It answers from memory.
 	Stat() hemera.PieceStat
 	// Pages that were verified and are still in memory can be sent without a copy; all others are read by ReadPages.
 	zerocopy.Source
 	// Verify reads all pages; it returns the offsets of bad ones (at most 1,000).
 	Verify() (bad []int64, err error)
+	// Close gives the piece back. Closing again is no error; other calls after it fail with BadHandle.
 	Close() error
 }

@@ -8,7 +8,7 @@ import (
 
 const (
 	// badPlacesMax bounds how many bad places are remembered, with 40 bytes each. Beyond, the oldest is
-	// forgotten and counts anew when it is met again.
+	// forgotten and counts again when it is met again.
 	badPlacesMax = 4096
 	// badFooter is the place of whatever is wrong with a piece as a whole.
 	badFooter = -1
@@ -58,7 +58,7 @@ func (b *badPlaces) mended(p badPlace) {
 	delete(b.known, p)
 }
 
-// replaced forgets every place of a piece that was removed or made anew.
+// replaced forgets every place of a piece that was removed or made again.
 func (b *badPlaces) replaced(id hemera.PieceID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

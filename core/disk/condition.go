@@ -26,13 +26,13 @@ type condition struct {
 	clock func() time.Time
 	gauge *gauge
 
-	looking atomic.Bool
+	looking atomic.Bool  // a look is under way
 	stalls  atomic.Int32 // of which it is known that they should have returned long ago
 
 	mu       sync.Mutex
-	headroom int64
-	health   health
-	looked   time.Time
+	headroom int64             // bytes that stay free
+	health   health            // as of the last look or fault
+	looked   time.Time         // when the last look began or ended
 	blinded  time.Time         // when it was last said that a look was not possible
 	shown    hemera.DiskHealth // in the log, last
 }
@@ -64,7 +64,7 @@ func (c *condition) blame(kind errs.Kind) {
 	case errs.Corrupt:
 		c.gauge.sumErrors.Add(1)
 		c.health = c.health.fault(now)
-	case errs.ReadOnly:
+	case errs.ReadOnly: // the kernel remounts a filesystem that lost its journal
 		c.health = c.health.refusal(now)
 	}
 }
@@ -114,7 +114,7 @@ func (c *condition) observe() {
 	now := c.clock()
 	c.mu.Lock()
 	c.looked = now
-	c.health = c.health.look(o, now)
+	c.health = c.health.look(o, now) // what admit has taken off the room since the last look is in the new one, or was not used
 	is, why := c.verdict(now)
 	was := c.shown
 	c.shown = is
@@ -177,7 +177,7 @@ func (c *condition) admit(op string, size int64) error {
 		return errs.New(errs.NoSpace, op, path, why)
 	case health != hemera.HealthOK:
 		return errs.New(errs.Unavailable, op, path, why)
-	case size > c.health.seen.Free-c.headroom:
+	case size > c.health.seen.Free-c.headroom: // the disk is not full for smaller ones
 		return errs.New(errs.NoSpace, op, path, "less room than the piece will need")
 	}
 	c.health.seen.Free -= size

@@ -20,11 +20,13 @@ type dirSync struct {
 	failure  error  // why
 }
 
+// init names the directory.
 func (s *dirSync) init(fsys vfs.FS, path string) {
 	s.fs, s.path = fsys, path
 }
 
-// mark names the first sync that will cover a change of the directory that was just made.
+// mark names the first sync that will cover a change of the directory that was just made: one that runs may have begun
+// before the change.
 func (s *dirSync) mark() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func (o Options) withDefaults() Options {
 // filesystem that a rename is atomic across a crash, which ext4, XFS and btrfs promise.
 type Disk struct {
 	tree
-	uuid string
+	uuid string // of the label, when the disk was opened
 	opt  Options
 	// ahead is set if sequential readers keep a window of their own in flight.
 	ahead bool
@@ -80,7 +80,7 @@ type Disk struct {
 	turns [64]turn
 
 	mu      sync.Mutex
-	writers map[hemera.PieceID]*writer
+	writers map[hemera.PieceID]*writer // of pending pieces, one each
 	closed  bool
 }
 
@@ -138,7 +138,7 @@ func (d *Disk) status() Status {
 // whether calls wait for the device now.
 func (d *Disk) Progress() (returned uint64, waiting bool) { return d.gauge.progress(), !d.gauge.idle() }
 
-// SetHeadroom changes how many bytes are kept free.
+// SetHeadroom changes how many bytes are kept free. It does not call the device.
 func (d *Disk) SetHeadroom(n int64) {
 	d.condition.setHeadroom(n)
 }
@@ -157,6 +157,7 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 	if err := d.admit(op, id, o); err != nil {
 		return nil, err
 	}
+	// This is only to say Exists early: the seal looks again, in one step with the rename.
 	if !o.Replace {
 		if err := d.refuseSealed(op, id); err != nil {
 			return nil, err
@@ -177,7 +178,7 @@ func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
 	return d.condition.admit(op, o.SizeHint)
 }
 
-// begin makes the file of a pending piece.
+// begin makes the file of a pending piece, and its Writer the only one.
 func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	turn := d.turn(id)
 	turn.begin()
@@ -189,7 +190,7 @@ func (d *Disk) begin(op string, id hemera.PieceID, o CreateOptions) (*writer, er
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed { // meanwhile: the file expires after the next open
 		_ = w.file.Close()
 		d.gauge.writeOpens.Add(-1)
 		return nil, errs.New(errs.Unavailable, op, d.path, "the disk is closed")
@@ -323,7 +324,7 @@ func (d *Disk) Close() error {
 	writers := d.writers
 	d.writers = map[hemera.PieceID]*writer{}
 	d.mu.Unlock()
-	for _, w := range writers {
+	for _, w := range writers { // their files stay open until they end
 		w.fenced.Store(true)
 	}
 	d.sealed.stop()

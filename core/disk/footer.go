@@ -14,19 +14,24 @@ import (
 // the file. docs/formats/piece.md has the bytes.
 const (
 	footerVersion = 1
-	footerMagic   = "HemPiece"
-	headSize      = 8 + 8 + 1 + 3 + 4 + 8 + 8 + 8 + 2 + 1
-	trailerSize   = 4 + 2 + 2 + 4 + 8
-	sumsMax       = 16
-	footerMax     = headSize + hemera.PathMax + sumsMax*(1+32) + trailerSize
+	footerMagic   = "HemPiece" // the last bytes of every sealed piece
+	// headSize is id (file, generation, index), layout (kind, data, pieces, block size), size, file size, time of the
+	// seal, length of the path, number of checksums; in bytes.
+	headSize = 8 + 8 + 1 + 3 + 4 + 8 + 8 + 8 + 2 + 1
+	// trailerSize is length of the footer, version, two bytes that are zero, CRC32C of what comes before, magic.
+	trailerSize = 4 + 2 + 2 + 4 + 8
+	// sumsMax is how many checksums of the whole file a footer may have; one is a kind and at most 32 bytes.
+	sumsMax   = 16
+	footerMax = headSize + hemera.PathMax + sumsMax*(1+32) + trailerSize
 )
 
-// footerRoom is at least the length of the piece's footer.
+// footerRoom is at least the length of the piece's footer, in bytes: checksums are counted at their longest.
 func footerRoom(s hemera.PieceStat) int64 {
 	return int64(headSize + len(s.Path) + len(s.Checksums)*(1+32) + trailerSize)
 }
 
-// appendFooter writes the footer of the piece. It refuses what parseFooter would.
+// appendFooter writes the footer of the piece. It refuses what parseFooter would: a piece that cannot be opened must not
+// be sealed.
 func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 	if len(s.Path) > hemera.PathMax || len(s.Checksums) > sumsMax {
 		return nil, fmt.Errorf("path of %d bytes or %d checksums: too long for a footer", len(s.Path), len(s.Checksums))
@@ -57,6 +62,7 @@ func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 	return append(b, footerMagic...), nil
 }
 
+// Both are Corrupt to callers of the package.
 var (
 	errNoFooter  = errors.New("no footer at the end: the piece was never sealed, or was cut")
 	errBadFooter = errors.New("the footer's checksum or content is wrong")
@@ -71,6 +77,7 @@ func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
 		return s, errNoFooter
 	}
 	trailer := tail[len(tail)-trailerSize:]
+	// The length is read before the CRC is checked, as it says where the CRC begins: it must not lead out of tail.
 	length := int64(le.Uint32(trailer))
 	if length < headSize+trailerSize || length > min(int64(len(tail)), footerMax) {
 		return s, errBadFooter
@@ -79,6 +86,7 @@ func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
 	if checksum.CRC32C(b[:length-12]) != le.Uint32(trailer[8:]) {
 		return s, errBadFooter
 	}
+	// The CRC comes first: a version that is not known is an answer only if its bits are good.
 	if v := le.Uint16(trailer[4:]); v != footerVersion {
 		return s, fmt.Errorf("the piece has format %d; this program knows %d", v, footerVersion)
 	}
@@ -99,6 +107,7 @@ func parseFooterBody(b []byte, at int64) (hemera.PieceStat, error) {
 	}
 	pathLen, sums := int(le.Uint16(b[48:])), int(b[50])
 	b = b[headSize:]
+	// The footer must begin where a piece of that size has it: a file that was cut and grown again fails here.
 	if s.Size < 0 || s.Size > hemera.FileSizeMax || footerOff(s.Size) != at ||
 		s.FileSize < 0 || s.FileSize > hemera.FileSizeMax || pathLen > len(b) || pathLen > hemera.PathMax || sums > sumsMax {
 		return hemera.PieceStat{}, errBadFooter
@@ -116,7 +125,7 @@ func parseFooterBody(b []byte, at int64) (hemera.PieceStat, error) {
 		s.Checksums = append(s.Checksums, c)
 		b = b[1+kind.Size():]
 	}
-	if len(b) != 0 {
+	if len(b) != 0 { // a later format would have another version
 		return hemera.PieceStat{}, errBadFooter
 	}
 	return s, nil

@@ -20,12 +20,16 @@ const (
 	blockSize = 4 * (blockSums + 1)
 )
 
+// pages is how many pages the data has; the last may be short.
 func pages(size int64) int64 { return (size + hemera.PageSize - 1) / hemera.PageSize }
 
+// blocks is how many blocks the table has.
 func blocks(size int64) int64 { return (pages(size) + blockSums - 1) / blockSums }
 
+// tableOff is where the table begins: the last page is filled up, so that the table does not share one with data.
 func tableOff(size int64) int64 { return pages(size) * hemera.PageSize }
 
+// footerOff is where the footer begins: behind four bytes for each page and for each block.
 func footerOff(size int64) int64 { return tableOff(size) + 4*(pages(size)+blocks(size)) }
 
 // pageLen is how many bytes of data the page holds: all but the last are full. The CRC of a page is
@@ -37,7 +41,7 @@ func pageLen(size, page int64) int {
 // blockLen is how many sums the table block holds.
 func blockLen(size, block int64) int { return int(min(blockSums, pages(size)-block*blockSums)) }
 
-// appendBlock writes a table block of the sums.
+// appendBlock writes a table block of the sums, and their own CRC.
 func appendBlock(b []byte, sums []uint32) []byte {
 	start := len(b)
 	for _, s := range sums {

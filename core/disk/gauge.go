@@ -19,16 +19,16 @@ const (
 type gauge struct {
 	readBytes, writeBytes atomic.Int64
 	busy                  atomic.Int64 // nanoseconds in calls that waited for the device
-	readOpens, writeOpens atomic.Int64
-	sumErrors, ioErrors   atomic.Int64
+	readOpens, writeOpens atomic.Int64 // Readers and Writers now
+	sumErrors, ioErrors   atomic.Int64 // since the open
 	reads, writes, syncs  latency
 	inProgress            atomic.Int64 // calls now
 	moved                 atomic.Int64 // Unix nanoseconds when the last call returned, or the first of now began
 
 	mu       sync.Mutex
-	rates    hemera.DiskLoad
-	rated    time.Time
-	previous [3]int64 // readBytes, writeBytes and busy when rated
+	rates    hemera.DiskLoad // as they were last taken
+	rated    time.Time       // when that was
+	previous [3]int64        // readBytes, writeBytes and busy when rated
 }
 
 // start begins timing an I/O call. The wall clock of [Options] is not used: it may be a test's.
@@ -40,6 +40,7 @@ func (g *gauge) start() time.Time {
 	return now
 }
 
+// read ends timing a read of n bytes.
 func (g *gauge) read(start time.Time, n int) {
 	g.readBytes.Add(int64(n))
 	g.reads.add(g.waited(start))
@@ -51,11 +52,13 @@ func (g *gauge) readFromMemory(start time.Time, n int) {
 	g.reads.add(time.Since(start))
 }
 
+// wrote ends timing a write of n bytes.
 func (g *gauge) wrote(start time.Time, n int) {
 	g.writeBytes.Add(int64(n))
 	g.writes.add(g.waited(start))
 }
 
+// synced ends timing a sync.
 func (g *gauge) synced(start time.Time) { g.syncs.add(g.waited(start)) }
 
 // waited ends timing an I/O call.
@@ -84,7 +87,7 @@ func (g *gauge) load(now time.Time) hemera.DiskLoad {
 		counts := [3]int64{g.readBytes.Load(), g.writeBytes.Load(), g.busy.Load()}
 		per := func(i int) float64 { return float64(counts[i]-g.previous[i]) / dt.Seconds() }
 		g.rates.ReadBytes, g.rates.WriteBytes = int64(per(0)), int64(per(1))
-		g.rates.Busy = min(1, per(2)/1e9)
+		g.rates.Busy = min(1, per(2)/1e9) // calls that run side by side count each; a busy disk is no more than busy
 		g.previous, g.rated = counts, now
 	}
 	g.rates.ReadOpens, g.rates.WriteOpens = g.readOpens.Load(), g.writeOpens.Load()

@@ -12,7 +12,7 @@ import (
 	"hemera/platform/vfs"
 )
 
-// A disk whose calls do not return is failing, whoever made them, until one returns.
+// A disk whose calls do not return is failing until one returns.
 func TestSilentDiskIsFailing(t *testing.T) {
 	for _, op := range []vfs.Op{vfs.OpWrite, vfs.OpSync, vfs.OpRead} {
 		t.Run(string(op), func(t *testing.T) {

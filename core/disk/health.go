@@ -21,24 +21,24 @@ const (
 // health is what is known of a disk's condition. Its zero value is a disk nothing is known about.
 // It changes only by its step methods, which are pure.
 type health struct {
-	faults  float64 // recent I/O and checksum errors, decaying
-	at      time.Time
-	failing bool
-	refused time.Time // when a write was last refused as read-only
-	hanging int       // calls that should have returned long ago
-	hung    time.Time // since when there are any
-	seen    observation
+	faults  float64     // recent I/O and checksum errors, decaying
+	at      time.Time   // that faults were last decayed to
+	failing bool        // since faults reached faultLimit, until they are below faultForgiven
+	refused time.Time   // when a write was last refused as read-only
+	hanging int         // calls that should have returned long ago
+	hung    time.Time   // since when there are any
+	seen    observation // the last look
 }
 
 // observation is one look at a disk from outside.
 type observation struct {
 	Gone       string // why the label could not be found, or ""
-	Filesystem uint64
-	Total      int64
-	Free       int64 // headroom not taken off
+	Filesystem uint64 // see Status.Filesystem
+	Total      int64  // bytes
+	Free       int64  // bytes, headroom not taken off; admit takes off what it lets in until the next look
 	Inodes     int64
 	InodesFree int64
-	ReadOnly   bool
+	ReadOnly   bool // as mounted, which the kernel also changes by itself after an error
 }
 
 // decay forgets old faults.
@@ -90,7 +90,8 @@ func (h health) look(o observation, now time.Time) health {
 	return h
 }
 
-// verdict is the disk's health, and why in words if it is not ok.
+// verdict is the disk's health, and why in words if it is not ok. The worst comes first: of a disk that is gone nothing
+// else is known, and one that fails must not be filled.
 func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, string) {
 	switch {
 	case h.seen.Gone != "":

@@ -20,6 +20,7 @@ var zeroBlock = func() []byte {
 	return appendBlock(nil, fillZeroPages(sums[:]))
 }()
 
+// fillZeroPages makes all sums those of pages of zeros.
 func fillZeroPages(sums []uint32) []uint32 {
 	for i := range sums {
 		sums[i] = checksum.ZeroPage
@@ -68,8 +69,9 @@ func (p *piece) nextData(off int64) int64 {
 	if err != nil {
 		return off
 	}
+	// The filesystem says that there is nothing before next. Pages up to there are zeros if the table says so too.
 	page, end := off/hemera.PageSize, next/hemera.PageSize
-	if next >= p.stat.Size {
+	if next >= p.stat.Size { // the last page may be short
 		end = pages(p.stat.Size)
 	}
 	if page < end {
@@ -125,7 +127,7 @@ func (w *writer) NextData(off int64) (int64, error) {
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
-	const reach = blockSums * hemera.PageSize
+	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
 	if off < 0 || off >= w.table.size || !w.table.absent(off/reach) {
 		return off, nil
 	}

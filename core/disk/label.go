@@ -13,10 +13,11 @@ import (
 	"hemera/platform/vfs"
 )
 
+// The label is a small text file: its kind and version, the UUID, and a warning to people.
 const (
-	labelFirst = "hemera-disk 1"
+	labelFirst = "hemera-disk 1" // the first line
 	labelHelp  = "# This filesystem is a disk of Hemera. Do not change or remove anything in it by hand."
-	labelMax   = 4096
+	labelMax   = 4096 // how much of it is read, in bytes
 )
 
 // Format makes the directory at path a new disk and returns the UUID by which it will be known.
@@ -31,6 +32,7 @@ func Format(fsys vfs.FS, path string) (uuid string, err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", errs.Wrap(err, op, path)
 	}
+	// The label comes last, by a rename: with it the directory is a disk, and everything else is there.
 	if err := fsys.Mkdir(path + "/" + pendingName); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", errs.Wrap(err, op, path)
 	}
@@ -70,6 +72,7 @@ func ReadLabel(fsys vfs.FS, path string) (uuid string, err error) {
 	if lines[0] != labelFirst {
 		return "", errs.New(errs.Corrupt, op, path, fmt.Sprintf("label begins with %.40q, want %q", lines[0], labelFirst))
 	}
+	// Lines that are not known are for people, or for later versions.
 	for _, line := range lines[1:] {
 		if uuid, ok := strings.CutPrefix(line, "uuid "); ok && uuid != "" {
 			return uuid, nil
@@ -78,6 +81,7 @@ func ReadLabel(fsys vfs.FS, path string) (uuid string, err error) {
 	return "", errs.New(errs.Corrupt, op, path, "label without a uuid")
 }
 
+// writeFile makes a file with the text; its content is durable when it returns, its name is not.
 func writeFile(fsys vfs.FS, name, text string) error {
 	f, err := fsys.Open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {

@@ -25,7 +25,7 @@ func ignoreMissing(err error) error {
 const scanFaults = 8
 
 // Scan lists sealed pieces. Those whose footer or table of checksums is bad are left out: to the cluster
-// they are missing.
+// they are missing. It reads the end of every piece that it lists, and directories that are not asked for not at all.
 func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	const op = "disk.Scan"
 	dirs, err := d.pieceDirs()
@@ -33,7 +33,7 @@ func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 		return nil, d.failed(err, op, after)
 	}
 	var found []hemera.PieceStat
-	faults := 0
+	faults := 0 // ends that the device could not read
 	for _, dir := range dirs {
 		if dir < uint64(after.File)/perDirectory || len(found) >= limit {
 			continue
@@ -85,7 +85,7 @@ func (d *Disk) stat(op string, id hemera.PieceID) (stat hemera.PieceStat, ok boo
 	return stat, false, d.failed(err, op, id)
 }
 
-// Expire removes pending pieces that no Writer has.
+// Expire removes pending pieces that no Writer has. They are of writes that a crash ended, or of a Close.
 func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 	const op = "disk.Expire"
 	names, err := d.fs.ReadDir(d.pendingDir())
@@ -108,6 +108,8 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 	return removed, nil
 }
 
+// expire removes one file of the pending directory if it is old and nobody's. It looks again in the piece's turn, in which
+// no Writer can come.
 func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, error) {
 	turn := d.turn(id)
 	turn.begin()
@@ -156,12 +158,13 @@ func (d *Disk) RepairPages(id hemera.PieceID, b []byte, off int64) error {
 	}
 	_, err = f.WriteAt(b, off)
 	if err == nil {
-		err = f.Sync()
+		err = f.Sync() // before it counts as good: what memory has may never reach the device
 	}
 	err = errors.Join(err, f.Close())
 	if err != nil {
 		return d.failed(err, op, id)
 	}
+	// What was written is read from the device and compared: a sector that cannot keep bytes stays bad.
 	again := make([]byte, len(b))
 	p.forget(off, int64(len(b)))
 	if _, err := readPages(p, again, nil, off); err != nil && err != io.EOF {

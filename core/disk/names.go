@@ -34,16 +34,20 @@ type tree struct {
 	path string // of the disk's root
 }
 
+// pendingDir is where pieces are written: one directory, so that one sync makes the names of many durable.
 func (t *tree) pendingDir() string { return t.path + "/" + pendingName }
 
+// pendingPath is the file of a piece that is being written.
 func (t *tree) pendingPath(id hemera.PieceID) string {
 	return t.path + "/" + pendingName + "/" + id.String()
 }
 
+// sealedDir is the directory of a file's sealed pieces.
 func (t *tree) sealedDir(file hemera.FileID) string {
 	return t.path + "/" + strconv.FormatUint(uint64(file)/perDirectory, 16)
 }
 
+// sealedPath is the place of a sealed piece.
 func (t *tree) sealedPath(id hemera.PieceID) string {
 	return t.path + "/" + strconv.FormatUint(uint64(id.File)/perDirectory, 16) + "/" + id.String()
 }
@@ -57,7 +61,7 @@ func (t *tree) pieceDirs() ([]uint64, error) {
 	var dirs []uint64
 	for _, name := range names {
 		n, err := strconv.ParseUint(name, 16, 64)
-		if err == nil && fmt.Sprintf("%x", n) == name {
+		if err == nil && fmt.Sprintf("%x", n) == name { // no other spelling of the number
 			dirs = append(dirs, n)
 		}
 	}

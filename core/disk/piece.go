@@ -24,7 +24,7 @@ type piece struct {
 
 	windows pieceWindows
 
-	refs int           // guarded by openPieces.mu
+	refs int           // Readers and other users; guarded by openPieces.mu
 	idle *list.Element // guarded by openPieces.mu; set while refs is 0 and it is kept
 	gone bool          // guarded by openPieces.mu; not to be kept
 }
@@ -46,6 +46,8 @@ func loadPiece(d *Disk, name string) (*piece, error) {
 // tails are where the ends of pieces are read to.
 var tails = sync.Pool{New: func() any { return new([footerMax]byte) }}
 
+// parsePiece checks the footer of an open file. One read gets the longest footer, and with it the whole of a small
+// piece's table.
 func parsePiece(d *Disk, f vfs.File) (*piece, error) {
 	fileSize, err := f.Size()
 	if err != nil {
@@ -83,8 +85,10 @@ func (p *piece) close() {
 	_ = p.file.Close()
 }
 
+// piece is a pageSource; its table has the checksums.
 func (p *piece) dataSize() int64 { return p.stat.Size }
 
+// readAt fills b from the file. A file that ends before that was cut: the footer said how long it is.
 func (p *piece) readAt(b []byte, off int64) error {
 	start := p.disk.gauge.start()
 	n, err := p.file.ReadAt(b, off)
@@ -98,6 +102,7 @@ func (p *piece) readAt(b []byte, off int64) error {
 	return err
 }
 
+// forget has the next read of the range come from the device.
 func (p *piece) forget(off, n int64) {
 	p.windows.drop(off, n) // mapped pages are not forgotten
 	if p.hint != nil {
@@ -112,8 +117,8 @@ type openPieces struct {
 	byID    map[hemera.PieceID]*piece
 	idle    list.List // of *piece, the longest unused first
 	idleMax int
-	ended   bool   // nothing is kept any more
-	forgets uint64 // how often a piece was forgotten
+	ended   bool   // the disk is closed: nothing is kept any more
+	forgets uint64 // how often a piece was forgotten; a file opened before the last time may be another's
 }
 
 func (o *openPieces) init(idleMax int) {

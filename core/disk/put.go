@@ -59,6 +59,7 @@ func (d *Disk) Put(id hemera.PieceID, o CreateOptions, c Content, s hemera.SealI
 		return hemera.PieceStat{}, err
 	}
 	o.SizeHint = 0 // nothing to reserve: all of it is written now
+	// Nobody looks at the place before: the rename takes no name that is taken, and says so.
 	stat, err := d.put(op, id, o, c, s)
 	if !errors.Is(err, fs.ErrExist) {
 		return stat, err
@@ -85,11 +86,11 @@ func (d *Disk) put(op string, id hemera.PieceID, o CreateOptions, c Content, s h
 	return w.finish(op, stat, s.Sync, err)
 }
 
-// writeWhole writes the file of a piece.
+// writeWhole writes the file of a piece: data, the rest of its last page, table and footer, in one call to the device.
 func (w *writer) writeWhole(c Content, stat hemera.PieceStat) error {
 	kept := wholePieces.Get().(*[]byte)
 	b := append((*kept)[:0], c.Data...)
-	defer func() {
+	defer func() { // the memory of a large piece is not kept
 		if cap(b) <= keptPiece {
 			*kept = b
 			wholePieces.Put(kept)

@@ -50,7 +50,7 @@ type pageSource interface {
 	readAt(p []byte, off int64) error
 	// pageSums puts the CRCs of the pages from first on into dst.
 	pageSums(first int64, dst []uint32) error
-	// forget drops clean pages from memory.
+	// forget drops clean pages from memory, so that they are read from the device again.
 	forget(off, n int64)
 }
 
@@ -58,6 +58,7 @@ type pageSource interface {
 // core's second-level cache.
 const readStep = 64
 
+// onePage is memory for reads of a part of a page.
 var onePage = sync.Pool{New: func() any { return new([hemera.PageSize]byte) }}
 
 // readPages reads from off to p, as hemera.File.ReadPages; every page it touches is read as a whole
@@ -77,7 +78,7 @@ func readPages(s pageSource, p []byte, sums []uint32, off int64) (int, error) {
 	if sums != nil && len(sums) < checksum.Fragments(off, len(p)) {
 		return 0, errs.New(errs.Invalid, "disk.Read", "", "fewer checksums than page fragments")
 	}
-	done := 0
+	done := 0 // bytes of p that are good
 	for done < len(p) {
 		n, pages, err := readSome(s, p[done:], sums, off+int64(done))
 		done += n
@@ -111,6 +112,7 @@ func readSome(s pageSource, p []byte, sums []uint32, off int64) (n, fragments in
 	if err := s.readAt(p[:whole], off); err != nil {
 		return 0, 0, err
 	}
+	// The caller gets the stored checksums, which match the bytes or end the read.
 	copy(sums, want)
 	if bad := checksum.VerifyPages(p[:whole], off, want); bad >= 0 {
 		if err := reread(s, p[:whole], off, want); err != nil {
@@ -140,7 +142,7 @@ func readPart(s pageSource, p []byte, sums []uint32, off int64) (int, error) {
 		}
 	}
 	n := copy(p, page[off%hemera.PageSize:])
-	if sums != nil {
+	if sums != nil { // of the part; the stored one is of the page
 		sums[0] = checksum.CRC32C(p[:n])
 	}
 	return n, nil

@@ -38,7 +38,7 @@ func kernelAhead(fsys vfs.FS, name string) int64 {
 	}
 	defer func() { _ = f.Close() }()
 	b, ok := f.(vfs.Backed)
-	if !ok {
+	if !ok { // a disk in memory
 		return 0
 	}
 	info, err := b.OSFile().Stat()
@@ -67,7 +67,7 @@ type readAhead struct {
 	mu     sync.Mutex
 	next   int64 // one past the furthest byte read
 	run    int64 // bytes read in order
-	window int64
+	window int64 // bytes in flight ahead of next; 0 before it is known that reads are in order
 	end    int64 // read-ahead was asked for up to here
 
 	due            atomic.Bool // the kernel is to read ahead:
@@ -100,6 +100,7 @@ func (a *readAhead) ask(wait Waiter, p *piece) {
 	wait.Wait(func() { a.askNow(p) })
 }
 
+// askNow asks the kernel, once for each range that is due. It may wait while the queue of the device is full.
 func (a *readAhead) askNow(p *piece) {
 	a.mu.Lock()
 	from, to := a.dueFrom, a.dueTo
@@ -122,7 +123,7 @@ func (a *readAhead) sequential() bool {
 func (a *readAhead) step(off, n, size int64) (from, to int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if off > a.next+aheadSlack || off+aheadSlack < a.next {
+	if off > a.next+aheadSlack || off+aheadSlack < a.next { // it goes on elsewhere
 		a.next, a.run, a.window, a.end = off+n, n, 0, 0
 		return 0, 0
 	}
@@ -133,7 +134,7 @@ func (a *readAhead) step(off, n, size int64) (from, to int64) {
 	}
 	a.window = max(a.window, aheadStart)
 	from, to = max(a.end, a.next), min(a.next+a.window, size)
-	if to-from < a.window/4 && to < size || from >= to {
+	if to-from < a.window/4 && to < size || from >= to { // not worth a call yet
 		return 0, 0
 	}
 	a.window = min(2*a.window, aheadMax)

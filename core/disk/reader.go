@@ -19,7 +19,7 @@ const badPagesMax = 1000
 // reader is one open of a sealed piece.
 type reader struct {
 	piece  *piece
-	ahead  readAhead
+	ahead  readAhead // of this handle: two readers of a piece may be at different places
 	closed atomic.Bool
 }
 
@@ -48,6 +48,7 @@ func (r *reader) ReadCached(wait Waiter, p []byte, sums []uint32, off int64) (n 
 	if !ok || r.closed.Load() || off < 0 || n64 <= 0 || !c.Cached(wholePagesOf(off, n64)) {
 		return 0, nil, false
 	}
+	// The look and the read are two calls: a page that goes in between ends the read early, and is read otherwise.
 	r.ahead.note(r.piece, off, n64)
 	r.ahead.ask(wait, r.piece)
 	n, err = readPages(cachedPiece{r.piece, c}, p, sums, off)
@@ -69,6 +70,7 @@ type cachedPiece struct {
 	file vfs.CachedReader
 }
 
+// readAt fills b without waiting for the device, or fails.
 func (c cachedPiece) readAt(b []byte, off int64) error {
 	began := time.Now()
 	n, err := c.file.ReadCached(b, off)
@@ -82,6 +84,7 @@ func (c cachedPiece) readAt(b []byte, off int64) error {
 // forget has a page that does not match read again, by those who may wait for the device.
 func (c cachedPiece) forget(int64, int64) {}
 
+// pageSums fails if a block of the table is not in memory.
 func (c cachedPiece) pageSums(first int64, dst []uint32) error {
 	for at, n := first, int64(len(dst)); n > 0; {
 		in := min(n, blockSums-at%blockSums)

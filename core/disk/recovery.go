@@ -9,7 +9,9 @@ import (
 	"hemera/errs"
 )
 
-// recovery finishes what a crash cut short, when a disk is opened and nothing else uses it.
+// recovery finishes what a crash cut short, when a disk is opened and nothing else uses it. A seal renames a piece and does
+// not make the rename durable, so after a power cut a sealed piece may be in the pending directory again. Recovery does
+// the rename once more. It can be cut short itself, any number of times: each step leaves a state that it starts from.
 type recovery struct{ disk *Disk }
 
 // run moves sealed pieces to their place that a crash left in the pending directory. Their
@@ -26,6 +28,7 @@ func (r recovery) run() error {
 		if !ok || side {
 			continue
 		}
+		// Pieces that were never sealed have no footer: of those only the end is read.
 		complete, err := r.complete(id)
 		if err != nil {
 			return err

@@ -45,6 +45,7 @@ type scrubState struct {
 	Under   bool           `json:"under"` // a scrub is under way
 }
 
+// scrubVersion is of the scrub's file; one of another version counts as missing.
 const scrubVersion = 1
 
 // Scrub reads all sealed pieces, verifies footers, tables and pages, and begins again [ScrubInterval] after
@@ -62,6 +63,7 @@ func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
 			continue
 		}
 		s.state.Under = true
+		// A pass that fails goes on later, behind the piece it verified last.
 		if err := s.pass(ctx); err != nil {
 			if ctx.Err() == nil {
 				d.opt.Log.Warn("a scrub was interrupted", "disk", d.path, "error", err)
@@ -122,9 +124,9 @@ type scrub struct {
 	disk  *Disk
 	o     ScrubOptions
 	state scrubState
-	saved time.Time
-	bad   int
-	buf   []byte
+	saved time.Time // when the state was written down last
+	bad   int       // pieces found bad in this pass
+	buf   []byte    // one step of reading; made when the first piece is read
 }
 
 // save writes down how far the scrub is. A disk that takes no writes is scrubbed from its beginning after a
@@ -213,7 +215,7 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 	if p.stat.ID != id {
 		return errs.New(errs.Corrupt, "disk.Scrub", id.String(), "the footer is that of piece "+p.stat.ID.String())
 	}
-	if err := p.checkTable(); err != nil {
+	if err := p.checkTable(); err != nil { // all of it: pages in holes are not read below
 		return err
 	}
 	if s.buf == nil {
@@ -228,6 +230,7 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 		if err := s.giveWay(ctx, step); err != nil {
 			return err
 		}
+		// The range is dropped from memory before, to read it from the device, and after, as nobody wants it there.
 		p.forget(off, step)
 		n, err := readPages(p, s.buf[:step], nil, off)
 		p.forget(off, step)

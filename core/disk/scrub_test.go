@@ -11,7 +11,7 @@ import (
 )
 
 // TestScrubFindsWhatIsBad: in pages, table, footer and size, at no more than its rate; it goes on where it
-// stopped, and begins anew when it is time.
+// stopped, and begins again when it is time.
 func TestScrubFindsWhatIsBad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count, size, rate = 40, 64 << 10, 16 << 10

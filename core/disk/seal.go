@@ -15,6 +15,7 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	const op = "disk.Seal"
 	w.io.begin()
 	defer w.io.end()
+	// Alone: no write is under way, and none begins.
 	var stat hemera.PieceStat
 	err := w.usable(op)
 	if err == nil {
@@ -29,14 +30,14 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	if err == nil && sync {
 		err = w.sync()
 	}
-	if w.done {
+	if w.done { // it was sealed or aborted before: there is nothing to remove
 		return hemera.PieceStat{}, err
 	}
 	if err != nil {
 		_ = w.close(func() error { return w.disk.removePending(w.id) })
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
 	}
-	moved, replaced := false, false
+	moved, replaced := false, false // in its place; another went for it
 	err = w.close(func() error {
 		// A sealed piece may have come to the place since the writer began: only with Replace does it go.
 		var err error
@@ -74,7 +75,8 @@ func (w *writer) stat(size int64, s hemera.SealInfo) hemera.PieceStat {
 	}
 }
 
-// writeTail writes the table and the footer after the data.
+// writeTail writes the table and the footer after the data, tailBuffer at a time: the table of a large piece is not in
+// memory as a whole.
 func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	size := w.table.size
 	stat := w.stat(size, s)
@@ -112,6 +114,7 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	return stat, err
 }
 
+// writeAt writes to the file, beyond the data.
 func (w *writer) writeAt(p []byte, off int64) error {
 	start := w.disk.gauge.start()
 	_, err := w.file.WriteAt(p, off)

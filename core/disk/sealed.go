@@ -49,6 +49,7 @@ func (c *sealedPieces) run() {
 			c.log.Warn("pieces cannot be counted", "disk", c.tree.path, "error", err)
 		}
 	}
+	// From now on every change counts, also in directories that are made later.
 	c.listing.begin()
 	defer c.listing.end()
 	c.counted(0, math.MaxUint64)
@@ -63,6 +64,7 @@ func (c *sealedPieces) countIn(dir uint64) error {
 	return err
 }
 
+// counted adds n pieces; all directories below upTo are counted now.
 func (c *sealedPieces) counted(n int64, upTo uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,6 +78,7 @@ func (c *sealedPieces) stop() {
 	c.counts.Wait()
 }
 
+// change notes that pieces came or went, unless their directory is still to be counted.
 func (c *sealedPieces) change(id hemera.PieceID, by int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,6 +87,7 @@ func (c *sealedPieces) change(id hemera.PieceID, by int64) {
 	}
 }
 
+// now is how many pieces are sealed, as far as they are counted.
 func (c *sealedPieces) now() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,6 +107,7 @@ func (c *sealedPieces) move(id hemera.PieceID, replace bool) (replaced bool, err
 	return c.rename(id, replace)
 }
 
+// rename is one attempt of move; fs.ErrNotExist if there is no directory for the piece.
 func (c *sealedPieces) rename(id hemera.PieceID, replace bool) (replaced bool, err error) {
 	c.listing.beginShare()
 	defer c.listing.endShare()

@@ -21,9 +21,10 @@ type sumSpill struct {
 	fs    vfs.FS
 	path  string
 	file  vfs.File
-	saved map[int64]bool
+	saved map[int64]bool // records that hold a block
 }
 
+// save writes a block over the one of that index that may be there.
 func (s *sumSpill) save(index int64, b *sumBlock) error {
 	if s.file == nil {
 		if err := s.make(); err != nil {
@@ -45,6 +46,7 @@ func (s *sumSpill) save(index int64, b *sumBlock) error {
 	return nil
 }
 
+// make makes the file and takes its name away again: it goes with the last descriptor, also after a crash.
 func (s *sumSpill) make() error {
 	if err := ignoreMissing(s.fs.Remove(s.path)); err != nil { // a crash left it
 		return err
@@ -60,6 +62,8 @@ func (s *sumSpill) make() error {
 	return nil
 }
 
+// load reads a block. Its CRC covers sums and dirty bits: a bit that flipped on the device must not become the checksum of
+// good data.
 func (s *sumSpill) load(index int64) (*sumBlock, error) {
 	if !s.saved[index] {
 		return nil, nil
@@ -82,8 +86,10 @@ func (s *sumSpill) load(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
+// has answers from memory.
 func (s *sumSpill) has(index int64) bool { return s.saved[index] }
 
+// drop forgets the blocks from index on; the file keeps its length.
 func (s *sumSpill) drop(index int64) {
 	for i := range s.saved {
 		if i >= index {

@@ -13,18 +13,18 @@ import (
 //
 // At most limit blocks stay in memory; the others wait in the side file.
 type sumTable struct {
-	size   int64
-	blocks map[int64]*sumBlock
-	limit  int
-	clock  uint64
-	side   sideFile
+	size   int64               // of the data, in bytes
+	blocks map[int64]*sumBlock // those in memory
+	limit  int                 // how many blocks stay in memory
+	clock  uint64              // counts uses, to find the block that was not used for longest
+	side   sideFile            // the others
 }
 
 // sumBlock is the CRCs of blockSums pages.
 type sumBlock struct {
 	sums  [blockSums]uint32
-	dirty [(blockSums + 63) / 64]uint64
-	used  uint64
+	dirty [(blockSums + 63) / 64]uint64 // a bit for each page whose sum must be taken from the data
+	used  uint64                        // clock when it was used last
 }
 
 // sideFile keeps blocks that do not stay in memory.
@@ -133,14 +133,14 @@ func (t *sumTable) fragment(page int64, in, length int, sum uint32) error {
 		return err
 	}
 	i := int(page % blockSums)
-	before := pageLen(t.size, page)
+	before := pageLen(t.size, page) // bytes of the page that were there
 	switch {
-	case in == 0 && length >= before:
+	case in == 0 && length >= before: // all of the page
 		b.sums[i] = sum
 		b.setDirty(i, false)
-	case in == before && !b.isDirty(i):
+	case in == before && !b.isDirty(i): // right behind what is there: the sum follows from both
 		b.sums[i] = checksum.CombineCRC32C(b.sums[i], sum, int64(length))
-	default:
+	default: // over a part of what is there
 		b.setDirty(i, true)
 	}
 	return nil
@@ -174,6 +174,8 @@ func (t *sumTable) truncate(size int64) error {
 		return t.grow(size)
 	}
 	end := pages(size) // the first page that is gone
+	// Blocks that keep no page go; the last one that stays is cleaned behind its last page, and that page, if it was
+	// cut, has a sum that nobody knows.
 	keep := (end + blockSums - 1) / blockSums
 	for i := range t.blocks {
 		if i >= keep {
@@ -227,8 +229,10 @@ func (t *sumTable) clean(index int64, from, to int, read func(p []byte, off int6
 	return nil
 }
 
+// isDirty reports whether the sum of page i of the block must be taken from the data.
 func (b *sumBlock) isDirty(i int) bool { return b.dirty[i/64]>>(i%64)&1 != 0 }
 
+// setClean clears the bits of [from, to), up to 64 at a time.
 func (b *sumBlock) setClean(from, to int) {
 	for from < to {
 		n := min(to-from, 64-from%64)
@@ -237,6 +241,7 @@ func (b *sumBlock) setClean(from, to int) {
 	}
 }
 
+// setDirty sets or clears the bit of page i.
 func (b *sumBlock) setDirty(i int, dirty bool) {
 	if dirty {
 		b.dirty[i/64] |= 1 << (i % 64)

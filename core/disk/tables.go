@@ -17,11 +17,12 @@ type tableBlock struct {
 // tableCache bounds how many table blocks stay in memory: a clock over all pieces of the disk.
 type tableCache struct {
 	mu    sync.Mutex
-	slots []tableSlot
-	hand  int
-	max   int
+	slots []tableSlot // what is in memory
+	hand  int         // where the clock stands
+	max   int         // slots at most; 4 KiB each
 }
 
+// tableSlot is one block in memory.
 type tableSlot struct {
 	piece *piece
 	index int64
@@ -54,6 +55,7 @@ func (p *piece) block(index int64) (*tableBlock, error) {
 	raw := make([]byte, 4*(blockLen(p.stat.Size, index)+1))
 	off := tableOff(p.stat.Size) + index*blockSize
 	for range 2 { // the second time from the device
+		// Goroutines that miss the same block read it side by side; the first one's is kept.
 		if err := p.readAt(raw, off); err != nil {
 			return nil, err
 		}
@@ -65,6 +67,7 @@ func (p *piece) block(index int64) (*tableBlock, error) {
 	return nil, p.badBlock(index)
 }
 
+// badBlock is the error of a block whose own CRC does not match: none of its pages can be proved.
 func (p *piece) badBlock(index int64) error {
 	return &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
 }

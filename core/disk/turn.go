@@ -13,10 +13,11 @@ type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
+// begin blocks until nobody else has the turn; end gives it back.
 func (t turn) begin() { t <- struct{}{} }
 func (t turn) end()   { <-t }
 
-// sharedTurn is a turn that many may have together, or one alone. One that waits to be alone is not overtaken.
+// sharedTurn is a turn that many may have together, or one alone. One that waits to be alone comes before those that ask later.
 type sharedTurn struct{ places *semaphore.Weighted }
 
 // sharedMax is how many may have a sharedTurn together.
@@ -24,6 +25,7 @@ const sharedMax = 1 << 30
 
 func newSharedTurn() sharedTurn { return sharedTurn{semaphore.NewWeighted(sharedMax)} }
 
+// begin blocks until nobody else has the turn, beginShare until nobody has it alone.
 func (t sharedTurn) begin()      { _ = t.places.Acquire(context.Background(), sharedMax) } // it cannot fail
 func (t sharedTurn) end()        { t.places.Release(sharedMax) }
 func (t sharedTurn) beginShare() { _ = t.places.Acquire(context.Background(), 1) }

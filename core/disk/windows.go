@@ -44,13 +44,13 @@ const (
 	// windowWorth is how many bytes must be asked of a window before all of it is verified: a few
 	// small reads are cheaper by ReadPages.
 	windowWorth = windowSize / 4
-	// markEvery is how often the kernel is told that pages are in use.
+	// markEvery is how often the disk tells the kernel that pages are in use.
 	markEvery = 10 * time.Second
 )
 
 // windowCache bounds the windows of one disk; those not used for longest go first.
 type windowCache struct {
-	max     int
+	max     int      // windows that may be mapped; guarded by mu once the disk is open
 	pagemap *os.File // nil: no windows
 
 	mu   sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"hemera/rules/checksum"
 )
 
-// writebackStep is how much is written before the kernel is told to begin writing it to the device:
+// writebackStep is how much is written before the disk asks the kernel to begin writing it to the device:
 // the sync at the seal then has little left to do, and memory does not fill with dirty pages.
 const writebackStep = 8 << 20
 
@@ -24,12 +24,12 @@ type writer struct {
 	disk *Disk
 	id   hemera.PieceID
 	opt  CreateOptions
-	file vfs.File
+	file vfs.File   // open from Create until the end
 	hint vfs.Hinter // nil if the file takes none
 	mark uint64     // of the pending directory's sync that covers the file's name
 	side *sumSpill
 
-	// fenced is set when the piece is no longer this Writer's.
+	// fenced is set when the piece is no longer this Writer's: it was removed, or begun again by another.
 	fenced atomic.Bool
 
 	// io is shared while data is written, and had alone while the data and the table must agree.
@@ -51,7 +51,7 @@ type writer struct {
 func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	const flag = os.O_RDWR | os.O_CREATE | os.O_EXCL
 	f, err := d.fs.Open(d.pendingPath(id), flag)
-	if errors.Is(err, fs.ErrExist) {
+	if errors.Is(err, fs.ErrExist) { // of a Writer that was fenced, or of a crash
 		if err := d.removePending(id); err != nil {
 			return nil, err
 		}
@@ -73,7 +73,8 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	return w, nil
 }
 
-// WritePages writes p at off. After a failure every later call fails too.
+// WritePages writes p at off. After a failure every later call fails too: what the kernel could not write it may report
+// once, and to any call.
 func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	const op = "disk.Write"
 	if off < 0 || off > hemera.FileSizeMax-int64(len(p)) {
@@ -183,6 +184,7 @@ func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 // pendingSource is a writer whose io turn is had alone, as readPages reads it.
 type pendingSource writer
 
+// dataSize and the rest make a pageSource of it.
 func (s *pendingSource) dataSize() int64 { return s.table.size }
 
 func (s *pendingSource) readAt(p []byte, off int64) error {
@@ -195,7 +197,7 @@ func (s *pendingSource) pageSums(first int64, dst []uint32) error {
 	for len(dst) > 0 {
 		index, from := first/blockSums, int(first%blockSums)
 		n := min(len(dst), blockSums-from)
-		if s.table.absent(index) {
+		if s.table.absent(index) { // a hole
 			fillZeroPages(dst[:n])
 			dst, first = dst[n:], first+int64(n)
 			continue
@@ -213,6 +215,7 @@ func (s *pendingSource) pageSums(first int64, dst []uint32) error {
 	return nil
 }
 
+// readData fills p with data that was written, not verified.
 func (w *writer) readData(p []byte, off int64) error {
 	start := w.disk.gauge.start()
 	n, err := w.file.ReadAt(p, off)
@@ -234,6 +237,7 @@ func (w *writer) Truncate(size int64) error {
 	if err := w.usable(op); err != nil {
 		return err
 	}
+	// The file grows by nothing but its size; its table must fit all the same when it is sealed.
 	if table := footerOff(size) - tableOff(size); table > w.disk.condition.free() {
 		return errs.New(errs.NoSpace, op, w.id.String(), "not even the checksums of so many pages would fit")
 	}
@@ -265,6 +269,8 @@ func (w *writer) Sync() error {
 	return nil
 }
 
+// sync makes the content and the name of the pending file durable. The name takes a sync of the directory that many
+// Writers share.
 func (w *writer) sync() error {
 	start := w.disk.gauge.start()
 	err := w.file.Sync()
@@ -290,7 +296,8 @@ func (w *writer) end(op string, last func() error) error {
 	return w.disk.failed(w.close(last), op, w.id)
 }
 
-// close is called with io held alone.
+// close ends the Writer, and makes the last step in the piece's turn if the piece still is this Writer's. It is called
+// with io had alone.
 func (w *writer) close(last func() error) error {
 	w.done = true
 	d := w.disk
@@ -311,7 +318,7 @@ func (w *writer) close(last func() error) error {
 	return errors.Join(err, w.file.Close(), w.side.close())
 }
 
-// usable is called with io held.
+// usable is why the Writer takes no calls any more. It is called with io had, alone or shared.
 func (w *writer) usable(op string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

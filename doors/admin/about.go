@@ -26,7 +26,7 @@ type VersionInfo struct {
 	Started time.Time
 }
 
-func (d *door) serveAbout() {
+func serveAbout(d *door) {
 	unary(d, "Config", true, func(context.Context, hemera.Identity, *none) ([]Setting, error) {
 		if d.Config == nil {
 			return nil, nil
@@ -66,12 +66,15 @@ func (d *door) page(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "\n  curl -H 'Content-Type: application/json' -d '{}' http://%s%sView\n", r.Host, service)
 }
 
+// aboutClient is the part of a [Client] that asks what the server is.
+type aboutClient struct{ server *server }
+
 // Config lists the settings in force at the server.
-func (c *Client) Config(ctx context.Context) ([]Setting, error) {
-	return call[[]Setting](ctx, c, "Config", none{})
+func (c aboutClient) Config(ctx context.Context) ([]Setting, error) {
+	return call[[]Setting](ctx, c.server, "Config", none{})
 }
 
 // Version describes the server.
-func (c *Client) Version(ctx context.Context) (VersionInfo, error) {
-	return call[VersionInfo](ctx, c, "Version", none{})
+func (c aboutClient) Version(ctx context.Context) (VersionInfo, error) {
+	return call[VersionInfo](ctx, c.server, "Version", none{})
 }

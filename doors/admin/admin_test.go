@@ -43,7 +43,7 @@ var root = hemera.Identity{Name: "root", Admin: true}
 func TestRemoteIsLocal(t *testing.T) {
 	local, _, remote := serve(t, root)
 	ctx := context.Background()
-	type verbs interface {
+	type verbs struct {
 		hemera.ClusterAdmin
 		hemera.TokenAdmin
 		hemera.TrustAdmin
@@ -76,11 +76,11 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}
 	for name, ask := range questions {
-		want, err := ask(local)
+		want, err := ask(verbs{local, local, local, local, local, local, local})
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got, err := ask(remote)
+		got, err := ask(verbs{remote, remote, remote, remote, remote, remote, remote})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -30,7 +30,7 @@ type setXattr struct {
 
 type removeXattr struct{ Path, Name string }
 
-func (d *door) serveAttributes() {
+func serveAttributes(d *door) {
 	attribute(d, "SetMode", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *setMode) error {
 		return a.SetMode(ctx, who, r.Path, r.Mode)
 	})
@@ -58,27 +58,30 @@ func attribute[Req any](d *door, verb string, f func(context.Context, hemera.Att
 	})
 }
 
+// attributesClient is the part of a [Client] that changes attributes.
+type attributesClient struct{ server *server }
+
 // SetMode implements hemera.Attributes.
-func (c *Client) SetMode(ctx context.Context, _ hemera.Identity, p string, mode uint32) error {
-	return c.do(ctx, "SetMode", setMode{p, mode})
+func (c attributesClient) SetMode(ctx context.Context, _ hemera.Identity, p string, mode uint32) error {
+	return c.server.do(ctx, "SetMode", setMode{p, mode})
 }
 
 // SetOwner implements hemera.Attributes.
-func (c *Client) SetOwner(ctx context.Context, _ hemera.Identity, p string, uid, gid int64) error {
-	return c.do(ctx, "SetOwner", setOwner{p, uid, gid})
+func (c attributesClient) SetOwner(ctx context.Context, _ hemera.Identity, p string, uid, gid int64) error {
+	return c.server.do(ctx, "SetOwner", setOwner{p, uid, gid})
 }
 
 // SetTimes implements hemera.Attributes.
-func (c *Client) SetTimes(ctx context.Context, _ hemera.Identity, p string, mtime time.Time) error {
-	return c.do(ctx, "SetTimes", setTimes{p, mtime})
+func (c attributesClient) SetTimes(ctx context.Context, _ hemera.Identity, p string, mtime time.Time) error {
+	return c.server.do(ctx, "SetTimes", setTimes{p, mtime})
 }
 
 // SetXattr implements hemera.Attributes.
-func (c *Client) SetXattr(ctx context.Context, _ hemera.Identity, p, name string, value []byte, createOnly bool) error {
-	return c.do(ctx, "SetXattr", setXattr{p, name, value, createOnly})
+func (c attributesClient) SetXattr(ctx context.Context, _ hemera.Identity, p, name string, value []byte, createOnly bool) error {
+	return c.server.do(ctx, "SetXattr", setXattr{p, name, value, createOnly})
 }
 
 // RemoveXattr implements hemera.Attributes.
-func (c *Client) RemoveXattr(ctx context.Context, _ hemera.Identity, p, name string) error {
-	return c.do(ctx, "RemoveXattr", removeXattr{p, name})
+func (c attributesClient) RemoveXattr(ctx context.Context, _ hemera.Identity, p, name string) error {
+	return c.server.do(ctx, "RemoveXattr", removeXattr{p, name})
 }

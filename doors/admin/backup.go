@@ -11,7 +11,7 @@ import (
 // chunk is a run of an archive's bytes.
 type chunk struct{ Data []byte }
 
-func (d *door) serveBackup() {
+func serveBackup(d *door) {
 	h := streamed(d, "Backup", func(ctx context.Context, _ hemera.Identity, _ *none, send func(*chunk) error) error {
 		b, err := part(d.Backups, "backup")
 		if err != nil {
@@ -33,10 +33,13 @@ func (c chunks) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// backupClient is the part of a [Client] that takes backups.
+type backupClient struct{ server *server }
+
 // Backup implements hemera.Backups. Nil means that everything came, and says nothing of what is in it:
 // that is for its reader to prove.
-func (c *Client) Backup(ctx context.Context, out io.Writer) error {
-	return receive(ctx, c, "Backup", none{}, func(m *chunk) error {
+func (c backupClient) Backup(ctx context.Context, out io.Writer) error {
+	return receive(ctx, c.server, "Backup", none{}, func(m *chunk) error {
 		_, err := out.Write(m.Data)
 		return err
 	})

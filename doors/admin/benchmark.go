@@ -8,7 +8,7 @@ import (
 
 type benchmarkPrefix struct{ Prefix string }
 
-func (d *door) serveBenchmark() {
+func serveBenchmark(d *door) {
 	stream(d, "Benchmark", true, func(ctx context.Context, who hemera.Identity, r *hemera.BenchmarkRequest, send func(*hemera.BenchmarkUpdate) error) error {
 		b, err := part(d.Benchmark, "the benchmark")
 		if err != nil {
@@ -25,13 +25,16 @@ func (d *door) serveBenchmark() {
 	})
 }
 
+// benchmarkClient is the part of a [Client] that measures the namespace.
+type benchmarkClient struct{ server *server }
+
 // Benchmark implements hemera.Benchmarker. When the context ends before the run does, the manager ends
 // the run and removes what it made; CleanBenchmark waits for that.
-func (c *Client) Benchmark(ctx context.Context, _ hemera.Identity, r hemera.BenchmarkRequest, visit func(hemera.BenchmarkUpdate) error) error {
-	return receive(ctx, c, "Benchmark", r, func(u *hemera.BenchmarkUpdate) error { return visit(*u) })
+func (c benchmarkClient) Benchmark(ctx context.Context, _ hemera.Identity, r hemera.BenchmarkRequest, visit func(hemera.BenchmarkUpdate) error) error {
+	return receive(ctx, c.server, "Benchmark", r, func(u *hemera.BenchmarkUpdate) error { return visit(*u) })
 }
 
 // CleanBenchmark implements hemera.Benchmarker.
-func (c *Client) CleanBenchmark(ctx context.Context, _ hemera.Identity, prefix string) error {
-	return c.do(ctx, "CleanBenchmark", benchmarkPrefix{prefix})
+func (c benchmarkClient) CleanBenchmark(ctx context.Context, _ hemera.Identity, prefix string) error {
+	return c.server.do(ctx, "CleanBenchmark", benchmarkPrefix{prefix})
 }

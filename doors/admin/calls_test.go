@@ -41,7 +41,7 @@ func callingAs(t *testing.T, who hemera.Identity) (*fixture.Cluster, *Client, *d
 		return hemera.Identity{}, errs.New(errs.Unauthenticated, "authorize", "", "not by HTTP")
 	})
 	way := &doorCaller{calls: NewCalls(h), who: who}
-	c := &Client{base: "http://there:1094", addr: "there:1094", http: &http.Client{Transport: through{way}}}
+	c := clientOf(&server{base: "http://there:1094", addr: "there:1094", http: &http.Client{Transport: through{way}}})
 	t.Cleanup(c.Close)
 	return cluster, c, way
 }
@@ -136,7 +136,7 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 func TestCallsOfADoorThatFails(t *testing.T) {
 	for name, before := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"} {
 		way := failingCaller{before, errs.New(errs.Unavailable, "ask manager", "root://there", "the connection was lost").WithRemedy("try again")}
-		c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{way}}}
+		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{way}}})
 		_, err := c.Stat(t.Context(), alice, "/exp")
 		if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) != "try again" || strings.Contains(err.Error(), "Post") {
 			t.Errorf("%s: %v (%s)", name, err, errs.RemedyOf(err))
@@ -163,7 +163,7 @@ func (failingCaller) Close() error { return nil }
 // TestWalkThroughADoorEndsWithItsListener: the call's context ends when nobody wants the rest.
 func TestWalkThroughADoorEndsWithItsListener(t *testing.T) {
 	ended := make(chan struct{})
-	c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{endless{ended}}}}
+	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{endless{ended}}}})
 	enough := errors.New("enough")
 	_, err := c.Walk(t.Context(), WalkRequest{Path: "/"}, func(Found) error { return enough })
 	if !errors.Is(err, enough) {

@@ -39,7 +39,7 @@ type setSpace struct{ Name, Key, Value string }
 
 type removeSpace struct{ Name string }
 
-func (d *door) serveCluster() {
+func serveCluster(d *door) {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
 		if err != nil {
@@ -102,51 +102,50 @@ func (l logged) MarshalJSON() ([]byte, error) { return json.Marshal(l.request) }
 // MarshalText implements encoding.TextMarshaler, for text logs.
 func (l logged) MarshalText() ([]byte, error) { return json.Marshal(l.request) }
 
-func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
-	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
-}
+// clusterClient is the part of a [Client] that changes disks, nodes and spaces.
+type clusterClient struct{ server *server }
 
 // View implements hemera.ClusterAdmin.
-func (c *Client) View(ctx context.Context) (*hemera.View, error) {
-	return call[*hemera.View](ctx, c, "View", none{})
+func (c clusterClient) View(ctx context.Context) (*hemera.View, error) {
+	return call[*hemera.View](ctx, c.server, "View", none{})
 }
 
 // Spaces are those of the view, with their policies, which users may know too.
-func (c *Client) Spaces(ctx context.Context) ([]hemera.Space, error) {
-	return call[[]hemera.Space](ctx, c, "Spaces", none{})
+func (c clusterClient) Spaces(ctx context.Context) ([]hemera.Space, error) {
+	return call[[]hemera.Space](ctx, c.server, "Spaces", none{})
 }
 
 // AddDisk implements hemera.ClusterAdmin.
-func (c *Client) AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error {
-	return c.do(ctx, "AddDisk", addDisk{node, d.Path, d.Space, d.Folder})
+func (c clusterClient) AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error {
+	return c.server.do(ctx, "AddDisk", addDisk{node, d.Path, d.Space, d.Folder})
 }
 
 // SetDisk implements hemera.ClusterAdmin.
-func (c *Client) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
-	return c.do(ctx, "SetDisk", setDisk{id, key, value})
+func (c clusterClient) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	return c.server.do(ctx, "SetDisk", setDisk{id, key, value})
 }
 
 // RemoveDisk implements hemera.ClusterAdmin.
-func (c *Client) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
-	return c.do(ctx, "RemoveDisk", removeDisk{id, r.Force, r.Lose})
+func (c clusterClient) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+	return c.server.do(ctx, "RemoveDisk", removeDisk{id, r.Force, r.Lose})
 }
 
 // SetNode implements hemera.ClusterAdmin.
-func (c *Client) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
-	return c.do(ctx, "SetNode", setNode{id, key, value})
+func (c clusterClient) SetNode(ctx context.Context, id hemera.NodeID, key, value string) error {
+	return c.server.do(ctx, "SetNode", setNode{id, key, value})
 }
 
 // RemoveNode implements hemera.ClusterAdmin.
-func (c *Client) RemoveNode(ctx context.Context, id hemera.NodeID) error {
-	return c.do(ctx, "RemoveNode", removeNode{id})
+func (c clusterClient) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	return c.server.do(ctx, "RemoveNode", removeNode{id})
 }
 
 // SetSpace implements hemera.ClusterAdmin.
-func (c *Client) SetSpace(ctx context.Context, name, key, value string) error {
-	return c.do(ctx, "SetSpace", setSpace{name, key, value})
+func (c clusterClient) SetSpace(ctx context.Context, name, key, value string) error {
+	return c.server.do(ctx, "SetSpace", setSpace{name, key, value})
 }
 
 // RemoveSpace implements hemera.ClusterAdmin.
-func (c *Client) RemoveSpace(ctx context.Context, name string) error {
-	return c.do(ctx, "RemoveSpace", removeSpace{name})
+func (c clusterClient) RemoveSpace(ctx context.Context, name string) error {
+	return c.server.do(ctx, "RemoveSpace", removeSpace{name})
 }

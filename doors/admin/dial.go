@@ -22,25 +22,56 @@ const dialTime = 10 * time.Second
 // answerMax bounds one message of an answer: the largest is a view of thousands of disks.
 const answerMax = 64 << 20
 
-// Client speaks to an admin door. It implements hemera.ClusterAdmin, MaintAdmin, QuotaAdmin, Observer,
-// Benchmarker, Backups, Names and Attributes; calls may be made concurrently. Identities passed to it are
-// ignored: the server finds out itself who is calling. Errors are *[RemoteError].
+// Client asks an admin door. It has a part for each subject, which stands beside the door's part in the same file, and
+// implements the same interfaces of package hemera as the manager behind the door. Identities passed to it are ignored:
+// the server finds out by itself who calls. Errors are *[RemoteError]. A Client is safe for concurrent use.
 type Client struct {
+	*server
+	aboutClient
+	attributesClient
+	backupClient
+	benchmarkClient
+	clusterClient
+	maintClient
+	namesClient
+	observeClient
+	quotaClient
+	statusClient
+	trustClient
+	walkClient
+	writesClient
+}
+
+var (
+	_ hemera.ClusterAdmin = (*Client)(nil)
+	_ hemera.TokenAdmin   = (*Client)(nil)
+	_ hemera.TrustAdmin   = (*Client)(nil)
+	_ hemera.MaintAdmin   = (*Client)(nil)
+	_ hemera.Observer     = (*Client)(nil)
+	_ hemera.QuotaAdmin   = (*Client)(nil)
+	_ hemera.StatusAdmin  = (*Client)(nil)
+	_ hemera.WriteAdmin   = (*Client)(nil)
+	_ hemera.Benchmarker  = (*Client)(nil)
+	_ hemera.Names        = (*Client)(nil)
+	_ hemera.Attributes   = (*Client)(nil)
+	_ hemera.Backups      = (*Client)(nil)
+)
+
+// server is the door that a Client asks, and the connections to it.
+type server struct {
 	base string // http://host:port, or http://localhost over a unix socket
 	addr string // for errors
 	http *http.Client
 }
 
-var _ interface {
-	hemera.ClusterAdmin
-	hemera.MaintAdmin
-	hemera.Observer
-	hemera.QuotaAdmin
-	hemera.Benchmarker
-	hemera.Names
-	hemera.Attributes
-	hemera.Backups
-} = (*Client)(nil)
+// clientOf makes a client of a server.
+func clientOf(s *server) *Client {
+	return &Client{
+		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
+		clusterClient: clusterClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
+		statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
+	}
+}
 
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
 // http://host[:port], or unix:///path for the unix socket of a manager on this machine. It does not connect yet.
@@ -70,14 +101,16 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	return c, nil
 }
 
+// newClient makes a client whose connections dial makes. Idle ones are kept for a minute, and at most four.
 func newClient(base, addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Client {
 	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
-	return &Client{base: base, addr: addr, http: &http.Client{Transport: transport}}
+	return clientOf(&server{base: base, addr: addr, http: &http.Client{Transport: transport}})
 }
 
 // Close ends idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (s *server) Close() { s.http.CloseIdleConnections() }
 
+// options are those of every call.
 func options() []connect.ClientOption {
 	return []connect.ClientOption{
 		connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax),
@@ -97,30 +130,30 @@ func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req
 }
 
 // call does one verb with one answer.
-func call[Res, Req any](ctx context.Context, c *Client, verb string, message Req) (answer Res, err error) {
+func call[Res, Req any](ctx context.Context, to *server, verb string, message Req) (answer Res, err error) {
 	r, trace := request(ctx, &message)
-	res, err := connect.NewClient[Req, Res](c.http, c.base+service+verb, options()...).CallUnary(ctx, r)
+	res, err := connect.NewClient[Req, Res](to.http, to.base+service+verb, options()...).CallUnary(ctx, r)
 	if err != nil {
-		return answer, fromConnect(ctx, err, c.addr, trace)
+		return answer, fromConnect(ctx, err, to.addr, trace)
 	}
 	return *res.Msg, nil
 }
 
 // do is a call whose answer is empty.
-func (c *Client) do(ctx context.Context, verb string, message any) error {
-	_, err := call[none](ctx, c, verb, message)
+func (s *server) do(ctx context.Context, verb string, message any) error {
+	_, err := call[none](ctx, s, verb, message)
 	return err
 }
 
 // receive does one verb with many answers; visit's error ends it and is returned as it is.
-func receive[Res, Req any](ctx context.Context, c *Client, verb string, message Req, visit func(*Res) error) error {
+func receive[Res, Req any](ctx context.Context, to *server, verb string, message Req, visit func(*Res) error) error {
 	asker := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, trace := request(ctx, &message)
-	s, err := connect.NewClient[Req, Res](c.http, c.base+service+verb, options()...).CallServerStream(ctx, r)
+	s, err := connect.NewClient[Req, Res](to.http, to.base+service+verb, options()...).CallServerStream(ctx, r)
 	if err != nil {
-		return fromConnect(asker, err, c.addr, trace)
+		return fromConnect(asker, err, to.addr, trace)
 	}
 	for s.Receive() {
 		if err := visit(s.Msg()); err != nil {
@@ -131,5 +164,5 @@ func receive[Res, Req any](ctx context.Context, c *Client, verb string, message 
 	}
 	err = s.Err()
 	_ = s.Close()
-	return fromConnect(asker, err, c.addr, trace)
+	return fromConnect(asker, err, to.addr, trace)
 }

@@ -69,20 +69,20 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter()}
-	d.serveCluster()
-	d.serveTrust()
-	d.serveMaint()
-	d.serveObserve()
-	d.serveWrites()
-	d.serveQuota()
-	d.serveStatus()
-	d.serveNames()
-	d.serveAttributes()
-	d.serveWalk()
-	d.serveBackup()
-	d.serveAbout()
-	d.serveBenchmark()
-	d.serveProfiles()
+	serveCluster(d)
+	serveTrust(d)
+	serveMaint(d)
+	serveObserve(d)
+	serveWrites(d)
+	serveQuota(d)
+	serveStatus(d)
+	serveNames(d)
+	serveAttributes(d)
+	serveWalk(d)
+	serveBackup(d)
+	serveAbout(d)
+	serveBenchmark(d)
+	serveProfiles(d)
 	d.mux.Handle("GET /metrics", d.metrics())
 	d.mux.HandleFunc("GET /healthz", d.health)
 	d.mux.HandleFunc("GET /{$}", d.page)
@@ -169,7 +169,7 @@ func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
 func part[T comparable](t T, name string) (T, error) {
 	var none T
 	if t == none {
-		return t, errs.New(errs.Unsupported, "admin", name, "this process does not serve it").
+		return t, errs.New(errs.Unsupported, "admin.Part", name, "this process does not serve it").
 			WithRemedy("ask the manager: set HEMERA_URL to its address")
 	}
 	return t, nil
@@ -214,7 +214,12 @@ func (d *door) options() []connect.HandlerOption {
 		connect.WithReadMaxBytes(requestMax),
 		connect.WithRecover(func(ctx context.Context, spec connect.Spec, _ http.Header, p any) error {
 			d.Log.Error("admin verb panicked", "verb", spec.Procedure, "trace", hemera.TraceID(ctx), "panic", p)
-			return toConnect(ctx, errs.New(errs.Internal, "admin", spec.Procedure, fmt.Sprint(p)))
+			return toConnect(ctx, errs.New(errs.Internal, "admin.Serve", spec.Procedure, fmt.Sprint(p)))
 		}),
 	}
+}
+
+// audit logs a change that an admin asked for, before it is made.
+func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
+	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }

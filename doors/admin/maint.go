@@ -24,11 +24,13 @@ type fsck struct {
 	Repair bool `json:",omitempty"`
 }
 
-func (d *door) serveMaint() {
+func serveMaint(d *door) {
 	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *none) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
 	})
-	unary(d, "FileInfo", false, d.fileInfo)
+	unary(d, "FileInfo", false, func(ctx context.Context, who hemera.Identity, r *fileRef) (hemera.FileReport, error) {
+		return fileInfo(ctx, d, who, r)
+	})
 	maint(d, "CheckFile", func(ctx context.Context, m hemera.MaintAdmin, r *fileRef) ([]hemera.PieceCheck, error) {
 		return m.CheckFile(ctx, r.Ref, r.Repair)
 	})
@@ -62,7 +64,7 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.Ma
 }
 
 // fileInfo tells users of what they may see by its path, and of disks what says where a piece is.
-func (d *door) fileInfo(ctx context.Context, who hemera.Identity, r *fileRef) (report hemera.FileReport, err error) {
+func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *fileRef) (report hemera.FileReport, err error) {
 	m, err := part(d.Maint, "maintenance")
 	if err != nil {
 		return report, err
@@ -84,13 +86,13 @@ func (d *door) fileInfo(ctx context.Context, who hemera.Identity, r *fileRef) (r
 	if err == nil {
 		var e hemera.Entry
 		if e, err = names.Stat(ctx, who, report.Path); err == nil && e.ID != report.Entry.ID {
-			err = errs.New(errs.NotFound, "file info", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
+			err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
 		}
 		report.Entry.Xattrs = e.Xattrs // those that he may see
 	}
 	if err != nil && !byPath && slices.Contains([]errs.Kind{errs.NotFound, errs.Denied}, errs.KindOf(err)) {
 		// The same for all, and without the path.
-		err = errs.New(errs.NotFound, "file info", r.Ref, "there is no such file, or it is below a directory that is not for you")
+		err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "there is no such file, or it is below a directory that is not for you")
 	}
 	if err != nil {
 		return hemera.FileReport{}, err
@@ -102,34 +104,37 @@ func (d *door) fileInfo(ctx context.Context, who hemera.Identity, r *fileRef) (r
 	return report, nil
 }
 
+// maintClient is the part of a [Client] that asks for jobs, checks and the files of disks.
+type maintClient struct{ server *server }
+
 // Jobs implements hemera.MaintAdmin.
-func (c *Client) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
-	return call[[]hemera.JobStatus](ctx, c, "Jobs", none{})
+func (c maintClient) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
+	return call[[]hemera.JobStatus](ctx, c.server, "Jobs", none{})
 }
 
 // DiskFiles implements hemera.MaintAdmin.
-func (c *Client) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (hemera.DiskFiles, error) {
-	return call[hemera.DiskFiles](ctx, c, "DiskFiles", diskFiles{id, after, limit})
+func (c maintClient) DiskFiles(ctx context.Context, id hemera.DiskID, after hemera.FileID, limit int) (hemera.DiskFiles, error) {
+	return call[hemera.DiskFiles](ctx, c.server, "DiskFiles", diskFiles{id, after, limit})
 }
 
 // FileInfo implements hemera.MaintAdmin.
-func (c *Client) FileInfo(ctx context.Context, ref string) (hemera.FileReport, error) {
-	return call[hemera.FileReport](ctx, c, "FileInfo", fileRef{Ref: ref})
+func (c maintClient) FileInfo(ctx context.Context, ref string) (hemera.FileReport, error) {
+	return call[hemera.FileReport](ctx, c.server, "FileInfo", fileRef{Ref: ref})
 }
 
 // CheckFile implements hemera.MaintAdmin.
-func (c *Client) CheckFile(ctx context.Context, ref string, repair bool) ([]hemera.PieceCheck, error) {
-	return call[[]hemera.PieceCheck](ctx, c, "CheckFile", fileRef{Ref: ref, Repair: repair})
+func (c maintClient) CheckFile(ctx context.Context, ref string, repair bool) ([]hemera.PieceCheck, error) {
+	return call[[]hemera.PieceCheck](ctx, c.server, "CheckFile", fileRef{Ref: ref, Repair: repair})
 }
 
 // Fsck implements hemera.MaintAdmin.
-func (c *Client) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
-	return call[hemera.FsckReport](ctx, c, "Fsck", fsck{repair})
+func (c maintClient) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
+	return call[hemera.FsckReport](ctx, c.server, "Fsck", fsck{repair})
 }
 
 // CheckNamespace implements hemera.MaintAdmin.
-func (c *Client) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (last hemera.NamespaceCheck, err error) {
-	err = receive(ctx, c, "CheckNamespace", none{}, func(r *hemera.NamespaceCheck) error {
+func (c maintClient) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (last hemera.NamespaceCheck, err error) {
+	err = receive(ctx, c.server, "CheckNamespace", none{}, func(r *hemera.NamespaceCheck) error {
 		if last = *r; r.Done {
 			return nil
 		}

@@ -29,7 +29,7 @@ type remove struct {
 
 type entries struct{ Entries []hemera.Entry }
 
-func (d *door) serveNames() {
+func serveNames(d *door) {
 	names(d, "Stat", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *path) (hemera.Entry, error) {
 		return n.Stat(ctx, who, r.Path)
 	})
@@ -79,14 +79,17 @@ func names[Req, Res any](d *door, verb string, f func(context.Context, hemera.Na
 	})
 }
 
+// namesClient is the part of a [Client] that changes names.
+type namesClient struct{ server *server }
+
 // Stat implements hemera.Names. The server decides who asks; the argument is not sent.
-func (c *Client) Stat(ctx context.Context, _ hemera.Identity, p string) (hemera.Entry, error) {
-	return call[hemera.Entry](ctx, c, "Stat", path{p})
+func (c namesClient) Stat(ctx context.Context, _ hemera.Identity, p string) (hemera.Entry, error) {
+	return call[hemera.Entry](ctx, c.server, "Stat", path{p})
 }
 
 // List implements hemera.Names; entries arrive while the server still lists.
-func (c *Client) List(ctx context.Context, _ hemera.Identity, p string, visit func(hemera.Entry) error) error {
-	return receive(ctx, c, "List", path{p}, func(m *entries) error {
+func (c namesClient) List(ctx context.Context, _ hemera.Identity, p string, visit func(hemera.Entry) error) error {
+	return receive(ctx, c.server, "List", path{p}, func(m *entries) error {
 		for _, e := range m.Entries {
 			if err := visit(e); err != nil {
 				return err
@@ -97,21 +100,21 @@ func (c *Client) List(ctx context.Context, _ hemera.Identity, p string, visit fu
 }
 
 // Mkdir implements hemera.Names.
-func (c *Client) Mkdir(ctx context.Context, _ hemera.Identity, p string, mode uint32, parents bool) (hemera.Entry, error) {
-	return call[hemera.Entry](ctx, c, "Mkdir", mkdir{p, mode, parents})
+func (c namesClient) Mkdir(ctx context.Context, _ hemera.Identity, p string, mode uint32, parents bool) (hemera.Entry, error) {
+	return call[hemera.Entry](ctx, c.server, "Mkdir", mkdir{p, mode, parents})
 }
 
 // Rename implements hemera.Names.
-func (c *Client) Rename(ctx context.Context, _ hemera.Identity, from, to string) error {
-	return c.do(ctx, "Rename", rename{from, to})
+func (c namesClient) Rename(ctx context.Context, _ hemera.Identity, from, to string) error {
+	return c.server.do(ctx, "Rename", rename{from, to})
 }
 
 // Publish implements hemera.Names.
-func (c *Client) Publish(ctx context.Context, _ hemera.Identity, p hemera.Publication) error {
-	return c.do(ctx, "Publish", p)
+func (c namesClient) Publish(ctx context.Context, _ hemera.Identity, p hemera.Publication) error {
+	return c.server.do(ctx, "Publish", p)
 }
 
 // Remove implements hemera.Names.
-func (c *Client) Remove(ctx context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
-	return c.do(ctx, "Remove", remove{p, kind})
+func (c namesClient) Remove(ctx context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
+	return c.server.do(ctx, "Remove", remove{p, kind})
 }

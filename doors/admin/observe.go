@@ -14,7 +14,7 @@ type events struct {
 	Limit int
 }
 
-func (d *door) serveObserve() {
+func serveObserve(d *door) {
 	observe(d, "Operations", func(ctx context.Context, o hemera.Observer, _ *none) ([]hemera.OpStat, error) {
 		return o.Operations(ctx)
 	})
@@ -45,27 +45,30 @@ func observe[Req, Res any](d *door, verb string, f func(context.Context, hemera.
 	})
 }
 
+// observeClient is the part of a [Client] that asks for measurements.
+type observeClient struct{ server *server }
+
 // Operations implements hemera.Observer.
-func (c *Client) Operations(ctx context.Context) ([]hemera.OpStat, error) {
-	return call[[]hemera.OpStat](ctx, c, "Operations", none{})
+func (c observeClient) Operations(ctx context.Context) ([]hemera.OpStat, error) {
+	return call[[]hemera.OpStat](ctx, c.server, "Operations", none{})
 }
 
 // Sessions implements hemera.Observer.
-func (c *Client) Sessions(ctx context.Context) ([]hemera.SessionInfo, error) {
-	return call[[]hemera.SessionInfo](ctx, c, "Sessions", none{})
+func (c observeClient) Sessions(ctx context.Context) ([]hemera.SessionInfo, error) {
+	return call[[]hemera.SessionInfo](ctx, c.server, "Sessions", none{})
 }
 
 // OpenFiles implements hemera.Observer.
-func (c *Client) OpenFiles(ctx context.Context) (hemera.OpenFiles, error) {
-	return call[hemera.OpenFiles](ctx, c, "OpenFiles", none{})
+func (c observeClient) OpenFiles(ctx context.Context) (hemera.OpenFiles, error) {
+	return call[hemera.OpenFiles](ctx, c.server, "OpenFiles", none{})
 }
 
 // NamespaceStats implements hemera.Observer.
-func (c *Client) NamespaceStats(ctx context.Context) (hemera.NamespaceStats, error) {
-	return call[hemera.NamespaceStats](ctx, c, "NamespaceStats", none{})
+func (c observeClient) NamespaceStats(ctx context.Context) (hemera.NamespaceStats, error) {
+	return call[hemera.NamespaceStats](ctx, c.server, "NamespaceStats", none{})
 }
 
 // Events implements hemera.Observer; an answer has at most 10,000 events.
-func (c *Client) Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error) {
-	return call[[]hemera.Event](ctx, c, "Events", events{after, limit})
+func (c observeClient) Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error) {
+	return call[[]hemera.Event](ctx, c.server, "Events", events{after, limit})
 }

@@ -8,7 +8,7 @@ import (
 // serveProfiles serves Go's profiles to admins: where the program spends its time and memory.
 //
 //	go tool pprof http://localhost:1094/debug/pprof/profile?seconds=10
-func (d *door) serveProfiles() {
+func serveProfiles(d *door) {
 	for path, h := range map[string]http.HandlerFunc{
 		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/profile": pprof.Profile, "GET /debug/pprof/trace": pprof.Trace,
 		"GET /debug/pprof/symbol": pprof.Symbol,

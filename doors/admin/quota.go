@@ -14,7 +14,7 @@ type setQuota struct {
 
 type quotaRef struct{ Path string }
 
-func (d *door) serveQuota() {
+func serveQuota(d *door) {
 	unary(d, "SetQuota", true, func(ctx context.Context, who hemera.Identity, r *setQuota) (none, error) {
 		q, err := part(d.Quota, "quota")
 		if err != nil {
@@ -31,12 +31,14 @@ func (d *door) serveQuota() {
 		d.audit(ctx, who, "RemoveQuota", r)
 		return none{}, q.RemoveQuota(ctx, *r)
 	})
-	unary(d, "Quotas", false, d.quotas)
+	unary(d, "Quotas", false, func(ctx context.Context, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
+		return quotas(ctx, d, who, r)
+	})
 }
 
 // quotas tells users of the limits that bound them: their own, their groups' and those of projects, at quota nodes
 // that they may see.
-func (d *door) quotas(ctx context.Context, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
+func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
 	q, err := part(d.Quota, "quota")
 	if err != nil {
 		return nil, err
@@ -83,17 +85,20 @@ func bounds(row hemera.QuotaRow, who hemera.Identity) bool {
 	return true
 }
 
+// quotaClient is the part of a [Client] that changes quotas.
+type quotaClient struct{ server *server }
+
 // SetQuota implements hemera.QuotaAdmin.
-func (c *Client) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) error {
-	return c.do(ctx, "SetQuota", setQuota{key, limits})
+func (c quotaClient) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) error {
+	return c.server.do(ctx, "SetQuota", setQuota{key, limits})
 }
 
 // RemoveQuota implements hemera.QuotaAdmin.
-func (c *Client) RemoveQuota(ctx context.Context, key hemera.QuotaKey) error {
-	return c.do(ctx, "RemoveQuota", key)
+func (c quotaClient) RemoveQuota(ctx context.Context, key hemera.QuotaKey) error {
+	return c.server.do(ctx, "RemoveQuota", key)
 }
 
 // Quotas implements hemera.QuotaAdmin.
-func (c *Client) Quotas(ctx context.Context, path string) ([]hemera.QuotaRow, error) {
-	return call[[]hemera.QuotaRow](ctx, c, "Quotas", quotaRef{path})
+func (c quotaClient) Quotas(ctx context.Context, path string) ([]hemera.QuotaRow, error) {
+	return call[[]hemera.QuotaRow](ctx, c.server, "Quotas", quotaRef{path})
 }

@@ -12,7 +12,7 @@ type why struct{ Kind, Ref string }
 
 type impact struct{ Disks []hemera.DiskID }
 
-func (d *door) serveStatus() {
+func serveStatus(d *door) {
 	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")
 		if err != nil {
@@ -36,19 +36,22 @@ func (d *door) serveStatus() {
 	})
 }
 
+// statusClient is the part of a [Client] that asks for the health of the cluster.
+type statusClient struct{ server *server }
+
 // Impact implements hemera.StatusAdmin.
-func (c *Client) Impact(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) {
-	return call[hemera.Impact](ctx, c, "Impact", impact{disks})
+func (c statusClient) Impact(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) {
+	return call[hemera.Impact](ctx, c.server, "Impact", impact{disks})
 }
 
 // Why implements hemera.StatusAdmin.
-func (c *Client) Why(ctx context.Context, kind, ref string) (hemera.Explanation, error) {
-	return call[hemera.Explanation](ctx, c, "Why", why{kind, ref})
+func (c statusClient) Why(ctx context.Context, kind, ref string) (hemera.Explanation, error) {
+	return call[hemera.Explanation](ctx, c.server, "Why", why{kind, ref})
 }
 
 // Status implements hemera.StatusAdmin.
-func (c *Client) Status(ctx context.Context) (hemera.ClusterStatus, error) {
-	return call[hemera.ClusterStatus](ctx, c, "Status", none{})
+func (c statusClient) Status(ctx context.Context) (hemera.ClusterStatus, error) {
+	return call[hemera.ClusterStatus](ctx, c.server, "Status", none{})
 }
 
 // sendStatus sends each condition once: two of one code and subject are one of both counts.
@@ -67,9 +70,9 @@ func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 }
 
 // Unreadable implements hemera.StatusAdmin: lost files first.
-func (c *Client) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) error {
+func (c statusClient) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) error {
 	for _, lost := range []bool{true, false} {
-		_, err := c.Walk(ctx, WalkRequest{Path: "/", Lost: lost, Unreadable: !lost}, func(f Found) error { return visit(f.Path, f.Entry, lost) })
+		_, err := walkClient(c).Walk(ctx, WalkRequest{Path: "/", Lost: lost, Unreadable: !lost}, func(f Found) error { return visit(f.Path, f.Entry, lost) })
 		if err != nil {
 			return err
 		}

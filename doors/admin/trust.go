@@ -15,7 +15,7 @@ type nodeVerb struct{ ID hemera.NodeID }
 type rotateKeys struct{ End bool }
 
 // serveTrust serves what decides about who may be a node.
-func (d *door) serveTrust() {
+func serveTrust(d *door) {
 	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *hemera.TokenRequest) (token, error) {
 		c, err := part(d.Tokens, "tokens")
 		if err != nil {
@@ -57,33 +57,36 @@ func trust[Req any](d *door, verb string, f func(context.Context, hemera.TrustAd
 	})
 }
 
+// trustClient is the part of a [Client] that handles tokens, nodes' membership and keys.
+type trustClient struct{ server *server }
+
 // CreateToken implements hemera.TokenAdmin.
-func (c *Client) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
-	t, err := call[token](ctx, c, "CreateToken", r)
+func (c trustClient) CreateToken(ctx context.Context, r hemera.TokenRequest) (string, error) {
+	t, err := call[token](ctx, c.server, "CreateToken", r)
 	return t.Token, err
 }
 
 // Tokens implements hemera.TokenAdmin.
-func (c *Client) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
-	return call[[]hemera.TokenInfo](ctx, c, "Tokens", none{})
+func (c trustClient) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
+	return call[[]hemera.TokenInfo](ctx, c.server, "Tokens", none{})
 }
 
 // RemoveToken implements hemera.TokenAdmin.
-func (c *Client) RemoveToken(ctx context.Context, id string) error {
-	return c.do(ctx, "RemoveToken", removeToken{id})
+func (c trustClient) RemoveToken(ctx context.Context, id string) error {
+	return c.server.do(ctx, "RemoveToken", removeToken{id})
 }
 
 // AdmitNode implements hemera.TrustAdmin.
-func (c *Client) AdmitNode(ctx context.Context, id hemera.NodeID) error {
-	return c.do(ctx, "AdmitNode", nodeVerb{id})
+func (c trustClient) AdmitNode(ctx context.Context, id hemera.NodeID) error {
+	return c.server.do(ctx, "AdmitNode", nodeVerb{id})
 }
 
 // ExpelNode implements hemera.TrustAdmin.
-func (c *Client) ExpelNode(ctx context.Context, id hemera.NodeID) error {
-	return c.do(ctx, "ExpelNode", nodeVerb{id})
+func (c trustClient) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+	return c.server.do(ctx, "ExpelNode", nodeVerb{id})
 }
 
 // RotateKeys implements hemera.TrustAdmin.
-func (c *Client) RotateKeys(ctx context.Context, end bool) error {
-	return c.do(ctx, "RotateKeys", rotateKeys{end})
+func (c trustClient) RotateKeys(ctx context.Context, end bool) error {
+	return c.server.do(ctx, "RotateKeys", rotateKeys{end})
 }

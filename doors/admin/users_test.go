@@ -53,7 +53,7 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 	}
 	h := NewHandler(Services{Names: n, Directories: n, Attributes: n, Maint: entryLooker{tree: n, ids: map[string]string{"fxid:1": "/secret/sub", "fxid:2": "/open"}}}, nil)
 	as := func(who hemera.Identity) *Client {
-		c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}}
+		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: who}}}})
 		t.Cleanup(c.Close)
 		return c
 	}
@@ -100,7 +100,7 @@ func TestUsersOwners(t *testing.T) {
 	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
 	grow(t, n, owner, "/mine", 0o755)
 	h := NewHandler(Services{Names: n, Attributes: n}, nil)
-	c := &Client{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}}
+	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}})
 	defer c.Close()
 	root := hemera.Identity{Admin: true} // what a client says of itself
 	if err := c.SetOwner(t.Context(), root, "/mine", -1, 7); err != nil {

@@ -72,7 +72,7 @@ type found struct {
 	Sum   *Sum     `json:",omitempty"`
 }
 
-func (d *door) serveWalk() {
+func serveWalk(d *door) {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *WalkRequest, send func(*found) error) error {
 		names, err := part(d.Names, "namespace")
 		if err != nil {
@@ -95,7 +95,7 @@ func (d *door) serveWalk() {
 			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}
 		if r.Lost || r.Unreadable {
-			if err := d.unreadable(ctx, who, top, out); err != nil {
+			if err := unreadable(ctx, d, who, top, out); err != nil {
 				return err
 			}
 			return out.end(send)
@@ -109,7 +109,7 @@ func (d *door) serveWalk() {
 }
 
 // unreadable finds the files below top that cannot be read.
-func (d *door) unreadable(ctx context.Context, who hemera.Identity, top string, out *finder) error {
+func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, out *finder) error {
 	s, err := part(d.Status, "status")
 	if err != nil {
 		return err
@@ -213,10 +213,13 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 	return true
 }
 
+// walkClient is the part of a [Client] that searches trees.
+type walkClient struct{ server *server }
+
 // Walk calls visit for every entry found, while the server still searches, and returns how much was
 // found. It ends with visit's error, if any.
-func (c *Client) Walk(ctx context.Context, r WalkRequest, visit func(Found) error) (sum Sum, err error) {
-	err = receive(ctx, c, "Walk", r, func(m *found) error {
+func (c walkClient) Walk(ctx context.Context, r WalkRequest, visit func(Found) error) (sum Sum, err error) {
+	err = receive(ctx, c.server, "Walk", r, func(m *found) error {
 		for _, f := range m.Found {
 			if err := visit(f); err != nil {
 				return err

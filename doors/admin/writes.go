@@ -8,7 +8,7 @@ import (
 
 type writeRef struct{ ID string }
 
-func (d *door) serveWrites() {
+func serveWrites(d *door) {
 	unary(d, "Writes", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.WriteInfo, error) {
 		w, err := part(d.Writes, "writes")
 		if err != nil {
@@ -26,12 +26,15 @@ func (d *door) serveWrites() {
 	})
 }
 
+// writesClient is the part of a [Client] that asks for writes under way.
+type writesClient struct{ server *server }
+
 // Writes implements hemera.WriteAdmin.
-func (c *Client) Writes(ctx context.Context) ([]hemera.WriteInfo, error) {
-	return call[[]hemera.WriteInfo](ctx, c, "Writes", none{})
+func (c writesClient) Writes(ctx context.Context) ([]hemera.WriteInfo, error) {
+	return call[[]hemera.WriteInfo](ctx, c.server, "Writes", none{})
 }
 
 // FreeWrite implements hemera.WriteAdmin.
-func (c *Client) FreeWrite(ctx context.Context, id string) (hemera.WriteInfo, error) {
-	return call[hemera.WriteInfo](ctx, c, "FreeWrite", writeRef{id})
+func (c writesClient) FreeWrite(ctx context.Context, id string) (hemera.WriteInfo, error) {
+	return call[hemera.WriteInfo](ctx, c.server, "FreeWrite", writeRef{id})
 }

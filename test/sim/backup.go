@@ -61,10 +61,10 @@ func tryBackup(ctx context.Context, in *bytes.Buffer, taken, now time.Time, next
 	}
 	problems, err := tree.Check(ctx)
 	if err == nil && len(problems) > 0 {
-		err = errs.New(errs.Corrupt, "restore", "", problems[0])
+		err = errs.New(errs.Corrupt, "sim.Restore", "", problems[0])
 	}
 	if restored := tree.Stats().NextID; err == nil && restored < next {
-		err = errs.New(errs.Corrupt, "restore", restored.String(), "the next id was given out before")
+		err = errs.New(errs.Corrupt, "sim.Restore", restored.String(), "the next id was given out before")
 	}
 	return err
 }

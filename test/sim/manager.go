@@ -105,7 +105,7 @@ var _ hemera.Control = (*control)(nil)
 
 // errDead is what a dead process is told by everything: nothing it does counts, nothing is tried
 // again.
-var errDead = errs.New(errs.Denied, "sim", "", "this process is dead")
+var errDead = errs.New(errs.Denied, "sim.Manager", "", "this process is dead")
 
 func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.Context, *manager.Manager) (T, error)) (T, error) {
 	var none T

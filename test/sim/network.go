@@ -109,7 +109,7 @@ func (n *network) connect() {
 }
 
 // errLost is a call whose request or answer was lost.
-var errLost = errs.New(errs.Unavailable, "network", "", "the connection was lost")
+var errLost = errs.New(errs.Unavailable, "sim.Network", "", "the connection was lost")
 
 // lost reports whether the caller of a call that failed does not know what happened.
 func lost(err error) bool {
@@ -140,7 +140,7 @@ func send[T any](ctx context.Context, n *network, from, to host, twice bool, do 
 		return none, errLost
 	}
 	if ctx.Err() != nil {
-		return none, errs.Wrap(ctx.Err(), "network", string(to))
+		return none, errs.Wrap(ctx.Err(), "sim.Network", string(to))
 	}
 	out, err := do(ctx)
 	if twice && f.twin {

@@ -43,7 +43,7 @@ type call struct {
 	// undoes what nobody waits for any more. It may be nil.
 	run, late func(*call)
 
-	// Arguments and results of the calls that are made often, so that those need no closure.
+	// Arguments and results of the calls that are made often, so that those need no closure, and no memory.
 	writer *writer
 	reader *reader
 	p      []byte
@@ -146,7 +146,7 @@ func (d *device) begin(c *call) (*worker, error) {
 	if !d.watching {
 		d.watch(c.began)
 	}
-	if n := len(d.idle); n > 0 {
+	if n := len(d.idle); n > 0 { // the last one used
 		w := d.idle[n-1]
 		d.idle = d.idle[:n-1]
 		w.call = c
@@ -156,6 +156,7 @@ func (d *device) begin(c *call) (*worker, error) {
 		d.queue = append(d.queue, c)
 		return nil, nil
 	}
+	// Before the caller wakes it, the worker waits; the watchdog sees the call in any case.
 	w := &worker{wake: make(chan *call, 1), call: c}
 	d.workers = append(d.workers, w)
 	go d.serve(w)
@@ -288,6 +289,7 @@ func (d *device) overdue(now time.Time) (over []*call) {
 			}
 		}
 	}
+	// Nothing to wait for is as good as an answer.
 	if n != d.seen || !waiting {
 		d.seen, d.answered = n, now
 	}
@@ -299,6 +301,7 @@ func (d *device) overdue(now time.Time) (over []*call) {
 			over = append(over, c)
 		}
 	}
+	// A call that never got a worker has left nothing behind.
 	d.queue = slices.DeleteFunc(d.queue, func(c *call) bool {
 		c.stalled = d.isOver(c, now)
 		if c.stalled {

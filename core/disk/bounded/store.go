@@ -19,7 +19,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	picture disk.Status // what the last look saw
-	looking bool
+	looking bool        // a look is under way, or stuck
 }
 
 var (
@@ -206,7 +206,7 @@ func (s *Store) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error
 
 // Expire implements [disk.Store].
 func (s *Store) Expire(age time.Duration) (removed int, err error) {
-	count := new(int)
+	count := new(int) // of the worker until the call has ended
 	err = s.call(kind{"disk.Expire", change, longLimit}, "", func() (err error) {
 		*count, err = s.inner.Expire(age)
 		return err

@@ -73,6 +73,7 @@ func content(n, size int) []byte {
 	return p
 }
 
+// create begins a pending piece of one whole file.
 func (s *suite) create(n int, o disk.CreateOptions) disk.Writer {
 	s.Helper()
 	o.Layout = hemera.Plain()
@@ -83,6 +84,7 @@ func (s *suite) create(n int, o disk.CreateOptions) disk.Writer {
 	return w
 }
 
+// write writes content whose checksums the store computes.
 func (s *suite) write(w disk.Writer, p []byte, off int64) {
 	s.Helper()
 	if err := w.WritePages(p, nil, off); err != nil {
@@ -90,6 +92,7 @@ func (s *suite) write(w disk.Writer, p []byte, off int64) {
 	}
 }
 
+// seal seals a piece and makes it durable.
 func (s *suite) seal(w disk.Writer, size int64) hemera.PieceStat {
 	s.Helper()
 	stat, err := w.Seal(hemera.SealInfo{FileSize: size, Sync: true})
@@ -136,12 +139,16 @@ func (s *suite) kind(what string, err error, want errs.Kind) {
 	}
 }
 
+// sealed: sizes around pages and blocks of the table come back as they were written, byte by byte and as a whole. A reader
+// says what the footer says, ends at the end, offers nothing behind it, and closes more than once.
 func sealed(t *testing.T, s *suite) {
+	// Around the size of a page, and one whose table has a block of its own.
 	for n, size := range []int{0, 1, 4095, 4096, 4097, 70_000, 1 << 20} {
 		p := content(n, size)
 		s.store(n+1, p)
 		s.wants(n+1, p)
 	}
+	// The same piece, in detail.
 	r, err := s.Open(id(6))
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +164,7 @@ func sealed(t *testing.T, s *suite) {
 		t.Errorf("data begins at %d: %v", next, err)
 	}
 	want := content(5, 70_000)
-	for _, at := range []int64{0, 1, 4096, 69_999} {
+	for _, at := range []int64{0, 1, 4096, 69_999} { // parts of pages
 		p := make([]byte, 1)
 		if n, err := r.ReadPages(p, nil, at); n != 1 || err != nil && err != io.EOF || p[0] != want[at] {
 			t.Errorf("byte %d: %d, %v", at, p[0], err)
@@ -179,9 +186,12 @@ func sealed(t *testing.T, s *suite) {
 	}
 }
 
+// anyOrder: the end may be written before the beginning, ranges may overlap, and parts of pages may be written over. The
+// last write counts.
 func anyOrder(_ *testing.T, s *suite) {
 	p := content(1, 50_000)
 	w := s.create(1, disk.CreateOptions{})
+	// From and to of each write; the last one is a single byte in the middle of a page.
 	for _, c := range [][2]int{{30_000, 50_000}, {0, 10_000}, {9_000, 20_000}, {20_000, 30_000}, {12_345, 12_346}} {
 		s.write(w, p[c[0]:c[1]], int64(c[0]))
 	}
@@ -192,6 +202,8 @@ func anyOrder(_ *testing.T, s *suite) {
 	s.wants(1, p)
 }
 
+// readBack: a Writer reads what it wrote, with checksums that match, before anything is durable. A sync in between changes
+// nothing.
 func readBack(t *testing.T, s *suite) {
 	p := content(1, 20_000)
 	w := s.create(1, disk.CreateOptions{})
@@ -213,6 +225,7 @@ func readBack(t *testing.T, s *suite) {
 	s.wants(1, p)
 }
 
+// truncate: what was cut does not come back when the piece grows again; it is zeros.
 func truncate(t *testing.T, s *suite) {
 	p := content(1, 20_000)
 	w := s.create(1, disk.CreateOptions{})
@@ -226,6 +239,8 @@ func truncate(t *testing.T, s *suite) {
 	s.wants(1, append(p[:5_000:5_000], make([]byte, 25_000)...))
 }
 
+// pending: a piece that is not sealed cannot be opened, and its Writer has an end. A second Create of it takes it from the
+// first Writer, which then neither writes to it nor removes it.
 func pending(t *testing.T, s *suite) {
 	w := s.create(1, disk.CreateOptions{})
 	s.write(w, content(1, 5_000), 0)
@@ -244,6 +259,7 @@ func pending(t *testing.T, s *suite) {
 	s.wants(1, []byte("over"))
 }
 
+// replace: a sealed piece is not begun again, unless it is to be replaced; then it stays until the new one is sealed.
 func replace(_ *testing.T, s *suite) {
 	s.store(1, []byte("old"))
 	_, err := s.Create(id(1), disk.CreateOptions{})
@@ -255,6 +271,7 @@ func replace(_ *testing.T, s *suite) {
 	s.wants(1, []byte("newer"))
 }
 
+// put: a piece that is made at once is like one that was made in steps, and takes no place that is taken.
 func put(_ *testing.T, s *suite) {
 	p := content(1, 10_000)
 	c := disk.Content{Data: p, Sums: make([]uint32, checksum.Fragments(0, len(p)))}
@@ -268,6 +285,8 @@ func put(_ *testing.T, s *suite) {
 	s.kind("put over a sealed piece", err, errs.Exists)
 }
 
+// scan: pages of a list, each after the last piece of the one before, have every piece once and in order of id, across
+// directories too.
 func scan(t *testing.T, s *suite) {
 	for _, n := range []int{5, 1, 123_456, 3} {
 		s.store(n, content(n, 100))
@@ -292,6 +311,8 @@ func scan(t *testing.T, s *suite) {
 	}
 }
 
+// remove: a removed piece is gone for those that open it, stays for those that have it open, and may be removed again. A
+// pending piece is taken from its Writer.
 func remove(t *testing.T, s *suite) {
 	s.store(1, []byte("one"))
 	r, err := s.Open(id(1))
@@ -318,9 +339,11 @@ func remove(t *testing.T, s *suite) {
 	_ = w.Abort()
 }
 
+// expire: neither a piece that a Writer has nor a sealed one expires, however old.
 func expire(t *testing.T, s *suite) {
 	w := s.create(1, disk.CreateOptions{})
 	s.write(w, []byte("x"), 0)
+	// A negative age is older than any file is.
 	if n, err := s.Expire(-time.Hour); n != 0 || err != nil {
 		t.Errorf("expired %d pieces that a writer has: %v", n, err)
 	}
@@ -331,6 +354,7 @@ func expire(t *testing.T, s *suite) {
 	s.wants(1, []byte("x"))
 }
 
+// repair: only whole pages are written, and only content that matches the checksums in the piece.
 func repair(t *testing.T, s *suite) {
 	p := content(1, 10_000)
 	s.store(1, p)
@@ -343,6 +367,8 @@ func repair(t *testing.T, s *suite) {
 	s.wants(1, p)
 }
 
+// sums: checksums of the caller are kept as they are, also of a range that begins within a page, and come back with the
+// same range. Too few of them are refused.
 func sums(t *testing.T, s *suite) {
 	const off = 100
 	p := content(1, 9_000)
@@ -359,6 +385,7 @@ func sums(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
+	// The same range has the same fragments.
 	got, read := make([]byte, len(p)), make([]uint32, len(own))
 	if n, err := r.ReadPages(got, read, off); n != len(p) || err != nil && err != io.EOF {
 		t.Fatalf("read %d: %v", n, err)
@@ -368,6 +395,7 @@ func sums(t *testing.T, s *suite) {
 	}
 }
 
+// refusals: errors have the kinds that callers go by.
 func refusals(_ *testing.T, s *suite) {
 	_, err := s.Open(id(1))
 	s.kind("open", err, errs.NotFound)
@@ -384,6 +412,7 @@ func refusals(_ *testing.T, s *suite) {
 	s.kind("seal after the abort", err, errs.BadHandle)
 }
 
+// sideBySide: pieces are written side by side, and so are the parts of one piece. It is of use with the race detector.
 func sideBySide(t *testing.T, s *suite) {
 	var group sync.WaitGroup
 	for n := range 8 {
@@ -413,6 +442,7 @@ func sideBySide(t *testing.T, s *suite) {
 	group.Wait()
 }
 
+// status: a disk names itself, is well, has room, and counts what is open. A handle that was closed counts no more.
 func status(t *testing.T, s *suite) {
 	before := s.Status()
 	if before.UUID == "" || before.Path == "" || before.Health != hemera.HealthOK || before.Capacity <= 0 {

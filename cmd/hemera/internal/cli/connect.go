@@ -36,7 +36,7 @@ func (e *Env) ClusterURL() string {
 func (e *Env) DataURL() (xrootd.URL, error) {
 	u := e.ClusterURL()
 	if admin.IsSocketURL(u) {
-		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "read url", u, "the unix socket does not serve the contents of files").
+		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "hemera.ReadUrl", u, "the unix socket does not serve the contents of files").
 			WithRemedy("name the manager's port for this command: --url root://localhost:1094"))
 	}
 	return xrootd.ParseURL(u)

@@ -102,7 +102,7 @@ func (e *Env) leadingFlags(args []string) ([]string, error) {
 			e.silent = true
 		case "-r":
 			if len(args) < 3 || args[1] != "0" || args[2] != "0" {
-				return args, errs.New(errs.Invalid, "read role", strings.Join(args[:min(3, len(args))], " "), "only -r 0 0 is known").
+				return args, errs.New(errs.Invalid, "hemera.ReadRole", strings.Join(args[:min(3, len(args))], " "), "only -r 0 0 is known").
 					WithRemedy("to act as another user, run the command as that user: sudo -u USER hemera …")
 			}
 			args = args[2:]

@@ -67,7 +67,7 @@ func (c *Console) report(err error, code int) {
 		if c.open == nil {
 			c.open = c.Printer().Stream(nil)
 		}
-		_ = c.open.Fail(code, err.Error(), remedyOf(err), traceOf(err))
+		_ = c.open.Fail(code, inWords(err.Error()), remedyOf(err), traceOf(err))
 	}
 	c.Complain(err)
 }
@@ -88,7 +88,7 @@ func (c *Console) Complain(err error) {
 func (c *Console) Explain(text string) (string, string) {
 	plain, trace := plainly(text)
 	if c.verbose {
-		return output.Visible(text), ""
+		return output.Visible(inWords(text)), ""
 	}
 	return output.Visible(plain), trace
 }

@@ -88,7 +88,7 @@ func ParseID(s string, lookup func(string) (string, error)) (int64, error) {
 	}
 	found, err := lookup(s)
 	if err != nil {
-		return 0, Usage(errs.New(errs.Invalid, "read owner", s, "this machine does not know the name").WithRemedy("give its number"))
+		return 0, Usage(errs.New(errs.Invalid, "hemera.ReadOwner", s, "this machine does not know the name").WithRemedy("give its number"))
 	}
 	return strconv.ParseInt(found, 10, 64)
 }

@@ -18,7 +18,7 @@ files too (cp), a path without : or root:// is a local one.`
 // Remote reads an argument that can only be a path on a cluster.
 func (e *Env) Remote(arg string) (xrootd.URL, error) {
 	if arg == "" { // the value of a shell variable that is not set must not mean the root of the tree
-		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "read path", "", "it is empty").WithRemedy("the root is written /"))
+		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "hemera.ReadPath", "", "it is empty").WithRemedy("the root is written /"))
 	}
 	if xrootd.IsRemote(arg) {
 		return xrootd.ParseURL(arg)
@@ -41,7 +41,7 @@ func (e *Env) OnManager(arg string) (string, error) {
 	here := e.ClusterURL()
 	if admin.IsSocketURL(here) && arg != "" {
 		if xrootd.IsRemote(arg) {
-			return "", Usage(errs.New(errs.Invalid, "read path", arg, "it may be at another server than "+here).WithRemedy("write the path alone"))
+			return "", Usage(errs.New(errs.Invalid, "hemera.ReadPath", arg, "it may be at another server than "+here).WithRemedy("write the path alone"))
 		}
 		u, err := pathAt("localhost", arg)
 		return u.Path, err
@@ -55,7 +55,7 @@ func (e *Env) OnManager(arg string) (string, error) {
 		return "", err
 	}
 	if u.Addr() != at.Addr() {
-		return "", Usage(errs.New(errs.Invalid, "read path", u.Redacted(), "it is at another server than "+at.Addr()).
+		return "", Usage(errs.New(errs.Invalid, "hemera.ReadPath", u.Redacted(), "it is at another server than "+at.Addr()).
 			WithRemedy("add --url root://" + u.Addr()))
 	}
 	return u.Path, nil
@@ -67,7 +67,7 @@ func (c *Console) Each(ctx context.Context, args []string, f func(string) error)
 	var last error
 	for _, arg := range args {
 		if err := ctx.Err(); err != nil {
-			return errs.Wrap(err, "go on", arg)
+			return errs.Wrap(err, "hemera.GoOn", arg)
 		}
 		if err := f(arg); err != nil {
 			if last != nil {

@@ -11,6 +11,7 @@ func TestErrorsForPeople(t *testing.T) {
 		"commit /py/lock.bin: commit /py/lock.bin: namespace.Commit fid:203104 lock.bin: the name was taken": {"commit /py/lock.bin: the name was taken"},
 		"open root://h:1094//exp/x: open /exp/x: permission denied [trace 0123abcd] (3010)":                  {"open root://h:1094//exp/x: permission denied", "0123abcd"},
 		"stat root://h:1094//exp/x: no such file or directory [trace 0123abcd] (3011)":                       {"stat root://h:1094//exp/x: no such file or directory", "0123abcd"},
+		"hemera.FsAdd /data07: hemera.ReadDiskId x: want a number":                                           {"fs add /data07: read disk id x: want a number"},
 		"namespace.Stat /f: no such file":                                                                    {"/f: no such file"},
 		"copy /a/b: read /a/b: input/output error":                                                           {"copy /a/b: input/output error"},
 		"copy /a/b: open /a/c: permission denied":                                                            {"copy /a/b: open /a/c: permission denied"},

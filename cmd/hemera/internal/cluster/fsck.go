@@ -68,7 +68,7 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		for _, tag := range o.tags {
 			if !slices.Contains(fsckTags, tag) {
-				return cli.Usage(errs.New(errs.Invalid, "fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", ")))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", ")))
 			}
 		}
 		return e.Ask(c, func(ctx context.Context, m *admin.Client) error {

@@ -29,7 +29,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 					if now {
 						stake = []string{"what was signed so far is refused in 10 s: writes under way fail at their close"}
 					}
-					if ok, err := e.Agree(ctx, k, "key rotate", stake); !ok {
+					if ok, err := e.Agree(ctx, k, "hemera.KeyRotate", stake); !ok {
 						return err
 					}
 				}

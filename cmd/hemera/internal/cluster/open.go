@@ -62,11 +62,11 @@ gives its consent with --yes. Ids are in hemera open ls.`,
 				}
 				i := slices.IndexFunc(writes, func(w hemera.WriteInfo) bool { return w.ID == args[0] })
 				if i < 0 {
-					return errs.New(errs.NotFound, "open rm", args[0], "no such write is under way").WithRemedy("see `hemera open ls`")
+					return errs.New(errs.NotFound, "hemera.OpenRm", args[0], "no such write is under way").WithRemedy("see `hemera open ls`")
 				}
 				w := writes[i]
 				stake := []string{fmt.Sprintf("%s is being written by %s@%s (%s); he is not stopped, but others may write it then", w.Path, w.Who.Name, w.Who.Host, w.State)}
-				if ok, err := e.Agree(ctx, k, "open rm", stake); !ok {
+				if ok, err := e.Agree(ctx, k, "hemera.OpenRm", stake); !ok {
 					return err
 				}
 				if w, err = m.FreeWrite(ctx, args[0]); err != nil {

@@ -102,7 +102,7 @@ func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent
 	if len(stake) == 0 && !k.Dry {
 		return true, nil // the manager says what is wrong
 	}
-	return e.Agree(ctx, k, "quota rm", append([]string{output.Count(int64(len(stake)), "limit") + " will go, and writes are not bounded by them any more"}, stake...))
+	return e.Agree(ctx, k, "hemera.QuotaRm", append([]string{output.Count(int64(len(stake)), "limit") + " will go, and writes are not bounded by them any more"}, stake...))
 }
 
 func limit(n int64, what string) string {

@@ -74,7 +74,7 @@ func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error
 	}
 	n, ok := parse(s, 1<<60)
 	if !ok {
-		return 0, cli.Usage(errs.New(errs.Invalid, "read limit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit"))
+		return 0, cli.Usage(errs.New(errs.Invalid, "hemera.ReadLimit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit"))
 	}
 	return n, nil
 }

@@ -90,7 +90,7 @@ func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) err
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errs.Wrap(ctx.Err(), "status", "")
+			return errs.Wrap(ctx.Err(), "hemera.Status", "")
 		}
 	}
 }

@@ -91,7 +91,7 @@ func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 		path, err := e.OnManager(args[0])
 		return hemera.WhyFile, path, err
 	}
-	return "", "", cli.Usage(errs.New(errs.Invalid, "why", strings.Join(args, " "), "what is to be explained?").
+	return "", "", cli.Usage(errs.New(errs.Invalid, "hemera.Why", strings.Join(args, " "), "what is to be explained?").
 		WithRemedy("hemera why <path>, hemera why disk <id>, hemera why node <node>, hemera why jobs"))
 }
 

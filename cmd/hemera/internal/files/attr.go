@@ -49,7 +49,7 @@ func attrGetCommand(e *cli.Env) *cobra.Command {
 				}
 				value, there := attrs[args[0]]
 				if !there {
-					return errs.New(errs.NoAttribute, "attr get", path, "attribute "+args[0]+" is not set").
+					return errs.New(errs.NoAttribute, "hemera.AttrGet", path, "attribute "+args[0]+" is not set").
 						WithRemedy("hemera attr ls " + path + " shows those that are")
 				}
 				s := e.Stream(func(r output.Record) string { return fmt.Sprintf("%s=%q", args[0], value) })

@@ -76,16 +76,16 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) 
 func parseAttribute(s string) (string, []byte, error) {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
-		return "", nil, cli.Usage(errs.New(errs.Invalid, "read attribute", s, "want name=value"))
+		return "", nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadAttribute", s, "want name=value"))
 	}
 	if !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys.") {
-		return "", nil, cli.Usage(errs.New(errs.Invalid, "read attribute", s, "a name begins with user. or sys.").
+		return "", nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadAttribute", s, "a name begins with user. or sys.").
 			WithRemedy("write user." + s + "; other XRootD clients see it as " + name))
 	}
 	if len(value) > 1 && value[0] == '"' {
 		unquoted, err := strconv.Unquote(value)
 		if err != nil {
-			return "", nil, cli.Usage(errs.New(errs.Invalid, "read attribute", s, "the quotes do not match"))
+			return "", nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadAttribute", s, "the quotes do not match"))
 		}
 		value = unquoted
 	}

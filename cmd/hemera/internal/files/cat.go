@@ -23,7 +23,7 @@ func CatCommand(e *cli.Env) *cobra.Command {
   hemera cat --offset 1000000 --length 512 /exp/data.root | xxd`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if offset < 0 || length < 0 {
-				return cli.Usage(errs.New(errs.Invalid, "cat", "", "offset and length cannot be negative"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Cat", "", "offset and length cannot be negative"))
 			}
 			end := int64(math.MaxInt64)
 			if c.Flags().Changed("length") && length < end-offset {
@@ -52,5 +52,5 @@ func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset,
 	r := f.NewReader(ctx, offset, end)
 	defer r.Close()
 	_, err = io.Copy(e.Out, r)
-	return errs.Wrap(err, "cat", u.Redacted())
+	return errs.Wrap(err, "hemera.Cat", u.Redacted())
 }

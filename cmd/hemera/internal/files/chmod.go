@@ -52,7 +52,7 @@ func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange
 		}
 	}
 	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
-		return errs.New(errs.Unsupported, "change mode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
+		return errs.New(errs.Unsupported, "hemera.ChangeMode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
 	}
 	return cl.Chmod(ctx, u, mode(i.Mode, i.IsDir()))
 }

@@ -52,7 +52,7 @@ func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursiv
 	}
 	_, err = m.Walk(ctx, admin.WalkRequest{Path: path}, func(found admin.Found) error {
 		if found.Err != "" {
-			return errs.New(errs.Internal, "walk", found.Path, found.Err)
+			return errs.New(errs.Internal, "hemera.Walk", found.Path, found.Err)
 		}
 		return f(found.Path)
 	})
@@ -63,7 +63,7 @@ func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursiv
 func parseOwner(s string) (uid, gid int64, err error) {
 	owner, group, _ := strings.Cut(s, ":")
 	if owner == "" && group == "" {
-		return 0, 0, cli.Usage(errs.New(errs.Invalid, "read owner", s, "want owner, owner:group or :group"))
+		return 0, 0, cli.Usage(errs.New(errs.Invalid, "hemera.ReadOwner", s, "want owner, owner:group or :group"))
 	}
 	if uid, err = cli.ParseID(owner, cli.LookupUser); err != nil {
 		return 0, 0, err

@@ -105,11 +105,11 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 	tpc, ok2 := map[string]copy.TPC{"first": copy.TPCFirst, "only": copy.TPCOnly, "off": copy.TPCOff}[o.tpc]
 	switch {
 	case !ok1:
-		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "read --checksum", o.checksum, "want always, possible or never"))
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadChecksum", o.checksum, "want always, possible or never"))
 	case !ok2:
-		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "read --tpc", o.tpc, "want first, only or off"))
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadTpc", o.tpc, "want first, only or off"))
 	case o.parallel < 1 || o.parallel > parallelMax:
-		return copy.Options{}, cli.Usage(errs.New(errs.TooLarge, "read --parallel", "", "want 1 to 1024"))
+		return copy.Options{}, cli.Usage(errs.New(errs.TooLarge, "hemera.ReadParallel", "", "want 1 to 1024"))
 	}
 	links := copy.LinksFiles
 	switch {
@@ -153,7 +153,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 		return pipe(ctx, e, cl, from, to, options)
 	}
 	if !slices.ContainsFunc(places, xrootd.IsRemote) {
-		return cli.Usage(errs.New(errs.Invalid, "copy", args[len(args)-1], "both ends are on this machine").
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", args[len(args)-1], "both ends are on this machine").
 			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/"))
 	}
 	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
@@ -199,7 +199,7 @@ func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 		return nil
 	}
 	if !xrootd.IsRemote(to) {
-		return errs.Wrap(os.MkdirAll(to, 0o755), "make directory", to)
+		return errs.Wrap(os.MkdirAll(to, 0o755), "hemera.MakeDirectory", to)
 	}
 	u, err := xrootd.ParseURL(to)
 	if err != nil || u.Path == "/" {
@@ -213,13 +213,13 @@ func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to 
 	if to == "-" {
 		return e.Each(ctx, from, func(arg string) error {
 			if !xrootd.IsRemote(arg) {
-				return cli.Usage(errs.New(errs.Invalid, "copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 			}
 			return cat(ctx, e, cl, arg, 0, math.MaxInt64)
 		})
 	}
 	if !xrootd.IsRemote(to) {
-		return cli.Usage(errs.New(errs.Invalid, "copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", to, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 	}
 	u, err := xrootd.ParseURL(to)
 	if err != nil {
@@ -291,7 +291,7 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		t.tellLast()
-		return errs.New(errs.Cancelled, "copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
+		return errs.New(errs.Cancelled, "hemera.Copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
 	case t.failed == 0:
 		return err
 	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
@@ -300,6 +300,6 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 		return cli.Advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are there already")
 	}
 	t.tellLast()
-	return errs.New(errs.KindOf(err), "copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
+	return errs.New(errs.KindOf(err), "hemera.Copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
 		WithRemedy(t.again)
 }

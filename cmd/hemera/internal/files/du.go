@@ -90,7 +90,7 @@ func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, a
 		})
 	})
 	if err == nil && failed > 0 {
-		err = errs.New(errs.Internal, "du", path, output.Count(failed, "directory")+" could not be listed")
+		err = errs.New(errs.Internal, "hemera.Du", path, output.Count(failed, "directory")+" could not be listed")
 	}
 	return err
 }

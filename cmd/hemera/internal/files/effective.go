@@ -26,7 +26,7 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 		return err
 	}
 	if !en.IsDir() {
-		return errs.New(errs.NotDirectory, "attr ls --effective", path, "a policy is in force for new files in a directory").
+		return errs.New(errs.NotDirectory, "hemera.AttrLsEffective", path, "a policy is in force for new files in a directory").
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
 	dirMode := en.Mode
@@ -67,7 +67,7 @@ func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from ma
 	}
 	space, ok := v.Space(name)
 	if !ok {
-		return nil, errs.New(errs.NotFound, "attr ls --effective", path, "its space "+name+" does not exist: no file can be written there").
+		return nil, errs.New(errs.NotFound, "hemera.AttrLsEffective", path, "its space "+name+" does not exist: no file can be written there").
 			WithRemedy("make it: hemera space set " + name + " define=24, or change " + policy.AttrSpace)
 	}
 	p, err := policy.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})

@@ -75,14 +75,14 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 	case bad == 0 && offline == 0:
 		return nil
 	case bad == 0:
-		return errs.New(errs.Unavailable, "check", "", fmt.Sprintf("%d of %d pieces are out of reach", offline, pieces)).
+		return errs.New(errs.Unavailable, "hemera.Check", "", fmt.Sprintf("%d of %d pieces are out of reach", offline, pieces)).
 			WithRemedy("see hemera fs ls -e; what stays away is made anew elsewhere after the grace")
 	}
 	text := fmt.Sprintf("%d of %d pieces are bad", bad, pieces)
 	if offline > 0 {
 		text += fmt.Sprintf(", %d out of reach", offline)
 	}
-	return errs.New(errs.Corrupt, "check", "", text).
+	return errs.New(errs.Corrupt, "hemera.Check", "", text).
 		WithRemedy(cli.OnOff(repair, "no other piece has what they lack now; if a disk is out of reach, bring it back and try again",
 			"hemera file verify repairs what other pieces can repair"))
 }

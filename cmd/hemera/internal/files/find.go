@@ -140,7 +140,7 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 
 // parseBound reads +n (more) or -n (less), n with k, M, G, T or P.
 func parseBound(s string) (more bool, n int64, err error) {
-	bad := errs.New(errs.Invalid, "read bound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
+	bad := errs.New(errs.Invalid, "hemera.ReadBound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
 		return false, 0, bad
 	}
@@ -178,7 +178,7 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest)
 			{Key: "physical", Value: sum.Physical}})
 	}
 	if err == nil && failed > 0 {
-		err = errs.New(errs.Internal, "find", r.Path, output.Count(failed, "directory")+" could not be listed")
+		err = errs.New(errs.Internal, "hemera.Find", r.Path, output.Count(failed, "directory")+" could not be listed")
 	}
 	if err != nil {
 		return err

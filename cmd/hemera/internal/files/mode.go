@@ -22,7 +22,7 @@ func parseModeChange(s string) (modeChange, error) {
 	for _, clause := range strings.Split(s, ",") {
 		at := strings.IndexAny(clause, "+-=")
 		if at < 0 || strings.Trim(clause[:at], "ugoa") != "" || strings.Trim(clause[at+1:], "rwxX") != "" {
-			return nil, cli.Usage(errs.New(errs.Invalid, "read mode", s, "want octal permission bits, or changes of r, w, x and X").
+			return nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadMode", s, "want octal permission bits, or changes of r, w, x and X").
 				WithRemedy("for example 0755, or u+rw,go-w"))
 		}
 		changes = append(changes, clauseOf(clause[:at], clause[at], clause[at+1:]))
@@ -66,7 +66,7 @@ func clauseOf(who string, operator byte, bits string) modeChange {
 func parseMode(s string) (uint32, error) {
 	mode, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || mode > 0o7777 {
-		return 0, cli.Usage(errs.New(errs.Invalid, "read mode", s, "want octal permission bits").WithRemedy("for example 0755"))
+		return 0, cli.Usage(errs.New(errs.Invalid, "hemera.ReadMode", s, "want octal permission bits").WithRemedy("for example 0755"))
 	}
 	return uint32(mode), nil
 }

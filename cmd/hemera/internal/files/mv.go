@@ -30,7 +30,7 @@ func MvCommand(e *cli.Env) *cobra.Command {
 				return err
 			}
 			if from.Addr() != to.Addr() {
-				return cli.Usage(errs.New(errs.Unsupported, "rename", from.Redacted(), "the target is at another server").
+				return cli.Usage(errs.New(errs.Unsupported, "hemera.Rename", from.Redacted(), "the target is at another server").
 					WithRemedy("copy it with hemera cp, then remove it"))
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {

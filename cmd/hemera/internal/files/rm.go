@@ -69,7 +69,7 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 		return err
 	}
 	if ask {
-		if ok, refused := e.Agree(ctx, k, "rm", stake); !ok {
+		if ok, refused := e.Agree(ctx, k, "hemera.Rm", stake); !ok {
 			return firstOf(refused, err)
 		}
 	}
@@ -130,9 +130,9 @@ func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 		d.files, d.size = 1, i.Size
 		return d, nil
 	case !r.recursive:
-		return d, errs.New(errs.IsDirectory, "remove", u.Redacted(), "it is a directory").WithRemedy("add -r to remove it with all that is in it")
+		return d, errs.New(errs.IsDirectory, "hemera.Remove", u.Redacted(), "it is a directory").WithRemedy("add -r to remove it with all that is in it")
 	case u.Path == "/":
-		return d, errs.New(errs.Invalid, "remove", u.Redacted(), "the root stays").WithRemedy("name the directories to remove")
+		return d, errs.New(errs.Invalid, "hemera.Remove", u.Redacted(), "the root stays").WithRemedy("name the directories to remove")
 	}
 	d.dir = true
 	var walk func(dir xrootd.URL) error
@@ -176,9 +176,9 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		return errs.New(errs.Cancelled, "rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")
+		return errs.New(errs.Cancelled, "hemera.Rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")
 	case r.failed > 1:
-		return errs.New(errs.KindOf(r.first), "rm", "", output.Count(r.failed, "entry")+" could not be removed")
+		return errs.New(errs.KindOf(r.first), "hemera.Rm", "", output.Count(r.failed, "entry")+" could not be removed")
 	}
 	return r.first
 }

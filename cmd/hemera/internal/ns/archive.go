@@ -88,11 +88,11 @@ type secretFile struct {
 
 func newFile(name string) (*secretFile, error) {
 	if _, err := os.Lstat(name); err == nil {
-		return nil, errs.New(errs.Exists, "ns backup", name, "there is such a file").WithRemedy("name another, or a directory")
+		return nil, errs.New(errs.Exists, "hemera.NsBackup", name, "there is such a file").WithRemedy("name another, or a directory")
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.partial")
 	if err != nil {
-		return nil, errs.Wrap(err, "ns backup", name)
+		return nil, errs.Wrap(err, "hemera.NsBackup", name)
 	}
 	return &secretFile{File: f, name: name}, nil
 }
@@ -100,23 +100,23 @@ func newFile(name string) (*secretFile, error) {
 // publish gives the file its name; it replaces none.
 func (f *secretFile) publish() error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return errs.Wrap(err, "ns backup", f.name)
+		return errs.Wrap(err, "hemera.NsBackup", f.name)
 	}
 	if err := os.Link(f.Name(), f.name); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return errs.Wrap(err, "ns backup", f.name)
+			return errs.Wrap(err, "hemera.NsBackup", f.name)
 		}
 		// Not every filesystem has hard links.
 		if err := os.Rename(f.Name(), f.name); err != nil {
-			return errs.Wrap(err, "ns backup", f.name)
+			return errs.Wrap(err, "hemera.NsBackup", f.name)
 		}
 		f.done = true
 	}
 	dir, err := os.Open(filepath.Dir(f.name))
 	if err != nil {
-		return errs.Wrap(err, "ns backup", f.name)
+		return errs.Wrap(err, "hemera.NsBackup", f.name)
 	}
-	return errs.Wrap(errors.Join(dir.Sync(), dir.Close()), "ns backup", f.name)
+	return errs.Wrap(errors.Join(dir.Sync(), dir.Close()), "hemera.NsBackup", f.name)
 }
 
 // abandon takes the temporary name away.

@@ -48,7 +48,7 @@ never gives out an id twice.`,
   hemera ns backup --state /var/lib/hemera --damaged /backup`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if damaged && state == "" {
-				return cli.Usage(errs.New(errs.Invalid, "ns backup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.NsBackup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log"))
 			}
 			if verify {
 				return verifyBackup(e, args[0])
@@ -98,7 +98,7 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 	out := bufio.NewWriterSize(f, 1<<20)
 	totals, err := takeBackup(ctx, m, out, watch)
 	if err == nil {
-		err = errs.Wrap(out.Flush(), "ns backup", target)
+		err = errs.Wrap(out.Flush(), "hemera.NsBackup", target)
 	}
 	if err == nil {
 		err = f.publish()
@@ -164,7 +164,7 @@ func openArchive(e *cli.Env, path string) (io.Reader, func(), error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, errs.Wrap(err, "open backup", path)
+		return nil, nil, errs.Wrap(err, "hemera.OpenBackup", path)
 	}
 	return bufio.NewReaderSize(f, 1<<20), func() { _ = f.Close() }, nil
 }

@@ -80,7 +80,7 @@ it made.`,
 func (o *benchmarkOptions) parse(args []string) error {
 	if o.clean {
 		if len(args) > 1 {
-			return cli.Usage(errs.New(errs.Invalid, "read arguments", args[0], "--clean takes a prefix only").
+			return cli.Usage(errs.New(errs.Invalid, "hemera.ReadArguments", args[0], "--clean takes a prefix only").
 				WithRemedy("hemera ns benchmark --clean [prefix]"))
 		}
 		if len(args) == 1 {
@@ -89,7 +89,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 		return nil
 	}
 	if len(args) < 3 {
-		return cli.Usage(errs.New(errs.Invalid, "read arguments", "", fmt.Sprintf("%d of the three numbers are there", len(args))).
+		return cli.Usage(errs.New(errs.Invalid, "hemera.ReadArguments", "", fmt.Sprintf("%d of the three numbers are there", len(args))).
 			WithRemedy("hemera ns benchmark <threads> <subdirs> <files> [prefix], for example: hemera ns benchmark 100 10 10"))
 	}
 	for i, n := range []*int{&o.Threads, &o.Subdirs, &o.Files} {
@@ -102,7 +102,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 		o.Prefix = args[3]
 	}
 	if !o.wire.on && (o.wire.full || o.wire.depth != 1) {
-		return cli.Usage(errs.New(errs.Invalid, "read flags", "", "--depth and --full are for --wire"))
+		return cli.Usage(errs.New(errs.Invalid, "hemera.ReadFlags", "", "--depth and --full are for --wire"))
 	}
 	shape, err := nsbench.ShapeOf(o.BenchmarkRequest)
 	if err == nil {
@@ -137,7 +137,7 @@ func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOpti
 	if o.plot != "" {
 		t.request.Series = true
 		if t.plot, err = os.Create(o.plot); err != nil { // before the work, not after it
-			return errs.Wrap(err, "plot", o.plot)
+			return errs.Wrap(err, "hemera.Plot", o.plot)
 		}
 		defer t.plot.Close()
 	}
@@ -167,7 +167,7 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 	if cleanErr := m.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
 		return cleanErr
 	}
-	return errs.Wrap(ctx.Err(), "benchmark", "")
+	return errs.Wrap(ctx.Err(), "hemera.Benchmark", "")
 }
 
 // whenInterrupted says why the command does not end at once, and gives the interrupt key back its

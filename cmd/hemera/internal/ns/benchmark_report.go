@@ -139,7 +139,7 @@ func (t *benchmarkTeller) failed(err error) error {
 	if count == 0 {
 		return nil
 	}
-	return errs.New(errs.Internal, "benchmark", "", output.Count(count, "operation")+" failed; rates count those that succeeded")
+	return errs.New(errs.Internal, "hemera.Benchmark", "", output.Count(count, "operation")+" failed; rates count those that succeeded")
 }
 
 // draw writes the plot, or leaves no file when there is nothing to draw.
@@ -162,7 +162,7 @@ func (t *benchmarkTeller) draw() error {
 	if err == nil {
 		_, err = t.plot.Write(svg)
 	}
-	return errs.Wrap(err, "plot", t.plot.Name())
+	return errs.Wrap(err, "hemera.Plot", t.plot.Name())
 }
 
 // published are the rates of CERN's talk of 2024 by shape (threads, subdirectories, files), phase by

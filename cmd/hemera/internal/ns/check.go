@@ -124,6 +124,6 @@ func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 }
 
 func unhealthy(e *cli.Env, c hemera.NamespaceCheck) error {
-	return errs.New(errs.Corrupt, "check the namespace", "", output.Count(c.ProblemCount, "problem")+" found").
+	return errs.New(errs.Corrupt, "hemera.CheckTheNamespace", "", output.Count(c.ProblemCount, "problem")+" found").
 		WithRemedy("keep a copy of the manager's store and its log, and restore the latest backup that checks clean")
 }

@@ -60,7 +60,7 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 		stake = append(stake, fmt.Sprintf("  the backup is of %s: %s, %s", head.Taken.UTC().Format(time.RFC3339),
 			output.Count(head.Files, "file"), output.Count(head.Directories, "directory")))
 	}
-	return e.Agree(ctx, k, "ns restore", stake)
+	return e.Agree(ctx, k, "hemera.NsRestore", stake)
 }
 
 func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {

@@ -71,13 +71,13 @@ func joinToken(e *cli.Env, n config.Node) (string, error) {
 	if n.JoinFile != "-" {
 		f, err := os.Open(n.JoinFile)
 		if err != nil {
-			return "", errs.Wrap(err, "read the join token", n.JoinFile)
+			return "", errs.Wrap(err, "hemera.ReadTheJoinToken", n.JoinFile)
 		}
 		defer f.Close()
 		from = f
 	}
 	text, err := io.ReadAll(io.LimitReader(from, joinMax))
-	return strings.TrimSpace(string(text)), errs.Wrap(err, "read the join token", n.JoinFile)
+	return strings.TrimSpace(string(text)), errs.Wrap(err, "hemera.ReadTheJoinToken", n.JoinFile)
 }
 
 // joinMax bounds what is read for a token, which is shorter.

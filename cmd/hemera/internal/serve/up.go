@@ -127,7 +127,7 @@ const upData = "./hemera-data"
 func chooseData(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 1 && c.Flags().Changed("data"):
-		return cli.Usage(errs.New(errs.Invalid, "up", args[0], "--data names a directory too").WithRemedy("name one of them"))
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Up", args[0], "--data names a directory too").WithRemedy("name one of them"))
 	case len(args) == 1:
 		dir, err := filepath.Abs(args[0])
 		if err != nil {

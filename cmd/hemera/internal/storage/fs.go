@@ -28,7 +28,7 @@ that no other disk ever gets. You set its configstatus; the node reports its hea
 func ParseDisk(s string) (hemera.DiskID, error) {
 	id, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || id == 0 {
-		return 0, cli.Usage(errs.New(errs.Invalid, "read disk id", s, "want a number from 1").
+		return 0, cli.Usage(errs.New(errs.Invalid, "hemera.ReadDiskId", s, "want a number from 1").
 			WithRemedy("hemera fs ls shows the ids"))
 	}
 	return hemera.DiskID(id), nil

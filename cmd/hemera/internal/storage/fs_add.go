@@ -69,7 +69,7 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 		n, _ := v.Node(n.ID)
 		for _, u := range n.Stats.Unusable {
 			if u.Path == path {
-				return errs.New(errs.Invalid, "fs add", path, u.Why).WithRemedy("put that right on the node, then add it again; --folder takes a directory where nothing is mounted")
+				return errs.New(errs.Invalid, "hemera.FsAdd", path, u.Why).WithRemedy("put that right on the node, then add it again; --folder takes a directory where nothing is mounted")
 			}
 		}
 		if n.Status != hemera.NodeOnline || !time.Now().Before(end) {
@@ -79,7 +79,7 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errs.Wrap(ctx.Err(), "fs add", path)
+			return errs.Wrap(ctx.Err(), "hemera.FsAdd", path)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (f *fxid) String() string {
 func (f *fxid) Set(s string) error {
 	id, err := strconv.ParseUint(s, 16, 64)
 	if err != nil {
-		return errs.New(errs.Invalid, "read fxid", s, "want a hexadecimal number").WithRemedy("it is the first column of hemera fs files")
+		return errs.New(errs.Invalid, "hemera.ReadFxid", s, "want a hexadecimal number").WithRemedy("it is the first column of hemera fs files")
 	}
 	*f = fxid(id)
 	return nil

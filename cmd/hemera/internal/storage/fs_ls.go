@@ -119,7 +119,7 @@ func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	})
 	for _, w := range words {
 		if !named[w] {
-			return nil, errs.New(errs.NotFound, "fs ls", w, "no disk has this id, path, host, space or group").
+			return nil, errs.New(errs.NotFound, "hemera.FsLs", w, "no disk has this id, path, host, space or group").
 				WithRemedy("hemera fs ls shows all disks")
 		}
 	}

@@ -50,7 +50,7 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 			return err
 		}
 		if sum.Pieces > 0 || k.Dry {
-			if ok, err := e.Agree(ctx, k, "fs rm", append([]string{"disk " + id.String() + " " + holds(sum)}, stakes(sum)...)); !ok {
+			if ok, err := e.Agree(ctx, k, "hemera.FsRm", append([]string{"disk " + id.String() + " " + holds(sum)}, stakes(sum)...)); !ok {
 				return err
 			}
 		}

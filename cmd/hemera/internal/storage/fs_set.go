@@ -73,6 +73,6 @@ func parseDiskProperty(s string) (key, value string, err error) {
 	case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
 		return key, value, nil
 	}
-	return "", "", cli.Usage(errs.New(errs.Invalid, "read configstatus", value, "there is no such status").
+	return "", "", cli.Usage(errs.New(errs.Invalid, "hemera.ReadConfigstatus", value, "there is no such status").
 		WithRemedy("it is one of rw, ro, drain, off"))
 }

@@ -55,7 +55,7 @@ func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Recor
 	}
 	d, ok := v.Disk(id)
 	if !ok {
-		return nil, nil, errs.New(errs.NotFound, "fs status", "disk "+id.String(), "there is no such disk").
+		return nil, nil, errs.New(errs.NotFound, "hemera.FsStatus", "disk "+id.String(), "there is no such disk").
 			WithRemedy("hemera fs ls shows the disks there are")
 	}
 	jobs, err := m.Jobs(ctx)
@@ -112,7 +112,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errs.Wrap(ctx.Err(), "watch", "disk "+id.String())
+			return errs.Wrap(ctx.Err(), "hemera.Watch", "disk "+id.String())
 		}
 	}
 }

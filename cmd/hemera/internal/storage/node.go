@@ -49,10 +49,10 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 	case 1:
 		return found[0], nil
 	case 0:
-		return hemera.NodeInfo{}, errs.New(errs.NotFound, "find node", name, "there is no such node").
+		return hemera.NodeInfo{}, errs.New(errs.NotFound, "hemera.FindNode", name, "there is no such node").
 			WithRemedy("hemera node ls shows the nodes there are")
 	}
-	return hemera.NodeInfo{}, errs.New(errs.Invalid, "find node", name, "this host has several nodes").
+	return hemera.NodeInfo{}, errs.New(errs.Invalid, "hemera.FindNode", name, "this host has several nodes").
 		WithRemedy("name it by host:port or by its id")
 }
 

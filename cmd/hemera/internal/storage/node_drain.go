@@ -26,7 +26,7 @@ says drained, its disks can be removed (hemera fs rm), and then the node (hemera
 		ValidArgsFunction: complete.Nodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				return setDisksOf(ctx, e, m, args[0], disksChange{"node drain", hemera.ConfigDrain, []hemera.DiskConfig{hemera.ConfigRW, hemera.ConfigRO}})
+				return setDisksOf(ctx, e, m, args[0], disksChange{"hemera.NodeDrain", hemera.ConfigDrain, []hemera.DiskConfig{hemera.ConfigRW, hemera.ConfigRO}})
 			})
 		},
 	}
@@ -40,7 +40,7 @@ func nodeUndrainCommand(e *cli.Env) *cobra.Command {
 		ValidArgsFunction: complete.Nodes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				return setDisksOf(ctx, e, m, args[0], disksChange{"node undrain", hemera.ConfigRW, []hemera.DiskConfig{hemera.ConfigDrain, hemera.ConfigEmpty}})
+				return setDisksOf(ctx, e, m, args[0], disksChange{"hemera.NodeUndrain", hemera.ConfigRW, []hemera.DiskConfig{hemera.ConfigDrain, hemera.ConfigEmpty}})
 			})
 		},
 	}

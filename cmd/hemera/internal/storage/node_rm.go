@@ -83,5 +83,5 @@ func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, 
 		}
 		stake = append(append(stake, fmt.Sprintf("its %d disks go with it: it %s", len(its), holds(sum))), stakes(sum)...)
 	}
-	return e.Agree(ctx, k, "node rm", stake)
+	return e.Agree(ctx, k, "hemera.NodeRm", stake)
 }

@@ -34,7 +34,7 @@ func nodeSetCommand(e *cli.Env) *cobra.Command {
 				key, value = "status", args[1]
 			}
 			if key == "status" && value != "on" && value != "off" {
-				return cli.Usage(errs.New(errs.Invalid, "read status", value, "want on or off"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.ReadStatus", value, "want on or off"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := FindNode(ctx, m, args[0])

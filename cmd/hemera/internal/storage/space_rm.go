@@ -22,7 +22,7 @@ second for a million files. The space "default" always stays.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				stake := []string{"the policy of space " + args[0] + " is forgotten; no file goes, and it is refused while anything refers to the space"}
-				if ok, err := e.Agree(ctx, k, "space rm", stake); !ok {
+				if ok, err := e.Agree(ctx, k, "hemera.SpaceRm", stake); !ok {
 					return err
 				}
 				if err := m.RemoveSpace(ctx, args[0]); err != nil {

@@ -45,7 +45,7 @@ that exist keep what they have.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			key, value, ok := strings.Cut(args[1], "=")
 			if !ok || key == "" {
-				return cli.Usage(errs.New(errs.Invalid, "read property", args[1], "want key=value"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.ReadProperty", args[1], "want key=value"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if err := m.SetSpace(ctx, args[0], key, value); err != nil {

@@ -25,7 +25,7 @@ func spaceStatusCommand(e *cli.Env) *cobra.Command {
 				}
 				s, ok := v.Space(args[0])
 				if !ok {
-					return errs.New(errs.NotFound, "space status", args[0], "there is no such space").
+					return errs.New(errs.NotFound, "hemera.SpaceStatus", args[0], "there is no such space").
 						WithRemedy("hemera space ls shows the spaces there are")
 				}
 				jobs, err := m.Jobs(ctx)

@@ -92,7 +92,7 @@ func addressesOf(ctx context.Context, node string) ([]string, error) {
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", node)
 	if err != nil {
-		return nil, errs.As(err, errs.NotFound, "token create", node)
+		return nil, errs.As(err, errs.NotFound, "hemera.TokenCreate", node)
 	}
 	var list []string
 	for _, a := range found {
