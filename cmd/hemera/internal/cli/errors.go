@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
@@ -67,7 +68,7 @@ func (c *Console) report(err error, code int) {
 		if c.open == nil {
 			c.open = c.Printer().Stream(nil)
 		}
-		_ = c.open.Fail(code, inWords(err.Error()), remedyOf(err), traceOf(err))
+		_ = c.open.Fail(code, errs.Plain(err.Error()), remedyOf(err), traceOf(err))
 	}
 	c.Complain(err)
 }
@@ -88,7 +89,8 @@ func (c *Console) Complain(err error) {
 func (c *Console) Explain(text string) (string, string) {
 	plain, trace := plainly(text)
 	if c.verbose {
-		return output.Visible(inWords(text)), ""
+		first, steps, _ := strings.Cut(text, ": ")
+		return output.Visible(strings.TrimSuffix(errs.Plain(first)+": "+steps, ": ")), ""
 	}
 	return output.Visible(plain), trace
 }

@@ -256,7 +256,7 @@ func (t *teller) file(from, to string, err error) {
 	}
 	r := output.Record{{Key: "from", Value: from}, {Key: "to", Value: to}, {Key: "result", Value: cli.OnOff(err == nil, "ok", "failed")}}
 	if err != nil {
-		r = append(r, output.Field{Key: "kind", Value: errs.KindOf(err).String()}, output.Field{Key: "error", Value: err.Error()})
+		r = append(r, output.Field{Key: "kind", Value: errs.KindOf(err).String()}, output.Field{Key: "error", Value: errs.Plain(err.Error())})
 	}
 	_ = t.s.Add(r)
 }
