@@ -103,7 +103,7 @@ func damages(s kv.Store) map[string]struct {
 		"entry below a file":          {[]change{gone(g), is("ne"+be(4)+"g", get(g)), is("ni"+be(5), be(4)+"g")}, "its parent fid:4 is no directory"},
 		"entry twice":                 {[]change{is("ne"+be(2)+"g", get(g))}, "fid 5: its location does not say or fid 5, below 2 as \"g\": it has no location"}, // by which is seen first
 		"two files with one id":       {[]change{is(g, get(f))}, "fid 4"},
-		"locations swapped":              {[]change{is("ni"+be(4), get("ni"+be(5))), is("ni"+be(5), get("ni"+be(4)))}, "fid 5: its location does not say parent 3, name \"g\""},
+		"locations swapped":           {[]change{is("ni"+be(4), get("ni"+be(5))), is("ni"+be(5), get("ni"+be(4)))}, "fid 5: its location does not say parent 3, name \"g\""},
 		"directory of itself":         {[]change{gone(e), is("ne"+be(3)+"e", get(e)), is("ni"+be(3), be(3)+"e")}, "directory 3 is not below the root"},
 		"nameless entry":              {[]change{is("ne"+be(2), get(g))}, "only the root has no name"},
 		"root gone":                   {[]change{gone("ne" + be(0))}, "totals of 1, which is no directory"},

@@ -8,6 +8,20 @@ import (
 	"hemera/errs"
 )
 
+// A commit is the second and last call of the manager for a write. It arrives from the head, perhaps minutes after
+// the open, perhaps twice, perhaps after the manager was restarted. What happened to the file, its name and its
+// directory in between is decided here, in one transaction:
+//
+//	 the id has the generation already         the request came again: the same answer
+//	 a piece of it waits to be removed         it was committed, and replaced or removed since: Conflict
+//	 its number has a tombstone or is barred   it was refused, or is over: Conflict
+//	 the file exists                           new content, if the base is current or Force says so
+//	 the file is gone, and was the base        Conflict
+//	 the file is new                           made in its directory, under its name or the one it was given since
+//
+// A refusal is made final before it is answered (see refuseForGood), because the head removes the pieces when it
+// hears of it.
+
 // Commit makes content visible, in one batch with everything that follows from it; the pieces of the
 // replaced generation become unlinked. It is idempotent. Conflict when the name is now another file's,
 // the file is gone, or its generation is not c.BaseGen.
@@ -40,7 +54,8 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 // commitTx is a commit within one transaction.
 type commitTx tx
 
-// commit returns the record of the file with the content.
+// commit returns the entry of the file with the content. The usual case comes first: the id is new, and nothing
+// has to be looked up. All others are repeated requests, rewrites, renamed writes, and requests after a restart.
 func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	now, err := t.ByID(c.ID)
 	switch {
@@ -63,8 +78,9 @@ func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	return t.commitRenamed(c)
 }
 
-// made fails unless the content that has the commit's number is what it is for: the request came again. Another content
-// has it where a manager over an older copy of the store gave the number out once more, and the right store came back.
+// made fails unless the content that has the commit's number is what it would make: then the request only came
+// again. Another content has the number where a manager over an older copy of the store handed it out once more,
+// and the right store came back.
 func (c *Commit) made(now *hemera.Entry) error {
 	same := now.Size == c.Size
 	for _, sum := range c.Sums {
@@ -77,6 +93,7 @@ func (c *Commit) made(now *hemera.Entry) error {
 	return nil
 }
 
+// checkCommit refuses what no open and no node can mean, before anything is looked up: Invalid.
 func checkCommit(c *Commit) error {
 	if c.ID == 0 || c.Gen == 0 || c.Parent == 0 || c.Size < 0 || c.Size > hemera.FileSizeMax {
 		return refuse(errs.Invalid, "Commit", c.Name, "id %d, generation %d, parent %d, size %d do not make a file", c.ID, c.Gen, c.Parent, c.Size)
@@ -111,7 +128,7 @@ func checkCommit(c *Commit) error {
 	return errs.As(hemera.CheckName(c.Name), errs.Invalid, "namespace.Commit", c.Name)
 }
 
-// checkSums refuses what could be stored and not be read again.
+// checkSums refuses checksums that could be stored and not be read again.
 func checkSums(c *Commit) error {
 	seen := make(map[hemera.ChecksumKind]bool)
 	for _, sum := range c.Sums {
@@ -123,8 +140,8 @@ func checkSums(c *Commit) error {
 	return nil
 }
 
-// notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
-// replaced after it was committed, and the request came again.
+// notUnlinked refuses a content with a piece that waits to be removed: its file was removed or replaced after the
+// commit, and the request came again. To commit it would list a piece that a disk is about to remove.
 func (t commitTx) notUnlinked(c *Commit) error {
 	for _, p := range c.Pieces {
 		gone, err := pieceTx(t).isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
@@ -138,11 +155,13 @@ func (t commitTx) notUnlinked(c *Commit) error {
 	return nil
 }
 
+// conflict makes the error of a commit that is refused for good.
 func conflict(c *Commit, why string) *errs.Error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 
-// commitContent gives a file that is there a new content, wherever it has been moved meanwhile.
+// commitContent gives an existing file a new content, wherever the file was moved since the open. Conflict if the
+// file has a generation that is neither the base of this write nor, with Force, an older one.
 func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	switch {
 	case now.IsDir():
@@ -166,7 +185,8 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 	return t.commitTo(parent, now, &e, c)
 }
 
-// commitFile makes a new file at its parent and name.
+// commitFile makes a new file at its parent and name. The parent may have been moved since the open: it is found
+// by its id. Conflict if the parent is gone, or another file has the name and does not give way.
 func (t commitTx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return nil, conflict(c, "the file was removed meanwhile")
@@ -212,7 +232,8 @@ func (t commitTx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	return e, err
 }
 
-// giveWay removes another file from the name the commit is for, if that is what was asked.
+// giveWay removes another file from the name that the commit is for, if the open asked for that (Force) and the
+// other file was opened earlier: ids are in the order of opens.
 func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 	if !c.Force || other.IsDir() || other.ID > c.ID {
 		return conflict(c, "the name was taken meanwhile")
@@ -225,13 +246,16 @@ func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 	return tx(t).unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
 }
 
+// fill copies the content of a commit into the entry. Its slices are copied, because the entry is shared with
+// readers from now on; pieces are stored in the order of their indexes.
 func fill(e *hemera.Entry, c *Commit) {
 	e.Mtime, e.Size, e.Gen, e.Layout, e.Space = c.Mtime.UTC().Round(0), c.Size, c.Gen, c.Layout, c.Space
 	e.Checksums, e.Pieces = slices.Clone(c.Sums), slices.Clone(c.Pieces)
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 }
 
-// commitTo stores the entry and all that follows from it. old is what it replaces, if anything.
+// commitTo stores the entry and everything that follows from it. old is what the entry replaces, nil for a new
+// file. The quota check comes first, so that a refusal has changed nothing.
 func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
 		return nil, err

@@ -13,6 +13,9 @@ import (
 	"hemera/rules/quota"
 )
 
+// An open is a view: it writes nothing. All that a write needs later is in the capability that the manager makes
+// of the answer, so opens that come to nothing leave nothing behind but a number that is never used.
+
 // parentsMode is the mode of directories that an open makes on its way.
 const parentsMode = 0o755
 
@@ -126,8 +129,8 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 	return p, err
 }
 
-// prepared is what a walk found, as the manager wants it for a write. The parent comes without its tree totals:
-// every commit below changes them, so each open would wait for the writes of all others.
+// prepared returns what a walk found, as the manager needs it for a write. The parent comes without its tree
+// totals: every commit below changes them, so each open would wait for the writes of all others.
 func (t openTx) prepared(f found) Prepared {
 	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
 	if f.entry != nil {
