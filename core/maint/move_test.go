@@ -148,7 +148,7 @@ func TestACopyOfADrainThatIsCalledOffIsRecorded(t *testing.T) {
 				}
 				return
 			}
-			e.Orders.settle(1, []hemera.OrderResult{{ID: orders[0].ID, Bytes: 10}})
+			exchange(t, e.Orders, hemera.OrderResult{ID: orders[0].ID, Bytes: 10})
 			if err := <-ended; err != nil || !slices.Equal(files.added, []hemera.Piece{{Disk: 2}}) {
 				t.Errorf("%v is recorded, %v", files.added, err)
 			}
