@@ -169,6 +169,7 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 
 // admit refuses what the disk cannot take.
 func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
+	// What the footer could not hold is refused now, and not at the seal.
 	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
 		return errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
 	}
@@ -318,7 +319,7 @@ func (d *Disk) Close() error {
 		d.mu.Unlock()
 		return nil
 	}
-	d.closed = true
+	d.closed = true // from now on begin makes no Writer
 	writers := d.writers
 	d.writers = map[hemera.PieceID]*writer{}
 	d.mu.Unlock()

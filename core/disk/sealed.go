@@ -101,6 +101,7 @@ func (c *sealedPieces) move(id hemera.PieceID, replace bool) (replaced bool, err
 	if !errors.Is(err, fs.ErrNotExist) {
 		return replaced, err
 	}
+	// The directory is of the first piece in it; another may make it at the same time.
 	if err := c.tree.fs.Mkdir(c.tree.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}

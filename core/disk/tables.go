@@ -32,6 +32,7 @@ func (c *tableCache) init(most int) { c.max = most }
 
 // pageSums puts the CRCs of the pages from first on into dst.
 func (p *piece) pageSums(first int64, dst []uint32) error {
+	// The pages may lie in two blocks.
 	for len(dst) > 0 {
 		index, from := first/blockSums, int(first%blockSums)
 		b, err := p.block(index)

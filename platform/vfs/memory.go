@@ -205,6 +205,7 @@ func (m *Memory) rename(from, to string) error {
 	if old := m.names[to]; old != nil && old.dir {
 		return pathError("rename", to, syscall.EISDIR)
 	}
+	// A rename to its own name changes nothing, and is no error.
 	if from != to {
 		if old := m.names[to]; old != nil {
 			m.used -= room(len(old.data))

@@ -97,7 +97,7 @@ func (OS) SyncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
+	err = d.Sync() // the close after it has nothing left to say
 	_ = d.Close()
 	return err
 }

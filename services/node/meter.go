@@ -120,7 +120,7 @@ func linkSpeed(name string) int64 {
 		return 0
 	}
 	megabits, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil || megabits <= 0 {
+	if err != nil || megabits <= 0 { // -1: a link that is down, or has no rate
 		return 0
 	}
 	return megabits * 1_000_000
