@@ -35,6 +35,7 @@ func (a *asyncWork) acquire() bool {
 	}
 }
 
+// release frees a slot whose work was not started.
 func (a *asyncWork) release() { <-a.slots }
 
 // start runs work on a goroutine of its own and then releases the slot, which the caller has acquired.
