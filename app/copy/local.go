@@ -121,7 +121,7 @@ func among(list []os.FileInfo, i os.FileInfo) bool {
 
 // mkdir makes a directory that this user can fill.
 func (machine) mkdir(_ context.Context, p Place, mode uint32) error {
-	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "make directory", p.Path)
+	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "copy.MakeDirectory", p.Path)
 }
 
 // part is what a download may go on with: the part of a source of that signature.

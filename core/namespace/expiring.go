@@ -120,5 +120,5 @@ func (n *base) expire(ctx context.Context, table byte, e *expiring) error {
 		})
 	}
 	e.counted(count-removed, err != nil || removed < len(old))
-	return errs.Wrap(err, "namespace", "")
+	return errs.Wrap(err, "namespace.Expire", "")
 }

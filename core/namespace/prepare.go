@@ -114,7 +114,7 @@ func (t tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, e
 	p := t.prepared(f)
 	if !p.Existing {
 		if p.Mode, err = modeOf(f.dirs, r.Mode, false); err != nil {
-			return Prepared{}, errs.Wrap(err, "open", r.Path)
+			return Prepared{}, errs.Wrap(err, "namespace.Open", r.Path)
 		}
 	}
 	p.Quota, err = t.standing(f, who)

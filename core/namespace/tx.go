@@ -52,7 +52,7 @@ func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) e
 			return err
 		})
 		if err := ctx.Err(); err != nil {
-			return errs.Wrap(err, "namespace", path)
+			return errs.Wrap(err, "namespace.Warm", path)
 		}
 	}
 	return nil

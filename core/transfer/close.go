@@ -163,7 +163,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	}
 	sums, err := w.sums.finish(w.size, pendingSource{w}, w.usage.bytes.Load())
 	if err != nil {
-		return false, errs.Wrap(err, "transfer.Close: read back", subject(w.cap))
+		return false, errs.Wrap(err, "transfer.ReadBack", subject(w.cap))
 	}
 	info := hemera.SealInfo{FileSize: w.size, Checksums: sums, Sync: w.cap.Sync}
 	if w.small != nil {

@@ -77,7 +77,7 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.
 		}
 		out, err := h.Peers.Create(ctx, t, token)
 		if err != nil {
-			return nil, errs.Wrap(err, "transfer.Create piece at", t.Addr)
+			return nil, errs.Wrap(err, "transfer.CreatePieceAt", t.Addr)
 		}
 		return &piece{target: t, out: out}, nil
 	}

@@ -98,7 +98,7 @@ func (w *Writer) copyBase(keep int64) error {
 		p := buf.data[:min(copyWindow, keep-off)]
 		sums := buf.sums[:checksum.Fragments(off, len(p))]
 		if err := readFull(base, p, sums, off); err != nil {
-			w.broken = errs.Wrap(err, "transfer.Update: copy the content before", subject(w.cap))
+			w.broken = errs.Wrap(err, "transfer.CopyContentBefore", subject(w.cap))
 			return w.broken
 		}
 		if err := w.send(p, sums, off, func() { w.sums.wrote(p, sums, off) }); err != nil {

@@ -76,7 +76,7 @@ func (c *conn) fattrPath(r *request) error {
 		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
 		if d := access.Decide(c.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, usersOwn) {
-			return errs.New(errs.Denied, "read attributes", path, "permission denied: "+d.Rule)
+			return errs.New(errs.Denied, "xrd.ReadAttributes", path, "permission denied: "+d.Rule)
 		}
 		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
 	}

@@ -87,7 +87,7 @@ func refused(do func(Target, context.Context, string) error) func(Target, contex
 		case errors.Is(err, errs.Exists):
 			return nil
 		case err == nil:
-			return errs.New(errs.Internal, "benchmark", name, "was made a second time")
+			return errs.New(errs.Internal, "nsbench.Benchmark", name, "was made a second time")
 		}
 		return err
 	}
@@ -116,7 +116,7 @@ func (p phase) has(c counted) bool {
 // taken is the refusal to run where a tree is already.
 func taken(base string, cause error) error {
 	return &errs.Error{
-		Kind: errs.Exists, Op: "benchmark", Subject: base, Cause: cause, Text: "it is there already",
+		Kind: errs.Exists, Op: "nsbench.Benchmark", Subject: base, Cause: cause, Text: "it is there already",
 		Remedy: "if an interrupted run left it, remove it with `" + cleanCommand(base) + "`; else choose another prefix",
 	}
 }

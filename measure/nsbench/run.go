@@ -49,16 +49,16 @@ func Run(ctx context.Context, o Options) (err error) {
 	r := &run{Options: o, began: time.Now()}
 	defer r.close()
 	if err := r.open(ctx); err != nil {
-		return errs.Wrap(err, "benchmark", "")
+		return errs.Wrap(err, "nsbench.Benchmark", "")
 	}
 	switch err := r.targets[0].Mkdir(ctx, o.Shape.Base); {
 	case errors.Is(err, errs.Exists):
 		return taken(o.Shape.Base, nil)
 	case errors.Is(err, errs.NotFound):
-		return errs.New(errs.NotFound, "benchmark", path.Dir(o.Shape.Base), "the prefix is not there").
+		return errs.New(errs.NotFound, "nsbench.Benchmark", path.Dir(o.Shape.Base), "the prefix is not there").
 			WithRemedy("make it with `hemera mkdir -p " + path.Dir(o.Shape.Base) + "`, or leave the prefix out")
 	case err != nil:
-		return errs.Wrap(err, "benchmark", o.Shape.Base)
+		return errs.Wrap(err, "nsbench.Benchmark", o.Shape.Base)
 	}
 	for range o.Shape.Threads * o.Shape.Depth {
 		r.records = append(r.records, newRecord(o.Series))
@@ -116,7 +116,7 @@ func (r *run) phases(ctx context.Context) (gone bool, err error) {
 		}
 		if res.Main.Ops == 0 {
 			f := res.Failures[0]
-			return false, errs.New(errs.Unavailable, "benchmark", p.name, "nothing succeeded: "+f.Text).WithRemedy(f.Remedy)
+			return false, errs.New(errs.Unavailable, "nsbench.Benchmark", p.name, "nothing succeeded: "+f.Text).WithRemedy(f.Remedy)
 		}
 		gone = res.Main.Errors == 0 && (res.Dirs == nil || res.Dirs.Errors == 0)
 	}
@@ -217,7 +217,7 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 			return end, nil
 		case <-ctx.Done():
 			r.stop.Store(true)
-			return <-ended, errs.Wrap(ctx.Err(), "benchmark", p.name)
+			return <-ended, errs.Wrap(ctx.Err(), "nsbench.Benchmark", p.name)
 		case now := <-ticker.C:
 			var done int64
 			for _, rec := range r.records {
@@ -282,7 +282,7 @@ func (r *run) release(ctx context.Context) error {
 		}
 		return last
 	})
-	return errs.Wrap(err, "benchmark", "give locks back")
+	return errs.Wrap(err, "nsbench.Benchmark", "give locks back")
 }
 
 // sweep removes what the run has made and not removed itself.
@@ -305,6 +305,6 @@ func (r *run) sweep(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return &errs.Error{Kind: errs.KindOf(err), Op: "benchmark", Subject: r.Shape.Base, Cause: err,
+	return &errs.Error{Kind: errs.KindOf(err), Op: "nsbench.Benchmark", Subject: r.Shape.Base, Cause: err,
 		Text: "could not be removed", Remedy: "remove it with `" + cleanCommand(r.Shape.Base) + "`"}
 }

@@ -45,7 +45,7 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.B
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	default:
-		return errs.New(errs.Overloaded, "benchmark", shape.Base, "another benchmark is under way").WithRemedy("wait for its end")
+		return errs.New(errs.Overloaded, "nsbench.Benchmark", shape.Base, "another benchmark is under way").WithRemedy("wait for its end")
 	}
 	view, err := s.View(ctx)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefi
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "benchmark", base)
+		return errs.Wrap(ctx.Err(), "nsbench.Benchmark", base)
 	}
 	names := []string{"worker.", "d.", "f."}
 	if err := s.clean(ctx, who, base, names, false); err != nil {
@@ -199,7 +199,7 @@ func (s *Service) clean(ctx context.Context, who hemera.Identity, dir string, na
 	}
 	err := s.Names.List(ctx, who, dir, func(e hemera.Entry) error {
 		if e.Kind != kind || !e.IsDir() && e.Size != 0 || !numbered(e.Name, names[0]) {
-			return errs.New(errs.NotEmpty, "benchmark", path.Join(dir, e.Name), "no benchmark made it").
+			return errs.New(errs.NotEmpty, "nsbench.Benchmark", path.Join(dir, e.Name), "no benchmark made it").
 				WithRemedy("look at it, and move it elsewhere or remove it by hand")
 		}
 		found = append(found, e.Name)

@@ -61,7 +61,7 @@ func (s Shape) Check() error {
 	return nil
 }
 
-func invalid(subject, text string) error { return errs.New(errs.Invalid, "benchmark", subject, text) }
+func invalid(subject, text string) error { return errs.New(errs.Invalid, "nsbench.Benchmark", subject, text) }
 
 // Paths are by worker and by the number of the item within the worker.
 

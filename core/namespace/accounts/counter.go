@@ -252,7 +252,7 @@ func listKeys(ctx context.Context, r kv.Reader, prefix []byte, limit int) (out [
 		out = append(out, append([]byte(nil), k...))
 		return len(out) < limit
 	})
-	return out, errs.Wrap(err, "namespace", "")
+	return out, errs.Wrap(err, "namespace.ListKeys", "")
 }
 
 // merge moves what was counted into the node's set, and out of that of the node above, in which it

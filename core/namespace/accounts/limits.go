@@ -120,5 +120,5 @@ func within(op, subject string, limits []quota.Standing, want quota.Want) error 
 	if d.Allowed {
 		return nil
 	}
-	return errs.Wrap(errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
+	return errs.Wrap(errs.New(errs.OverQuota, "namespace.CheckQuota", "quota of "+d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
 }
