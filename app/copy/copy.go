@@ -78,17 +78,18 @@ type job struct {
 type copier struct {
 	c     *xrootd.Client
 	o     Options
-	umask uint32
-	track *tracker
-	jobs  chan job
+	umask uint32   // of this process
+	track *tracker // counts for Progress
+	jobs  chan job // from enumerate to the workers
 
 	mu     sync.Mutex               // guards first and atomic
 	first  error                    // failure
-	atomic map[xrootd.Endpoint]bool // servers that were asked whether they show no file before its close
+	atomic map[xrootd.Endpoint]bool // what servers answered: do they show no file before its close?
 
 	dirs []job // to get their attributes at the end; only the goroutine that lists uses it
 }
 
+// newCopier makes a copier whose workers do not run yet.
 func newCopier(c *xrootd.Client, o Options, track *tracker) *copier {
 	o = o.withDefaults()
 	return &copier{c: c, o: o, umask: umask(), track: track, jobs: make(chan job, o.Parallel), atomic: map[xrootd.Endpoint]bool{}}
@@ -193,6 +194,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	})
 }
 
+// noteDir remembers a directory that gets its attributes at the end.
 func (x *copier) noteDir(j job) {
 	if x.o.Preserve {
 		x.dirs = append(x.dirs, j)
@@ -205,6 +207,7 @@ func (x *copier) fault(j job, err error) {
 	x.done(j, err)
 }
 
+// submit counts a file and hands it to a worker.
 func (x *copier) submit(ctx context.Context, j job) error {
 	x.track.add(func(p *Progress) { p.FilesTotal++; p.BytesTotal += j.src.size })
 	select {

@@ -16,7 +16,7 @@ const fileTries = 4
 // file copies one file. If the server it was written through stops, the copy restarts, as with the stock
 // clients: another server will take it. So does a copy that went on with a part of another source.
 func (x *copier) file(ctx context.Context, j job) error {
-	fresh := false
+	fresh := false // do not go on with a part
 	for try := 1; ; try++ {
 		n, err := x.fileOnce(ctx, j, fresh)
 		lost, again := errors.AsType[unwritten](err)
@@ -35,6 +35,7 @@ func (x *copier) file(ctx context.Context, j job) error {
 // staleError is the failure of a file that was gone on with, when its part was not of this source.
 type staleError struct{ error }
 
+// Unwrap returns the failure itself.
 func (s staleError) Unwrap() error { return s.error }
 
 // fileOnce copies one file by the way that fits, and says how many bytes it has counted.
@@ -49,7 +50,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	var there state
+	var there state                 // zero: nothing is there, or the server refuses to replace it
 	if x.o.Continue || !at.direct { // else the server refuses by itself to replace: no need to ask
 		if there, err = x.store(j.to).stat(ctx, j.to); err != nil {
 			return 0, err
@@ -83,6 +84,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 		if err == nil && x.o.Preserve {
 			err = x.preserve(ctx, j.to, j.src, 0o644)
 		}
+		// Unsupported comes before anything was written: the bytes can go through this process instead.
 		if x.o.TPC == TPCOnly || !errors.Is(err, errs.Unsupported) {
 			return 0, err
 		}
@@ -93,7 +95,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 			return 0, err
 		}
 	}
-	x.track.bytes(off)
+	x.track.bytes(off) // what the part has counts as done
 	n, err := x.stream(ctx, j, at, off, sum)
 	if off > 0 && err != nil && (errors.Is(err, errs.Corrupt) || errors.Is(err, errs.Unsupported)) {
 		err = staleError{err}

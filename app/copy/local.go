@@ -20,10 +20,11 @@ import (
 
 // machine is the store of local paths. A file gets its name when it is complete.
 type machine struct {
-	chunk int
+	chunk int // bytes of one read
 	links Links
 }
 
+// stat implements store. It follows links.
 func (machine) stat(_ context.Context, p Place) (state, error) {
 	i, err := os.Stat(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,6 +36,7 @@ func (machine) stat(_ context.Context, p Place) (state, error) {
 	return stateOf(i), nil
 }
 
+// stateOf is what the system says of a file.
 func stateOf(i os.FileInfo) state {
 	s := state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
 	if sys, ok := i.Sys().(*syscall.Stat_t); ok {
@@ -43,6 +45,7 @@ func stateOf(i os.FileInfo) state {
 	return s
 }
 
+// walk implements store.
 func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
 	top, err := os.Stat(p.Path)
 	if err != nil {
@@ -115,6 +118,7 @@ func nowhere(i os.FileInfo, err error, above []os.FileInfo) bool {
 	return special(i) || i.IsDir() && among(above, i)
 }
 
+// among reports whether a file is in a list, by device and inode.
 func among(list []os.FileInfo, i os.FileInfo) bool {
 	return slices.ContainsFunc(list, func(a os.FileInfo) bool { return os.SameFile(a, i) })
 }
@@ -150,6 +154,7 @@ type localSource struct {
 	buf  []byte
 }
 
+// source implements store.
 func (m machine) source(ctx context.Context, p Place, off int64) (source, error) {
 	f, err := os.Open(p.Path)
 	if err != nil {
@@ -164,6 +169,7 @@ func (m machine) source(ctx context.Context, p Place, off int64) (source, error)
 	return &localSource{ctx, f, make([]byte, m.chunk)}, nil
 }
 
+// next implements source.
 func (s *localSource) next() ([]byte, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, errs.Wrap(err, "copy.Read", s.file.Name())
@@ -175,6 +181,7 @@ func (s *localSource) next() ([]byte, error) {
 	return s.buf[:n], err
 }
 
+// close implements source.
 func (s *localSource) close() { s.file.Close() }
 
 // localTarget writes a part, which gets the final name at the end.
@@ -184,6 +191,7 @@ type localTarget struct {
 	targetOptions
 }
 
+// target implements store. A device or pipe is written to as it is; a file gets a part.
 func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
 	if i, err := os.Stat(p.Path); err == nil && special(i) {
 		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
@@ -202,6 +210,7 @@ func (machine) target(_ context.Context, p Place, t targetOptions) (target, erro
 	return &localTarget{f, p.Path, t}, nil
 }
 
+// write implements target.
 func (t *localTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
 	return errs.Wrap(err, "copy.Write", t.file.Name())
@@ -242,6 +251,7 @@ func (t *localTarget) finishAttributes() error {
 	return nil
 }
 
+// abandon implements target. An empty part is not worth keeping.
 func (t *localTarget) abandon(_ context.Context, keep bool) bool {
 	if i, err := t.file.Stat(); !keep || err != nil || i.Size() == 0 {
 		keep = false
@@ -254,15 +264,18 @@ func (t *localTarget) abandon(_ context.Context, keep bool) bool {
 // deviceTarget writes to a device or a pipe, such as /dev/null.
 type deviceTarget struct{ file *os.File }
 
+// write implements target.
 func (t deviceTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
 	return errs.Wrap(err, "copy.Write", t.file.Name())
 }
 
+// commit implements target. There is nothing to rename or to compare.
 func (t deviceTarget) commit(context.Context, hemera.Checksum) error {
 	return errs.Wrap(t.file.Close(), "copy.Write", t.file.Name())
 }
 
+// abandon implements target. What was written cannot be taken back.
 func (t deviceTarget) abandon(context.Context, bool) bool {
 	t.file.Close()
 	return false

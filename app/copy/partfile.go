@@ -125,7 +125,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 		if err == nil && os.SameFile(now, opened) {
 			return f, nil
 		}
-		f.Close() // between open and lock it was finished, or given up: look again
+		f.Close() // between open and lock its copy finished or removed it: look again
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errs.Wrap(err, "copy.Create", name)
 		}
@@ -138,6 +138,7 @@ func own(i os.FileInfo) bool {
 	return ok && i.Mode().IsRegular() && int(s.Uid) == os.Geteuid() && s.Nlink == 1
 }
 
+// foreign is the error of a part's name that is taken by something else.
 func foreign(name string) error {
 	return errs.New(errs.Denied, "copy.Create", name, "there is something of that name that is no file of yours").
 		WithRemedy("remove it, or give the copy another target")

@@ -65,10 +65,10 @@ func (p Place) base() string {
 
 // state is what was found at a place.
 type state struct {
-	exists  bool
+	exists  bool // if not, all else is zero
 	dir     bool
-	special bool // a device or a pipe of this machine
-	size    int64
+	special bool      // a device or a pipe of this machine
+	size    int64     // bytes
 	mode    uint32    // permission bits; 0 if not known
 	mtime   time.Time // in seconds at servers; zero if not known
 	owner   string    // name or number

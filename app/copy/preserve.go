@@ -41,6 +41,7 @@ func idOf(name string, lookup func(string) (*user.User, error)) int64 {
 	return -1
 }
 
+// lookupGroup finds a group in the form of a user, for idOf.
 func lookupGroup(name string) (*user.User, error) {
 	g, err := user.LookupGroup(name)
 	if err != nil {

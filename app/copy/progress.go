@@ -37,6 +37,7 @@ type tracker struct {
 	now Progress
 }
 
+// newTracker starts the goroutine that reports; without a function there is none.
 func newTracker(report func(Progress)) *tracker {
 	t := &tracker{report: report, stop: make(chan struct{})}
 	if report != nil {
@@ -66,6 +67,7 @@ func (t *tracker) close() Progress {
 	return t.now
 }
 
+// run reports until close. The rate is smoothed over a few seconds.
 func (t *tracker) run() {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()

@@ -55,6 +55,7 @@ type readerSource struct {
 	buf []byte
 }
 
+// next implements source.
 func (s *readerSource) next() ([]byte, error) {
 	n, err := readFull(s.r, s.buf)
 	if err != nil && err != io.EOF {
@@ -63,4 +64,5 @@ func (s *readerSource) next() ([]byte, error) {
 	return s.buf[:n], err
 }
 
+// close implements source. The reader is the caller's.
 func (s *readerSource) close() {}

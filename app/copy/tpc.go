@@ -119,6 +119,7 @@ func orderURL(dst, src, from xrootd.URL, key string) xrootd.URL {
 	return dst
 }
 
+// withOpaque adds one key to a URL.
 func withOpaque(u xrootd.URL, key, value string) xrootd.URL {
 	u.Opaque = u.Opaque.With(key, value)
 	return u

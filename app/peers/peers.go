@@ -149,14 +149,17 @@ func (r *reader) ask(what string, full int64) (int64, error) {
 	return n, nil
 }
 
+// malformed is the error of an answer about holes that cannot be true.
 func (r *reader) malformed() error {
 	return errs.New(errs.Corrupt, "peers.ReadPieceAt", r.peer, "the answer to where its data is makes no sense")
 }
 
+// ReadPages implements [transfer.PeerReader].
 func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return r.file.ReadPages(context.Background(), p, sums, off)
 }
 
+// Size implements [transfer.PeerReader]: bytes, as of the open.
 func (r *reader) Size() int64 { return r.file.Info().Size }
 
 // Close does not wait for the peer, whose disk may be stalled.

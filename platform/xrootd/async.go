@@ -17,18 +17,18 @@ import (
 // Methods may be called concurrently. Those that send (WritePages, Truncate, Sync, Query) take turns; the others
 // return at once, also while one of those blocks.
 type AsyncWriter struct {
-	client *Client
-	handle *handle
-	peer   string // host:port, the subject of errors
+	client *Client // for its options and buffers
+	handle *handle // never replaced
+	peer   string  // host:port, the subject of errors
 
 	turn chan struct{} // room for one token: its holder sends, and may wait for answers
 
 	mu       sync.Mutex // what follows is shared with the reading goroutine
 	inFlight int        // payload bytes sent and not answered
 	bad      []*badWrite
-	err      error // final
-	signal   chan struct{}
-	left     bool // the handle is closed, or about to be
+	err      error         // final
+	signal   chan struct{} // has a token after an answer; settle waits for it
+	left     bool          // the handle is closed, or about to be
 }
 
 // badWrite is a write of which the server could not use some pages.
@@ -37,6 +37,7 @@ type badWrite struct {
 	list  []byte // wire.ParsePageErrors reads it
 }
 
+// newAsyncWriter takes over a handle, and with it the duty to close it.
 func newAsyncWriter(c *Client, h *handle, peer string) *AsyncWriter {
 	return &AsyncWriter{client: c, handle: h, peer: peer, turn: make(chan struct{}, 1), signal: make(chan struct{}, 1)}
 }
@@ -97,6 +98,7 @@ func (w *AsyncWriter) wake() {
 	}
 }
 
+// failed returns the final error, nil while there is none.
 func (w *AsyncWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

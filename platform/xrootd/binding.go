@@ -132,7 +132,7 @@ func (b *binding) bind(a result, reply wire.OpenReply, again bool) error {
 func (b *binding) swap(a result, reply wire.OpenReply, again bool) (old, fresh *handle, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	gen := 0
+	gen := 0 // of the first opening
 	if b.handle != nil {
 		gen = b.handle.gen + 1
 	}

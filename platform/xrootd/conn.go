@@ -20,7 +20,7 @@ import (
 // concurrently.
 type Conn struct {
 	endpoint Endpoint
-	opts     Options
+	opts     Options // complete
 	nc       net.Conn
 	in       *bufio.Reader // the reading goroutine's
 	out      *sender
@@ -28,16 +28,16 @@ type Conn struct {
 	// Set by the login, constant afterwards.
 	flags   uint32
 	version uint32
-	session wire.SessionID
+	session wire.SessionID // by which a later session ends this one
 
 	free  chan uint16 // slots for requests; its capacity bounds them
 	down  chan struct{}
 	users atomic.Int64 // open files and borrowers: the session is not idle
 	heard atomic.Int64 // when the last bytes came, in Unix nanoseconds
 
-	mu    sync.Mutex
-	calls []*call // by slot; nil is free
-	err   error   // why it is down
+	mu    sync.Mutex // guards calls, err, and in each call what stands above its line
+	calls []*call    // by slot; nil is free
+	err   error      // why it is down
 }
 
 // inBuffer is the reading goroutine's buffer: one system call for many pages of a page answer.
@@ -159,8 +159,8 @@ func (c *Conn) reason() error {
 	return c.err
 }
 
-// wait returns the answer of a call that was sent. When the context ends first the call is given
-// up: its sink is not used any more once wait has returned.
+// wait returns the answer of a call that was sent. If the context ends first, the call is abandoned: its sink is not
+// used any more once wait has returned.
 func (c *Conn) wait(ctx context.Context, k *call) answer {
 	select {
 	case <-k.done:
@@ -196,7 +196,7 @@ func (c *Conn) abandon(k *call) bool {
 	}
 	c.mu.Unlock()
 	// The caller's memory is being written to by a frame that may never end.
-	c.fail(errors.New("given up in the middle of an answer"))
+	c.fail(errors.New("abandoned in the middle of an answer"))
 	return false
 }
 

@@ -23,6 +23,7 @@ func Dial(ctx context.Context, e Endpoint, o Options) (*Conn, error) {
 	return dial(ctx, e, o.withDefaults(), wire.ExpectLogin)
 }
 
+// dial is Dial with options that are complete; expect says what the client will do, see wire.Protocol.
 func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
@@ -48,6 +49,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 		return nil, lost(e, false, err)
 	}
 	c := newConn(nc, e, o)
+	// Both end with the session; login needs them already, to read the answers and to notice silence.
 	go c.receive()
 	go c.watch()
 	if err := c.login(ctx, expect); err != nil {
@@ -60,7 +62,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 // login sends handshake, protocol and login together and then reads the three answers.
 func (c *Conn) login(ctx context.Context, expect uint8) error {
 	hello := call{since: time.Now(), silenceMax: c.opts.DialTimeout, done: make(chan struct{})}
-	var protocol, login call
+	var protocol, login call // answered in this order, each in its own slot
 	c.mu.Lock()
 	if c.err == nil {
 		c.calls[greetingSlot] = &hello
@@ -72,7 +74,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	}
 	id := wire.Login{
 		PID: uint32(os.Getpid()), User: c.user(),
-		// Without the flags of redirects: a copy begins anew when a write fails, not when it is redirected.
+		// Without the flags of redirects: a copy restarts when a write fails, not when it is redirected.
 		Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer,
 	}
 	host, _ := os.Hostname()
@@ -104,6 +106,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	return c.authenticate(ctx, l.Security)
 }
 
+// user is the login name: the address's, else the client's.
 func (c *Conn) user() string {
 	if c.endpoint.User != "" {
 		return c.endpoint.User
@@ -114,7 +117,7 @@ func (c *Conn) user() string {
 // authenticate goes through the server's offers in its order; a refusal is not the end of the
 // session, the next offer may do.
 func (c *Conn) authenticate(ctx context.Context, security string) error {
-	if !strings.Contains(security, "&P=") {
+	if !strings.Contains(security, "&P=") { // the server serves anybody
 		return nil
 	}
 	var last error
@@ -124,7 +127,7 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 			continue
 		}
 		a := c.roundTrip(ctx, nil, wire.Auth{Type: name}, credentials)
-		if a.err == nil && a.status == wire.StatusAuthMore {
+		if a.err == nil && a.status == wire.StatusAuthMore { // of mechanisms with a challenge; unix and host have none
 			last = errs.New(errs.Unauthenticated, "xrootd.AuthenticateAt", c.endpoint.String()+" by "+name, "the server wants more steps than the mechanism has")
 			continue
 		}

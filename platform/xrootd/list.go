@@ -17,6 +17,7 @@ const chunksAhead = 4
 // the server wait.
 type chunkSink chan []byte
 
+// take implements sink. It blocks while the reader is slow, which is why a listing has a session of its own.
 func (s chunkSink) take(r *bufio.Reader, f frame) error {
 	for left := f.n; left > 0; {
 		chunk := make([]byte, min(left, 64<<10))

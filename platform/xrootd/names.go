@@ -35,6 +35,7 @@ func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
 	return Info{baseName(u.Path), s}, errs.As(err, errs.Corrupt, "xrootd.Stat", u.Redacted())
 }
 
+// baseName is what follows the last slash.
 func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // change does a request without an answer; it is not repeated once it may have arrived.

@@ -14,15 +14,15 @@ type Options struct {
 	User string // login name, default the process's
 	App  string // what the client calls itself at login, default "hemera"
 	Log  *slog.Logger
-	// Anonymous logs in as nobody, by host or where no proof is asked for: for who acts for somebody else, and
-	// must not lend him rights. An address that names a user, or a redirect to one, is Denied.
+	// Anonymous logs in as nobody, by host or where no proof is asked for: for a process that acts for
+	// somebody else, and must not lend its own rights. An address that names a user, or a redirect to one, is Denied.
 	Anonymous bool
 	// Permit is asked before each connection, with the server's name and the address that it has; its error
 	// ends the operation. Nil permits all.
 	Permit func(ctx context.Context, e Endpoint, to netip.AddrPort) error
 
 	DialTimeout time.Duration // until logged in; 10 s
-	// Stall is the silence after which a session with requests in flight is given up; 60 s. Stock
+	// Stall is the silence after which a session with requests in flight ends; 60 s. Stock
 	// servers promise to answer, or to say that it takes longer, within this time.
 	Stall time.Duration
 	// UserTimeout is how long sent bytes may stay unacknowledged by the other kernel; 10 s, and 45 s for
@@ -45,6 +45,7 @@ type Options struct {
 	Window   int // bytes in flight per sequential stream or peer; 16 MiB
 }
 
+// withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	setDuration := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {

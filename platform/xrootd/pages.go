@@ -13,9 +13,10 @@ import (
 // dataSink puts the bytes of a kXR_read into the caller's memory.
 type dataSink struct {
 	p   []byte
-	got int
+	got int // bytes so far
 }
 
+// take implements sink.
 func (s *dataSink) take(r *bufio.Reader, f frame) error {
 	if f.n > len(s.p)-s.got {
 		return malformed("read answer is longer than what was asked for")
@@ -31,12 +32,13 @@ type pageSink struct {
 	sums []uint32 // nil if not wanted
 	off  int64    // of p in the file
 	got  int
-	bad  []span
+	bad  []span // fragments that do not match their checksums
 }
 
 // span is a page fragment of a request, by its place in p.
 type span struct{ at, n int }
 
+// take implements sink. A page that does not match is noted, not refused: it is asked for again alone.
 func (s *pageSink) take(r *bufio.Reader, f frame) error {
 	if f.n == 0 {
 		return nil

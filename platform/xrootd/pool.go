@@ -34,6 +34,7 @@ type session struct {
 	conn *Conn // nil before the first; may be dead
 }
 
+// newPool makes an empty pool; the options are complete.
 func newPool(o Options) *pool {
 	return &pool{opts: o, sessions: map[sessionKey]*session{}, spare: map[Endpoint][]*Conn{}}
 }
@@ -80,6 +81,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	return s, nil
 }
 
+// closedError is what calls after Close fail with.
 func closedError(e Endpoint) error {
 	return errs.New(errs.Cancelled, "xrootd.ConnectTo", e.String(), "the client is closed")
 }
@@ -124,7 +126,7 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 	}
 	defer func() { <-s.turn }()
 	old := s.conn
-	if old != nil && old.reason() == nil {
+	if old != nil && old.reason() == nil { // it may end the next moment; then the request fails, and is repeated if it may be
 		return old, nil
 	}
 	conn, err := dial(ctx, e, p.opts, wire.ExpectLogin)

@@ -13,10 +13,10 @@ import (
 // PullRequest says what a destination of a third-party copy fetches, in the words its client used.
 type PullRequest struct {
 	Source Endpoint // tpc.src
-	Path   string   // tpc.lfn
-	Key    string   // tpc.key: the source gives the file to whoever shows it
+	Path   string   // tpc.lfn, at the source
+	Key    string   // tpc.key: the source gives the file to a client that shows it
 	// Origins are what the source may call the client that ordered the copy, user.pid@host, the
-	// likeliest first: it gives the file only to who names it in the same way.
+	// likeliest first: it gives the file only to a puller that names it in the same way.
 	Origins []string
 	Opaque  wire.Opaque // tpc.scgi, for the source
 	Opened  func()      // called when the source is open; nil for nobody

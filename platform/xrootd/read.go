@@ -17,9 +17,9 @@ type readPiece struct {
 
 	h     *handle
 	call  *call
-	pages *pageSink
-	data  *dataSink
-	err   error // it could not be sent
+	pages *pageSink // of a pgread
+	data  *dataSink // of a read
+	err   error     // it could not be sent
 }
 
 // send queues the request on the handle; failure shows in wait.
@@ -70,10 +70,10 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 	return r.pages.got, r.readAgain(ctx, u)
 }
 
-// pageRetries is how often one bad page is asked for again before its server is given up.
+// pageRetries is how often one bad page is asked for again before the read fails.
 const pageRetries = 3
 
-// readAgain asks anew for pages that did not match their checksums.
+// readAgain asks again for pages that did not match their checksums.
 func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 	for _, b := range r.pages.bad {
 		off := r.off + int64(b.at)
@@ -100,7 +100,7 @@ func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 	return nil
 }
 
-// drop gives up requests in flight, so that their memory is the caller's again.
+// dropReads abandons requests in flight, so that their memory is the caller's again.
 func dropReads(pieces []*readPiece) {
 	gone, cancel := context.WithCancel(noContext)
 	cancel()
@@ -111,7 +111,7 @@ func dropReads(pieces []*readPiece) {
 	}
 }
 
-// finish returns the piece's bytes, from another handle if this one fails.
+// finishRead returns the piece's bytes, from another handle if this one fails.
 func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 	p := policy{op: "xrootd.Read", waitFor: f.b.client.opts.WaitFor}
 	n := 0
@@ -140,7 +140,7 @@ func (f *File) startReads(ctx context.Context, pieces ...*readPiece) {
 	h, err := f.b.current()
 	for _, r := range pieces {
 		if err != nil {
-			continue // finishRead tells
+			continue // finishRead returns the error
 		}
 		r.send(ctx, h)
 	}

@@ -20,6 +20,7 @@ func (c *Conn) receive() {
 	c.fail(err)
 }
 
+// readFrames hands each frame to its call until the connection or the protocol breaks.
 func (c *Conn) readFrames() error {
 	var head [wire.ResponseHeaderSize]byte
 	for {
@@ -175,6 +176,7 @@ func readLate(in *bufio.Reader, n int) (time.Time, error) {
 // discard is the sink of calls nobody waits for.
 type discard struct{}
 
+// take implements sink.
 func (discard) take(r *bufio.Reader, f frame) error {
 	_, err := r.Discard(f.n)
 	return err

@@ -12,7 +12,7 @@ import (
 // Bounds of one operation's way through the cluster.
 const (
 	redirectsMax = 16 // as in the stock clients; the only detection of loops
-	failoversMax = 8  // servers given up before the operation is
+	failoversMax = 8  // servers that may fail before the operation does
 )
 
 // Opaque keys by which a client tells a manager where not to send it again.
@@ -27,9 +27,9 @@ type route struct {
 	url     URL      // server to ask now; path and opaque as requests shall carry them
 	manager Endpoint // the last server that redirected
 	managed bool     // manager is set
-	hops    int
-	tried   []string
-	reasons []string
+	hops    int      // redirects since the manager
+	tried   []string // hosts that failed
+	reasons []string // one for each of tried
 	nodes   []string // hem.node of the tried: hosts cannot tell two nodes on one machine apart
 }
 
@@ -38,7 +38,7 @@ func newRoute(u URL) route { return route{url: u} }
 
 // redirection is what a server's redirect says. An empty path keeps the request's.
 type redirection struct {
-	to     Endpoint
+	to     Endpoint // the next server
 	path   string
 	opaque wire.Opaque
 }

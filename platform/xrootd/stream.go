@@ -16,11 +16,11 @@ type Reader struct {
 	next   int64        // offset of the next request
 	end    int64
 	window int
-	ahead  int    // requests to keep in flight; grows while the user goes on
-	sums   bool   // keep page checksums
-	rest   []byte // of the piece being consumed
-	now    *readPiece
-	err    error
+	ahead  int        // requests to keep in flight; grows while the user goes on
+	sums   bool       // keep page checksums
+	rest   []byte     // of the piece being consumed
+	now    *readPiece // whose bytes Next returned last
+	err    error      // final, io.EOF at the end
 }
 
 // NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first.
@@ -83,6 +83,7 @@ func (r *Reader) fill() {
 		r.pieces = append(r.pieces, p)
 		r.next += n
 	}
+	// Doubled with each call: a user that reads a little does not pay for a whole window.
 	r.ahead = min(r.ahead*2, r.window)
 	r.file.startReads(r.ctx, fresh...)
 }
@@ -101,7 +102,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close gives up what is in flight. The file stays open.
+// Close drops what is in flight. The file stays open.
 func (r *Reader) Close() error {
 	dropReads(r.pieces)
 	r.pieces, r.rest = nil, nil
@@ -116,9 +117,9 @@ func (r *Reader) Close() error {
 type Writer struct {
 	ctx   context.Context
 	file  *File
-	queue *writeQueue
-	buf   []byte
-	off   int64 // of buf
+	queue *writeQueue // requests in flight
+	buf   []byte      // gathered, not sent
+	off   int64       // of buf
 	err   error
 }
 
@@ -156,10 +157,12 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // room is how far the request at the present offset may reach.
 func (w *Writer) room() int {
+	// Requests end at multiples of the chunk, so that no page is in two of them.
 	chunk := w.file.b.client.opts.Chunk
 	return chunk - int(w.off%int64(chunk))
 }
 
+// send starts one request. After an error the writer does nothing any more.
 func (w *Writer) send(p []byte) {
 	if w.err = w.queue.write(w.ctx, p, nil, w.off); w.err == nil {
 		w.off += int64(len(p))

@@ -67,6 +67,7 @@ type vectorSink struct {
 	next   int
 }
 
+// take implements sink. A frame has whole elements only.
 func (s *vectorSink) take(r *bufio.Reader, f frame) error {
 	var head [wire.SegmentSize]byte
 	for left := f.n; left > 0; s.next++ {

@@ -7,8 +7,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// watch is the goroutine that gives up silent sessions, asks quiet ones whether they live, and
-// closes those that nobody uses.
+// watch is the goroutine that ends silent sessions, pings quiet ones, and closes those that nobody uses.
 func (c *Conn) watch() {
 	tick := time.NewTicker(min(c.opts.Stall, c.opts.Ping, c.opts.Idle) / 4)
 	defer tick.Stop()
@@ -27,11 +26,12 @@ type watchAction int
 
 const (
 	watchNothing watchAction = iota
-	watchPing
-	watchStalled
-	watchIdle
+	watchPing                // it is used and quiet
+	watchStalled             // a request has waited too long in silence
+	watchIdle                // nobody has used it for long
 )
 
+// check does what nextAction says. It must not block: it is what notices that others do.
 func (c *Conn) check(now time.Time) {
 	switch c.nextAction(now) {
 	case watchStalled:
@@ -91,6 +91,7 @@ func (c *Conn) unused() bool {
 	return c.users.Load() == 0
 }
 
+// latest returns the last of some times.
 func latest(times ...time.Time) time.Time {
 	out := times[0]
 	for _, t := range times[1:] {

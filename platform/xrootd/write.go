@@ -14,6 +14,7 @@ import (
 // buffers are the memory of writes in flight, reused.
 type buffers struct{ pool sync.Pool }
 
+// get returns an empty buffer with room for n bytes.
 func (b *buffers) get(n int) []byte {
 	if v, ok := b.pool.Get().(*[]byte); ok && cap(*v) >= n {
 		return (*v)[:0]
@@ -21,6 +22,7 @@ func (b *buffers) get(n int) []byte {
 	return make([]byte, 0, n)
 }
 
+// put takes a buffer back. Nobody may use it any more.
 func (b *buffers) put(p []byte) {
 	if cap(p) > 0 {
 		b.pool.Put(&p)
@@ -198,6 +200,7 @@ type writeQueue struct {
 	max    int
 }
 
+// newQueue makes a queue that holds a window of requests.
 func (f *File) newQueue() *writeQueue {
 	return &writeQueue{file: f, max: max(1, f.b.client.opts.Window/f.b.client.opts.Chunk)}
 }
@@ -227,6 +230,7 @@ func (q *writeQueue) drain(ctx context.Context) error {
 	return nil
 }
 
+// finishFirst waits for the oldest request.
 func (q *writeQueue) finishFirst(ctx context.Context) error {
 	w := q.pieces[0]
 	q.pieces = q.pieces[1:]

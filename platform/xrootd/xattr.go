@@ -24,7 +24,7 @@ func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, 
 	return a.body, err
 }
 
-// result reads the answer for the one name that was asked about.
+// result reads the answer about the one name of the request.
 func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	results, err := wire.ParseFattrResults(body, values)
 	if err != nil {
