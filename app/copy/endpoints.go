@@ -80,8 +80,9 @@ func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s sta
 
 // walkBelow visits a directory, and then the directories in it: a listing has a session of its own, and depth would add sessions.
 func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visit func(rel string, s state) error) error {
-	var dirs []string
+	var dirs []string // visited after the listing, whose session is then free
 	var refused error // by the visitor
+	// With attributes: a stat for each entry would cost a round trip each.
 	err := s.c.List(ctx, top.Join(rel), func(i xrootd.Info) error {
 		name := i.Name
 		if rel != "" {
@@ -93,6 +94,7 @@ func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visi
 		refused = visit(name, stateOfInfo(i))
 		return refused
 	})
+	// A directory below that cannot be listed is one failure; the top one is the source's.
 	if err != nil && refused == nil && rel != "" && ofEntry(err) {
 		err = visit(rel, state{fault: err})
 	}
@@ -112,7 +114,7 @@ func (s servers) mkdir(ctx context.Context, p Place, mode uint32) error {
 // part implements store. Whether the part is of this source is for resume to find out.
 func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 	st, err := s.stat(ctx, p)
-	if err != nil || st.dir || st.size > src.size {
+	if err != nil || st.dir || st.size > src.size { // longer than the source: of another content
 		return 0, err
 	}
 	return st.size, nil
@@ -223,7 +225,7 @@ func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 		_ = t.file.Abandon(ctx)
 		return unwritten{err}
 	}
-	if err := t.file.Close(ctx); err != nil {
+	if err := t.file.Close(ctx); err != nil { // the content is durable after this, not before
 		return err
 	}
 	return t.at.publish(ctx, t.place, t.src.size, want, t.replace)

@@ -58,11 +58,11 @@ func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s sta
 // link to one of them would lead round in circles.
 func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.FileInfo, visit func(rel string, s state) error) error {
 	dir := filepath.Join(top, filepath.FromSlash(rel))
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir) // sorted by name, all of one directory in memory
 	if err != nil && rel == "" {
 		return errs.Wrap(err, "copy.List", dir)
 	}
-	if err != nil {
+	if err != nil { // a directory that cannot be read is one failure, not the end
 		return visit(rel, state{fault: errs.Wrap(err, "copy.List", dir)})
 	}
 	for _, d := range entries {
@@ -84,7 +84,7 @@ func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.File
 
 // found is what a walk has come upon; a file or directory may be behind a link.
 func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, os.FileInfo) {
-	link := d.Type()&fs.ModeSymlink != 0
+	link := d.Type()&fs.ModeSymlink != 0 // from the listing: no stat for what is skipped
 	if link && m.links == LinksSkip {
 		return state{link: true}, nil
 	}
@@ -101,7 +101,7 @@ func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, 
 	case i.IsDir() && link && m.links != LinksFollow && m.links != LinksGood:
 		return fault(errs.New(errs.Unsupported, "copy.Copy", path, "links to directories are not followed").
 			WithRemedy("-L follows them, --skip-links passes over links"))
-	case i.IsDir() && among(above, i):
+	case i.IsDir() && among(above, i): // following it would never end
 		return fault(errs.New(errs.Invalid, "copy.Copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
 	case special(i):
 		return fault(errs.New(errs.Unsupported, "copy.Copy", path, "it is neither a file nor a directory"))
@@ -136,11 +136,12 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 		return 0, nil
 	case err != nil:
 		return 0, errs.Wrap(err, "copy.Stat", p.Path)
-	case !own(i) || i.Size() > src.size:
+	case !own(i) || i.Size() > src.size: // somebody else's, or of another content
 		return 0, nil
 	}
 	var b [64]byte
 	n, err := unix.Lgetxattr(p.Path, sourceAttribute, b[:])
+	// Filesystems without attributes have no signature; then the checksum at the end decides.
 	if err == nil && string(b[:n]) != src.signature() {
 		return 0, nil
 	}
@@ -149,9 +150,9 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 
 // localSource reads a local file.
 type localSource struct {
-	ctx  context.Context
+	ctx  context.Context // of the copy: reading a file cannot be interrupted otherwise
 	file *os.File
-	buf  []byte
+	buf  []byte // used for each chunk
 }
 
 // source implements store.
@@ -197,6 +198,7 @@ func (machine) target(_ context.Context, p Place, t targetOptions) (target, erro
 		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
 		return deviceTarget{f}, errs.Wrap(err, "copy.Open", p.Path)
 	}
+	// Directories above are made as at servers, which make them with OpenOptions.Parents.
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return nil, errs.Wrap(err, "copy.MakeDirectory", filepath.Dir(p.Path))
 	}
@@ -220,7 +222,7 @@ func (t *localTarget) write(p []byte) error {
 func (t *localTarget) commit(context.Context, hemera.Checksum) error {
 	err := t.finishAttributes()
 	if err == nil {
-		err = t.file.Sync()
+		err = t.file.Sync() // before the name: a file that is there after a power cut is complete
 	}
 	if err == nil {
 		err = publish(t.file.Name(), t.name, t.replace)
@@ -253,6 +255,7 @@ func (t *localTarget) finishAttributes() error {
 
 // abandon implements target. An empty part is not worth keeping.
 func (t *localTarget) abandon(_ context.Context, keep bool) bool {
+	// A part that is kept needs no sync: resume compares what is there.
 	if i, err := t.file.Stat(); !keep || err != nil || i.Size() == 0 {
 		keep = false
 		os.Remove(t.file.Name())

@@ -38,7 +38,7 @@ func partName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	mark := "~" + hex.EncodeToString(sum[:8])
 	keep := nameMax - len(partMark) - len(mark) - len(partSuffix)
-	for keep > 0 && !utf8.RuneStart(name[keep]) {
+	for keep > 0 && !utf8.RuneStart(name[keep]) { // not in the middle of a character
 		keep--
 	}
 	return partMark + name[:keep] + mark + partSuffix
@@ -83,7 +83,7 @@ func openPart(part string, off int64, mode uint32) (*os.File, error) {
 
 // goTo empties a part, or goes to its end, which must be at off.
 func goTo(f *os.File, off int64) error {
-	if off == 0 {
+	if off == 0 { // whatever was there is of another copy
 		return f.Truncate(0)
 	}
 	end, err := f.Seek(0, io.SeekEnd)
@@ -106,7 +106,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 			}
 		}
 		switch {
-		case errors.Is(err, unix.ELOOP):
+		case errors.Is(err, unix.ELOOP): // a link, which O_NOFOLLOW refuses
 			return nil, foreign(name)
 		case err != nil:
 			return nil, errs.Wrap(err, "copy.Create", name)
@@ -147,7 +147,7 @@ func foreign(name string) error {
 // publish gives a part its final name. Unless it is to replace a file, Exists when one was made there
 // meanwhile.
 func publish(part, name string, replace bool) error {
-	if replace {
+	if replace { // atomic: readers see the old file or the new one
 		return os.Rename(part, name)
 	}
 	err := vfs.OS{}.Move(part, name)

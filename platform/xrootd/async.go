@@ -48,6 +48,7 @@ func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
 	for len(p) > 0 {
+		// Requests end at multiples of the chunk, so that no page is in two of them.
 		n := min(len(p), w.client.opts.Chunk-int(off%int64(w.client.opts.Chunk)))
 		count := wire.Fragments(off, int64(n))
 		if err := w.settle(noContext, w.client.opts.Window-n); err != nil {
@@ -79,7 +80,7 @@ func (w *AsyncWriter) answered(piece *writePiece, a answer) {
 	w.mu.Lock()
 	w.inFlight -= len(piece.payload)
 	switch {
-	case err != nil && w.err == nil:
+	case err != nil && w.err == nil: // its payload is not reused: it may still be on its way
 		w.err = err
 	case err == nil && len(a.body) > 0:
 		w.bad = append(w.bad, &badWrite{piece, a.body})
@@ -126,6 +127,7 @@ func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
 		case err != nil:
 			return err
 		case bad != nil:
+			// In the sender's turn: the reading goroutine could not wait for the answers.
 			if err := bad.piece.sendBad(ctx, w.peer, bad.list); err != nil {
 				return w.fail(err)
 			}

@@ -10,12 +10,12 @@ import (
 	"hemera/rules/wire"
 )
 
-// bodyMax bounds an answer that is kept whole; larger ones go to a sink of their own.
+// bodyMax bounds, in bytes, an answer that is kept whole; larger ones go to a sink of their own.
 const bodyMax = 16 << 20
 
 // frame is one piece of an answer as it stands in the stream.
 type frame struct {
-	n      int   // bytes that follow
+	n      int   // bytes that follow, and that the sink must read
 	offset int64 // in the file; page answers only
 	paged  bool  // kXR_status: pages with checksums, or the errors of written ones
 }

@@ -12,7 +12,7 @@ import (
 // kindOf is the kind nearest to a server's code. FSError and ItExists stand for several failures
 // that only their text tells apart.
 func kindOf(e *wire.Error) errs.Kind {
-	text := strings.ToLower(e.Text)
+	text := strings.ToLower(e.Text) // of any server, in its own words
 	switch {
 	case strings.Contains(text, "not empty"):
 		return errs.NotEmpty
@@ -80,7 +80,8 @@ func lost(e Endpoint, sent bool, cause error) error {
 	return err
 }
 
-// isLoss tells whether err is the loss of a session, and whether the request may have arrived.
+// isLoss reports whether err is the loss of a session, and whether the request may have arrived. Only such errors are retried
+// without an answer.
 func isLoss(err error) (sent, loss bool) {
 	var l *lossError
 	if !errors.As(err, &l) {

@@ -18,7 +18,7 @@ type dataSink struct {
 
 // take implements sink.
 func (s *dataSink) take(r *bufio.Reader, f frame) error {
-	if f.n > len(s.p)-s.got {
+	if f.n > len(s.p)-s.got { // it would overwrite what is not ours
 		return malformed("read answer is longer than what was asked for")
 	}
 	n, err := io.ReadFull(r, s.p[s.got:s.got+f.n])
@@ -35,7 +35,7 @@ type pageSink struct {
 	bad  []span // fragments that do not match their checksums
 }
 
-// span is a page fragment of a request, by its place in p.
+// span is a page fragment of a request: where it begins in p, and its length in bytes.
 type span struct{ at, n int }
 
 // take implements sink. A page that does not match is noted, not refused: it is asked for again alone.
@@ -43,6 +43,7 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 	if f.n == 0 {
 		return nil
 	}
+	// Frames come in the order of the file; one that says another offset would put bytes in a wrong place.
 	if !f.paged || f.offset != s.off+int64(s.got) {
 		return malformed("page answer for offset %d, not %d", f.offset, s.off+int64(s.got))
 	}
@@ -55,6 +56,7 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 		if n <= 0 || n > len(s.p)-s.got {
 			return malformed("page answer does not fit what was asked for")
 		}
+		// Read to its place first and checked there: a copy would cost more than asking for a bad page again.
 		page := s.p[s.got : s.got+n]
 		if _, err := io.ReadFull(r, page); err != nil {
 			return err
@@ -72,7 +74,7 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 	return nil
 }
 
-// index is the number of the page fragment that begins at a place in p.
+// index is the number of the page fragment that begins at a place in p: its place in sums, which are one for each fragment.
 func (s *pageSink) index(at int) int {
 	return int((s.off+int64(at))/hemera.PageSize - s.off/hemera.PageSize)
 }

@@ -70,7 +70,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	if s := p.sessions[key]; s != nil {
 		return s, nil
 	}
-	if len(p.sessions) >= p.opts.PoolMax {
+	if len(p.sessions) >= p.opts.PoolMax { // only then: sessions that are kept save a dial
 		p.dropUnused()
 	}
 	if len(p.sessions) >= p.opts.PoolMax {
@@ -100,7 +100,7 @@ func (p *pool) set(s *session, conn *Conn) bool {
 func (p *pool) dropUnused() {
 	for key, s := range p.sessions {
 		select {
-		case s.turn <- struct{}{}:
+		case s.turn <- struct{}{}: // nobody dials it, so conn can be looked at
 			if s.conn == nil || s.conn.unused() {
 				delete(p.sessions, key)
 				if s.conn != nil {
@@ -133,7 +133,7 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	if !p.set(s, conn) {
+	if !p.set(s, conn) { // the client was closed while this was dialing
 		conn.Close()
 		return nil, closedError(e)
 	}
@@ -151,7 +151,7 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 // lease returns a session for exclusive use. The caller gives it back with release.
 func (p *pool) lease(ctx context.Context, e Endpoint) (*Conn, error) {
 	p.mu.Lock()
-	for list := p.spare[e]; len(list) > 0; {
+	for list := p.spare[e]; len(list) > 0; { // the last one used is the likeliest to live
 		conn := list[len(list)-1]
 		list = list[:len(list)-1]
 		p.spare[e] = list
@@ -167,7 +167,7 @@ func (p *pool) lease(ctx context.Context, e Endpoint) (*Conn, error) {
 // sparesMax bounds the idle exclusive sessions that are kept for one server.
 const sparesMax = 4
 
-// release takes a leased session back, or closes it if there are enough spare ones.
+// release takes a leased session back, or closes it if there are enough spare ones or it has ended.
 func (p *pool) release(conn *Conn) {
 	p.mu.Lock()
 	if list := p.spare[conn.endpoint]; !p.closed && conn.reason() == nil && len(list) < sparesMax {

@@ -35,14 +35,14 @@ func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, prog
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close(ctx)
+	defer f.Close(ctx) // the source then knows that its part is done
 	if r.Opened != nil {
 		r.Opened()
 	}
 	src := f.NewReader(ctx, 0, hemera.FileSizeMax)
-	src.KeepSums()
+	src.KeepSums() // so that no page is summed twice
 	defer src.Close()
-	done := int64(0)
+	done := int64(0) // bytes that dst has accepted
 	for {
 		p, err := src.Next()
 		if err == io.EOF {
@@ -73,6 +73,7 @@ const originTimeout = 2 * time.Second
 func openPull(ctx context.Context, c *Client, u URL, origins []string) (f *File, err error) {
 	opaque := u.Opaque
 	err = errs.New(errs.Invalid, "xrootd.Pull", u.Redacted(), "the client that ordered the copy has no name")
+	// The last name gets all the time that is left: then the source may wait for its client to tell it of the copy.
 	for i, origin := range origins {
 		u.Opaque = opaque.With("tpc.org", origin)
 		attempt, cancel := ctx, func() {}

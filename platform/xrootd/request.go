@@ -45,6 +45,7 @@ func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 	if err := r.url.checkPath(q.op); err != nil {
 		return result{}, err
 	}
+	// Time is measured here and judged there.
 	p := policy{op: q.op, repeatable: q.repeatable, failover: q.failover, retryFor: d.opts.RetryFor, waitFor: d.opts.WaitFor}
 	spent := attempts{lost: q.recovers}
 	var failing time.Time // since when, zero while nothing has failed

@@ -62,6 +62,7 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 		return decision{route: r, delay: waitTime(w), wait: true}
 	}
 	err := a.failure(p.op, subject)
+	// The order counts: a failure of servers first, then what another server may have, then our own lock.
 	if e.lost && errs.KindOf(err) == errs.NoReplicas && len(r.tried) > 0 {
 		return p.repeat(r.withoutTried(), err, e) // what broke was a connection, not a server
 	}
@@ -78,6 +79,7 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 func (p policy) decideLoss(r route, cause error, e attempts) decision {
 	err := errs.Wrap(cause, p.op, r.url.Redacted())
 	sent, loss := isLoss(cause)
+	// What is no loss is the caller's own end, or Permit's refusal.
 	if !loss || errors.Is(cause, context.Canceled) || (sent && !p.repeatable) {
 		return decision{stop: true, err: err}
 	}

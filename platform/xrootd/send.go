@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// copyMax is the largest piece that is copied into a batch rather than referred to.
+// copyMax is the largest piece, in bytes, that is copied into a batch rather than referred to: one system call for many small
+// requests, no copy of file data.
 const copyMax = 8 << 10
 
 // sender writes the requests of many goroutines: a caller that finds the socket free writes what all have

@@ -8,7 +8,7 @@ import (
 )
 
 // Reader reads a file in order, with a window of requests in flight ahead of its user. Use it from
-// one goroutine and close it.
+// one goroutine and close it. It keeps Options.Window bytes at most, in buffers of the client that are used again.
 type Reader struct {
 	ctx    context.Context
 	file   *File
@@ -23,7 +23,8 @@ type Reader struct {
 	err    error      // final, io.EOF at the end
 }
 
-// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first.
+// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first. It sends nothing before
+// the first Next. The context bounds all of its calls.
 func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	if size, known := f.b.size(); known {
 		end = min(end, size)
@@ -48,7 +49,7 @@ func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	r.fill()
+	r.fill() // before waiting, so that requests overlap with what the user does
 	if len(r.pieces) == 0 {
 		r.err = io.EOF
 		return nil, r.err
@@ -60,7 +61,7 @@ func (r *Reader) Next() ([]byte, error) {
 	switch {
 	case err != nil:
 		r.err = err
-	case n < len(piece.p):
+	case n < len(piece.p): // the file is shorter now than at the open
 		r.err = io.EOF
 	}
 	if n == 0 {
@@ -88,7 +89,7 @@ func (r *Reader) fill() {
 	r.file.startReads(r.ctx, fresh...)
 }
 
-// Read is io.Reader.
+// Read is io.Reader, for users that have a buffer of their own; Next saves the copy.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		b, err := r.Next()
@@ -123,7 +124,7 @@ type Writer struct {
 	err   error
 }
 
-// NewWriter writes from off on.
+// NewWriter writes from off on. The context bounds all of its calls. There is no Close: Flush, and then close the file.
 func (f *File) NewWriter(ctx context.Context, off int64) *Writer {
 	return &Writer{ctx: ctx, file: f, queue: f.newQueue(), off: off}
 }
