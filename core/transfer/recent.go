@@ -1,13 +1,13 @@
 package transfer
 
-// memory remembers something of each of the last endedMax writes that were given to it.
-type memory[V any] struct {
+// recentWrites remembers something of each of the last endedMax writes that were added. The zero value is empty.
+type recentWrites[V any] struct {
 	known  map[pendingKey]V
 	order  []pendingKey // of known: a ring once it is full, in which oldest is the first
 	oldest int
 }
 
-func (m *memory[V]) keep(key pendingKey, what V) {
+func (m *recentWrites[V]) add(key pendingKey, what V) {
 	if m.known == nil {
 		m.known = map[pendingKey]V{}
 	}
@@ -24,7 +24,7 @@ func (m *memory[V]) keep(key pendingKey, what V) {
 	}
 }
 
-func (m *memory[V]) get(key pendingKey) (V, bool) {
+func (m *recentWrites[V]) get(key pendingKey) (V, bool) {
 	what, ok := m.known[key]
 	return what, ok
 }

@@ -6,12 +6,12 @@ import (
 	"hemera"
 )
 
-func TestMemoryKeepsTheLast(t *testing.T) {
-	var m memory[int]
+func TestRecentWritesKeepsTheLast(t *testing.T) {
+	var m recentWrites[int]
 	key := func(i int) pendingKey { return pendingKey{piece: hemera.PieceID{File: hemera.FileID(i)}, whole: true} }
 	for i := range endedMax + 100 {
-		m.keep(key(i), i)
-		m.keep(key(i), -i) // again: takes no second place
+		m.add(key(i), i)
+		m.add(key(i), -i) // again: takes no second place
 	}
 	for i, want := range map[int]bool{0: false, 99: false, 100: true, endedMax: true, endedMax + 99: true} {
 		if got, ok := m.get(key(i)); ok != want || ok && got != -i {
@@ -36,7 +36,7 @@ func TestCommitsDoNotCrowdOut(t *testing.T) {
 	for i := range endedMax + 1 {
 		end(i+2, &hemera.FileInfo{})
 	}
-	if _, gone := p.past(lost); !gone {
+	if _, gone := p.aborted.get(lost); !gone {
 		t.Error("forgotten")
 	}
 }
