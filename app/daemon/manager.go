@@ -224,9 +224,12 @@ func (m *Manager) open() (err error) {
 	}, socketOwner(policy.Owners, policy.Users))
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
 	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
-		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr }, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1, Budgets: o.Bounds.Doors,
+		Manager: &xrd.ManagerOptions{
+			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.space,
+			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
+		},
+		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,
+		Budgets: o.Bounds.Doors,
 	})
 	if err != nil {
 		return err

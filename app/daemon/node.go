@@ -142,8 +142,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
-		Budgets: n.options.Bounds.Doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: n.pulls, Resolve: control.Resolve,
+		Node:        &xrd.NodeOptions{Node: n.Node, Puller: n.pulls, Resolve: control.Resolve},
+		ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Loop: n.port.loop, Host: host, Version: o.Version, Log: o.Log,
+		Budgets: n.options.Bounds.Doors,
 	})
 	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err

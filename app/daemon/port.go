@@ -62,7 +62,7 @@ func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logge
 // serve answers until the context ends, then lets requests under way finish.
 func (p *port) serve(ctx context.Context) error {
 	if p.bounds != nil {
-		p.bounds.AddRelief(p.xrd.Relieve)
+		p.bounds.AddRelief(p.xrd.CloseIdle)
 	}
 	mux := link.NewMux(p.listener, p.muxOptions())
 	group, ctx := errgroup.WithContext(ctx)
@@ -111,7 +111,7 @@ func (p *port) serve(ctx context.Context) error {
 
 // muxOptions have the port take part in the bounds of the process.
 func (p *port) muxOptions() link.MuxOptions {
-	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.Relieve}
+	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.CloseIdle}
 	if p.bounds != nil {
 		o.Connections, o.Admin, o.Pending = p.bounds.Connections, p.bounds.Admin, p.bounds.Pending
 		o.Relieve = p.bounds.Relieve
