@@ -120,6 +120,7 @@ func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 	return nodeRecord{}, nil
 }
 
+// noMember is the error for a node id that the cluster does not have, or does not have any more.
 func noMember(op string, id hemera.NodeID) error {
 	return errs.New(errs.NotFound, op, "node "+id.String(), "it is not of this cluster, or was removed from it").
 		WithRemedy("remove the node's own state, not its disks, and let it join again")
@@ -282,6 +283,7 @@ func (c *leases) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why st
 	return changed
 }
 
+// welcome is what a node needs to serve, as of now. Removed and absent disks get no id. mu is held.
 func (c *leases) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
 		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.keyring.nodeKeys(n.ID), Barred: c.barred,

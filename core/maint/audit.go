@@ -47,6 +47,7 @@ type auditor struct {
 
 func (a *auditor) Name() string { return "audit" }
 
+// Step audits the disks that are due, all at once, and sleeps until the next is.
 func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 	now := a.engine.Now()
 	var disks []hemera.Disk
@@ -131,11 +132,13 @@ type tally struct {
 	lost     map[hemera.FileID]bool
 }
 
+// problemKey is one line of a report: a kind of problem on a disk.
 type problemKey struct {
 	tag  string
 	disk hemera.DiskID
 }
 
+// add counts a problem of a file, and names the file while the report has room.
 func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -172,6 +175,7 @@ func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, erro
 	return e.auditor.run(ctx, e.Cluster.View().Disks, repair)
 }
 
+// run compares the disks with the namespace and returns what does not agree. With repair it acts on what it finds.
 func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (hemera.FsckReport, error) {
 	t := &tally{repair: repair, problems: map[problemKey]*hemera.FsckProblem{}}
 	g, gctx := errgroup.WithContext(ctx)
@@ -229,6 +233,7 @@ func (a *auditor) short(ctx context.Context, t *tally) error {
 	}, func(e hemera.Entry) { t.add(tagShort, 0, e.ID) })
 }
 
+// pages visits all entries of a list, a page at a time.
 func (a *auditor) pages(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), visit func(hemera.Entry)) error {
 	var after hemera.FileID
 	for ctx.Err() == nil {
@@ -295,6 +300,7 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 	}
 }
 
+// inventory asks the disk's node for the pieces that the disk has, from the one after after.
 func (a *auditor) inventory(ctx context.Context, d hemera.Disk, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	r, err := a.engine.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderInventory, Disk: d.ID, After: after, Limit: limit})
 	return r.Pieces, err

@@ -43,6 +43,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	return checks, ctx.Err()
 }
 
+// verify has the node of a piece read and check all of it. It reports failures in the result and returns none.
 func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) hemera.PieceCheck {
 	c := hemera.PieceCheck{Piece: p}
 	d, ok := view.Disk(p.Disk)

@@ -173,6 +173,7 @@ const (
 	wakeMax   = 500 * time.Millisecond
 )
 
+// loop runs one worker. A wake-up ends its rest after a delay that gathers more of them.
 func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	for ctx.Err() == nil {
 		started := time.Now()
@@ -229,6 +230,7 @@ type watcher struct{ engine *Engine }
 
 func (w *watcher) Name() string { return "watch" }
 
+// Step ends the orders of nodes that are not online. A node that comes back registers and gets new ones.
 func (w *watcher) Step(context.Context) (time.Duration, error) {
 	view := w.engine.Cluster.View()
 	for _, id := range w.engine.Orders.Busy() {

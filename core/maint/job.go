@@ -30,10 +30,12 @@ type job struct {
 	part    int64 // bytes of pieces that are being copied
 }
 
+// newJob is a job of a kind (drain, repair) for a disk, 0 for none, that begins now.
 func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
 	return &job{now: now, started: now(), status: hemera.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
 }
 
+// set changes the state of a job and why it is in it. A job that is done stays done.
 func (j *job) set(state, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -46,6 +48,7 @@ func (j *job) set(state, why string) {
 	}
 }
 
+// state is the state of the job, and when it ended; zero if it has not.
 func (j *job) state() (string, time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -52,6 +52,7 @@ func lost(v *hemera.View, d hemera.Disk) bool {
 	return !d.Active || d.Health == hemera.HealthFailing
 }
 
+// lostWhy says why a disk counts as lost.
 func lostWhy(d hemera.Disk) string {
 	if d.Why != "" {
 		return d.Why

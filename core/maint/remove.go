@@ -32,12 +32,14 @@ type remover struct {
 	paused map[hemera.DiskID]time.Time // until then, guarded by mu
 }
 
+// newRemover has no batch under way.
 func newRemover(e *Engine) *remover {
 	return &remover{engine: e, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
 }
 
 func (r *remover) Name() string { return "remove" }
 
+// Step begins a batch at each disk that has pieces to remove and no batch under way.
 func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 	view, rest := r.engine.Cluster.View(), removeRest
 	for _, d := range view.Disks {
@@ -100,6 +102,7 @@ func (r *remover) ready(id hemera.DiskID) bool {
 	return !r.busy[id] && !r.engine.Now().Before(r.paused[id])
 }
 
+// begin notes that the disk has a batch under way.
 func (r *remover) begin(id hemera.DiskID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -29,6 +29,7 @@ type processes struct {
 	names map[string]map[name]struct{}
 }
 
+// add notes that the process is writing the name. An empty process is not known.
 func (p *processes) add(process string, n name) {
 	if process == "" {
 		return
@@ -44,6 +45,7 @@ func (p *processes) add(process string, n name) {
 	p.names[process][n] = struct{}{}
 }
 
+// remove notes that the write of the name has ended.
 func (p *processes) remove(process string, n name) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
