@@ -57,12 +57,12 @@ func (c *admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
 }
 
 // RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
-// join anew. NotEmpty while it has disks.
+// join again. NotEmpty while it has disks.
 func (c *admin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	return c.removeNode(ctx, id, false)
 }
 
-// ExpelNode forgets a node and its disks, which are lost or in bad hands: what they held is made anew from other
+// ExpelNode forgets a node and its disks, which are lost or in bad hands: what they held is made again from other
 // pieces where there are any.
 func (c *admin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 	return c.removeNode(ctx, id, true)

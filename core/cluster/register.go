@@ -165,12 +165,12 @@ func (c *leases) checkAddr(id hemera.NodeID, addr string) error {
 				WithRemedy("if that is another machine, this one has a copy of its state: remove that here, not the disks, and join with a token; a node that was given another address waits some seconds")
 		}
 		return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
-			WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted anew waits some seconds")
+			WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted again waits some seconds")
 	}
 	return nil
 }
 
-// replaceNode forgets nodes whose address and disks this one has taken: it was admitted anew.
+// replaceNode forgets nodes whose address and disks this one has taken: it was admitted again.
 func (c *leases) replaceNode(ch *change, by nodeRecord) {
 	for _, n := range c.nodes {
 		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) {
@@ -256,7 +256,7 @@ func claimStrength(r hemera.NodeDisk) int {
 }
 
 // holderStrength is the claim of the node that has the disk. One that is offline has none: a disk moves by being
-// mounted elsewhere. While it is there in good health, whoever else shows it has a copy, or an old list.
+// mounted elsewhere. While it is there in good health, another node that shows it has a copy, or an old list.
 func (c *leases) holderStrength(d *disk) int {
 	if n := c.nodes[d.Node]; n == nil || !c.leased(n) {
 		return 0

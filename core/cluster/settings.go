@@ -142,7 +142,7 @@ func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 }
 
 // RemoveDisk takes a disk out of the view for good; its id is not reused. [Cluster.Removed] lists it
-// until [Cluster.ForgetDisk]: pieces on it may have to be made anew elsewhere.
+// until [Cluster.ForgetDisk]: pieces on it may have to be made again elsewhere.
 func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	return c.update(ctx, func(ch *change) error {
 		d, err := c.knownDisk("cluster.Remove", id)

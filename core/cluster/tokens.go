@@ -17,8 +17,8 @@ var _ pki.TokenStore = (*Cluster)(nil)
 // tokens keeps the records of join tokens. They are in the store alone, so it needs neither the turn nor mu.
 type tokens struct{ *state }
 
-// tokenKept is how long the record of a token stays after the token's end: whoever comes late with it
-// is told that it has expired.
+// tokenKept is how long the record of a token stays after the token's end: a node that comes late
+// with it gets the reason, that it has expired.
 const tokenKept = 24 * time.Hour
 
 // PutToken implements [pki.TokenStore].

@@ -29,10 +29,10 @@ const (
 	orphanTime = 10 * time.Second
 )
 
-// auditor compares disks with the namespace: each every [AuditInterval], and once whatever was being
+// auditor compares disks with the namespace: each every [AuditInterval], and once what was being
 // written is old enough to judge after the disk came back, or after its node or the manager did not end
 // in good order. Every finding is confirmed before it counts, since
-// files change meanwhile. A missing piece is made anew, one that is bad only when its copy is sealed; an
+// files change meanwhile. A missing piece is made again, one that is bad only when its copy is sealed; an
 // orphan is removed.
 type auditor struct {
 	engine *Engine
@@ -169,7 +169,7 @@ func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
 	p.Paths[s.ID.File] = s.Path
 }
 
-// Fsck compares every disk with the namespace now, and puts right what can be only if it is asked to.
+// Fsck compares every disk with the namespace now, and puts right what can be only with repair.
 // Disks that cannot be read count as offline.
 func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
 	return e.auditor.run(ctx, e.Cluster.View().Disks, repair)
@@ -347,7 +347,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 // orphan removes a piece that no file has and that is not on its way out. The write it belongs to may still be
 // under way, at a head that stood still for all that time: from the moment of the removal on it cannot be
 // committed. A piece of changes that a restored namespace has forgotten is kept (see forgotten). The file is
-// held, lest a relocation find the piece where it wants to make it, and take it for made.
+// locked, so that no relocation finds the piece where it wants to make it, and takes it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
 	if e.Findings.NewerThanRestore(f.piece, f.stat.Sealed) {
@@ -400,7 +400,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if !condemned {
 		return nil
 	}
-	// Whoever asked for the audit may go away, the order does not: the file is held until it is done.
+	// The caller of the audit may go away, the order does not: the file is held until it is done.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
 	defer cancel()
 	_, err = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: f.piece})

@@ -17,7 +17,7 @@ import (
 type checker struct{ engine *Engine }
 
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
-// pieces, and pieces that are missing or wrong are made anew elsewhere.
+// pieces, and pieces that are missing or wrong are made again elsewhere.
 func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
 	view := ck.engine.Cluster.View()
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))

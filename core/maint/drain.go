@@ -16,7 +16,7 @@ const (
 	pageFiles = 512
 	// stallRest is how long a job that moved nothing rests.
 	stallRest = 5 * time.Second
-	// noSpaceMax is how many files in a row find no room before a pass is given up.
+	// noSpaceMax is how many files in a row find no room before a pass ends.
 	noSpaceMax = 64
 	// jobsKept is how many finished jobs are remembered, jobKept how long.
 	jobsKept = 100
@@ -162,7 +162,7 @@ func (v *drainer) start(ctx context.Context, t task) {
 		v.jobs = append(v.jobs, j)
 	}
 	if t.wait > 0 {
-		j.set("waiting", fmt.Sprintf("%s; its files are made whole elsewhere in %s", t.why, t.wait.Round(time.Second)))
+		j.set("waiting", fmt.Sprintf("%s; its files are repaired elsewhere in %s", t.why, t.wait.Round(time.Second)))
 		return
 	}
 	if j.cancel != nil {

@@ -66,7 +66,7 @@ func (j *job) again(why string) {
 	}
 }
 
-// moved counts one piece made anew, of which so many bytes were counted on the way.
+// moved counts one piece that was made again. counted is how many of its bytes were counted on the way.
 func (j *job) moved(bytes, counted int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -98,7 +98,7 @@ type partial struct {
 // begin watches the copy of one piece of that size.
 func (j *job) begin(size int64) *partial { return &partial{job: j, most: size} }
 
-// to says how many bytes of the piece are copied. A copy that begins anew is behind for a while.
+// to says how many bytes of the piece are copied. A copy that begins again is behind for a while.
 func (p *partial) to(bytes int64) {
 	p.job.mu.Lock()
 	defer p.job.mu.Unlock()

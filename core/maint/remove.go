@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// removeBatch is how many pieces one disk is told to remove at once.
+	// removeBatch is how many pieces one disk gets to remove at once.
 	removeBatch = 512
 	// removeRest is how long the remover rests when nobody wakes it.
 	removeRest = 5 * time.Second
-	// holdRest is the same while a disk holds pieces, of which some may have to go for lack of room.
+	// holdRest is the same while a disk holds pieces. Some may have to go for lack of room.
 	holdRest = time.Second
 	// removePause is how long a disk that removed none of a batch is left alone. Each failure is a line
 	// in its node's log, and success at other disks wakes the remover many times a second.

@@ -80,7 +80,7 @@ func (q *Dispatcher) node(id hemera.NodeID) *queue {
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
 // its queue is full. When the context ends, the node is told, but may still execute the order.
 //
-// An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
+// An order is handed out once in a lease. A node that loses an Exchange's answer registers again, which
 // ends what it was doing: so no removal can come late, after a copy of the same piece.
 func (q *Dispatcher) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
 	return q.Follow(ctx, id, o, nil)
@@ -115,7 +115,7 @@ func (n *queue) signal() {
 	n.wake = make(chan struct{})
 }
 
-// withdraw drops an order that nobody waits for any more. If the node has it already, the node is told to stop it.
+// withdraw drops an order that nobody waits for any more. If the node has it already, it gets an order to stop.
 func (q *Dispatcher) withdraw(id hemera.NodeID, ord *order) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -210,7 +210,7 @@ func (q *Dispatcher) settle(id hemera.NodeID, results []hemera.OrderResult) (cal
 	return n.call
 }
 
-// Redeliver is called when a node registered anew: it knows nothing of what it was handed, so all
+// Redeliver is called when a node registered again: it knows nothing of what it was handed, so all
 // unanswered orders wait again.
 func (q *Dispatcher) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()

@@ -26,7 +26,7 @@ type Options struct {
 	Tree   namespace.Parts
 	// Addr is the manager's xrd door as nodes tell it to clients.
 	Addr string
-	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
+	// LostAfter is how long a disk is out of reach before its files are repaired elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
 	// Version is the program's, to compare the nodes' with; may be empty.

@@ -33,7 +33,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	began := o.ops.begin(op)
 	defer began.end(&err)
 	if r.Access != hemera.AccessRead {
-		if err := o.cluster.Current(); err != nil { // clients are told to wait, as for a disk
+		if err := o.cluster.Current(); err != nil { // so that clients wait, as for a disk
 			return g, err
 		}
 	}

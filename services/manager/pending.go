@@ -101,8 +101,8 @@ func (w *write) sameUser(other *write) (user, host bool) {
 
 // comesBack reports whether the lock is the taker's own. Of an exclusive create there is one winner: it is
 // known by a session that has ended, as the client was cut off before it heard of its open, or by the head,
-// to which nobody else was sent. Any other writer is believed when user and host are the same: if both of
-// his writes live, the first to commit wins and the other is told at its close, so nothing is lost unseen.
+// to which nobody else was sent. Any other writer is believed when user and host are the same: if both
+// writes live, the first to commit wins, and the close of the other fails, so nothing is lost unseen.
 func (t *taker) comesBack(old *write) bool {
 	user, host := t.sameUser(old)
 	if !t.exclusive {
@@ -123,14 +123,14 @@ func (t *taker) mayBeGone(old *write) bool {
 	return t.exclusive && host && t.left != nil && t.left(old.session)
 }
 
-// held refuses whoever comes after the writer of a name. A lostWriter where the head is to be asked about it.
+// held is the error for a caller that comes after the writer of a name. It is a lostWriter if the manager must ask the head.
 func (t *taker) held(n name, old *write, now time.Time) error {
 	if t.mayBeGone(old) && !(old.report.fresh(now) && old.report.attached) {
 		return lostWriter{old.head, ask{n, hemera.WriteRef{File: old.file, Gen: old.gen, Nonce: old.nonce}}, old.expires}
 	}
 	if t.exclusive {
 		return errs.New(errs.Exists, "manager.Open", n.name, "the file is being made by another writer ("+old.who.Name+")").
-			WithRemedy("wait until it is closed, or given up")
+			WithRemedy("wait until it is closed, or cancelled")
 	}
 	return errs.New(errs.Locked, "manager.Open", n.name, "another writer ("+old.who.Name+") holds the file").
 		WithRemedy("try again when it is closed, or open with force")

@@ -109,7 +109,7 @@ func (s *sums) add(ctx context.Context, user sumUser, key sumKey, run func(conte
 			WithRemedy("ask for the kind that the file is stored with, or for fewer at a time")
 	}
 	c := &computation{key: key, user: user, run: run, done: make(chan struct{})}
-	// It goes on for who asks later, whoever began it.
+	// It goes on for callers that ask later, even if the first has gone.
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.under[key] = c
 	s.waiting = append(s.waiting, c)

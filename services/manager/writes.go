@@ -27,7 +27,7 @@ const (
 	abandonTime = 4 * time.Second
 	// freshTime is how old a head's word may be for that.
 	freshTime = 10 * time.Second
-	// asksMax is how many writes a node is asked about in one heartbeat.
+	// asksMax is how many writes one heartbeat asks a node about.
 	asksMax = 1024
 )
 
@@ -158,7 +158,7 @@ func (o *opener) lost(view *hemera.View, w lostWriter) error {
 		WithRemedy("try again in some seconds")
 }
 
-// asks are the writes that nodes are to be asked about, and those they were asked about.
+// asks are the questions to nodes about writes: those to come, and those without an answer yet.
 type asks struct {
 	mu    sync.Mutex
 	nodes map[hemera.NodeID]*nodeAsks
@@ -234,7 +234,7 @@ func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
 	a.nodes = nodes
 }
 
-// add has a node asked about one more write, unless it is to be asked about many.
+// add queues a question to a node about one more write, unless many wait already.
 func (a *asks) add(id hemera.NodeID, q ask) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
