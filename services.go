@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -360,6 +361,14 @@ type Handle interface {
 	Sync(ctx context.Context) error
 	// Info describes the content as it is now. It does not wait for a device or another node.
 	Info() FileInfo
+}
+
+// KeepsBuffers reports whether a call to a [Handle] that failed with err may still be using the buffers that it was
+// given, as a device has not answered. Then the caller must drop them: it does not write to them, does not reuse
+// them, and does not put them back into a pool. To read again, into other buffers, may succeed.
+func KeepsBuffers(err error) bool {
+	var keeper interface{ KeepsBuffers() bool }
+	return errors.As(err, &keeper) && keeper.KeepsBuffers()
 }
 
 // Ending is what becomes of a pending write or piece when a handle on it ends. Handles that only read end in

@@ -1,6 +1,19 @@
 // Package errs is the one shape of error in Hemera: what was tried, on what, which of a closed set
-// of kinds the failure is, its cause, and what the operator can do about it. Kinds survive rpc;
-// protocol codes live in the doors.
+// of kinds the failure is, its cause, and what a person can do about it. Kinds survive rpc; protocol codes live in the doors.
+//
+// # Kinds
+//
+// An error has one kind: that of the outermost [Error] in its chain, else what the operating system or a context said, else
+// Internal. [KindOf] returns it, and errors.Is(err, errs.NotFound) asks for it; the two always agree. [Wrap] keeps the kind of
+// the cause, [As] replaces it on purpose: a missing file of a node's own is Internal to a client, not NotFound. The cause
+// stays in the chain for everything else that errors.Is and errors.As may look for.
+//
+// # Operations
+//
+// Op is "package.Verb" in all of the code: "disk.Seal", "namespace.SetMode", "xrootd.ConnectTo", and "hemera.FsAdd" for commands.
+// Logs show it as it is. People read it in words, see [Plain], so the verb is one that reads well before the subject.
+//
+// Values are immutable and safe for concurrent use.
 package errs
 
 import (
@@ -13,7 +26,7 @@ import (
 // Kind is a closed set of failures. The numbers travel between versions; only append.
 type Kind uint8
 
-// The kinds. A caller may retry Unavailable, Busy, Overloaded and Timeout unchanged after a while;
+// The kinds. A caller may retry Unavailable, Overloaded and Timeout unchanged after a while;
 // Conflict and Fenced after it has looked again; no other kind.
 const (
 	Internal        Kind = iota // a defect or an unclassified cause
@@ -60,15 +73,14 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// Error is the error. Op is "package.Verb" or the operation in words; Subject the path, id or
-// address it was about; Cause may be nil; Remedy is one sentence that tells a person what to do.
+// Error is the error.
 type Error struct {
 	Kind    Kind
-	Op      string
-	Subject string
-	Text    string
-	Cause   error
-	Remedy  string
+	Op      string // "package.Verb", see IsOp
+	Subject string // the path, id or address it was about; may be empty
+	Text    string // what is wrong, if the kind and the cause do not say it
+	Cause   error  // may be nil
+	Remedy  string // one sentence that tells a person what to do; may be empty
 }
 
 // New makes an error with a text of its own.
@@ -100,7 +112,7 @@ func (e *Error) WithRemedy(remedy string) *Error {
 	return &c
 }
 
-// Error prints "op subject: text: cause"; the remedy is left to whoever talks to people.
+// Error prints "op subject: text: cause"; doors and commands add the remedy.
 func (e *Error) Error() string {
 	about := e.Op
 	if e.Subject != "" {
@@ -117,10 +129,32 @@ func (e *Error) Error() string {
 	return about + ": " + e.Kind.String()
 }
 
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Cause }
+// Unwrap returns the cause. If the cause is of another kind, errors.Is does not find that kind in it: the kind of an error is
+// the outermost one. Everything else in the cause is found.
+func (e *Error) Unwrap() error {
+	if e.Cause == nil || KindOf(e.Cause) == e.Kind {
+		return e.Cause
+	}
+	return reclassified{e.Cause}
+}
 
-// Is makes errors.Is(err, errs.NotFound) work for every error in the chain.
+// reclassified is a cause whose kind an Error around it has replaced. It has no Unwrap, so that errors.Is asks it alone.
+type reclassified struct{ cause error }
+
+func (r reclassified) Error() string { return r.cause.Error() }
+
+// Is finds everything in the cause but kinds.
+func (r reclassified) Is(target error) bool {
+	if _, ok := target.(Kind); ok {
+		return false
+	}
+	return errors.Is(r.cause, target)
+}
+
+// As finds everything in the cause.
+func (r reclassified) As(target any) bool { return errors.As(r.cause, target) }
+
+// Is makes errors.Is(err, errs.NotFound) ask for the kind; see Unwrap for why it is the outermost one's.
 func (e *Error) Is(target error) bool {
 	k, ok := target.(Kind)
 	return ok && e.Kind == k
@@ -129,8 +163,8 @@ func (e *Error) Is(target error) bool {
 // Error makes a Kind usable as a target of errors.Is and as a bare error.
 func (k Kind) Error() string { return k.String() }
 
-// KindOf classifies any error: the kind of the first Error in the chain, else what the operating
-// system or context said, else Internal. KindOf(nil) is Internal; do not ask.
+// KindOf returns the kind of any error: that of the first Error in the chain, else what the operating
+// system or context said, else Internal. Of nil it is Internal, so check for nil first.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -146,8 +180,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// Undecided reports whether the error says nothing of whether what was asked for has happened, or may yet
-// happen: who wants to know asks again.
+// Undecided reports whether the error leaves open if the request was carried out, or will be. A caller that has to know
+// asks again.
 func Undecided(err error) bool {
 	switch KindOf(err) {
 	case Timeout, Unavailable, Overloaded, Cancelled:
@@ -167,6 +201,8 @@ func Exhausted(err error) bool {
 	return false
 }
 
+// system are the kinds of other errors, in the order in which they are tried: fs.ErrNotExist and its like are last, since
+// they are the kinds of several numbers.
 var system = []struct {
 	target error
 	kind   Kind

@@ -6,46 +6,60 @@ import (
 	"unicode"
 )
 
-// Plain is the text of an error for somebody who does not know the program's packages:
-// "namespace.Stat /f: …" begins with "stat", "namespace.SetMode /f: …" with "set mode". Of operations
-// further on only the subjects stay.
+// Plain returns the text of an error for a person who does not know the program's packages. The text is that of
+// [Error.Error], possibly from another process. The operation that it begins with becomes words: "namespace.SetMode /f: no" is
+// "set mode /f: no", "xrootd.ParseURL x: no" is "parse url x: no". Of the operations further on only the subjects stay.
 func Plain(text string) string {
 	first, rest, more := strings.Cut(text, ": ")
 	if !more {
-		return verb(first)
+		return words(first)
 	}
-	return verb(first) + ": " + Reason(errors.New(rest), "")
+	return words(first) + ": " + Reason(errors.New(rest), "")
 }
 
-// verb is an operation's name in plain words.
-func verb(text string) string {
-	pkg, rest, ok := strings.Cut(text, ".")
-	inner := func(r rune) bool { return r < 'a' || r > 'z' }
-	if !ok || strings.ContainsFunc(pkg, inner) || rest == "" || rest[0] < 'A' || rest[0] > 'Z' {
+// IsOp reports whether a word is an operation of the form that [Error.Op] has: a package's name in small letters, a dot,
+// and a verb that begins with a capital.
+func IsOp(word string) bool {
+	pkg, verb, ok := strings.Cut(word, ".")
+	small := func(r rune) bool { return 'a' <= r && r <= 'z' }
+	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
+	if !ok || pkg == "" || verb == "" || !capital(rune(verb[0])) {
+		return false
+	}
+	return !strings.ContainsFunc(pkg, func(r rune) bool { return !small(r) }) &&
+		!strings.ContainsFunc(verb, func(r rune) bool { return !small(r) && !capital(r) })
+}
+
+// words writes the operation that a text begins with in words; what follows it stays. A text without one is returned as it is.
+func words(text string) string {
+	op, about, _ := strings.Cut(text, " ")
+	if !IsOp(op) {
 		return text
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
-	if end < 0 {
-		end = len(rest)
-	}
+	_, verb, _ := strings.Cut(op, ".")
 	var b strings.Builder
-	for i, r := range rest[:end] {
-		if i > 0 && unicode.IsUpper(r) {
+	letters := []rune(verb)
+	for i, r := range letters {
+		// A word begins at a capital, but not within an abbreviation: "ParseURLPath" is "parse url path".
+		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
 			b.WriteByte(' ')
 		}
 		b.WriteRune(unicode.ToLower(r))
 	}
-	return b.String() + rest[end:]
+	if about != "" {
+		b.WriteByte(' ')
+	}
+	return b.String() + about
 }
 
-// Reason is an error as it is told beside its subject: without the subject, and without the names of the
-// operations that led to it.
+// Reason returns an error as it is told beside its subject: without the subject, and without the names of the
+// operations that led to it. A part that is nothing but an operation stays if it is the last, as there is no other text.
 func Reason(err error, subject string) string {
 	parts := strings.Split(err.Error(), ": ")
 	var out []string
 	for i, part := range parts {
 		op, about, _ := strings.Cut(part, " ")
-		if verb(op) != op && i < len(parts)-1 {
+		if IsOp(op) && i < len(parts)-1 {
 			part = about
 		}
 		if part != "" && part != subject {

@@ -15,7 +15,13 @@ func TestPlain(t *testing.T) {
 		"":                                "",
 		"open /f: layout.Decide hem.replica: there is no such wish": "open /f: hem.replica: there is no such wish",
 		"open /f: place.Choose: no room: add disks":                 "open /f: no room: add disks",
-		"xrd.": "xrd.",
+		"xrd.":                          "xrd.",
+		"xrootd.ParseURL x: no":         "parse url x: no",
+		"xrootd.ParseURLPath x: no":     "parse url path x: no",
+		"hemera.FsAdd /d: no":           "fs add /d: no",
+		"xrootd.Stat2 x: no":            "xrootd.Stat2 x: no",
+		"Stat. x: no":                   "Stat. x: no",
+		"open a.B: xrootd.TalkTo h: no": "open a.B: h: no",
 	} {
 		if got := Plain(text); got != want {
 			t.Errorf("%q became %q", text, got)

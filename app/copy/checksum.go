@@ -81,7 +81,7 @@ func (x *copier) prefix(ctx context.Context, p Place, n int64) (checksum.Hasher,
 		left -= int64(len(b))
 		switch {
 		case err == io.EOF && left > 0:
-			return nil, errs.New(errs.Conflict, "copy", p.String(), "it became shorter while it was copied")
+			return nil, errs.New(errs.Conflict, "copy.Copy", p.String(), "it became shorter while it was copied")
 		case err != nil && err != io.EOF:
 			return nil, err
 		}

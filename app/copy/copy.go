@@ -61,7 +61,7 @@ func Run(ctx context.Context, c *xrootd.Client, sources []string, to string, o O
 	p := x.track.close()
 	switch {
 	case x.first != nil && p.Failed > 1:
-		return p, errs.Wrap(x.first, fmt.Sprintf("copy (first of %d failures)", p.Failed), "")
+		return p, &errs.Error{Kind: errs.KindOf(x.first), Op: "copy.Copy", Subject: fmt.Sprintf("(first of %d failures)", p.Failed), Cause: x.first}
 	case x.first != nil:
 		return p, x.first
 	}

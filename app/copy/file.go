@@ -40,7 +40,7 @@ func (s staleError) Unwrap() error { return s.error }
 // fileOnce copies one file by the way that fits, and says how many bytes it has counted.
 func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error) {
 	if err := ctx.Err(); err != nil {
-		return 0, errs.Wrap(err, "copy", j.from.String())
+		return 0, errs.Wrap(err, "copy.Copy", j.from.String())
 	}
 	if !j.to.Remote {
 		j.to.Path = followLink(j.to.Path)
@@ -74,7 +74,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 			x.track.add(func(p *Progress) { p.Bytes += j.src.size; p.Skipped++; p.SkippedBytes += j.src.size })
 			return j.src.size, nil
 		case !x.o.Force:
-			return 0, errs.New(errs.Exists, "copy", j.to.String(), "another file of that name is there, with the same size and another checksum").
+			return 0, errs.New(errs.Exists, "copy.Copy", j.to.String(), "another file of that name is there, with the same size and another checksum").
 				WithRemedy("use --force to replace it")
 		}
 	}
@@ -117,7 +117,7 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 	}
 	n, err = x.pump(src, dst, sum)
 	if err == nil && off+n != j.src.size {
-		err = errs.New(errs.Conflict, "copy", j.from.String(), "it changed its size while it was copied")
+		err = errs.New(errs.Conflict, "copy.Copy", j.from.String(), "it changed its size while it was copied")
 	}
 	var want hemera.Checksum
 	if err == nil && x.o.Verify != VerifyNever || off > 0 {

@@ -30,7 +30,7 @@ func (machine) stat(_ context.Context, p Place) (state, error) {
 		return state{}, nil
 	}
 	if err != nil {
-		return state{}, errs.Wrap(err, "stat", p.Path)
+		return state{}, errs.Wrap(err, "copy.Stat", p.Path)
 	}
 	return stateOf(i), nil
 }
@@ -46,7 +46,7 @@ func stateOf(i os.FileInfo) state {
 func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
 	top, err := os.Stat(p.Path)
 	if err != nil {
-		return errs.Wrap(err, "list", p.Path)
+		return errs.Wrap(err, "copy.List", p.Path)
 	}
 	return m.walkBelow(ctx, p.Path, "", []os.FileInfo{top}, visit)
 }
@@ -57,10 +57,10 @@ func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.File
 	dir := filepath.Join(top, filepath.FromSlash(rel))
 	entries, err := os.ReadDir(dir)
 	if err != nil && rel == "" {
-		return errs.Wrap(err, "list", dir)
+		return errs.Wrap(err, "copy.List", dir)
 	}
 	if err != nil {
-		return visit(rel, state{fault: errs.Wrap(err, "list", dir)})
+		return visit(rel, state{fault: errs.Wrap(err, "copy.List", dir)})
 	}
 	for _, d := range entries {
 		if err := ctx.Err(); err != nil {
@@ -92,16 +92,16 @@ func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, 
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && link:
-		return fault(errs.New(errs.NotFound, "copy", path, "the link leads to nothing").WithRemedy("--skip-links passes over links"))
+		return fault(errs.New(errs.NotFound, "copy.Copy", path, "the link leads to nothing").WithRemedy("--skip-links passes over links"))
 	case err != nil:
-		return fault(errs.Wrap(err, "stat", path))
+		return fault(errs.Wrap(err, "copy.Stat", path))
 	case i.IsDir() && link && m.links != LinksFollow && m.links != LinksGood:
-		return fault(errs.New(errs.Unsupported, "copy", path, "links to directories are not followed").
+		return fault(errs.New(errs.Unsupported, "copy.Copy", path, "links to directories are not followed").
 			WithRemedy("-L follows them, --skip-links passes over links"))
 	case i.IsDir() && among(above, i):
-		return fault(errs.New(errs.Invalid, "copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
+		return fault(errs.New(errs.Invalid, "copy.Copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
 	case special(i):
-		return fault(errs.New(errs.Unsupported, "copy", path, "it is neither a file nor a directory"))
+		return fault(errs.New(errs.Unsupported, "copy.Copy", path, "it is neither a file nor a directory"))
 	}
 	return stateOf(i), i
 }
@@ -131,7 +131,7 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, nil
 	case err != nil:
-		return 0, errs.Wrap(err, "stat", p.Path)
+		return 0, errs.Wrap(err, "copy.Stat", p.Path)
 	case !own(i) || i.Size() > src.size:
 		return 0, nil
 	}
@@ -153,12 +153,12 @@ type localSource struct {
 func (m machine) source(ctx context.Context, p Place, off int64) (source, error) {
 	f, err := os.Open(p.Path)
 	if err != nil {
-		return nil, errs.Wrap(err, "open", p.Path)
+		return nil, errs.Wrap(err, "copy.Open", p.Path)
 	}
 	if off > 0 {
 		if _, err := f.Seek(off, io.SeekStart); err != nil {
 			f.Close()
-			return nil, errs.Wrap(err, "open", p.Path)
+			return nil, errs.Wrap(err, "copy.Open", p.Path)
 		}
 	}
 	return &localSource{ctx, f, make([]byte, m.chunk)}, nil
@@ -166,11 +166,11 @@ func (m machine) source(ctx context.Context, p Place, off int64) (source, error)
 
 func (s *localSource) next() ([]byte, error) {
 	if err := s.ctx.Err(); err != nil {
-		return nil, errs.Wrap(err, "read", s.file.Name())
+		return nil, errs.Wrap(err, "copy.Read", s.file.Name())
 	}
 	n, err := readFull(s.file, s.buf)
 	if err != nil && err != io.EOF {
-		return nil, errs.Wrap(err, "read", s.file.Name())
+		return nil, errs.Wrap(err, "copy.Read", s.file.Name())
 	}
 	return s.buf[:n], err
 }
@@ -187,10 +187,10 @@ type localTarget struct {
 func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
 	if i, err := os.Stat(p.Path); err == nil && special(i) {
 		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
-		return deviceTarget{f}, errs.Wrap(err, "open", p.Path)
+		return deviceTarget{f}, errs.Wrap(err, "copy.Open", p.Path)
 	}
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
-		return nil, errs.Wrap(err, "make directory", filepath.Dir(p.Path))
+		return nil, errs.Wrap(err, "copy.MakeDirectory", filepath.Dir(p.Path))
 	}
 	f, err := openPart(p.part().Path, t.off, t.mode)
 	if err != nil {
@@ -204,7 +204,7 @@ func (machine) target(_ context.Context, p Place, t targetOptions) (target, erro
 
 func (t *localTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
-	return errs.Wrap(err, "write", t.file.Name())
+	return errs.Wrap(err, "copy.Write", t.file.Name())
 }
 
 // commit closes the file last: until then nobody else's part has its name.
@@ -222,7 +222,7 @@ func (t *localTarget) commit(context.Context, hemera.Checksum) error {
 	if closeErr := t.file.Close(); err == nil {
 		err = closeErr
 	}
-	return errs.Wrap(err, "finish", t.name)
+	return errs.Wrap(err, "copy.Finish", t.name)
 }
 
 // finishAttributes removes what only an unfinished file has: the note of its source, and the owner's permission to
@@ -256,11 +256,11 @@ type deviceTarget struct{ file *os.File }
 
 func (t deviceTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
-	return errs.Wrap(err, "write", t.file.Name())
+	return errs.Wrap(err, "copy.Write", t.file.Name())
 }
 
 func (t deviceTarget) commit(context.Context, hemera.Checksum) error {
-	return errs.Wrap(t.file.Close(), "write", t.file.Name())
+	return errs.Wrap(t.file.Close(), "copy.Write", t.file.Name())
 }
 
 func (t deviceTarget) abandon(context.Context, bool) bool {

@@ -76,7 +76,7 @@ func openPart(part string, off int64, mode uint32) (*os.File, error) {
 	}
 	if err := goTo(f, off); err != nil {
 		f.Close()
-		return nil, errs.Wrap(err, "continue", part)
+		return nil, errs.Wrap(err, "copy.Continue", part)
 	}
 	return f, nil
 }
@@ -88,7 +88,7 @@ func goTo(f *os.File, off int64) error {
 	}
 	end, err := f.Seek(0, io.SeekEnd)
 	if err == nil && end != off {
-		return errs.New(errs.Conflict, "copy", f.Name(), "another copy has changed it meanwhile").WithRemedy("try again")
+		return errs.New(errs.Conflict, "copy.Copy", f.Name(), "another copy has changed it meanwhile").WithRemedy("try again")
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 		case errors.Is(err, unix.ELOOP):
 			return nil, foreign(name)
 		case err != nil:
-			return nil, errs.Wrap(err, "create", name)
+			return nil, errs.Wrap(err, "copy.Create", name)
 		}
 		opened, err := f.Stat()
 		if err != nil || !own(opened) {
@@ -118,7 +118,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 		}
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
 			f.Close()
-			return nil, errs.New(errs.Locked, "copy", name, "another copy is writing it").
+			return nil, errs.New(errs.Locked, "copy.Copy", name, "another copy is writing it").
 				WithRemedy("wait for the other copy, or give this one another target")
 		}
 		now, err := os.Lstat(name)
@@ -127,7 +127,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 		}
 		f.Close() // between open and lock it was finished, or given up: look again
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errs.Wrap(err, "create", name)
+			return nil, errs.Wrap(err, "copy.Create", name)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func own(i os.FileInfo) bool {
 }
 
 func foreign(name string) error {
-	return errs.New(errs.Denied, "create", name, "there is something of that name that is no file of yours").
+	return errs.New(errs.Denied, "copy.Create", name, "there is something of that name that is no file of yours").
 		WithRemedy("remove it, or give the copy another target")
 }
 
@@ -151,7 +151,7 @@ func publish(part, name string, replace bool) error {
 	}
 	err := vfs.OS{}.Move(part, name)
 	if errors.Is(err, fs.ErrExist) {
-		return errs.New(errs.Exists, "copy", name, "it was made while this copy was under way").WithRemedy("use --force to replace it")
+		return errs.New(errs.Exists, "copy.Copy", name, "it was made while this copy was under way").WithRemedy("use --force to replace it")
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func ParsePlace(s string) (Place, error) {
 		return Place{Remote: true, URL: u, Content: strings.HasSuffix(path, contentMark)}, err
 	}
 	if s = strings.TrimPrefix(s, "file://"); s == "" {
-		return Place{}, errs.New(errs.Invalid, "copy", "", "the path is empty")
+		return Place{}, errs.New(errs.Invalid, "copy.Copy", "", "the path is empty")
 	}
 	return Place{Path: filepath.Clean(s), Content: strings.HasSuffix(s, contentMark)}, nil
 }
@@ -98,17 +98,17 @@ func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 	src, dst := from.Place, to.Place
 	switch {
 	case !from.exists:
-		return dst, errs.New(errs.NotFound, "copy", src.String(), "")
+		return dst, errs.New(errs.NotFound, "copy.Copy", src.String(), "")
 	case from.dir && !recursive:
-		return dst, errs.New(errs.IsDirectory, "copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
+		return dst, errs.New(errs.IsDirectory, "copy.Copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
 	case to.exists && to.dir && src.Content && from.dir:
 		return dst, nil
 	case to.exists && to.dir:
 		return dst.Join(src.base()), nil
 	case sources > 1:
-		return dst, errs.New(errs.NotDirectory, "copy", dst.String(), "several sources need a directory to go to")
+		return dst, errs.New(errs.NotDirectory, "copy.Copy", dst.String(), "several sources need a directory to go to")
 	case from.dir && to.exists:
-		return dst, errs.New(errs.NotDirectory, "copy", dst.String(), "a directory cannot replace a file")
+		return dst, errs.New(errs.NotDirectory, "copy.Copy", dst.String(), "a directory cannot replace a file")
 	}
 	return dst, nil
 }
@@ -127,7 +127,7 @@ func choose(src state, dst state, dstName string, o Options) (action, error) {
 	case !dst.exists:
 		return actCopy, nil
 	case dst.dir:
-		return actCopy, errs.New(errs.IsDirectory, "copy", dstName, "a file cannot replace a directory")
+		return actCopy, errs.New(errs.IsDirectory, "copy.Copy", dstName, "a file cannot replace a directory")
 	case dst.special:
 		return actCopy, nil
 	case o.Continue && dst.size == src.size:
@@ -135,8 +135,8 @@ func choose(src state, dst state, dstName string, o Options) (action, error) {
 	case o.Force:
 		return actCopy, nil
 	case o.Continue:
-		return actCopy, errs.New(errs.Exists, "copy", dstName, "another file of that name is there, with another size").
+		return actCopy, errs.New(errs.Exists, "copy.Copy", dstName, "another file of that name is there, with another size").
 			WithRemedy("use --force to replace it")
 	}
-	return actCopy, errs.New(errs.Exists, "copy", dstName, "").WithRemedy("use --force to replace it")
+	return actCopy, errs.New(errs.Exists, "copy.Copy", dstName, "").WithRemedy("use --force to replace it")
 }

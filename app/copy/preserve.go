@@ -75,10 +75,10 @@ func (x *copier) preserve(ctx context.Context, to Place, src state, unknown uint
 	}
 	f, err := os.Open(to.Path)
 	if err != nil {
-		return errs.Wrap(err, "preserve", to.Path)
+		return errs.Wrap(err, "copy.Preserve", to.Path)
 	}
 	defer f.Close()
-	return errs.Wrap(setAttributes(f, a), "preserve", to.Path)
+	return errs.Wrap(setAttributes(f, a), "copy.Preserve", to.Path)
 }
 
 // finishDirs gives directories their attributes at the end, the last first: what is put into a directory changes its
@@ -100,7 +100,7 @@ func (x *copier) canPreserve(ctx context.Context, to Place) error {
 	}
 	ok, err := x.c.Publishes(ctx, to.URL.Endpoint)
 	if err == nil && !ok {
-		return errs.New(errs.Unsupported, "preserve", to.String(), "XRootD has no way to set times, and the server is not Hemera").
+		return errs.New(errs.Unsupported, "copy.Preserve", to.String(), "XRootD has no way to set times, and the server is not Hemera").
 			WithRemedy("leave out --preserve")
 	}
 	return err

@@ -73,7 +73,7 @@ func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publicatio
 			return bad
 		}
 	case errs.Exists:
-		return errs.New(errs.Exists, "copy", to.String(), "it was made while this copy was under way").WithRemedy("use --force to replace it")
+		return errs.New(errs.Exists, "copy.Copy", to.String(), "it was made while this copy was under way").WithRemedy("use --force to replace it")
 	}
 	return err
 }
@@ -96,9 +96,9 @@ func (p publisher) replaceAt(ctx context.Context, part, to Place, replace bool) 
 	case err != nil:
 		return err
 	case there.dir:
-		return errs.New(errs.IsDirectory, "copy", to.String(), "a file cannot replace a directory")
+		return errs.New(errs.IsDirectory, "copy.Copy", to.String(), "a file cannot replace a directory")
 	case there.exists && !replace:
-		return errs.New(errs.Exists, "copy", to.String(), "it was made while this copy was under way").WithRemedy("use --force to replace it")
+		return errs.New(errs.Exists, "copy.Copy", to.String(), "it was made while this copy was under way").WithRemedy("use --force to replace it")
 	case there.exists:
 		if err := p.c.Remove(ctx, to.URL); err != nil {
 			return err
@@ -123,6 +123,6 @@ func (p publisher) check(ctx context.Context, at Place, want hemera.Checksum) er
 }
 
 func mismatch(at Place, got, want hemera.Checksum) error {
-	return errs.New(errs.Corrupt, "copy", at.String(), "checksum is "+got.String()+", the copy has "+want.String()).
+	return errs.New(errs.Corrupt, "copy.Copy", at.String(), "checksum is "+got.String()+", the copy has "+want.String()).
 		WithRemedy("copy the file again with --force; if it fails again, one of the two servers or the network damages data")
 }

@@ -36,7 +36,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	sum := x.newHasher()
 	n, err := x.pump(&readerSource{r, make([]byte, c.Options().Chunk)}, dst, sum)
 	if err == nil {
-		err = errs.Wrap(ctx.Err(), "copy", j.to.String())
+		err = errs.Wrap(ctx.Err(), "copy.Copy", j.to.String())
 	}
 	if err != nil {
 		dst.abandon(ctx, false)
@@ -58,7 +58,7 @@ type readerSource struct {
 func (s *readerSource) next() ([]byte, error) {
 	n, err := readFull(s.r, s.buf)
 	if err != nil && err != io.EOF {
-		return nil, errs.Wrap(err, "read", "standard input")
+		return nil, errs.Wrap(err, "copy.Read", "standard input")
 	}
 	return s.buf[:n], err
 }

@@ -74,7 +74,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 	defer src.Close(context.WithoutCancel(ctx))
 	finished := make(chan error, 1)
 	go func() {
-		finished <- dst.SyncWithin(ctx, x.c.Options().WaitFor, "copy directly")
+		finished <- dst.SyncWithin(ctx, x.c.Options().WaitFor, "copy.CopyDirectly")
 	}()
 	tick := time.NewTicker(tpcPoll)
 	defer tick.Stop()
@@ -105,7 +105,7 @@ func (x *copier) canThirdParty(ctx context.Context, e xrootd.Endpoint) error {
 			return nil
 		}
 	}
-	return errs.New(errs.Unsupported, "copy directly", e.String(), "the server does not do third-party copies")
+	return errs.New(errs.Unsupported, "copy.CopyDirectly", e.String(), "the server does not do third-party copies")
 }
 
 // orderURL is the destination's URL with all that it has to know.

@@ -99,7 +99,7 @@ func (p *Peers) Open(ctx context.Context, r transfer.RemotePiece, token string) 
 	}
 	if f.Info().Size < 0 {
 		f.Release()
-		return nil, errs.New(errs.Corrupt, "open piece at", u.Addr(), "the size is negative")
+		return nil, errs.New(errs.Corrupt, "peers.OpenPieceAt", u.Addr(), "the size is negative")
 	}
 	return &reader{file: f, peer: u.Addr()}, nil
 }
@@ -150,7 +150,7 @@ func (r *reader) ask(what string, full int64) (int64, error) {
 }
 
 func (r *reader) malformed() error {
-	return errs.New(errs.Corrupt, "read piece at", r.peer, "the answer to where its data is makes no sense")
+	return errs.New(errs.Corrupt, "peers.ReadPieceAt", r.peer, "the answer to where its data is makes no sense")
 }
 
 func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {

@@ -24,7 +24,7 @@ func (w *writer) Seal(ctx context.Context, s hemera.SealInfo) error {
 	w.mu.Lock()
 	w.sealing = true
 	w.mu.Unlock()
-	return w.Query(ctx, "seal piece at", s.Encode())
+	return w.Query(ctx, "peers.SealPieceAt", s.Encode())
 }
 
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.

@@ -25,6 +25,9 @@ func (e *StalledError) Error() string {
 	return NotAnswered(e.Since)
 }
 
+// KeepsBuffers says that the call may still use the buffers that it was given; see [hemera.KeepsBuffers].
+func (e *StalledError) KeepsBuffers() bool { return e.After > 0 }
+
 // IsStalled reports whether err says that a device did not answer. If so, buffers of the call must be dropped; see
 // [StalledError].
 func IsStalled(err error) bool {

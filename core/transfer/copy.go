@@ -54,17 +54,18 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 		end = off + copyWindow
 		group.Go(func() error {
 			w := free.Get().(*window)
-			defer free.Put(w)
-			p := w.data[:min(copyWindow, size-off)]
-			sums := w.sums[:checksum.Fragments(off, len(p))]
-			if err := readFull(src, p, sums, off); err != nil {
+			if err := w.read(src, off, int(min(copyWindow, size-off))); err != nil {
 				return err
 			}
-			crcs[i] = combine(sums, len(p))
-			if allZeros(sums, len(p)) {
+			crcs[i] = combine(w.sums, len(w.data))
+			if allZeros(w.sums, len(w.data)) {
 				zeros.Store(true)
 			}
-			return dst.WritePages(p, sums, off)
+			if err := dst.WritePages(w.data, w.sums, off); err != nil {
+				return err // a call that is stuck may have the window
+			}
+			free.Put(w)
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -87,12 +88,30 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 
 // window is one buffer of a copy.
 type window struct {
-	data []byte
-	sums []uint32
+	data []byte   // what was read last
+	sums []uint32 // of its page fragments
 }
 
 func newWindow() *window {
-	return &window{data: make([]byte, copyWindow), sums: make([]uint32, copyWindow/hemera.PageSize)}
+	return &window{data: make([]byte, copyWindow), sums: make([]uint32, copyWindow/hemera.PageSize+1)}
+}
+
+// stalledReads is how often a window is read again after a device did not answer. A [Reader] has another piece then.
+const stalledReads = 2
+
+// read reads n bytes at off, which must be there.
+func (w *window) read(src source, off int64, n int) error {
+	for tries := 0; ; tries++ {
+		w.data, w.sums = w.data[:n], w.sums[:checksum.Fragments(off, n)]
+		err := readFull(src, w.data, w.sums, off)
+		if !hemera.KeepsBuffers(err) {
+			return err
+		}
+		*w = *newWindow() // the call that is stuck has the other
+		if tries == stalledReads || errs.KindOf(err) != errs.Timeout {
+			return err
+		}
+	}
 }
 
 // combine is the CRC32C of n bytes that begin at a page boundary and whose pages have the sums.

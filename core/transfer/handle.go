@@ -20,14 +20,13 @@ type writeHandle struct {
 
 var (
 	_ hemera.File        = (*writeHandle)(nil)
-	_ hemera.Staller     = (*writeHandle)(nil)
 	_ hemera.XattrSetter = (*writeHandle)(nil)
 )
 
 // WritePages writes through this handle while it is open.
 func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	if !h.open.Load() {
-		return badHandle("transfer.Write", subject(h.cap))
+		return badHandle("transfer.Write", subject(h.head.cap))
 	}
 	return h.Writer.WritePages(p, sums, off)
 }
@@ -35,7 +34,7 @@ func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
 // Truncate sets the size through this handle while it is open.
 func (h *writeHandle) Truncate(size int64) error {
 	if !h.open.Load() {
-		return badHandle("transfer.Truncate", subject(h.cap))
+		return badHandle("transfer.Truncate", subject(h.head.cap))
 	}
 	return h.Writer.Truncate(size)
 }
@@ -58,7 +57,7 @@ func (h *writeHandle) End(ctx context.Context, how hemera.Ending) error {
 // detach keeps the write for its client to come back.
 func (h *writeHandle) detach() {
 	if h.open.CompareAndSwap(true, false) {
-		h.table.detach(h.entry)
+		h.table.release(h.entry)
 	}
 }
 
@@ -69,39 +68,33 @@ func (h *writeHandle) Shared() bool {
 	return h.entry.refs > 1
 }
 
-// close commits, as [Writer.Close] says. A write whose commit is undecided, or that hangs, is kept like
-// one that was detached.
+// close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that was detached.
 func (h *writeHandle) close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.Close", subject(h.cap))
+		return badHandle("transfer.Close", subject(h.head.cap))
 	}
 	err := h.Writer.Close(ctx)
 	switch {
 	case err == nil:
 		info := h.Info()
 		h.table.finish(h.entry, &info)
-	case h.Stalled() != nil:
 	case !h.undecided():
 		h.table.finish(h.entry, nil)
 	}
-	h.table.detach(h.entry)
+	h.table.release(h.entry)
 	return err
 }
 
-// abort gives the write up; one that hangs is given up later, like one that was detached.
+// abort cancels the write.
 func (h *writeHandle) abort(ctx context.Context) error {
-	if err := h.Stalled(); err != nil {
-		h.detach()
-		return err
-	}
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.Abort", subject(h.cap))
+		return badHandle("transfer.Abort", subject(h.head.cap))
 	}
 	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.undecided() {
 		h.table.finish(h.entry, nil)
 	}
-	h.table.detach(h.entry)
+	h.table.release(h.entry)
 	return err
 }
 

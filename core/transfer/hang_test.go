@@ -68,7 +68,7 @@ func TestOwnDiskHangs(t *testing.T) {
 					t.Fatal(err)
 				}
 				checkSums(t, b.manager.commit(t, c), p[:250_000])
-				own := b.hosts[0].disk.Store.(*disk.Disk)
+				own := b.hosts[0].disk.Store
 				if s := own.Status(); s.Health != hemera.HealthFailing || !strings.Contains(s.Why, "not answered since") {
 					t.Errorf("while it hangs the disk is %v: %s", s.Health, s.Why)
 				}
@@ -128,19 +128,22 @@ func TestOnlyDiskHangsInWrite(t *testing.T) {
 		if err := f.WritePages(content(5000), nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		stalled := f.(hemera.Staller).Stalled
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Wait: release})
 		hung := make(chan error, 1)
 		go func() { hung <- f.WritePages(content(5000), nil, 5000) }()
 		time.Sleep(29 * time.Second)
-		if err := stalled(); err != nil {
+		if s := f.Info(); s.Size != 5000 {
+			t.Errorf("while a write hangs the file has %d bytes", s.Size)
+		}
+		select {
+		case err := <-hung:
 			t.Errorf("too early: %v", err)
+		default:
 		}
 		time.Sleep(2 * time.Second)
 		began := time.Now()
 		for i, call := range []func() error{
-			stalled,
 			func() error { return f.WritePages(content(1), nil, 0) },
 			func() error { _, err := f.ReadPages(make([]byte, 1), nil, 0); return err },
 			func() error { return f.Truncate(1) },
@@ -215,7 +218,7 @@ func TestOnlyDiskHangsInCopy(t *testing.T) {
 func TestLookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, faulty := hangingBench(t, 1)
-		own := b.hosts[0].disk.Store.(*disk.Disk)
+		own := b.hosts[0].disk.Store
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Wait: release})
 		for range 3 {
@@ -250,17 +253,21 @@ func TestReadsLeaveADiskThatHangs(t *testing.T) {
 			_ = f.End(ctx, hemera.EndClose)
 		}
 		release := make(chan struct{})
-		over := b.hosts[0].disk.Stalled()
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen, vfs.OpRead}, Wait: release})
+		go func() { _, _ = b.hosts[0].disk.Open(hemera.PieceID{File: 99, Gen: 1}) }()
+		time.Sleep(time.Minute)
+		if !b.hosts[0].disk.Stalled() {
+			t.Error("the disk is not known to be stalled")
+		}
 		check("open before", early)
 		check("opened since", b.open(1, token, hemera.NodeOpen{}))
 		faulty.Heal()
 		token, _ = b.read(alone)
 		check("the only piece", b.open(1, token, hemera.NodeOpen{}))
-		over()
 		close(release)
-		if b.hosts[0].disk.Hangs() {
-			t.Error("the disk still hangs")
+		synctest.Wait()
+		if b.hosts[0].disk.Stalled() {
+			t.Error("the disk is still stalled")
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/disk/bounded"
 	"hemera/core/transfer"
 	"hemera/errs"
 	"hemera/platform/vfs"
@@ -97,8 +98,9 @@ func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() })
-	return &faultyDisk{Store: d, path: path}
+	store := bounded.New(d, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { _ = store.Close() })
+	return &faultyDisk{Store: store, path: path}
 }
 
 func addr(id int) string { return fmt.Sprintf("node%d:1095", id) }
@@ -525,6 +527,5 @@ func (r *faultyDiskReader) ReadPages(p []byte, sums []uint32, off int64) (int, e
 
 func isKind(err error, k errs.Kind) bool { return errors.Is(err, k) }
 
-func (d *faultyDisk) Stalled() (over func()) { return d.Store.(*disk.Disk).Stalled() }
-
-func (d *faultyDisk) Hangs() bool { return d.Store.(*disk.Disk).Hangs() }
+// Stalled implements disk.StallReporter.
+func (d *faultyDisk) Stalled() bool { return disk.Stalled(d.Store) }

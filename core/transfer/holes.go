@@ -51,11 +51,10 @@ func tooSparse(kinds []hemera.ChecksumKind) error {
 
 // NextData asks the piece in use where data may begin, as hemera.Sparse says.
 func (r *Reader) NextData(off int64) (int64, error) {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if r.closed {
+	if !r.calls.begin() {
 		return off, badHandle("transfer.Read", subject(r.cap))
 	}
+	defer r.calls.done()
 	o, err := r.pick(nil)
 	if err != nil {
 		return off, err
@@ -65,11 +64,10 @@ func (r *Reader) NextData(off int64) (int64, error) {
 
 // Allocated returns how many bytes the piece in use takes on its disk; the file's size where that is not known.
 func (r *Reader) Allocated() (int64, error) {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if r.closed {
+	if !r.calls.begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
+	defer r.calls.done()
 	o, err := r.pick(nil)
 	if err != nil {
 		return r.cap.Size, nil
@@ -80,36 +78,6 @@ func (r *Reader) Allocated() (int64, error) {
 		}
 	}
 	return r.cap.Size, nil
-}
-
-// NextData looks in pending content.
-func (s pendingSource) NextData(off int64) (int64, error) {
-	w := s.w
-	if w.pieces == nil {
-		if w.base == nil {
-			return off, nil
-		}
-		return w.base.NextData(off)
-	}
-	src, _, closeSource, err := w.pending()
-	if err != nil {
-		return off, err
-	}
-	defer closeSource()
-	return src.NextData(off)
-}
-
-// NextData asks the disk within the time that it has for any call.
-func (p *localPiece) NextData(off int64) (int64, error) {
-	next := off
-	err := p.within(diskPatience, func() (err error) {
-		next, err = p.diskPiece.NextData(off)
-		return err
-	})
-	if p.failed() != nil { // next is not ours to look at
-		return off, err
-	}
-	return next, err
 }
 
 // NextData looks in the piece, pending or sealed.

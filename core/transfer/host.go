@@ -22,8 +22,6 @@ const (
 	// in flight at once.
 	copyWindow  = 1 << 20
 	copyWindows = 4
-	// replaceRounds bounds how often one file asks for other disks.
-	replaceRounds = 3
 	// repairsMax bounds page repairs running in the background of one node.
 	repairsMax = 8
 	// callTimeout bounds one question to the manager or one opening of a peer's piece.
@@ -61,8 +59,7 @@ type Host struct {
 
 	Counters Counters
 
-	kept     atomic.Int64 // bytes of SmallBytes in use
-	smalls   smallPools
+	inline   inlineMemory
 	uses     uses
 	removals removals
 	repairs  atomic.Int32

@@ -103,7 +103,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 		return 0, err
 	}
 	defer src.Close()
-	o := createOptions(&j.Cap)
+	o := createOptions(&j.Cap, j.Piece.Index)
 	o.Replace = true
 	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
 		o.SizeHint, o.Sparse = held, true

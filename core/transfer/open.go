@@ -18,25 +18,15 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		}
 		return newReadHandle(r), nil
 	}
-	key := writeKey(&c.Capability)
-	done, gone := t.past(key)
-	switch {
-	case done != nil:
-		return newCommittedHandle(done.info(&c.Capability)), nil
-	case o.Truncate:
-	case gone, t.comesBack(&c.Capability) && !t.known(key):
-		return nil, lostWrite("transfer.Open", &c.Capability, "the pending write is not here any more")
-	}
-	e, err := t.attach(key, func() (work, error) { return t.host.OpenWriter(ctx, c) })
+	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return t.host.OpenWriter(ctx, c) })
 	if err != nil {
 		return nil, err
 	}
+	if done != nil {
+		return newCommittedHandle(done.info(&c.Capability)), nil
+	}
 	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
 	h.open.Store(true)
-	if err := h.Stalled(); err != nil {
-		h.detach()
-		return nil, err
-	}
 	opened, err := begun(h, o.Truncate)
 	if err != nil {
 		return nil, err
@@ -62,10 +52,10 @@ func begun[H holder](h H, empty bool) (H, error) {
 	return h, nil
 }
 
-// comesBack reports whether somebody who does not empty the file means to go on with what he wrote. Who
-// makes a file empties it first. An update begins like it goes on; but one that was granted before this
-// process had its first lease may have begun with the process before.
-func (t *Pending) comesBack(c *hemera.Capability) bool {
+// continues reports whether a client that does not empty the file has written before: one that makes a file empties
+// it first. The opens that begin and continue an update are alike; but an update that was granted before this process
+// had its first lease may have begun with the process before.
+func (t *Pending) continues(c *hemera.Capability) bool {
 	return c.Access == hemera.AccessCreate || c.Epoch != 0 && c.Epoch < t.host.Born()
 }
 
@@ -95,7 +85,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.Pie
 		return nil, err
 	}
 	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
-	e, err := t.attach(key, func() (work, error) { return t.host.beginPiece(&c, target) })
+	e, err := t.acquire(key, func() (work, error) { return t.host.beginPiece(&c, target) })
 	if errs.KindOf(err) == errs.Exists {
 		return t.openOwn(&c, target)
 	}

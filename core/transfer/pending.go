@@ -18,8 +18,8 @@ const (
 	// endedMax is how many committed writes are remembered, so that a close whose answer was lost can
 	// be asked again, and how many that were given up.
 	endedMax = 1 << 16
-	// settlers is how many works are given up at once when a node stops.
-	settlers = 64
+	// expireParallel is how many works are ended at once when a node stops.
+	expireParallel = 64
 )
 
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
@@ -31,9 +31,9 @@ type Pending struct {
 	mu      sync.Mutex // guards all below and the marked fields of entries
 	entries map[pendingKey]*entry
 	// What became of writes that are no entries any more. Commits, which are many, must not take the place
-	// of those given up, which somebody might go on with.
-	commits memory[committed]
-	givenUp memory[struct{}]
+	// of aborted ones, with which a client might want to go on.
+	commits recentWrites[committed]
+	aborted recentWrites[struct{}]
 }
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
@@ -91,13 +91,53 @@ func (t *Pending) Len() int {
 	return len(t.entries)
 }
 
-// attach takes the entry with the key, making its work if it is new. Overloaded at [PendingMax].
-func (t *Pending) attach(key pendingKey, begin func() (work, error)) (*entry, error) {
+// acquire returns the entry with the key, held, and makes its work if it is new. Overloaded at [PendingMax].
+func (t *Pending) acquire(key pendingKey, begin func() (work, error)) (*entry, error) {
+	e, err := t.hold(key)
+	if err != nil {
+		return nil, err
+	}
+	return t.begun(e, begin)
+}
+
+// acquireWrite is acquire for a client's write, which the client empties if startsOver is set. What is decided is
+// decided at one moment: acquireWrite returns what was committed if the write has ended so, and fails with Conflict
+// if the client would continue a write that is not here.
+func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
+	key, continues := writeKey(c), t.continues(c)
 	t.mu.Lock()
+	if t.entries[key] == nil {
+		if done, ok := t.commits.get(key); ok {
+			t.mu.Unlock()
+			return nil, &done, nil
+		}
+		_, aborted := t.aborted.get(key)
+		if !startsOver && (aborted || continues) {
+			t.mu.Unlock()
+			return nil, nil, lostWrite("transfer.Open", c, "the pending write is not here any more")
+		}
+	}
+	e, err := t.holdLocked(key)
+	t.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err = t.begun(e, begin)
+	return e, nil, err
+}
+
+// hold returns the entry with the key, held, or a new one.
+func (t *Pending) hold(key pendingKey) (*entry, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.holdLocked(key)
+}
+
+// holdLocked is hold. The caller holds mu.
+func (t *Pending) holdLocked(key pendingKey) (*entry, error) {
 	e := t.entries[key]
 	if e == nil {
 		if len(t.entries) >= PendingMax {
-			t.mu.Unlock()
 			return nil, errs.New(errs.Overloaded, "transfer.Open", key.piece.String(), "too many pending writes on this node")
 		}
 		e = &entry{key: key}
@@ -107,7 +147,11 @@ func (t *Pending) attach(key pendingKey, begin func() (work, error)) (*entry, er
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	t.mu.Unlock()
+	return e, nil
+}
+
+// begun makes the work of a held entry, once. If that fails the entry is gone.
+func (t *Pending) begun(e *entry, begin func() (work, error)) (*entry, error) {
 	e.once.Do(func() {
 		made, err := begin()
 		t.mu.Lock()
@@ -121,8 +165,8 @@ func (t *Pending) attach(key pendingKey, begin func() (work, error)) (*entry, er
 	return e, nil
 }
 
-// detach lets go of an entry; the last to do so starts its hold.
-func (t *Pending) detach(e *entry) {
+// release ends one hold of an entry. After the last one the work is kept for [hemera.PendingHold].
+func (t *Pending) release(e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.refs--
@@ -131,7 +175,7 @@ func (t *Pending) detach(e *entry) {
 	}
 }
 
-// expire gives up what nobody came back for.
+// expire ends a work that nobody came back for.
 func (t *Pending) expire(e *entry) {
 	t.mu.Lock()
 	if e.refs > 0 || e.gone {
@@ -139,9 +183,9 @@ func (t *Pending) expire(e *entry) {
 		return
 	}
 	t.remove(e)
-	t.forgo(e)
+	t.recordAbort(e)
 	t.mu.Unlock()
-	t.host.Log.Info("pending write given up", "piece", e.key.piece.String(), "held", hemera.PendingHold)
+	t.host.Log.Info("pending write aborted", "piece", e.key.piece.String(), "held", hemera.PendingHold)
 	e.work.expire(context.Background())
 }
 
@@ -156,9 +200,9 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	switch {
 	case e.work == nil: // it never began
 	case info != nil:
-		t.commits.keep(e.key, committed{info.Size, info.Mtime.UnixNano()})
+		t.commits.add(e.key, committed{info.Size, info.Mtime.UnixNano()})
 	default:
-		t.forgo(e)
+		t.recordAbort(e)
 	}
 }
 
@@ -169,41 +213,26 @@ func (t *Pending) remove(e *entry) {
 	}
 }
 
-// forgo remembers that a write was given up. A head never comes back to a piece that it ended.
-func (t *Pending) forgo(e *entry) {
+// recordAbort remembers that a write was aborted. A head never comes back to a piece that it ended.
+func (t *Pending) recordAbort(e *entry) {
 	if e.key.whole {
-		t.givenUp.keep(e.key, struct{}{})
+		t.aborted.add(e.key, struct{}{})
 	}
-}
-
-// past is what became of a write that is not pending: how it was committed, if it was, or whether it is
-// known to have been given up.
-func (t *Pending) past(key pendingKey) (done *committed, gone bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.entries[key] != nil {
-		return nil, false
-	}
-	if m, ok := t.commits.get(key); ok {
-		return &m, false
-	}
-	_, gone = t.givenUp.get(key)
-	return nil, gone
 }
 
 // Written describes the write of the capability as far as it is, or as it was committed. One that has not begun
 // here is what it begins from.
 func (t *Pending) Written(c *hemera.Capability) hemera.FileInfo {
 	key := writeKey(c)
-	if done, _ := t.past(key); done != nil {
-		return done.info(c)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := t.entries[key]; e != nil {
-		if w, ok := e.work.(*Writer); ok {
-			return written(c, w.seen.size.Load(), w.opened.Add(time.Duration(w.seen.at.Load())))
+	if e := t.entries[key]; e == nil {
+		if done, ok := t.commits.get(key); ok {
+			return done.info(c)
 		}
+	} else if w, ok := e.work.(*Writer); ok {
+		s := w.snapshot()
+		return written(c, s.size, s.at)
 	}
 	var size int64
 	if c.Access == hemera.AccessUpdate && c.Base != nil {
@@ -225,8 +254,8 @@ func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 		}
 		list[i].Pending, list[i].Attached = true, e.refs > 0
 		if w, ok := e.work.(*Writer); ok {
-			list[i].Size = w.seen.size.Load()
-			list[i].Idle = time.Since(w.opened) - time.Duration(w.seen.at.Load())
+			s := w.snapshot()
+			list[i].Size, list[i].Idle = s.size, time.Since(s.at)
 		}
 	}
 	return list
@@ -244,18 +273,15 @@ func (t *Pending) Attached() (n int) {
 	return n
 }
 
-// Known reports whether the write of the capability is, or was, under way here: whoever opens it comes back.
+// Known reports whether the write of the capability is, or was, under way here, so that a client that opens it comes
+// back.
 func (t *Pending) Known(c *hemera.Capability) bool {
 	key := writeKey(c)
-	done, gone := t.past(key)
-	return done != nil || gone || t.known(key)
-}
-
-// known reports whether the write is pending here.
-func (t *Pending) known(key pendingKey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.entries[key] != nil
+	_, done := t.commits.get(key)
+	_, aborted := t.aborted.get(key)
+	return done || aborted || t.entries[key] != nil
 }
 
 // Settle gives up everything that is pending, as a node does before it stops in good order; works
@@ -274,7 +300,7 @@ func (t *Pending) Settle(ctx context.Context) {
 	go func() {
 		defer close(done)
 		var group errgroup.Group
-		group.SetLimit(settlers)
+		group.SetLimit(expireParallel)
 		for _, w := range all {
 			group.Go(func() error { w.expire(ctx); return nil })
 		}

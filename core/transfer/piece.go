@@ -7,6 +7,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/rules/checksum"
 	"hemera/rules/layout"
 )
 
@@ -17,13 +18,35 @@ type source interface {
 	NextData(off int64) (int64, error)
 }
 
-// piece is one piece of a write at its head: where it goes, and the way there. The way is a
-// PeerWriter for local pieces too, so that the head treats all alike.
+// piece is one piece of a write at its head: where it goes, and the way there. The way is a PeerWriter for local
+// pieces too, so that the head treats all alike.
 type piece struct {
 	target hemera.Target
-	out    PeerWriter
-	local  *localPiece // out, if the piece is on this node; else nil
-	err    error       // why it failed
+	out    PeerWriter // nil while it is planned, and once it is lost
+	local  *diskPiece // out, if the piece is on this node; else nil
+	err    error      // why it was lost
+}
+
+// writeSpans sends those of the pages at off that the layout gives to the piece.
+func (pc *piece) writeSpans(l hemera.Layout, b []byte, sums []uint32, off int64) error {
+	if layout.Needed(l) == 1 { // a copy has them all
+		return pc.out.WritePages(b, sums, off)
+	}
+	column, isData := layout.Column(l, pc.target.Index)
+	if !isData {
+		return errs.New(errs.Unsupported, "transfer.Write", l.String(), "parity is not written")
+	}
+	for _, span := range layout.Split(l, off, len(b)) {
+		if span.Column != column {
+			continue
+		}
+		first := checksum.Fragments(off, span.At)
+		last := first + checksum.Fragments(off+int64(span.At), span.Len)
+		if err := pc.out.WritePages(b[span.At:span.At+span.Len], sums[first:last], span.Off); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // diskPiece is a pending piece on a disk in the shape of a peer's.
@@ -66,25 +89,43 @@ func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
 	return nil
 }
 
-// create begins one piece where its target says.
-func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.Permit, t hemera.Target) (*piece, error) {
-	if !h.local(t) {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		token, err := permit.Token()
+// create begins one piece where its target says. local is out for a piece on this node.
+func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.Permit, t hemera.Target) (out PeerWriter, local *diskPiece, err error) {
+	if h.local(t) {
+		local, err = h.createLocal(c, t)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out, err := h.Peers.Create(ctx, t, token)
-		if err != nil {
-			return nil, errs.Wrap(err, "transfer.Create piece at", t.Addr)
-		}
-		return &piece{target: t, out: out}, nil
+		return local, local, nil
 	}
-	return h.createLocal(c, t)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	token, err := permit.Token()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = h.Peers.Create(ctx, t, token)
+	if err != nil {
+		return nil, nil, errs.Wrap(err, "transfer.CreatePiece", t.Addr)
+	}
+	return out, nil, nil
 }
 
-func createOptions(c *hemera.Capability) disk.CreateOptions {
+// createLocal begins a piece on a disk of this node.
+func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, error) {
+	store, err := h.store(t)
+	if err != nil {
+		return nil, err
+	}
+	id := pieceID(c, t.Index)
+	w, err := store.Create(id, createOptions(c, t.Index))
+	if err != nil {
+		return nil, err
+	}
+	return &diskPiece{Writer: w, store: store, id: id}, nil
+}
+
+func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
 	// Nothing is reserved for an update of what may have holes.
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: c.Size, Sparse: c.Base != nil}
+	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
 }

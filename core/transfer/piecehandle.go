@@ -13,16 +13,22 @@ import (
 )
 
 // pendingPiece is one piece on this node whose head is elsewhere.
+//
+// Its state is guarded by mu, which is not held while the disk is used: calls that use the piece are counted, and the
+// call that ends it (seal, abort, expire, take) refuses new ones and waits for those in progress.
 type pendingPiece struct {
-	store disk.Store
-	id    hemera.PieceID
-	cap   hemera.Capability
-
-	mu     sync.RWMutex // shared by reads and writes, exclusive for what ends the piece
-	w      disk.Writer  // nil once ended
-	stat   *hemera.PieceStat
-	taken  bool // by [Pending.Take]: what has the name now is not this write's
+	store  disk.Store
+	id     hemera.PieceID
+	cap    hemera.Capability
 	counts *Counters
+
+	mu    sync.Mutex
+	w     disk.Writer       // nil once it is ended
+	stat  *hemera.PieceStat // once it is sealed
+	taken bool              // by [Pending.Take]: what has the name now is not this write's
+	uses  int               // calls of w in progress
+	idle  chan struct{}     // closed when uses becomes 0; made by the call that ends the piece
+	ended chan struct{}     // while a call ends the piece: closed when it is done
 }
 
 func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
@@ -31,16 +37,73 @@ func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingP
 		return nil, err
 	}
 	id := pieceID(c, target.Index)
-	w, err := store.Create(id, createOptions(c))
+	w, err := store.Create(id, createOptions(c, target.Index))
 	if err != nil {
 		return nil, err
 	}
 	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters}, nil
 }
 
+// use returns the writer for one call, which done must follow; nil if the piece is ended. If a call is ending the
+// piece, use waits for it.
+func (p *pendingPiece) use() disk.Writer {
+	p.await()
+	defer p.mu.Unlock()
+	if p.w != nil {
+		p.uses++
+	}
+	return p.w
+}
+
+// done ends a use.
+func (p *pendingPiece) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.uses--
+	if p.uses == 0 && p.idle != nil {
+		close(p.idle)
+		p.idle = nil
+	}
+}
+
+// await waits until no call is ending the piece, and returns with mu held.
+func (p *pendingPiece) await() {
+	for p.mu.Lock(); p.ended != nil; p.mu.Lock() {
+		ending := p.ended
+		p.mu.Unlock()
+		<-ending
+	}
+}
+
+// beginEnd gives the caller the piece alone, until endEnd, and returns what is known of it.
+func (p *pendingPiece) beginEnd() (w disk.Writer, stat *hemera.PieceStat, taken bool) {
+	p.await()
+	p.ended = make(chan struct{})
+	idle := make(chan struct{})
+	if p.uses > 0 {
+		p.idle = idle
+	} else {
+		close(idle)
+	}
+	w, stat, taken = p.w, p.stat, p.taken
+	p.mu.Unlock()
+	<-idle
+	return w, stat, taken
+}
+
+// endEnd records what is left of the piece.
+func (p *pendingPiece) endEnd(w disk.Writer, stat *hemera.PieceStat, taken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.w, p.stat, p.taken = w, stat, taken
+	close(p.ended)
+	p.ended = nil
+}
+
+// sealed reports whether the piece is sealed. If a call is sealing it, sealed waits for that.
 func (p *pendingPiece) sealed() bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
+	p.await()
+	defer p.mu.Unlock()
 	return p.stat != nil
 }
 
@@ -60,24 +123,22 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 	}
 	t.mu.Unlock()
 	for _, p := range left {
-		p.mu.Lock()
-		if p.w != nil {
-			_ = p.w.Abort()
+		w, _, _ := p.beginEnd()
+		if w != nil {
+			_ = w.Abort()
 		}
-		p.w, p.stat, p.taken = nil, nil, true
-		p.mu.Unlock()
+		p.endEnd(nil, nil, true)
 	}
 	t.host.removals.wait(id, on)
 }
 
 // expire removes the piece unless it is sealed: what is sealed may be committed.
 func (p *pendingPiece) expire(context.Context) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.w != nil {
-		_ = p.w.Abort()
-		p.w = nil
+	w, stat, taken := p.beginEnd()
+	if w != nil {
+		_ = w.Abort()
 	}
+	p.endEnd(nil, stat, taken)
 }
 
 // pieceHandle is the head's hold on a piece.
@@ -95,12 +156,15 @@ var (
 
 // do runs one call on the pending piece.
 func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	if !h.open.Load() || h.w == nil {
+	w := h.use()
+	if w == nil {
 		return badHandle(op, h.id.String())
 	}
-	return call(h.w)
+	defer h.done()
+	if !h.open.Load() {
+		return badHandle(op, h.id.String())
+	}
+	return call(w)
 }
 
 // ReadPages reads the content, pending or sealed.
@@ -129,7 +193,7 @@ func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	return h.do("transfer.WritePiece", func(w disk.Writer) error { return w.WritePages(p, sums, off) })
 }
 
-// restart empties the piece for a head that begins anew.
+// restart empties the piece for a head that starts over.
 func (h *pieceHandle) restart() error { return h.Truncate(0) }
 
 // Truncate sets the piece's size.
@@ -145,26 +209,26 @@ func (h *pieceHandle) Sync(context.Context) error {
 	return h.do("transfer.SyncPiece", disk.Writer.Sync)
 }
 
-// Seal ends the piece; asked again, it answers as before.
+// Seal seals the piece. Called again, it answers as before.
 func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stat != nil {
-		return *h.stat, checkSealed(*h.stat, s)
+	w, stat, taken := h.beginEnd()
+	defer func() { h.endEnd(w, stat, taken) }()
+	if stat != nil {
+		return *stat, checkSealed(*stat, s)
 	}
-	if !h.open.Load() || h.w == nil {
+	if !h.open.Load() || w == nil {
 		return hemera.PieceStat{}, badHandle("transfer.SealPiece", h.id.String())
 	}
-	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); h.w.Size() != want {
-		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), h.w.Size(), want)
+	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
+		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), w.Size(), want)
 	}
-	stat, err := h.w.Seal(s)
-	h.w = nil
+	made, err := w.Seal(s)
+	w = nil
 	if err != nil {
 		return hemera.PieceStat{}, err
 	}
-	h.stat = &stat
-	return stat, nil
+	stat = &made
+	return made, nil
 }
 
 // End implements hemera.PieceHandle.
@@ -172,7 +236,7 @@ func (h *pieceHandle) End(_ context.Context, how hemera.Ending) error {
 	switch how {
 	case hemera.EndDetach:
 		if h.open.CompareAndSwap(true, false) {
-			h.table.detach(h.entry)
+			h.table.release(h.entry)
 		}
 		return nil
 	case hemera.EndAbort:
@@ -186,19 +250,16 @@ func (h *pieceHandle) abort() error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.AbortPiece", h.id.String())
 	}
-	h.mu.Lock()
-	if h.w != nil {
-		_ = h.w.Abort()
-		h.w = nil
+	w, _, taken := h.beginEnd()
+	if w != nil {
+		_ = w.Abort()
 	}
-	h.stat = nil
-	taken := h.taken
 	if !taken { // before the entry leaves the table: a caller that does not find it there any more waits for this
 		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
 	}
-	h.mu.Unlock()
+	h.endEnd(nil, nil, taken)
 	h.table.finish(h.entry, nil)
-	h.table.detach(h.entry)
+	h.table.release(h.entry)
 	if taken {
 		return nil
 	}
@@ -210,20 +271,20 @@ func (h *pieceHandle) close() error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.ClosePiece", h.id.String())
 	}
-	h.mu.RLock()
+	h.await()
 	ended := h.w == nil
-	h.mu.RUnlock()
+	h.mu.Unlock()
 	if ended {
 		h.table.finish(h.entry, nil)
 	}
-	h.table.detach(h.entry)
+	h.table.release(h.entry)
 	return nil
 }
 
-// Info describes the piece as a file of its size.
+// Info describes the piece. It does not wait for a call that is sealing it.
 func (h *pieceHandle) Info() hemera.FileInfo {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	info := hemera.FileInfo{ID: h.id.File, Gen: h.id.Gen, Path: h.cap.Path, Mtime: time.Now(), Mode: h.cap.Mode, Writable: true}
 	switch {
 	case h.stat != nil:

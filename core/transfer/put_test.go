@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 
 	"hemera"
-	"hemera/core/disk"
 	"hemera/errs"
 	"hemera/platform/vfs"
 )
@@ -107,7 +106,7 @@ func TestSmallDiskHangs(t *testing.T) {
 				if err := f.End(ctx, hemera.EndClose); err != nil {
 					t.Fatal(err)
 				}
-				own := b.hosts[0].disk.Store.(*disk.Disk)
+				own := b.hosts[0].disk.Store
 				if s := own.Status(); s.Health != hemera.HealthFailing || !strings.Contains(s.Why, "not answered since") {
 					t.Errorf("while it hangs the disk is %v: %s", s.Health, s.Why)
 				}

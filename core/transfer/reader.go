@@ -15,37 +15,84 @@ import (
 	"hemera/rules/checksum"
 )
 
-// Reader is one committed file, open at a node. It reads the local piece while that is good, and
-// any other otherwise: its caller sees an error only when no piece can give a page.
+// Reader is one committed file, open at a node. It reads the local piece while that is good, and any other
+// otherwise: its caller sees an error only when no piece can give a page.
 //
-// Methods may be called concurrently.
+// Methods may be called concurrently. No lock is held while a piece is opened or read, so a piece that is slow to open
+// delays only the reads that need it.
 type Reader struct {
 	host   *Host
 	cap    *hemera.Capability // not to be changed
 	permit *hemera.Permit     // for peers
 	base   bool               // the content is the base of an update, which peers have to be told
+	usage  usage
+	calls  callCount // the pieces stay open until the last call has ended
 
-	use    sync.RWMutex // held shared by reads, exclusively by Close
-	closed bool
-
-	usage   usage
-	mu      sync.Mutex // guards the origins
-	origins []*origin  // the local ones first, then as the capability prefers
+	mu       sync.Mutex // guards the fields of replicas; never held while one is opened or read
+	replicas []*replica // the local ones first, then as the capability prefers
 }
 
-// origin is one piece the file can be read from.
-type origin struct {
+// replica is one piece that the file can be read from.
+//
+//	unopened ──▶ opening ──▶ open ──▶ bad
+//	                 ╲_______________▲
+type replica struct {
 	target   hemera.Target
-	src      source // nil: not open yet
-	local    disk.Reader
-	store    disk.Store // of a local piece, once asked for
+	store    disk.Store    // of a local piece, once asked for
+	opening  chan struct{} // while one call opens the piece: closed when it has tried
+	src      source        // once it is open; does not change then
+	local    disk.Reader   // src, if the piece is on this node; else nil
 	close    func() error
 	bad      error // why it is not used any more
 	badPages int
 }
 
-// badPagesMax is how many bad pages an origin may have before the file is read elsewhere.
+// badPagesMax is how many bad pages a replica may have before the file is read elsewhere.
 const badPagesMax = 64
+
+// callCount counts the calls that use a thing, for the one that ends it. The zero value is ready.
+type callCount struct {
+	mu    sync.Mutex
+	calls int
+	ended bool
+	idle  chan struct{} // made by end if calls are in progress; closed by the last of them
+}
+
+// begin reports whether the thing can be used. If so, done must follow.
+func (c *callCount) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.calls++
+	}
+	return !c.ended
+}
+
+// done ends a use.
+func (c *callCount) done() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls--
+	if c.calls == 0 && c.idle != nil {
+		close(c.idle)
+	}
+}
+
+// end refuses new uses and waits for those in progress. It reports whether it is the first.
+func (c *callCount) end() bool {
+	c.mu.Lock()
+	first := !c.ended
+	c.ended = true
+	if first && c.calls > 0 {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	if idle != nil {
+		<-idle
+	}
+	return first
+}
 
 // OpenReader opens the file that the capability permits to read. NoReplicas when no piece can be
 // opened. An empty file has no piece and always opens.
@@ -66,7 +113,7 @@ func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
 	for _, mine := range []bool{true, false} {
 		for _, t := range c.Targets {
 			if h.local(t) == mine {
-				r.origins = append(r.origins, &origin{target: t})
+				r.replicas = append(r.replicas, &replica{target: t})
 			}
 		}
 	}
@@ -83,11 +130,10 @@ func (r *Reader) Info() hemera.FileInfo {
 
 // ReadPages reads verified pages, as [hemera.File] says; sums may be nil.
 func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if r.closed {
+	if !r.calls.begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
+	defer r.calls.done()
 	if err := checkRange("transfer.Read", subject(r.cap), off, 0); err != nil {
 		return 0, err
 	}
@@ -109,26 +155,30 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return len(p), end
 }
 
-// readSome reads what the best origin can give now: all of p, or what comes before a bad page and
-// that page from elsewhere. With a nil error something was read or an origin was ruled out.
+// readSome reads what the best replica can give now: all of p, or what comes before a bad page and that page from
+// elsewhere. With a nil error something was read or a replica was excluded. If a device does not answer, p belongs to
+// the call that is stuck: the replica is excluded and the error says so, and the next read goes elsewhere.
 func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
-	o, err := r.pick(nil)
+	from, err := r.pick(nil)
 	if err != nil {
 		return 0, err
 	}
-	n, err := o.src.ReadPages(p, sums, off)
+	n, err := from.src.ReadPages(p, sums, off)
 	if n == len(p) {
 		return n, nil
 	}
 	n = wholePages(off, n)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
-		r.rule(o, sizeMismatch("transfer.Read", subject(r.cap), off+int64(n), r.cap.Size))
+		r.exclude(from, sizeMismatch("transfer.Read", subject(r.cap), off+int64(n), r.cap.Size))
+	case hemera.KeepsBuffers(err):
+		r.exclude(from, err)
+		return 0, errs.Wrap(err, "transfer.Read", subject(r.cap))
 	case errs.KindOf(err) == errs.Corrupt:
-		k, err := r.patch(o, p[n:], after(sums, off, n), off+int64(n), err)
+		k, err := r.patch(from, p[n:], after(sums, off, n), off+int64(n), err)
 		return n + k, err
 	default:
-		r.rule(o, err)
+		r.exclude(from, err)
 	}
 	return n, nil
 }
@@ -140,12 +190,12 @@ func wholePages(off int64, n int) int {
 }
 
 // patch reads the part of the bad page at off that p wants from another piece, and repairs the page.
-func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause error) (int, error) {
+func (r *Reader) patch(bad *replica, p []byte, sums []uint32, off int64, cause error) (int, error) {
 	r.host.Counters.ChecksumErrors.Add(1)
 	start := off / hemera.PageSize * hemera.PageSize
-	page := make([]byte, min(hemera.PageSize, r.cap.Size-start))
-	if err := r.readElsewhere(o, page, start); err != nil {
-		r.host.found(o.target, r.piece(o), cause)
+	page, err := r.readElsewhere(bad, int(min(hemera.PageSize, r.cap.Size-start)), start)
+	if err != nil {
+		r.host.found(bad.target, r.piece(bad), cause)
 		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap),
 			Text: "no other piece has the bad page", Cause: cause, Remedy: "`hemera file check` lists the pieces and their state"}
 	}
@@ -154,98 +204,165 @@ func (r *Reader) patch(o *origin, p []byte, sums []uint32, off int64, cause erro
 		sums[0] = checksum.CRC32C(p[:n])
 	}
 	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
-		"disk", o.target.Disk, "offset", start, "err", cause)
-	if o.local != nil {
-		r.host.repairPage(o.target, r.piece(o), page, start)
+		"disk", bad.target.Disk, "offset", start, "error", cause)
+	if bad.local != nil {
+		r.host.repairPage(bad.target, r.piece(bad), page, start)
 	} else {
-		r.host.found(o.target, r.piece(o), cause)
+		r.host.found(bad.target, r.piece(bad), cause)
 	}
 	r.mu.Lock()
-	o.badPages++
-	tooMany := o.badPages > badPagesMax
+	bad.badPages++
+	tooMany := bad.badPages > badPagesMax
 	r.mu.Unlock()
 	if tooMany {
-		r.rule(o, cause)
+		r.exclude(bad, cause)
 	}
 	return n, nil
 }
 
-// readElsewhere fills p from any origin but the one given.
-func (r *Reader) readElsewhere(not *origin, p []byte, off int64) error {
-	tried := map[*origin]bool{not: true}
+// readElsewhere returns n bytes at off from any replica but the one given.
+func (r *Reader) readElsewhere(bad *replica, n int, off int64) ([]byte, error) {
+	except := map[*replica]bool{bad: true}
 	for {
-		o, err := r.pick(tried)
+		from, err := r.pick(except)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err = readFull(o.src, p, nil, off); err == nil {
-			return nil
+		p := make([]byte, n) // a new one each time, as a call that is stuck may have the one before
+		if err = readFull(from.src, p, nil, off); err == nil {
+			return p, nil
 		}
-		tried[o] = true
+		except[from] = true
 		if errs.KindOf(err) == errs.Corrupt {
 			r.host.Counters.ChecksumErrors.Add(1)
-			r.host.found(o.target, r.piece(o), err)
+			r.host.found(from.target, r.piece(from), err)
 			continue
 		}
-		r.rule(o, err)
+		r.exclude(from, err)
 	}
 }
 
-// pick returns the best origin that is not in the set, open. One on a disk of this node that hangs is for
-// when there is no other.
-func (r *Reader) pick(not map[*origin]bool) (*origin, error) {
+// pick returns the best replica that is not in the set, open. It blocks while that one is opened. A replica on a
+// stalled disk of this node is used if there is no other.
+func (r *Reader) pick(except map[*replica]bool) (*replica, error) {
+	for {
+		best, opening, err := r.best(except)
+		switch {
+		case err != nil:
+			return nil, err
+		case opening != nil: // by another call
+			<-opening
+		case best.src != nil:
+			return best, nil
+		default:
+			r.open(best)
+		}
+	}
+}
+
+// best returns the best replica that is not in the set. One that is open is better than one that another call is
+// opening, which closes the channel when it has tried. If it returns neither, the caller has to open the replica.
+func (r *Reader) best(except map[*replica]bool) (best *replica, opening chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var last error
-	for _, patient := range []bool{false, true} {
-		for _, o := range r.origins {
+	var waits *replica
+	for _, stalledToo := range []bool{false, true} {
+		for _, o := range r.replicas {
 			if o.bad != nil {
 				last = o.bad
 			}
-			if not[o] || o.bad != nil || !patient && r.hangs(o) {
+			if except[o] || o.bad != nil || !stalledToo && r.stalled(o) {
 				continue
 			}
-			if o.src != nil {
-				return o, nil
+			switch {
+			case o.src != nil:
+				return o, nil, nil
+			case o.opening == nil && waits == nil:
+				o.opening = make(chan struct{})
+				return o, nil, nil
+			case waits == nil:
+				waits = o
 			}
-			if err := r.open(o); err != nil {
-				o.bad, last = err, err
-				r.host.found(o.target, r.piece(o), err)
-				r.host.Log.Warn("piece cannot be read", "path", r.cap.Path, "trace", r.cap.Trace,
-					"disk", o.target.Disk, "node", o.target.Addr, "err", err)
-				continue
-			}
-			return o, nil
+		}
+		if waits != nil {
+			return waits, waits.opening, nil
 		}
 	}
-	return nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap),
+	return nil, nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap),
 		Text: "no piece can be read", Cause: last, Remedy: "`hemera file check` lists the pieces and their state"}
 }
 
-// piece is the one at an origin.
-func (r *Reader) piece(o *origin) hemera.PieceID { return pieceID(r.cap, o.target.Index) }
+// open opens a replica whose opening the caller has begun, and records the result.
+func (r *Reader) open(o *replica) {
+	opened, err := r.openPiece(o.target)
+	r.mu.Lock()
+	if err != nil {
+		o.bad = err
+	} else {
+		o.src, o.local, o.close = opened.src, opened.local, opened.close
+	}
+	close(o.opening)
+	o.opening = nil
+	r.mu.Unlock()
+	if err == nil {
+		r.usage.disk.Store(uint32(o.target.Disk))
+		return
+	}
+	r.host.found(o.target, r.piece(o), err)
+	r.host.Log.Warn("piece cannot be read", "path", r.cap.Path, "trace", r.cap.Trace,
+		"disk", o.target.Disk, "node", o.target.Addr, "error", err)
+}
 
-// hangs reports whether an origin is on a disk of this node that does not answer. It is called with mu held.
-func (r *Reader) hangs(o *origin) bool {
+// openPiece opens the piece at a target and refuses one of another size, generation or content.
+func (r *Reader) openPiece(t hemera.Target) (opened replica, err error) {
+	if r.host.local(t) {
+		local, err := r.host.openPiece(r.cap, t)
+		if err != nil {
+			return opened, err
+		}
+		return replica{src: local, local: local, close: local.Close}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	remote, err := r.host.openPeer(ctx, r.permit, RemotePiece{t, r.base})
+	if err != nil {
+		return opened, err
+	}
+	if remote.Size() != r.cap.Size {
+		_ = remote.Close()
+		return opened, sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), r.cap.Size)
+	}
+	return replica{src: remote, close: remote.Close}, nil
+}
+
+// piece names the piece that a replica is.
+func (r *Reader) piece(o *replica) hemera.PieceID { return pieceID(r.cap, o.target.Index) }
+
+// stalled reports whether a replica is on a disk of this node that does not answer. The caller holds mu.
+func (r *Reader) stalled(o *replica) bool {
 	if !r.host.local(o.target) {
 		return false
 	}
 	if o.store == nil {
 		o.store, _ = r.host.Disk(o.target.Disk)
 	}
-	return hangs(o.store)
+	return o.store != nil && disk.Stalled(o.store)
 }
 
-// rule takes an origin out of use.
-func (r *Reader) rule(o *origin, why error) {
+// exclude takes a replica out of use.
+func (r *Reader) exclude(o *replica, why error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if o.bad == nil {
+	first := o.bad == nil
+	if first {
 		o.bad = why
+	}
+	r.mu.Unlock()
+	if first {
 		r.host.found(o.target, r.piece(o), why)
 		r.host.Counters.Switches.Add(1)
 		r.host.Log.Warn("read goes on at another piece", "path", r.cap.Path, "trace", r.cap.Trace,
-			"disk", o.target.Disk, "node", o.target.Addr, "err", why)
+			"disk", o.target.Disk, "node", o.target.Addr, "error", why)
 	}
 }
 
@@ -257,52 +374,31 @@ func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiec
 	return h.Peers.Open(ctx, p, token)
 }
 
-// open opens an origin's piece and refuses one of another size, generation or content.
-func (r *Reader) open(o *origin) error {
-	if !r.host.local(o.target) {
-		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-		defer cancel()
-		remote, err := r.host.openPeer(ctx, r.permit, RemotePiece{o.target, r.base})
-		if err != nil {
-			return err
-		}
-		if remote.Size() != r.cap.Size {
-			_ = remote.Close()
-			return sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), r.cap.Size)
-		}
-		o.src, o.close = remote, remote.Close
-		r.usage.disk.Store(uint32(o.target.Disk))
-		return nil
-	}
-	local, err := r.host.openPiece(r.cap, o.target)
-	if err != nil {
-		return err
-	}
-	o.src, o.local, o.close = local, local, local.Close
-	r.usage.disk.Store(uint32(o.target.Disk))
-	return nil
-}
-
-// Verified offers a file for sendfile, as [disk.Reader] does, when the piece in use is local.
+// Verified offers a file for sendfile, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if local := r.inUse(); local != nil {
+	if !r.calls.begin() {
+		return nil, false
+	}
+	defer r.calls.done()
+	if local := r.localInUse(); local != nil {
 		return local.Verified(off, n)
 	}
 	return nil, false
 }
 
-// Splice puts verified pages into a pipe, as [disk.Reader] does, when the piece in use is local.
+// Splice puts verified pages into a pipe, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
-	r.use.RLock()
-	defer r.use.RUnlock()
-	if local := r.inUse(); local != nil {
-		n = local.Splice(pipe, off, n)
-		r.sent(n)
-		return n
+	if !r.calls.begin() {
+		return 0
 	}
-	return 0
+	defer r.calls.done()
+	local := r.localInUse()
+	if local == nil {
+		return 0
+	}
+	n = local.Splice(pipe, off, n)
+	r.sent(n)
+	return n
 }
 
 // sent counts bytes that go to the client.
@@ -311,31 +407,25 @@ func (r *Reader) sent(n int64) {
 	r.usage.bytes.Add(n)
 }
 
-// inUse is the piece that is read, if it is local and the file open. It is called with use held.
-func (r *Reader) inUse() disk.Reader {
-	if r.closed {
-		return nil
-	}
+// localInUse returns the piece that is read now, if it is local. It does not wait for one that is being opened.
+func (r *Reader) localInUse() disk.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, o := range r.origins {
-		if o.bad == nil && o.src != nil && !r.hangs(o) {
+	for _, o := range r.replicas {
+		if o.bad == nil && o.src != nil && !r.stalled(o) {
 			return o.local
 		}
 	}
 	return nil
 }
 
-// Close ends all use; it waits for reads in progress and never fails.
+// Close ends all use; it waits for calls in progress and never fails.
 func (r *Reader) Close() {
-	r.use.Lock()
-	defer r.use.Unlock()
-	if r.closed {
+	if !r.calls.end() {
 		return
 	}
-	r.closed = true
 	r.host.uses.end(&r.usage)
-	for _, o := range r.origins {
+	for _, o := range r.replicas {
 		if o.close != nil {
 			_ = o.close()
 		}

@@ -87,8 +87,7 @@ func (s *streamSums) truncated(size int64) {
 func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Checksum, error) {
 	if s.next < size {
 		zeros := true // what was read last
-		buf := make([]byte, copyWindow)
-		frags := make([]uint32, copyWindow/hemera.PageSize+1)
+		buf := newWindow()
 		for s.next < size {
 			if zeros {
 				if next := nextData(src, s.next, size); next > s.next && !s.skip(next-s.next, allowed) {
@@ -100,12 +99,11 @@ func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Che
 			}
 			// The first read ends at a window's end, so that all others are aligned.
 			n := min(copyWindow-s.next%copyWindow, size-s.next)
-			if err := readFull(src, buf[:n], frags, s.next); err != nil {
+			if err := buf.read(src, s.next, int(n)); err != nil {
 				return nil, err
 			}
-			sums := frags[:checksum.Fragments(s.next, int(n))]
-			zeros = s.next%hemera.PageSize == 0 && allZeros(sums, int(n))
-			s.wrote(buf[:n], sums, s.next)
+			zeros = s.next%hemera.PageSize == 0 && allZeros(buf.sums, int(n))
+			s.wrote(buf.data, buf.sums, s.next)
 		}
 	}
 	var sums []hemera.Checksum

@@ -6,56 +6,70 @@ import (
 	"io"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/checksum"
-	"hemera/rules/layout"
 )
 
-// Writer is the head of one pending write: it sends every page to all pieces at once, and at close
-// seals them and commits. It begins without any piece, so that an empty file costs no disk anything:
-// a short content waits in memory, until it is synced, grows or is closed; any other makes them with its
-// first byte. An update begins as a view of its base, which is copied when something changes.
+// Writer is the head of one pending write: it gives every change to the [content], and at close seals that and
+// commits. It begins without any piece, so that an empty file costs no disk anything.
 //
-// Methods may be called concurrently; they run one after the other, so that overlapping writes
-// reach every piece in the same order.
+// Methods may be called concurrently. Those that change or read the content run one after the other, in the order of
+// arrival, so that overlapping writes reach every piece in the same order. Info, SetXattr and Xattrs never wait for
+// them.
 type Writer struct {
-	host   *Host
-	cap    *hemera.Capability // of the first permit
-	ctx    context.Context    // ends with Abort
-	cancel context.CancelFunc
 	opened time.Time
+	cancel context.CancelFunc // frees calls that wait for a peer
 	usage  usage
 
-	inPlace inPlace
-	seen    seen
-
-	mu      sync.Mutex     // guards all below
-	permit  *hemera.Permit // as granted last: Replace renews it
-	pieces  []*piece       // nil until the first byte
-	ledger  ledger
+	turn    turn // its holder has what follows
+	head    head
+	content content
 	sums    *streamSums
-	size    int64
-	small   *small  // the content, while it is in memory and there are no pieces
-	base    *Reader // what an update begins from, until pieces hold the content
-	changed bool
-	least   int64 // a close below this size fails: what was announced, or the client's last truncation
-	xattrs  map[string][]byte
+	changed bool    // the content differs from the base of an update
+	least   int64   // a close below this size fails: what was announced, or the client's last truncation
+	commit  *commit // all is sealed; only the manager's answer is missing
 	scratch []uint32
+	result  error // of Close, once ended
 
-	request *hemera.CommitRequest // all is sealed; only the manager's answer is missing
-	asked   time.Time             // when the manager was asked first
-	unsure  bool                  // the manager may have committed without our hearing of it
-	done    bool
-	result  error // of Close, once done
-	broken  error // the write cannot succeed any more
+	mu    sync.Mutex // guards what follows, and is never held while anything is waited for
+	state writeState
 }
 
-// OpenWriter begins the write that the capability permits. It touches no disk but to open the base
-// of an update.
+// turn is held by the one call that uses the content. It may be held while disks and nodes are waited for, so it is
+// not a mutex.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) acquire() { t <- struct{}{} }
+
+func (t turn) release() { <-t }
+
+// writePhase says how far a write is.
+//
+//	writing ──▶ committing ──▶ ended
+//	    ╲________________________▲       aborted, failed, or nothing had changed
+type writePhase uint8
+
+const (
+	writing    writePhase = iota // takes changes
+	committing                   // all is sealed, and the manager was asked to commit it
+	ended                        // committed or aborted; result says which
+)
+
+// writeState is what everybody may know of a write at any time. The holder of the turn changes it, except xattrs.
+type writeState struct {
+	phase  writePhase
+	size   int64     // accepted so far
+	at     time.Time // of the last change
+	mtime  time.Time // of the commit; zero before
+	xattrs map[string][]byte
+}
+
+// OpenWriter begins the write that the capability permits. It touches no disk.
 func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, error) {
 	c := &permit.Capability
 	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
@@ -68,38 +82,33 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
-	w := &Writer{host: h, cap: c, permit: permit, sums: sums, opened: time.Now(), least: c.Size, ledger: newLedger(len(c.Targets), layout.Required(c.Layout, c.PiecesMin))}
-	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	now := time.Now()
+	w := &Writer{opened: now, turn: newTurn(), sums: sums, least: c.Size, state: writeState{at: now}}
+	w.head = head{host: h, cap: c, permit: permit}
+	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	w.content = &inlineContent{head: &w.head}
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
-		w.base = h.baseReader(permit)
-		w.size = c.Base.Size
-		w.seen.size.Store(w.size)
+		w.content = newBaseView(&w.head)
+		w.state.size = c.Base.Size
 	}
-	h.uses.begin(&w.usage, c, w.opened)
+	h.uses.begin(&w.usage, c, now)
 	return w, nil
 }
 
-// baseReader reads the content an update begins from. It opens nothing before the first read.
-func (h *Host) baseReader(c *hemera.Permit) *Reader {
-	base := c.Capability
-	base.Gen, base.Size = c.Base.Gen, c.Base.Size
-	base.Targets = c.Base.Pieces
-	r := h.newReader(&base, c)
-	r.base = true
-	return r
+// snapshot returns what is known of the write now. It waits for nothing.
+func (w *Writer) snapshot() writeState {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state
 }
 
-// Info describes the pending content, or what was committed; of a write that hangs, what was announced.
+// Info describes the pending content, or what was committed.
 func (w *Writer) Info() hemera.FileInfo {
-	if w.enter() != nil {
-		return written(w.cap, w.cap.Size, w.opened)
+	s := w.snapshot()
+	if s.mtime.IsZero() {
+		s.mtime = time.Now()
 	}
-	defer w.mu.Unlock()
-	mtime := time.Now()
-	if w.request != nil {
-		mtime = w.request.Mtime
-	}
-	return written(w.cap, w.size, mtime)
+	return written(w.head.cap, s.size, s.mtime)
 }
 
 // written describes a content that a capability permitted to write.
@@ -110,73 +119,91 @@ func written(c *hemera.Capability, size int64, mtime time.Time) hemera.FileInfo 
 	}
 }
 
-// WritePages writes p at off to every live piece. sums, if not nil, are the verified CRC32Cs of
-// p's page fragments. A piece that fails is left behind; only when none is left does it fail.
+// WritePages writes p at off to every live piece. sums, if not nil, are the verified CRC32Cs of p's page fragments.
+// A piece that fails is left behind; the write fails, for good, only when too few are left.
 func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
-	if err := w.enter(); err != nil {
-		return err
-	}
-	defer w.mu.Unlock()
+	w.turn.acquire()
+	defer w.turn.release()
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Write", subject(w.cap), off, len(p)); err != nil {
+	if err := checkRange("transfer.Write", subject(w.head.cap), off, len(p)); err != nil {
 		return err
 	}
 	if len(p) == 0 {
 		return nil
 	}
 	end := off + int64(len(p))
-	if err := w.within(end); err != nil {
+	if err := w.checkQuota(end); err != nil {
 		return err
 	}
-	if w.fits(max(end, w.size)) {
-		sums = w.pageSums(p, sums, off)
-		w.sums.wrote(p, sums, off)
-		w.small.write(p, sums, off)
-		w.changed = true
-		w.wrote(p, off)
-		return nil
-	}
-	if err := w.begin(w.size); err != nil {
+	if err := w.makeRoom(max(end, w.state.size), w.state.size); err != nil {
 		return err
 	}
-	return w.write(p, sums, off)
-}
-
-// write sends pages to the pieces; the whole-file checksums are computed meanwhile.
-func (w *Writer) write(p []byte, sums []uint32, off int64) error {
-	sums = w.pageSums(p, sums, off)
-	var err error
-	if i := w.ledger.only(); i >= 0 {
-		err = w.writeOne(i, p, sums, off)
-	} else {
-		err = w.send(p, sums, off, func() { w.sums.wrote(p, sums, off) })
-	}
-	if err != nil {
+	if err := w.content.writePages(p, w.pageSums(p, sums, off), off, w.sums); err != nil {
 		return err
 	}
-	w.wrote(p, off)
+	w.accepted(len(p))
+	w.resized(max(w.state.size, end))
 	return nil
 }
 
-// seen is what others may know of a write without its lock, which a disk that hangs may hold.
-type seen struct{ size, at atomic.Int64 } // at is in nanoseconds since the write was opened
-
-func (w *Writer) note() {
-	w.seen.size.Store(w.size)
-	w.seen.at.Store(int64(time.Since(w.opened)))
+// makeRoom brings the content into a state in which it can be changed and have size bytes. Of what is there only the
+// first keep bytes are needed.
+func (w *Writer) makeRoom(size, keep int64) error {
+	w.changed = true
+	switch c := w.content.(type) {
+	case *inlineContent:
+		if c.grow(size) {
+			return nil
+		}
+		return w.spill(c)
+	case baseView:
+		return w.copyBase(c, keep)
+	}
+	return nil
 }
 
-// wrote takes note of pages that were accepted.
-func (w *Writer) wrote(p []byte, off int64) {
-	w.size = max(w.size, off+int64(len(p)))
-	w.note()
-	w.host.Counters.WriteBytes.Add(int64(len(p)))
-	w.usage.bytes.Add(int64(len(p)))
+// spill moves a content from memory to pieces.
+func (w *Writer) spill(c *inlineContent) error {
+	p := newPieces(&w.head)
+	w.content = p
+	defer c.drop()
+	if err := p.create(); err != nil || c.inlineBuffer == nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return w.head.fail(err)
+	}
+	return p.send(c.data, c.sums, 0, nil)
 }
 
-// pageSums are the sums of p's page fragments, taken if there are none.
+// copyBase makes pieces with the first keep bytes of the base.
+func (w *Writer) copyBase(b baseView, keep int64) error {
+	p := newPieces(&w.head)
+	w.content = p
+	defer b.drop()
+	if err := p.create(); err != nil || keep == 0 {
+		return err
+	}
+	return b.copyTo(p, keep, w.sums, w.accepted)
+}
+
+// accepted counts bytes that pieces or memory have taken.
+func (w *Writer) accepted(n int) {
+	w.head.host.Counters.WriteBytes.Add(int64(n))
+	w.usage.bytes.Add(int64(n))
+}
+
+// resized records a change of the content, which has size bytes now.
+func (w *Writer) resized(size int64) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state.size, w.state.at = size, now
+}
+
+// pageSums returns the sums of p's page fragments, computed if there are none.
 func (w *Writer) pageSums(p []byte, sums []uint32, off int64) []uint32 {
 	if sums != nil {
 		return sums
@@ -190,116 +217,76 @@ func (w *Writer) pageSums(p []byte, sums []uint32, off int64) []uint32 {
 	return sums
 }
 
-// send sends pages to every live piece and runs meanwhile beside that, if there is anything to run.
-func (w *Writer) send(p []byte, sums []uint32, off int64, meanwhile func()) error {
-	return w.fanOut(diskPatience, func(out PeerWriter) error { return out.WritePages(p, sums, off) }, meanwhile)
-}
-
-// writeOne sends pages to the only live piece. A disk is written to on this goroutine, as another costs
-// more than there is to gain with no piece to go on with; who waits for it looks at Stalled.
-func (w *Writer) writeOne(i int, p []byte, sums []uint32, off int64) error {
-	w.sums.wrote(p, sums, off)
-	pc := w.pieces[i]
-	var err error
-	if pc.local != nil {
-		out := pc.local.diskPiece
-		err = w.inPlace.do(pc.target.Disk, w.opened, func() error { return out.WritePages(p, sums, off) })
-	} else {
-		err = pc.out.WritePages(p, sums, off)
-	}
-	if err != nil {
-		w.lose(i, err)
-		return w.fail("transfer.Write", everyPieceFailed)
-	}
-	return nil
-}
-
-// Truncate sets the size of the pending content, and so the least size that [Writer.Close] takes: a
-// client may announce more than it comes to write, but then has to say so.
+// Truncate sets the size of the pending content, and so the least size that [Writer.Close] takes: a client may
+// announce more than it comes to write, but then has to say so.
 func (w *Writer) Truncate(size int64) error { return w.resize(size, size) }
 
-// restart empties the content for a client that begins anew. What it announced holds again.
-func (w *Writer) restart() error { return w.resize(0, w.cap.Size) }
+// restart empties the content for a client that starts over. What it announced holds again.
+func (w *Writer) restart() error { return w.resize(0, w.head.cap.Size) }
 
 func (w *Writer) resize(size, least int64) error {
-	if err := w.enter(); err != nil {
-		return err
-	}
-	defer w.mu.Unlock()
+	w.turn.acquire()
+	defer w.turn.release()
 	if err := w.usable("transfer.Truncate"); err != nil {
 		return err
 	}
-	if err := checkRange("transfer.Truncate", subject(w.cap), size, 0); err != nil {
+	if err := checkRange("transfer.Truncate", subject(w.head.cap), size, 0); err != nil {
 		return err
 	}
-	if err := w.within(size); err != nil {
+	if err := w.checkQuota(size); err != nil {
 		return err
 	}
-	if err := w.truncate(size); err != nil {
-		return err
+	if size != w.state.size {
+		if err := w.truncate(size); err != nil {
+			return err
+		}
 	}
 	w.least = least
-	w.note()
+	w.resized(size)
 	return nil
-}
-
-// within refuses what would make the content larger than a quota lets it become. What is there already stays.
-func (w *Writer) within(end int64) error {
-	if w.cap.SizeMax <= 0 || end <= max(w.cap.SizeMax, w.size) {
-		return nil
-	}
-	return errs.New(errs.OverQuota, "transfer.Write", subject(w.cap), fmt.Sprintf("a quota lets the file have %d bytes", w.cap.SizeMax)).
-		WithRemedy("remove files, or ask for a larger quota; `xrdfs query space` shows what is left")
 }
 
 func (w *Writer) truncate(size int64) error {
-	if size == w.size {
-		return nil
-	}
-	if size == 0 && w.pieces == nil {
-		w.dropBase()
-		w.dropSmall()
-		w.sums.truncated(0)
-		w.changed, w.size = true, 0
-		return nil
-	}
-	if w.fits(size) {
-		w.small.truncate(size)
-		w.sums.truncated(size)
-		w.changed, w.size = true, size
-		return nil
-	}
-	if err := w.begin(min(w.size, size)); err != nil {
+	if view, ok := w.content.(baseView); ok && size == 0 {
+		view.drop()
+		w.content = &inlineContent{head: &w.head}
+	} else if err := w.makeRoom(size, min(w.state.size, size)); err != nil {
 		return err
 	}
+	w.changed = true
 	w.sums.truncated(size)
-	if err := w.fanOut(diskPatience, func(out PeerWriter) error { return out.Truncate(size) }, nil); err != nil {
-		return err
+	return w.content.truncate(size)
+}
+
+// checkQuota refuses what would make the content larger than a quota lets it become. What is there already stays.
+func (w *Writer) checkQuota(end int64) error {
+	sizeMax := w.head.cap.SizeMax
+	if sizeMax <= 0 || end <= max(sizeMax, w.state.size) {
+		return nil
 	}
-	w.size = size
-	return nil
+	return errs.New(errs.OverQuota, "transfer.Write", subject(w.head.cap), fmt.Sprintf("a quota lets the file have %d bytes", sizeMax)).
+		WithRemedy("remove files, or ask for a larger quota; `xrdfs query space` shows what is left")
 }
 
 // ReadPages reads the pending content back.
 func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	if err := w.enter(); err != nil {
-		return 0, err
-	}
-	defer w.mu.Unlock()
+	w.turn.acquire()
+	defer w.turn.release()
 	if err := w.usable("transfer.Read"); err != nil {
 		return 0, err
 	}
-	if err := checkRange("transfer.Read", subject(w.cap), off, 0); err != nil {
+	if err := checkRange("transfer.Read", subject(w.head.cap), off, 0); err != nil {
 		return 0, err
 	}
-	if off >= w.size {
+	size := w.state.size
+	if off >= size {
 		return 0, io.EOF
 	}
-	short := int64(len(p)) > w.size-off
+	short := int64(len(p)) > size-off
 	if short {
-		p = p[:w.size-off]
+		p = p[:size-off]
 	}
-	n, err := w.readBack(p, sums, off)
+	n, err := w.content.readPages(p, sums, off)
 	if err == nil && short {
 		err = io.EOF
 	}
@@ -308,74 +295,43 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 
 // Sync makes everything accepted durable on every live piece.
 func (w *Writer) Sync(ctx context.Context) error {
-	if err := w.enter(); err != nil {
-		return err
-	}
-	defer w.mu.Unlock()
+	w.turn.acquire()
+	defer w.turn.release()
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
 	}
-	if w.small != nil {
-		if err := w.begin(w.size); err != nil {
+	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
+		if err := w.spill(c); err != nil {
 			return err
 		}
 	}
-	if w.pieces == nil {
-		return nil
-	}
-	return w.fanOut(2*diskPatience, func(out PeerWriter) error { return out.Sync(ctx) }, nil)
+	return w.content.sync(ctx)
 }
 
 // SetXattr keeps an attribute for the commit; nil removes it.
 func (w *Writer) SetXattr(name string, value []byte) {
-	if w.enter() != nil {
-		return // it will not be committed
-	}
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.xattrs == nil {
-		w.xattrs = map[string][]byte{}
+	if w.state.xattrs == nil {
+		w.state.xattrs = map[string][]byte{}
 	}
-	w.xattrs[name] = value
+	w.state.xattrs[name] = value
 }
 
-// Xattrs is a copy of the changes kept so far; nil is a removal.
+// Xattrs returns a copy of the changes kept so far; nil is a removal.
 func (w *Writer) Xattrs() map[string][]byte {
-	if w.enter() != nil {
-		return nil
-	}
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.xattrs)
-}
-
-// changedXattrs are the attributes that the commit sets, and those that it removes.
-func (w *Writer) changedXattrs() (set map[string][]byte, gone []string) {
-	for name, value := range w.xattrs {
-		if value == nil {
-			gone = append(gone, name)
-			continue
-		}
-		if set == nil {
-			set = map[string][]byte{}
-		}
-		set[name] = value
-	}
-	return set, gone
+	return maps.Clone(w.state.xattrs)
 }
 
 // usable refuses use after the end of the write.
 func (w *Writer) usable(op string) error {
 	switch {
-	case w.broken != nil:
-		return w.broken
-	case w.done, w.request != nil:
-		return badHandle(op, subject(w.cap))
+	case w.head.broken != nil:
+		return w.head.broken
+	case w.state.phase != writing:
+		return badHandle(op, subject(w.head.cap))
 	}
 	return nil
-}
-
-func (w *Writer) dropBase() {
-	if w.base != nil {
-		w.base.Close()
-		w.base = nil
-	}
 }

@@ -78,6 +78,12 @@ func openFailure(err error) error {
 	return err
 }
 
+// isConflict reports whether an open failed because the write is lost, also after openFailure has replaced the kind.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*errs.Error](err)
+	return ok && (e.Kind == errs.Conflict || e.Cause != nil && errs.KindOf(e.Cause) == errs.Conflict)
+}
+
 func refuse(code wire.Code, text string) error { return &wire.Error{Code: code, Text: text} }
 
 var (

@@ -2,7 +2,6 @@ package xrd
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -37,7 +36,7 @@ func (c *conn) openAtNode(r *request) error {
 	}
 	h, err := c.openFile(r, path, opaque, o)
 	again := c.anewFor(opaque, o)
-	if again != nil && comesBack(o) && errors.Is(err, errs.Conflict) {
+	if again != nil && comesBack(o) && isConflict(err) {
 		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
 	if err != nil {

@@ -33,10 +33,16 @@ func (c *conn) pgread(r *request) error {
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
 func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
 	k := o.Pool().Chunk()
-	defer o.Pool().PutChunk(k)
+	defer func() { o.Pool().PutChunk(k) }()
 	for {
 		want := transport.ChunkLen(off, n)
 		got, err := f.ReadPages(k.Buf[:want], k.Sums[:], off)
+		if hemera.KeepsBuffers(err) { // the next try reads another piece
+			k = o.Pool().Chunk()
+			if got, err = f.ReadPages(k.Buf[:want], k.Sums[:], off); hemera.KeepsBuffers(err) {
+				k = o.Pool().Chunk()
+			}
+		}
 		if err != nil && err != io.EOF {
 			return err
 		}

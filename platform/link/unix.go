@@ -39,7 +39,7 @@ func CheckSocketPath(path string) error {
 	if len(path) <= socketPathMax {
 		return nil
 	}
-	return errs.New(errs.Invalid, "open the unix socket", path, fmt.Sprintf("the path has %d bytes, and the system allows %d", len(path), socketPathMax)).
+	return errs.New(errs.Invalid, "link.OpenUnixSocket", path, fmt.Sprintf("the path has %d bytes, and the system allows %d", len(path), socketPathMax)).
 		WithRemedy("name a shorter path, for example below /run")
 }
 
@@ -52,7 +52,7 @@ func ListenUnix(path string) (net.Listener, error) {
 		if errors.Is(err, unix.EADDRINUSE) {
 			kind = errs.Exists
 		}
-		return &errs.Error{Kind: kind, Op: "open the unix socket", Subject: path, Cause: err, Remedy: remedy}
+		return &errs.Error{Kind: kind, Op: "link.OpenUnixSocket", Subject: path, Cause: err, Remedy: remedy}
 	}
 	if err := CheckSocketPath(path); err != nil {
 		return nil, err
@@ -79,14 +79,14 @@ func ListenUnix(path string) (net.Listener, error) {
 // removeStale removes a socket that nobody answers at.
 func removeStale(path string) error {
 	taken := func(text, remedy string) error {
-		return errs.New(errs.Exists, "open the unix socket", path, text).WithRemedy(remedy)
+		return errs.New(errs.Exists, "link.OpenUnixSocket", path, text).WithRemedy(remedy)
 	}
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return errs.Wrap(err, "open the unix socket", path)
+		return errs.Wrap(err, "link.OpenUnixSocket", path)
 	case info.Mode().Type() != fs.ModeSocket:
 		return taken("there is something else than a socket", "name another path, or remove it")
 	}
@@ -97,7 +97,7 @@ func removeStale(path string) error {
 	if !errors.Is(err, unix.ECONNREFUSED) {
 		return taken("another process has it", "stop that process, or name another path")
 	}
-	return errs.Wrap(os.Remove(path), "remove the old unix socket", path)
+	return errs.Wrap(os.Remove(path), "link.RemoveOldUnixSocket", path)
 }
 
 // letAllConnect undoes what the process's umask took away. A link in place of the file leads nowhere outside.

@@ -68,7 +68,7 @@ func fromWire(ctx context.Context, c connect.Codec, err error, subject string) e
 	if kind == errs.Cancelled && ctx.Err() == nil {
 		kind = errs.Unavailable // the connection was, not the caller
 	}
-	lost := &errs.Error{Kind: kind, Op: "rpc", Subject: subject, Cause: err}
+	lost := &errs.Error{Kind: kind, Op: "rpc.Call", Subject: subject, Cause: err}
 	if kind == errs.Unavailable {
 		lost.Remedy = "check that the manager runs and that its control port can be reached from here"
 	}

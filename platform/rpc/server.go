@@ -111,7 +111,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 
 func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
 	if r.TLS == nil {
-		return 0, errs.New(errs.Unauthenticated, "rpc", r.URL.Path, "the control interface is served over TLS only")
+		return 0, errs.New(errs.Unauthenticated, "rpc.Serve", r.URL.Path, "the control interface is served over TLS only")
 	}
 	node, err := s.options.Node(*r.TLS)
 	if err != nil {

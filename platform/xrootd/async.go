@@ -74,7 +74,7 @@ func (w *AsyncWriter) start(piece *writePiece) {
 
 // answered runs in the session's reading goroutine and must not block.
 func (w *AsyncWriter) answered(piece *writePiece, a answer) {
-	err := a.failure("write piece at", w.peer)
+	err := a.failure("xrootd.WriteTo", w.peer)
 	w.mu.Lock()
 	w.inFlight -= len(piece.payload)
 	switch {
@@ -135,9 +135,9 @@ func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
 		case <-w.signal:
 			stall.Reset(w.client.opts.Stall)
 		case <-stall.C:
-			return w.fail(errs.New(errs.Timeout, "write piece at", w.peer, "no answer in time"))
+			return w.fail(errs.New(errs.Timeout, "xrootd.WriteTo", w.peer, "no answer in time"))
 		case <-ctx.Done():
-			return w.fail(errs.Wrap(ctx.Err(), "write piece at", w.peer))
+			return w.fail(errs.Wrap(ctx.Err(), "xrootd.WriteTo", w.peer))
 		}
 	}
 }
@@ -176,12 +176,12 @@ func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payloa
 
 // Truncate sets the size once everything written is accepted.
 func (w *AsyncWriter) Truncate(size int64) error {
-	return w.ask(noContext, "truncate piece at", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
+	return w.ask(noContext, "xrootd.TruncateAt", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
 }
 
 // Sync returns when everything written is durable.
 func (w *AsyncWriter) Sync(ctx context.Context) error {
-	return w.ask(ctx, "sync piece at", wire.Sync{Handle: w.handle.fh}, nil)
+	return w.ask(ctx, "xrootd.SyncAt", wire.Sync{Handle: w.handle.fh}, nil)
 }
 
 // Query sends an opaque request about the open file, once everything written is accepted; op is the operation that
@@ -205,7 +205,7 @@ func (w *AsyncWriter) Release() {
 // was written by itself. If the connection ends before the server has answered, unanswered is called once, if not
 // nil, in a goroutine that must not block. Abort does nothing after Release.
 func (w *AsyncWriter) Abort(unanswered func()) {
-	_ = w.fail(errs.New(errs.Cancelled, "write piece at", w.peer, "given up"))
+	_ = w.fail(errs.New(errs.Cancelled, "xrootd.WriteTo", w.peer, "given up"))
 	w.mu.Lock()
 	left := w.left
 	w.mu.Unlock()

@@ -95,7 +95,7 @@ func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	}
 	w := wire.Open{Mode: uint16(b.opts.Mode), Options: b.opts.flags(again)}
 	a, err := b.client.do(ctx, r, request{
-		op: "open", build: onPath(w), lane: b.lane,
+		op: "xrootd.Open", build: onPath(w), lane: b.lane,
 		repeatable:   again || !b.opts.Exclusive,
 		recovers:     why == openLost,
 		failover:     !again || !b.opts.Write,
@@ -106,7 +106,7 @@ func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	}
 	reply, err := wire.ParseOpenReply(a.body)
 	if err != nil {
-		return errs.As(err, errs.Corrupt, "open", r.url.Redacted())
+		return errs.As(err, errs.Corrupt, "xrootd.Open", r.url.Redacted())
 	}
 	if b.opts.Write {
 		a.conn.raiseUserTimeout()
@@ -158,16 +158,16 @@ func (b *binding) checkSame(r route, reply wire.OpenReply, again bool) error {
 	case reply.Stat == nil:
 		return nil
 	case b.opts.Write && reply.Stat.Size < b.high:
-		return errs.New(errs.Conflict, "go on writing", r.url.Redacted(), "the server no longer has what was written before the connection was lost")
+		return errs.New(errs.Conflict, "xrootd.GoOnWriting", r.url.Redacted(), "the server no longer has what was written before the connection was lost")
 	case !b.opts.Write && b.sized && reply.Stat.Size != b.info.Size:
-		return errs.New(errs.Conflict, "go on reading", r.url.Redacted(), "the file was replaced while it was read").
+		return errs.New(errs.Conflict, "xrootd.GoOnReading", r.url.Redacted(), "the file was replaced while it was read").
 			WithRemedy("read it again from its beginning")
 	}
 	return nil
 }
 
 func (b *binding) closedError() error {
-	return errs.New(errs.BadHandle, "use", b.url.Redacted(), "the file is closed")
+	return errs.New(errs.BadHandle, "xrootd.Use", b.url.Redacted(), "the file is closed")
 }
 
 // current is the handle to use now. BadHandle if the file is closed.

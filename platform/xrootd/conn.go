@@ -72,7 +72,7 @@ func (c *Conn) Down() <-chan struct{} { return c.down }
 
 // Close ends the session; requests in flight fail with Unavailable.
 func (c *Conn) Close() error {
-	c.fail(errs.New(errs.Cancelled, "talk to", c.endpoint.String(), "closed"))
+	c.fail(errs.New(errs.Cancelled, "xrootd.TalkTo", c.endpoint.String(), "closed"))
 	return nil
 }
 
@@ -212,5 +212,5 @@ func (c *Conn) roundTrip(ctx context.Context, s sink, r wire.Request, payload ..
 
 // Ping asks whether the server is there.
 func (c *Conn) Ping(ctx context.Context) error {
-	return c.roundTrip(ctx, nil, wire.Ping{}).failure("ping", c.endpoint.String())
+	return c.roundTrip(ctx, nil, wire.Ping{}).failure("xrootd.Ping", c.endpoint.String())
 }

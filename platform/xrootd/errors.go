@@ -69,7 +69,7 @@ func (e *lossError) Unwrap() error { return e.cause }
 
 // lost makes the error of a request whose session ended.
 func lost(e Endpoint, sent bool, cause error) error {
-	err := &errs.Error{Kind: errs.Unavailable, Op: "talk to", Subject: e.String(), Text: "the connection was lost", Cause: &lossError{sent, cause}}
+	err := &errs.Error{Kind: errs.Unavailable, Op: "xrootd.TalkTo", Subject: e.String(), Text: "the connection was lost", Cause: &lossError{sent, cause}}
 	if !sent {
 		err.Text = "not connected"
 		err.Remedy = "check that a server is running there (hemera up starts one), and that host and port are right"
@@ -88,5 +88,5 @@ func isLoss(err error) (sent, loss bool) {
 
 // malformed is what a server is told off for: its bytes break the protocol.
 func malformed(format string, args ...any) error {
-	return errs.New(errs.Corrupt, "read answer", "", fmt.Sprintf(format, args...))
+	return errs.New(errs.Corrupt, "xrootd.ReadAnswer", "", fmt.Sprintf(format, args...))
 }

@@ -64,7 +64,7 @@ func (f *File) askFor(ctx context.Context, silenceMax time.Duration, op string, 
 
 // Sync returns when the server has made everything written durable.
 func (f *File) Sync(ctx context.Context) error {
-	_, err := f.ask(ctx, "sync", func(h *handle) (wire.Request, []byte) { return wire.Sync{Handle: h.fh}, nil })
+	_, err := f.ask(ctx, "xrootd.Sync", func(h *handle) (wire.Request, []byte) { return wire.Sync{Handle: h.fh}, nil })
 	return err
 }
 
@@ -77,7 +77,7 @@ func (f *File) SyncWithin(ctx context.Context, silenceMax time.Duration, op stri
 
 // Truncate sets the size.
 func (f *File) Truncate(ctx context.Context, size int64) error {
-	_, err := f.ask(ctx, "truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
+	_, err := f.ask(ctx, "xrootd.Truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
 	if err == nil {
 		f.b.accepted(size, true)
 	}
@@ -86,17 +86,17 @@ func (f *File) Truncate(ctx context.Context, size int64) error {
 
 // Stat asks the server about the file as it is now.
 func (f *File) Stat(ctx context.Context) (Info, error) {
-	body, err := f.ask(ctx, "stat", func(h *handle) (wire.Request, []byte) { return wire.Stat{Handle: h.fh}, nil })
+	body, err := f.ask(ctx, "xrootd.Stat", func(h *handle) (wire.Request, []byte) { return wire.Stat{Handle: h.fh}, nil })
 	if err != nil {
 		return Info{}, err
 	}
 	s, err := wire.ParseStat(body)
-	return Info{baseName(f.b.url.Path), s}, errs.As(err, errs.Corrupt, "stat", f.b.url.Redacted())
+	return Info{baseName(f.b.url.Path), s}, errs.As(err, errs.Corrupt, "xrootd.Stat", f.b.url.Redacted())
 }
 
 // Query asks a question about the open file.
 func (f *File) Query(ctx context.Context, kind uint16, arg string) (string, error) {
-	body, err := f.ask(ctx, "query", func(h *handle) (wire.Request, []byte) {
+	body, err := f.ask(ctx, "xrootd.Query", func(h *handle) (wire.Request, []byte) {
 		return wire.Query{Kind: kind, Handle: h.fh}, []byte(arg)
 	})
 	return wire.Text(body), err
@@ -112,9 +112,9 @@ func (f *File) Close(ctx context.Context) error {
 		if !f.b.opts.Write {
 			return nil
 		}
-		return errs.Wrap(over, "close", f.b.url.Redacted())
+		return errs.Wrap(over, "xrootd.Close", f.b.url.Redacted())
 	}
-	_, err := f.ask(ctx, "close", func(h *handle) (wire.Request, []byte) { return wire.Close{Handle: h.fh}, nil })
+	_, err := f.ask(ctx, "xrootd.Close", func(h *handle) (wire.Request, []byte) { return wire.Close{Handle: h.fh}, nil })
 	if h := f.b.close(); h != nil {
 		h.done()
 	}

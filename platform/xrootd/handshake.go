@@ -27,7 +27,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
 	if o.Anonymous && e.User != "" {
-		return nil, errs.New(errs.Denied, "connect to", e.String(), "this client logs in as nobody, and the address names a user")
+		return nil, errs.New(errs.Denied, "xrootd.ConnectTo", e.String(), "this client logs in as nobody, and the address names a user")
 	}
 	options := link.Options{UserTimeout: o.UserTimeout, KeepIdle: o.UserTimeout / 2, KeepInterval: time.Second}
 	var refused atomic.Pointer[error] // by Permit, for good; several addresses of a name are tried beside each other
@@ -42,7 +42,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 	}
 	nc, err := link.Dial(ctx, e.Addr(), options)
 	if why := refused.Load(); err != nil && why != nil {
-		return nil, errs.Wrap(*why, "connect to", e.String())
+		return nil, errs.Wrap(*why, "xrootd.ConnectTo", e.String())
 	}
 	if err != nil {
 		return nil, lost(e, false, err)
@@ -82,10 +82,10 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	c.flush()
 	for _, k := range []*call{&hello, &protocol, &login} {
 		if a := c.wait(ctx, k); a.err != nil {
-			return errs.As(a.err, errs.Unavailable, "log in at", c.endpoint.String())
+			return errs.As(a.err, errs.Unavailable, "xrootd.LogInAt", c.endpoint.String())
 		}
 	}
-	if err := protocol.answer.failure("agree on a protocol with", c.endpoint.String()); err != nil {
+	if err := protocol.answer.failure("xrootd.AgreeOnProtocolWith", c.endpoint.String()); err != nil {
 		return err
 	}
 	p, err := wire.ParseProtocolReply(protocol.answer.body)
@@ -93,7 +93,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 		return err
 	}
 	c.version, c.flags = p.Version, p.Flags
-	if err := login.answer.failure("log in at", c.endpoint.String()); err != nil {
+	if err := login.answer.failure("xrootd.LogInAt", c.endpoint.String()); err != nil {
 		return err
 	}
 	l, err := wire.ParseLoginReply(login.answer.body)
@@ -125,10 +125,10 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 		}
 		a := c.roundTrip(ctx, nil, wire.Auth{Type: name}, credentials)
 		if a.err == nil && a.status == wire.StatusAuthMore {
-			last = errs.New(errs.Unauthenticated, "authenticate with "+name+" at", c.endpoint.String(), "the server wants more steps than the mechanism has")
+			last = errs.New(errs.Unauthenticated, "xrootd.AuthenticateAt", c.endpoint.String()+" by "+name, "the server wants more steps than the mechanism has")
 			continue
 		}
-		if last = a.failure("authenticate with "+name+" at", c.endpoint.String()); last == nil {
+		if last = a.failure("xrootd.AuthenticateAt", c.endpoint.String()+" by "+name); last == nil {
 			return nil
 		}
 	}
@@ -139,7 +139,7 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 	if c.opts.Anonymous {
 		has = "host, as it acts for somebody else"
 	}
-	return errs.New(errs.Unauthenticated, "log in at", c.endpoint.String(),
+	return errs.New(errs.Unauthenticated, "xrootd.LogInAt", c.endpoint.String(),
 		"the server wants one of "+strings.Join(offers(security), ", ")+", this client has "+has)
 }
 

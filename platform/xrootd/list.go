@@ -92,7 +92,7 @@ func (l *listing) line(s string, visit func(Info) error) error {
 	text, _, _ := strings.Cut(s, " [ ")
 	info, err := wire.ParseStat([]byte(text))
 	if err != nil {
-		return errs.As(err, errs.Corrupt, "list", name)
+		return errs.As(err, errs.Corrupt, "xrootd.List", name)
 	}
 	return entry(Info{name, info}, visit)
 }
@@ -104,7 +104,7 @@ func entry(i Info, visit func(Info) error) error {
 	case i.Name == "." || i.Name == "..":
 		return nil
 	case strings.Contains(i.Name, "/"):
-		return errs.New(errs.Corrupt, "list", i.Name, "the server lists a name with a slash in it")
+		return errs.New(errs.Corrupt, "xrootd.List", i.Name, "the server lists a name with a slash in it")
 	}
 	return visit(i)
 }

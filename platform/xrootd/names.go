@@ -27,12 +27,12 @@ func onPath(w wire.Request) func(URL) (wire.Request, []byte) {
 
 // Stat asks for one entry. NotFound.
 func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
-	a, err := c.do(ctx, newRoute(u), request{op: "stat", build: onPath(wire.Stat{}), repeatable: true})
+	a, err := c.do(ctx, newRoute(u), request{op: "xrootd.Stat", build: onPath(wire.Stat{}), repeatable: true})
 	if err != nil {
 		return Info{}, err
 	}
 	s, err := wire.ParseStat(a.body)
-	return Info{baseName(u.Path), s}, errs.As(err, errs.Corrupt, "stat", u.Redacted())
+	return Info{baseName(u.Path), s}, errs.As(err, errs.Corrupt, "xrootd.Stat", u.Redacted())
 }
 
 func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
@@ -49,7 +49,7 @@ func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) er
 	if parents {
 		w.Options = wire.MkdirPath
 	}
-	q := request{op: "make directory", build: onPath(w), repeatable: parents}
+	q := request{op: "xrootd.MakeDirectory", build: onPath(w), repeatable: parents}
 	_, err := c.do(ctx, newRoute(u), q)
 	if parents && errs.KindOf(err) == errs.Exists && err != nil {
 		// The stock server says so when the directory has another mode.
@@ -62,27 +62,27 @@ func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) er
 
 // Remove removes a file. Some servers also take an empty directory.
 func (c *Client) Remove(ctx context.Context, u URL) error {
-	return c.change(ctx, u, "remove", wire.Rm{})
+	return c.change(ctx, u, "xrootd.Remove", wire.Rm{})
 }
 
 // Rmdir removes an empty directory. NotEmpty.
 func (c *Client) Rmdir(ctx context.Context, u URL) error {
-	return c.change(ctx, u, "remove directory", wire.Rmdir{})
+	return c.change(ctx, u, "xrootd.RemoveDirectory", wire.Rmdir{})
 }
 
 // Chmod sets permission bits.
 func (c *Client) Chmod(ctx context.Context, u URL, mode uint32) error {
-	return c.change(ctx, u, "change mode", wire.Chmod{Mode: uint16(mode)})
+	return c.change(ctx, u, "xrootd.ChangeMode", wire.Chmod{Mode: uint16(mode)})
 }
 
 // Truncate sets a file's size.
 func (c *Client) Truncate(ctx context.Context, u URL, size int64) error {
-	return c.change(ctx, u, "truncate", wire.Truncate{Size: size})
+	return c.change(ctx, u, "xrootd.Truncate", wire.Truncate{Size: size})
 }
 
 // Rename moves an entry within its server.
 func (c *Client) Rename(ctx context.Context, from URL, to string) error {
-	q := request{op: "rename", build: func(u URL) (wire.Request, []byte) {
+	q := request{op: "xrootd.Rename", build: func(u URL) (wire.Request, []byte) {
 		return wire.Mv{FromLength: int16(len(from.Path))}, []byte(from.Path + " " + u.Opaque.Join(to))
 	}}
 	_, err := c.do(ctx, newRoute(from), q)
@@ -100,7 +100,7 @@ func (c *Client) Publish(ctx context.Context, server URL, p hemera.Publication) 
 		opaque = opaque.With(hemera.OpaqueNew, "1")
 	}
 	server.Path = p.To
-	q := request{op: "publish", build: func(URL) (wire.Request, []byte) {
+	q := request{op: "xrootd.Publish", build: func(URL) (wire.Request, []byte) {
 		return wire.Mv{FromLength: int16(len(p.From))}, []byte(p.From + " " + opaque.Join(p.To))
 	}}
 	_, err := c.do(ctx, newRoute(server), q)
@@ -134,7 +134,7 @@ func (c *Client) List(ctx context.Context, u URL, visit func(Info) error) error 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	each := func(i Info) error { return c.visitEntry(ctx, u, i, l.plain, visit) }
-	q := request{op: "list", build: onPath(wire.Dirlist{Options: wire.DirlistStat})}
+	q := request{op: "xrootd.List", build: onPath(wire.Dirlist{Options: wire.DirlistStat})}
 	err := c.stream(ctx, u, q, func(chunk []byte) error { return l.feed(chunk, false, each) })
 	if err == nil {
 		err = l.feed(nil, true, each)

@@ -94,7 +94,7 @@ func (c *Client) OpenAsync(ctx context.Context, u URL, o OpenOptions) (*AsyncWri
 // the permission in it. A write so begun holds its lock until it is opened there and closed, or its
 // permission ends. Unsupported when the server opens the file itself, as one without a manager does.
 func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
-	const op = "ask where to open"
+	const op = "xrootd.AskWhereToOpen"
 	u.Opaque = u.Opaque.With(hemera.OpaqueWhere, "1")
 	r := newRoute(u)
 	a, err := c.do(ctx, r, request{
@@ -139,5 +139,5 @@ func (b *binding) openExclusively(ctx context.Context, r route) error {
 	}
 	h.conn.roundTrip(lasting, nil, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(hemera.OpaqueAbort))
 	h.leave()
-	return errs.Wrap(ctx.Err(), "open", r.url.Redacted())
+	return errs.Wrap(ctx.Err(), "xrootd.Open", r.url.Redacted())
 }

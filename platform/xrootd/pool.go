@@ -73,7 +73,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 		p.dropUnused()
 	}
 	if len(p.sessions) >= p.opts.PoolMax {
-		return nil, errs.New(errs.Overloaded, "connect to", key.endpoint.String(), "all sessions of the pool are in use")
+		return nil, errs.New(errs.Overloaded, "xrootd.ConnectTo", key.endpoint.String(), "all sessions of the pool are in use")
 	}
 	s := &session{turn: make(chan struct{}, 1)}
 	p.sessions[key] = s
@@ -81,7 +81,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 }
 
 func closedError(e Endpoint) error {
-	return errs.New(errs.Cancelled, "connect to", e.String(), "the client is closed")
+	return errs.New(errs.Cancelled, "xrootd.ConnectTo", e.String(), "the client is closed")
 }
 
 // set gives an entry its connection. It reports false if the pool was closed meanwhile.

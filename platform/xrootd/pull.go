@@ -28,7 +28,7 @@ type PullRequest struct {
 func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, progress func(int64)) (int64, error) {
 	path, err := wire.CleanPath(r.Path)
 	if err != nil {
-		return 0, errs.As(err, errs.Invalid, "pull", r.Path)
+		return 0, errs.As(err, errs.Invalid, "xrootd.Pull", r.Path)
 	}
 	u := URL{Endpoint: r.Source, Path: path, Opaque: r.Opaque.With("tpc.key", r.Key)}
 	f, err := openPull(ctx, c, u, r.Origins)
@@ -60,7 +60,7 @@ func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, prog
 		}
 	}
 	if size := f.Info().Size; done != size {
-		return done, errs.New(errs.IO, "pull", u.Redacted(), "the source changed its size while it was read")
+		return done, errs.New(errs.IO, "xrootd.Pull", u.Redacted(), "the source changed its size while it was read")
 	}
 	return done, nil
 }
@@ -72,7 +72,7 @@ const originTimeout = 2 * time.Second
 // openPull opens the source's file, naming the client in each way that it may be known by.
 func openPull(ctx context.Context, c *Client, u URL, origins []string) (f *File, err error) {
 	opaque := u.Opaque
-	err = errs.New(errs.Invalid, "pull", u.Redacted(), "the client that ordered the copy has no name")
+	err = errs.New(errs.Invalid, "xrootd.Pull", u.Redacted(), "the client that ordered the copy has no name")
 	for i, origin := range origins {
 		u.Opaque = opaque.With("tpc.org", origin)
 		attempt, cancel := ctx, func() {}

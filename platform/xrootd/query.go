@@ -13,17 +13,17 @@ import (
 
 // StatVFS asks how much room there is.
 func (c *Client) StatVFS(ctx context.Context, u URL) (wire.SpaceInfo, error) {
-	a, err := c.do(ctx, newRoute(u), request{op: "stat space", build: onPath(wire.Stat{Options: wire.StatVFS}), repeatable: true})
+	a, err := c.do(ctx, newRoute(u), request{op: "xrootd.StatSpace", build: onPath(wire.Stat{Options: wire.StatVFS}), repeatable: true})
 	if err != nil {
 		return wire.SpaceInfo{}, err
 	}
 	s, err := wire.ParseSpaceInfo(a.body)
-	return s, errs.As(err, errs.Corrupt, "stat space", u.Redacted())
+	return s, errs.As(err, errs.Corrupt, "xrootd.StatSpace", u.Redacted())
 }
 
 // Ping asks whether the server answers.
 func (c *Client) Ping(ctx context.Context, e Endpoint) error {
-	q := request{op: "ping", repeatable: true, build: func(URL) (wire.Request, []byte) { return wire.Ping{}, nil }}
+	q := request{op: "xrootd.Ping", repeatable: true, build: func(URL) (wire.Request, []byte) { return wire.Ping{}, nil }}
 	_, err := c.do(ctx, newRoute(URL{Endpoint: e, Path: "/"}), q)
 	return err
 }
@@ -39,18 +39,18 @@ func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
 
 // Locate asks which servers have the file; "*" instead of a path asks for all servers.
 func (c *Client) Locate(ctx context.Context, u URL, options uint16) ([]wire.Location, error) {
-	q := request{op: "locate", build: onPath(wire.Locate{Options: options}), repeatable: true}
+	q := request{op: "xrootd.Locate", build: onPath(wire.Locate{Options: options}), repeatable: true}
 	a, err := c.do(ctx, newRoute(u), q)
 	if err != nil {
 		return nil, err
 	}
 	list, err := wire.ParseLocations(a.body)
-	return list, errs.As(err, errs.Corrupt, "locate", u.Redacted())
+	return list, errs.As(err, errs.Corrupt, "xrootd.Locate", u.Redacted())
 }
 
 // Query asks a question of the kind (wire.QueryConfig and so on); arg is its text.
 func (c *Client) Query(ctx context.Context, e Endpoint, kind uint16, arg string) (string, error) {
-	q := request{op: "query", repeatable: true, build: func(URL) (wire.Request, []byte) {
+	q := request{op: "xrootd.Query", repeatable: true, build: func(URL) (wire.Request, []byte) {
 		return wire.Query{Kind: kind}, []byte(arg)
 	}}
 	a, err := c.do(ctx, newRoute(URL{Endpoint: e, Path: "/"}), q)
@@ -78,7 +78,7 @@ func (c *Client) Checksum(ctx context.Context, u URL, kind hemera.ChecksumKind) 
 	if kind != hemera.ChecksumNone {
 		u.Opaque = u.Opaque.With("cks.type", kind.String())
 	}
-	q := request{op: "checksum", repeatable: true, silenceMax: c.opts.WaitFor, build: func(u URL) (wire.Request, []byte) {
+	q := request{op: "xrootd.Checksum", repeatable: true, silenceMax: c.opts.WaitFor, build: func(u URL) (wire.Request, []byte) {
 		return wire.Query{Kind: wire.QueryChecksum}, u.payload()
 	}}
 	a, err := c.do(ctx, newRoute(u), q)
@@ -87,10 +87,10 @@ func (c *Client) Checksum(ctx context.Context, u URL, kind hemera.ChecksumKind) 
 	}
 	name, hex, err := wire.ParseChecksumReply(a.body)
 	if err != nil {
-		return hemera.Checksum{}, errs.As(err, errs.Corrupt, "checksum", u.Redacted())
+		return hemera.Checksum{}, errs.As(err, errs.Corrupt, "xrootd.Checksum", u.Redacted())
 	}
 	sum, err := hemera.ParseChecksum(name + ":" + hex)
-	return sum, errs.As(err, errs.Corrupt, "checksum", u.Redacted())
+	return sum, errs.As(err, errs.Corrupt, "xrootd.Checksum", u.Redacted())
 }
 
 // adminCallSilenceMax is how long a call may be answered with nothing: a search finds what it finds. A server that is gone
@@ -101,7 +101,7 @@ const adminCallSilenceMax = 24 * time.Hour
 // answer with the pieces of the answer. Both are HTTP messages; see [hemera.Calls]. It ends with answer's error, if any.
 func (c *Client) Call(ctx context.Context, at URL, message []byte, answer func([]byte) error) error {
 	err := c.stream(ctx, at, request{
-		op: "ask manager", silenceMax: adminCallSilenceMax,
+		op: "xrootd.AskManager", silenceMax: adminCallSilenceMax,
 		build: func(URL) (wire.Request, []byte) {
 			return wire.Query{Kind: wire.QueryOpaque}, append([]byte(hemera.OpaqueCall), message...)
 		},

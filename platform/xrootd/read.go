@@ -52,7 +52,7 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 			break
 		}
 		if !next.wait {
-			return 0, errs.New(errs.IO, "read", u.Redacted(), "the server sends the reader elsewhere")
+			return 0, errs.New(errs.IO, "xrootd.Read", u.Redacted(), "the server sends the reader elsewhere")
 		}
 		spent.waited += next.delay
 		if err := pause(ctx, next.delay); err != nil {
@@ -86,7 +86,7 @@ func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 			}
 			w := wire.Pgread{Handle: r.h.fh, Offset: off, Length: int32(b.n)}
 			a := r.h.conn.roundTrip(ctx, s, w, []byte{0, wire.PageRetry})
-			if err := a.failure("read", u.Redacted()); err != nil {
+			if err := a.failure("xrootd.Read", u.Redacted()); err != nil {
 				return err
 			}
 			if good = len(s.bad) == 0 && s.got == b.n; good {
@@ -94,7 +94,7 @@ func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 			}
 		}
 		if !good {
-			return errs.New(errs.Corrupt, "read", u.Redacted(), "a page does not match its checksum, also when asked for again")
+			return errs.New(errs.Corrupt, "xrootd.Read", u.Redacted(), "a page does not match its checksum, also when asked for again")
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func dropReads(pieces []*readPiece) {
 
 // finish returns the piece's bytes, from another handle if this one fails.
 func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
-	p := policy{op: "read", waitFor: f.b.client.opts.WaitFor}
+	p := policy{op: "xrootd.Read", waitFor: f.b.client.opts.WaitFor}
 	n := 0
 	first := true
 	err := f.b.with(ctx, func(h *handle) error {
@@ -160,7 +160,7 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 // flight.
 func (f *File) ReadPages(ctx context.Context, p []byte, sums []uint32, off int64) (int, error) {
 	if off < 0 {
-		return 0, errs.New(errs.Invalid, "read", f.b.url.Redacted(), "the offset is negative")
+		return 0, errs.New(errs.Invalid, "xrootd.Read", f.b.url.Redacted(), "the offset is negative")
 	}
 	pieces := cutReads(p, sums, off, f.b.client.opts.Chunk)
 	window := max(1, f.b.client.opts.Window/f.b.client.opts.Chunk)

@@ -48,7 +48,7 @@ type redirection struct {
 func parseRedirect(body []byte) (redirection, error) {
 	w, err := wire.ParseRedirect(body)
 	if err != nil {
-		return redirection{}, errs.As(err, errs.Invalid, "follow redirect", "")
+		return redirection{}, errs.As(err, errs.Invalid, "xrootd.FollowRedirect", "")
 	}
 	if w.Port > 0 {
 		e, err := ParseEndpoint(w.Host)
@@ -69,7 +69,7 @@ func parseRedirect(body []byte) (redirection, error) {
 // redirected is the route after a redirect. It fails when there were too many.
 func (r route) redirected(to redirection) (route, error) {
 	if r.hops >= redirectsMax {
-		return r, errs.New(errs.Unavailable, "follow redirect", r.url.Redacted(), "more than 16 redirects; servers send each other the client in a circle")
+		return r, errs.New(errs.Unavailable, "xrootd.FollowRedirect", r.url.Redacted(), "more than 16 redirects; servers send each other the client in a circle")
 	}
 	r.manager, r.managed = r.url.Endpoint, true
 	user := r.url.User

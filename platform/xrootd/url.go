@@ -46,16 +46,16 @@ func ParseEndpoint(s string) (Endpoint, error) {
 			host = rest[1 : len(rest)-1]
 		}
 		if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-			return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "want host:port")
+			return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "want host:port")
 		}
 	}
 	if port != "" {
 		if e.Port, err = strconv.Atoi(port); err != nil || e.Port < 1 || e.Port > 65535 {
-			return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "port must be 1 to 65535")
+			return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "port must be 1 to 65535")
 		}
 	}
 	if e.Host = host; host == "" || strings.ContainsAny(host, "[]/?# \t\r\n\x00") {
-		return Endpoint{}, errs.New(errs.Invalid, "parse server address", s, "the host is missing or malformed")
+		return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "the host is missing or malformed")
 	}
 	return e, nil
 }
@@ -77,7 +77,7 @@ func IsRemote(s string) bool {
 func ParseURL(s string) (URL, error) {
 	_, rest, ok := strings.Cut(s, "://")
 	if !ok || !IsRemote(s) {
-		return URL{}, errs.New(errs.Invalid, "parse url", s, "want root://host:port//path")
+		return URL{}, errs.New(errs.Invalid, "xrootd.ParseURL", s, "want root://host:port//path")
 	}
 	rest, cgi, _ := strings.Cut(rest, "?")
 	server, path, _ := strings.Cut(rest, "/")
@@ -87,7 +87,7 @@ func ParseURL(s string) (URL, error) {
 	}
 	path, err = wire.CleanPath("/" + path)
 	if err != nil {
-		return URL{}, errs.As(err, errs.Invalid, "parse url", s)
+		return URL{}, errs.As(err, errs.Invalid, "xrootd.ParseURL", s)
 	}
 	return URL{Endpoint: e, Path: path, Opaque: wire.Opaque(cgi)}, nil
 }

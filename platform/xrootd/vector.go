@@ -26,11 +26,11 @@ func (f *File) ReadVector(ctx context.Context, ranges []Range) error {
 				payload = wire.Segment{Handle: h.fh, Length: int32(len(r.P)), Offset: r.Off}.Append(payload)
 			}
 			s := &vectorSink{ranges: batch}
-			if err := h.conn.roundTrip(ctx, s, wire.Readv{}, payload).failure("read", f.b.url.Redacted()); err != nil {
+			if err := h.conn.roundTrip(ctx, s, wire.Readv{}, payload).failure("xrootd.Read", f.b.url.Redacted()); err != nil {
 				return err
 			}
 			if s.next < len(batch) {
-				return errs.New(errs.IO, "read", f.b.url.Redacted(), "the answer lacks a part of the vector")
+				return errs.New(errs.IO, "xrootd.Read", f.b.url.Redacted(), "the answer lacks a part of the vector")
 			}
 			return nil
 		})

@@ -87,7 +87,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 			return w.sendBad(ctx, u.Redacted(), a.body)
 		}
 		if !next.wait {
-			return errs.New(errs.IO, "write", u.Redacted(), "the server sends the writer elsewhere")
+			return errs.New(errs.IO, "xrootd.Write", u.Redacted(), "the server sends the writer elsewhere")
 		}
 		spent.waited += next.delay
 		if err := pause(ctx, next.delay); err != nil {
@@ -102,18 +102,18 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 func (w *writePiece) sendBad(ctx context.Context, subject string, list []byte) error {
 	bad, err := wire.ParsePageErrors(list)
 	if err != nil {
-		return errs.As(err, errs.Corrupt, "write", subject)
+		return errs.As(err, errs.Corrupt, "xrootd.Write", subject)
 	}
 	for _, off := range bad.Offsets {
 		page, ok := w.page(off)
 		if !ok {
-			return errs.New(errs.Corrupt, "write", subject, "the server complains about a page that was not sent")
+			return errs.New(errs.Corrupt, "xrootd.Write", subject, "the server complains about a page that was not sent")
 		}
 		good := false
 		for range pageRetries {
 			r := wire.Pgwrite{Handle: w.h.fh, Offset: off, Flags: wire.PageRetry}
 			a := w.h.conn.roundTrip(ctx, nil, r, page)
-			if err := a.failure("write", subject); err != nil {
+			if err := a.failure("xrootd.Write", subject); err != nil {
 				return err
 			}
 			if good = len(a.body) == 0; good {
@@ -121,7 +121,7 @@ func (w *writePiece) sendBad(ctx context.Context, subject string, list []byte) e
 			}
 		}
 		if !good {
-			return errs.New(errs.Corrupt, "write", subject, "a page arrives damaged each time it is sent")
+			return errs.New(errs.Corrupt, "xrootd.Write", subject, "a page arrives damaged each time it is sent")
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (w *writePiece) page(off int64) ([]byte, bool) {
 // finishWrite sees the piece accepted, on another handle if this one fails. Repeating a write is
 // harmless: the same bytes go to the same place.
 func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
-	p := policy{op: "write", waitFor: f.b.client.opts.WaitFor}
+	p := policy{op: "xrootd.Write", waitFor: f.b.client.opts.WaitFor}
 	first := true
 	return f.b.with(ctx, func(h *handle) error {
 		if !first || w.h != h {

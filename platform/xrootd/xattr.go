@@ -16,7 +16,7 @@ type Xattrs struct {
 // request does one attribute request.
 func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, repeatable bool) ([]byte, error) {
 	w.Count = uint8(len(args.Names))
-	q := request{op: "use attributes of", repeatable: repeatable, build: func(u URL) (wire.Request, []byte) {
+	q := request{op: "xrootd.UseAttributesOf", repeatable: repeatable, build: func(u URL) (wire.Request, []byte) {
 		args.Path = u.Opaque.Join(u.Path)
 		return w, args.Append(nil)
 	}}
@@ -28,14 +28,14 @@ func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, 
 func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	results, err := wire.ParseFattrResults(body, values)
 	if err != nil {
-		return nil, errs.As(err, errs.Corrupt, "use attributes of", x.url.Redacted())
+		return nil, errs.As(err, errs.Corrupt, "xrootd.UseAttributesOf", x.url.Redacted())
 	}
 	if len(results) != 1 {
-		return nil, errs.New(errs.Corrupt, "use attributes of", x.url.Redacted(), "the answer is not about one attribute")
+		return nil, errs.New(errs.Corrupt, "xrootd.UseAttributesOf", x.url.Redacted(), "the answer is not about one attribute")
 	}
 	if code := results[0].Code; code != 0 {
 		e := &wire.Error{Code: code, Text: "attribute " + name}
-		return nil, errs.As(e, kindOf(e), "use attributes of", x.url.Redacted())
+		return nil, errs.As(e, kindOf(e), "xrootd.UseAttributesOf", x.url.Redacted())
 	}
 	return results[0].Value, nil
 }
@@ -80,7 +80,7 @@ func (x Xattrs) All(ctx context.Context) (map[string][]byte, error) {
 	}
 	list, err := wire.ParseFattrList(body, true)
 	if err != nil {
-		return nil, errs.As(err, errs.Corrupt, "list attributes of", x.url.Redacted())
+		return nil, errs.As(err, errs.Corrupt, "xrootd.ListAttributesOf", x.url.Redacted())
 	}
 	out := make(map[string][]byte, len(list))
 	for _, a := range list {

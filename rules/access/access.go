@@ -27,6 +27,7 @@ const (
 	ChangeAttributes                   // change mode or times
 )
 
+// actionNames are for errors, in the order of the actions.
 var actionNames = [...]string{"?", "read", "write", "list", "traverse", "create in", "delete in", "change attributes of"}
 
 // String is the action in words.
@@ -162,6 +163,8 @@ func (c class) rule() string {
 	return "other bits of its mode"
 }
 
+// classOf returns the class that a user is in, and its three permission bits. POSIX uses the first class that fits: an owner
+// whom the owner's bits refuse gets nothing from the group's. This is the one home of the rule.
 func classOf(who hemera.Identity, o Object) (class, uint32) {
 	switch {
 	case who.UID == o.UID:
@@ -172,10 +175,12 @@ func classOf(who hemera.Identity, o Object) (class, uint32) {
 	return other, o.Mode & 7
 }
 
+// inGroup reports whether a user has a group as the primary one or another.
 func inGroup(who hemera.Identity, gid uint32) bool {
 	return who.GID == gid || slices.Contains(who.Groups, gid)
 }
 
+// letters writes three permission bits as ls does.
 func letters(bits uint32) string {
 	out := []byte("---")
 	for i, c := range []byte("rwx") {

@@ -5,6 +5,26 @@
 // manager, each by a key of its own. A node holds its own key only ([Verifier]): what it signs opens nothing at
 // another node and commits nothing. The manager ([Keyring]) holds the secret that all these keys are made of.
 // docs/formats/capability.md has the bytes.
+//
+// # Keys
+//
+//	secret (hemera.Key, the manager only)
+//	  ├─ HMAC(secret, "… manager") → the manager's own signature: what a commit shows
+//	  └─ HMAC(secret, "… node N")  → the key of node N, sent to it with each heartbeat
+//
+// A node that is taken over can therefore forge permissions for itself only. It cannot commit, and it cannot open pieces at
+// another node. Secrets are rotated: the newest signs, all that are still known verify.
+//
+// # Invariants
+//
+//   - Nothing of a token is decoded into a [hemera.Capability] before a signature over all of it was found to be good.
+//   - A signature is compared in constant time.
+//   - No length in a token is believed beyond the bytes that are there, and [TokenMax] bounds the bytes.
+//
+// # Concurrency
+//
+// Keyring and Verifier are read without locks: their keys are behind atomic pointers and never changed in place. Signing state
+// is reused through pools, because an HMAC begins with hashing its key.
 package capability
 
 import (
@@ -21,11 +41,12 @@ import (
 )
 
 const (
+	// version is the first byte of the tokens that this program signs.
 	version = 2
 	// versionShared is what managers before 0.2 signed, by one key that they gave to all their nodes.
 	versionShared = 1
 
-	macSize = 16
+	macSize = 16 // bytes of each signature: HMAC-SHA256 cut to half, as RFC 2104 section 5 allows
 	// TokenMax bounds a token's characters: the longest path, and targets and base of the widest
 	// layout, fit with room to spare.
 	TokenMax = 24 << 10
@@ -41,26 +62,28 @@ const (
 	forNode    = "hemera capability 2 node "
 )
 
+// encoding is strict: two texts of one token would be two names for one permission.
 var encoding = base64.RawURLEncoding.Strict()
 
 // digest is what signatures are made of: everything in a token before them.
 type digest = [sha256.Size]byte
 
-// signer signs with one key. HMAC begins with hashing the key: what it comes to is kept.
+// signer signs with one key, from many goroutines.
 type signer struct {
 	hemera.Key
-	desks sync.Pool // of *desk
+	macs sync.Pool // of *macState
 }
 
-// desk is what one signature needs.
-type desk struct {
-	mac hash.Hash // begun with the key
-	sum digest
+// macState is an HMAC that has hashed its key, and room for its result. One goroutine uses it at a time.
+type macState struct {
+	mac hash.Hash // Reset returns it to the state after the key
+	sum digest    // the last result
 }
 
+// newSigner makes a signer. A key that is not usable makes one too, which is never asked to sign.
 func newSigner(key hemera.Key) *signer {
 	s := &signer{Key: key}
-	s.desks.New = func() any { return &desk{mac: hmac.New(sha256.New, key.Secret)} }
+	s.macs.New = func() any { return &macState{mac: hmac.New(sha256.New, key.Secret)} }
 	return s
 }
 
@@ -69,20 +92,20 @@ func (s *signer) usable() bool { return len(s.Secret) >= SecretMin }
 
 // append adds the signature of the text to b.
 func (s *signer) append(b, text []byte) []byte {
-	d := s.desks.Get().(*desk)
-	defer s.desks.Put(d)
+	d := s.macs.Get().(*macState)
+	defer s.macs.Put(d)
 	return append(b, d.sign(text)...)
 }
 
 // signed reports whether sum is the signature of the text.
 func (s *signer) signed(text, sum []byte) bool {
-	d := s.desks.Get().(*desk)
-	defer s.desks.Put(d)
+	d := s.macs.Get().(*macState)
+	defer s.macs.Put(d)
 	return hmac.Equal(d.sign(text), sum)
 }
 
-// sign returns the signature, which is valid until the desk is used again.
-func (d *desk) sign(text []byte) []byte {
+// sign returns the signature, which is valid until the macState is used again.
+func (d *macState) sign(text []byte) []byte {
 	d.mac.Reset()
 	d.mac.Write(text)
 	return d.mac.Sum(d.sum[:0])[:macSize]
@@ -91,18 +114,20 @@ func (d *desk) sign(text []byte) []byte {
 // master is one secret of the manager and the keys made of it.
 type master struct {
 	hemera.Key
-	own *signer
+	own *signer // the manager's own key
 
-	grow  sync.Mutex
+	grow  sync.Mutex                                // serializes additions to nodes
 	nodes atomic.Pointer[map[hemera.NodeID]*signer] // never changed in place
 }
 
+// newMaster makes the manager's own key at once, and those of nodes when they are first needed.
 func newMaster(key hemera.Key) *master {
 	m := &master{Key: key, own: newSigner(hemera.Key{ID: key.ID, Secret: derive(key.Secret, forManager)})}
 	m.nodes.Store(&map[hemera.NodeID]*signer{})
 	return m
 }
 
+// usable is as signer.usable.
 func (m *master) usable() bool { return len(m.Secret) >= SecretMin }
 
 // node is the signer with the node's key.

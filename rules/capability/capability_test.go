@@ -255,7 +255,7 @@ func TestNodesCannotForge(t *testing.T) {
 	asMaster := rogue
 	asMaster.Node = 0
 	forged := map[string]string{"as a manager with its own key": mint(asMaster, c)}
-	// The manager's own bytes with other fields, signed anew for every place that there is by the only key it has.
+	// The manager's own bytes with other fields, signed again for every place that there is by the only key it has.
 	raw, _ := encoding.DecodeString(mint(keyA, c))
 	e, err := open(mint(keyA, c))
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 
 // Flags of the encoded form, in the order of encoder.capability.
 const (
-	flagSync = 1 << iota
-	flagForce
-	flagBase
-	flagName // the name is not the path's last part
-	flagAdmin
+	flagSync  = 1 << iota // the close waits for the disks
+	flagForce             // opens even if another writer holds the file
+	flagBase              // an update: the content before follows
+	flagName              // the name is not the path's last part
+	flagAdmin             // the user is an admin
 )
 
+// encoder appends the fields of a capability: numbers as varints, texts behind their length in bytes. Signed numbers are zigzag.
 type encoder struct{ buf []byte }
 
 func (e *encoder) byte(b byte)     { e.buf = append(e.buf, b) }
@@ -25,8 +26,9 @@ func (e *encoder) uint(v uint64)   { e.buf = binary.AppendUvarint(e.buf, v) }
 func (e *encoder) int(v int64)     { e.buf = binary.AppendVarint(e.buf, v) }
 func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
 
+// capability writes all fields. Their order is the format; new ones go to the end.
 func (e *encoder) capability(c *hemera.Capability) {
-	named := path.Base(c.Path) != c.Name
+	named := path.Base(c.Path) != c.Name // rare
 	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
@@ -37,7 +39,7 @@ func (e *encoder) capability(c *hemera.Capability) {
 	}
 	e.byte(byte(c.Access))
 	e.layout(c.Layout)
-	e.uint(uint64(len(c.Checksums)))
+	e.uint(uint64(len(c.Checksums))) // kinds, one byte each
 	for _, k := range c.Checksums {
 		e.byte(byte(k))
 	}
@@ -47,16 +49,16 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.uint(uint64(c.Mode))
 	e.targets(c.Targets)
 	e.uint(uint64(c.BaseGen))
-	if c.Base != nil {
+	if c.Base != nil { // whether it is there is in the flags
 		e.uint(uint64(c.Base.Gen))
 		e.int(c.Base.Size)
 		e.targets(c.Base.Pieces)
 	}
 	e.sums(c.Sums)
 	e.identity(&c.Who)
-	e.int(c.Expires.Unix())
+	e.int(c.Expires.Unix()) // seconds; the rest is dropped
 	e.string(c.Trace)
-	e.uint(c.Nonce)
+	e.uint(c.Nonce) // makes two opens of one file two tokens
 	e.uint(c.Epoch)
 	e.int(c.SizeMax)
 	e.uint(uint64(c.Head))
@@ -73,6 +75,7 @@ func (e *encoder) flags(on [5]bool) {
 	e.byte(f)
 }
 
+// layout writes kind, pieces that are needed, pieces in all, and bytes of a block.
 func (e *encoder) layout(l hemera.Layout) {
 	e.byte(byte(l.Kind))
 	e.byte(l.Data)
@@ -80,6 +83,7 @@ func (e *encoder) layout(l hemera.Layout) {
 	e.uint(uint64(l.BlockSize))
 }
 
+// targets writes a list of disks with the nodes that serve them.
 func (e *encoder) targets(ts []hemera.Target) {
 	e.uint(uint64(len(ts)))
 	for _, t := range ts {
@@ -90,6 +94,7 @@ func (e *encoder) targets(ts []hemera.Target) {
 	}
 }
 
+// sums writes checksums; the kind gives the number of bytes.
 func (e *encoder) sums(sums []hemera.Checksum) {
 	e.uint(uint64(len(sums)))
 	for _, s := range sums {
@@ -98,6 +103,7 @@ func (e *encoder) sums(sums []hemera.Checksum) {
 	}
 }
 
+// identity writes who opened the file. Groups are not in it: access was checked by the manager. Admin is a flag.
 func (e *encoder) identity(w *hemera.Identity) {
 	e.string(w.Name)
 	e.uint(uint64(w.UID))
@@ -112,15 +118,18 @@ func (e *encoder) identity(w *hemera.Identity) {
 type decoder struct {
 	buf  []byte
 	text string // ends with the bytes of buf
-	bad  bool
+	bad  bool   // a field was malformed
 
 	version byte
 }
 
+// newDecoder reads b. Texts that it returns are parts of one copy, so that a token costs one allocation for all of them.
 func newDecoder(b []byte) decoder { return decoder{buf: b, text: string(b), version: version} }
 
+// fail makes every further field zero.
 func (d *decoder) fail() { d.bad, d.buf = true, nil }
 
+// take returns the next n bytes, which are part of the token.
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.buf)) {
 		d.fail()
@@ -148,6 +157,7 @@ func (d *decoder) uint() uint64 {
 	return v
 }
 
+// uint32 reads a number that has to fit: ids, modes and sizes of blocks.
 func (d *decoder) uint32() uint32 {
 	v := d.uint()
 	if v > 1<<32-1 {
@@ -187,6 +197,7 @@ func (d *decoder) count(max int) int {
 	return int(n)
 }
 
+// capability reads what encoder.capability wrote. Tokens of version 1 end before SizeMax.
 func (d *decoder) capability() hemera.Capability {
 	f := d.byte()
 	c := hemera.Capability{
@@ -194,7 +205,7 @@ func (d *decoder) capability() hemera.Capability {
 		File: hemera.FileID(d.uint()), Gen: hemera.Generation(d.uint()), Parent: hemera.FileID(d.uint()),
 		Path: d.string(),
 	}
-	c.Name = path.Base(c.Path)
+	c.Name = path.Base(c.Path) // unless it follows
 	if f&flagName != 0 {
 		c.Name = d.string()
 	}
@@ -229,10 +240,12 @@ func (d *decoder) capability() hemera.Capability {
 	return c
 }
 
+// layout does not judge: whether the layout makes sense is the reader's to check.
 func (d *decoder) layout() hemera.Layout {
 	return hemera.Layout{Kind: hemera.LayoutKind(d.byte()), Data: d.byte(), Pieces: d.byte(), BlockSize: d.uint32()}
 }
 
+// checksumKind fails on a kind that this program does not have, since its length is not known.
 func (d *decoder) checksumKind() hemera.ChecksumKind {
 	k := hemera.ChecksumKind(d.byte())
 	if !k.Valid() {
@@ -244,7 +257,7 @@ func (d *decoder) checksumKind() hemera.ChecksumKind {
 
 func (d *decoder) targets() (ts []hemera.Target) {
 	n := d.count(hemera.PiecesMax)
-	ts = slices.Grow(ts, n)
+	ts = slices.Grow(ts, n) // n is bounded by count
 	for range n {
 		ts = append(ts, hemera.Target{
 			Index: d.byte(), Disk: hemera.DiskID(d.uint32()), Node: hemera.NodeID(d.uint32()), Addr: d.string(),

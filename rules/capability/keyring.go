@@ -25,8 +25,8 @@ type Keyring struct {
 
 // draft is the memory that a token is made in.
 type draft struct {
-	nodes      []hemera.NodeID
-	body, text []byte
+	nodes      []hemera.NodeID // the nodes that the token is for
+	body, text []byte          // the token before and after base64
 }
 
 // NewKeyring returns a keyring with the secrets.
@@ -57,6 +57,7 @@ func newestFirst(keys []hemera.Key) []hemera.Key {
 	return sorted[:min(len(sorted), KeysMax)]
 }
 
+// load returns the secrets that are in use now.
 func (k *Keyring) load() []*master {
 	if p := k.masters.Load(); p != nil {
 		return *p
@@ -104,7 +105,7 @@ func (k *Keyring) MintFor(c hemera.Capability, also ...hemera.NodeID) (string, e
 // nodesOf appends the nodes that a capability is for, each once.
 func nodesOf(list []hemera.NodeID, c *hemera.Capability, also []hemera.NodeID) []hemera.NodeID {
 	add := func(id hemera.NodeID) {
-		if id != 0 && !slices.Contains(list, id) {
+		if id != 0 && !slices.Contains(list, id) { // a handful: a map would cost more
 			list = append(list, id)
 		}
 	}
@@ -123,6 +124,8 @@ func nodesOf(list []hemera.NodeID, c *hemera.Capability, also []hemera.NodeID) [
 	return list
 }
 
+// write makes the token of a capability: version, key id, nodes, fields, then one signature for each node and the manager's.
+// The signatures are over the SHA-256 of all before them, so that a long capability is hashed once.
 func (d *draft) write(m *master, c *hemera.Capability) {
 	e := encoder{buf: d.body[:0]}
 	e.byte(version)
@@ -147,10 +150,11 @@ func (k *Keyring) Verify(token string, now time.Time) (hemera.Capability, error)
 	if err != nil {
 		return hemera.Capability{}, err
 	}
+	// A node of before 0.2 holds the shared key and could have made this one.
 	if e.version != version {
 		return hemera.Capability{}, outdated()
 	}
-	for _, m := range k.load() {
+	for _, m := range k.load() { // the id is a hint, the signature decides
 		if uint64(m.ID) == e.key && m.usable() && m.own.signed(e.digest(), e.manager()) {
 			return e.read(now)
 		}

@@ -15,8 +15,8 @@ import (
 // Verifier is a node's: its own keys, and the nodes that are not trusted any more. The zero Verifier knows no key
 // and refuses everything. It may be used and changed concurrently.
 type Verifier struct {
-	signers atomic.Pointer[[]*signer] // newest first, never changed in place
-	barred  atomic.Pointer[[]hemera.NodeID]
+	signers atomic.Pointer[[]*signer]       // newest first, never changed in place
+	barred  atomic.Pointer[[]hemera.NodeID] // never changed in place
 }
 
 // NewVerifier returns a verifier with the keys.
@@ -81,6 +81,7 @@ func (v *Verifier) Verify(token string, now time.Time) (hemera.Capability, error
 	return hemera.Capability{}, unsigned()
 }
 
+// load returns the keys that are in use now.
 func (v *Verifier) load() []*signer {
 	if p := v.signers.Load(); p != nil {
 		return *p
@@ -88,6 +89,7 @@ func (v *Verifier) load() []*signer {
 	return nil
 }
 
+// bars reports whether a token is also for a node that was removed.
 func (v *Verifier) bars(nodes []hemera.NodeID) bool {
 	p := v.barred.Load()
 	if p == nil || len(*p) == 0 {
@@ -96,13 +98,14 @@ func (v *Verifier) bars(nodes []hemera.NodeID) bool {
 	return slices.ContainsFunc(nodes, func(id hemera.NodeID) bool { return slices.Contains(*p, id) })
 }
 
+// op is the operation of all errors here, since a user sees the same for both kinds of verifiers.
 const op = "capability.Verify"
 
 // envelope is a decoded token whose signatures are not checked yet.
 type envelope struct {
-	version byte
-	key     uint64
-	nodes   []hemera.NodeID
+	version byte              // 2, or 1 before 0.2
+	key     uint64            // the id of the secret that signed
+	nodes   []hemera.NodeID   // that have a signature, in the order of sums
 	few     [20]hemera.NodeID // nodes, as long as there are not more
 	body    []byte            // what is signed
 	fields  []byte            // the end of body: the capability
@@ -134,7 +137,7 @@ func open(token string) (*envelope, error) {
 		return n
 	}
 	e.key = number(1<<32 - 1)
-	e.nodes = e.few[:0]
+	e.nodes = e.few[:0] // no allocation for the usual token
 	if e.version == version && err == nil {
 		if len(rest) == 0 {
 			return malformed("the capability is malformed")
@@ -148,7 +151,7 @@ func open(token string) (*envelope, error) {
 			}
 		}
 	}
-	signatures := (len(e.nodes) + 1) * macSize
+	signatures := (len(e.nodes) + 1) * macSize // one for each node, and the manager's
 	if err != nil || len(rest) < signatures {
 		return malformed("the capability is malformed")
 	}
@@ -157,6 +160,7 @@ func open(token string) (*envelope, error) {
 	return e, nil
 }
 
+// digest is what the signatures of version 2 are over.
 func (e *envelope) digest() []byte {
 	sum := sha256.Sum256(e.body)
 	return sum[:]
@@ -171,6 +175,7 @@ func (e *envelope) of(node hemera.NodeID) []byte {
 	return e.sums[i*macSize:][:macSize]
 }
 
+// manager is the last signature; that of version 1, which has only one.
 func (e *envelope) manager() []byte { return e.sums[len(e.sums)-macSize:] }
 
 // read decodes what was found to be signed.
@@ -181,6 +186,7 @@ func (e *envelope) read(now time.Time) (hemera.Capability, error) {
 	if d.bad || len(d.buf) != 0 {
 		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the capability is signed but malformed")
 	}
+	// After the signature: an expired token that nobody signed is not worth a word about clocks.
 	if !now.IsZero() && now.After(c.Expires) {
 		return hemera.Capability{}, errs.New(errs.Denied, op, c.Path, "the capability has expired").
 			WithRemedy("open the file again; if this happens at once, compare the clocks of manager and node")
@@ -188,11 +194,13 @@ func (e *envelope) read(now time.Time) (hemera.Capability, error) {
 	return c, nil
 }
 
+// unsigned is one error for an unknown key, a bad signature and a token for other nodes: a forger learns nothing from it.
 func unsigned() error {
 	return errs.New(errs.Denied, op, "", "the capability was not signed for this server, or with a key that is over").
 		WithRemedy("open the file again at the manager")
 }
 
+// outdated is the error of a token of before 0.2 at the manager.
 func outdated() error {
 	return errs.New(errs.Denied, op, "", "the capability was signed before the manager was upgraded, by a key that all nodes had").
 		WithRemedy("open the file again at the manager; a write that was under way is written again")

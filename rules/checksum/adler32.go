@@ -57,17 +57,21 @@ func adlerBlocksGeneric(p []byte) (plain, weighted uint32) {
 	return plain, weighted
 }
 
+// adlerHasher is the Hasher of Adler32.
 type adlerHasher struct{ state uint32 }
 
+// Write implements [Hasher].
 func (h *adlerHasher) Write(p []byte) (int, error) {
 	h.state = UpdateAdler32(h.state, p)
 	return len(p), nil
 }
 
+// Sum implements [Hasher]: the sum as it is printed, big-endian.
 func (h *adlerHasher) Sum() hemera.Checksum {
 	c := hemera.Checksum{Kind: hemera.Adler32}
 	binary.BigEndian.PutUint32(c.Value[:], h.state)
 	return c
 }
 
+// Reset implements [Hasher].
 func (h *adlerHasher) Reset() { h.state = adlerInit }

@@ -4,6 +4,7 @@ package checksum
 
 import "unsafe"
 
+// adlerBlocks has no instructions to use.
 func adlerBlocks(p *byte, blocks int) (plain, weighted uint32) {
 	return adlerBlocksGeneric(unsafe.Slice(p, blocks*adlerBlock))
 }

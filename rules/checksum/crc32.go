@@ -12,15 +12,19 @@ import (
 // print zcrc32 on the machines they run on.
 type zcrcHasher struct{ sum uint32 }
 
+// Write implements [Hasher].
 func (h *zcrcHasher) Write(p []byte) (int, error) {
 	h.sum = crc32.Update(h.sum, crc32.IEEETable, p)
 	return len(p), nil
 }
 
+// Sum implements [Hasher], with the bytes reversed.
 func (h *zcrcHasher) Sum() hemera.Checksum { return sum32(hemera.ZCRC32, bits.ReverseBytes32(h.sum)) }
 
+// Reset implements [Hasher].
 func (h *zcrcHasher) Reset() { h.sum = 0 }
 
+// sum32 is a checksum of four bytes, big-endian.
 func sum32(kind hemera.ChecksumKind, value uint32) hemera.Checksum {
 	c := hemera.Checksum{Kind: kind}
 	binary.BigEndian.PutUint32(c.Value[:], value)
@@ -34,11 +38,13 @@ type cksumHasher struct {
 	length uint64
 }
 
+// Write implements [Hasher].
 func (h *cksumHasher) Write(p []byte) (int, error) {
 	h.sum, h.length = updateCksum(h.sum, p), h.length+uint64(len(p))
 	return len(p), nil
 }
 
+// Sum implements [Hasher]. Writing may go on, so the length is added to a copy.
 func (h *cksumHasher) Sum() hemera.Checksum {
 	sum := h.sum
 	for n := h.length; n > 0; n >>= 8 {
@@ -47,8 +53,10 @@ func (h *cksumHasher) Sum() hemera.Checksum {
 	return sum32(hemera.CRC32, ^sum)
 }
 
+// Reset implements [Hasher].
 func (h *cksumHasher) Reset() { *h = cksumHasher{} }
 
+// cksumPoly is the polynomial of Ethernet and POSIX, highest bit first.
 const cksumPoly = 0x04c11db7
 
 // cksumTables[k] is what a byte adds that has k more behind it in a group of eight.
@@ -69,6 +77,7 @@ var cksumTables = func() (t [8][256]uint32) {
 	return t
 }()
 
+// updateCksum takes eight bytes at a time by eight tables (slicing-by-8), as this order of bits has no instruction.
 func updateCksum(sum uint32, p []byte) uint32 {
 	t := &cksumTables
 	for ; len(p) >= 8; p = p[8:] {

@@ -7,6 +7,7 @@ import (
 	"hemera"
 )
 
+// castagnoli is the table of package hash/crc32, which uses instructions where the processor has them.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // CRC32C is the CRC32C (Castagnoli) of p.
@@ -54,6 +55,7 @@ type crcFoldConstants struct {
 	lanes [4]foldBy // by 48, 32 and 16, and nothing of the last, which stays
 }
 
+// crcConstants are the powers by which lanes are folded into each other; the distances are in bytes.
 var crcConstants = crcFoldConstants{
 	block: newFoldBy(256),
 	parts: [3]foldBy{newFoldBy(192), newFoldBy(128), newFoldBy(64)},
@@ -71,17 +73,21 @@ func newFoldBy(n int64) foldBy {
 	return foldBy{low: power(n + 8), high: power(n)}
 }
 
+// crcHasher is the Hasher of CRC32C.
 type crcHasher struct{ sum uint32 }
 
+// Write implements [Hasher].
 func (h *crcHasher) Write(p []byte) (int, error) {
 	h.sum = UpdateCRC32C(h.sum, p)
 	return len(p), nil
 }
 
+// Sum implements [Hasher].
 func (h *crcHasher) Sum() hemera.Checksum {
 	c := hemera.Checksum{Kind: hemera.CRC32C}
 	binary.BigEndian.PutUint32(c.Value[:], h.sum)
 	return c
 }
 
+// Reset implements [Hasher].
 func (h *crcHasher) Reset() { h.sum = 0 }

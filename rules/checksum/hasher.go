@@ -68,6 +68,7 @@ type stdHasher struct {
 	kind hemera.ChecksumKind
 }
 
+// Sum implements [Hasher].
 func (h *stdHasher) Sum() hemera.Checksum {
 	c := hemera.Checksum{Kind: h.kind}
 	h.Hash.Sum(c.Value[:0])

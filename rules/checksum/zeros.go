@@ -51,8 +51,10 @@ func (h *adlerHasher) writeZeros(n int64) {
 	h.state = uint32((b+uint64(n)%adlerMod*a)%adlerMod)<<16 | uint32(a)
 }
 
+// writeZeros continues the sum as Write of n zero bytes would, in time that grows with the logarithm of n.
 func (h *crcHasher) writeZeros(n int64) { h.sum = ^crcTimes(crcShift(n), ^h.sum) }
 
+// writeZeros is as crcHasher.writeZeros.
 func (h *zcrcHasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, 0xedb88320) }
 
 // writeZeros turns the register round: cksum keeps the lowest power in the lowest bit.
@@ -86,19 +88,24 @@ func addZeros[T uint32 | uint64](register T, n int64, poly T) T {
 // crc64Hasher is the CRC-64 of NVMe.
 type crc64Hasher struct{ sum uint64 }
 
+// crc64Poly is the polynomial of NVMe, lowest bit first.
 const crc64Poly = 0x9a6c9329ac4bc9b5
 
+// Write implements [Hasher].
 func (h *crc64Hasher) Write(p []byte) (int, error) {
 	h.sum = crc64nvme.Update(h.sum, p)
 	return len(p), nil
 }
 
+// Sum implements [Hasher].
 func (h *crc64Hasher) Sum() hemera.Checksum {
 	c := hemera.Checksum{Kind: hemera.CRC64NVME}
 	binary.BigEndian.PutUint64(c.Value[:], h.sum)
 	return c
 }
 
+// Reset implements [Hasher].
 func (h *crc64Hasher) Reset() { h.sum = 0 }
 
+// writeZeros is as crcHasher.writeZeros.
 func (h *crc64Hasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, crc64Poly) }

@@ -9,45 +9,45 @@ import (
 
 // Codes of conditions. They are stable: alerts are written for them.
 const (
-	FilesLost       = "files_lost"
-	FilesUnreadable = "files_unreadable"
-	FilesIncomplete = "files_incomplete"
-	PolicyUnmet     = "policy_unmet"
+	FilesLost       = "files_lost"       // error: no piece is left, or none that is good
+	FilesUnreadable = "files_unreadable" // error: the pieces are on disks that are away
+	FilesIncomplete = "files_incomplete" // warning: fewer pieces than the layout has
+	PolicyUnmet     = "policy_unmet"     // warning: more pieces asked for than the space has disks
 
-	NoDisks      = "no_disks"
-	DiskGone     = "disk_gone"
-	DiskFailing  = "disk_failing"
-	DiskReadOnly = "disk_readonly"
-	DiskFull     = "disk_full"
-	DiskNearFull = "disk_nearly_full"
-	DiskOff      = "disk_off"
-	DiskErrors   = "disk_errors"
-	PathUnusable = "path_unusable"
+	NoDisks      = "no_disks"         // error: a cluster without any
+	DiskGone     = "disk_gone"        // warning: not mounted, or another disk is there
+	DiskFailing  = "disk_failing"     // warning: I/O or checksum errors beyond the limit
+	DiskReadOnly = "disk_readonly"    // warning: the filesystem refuses writes
+	DiskFull     = "disk_full"        // warning: below its headroom
+	DiskNearFull = "disk_nearly_full" // warning: see nearlyFull
+	DiskOff      = "disk_off"         // warning: an admin switched it off
+	DiskErrors   = "disk_errors"      // warning: errors since its node started
+	PathUnusable = "path_unusable"    // warning: a node was given a path that is no disk
 
-	AuditOld = "audit_old"
-	ScrubOld = "scrub_old"
+	AuditOld = "audit_old" // warning: see auditMax
+	ScrubOld = "scrub_old" // warning: see scrubMax
 
-	NodeWaiting  = "node_waiting"
-	NodeOffline  = "node_offline"
-	NodeDisabled = "node_disabled"
-	NodeStopping = "node_stopping"
-	NodeVersion  = "node_version"
-	NodeClock    = "node_clock"
+	NodeWaiting  = "node_waiting"  // warning: an admin is to admit it
+	NodeOffline  = "node_offline"  // warning: no heartbeat
+	NodeDisabled = "node_disabled" // warning: an admin switched it off
+	NodeStopping = "node_stopping" // information: it ends the writes it has
+	NodeVersion  = "node_version"  // warning: another version than the manager's
+	NodeClock    = "node_clock"    // warning: see clockSkewMax
 
-	SpaceNoRoom   = "space_no_room"
-	SpaceNearFull = "space_nearly_full"
-	SpaceTooSmall = "space_too_small"
+	SpaceNoRoom   = "space_no_room"     // error: no disk takes new files
+	SpaceNearFull = "space_nearly_full" // warning: see nearlyFull
+	SpaceTooSmall = "space_too_small"   // warning: fewer disks than its policy wants pieces
 
-	JobStalled    = "job_stalled"
-	RemovalLag    = "removal_backlog"
-	QuotaExceeded = "quota_exceeded"
+	JobStalled    = "job_stalled"     // warning: a drain or repair makes no progress
+	RemovalLag    = "removal_backlog" // warning: see removalsMax
+	QuotaExceeded = "quota_exceeded"  // warning: new files are refused there
 
-	PiecesBad    = "pieces_bad"
-	LimitReached = "limit_reached"
-	BackupOld    = "backup_old"
+	PiecesBad    = "pieces_bad"    // warning: being repaired from other pieces
+	LimitReached = "limit_reached" // warning: clients were refused
+	BackupOld    = "backup_old"    // warning: see backupMax
 )
 
-// rule looks at one kind of thing.
+// rule looks at one kind of thing in a snapshot and adds what is wrong. It changes nothing.
 type rule func(s *hemera.Snapshot, add func(hemera.Condition))
 
 // List is everything that is not as it should be: errors first, then warnings and information, each by code and subject.
@@ -55,9 +55,9 @@ func List(s hemera.Snapshot) []hemera.Condition {
 	if s.View == nil {
 		s.View = &hemera.View{}
 	}
-	list := []hemera.Condition{}
+	list := []hemera.Condition{} // never nil: programs read it as JSON
 	add := func(c hemera.Condition) {
-		c.Count = max(c.Count, 1)
+		c.Count = max(c.Count, 1) // a rule that does not count means one thing
 		list = append(list, c)
 	}
 	for _, r := range []rule{files, nodes, disks, surveys, spaces, jobs, removals, quotas, limits, backups} {
@@ -76,6 +76,7 @@ var codes = [...]string{
 	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
 }
 
+// order is the place of a code in codes; an unknown one comes last.
 func order(code string) int {
 	if i := slices.Index(codes[:], code); i >= 0 {
 		return i
@@ -83,6 +84,7 @@ func order(code string) int {
 	return len(codes)
 }
 
+// rank orders severities; the worst has the greatest number.
 func rank(s hemera.Severity) int {
 	switch s {
 	case hemera.SeverityError:
@@ -106,7 +108,7 @@ func Worst(list []hemera.Condition) hemera.Severity {
 	return worst
 }
 
-// Summarize is the cluster at a glance.
+// Summarize counts what a cluster has, and lists its conditions.
 func Summarize(s hemera.Snapshot) hemera.ClusterStatus {
 	if s.View == nil {
 		s.View = &hemera.View{}
@@ -135,7 +137,7 @@ func Summarize(s hemera.Snapshot) hemera.ClusterStatus {
 		sum.WriteOpens += d.Load.WriteOpens
 	}
 	for _, j := range s.Jobs {
-		if j.State != "done" {
+		if j.State != "done" { // finished jobs stay in the list for a while
 			sum.Jobs = append(sum.Jobs, j)
 		}
 	}

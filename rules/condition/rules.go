@@ -29,6 +29,7 @@ const (
 	backupMax = 7 * 24 * time.Hour
 )
 
+// files finds files that are lost, unreadable or incomplete, as the namespace lists them for the disks. Partial counts are lower bounds.
 func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 	f := s.Files
 	if f.Lost > 0 {
@@ -104,16 +105,17 @@ func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
 	return ": " + strings.Join(parts, "; ")
 }
 
+// nodes finds nodes that do not answer, or are not used, and those whose version or clock differs from the manager's.
 func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, n := range s.View.Nodes {
 		subject := "node " + n.ID.String()
 		switch {
-		case n.Status == hemera.NodeWaiting:
+		case n.Status == hemera.NodeWaiting: // it has no disks yet, so nothing else can be said of it
 			add(hemera.Condition{Code: NodeWaiting, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: n.Addr + " has joined and waits to be admitted", Remedy: "hemera node admit " + n.ID.String() + ", or hemera node rm " + n.ID.String(),
 			})
 		case n.Status == hemera.NodeOffline:
-			since := ""
+			since := "" // a node that was never heard of has no time
 			if !n.Heartbeat.IsZero() {
 				since = " for " + age(s.Now.Sub(n.Heartbeat))
 			}
@@ -127,14 +129,16 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 			})
 		}
 		if n.Status != hemera.NodeOnline {
-			continue
+			continue // what it reported before it went away is no news
 		}
 		if n.Stopping {
+			// Wanted, and so no warning: an alert for each restart would teach people to look away.
 			add(hemera.Condition{Code: NodeStopping, Severity: hemera.SeverityInfo, Subject: subject,
 				Text: n.Addr + " is stopping: its files can be read, it gets no new ones, and the writes it has may end", Remedy: "nothing; start it again when its work is done",
 			})
 		}
 		reached(subject, n.Addr, n.Stats.Limits, add)
+		// During an upgrade this is expected; afterwards it is a node that was forgotten.
 		if s.Version != "" && n.Version != "" && n.Version != s.Version {
 			add(hemera.Condition{Code: NodeVersion, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: fmt.Sprintf("%s runs %s, the manager %s", n.Addr, n.Version, s.Version), Remedy: "upgrade it, or finish the upgrade under way",
@@ -146,6 +150,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Remedy: "set the clocks by NTP on both machines; past an hour nodes refuse what the manager permits",
 			})
 		}
+		// Paths are not disks of the cluster yet, so no disk's condition can say it.
 		for _, u := range n.Stats.Unusable {
 			add(hemera.Condition{Code: PathUnusable, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why, Remedy: "put that right there, or take the path from the node's --disk list",
@@ -154,6 +159,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
+// disks finds disks that are not well. Those of an offline node are left out: the node's condition says it.
 func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if len(s.View.Disks) == 0 {
 		add(hemera.Condition{Code: NoDisks, Severity: hemera.SeverityError, Text: "the cluster has no disk, so it takes no files",
@@ -162,6 +168,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, d := range s.View.Disks {
 		n, _ := s.View.Node(d.Node)
 		at := where(n, d)
+		// At most one condition for each disk by this way: its state. Errors so far come on top.
 		say := func(code, text, remedy string) {
 			add(hemera.Condition{Code: code, Severity: hemera.SeverityWarning, Subject: "disk " + d.ID.String(), Text: text, Remedy: remedy})
 		}
@@ -175,13 +182,13 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		switch d.Health {
 		case hemera.HealthGone:
-			say(DiskGone, at+" is gone"+holding(d)+why(d), "mount it again; its files are made whole elsewhere after the grace; if it is lost for good: hemera fs rm "+id+" --force")
+			say(DiskGone, at+" is gone"+holding(d)+why(d), "mount it again; its files are repaired elsewhere after the grace; if it is lost for good: hemera fs rm "+id+" --force")
 		case hemera.HealthFailing:
-			say(DiskFailing, at+" is failing"+why(d), "its files are made whole elsewhere; replace the device, then hemera fs rm "+id+" --force")
+			say(DiskFailing, at+" is failing"+why(d), "its files are repaired elsewhere; replace the device, then hemera fs rm "+id+" --force")
 		case hemera.HealthReadOnly:
 			say(DiskReadOnly, at+" takes no writes"+why(d), "look at the kernel's log there; empty it: hemera fs set "+id+" drain")
 		case hemera.HealthFull:
-			if d.Config == hemera.ConfigRW {
+			if d.Config == hemera.ConfigRW { // a full disk that takes no writes is in order
 				say(DiskFull, at+" is full", "remove files, add disks, or move some away: hemera fs set "+id+" drain")
 			}
 		case hemera.HealthOK:
@@ -189,6 +196,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 				say(DiskNearFull, fmt.Sprintf("%s is %.0f%% full", at, 100*used), "remove files, or add disks")
 			}
 		}
+		// Errors of a disk that still counts as good: the first sign of one that will fail.
 		if bad := d.Load.ChecksumErrors + d.Load.IOErrors; bad > 0 && d.Health != hemera.HealthFailing {
 			add(hemera.Condition{Code: DiskErrors, Severity: hemera.SeverityWarning, Subject: "disk " + id, Count: bad,
 				Text: fmt.Sprintf("%s has had %s and %s since its node started", at,
@@ -204,7 +212,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, d := range s.View.Disks {
 		if !d.Readable() || d.Pieces == 0 {
-			continue
+			continue // nothing to compare or to read
 		}
 		n, _ := s.View.Node(d.Node)
 		subject := "disk " + d.ID.String()
@@ -233,6 +241,7 @@ func filled(d hemera.Disk) float64 {
 	return float64(d.Used) / float64(d.Used+d.Free)
 }
 
+// spaces finds spaces in which files cannot be stored as their policy says, now or soon.
 func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, sp := range s.View.Spaces {
 		var all, writable []hemera.Disk
@@ -249,6 +258,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 			continue // nobody can have files there, and no_disks says the rest
 		}
 		subject, name := "space "+sp.Name, "space "+sp.Name
+		// Fewer disks than this, and no write could ever be acknowledged.
 		need := int(max(sp.Policy.PiecesMin, sp.Policy.Layout.Data, 1))
 		switch wants := int(sp.Policy.Layout.Pieces); {
 		case len(writable) < need:
@@ -263,6 +273,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s policy.nstripes=%d", sp.Name, len(all)),
 			})
 		}
+		// Of the disks that take files: room on others is no help to a writer.
 		room := s.View.Room(writable)
 		if total := room.Used + room.Free; total > 0 && float64(room.Used) >= nearlyFull*float64(total) {
 			add(hemera.Condition{Code: SpaceNearFull, Severity: hemera.SeverityWarning, Subject: subject,
@@ -272,13 +283,14 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
+// jobs finds drains and repairs that make no progress, but not for files that are lost anyway.
 func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, j := range s.Jobs {
 		if j.State != "stalled" || onlyLost(s, j) {
 			continue
 		}
 		subject, remedy := "disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()+" says what it waits for"
-		if j.Disk == 0 {
+		if j.Disk == 0 { // the repair of files that were never complete belongs to no disk
 			subject, remedy = "repair", "hemera find / --stripediff names the files"
 		}
 		text := j.Kind + " is stalled with " + count(j.FilesLeft, "file", "files") + " left"
@@ -295,6 +307,7 @@ func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
 	return i >= 0 && s.Files.Disks[i].Lost >= j.FilesLeft
 }
 
+// removals finds bad pieces, and disks that do not keep up with removals.
 func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if s.Bad > 0 {
 		add(hemera.Condition{Code: PiecesBad, Severity: hemera.SeverityWarning, Count: int64(s.Bad),
@@ -347,6 +360,7 @@ func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
+// quotas finds limits that are used up. An account that is still being counted is left out, as its usage is too low.
 func quotas(s *hemera.Snapshot, add func(hemera.Condition)) {
 	over := slices.DeleteFunc(slices.Clone(s.Quotas), func(q hemera.QuotaRow) bool { return q.Counting || !exceeded(q) })
 	slices.SortStableFunc(over, func(a, b hemera.QuotaRow) int {

@@ -11,6 +11,7 @@ import (
 // namesMax is how many things a text names.
 const namesMax = 5
 
+// count writes a number with its noun.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -18,6 +19,7 @@ func count(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// atLeast marks a count that is still going up.
 func atLeast(partial bool) string {
 	if partial {
 		return "at least "
@@ -25,6 +27,7 @@ func atLeast(partial bool) string {
 	return ""
 }
 
+// named writes a list of ids behind its noun, cut after namesMax.
 func named(one, many string, ids []string) string {
 	switch {
 	case len(ids) == 1:
@@ -35,6 +38,7 @@ func named(one, many string, ids []string) string {
 	return many + " " + strings.Join(ids, ", ")
 }
 
+// onOff chooses a word.
 func onOff(b bool, on, off string) string {
 	if b {
 		return on
@@ -50,6 +54,7 @@ func where(n hemera.NodeInfo, d hemera.Disk) string {
 	return d.Path + " on " + n.Addr
 }
 
+// why is the node's explanation of a disk's state, as the end of a sentence.
 func why(d hemera.Disk) string {
 	if d.Why == "" {
 		return ""
@@ -57,6 +62,7 @@ func why(d hemera.Disk) string {
 	return ": " + d.Why
 }
 
+// holding says what would be missing with the disk.
 func holding(d hemera.Disk) string {
 	if d.Pieces == 0 {
 		return ""

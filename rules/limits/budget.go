@@ -37,8 +37,8 @@ func (v Verdict) String() string {
 type Usage struct {
 	Name                       string
 	Used, Total, Share         int64
-	Clients                    int
-	RefusedShare, RefusedTotal int64
+	Clients                    int       // with an account
+	RefusedShare, RefusedTotal int64     // by the bound that was reached
 	LastRefused                time.Time // zero: never
 }
 
@@ -47,7 +47,7 @@ type Usage struct {
 type Budget[K comparable] struct {
 	name         string
 	bounds       Bounds
-	used         atomic.Int64
+	used         atomic.Int64 // of all accounts together
 	refusedShare atomic.Int64
 	refusedTotal atomic.Int64
 	lastRefused  atomic.Int64 // nanoseconds since 1970
@@ -89,6 +89,7 @@ func (b *Budget[K]) Usage() Usage {
 	return u
 }
 
+// refuse counts a refusal under its reason.
 func (b *Budget[K]) refuse(why *atomic.Int64) {
 	why.Add(1)
 	b.lastRefused.Store(time.Now().UnixNano())

@@ -92,7 +92,7 @@ func TestBudgetIsItsSlowTwin(t *testing.T) {
 	}
 }
 
-// Whoever takes and gives at the same time: the bounds hold at every moment, and nothing is lost.
+// Many goroutines take and give back at the same time: the bounds hold at every moment, and nothing is lost.
 func TestBudgetConcurrently(t *testing.T) {
 	b := NewBudget[int]("x", Bounds{Total: 5, Share: 3})
 	var all sync.WaitGroup

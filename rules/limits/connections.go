@@ -27,7 +27,7 @@ type Class struct {
 	Of   int64
 }
 
-// Client is whom a connection counts for: an address, or a user where the kernel names him.
+// Client is whom a connection counts for: an address, or a user where the kernel names one.
 type Client struct {
 	addr  netip.Addr
 	local bool
@@ -101,6 +101,7 @@ func (c *Connections) AdmitReserved(from Client) (*Lease, Verdict) {
 	return l, Fits
 }
 
+// open makes the lease of a connection, which does not count yet. Users of this machine have their own share.
 func (c *Connections) open(from Client) *Lease {
 	share := c.all.bounds.Share
 	if from.local {

@@ -85,6 +85,7 @@ func readWeight(d *hemera.Disk) float64 {
 	return idle(d.Load.Busy) / (1 + float64(max(d.Load.ReadOpens, 0))/2)
 }
 
+// truth compares like cmp.Compare: false comes before true.
 func truth(a, b bool) int {
 	switch {
 	case a == b:
@@ -119,7 +120,7 @@ func clientZone(v *hemera.View, client string) (string, bool) {
 	return "", false
 }
 
-// sameHost compares lengths first: it is asked about every node of the cluster.
+// sameHost compares lengths first: order calls it for every node of the cluster.
 func sameHost(addr, client string) bool {
 	if client == "" || len(addr) <= len(client) || addr[len(client)] != ':' && addr[0] != '[' {
 		return false

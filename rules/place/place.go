@@ -5,6 +5,16 @@
 // biased by its weight), so that a change of one disk moves only what it must and many managers of
 // one view need not agree on a cursor. The rule of spreading comes before the rank: a file never has
 // two pieces on one disk, uses as many nodes as there are, and then as many zones.
+//
+// # Cost
+//
+// Choose looks at each disk once and then at the candidates once for each piece. In a cluster with many more than [sample] disks
+// it looks at that many first, so that the cost of an open does not grow with the cluster; only if those do not
+// spread the pieces, or are too few, it looks at all.
+//
+// # Concurrency
+//
+// A view is not changed after it was made. Functions may be called concurrently with one view.
 package place
 
 import (
@@ -68,9 +78,10 @@ func Choose(v *hemera.View, r Request) (Choice, error) {
 
 // apart reports whether no two pieces of the file share a node.
 func apart(picked []candidate) bool {
-	return !slices.ContainsFunc(picked, func(c candidate) bool { return c.mates > 0 })
+	return !slices.ContainsFunc(picked, func(c candidate) bool { return c.sameNode > 0 })
 }
 
+// choice makes targets of the chosen disks. One that is close to the client comes first and becomes the head.
 func choice(v *hemera.View, picked []candidate, eligible int, client string) Choice {
 	if i := closest(v, picked, client); i > 0 {
 		head := picked[i]
@@ -87,19 +98,19 @@ func choice(v *hemera.View, picked []candidate, eligible int, client string) Cho
 type candidate struct {
 	disk  *hemera.Disk
 	node  *hemera.NodeInfo
-	score float64
-	// mates is how many pieces of the file its node has, and its zone.
-	mates, neighbours int
+	score float64 // of rendezvous hashing; the greatest comes first
+	// How many pieces of the file its node has, and its zone, those included that this call has chosen so far.
+	sameNode, sameZone int
 }
 
 // compare is below zero when c is the better choice: fewer pieces on its node, then in its zone,
 // then by rank.
 func (c *candidate) compare(o *candidate) int {
 	switch {
-	case c.mates != o.mates:
-		return c.mates - o.mates
-	case c.neighbours != o.neighbours:
-		return c.neighbours - o.neighbours
+	case c.sameNode != o.sameNode:
+		return c.sameNode - o.sameNode // a node fails more often than a zone
+	case c.sameZone != o.sameZone:
+		return c.sameZone - o.sameZone
 	}
 	return cmp.Or(cmp.Compare(o.score, c.score), cmp.Compare(c.disk.ID, o.disk.ID))
 }
@@ -107,15 +118,16 @@ func (c *candidate) compare(o *candidate) int {
 // joins counts a piece put on a disk.
 func (c *candidate) joins(d *hemera.Disk) {
 	if c.disk.Node == d.Node {
-		c.mates++
+		c.sameNode++
 	}
 	if c.disk.Zone == d.Zone {
-		c.neighbours++
+		c.sameZone++
 	}
 }
 
 // candidates appends the disks that could be chosen, looking at one of each step.
 func candidates(found []candidate, v *hemera.View, r Request, step int) []candidate {
+	// Room for all at once: growing would copy tens of thousands of candidates in a big cluster.
 	found = slices.Grow(found, len(v.Disks)/step+1)
 	writers := r.Writers
 	if writers == nil {
@@ -131,7 +143,7 @@ func candidates(found []candidate, v *hemera.View, r Request, step int) []candid
 
 // eachDisk visits the disks of the request's space with their nodes, or of each step of all disks one, drawn by
 // the seed: at equal distances all may be of one zone, where nodes are numbered rack by rack. Disks of one
-// node tend to be neighbours.
+// node tend to follow each other in the list.
 func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n *hemera.NodeInfo)) {
 	var n *hemera.NodeInfo
 	draw := mix(r.Seed)
@@ -145,7 +157,7 @@ func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n 
 		if d.Space != r.Space {
 			continue
 		}
-		if n == nil || n.ID != d.Node {
+		if n == nil || n.ID != d.Node { // the node of the disk before is often the same
 			n = node(v, d.Node)
 		}
 		visit(d, n)
@@ -154,6 +166,7 @@ func eachDisk(v *hemera.View, r Request, step int, visit func(d *hemera.Disk, n 
 
 // refusal says in words why a disk cannot take the piece, or "".
 func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
+	// The request's own reasons come first: they stay when the cluster is well again.
 	switch {
 	case slices.Contains(r.Have, d.ID):
 		return "already hold a piece of the file"
@@ -179,6 +192,7 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 	return ""
 }
 
+// noSpace explains a refusal by the number of disks for each reason, so that an admin sees which one to change.
 func noSpace(v *hemera.View, r Request, got int) error {
 	refused := map[string]int{}
 	total := 0
@@ -208,6 +222,7 @@ func noSpace(v *hemera.View, r Request, got int) error {
 // are enough. Nodes lie within zones, so taking greedily reaches the most nodes and the most zones.
 // It reorders found.
 func spread(v *hemera.View, found []candidate, r Request) []candidate {
+	// count tells the candidates that are left of a piece on d.
 	count := func(d *hemera.Disk, left []candidate) {
 		for i := range left {
 			left[i].joins(d)
@@ -219,6 +234,7 @@ func spread(v *hemera.View, found []candidate, r Request) []candidate {
 		}
 	}
 	want := min(r.Want, len(found))
+	// A selection sort of the first places: want is a few, found may be thousands.
 	for at := range want {
 		best := at
 		for i := at + 1; i < len(found); i++ {
@@ -235,7 +251,7 @@ func spread(v *hemera.View, found []candidate, r Request) []candidate {
 // writeWeight is a disk's share of new pieces: in proportion to its free space, less when busy, and
 // much less for every write already under way, so that few large streams land on different disks.
 func writeWeight(d *hemera.Disk, writers int) float64 {
-	w := float64(max(writers, 0) + 1)
+	w := float64(max(writers, 0) + 1) // squared below
 	return float64(d.Free) * idle(d.Load.Busy) / (w * w)
 }
 

@@ -39,6 +39,7 @@ func Mode(sys map[string][]byte, wished uint32, ok bool, parent uint32, director
 	return mode | least, nil
 }
 
+// parseMode reads permission bits in octal; name is the attribute that has them.
 func parseMode(name, text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 8, 32)
 	if err != nil || n > 0o777 {

@@ -2,6 +2,10 @@
 // pure. From strong to weak: the directory's sys.forced.* attributes, what the client wishes (unless
 // sys.forced.nouserlayout forbids it), the directory's defaults (user.forced.*), the space's policy.
 // The attribute names and values are EOS's.
+//
+// The manager asks twice for each new file: [Space] says where it goes, and with that space's own policy [Decide] says
+// how it is stored. [Mode] gives its permission bits. [CheckAttribute] refuses values when they are set, so that a directory's
+// attributes make sense later; Decide checks them again.
 package policy
 
 import (
@@ -59,6 +63,7 @@ func Decide(attrs Attributes, space hemera.Space, wish hemera.Wish, who hemera.I
 			return p, v.invalid(err)
 		}
 	}
+	// The space's minimum is for its own layout. A file that asks for fewer pieces could never be closed with it.
 	if p.PiecesMin > p.Layout.Pieces {
 		p.PiecesMin = p.Layout.Pieces
 	}
@@ -72,7 +77,7 @@ func allowed(attrs Attributes, who hemera.Identity) (bool, error) {
 		return true, nil
 	case "1":
 		return who.Admin, nil
-	default:
+	default: // a misspelt restriction must not pass for none
 		return false, value{v, AttrNoUserLayout}.invalid(fmt.Errorf("it takes 0 or 1"))
 	}
 }
@@ -80,13 +85,16 @@ func allowed(attrs Attributes, who hemera.Identity) (bool, error) {
 // value is a setting's text and where it came from.
 type value struct{ text, from string }
 
+// invalid is the error of a value, which names where it came from: the user or the admin has to change it there.
 func (v value) invalid(err error) error {
 	return errs.As(err, errs.Invalid, "policy.Decide", v.from+"="+v.text)
 }
 
+// sources are the places that a setting may come from: the directory's forced attributes, the client's wish, the directory's
+// defaults. The space's policy is what remains if none of them says anything.
 type sources struct {
 	attrs  Attributes
-	wished bool
+	wished bool // the client's wishes count
 }
 
 // first returns the strongest of the forced attribute, the wish and the directory's default.
@@ -97,7 +105,7 @@ func (s sources) first(attr, wish string) value {
 	if wish != "" && s.wished {
 		return value{wish, "wish for " + strings.TrimPrefix(attr, "sys.forced.")}
 	}
-	if len(s.attrs.User) == 0 {
+	if len(s.attrs.User) == 0 { // of most directories
 		return value{}
 	}
 	attr = "user" + strings.TrimPrefix(attr, "sys")

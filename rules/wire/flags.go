@@ -9,24 +9,24 @@ const VersionPages = 0x511
 // Server flags in the answer to kXR_protocol. A server announces exactly one of IsServer and
 // IsManager: clients that see both put the manager itself into `tried=`.
 const (
-	FlagIsServer    uint32 = 1
-	FlagIsManager   uint32 = 2
-	FlagAttrMeta    uint32 = 0x100
-	FlagAttrProxy   uint32 = 0x200
-	FlagAttrSuper   uint32 = 0x400
-	FlagAttrVirtRdr uint32 = 0x800
-	FlagRecoverWrts uint32 = 0x1000
-	FlagCollapseRdr uint32 = 0x2000
-	FlagSupPosc     uint32 = 0x100000
-	FlagSupPgrw     uint32 = 0x200000
-	FlagSupGpf      uint32 = 0x400000
-	FlagTLSData     uint32 = 0x01000000
-	FlagTLSGpf      uint32 = 0x02000000
-	FlagTLSLogin    uint32 = 0x04000000
-	FlagTLSSession  uint32 = 0x08000000
-	FlagTLSTPC      uint32 = 0x10000000
-	FlagGotoTLS     uint32 = 0x40000000
-	FlagHaveTLS     uint32 = 0x80000000
+	FlagIsServer    uint32 = 1          // it has data
+	FlagIsManager   uint32 = 2          // it redirects
+	FlagAttrMeta    uint32 = 0x100      // it is a manager of managers
+	FlagAttrProxy   uint32 = 0x200      // it is a proxy
+	FlagAttrSuper   uint32 = 0x400      // it is a supervisor
+	FlagAttrVirtRdr uint32 = 0x800      // redirects are virtual
+	FlagRecoverWrts uint32 = 0x1000     // writes can be recovered
+	FlagCollapseRdr uint32 = 0x2000     // redirects may be remembered
+	FlagSupPosc     uint32 = 0x100000   // OpenPosc works
+	FlagSupPgrw     uint32 = 0x200000   // pgread and pgwrite work
+	FlagSupGpf      uint32 = 0x400000   // gpfile works
+	FlagTLSData     uint32 = 0x01000000 // data needs TLS
+	FlagTLSGpf      uint32 = 0x02000000 // gpfile needs TLS
+	FlagTLSLogin    uint32 = 0x04000000 // the login needs TLS
+	FlagTLSSession  uint32 = 0x08000000 // the session needs TLS
+	FlagTLSTPC      uint32 = 0x10000000 // third-party copies need TLS
+	FlagGotoTLS     uint32 = 0x40000000 // the client is to begin TLS now
+	FlagHaveTLS     uint32 = 0x80000000 // the server has TLS
 )
 
 // Types of server in the handshake answer.
@@ -37,15 +37,14 @@ const (
 
 // Client flags of kXR_protocol, and what the client says comes next.
 const (
-	ClientSecReqs uint8 = 1
-	ClientAbleTLS uint8 = 2
-	ClientWantTLS uint8 = 4
-	ClientBifReqs uint8 = 8
-
-	ExpectBind  uint8 = 1
-	ExpectGPF   uint8 = 2
-	ExpectLogin uint8 = 3
-	ExpectTPC   uint8 = 4
+	ClientSecReqs uint8 = 1 // wants to know what must be signed
+	ClientAbleTLS uint8 = 2 // can use TLS
+	ClientWantTLS uint8 = 4 // wants to use TLS
+	ClientBifReqs uint8 = 8 // wants the bind interfaces
+	ExpectBind    uint8 = 1 // a bind follows
+	ExpectGPF     uint8 = 2 // a gpfile follows
+	ExpectLogin   uint8 = 3 // a login follows
+	ExpectTPC     uint8 = 4 // a third-party copy follows
 )
 
 // What a client says of itself at login.
@@ -58,29 +57,27 @@ const (
 
 // Options of kXR_open. Locate uses Refresh, NoWait, Force, Compress and PrefName.
 const (
-	OpenCompress uint16 = 1
-	OpenDelete   uint16 = 2 // create, or empty what exists
-	OpenForce    uint16 = 4
-	OpenNew      uint16 = 8 // create, fail when it exists
-	OpenRead     uint16 = 0x10
-	OpenUpdate   uint16 = 0x20
-	OpenAsync    uint16 = 0x40
-	OpenRefresh  uint16 = 0x80
-	OpenMkpath   uint16 = 0x100
-	OpenAppend   uint16 = 0x200
-	OpenRetStat  uint16 = 0x400
-	OpenReplica  uint16 = 0x800
-	OpenPosc     uint16 = 0x1000
-	OpenNoWait   uint16 = 0x2000
-	OpenSeqIO    uint16 = 0x4000
-	OpenWriteTo  uint16 = 0x8000
-
+	OpenCompress uint16 = 1      // return how the file is compressed
+	OpenDelete   uint16 = 2      // create, or empty what exists
+	OpenForce    uint16 = 4      // ignore other writers
+	OpenNew      uint16 = 8      // create, fail when it exists
+	OpenRead     uint16 = 0x10   // read only
+	OpenUpdate   uint16 = 0x20   // read and write
+	OpenAsync    uint16 = 0x40   // unused by servers
+	OpenRefresh  uint16 = 0x80   // forget what caches say of the file
+	OpenMkpath   uint16 = 0x100  // make missing directories
+	OpenAppend   uint16 = 0x200  // write at the end
+	OpenRetStat  uint16 = 0x400  // answer with a stat line
+	OpenReplica  uint16 = 0x800  // a copy of the file is being made
+	OpenPosc     uint16 = 0x1000 // remove the file unless it is closed
+	OpenNoWait   uint16 = 0x2000 // answer at once instead of waiting for the file
+	OpenSeqIO    uint16 = 0x4000 // the file is used from its beginning to its end
+	OpenWriteTo  uint16 = 0x8000 // write only
 	// These are in Options2.
-	OpenDup      uint16 = 1 // begin as a clone of the template
-	OpenSameFS   uint16 = 2 // where the template is
-	OpenRetStatX uint16 = 4 // as OpenRetStat
-	OpenDirectIO uint16 = 8
-
+	OpenDup        uint16 = 1 // begin as a clone of the template
+	OpenSameFS     uint16 = 2 // where the template is
+	OpenRetStatX   uint16 = 4 // as OpenRetStat
+	OpenDirectIO   uint16 = 8 // past the page cache
 	LocatePrefName uint16 = 0x100
 	LocateNoWait   uint16 = 0x2000
 	LocateRefresh  uint16 = 0x80

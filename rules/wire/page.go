@@ -96,7 +96,7 @@ func CutPages(b []byte, sums []uint32, off int64) ([]byte, []uint32, error) {
 	return b[:n], sums[:count], nil
 }
 
-// StatusFrame is the answer of pgread and pgwrite up to its data, of which DataLength bytes follow.
+// StatusFrame is the answer of pgread and pgwrite up to its data. DataLength bytes follow.
 type StatusFrame struct {
 	Stream     StreamID
 	Request    RequestID // ReqPgread or ReqPgwrite

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera"
 	"hemera/platform/poll"
 	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
@@ -90,13 +91,27 @@ type PageReader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 }
 
+// stalledTries is how often a read is made, each time into other memory, while devices do not answer: after the first
+// a file is read from another piece. The memory belongs to the call that is stuck; see [hemera.KeepsBuffers].
+const stalledTries = 2
+
 // CollectRead collects the answer to a read of n bytes, at most SmallRead. It reads before it takes any lock. An error
 // of the file collects nothing.
 func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int) error {
-	b := s.pool.buffer()
-	got, err := f.ReadPages(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], nil, off)
+	var b *[BufferSize]byte
+	var got int
+	var err error
+	for range stalledTries {
+		b = s.pool.buffer()
+		got, err = f.ReadPages(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], nil, off)
+		if !hemera.KeepsBuffers(err) {
+			break
+		}
+	}
 	if err != nil && err != io.EOF {
-		s.pool.buffers.Put(b)
+		if !hemera.KeepsBuffers(err) {
+			s.pool.buffers.Put(b)
+		}
 		return err
 	}
 	wire.ResponseHeader{Stream: stream, Length: int32(got)}.Append(b[:0])
@@ -377,11 +392,21 @@ func (p *Pool) Part(f zerocopy.Source, off, n int64) (part Part, ok bool) {
 
 // ReadPart reads the next of n bytes at off into memory, at most a chunk.
 func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
-	k := p.Chunk()
 	want := ChunkLen(off, n)
-	got, err := f.ReadPages(k.Buf[:want], nil, off)
+	var k *Chunk
+	var got int
+	var err error
+	for range stalledTries {
+		k = p.Chunk()
+		got, err = f.ReadPages(k.Buf[:want], nil, off)
+		if !hemera.KeepsBuffers(err) {
+			break
+		}
+	}
 	if err != nil && err != io.EOF {
-		p.PutChunk(k)
+		if !hemera.KeepsBuffers(err) {
+			p.PutChunk(k)
+		}
 		return Part{}, err
 	}
 	return Part{Len: int64(got), Ends: int64(got) == n || int64(got) < want, chunk: k}, nil

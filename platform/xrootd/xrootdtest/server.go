@@ -27,7 +27,6 @@ type Request struct {
 
 // Server is the scripted server. Its methods may be called concurrently.
 type Server struct {
-	t        testing.TB
 	flags    uint32
 	security string
 	// answer returns what to send; nil sends nothing, an empty slice ends the connection.
@@ -47,24 +46,37 @@ const (
 
 // New starts a server that asks for no proof of identity. It ends with the test.
 func New(t testing.TB, flags uint32, answer func(Request) []byte) *Server {
-	return start(&Server{t: t, flags: flags, answer: answer})
+	t.Helper()
+	return startFor(t, &Server{flags: flags, answer: answer})
 }
 
 // NewSecure starts a data server that asks for proof of identity by the mechanisms in security, which
 // is the text of a login's answer: "&P=unix&P=host".
 func NewSecure(t testing.TB, security string, answer func(Request) []byte) *Server {
-	return start(&Server{t: t, flags: DataServer, security: security, answer: answer})
+	t.Helper()
+	return startFor(t, &Server{flags: DataServer, security: security, answer: answer})
 }
 
-func start(s *Server) *Server {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
+func startFor(t testing.TB, s *Server) *Server {
+	t.Helper()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
 	}
-	s.listener = l
-	s.t.Cleanup(func() { l.Close() })
-	go s.accept()
+	t.Cleanup(s.Stop)
 	return s
+}
+
+// Start is New without a test, for examples; the caller calls Stop.
+func Start(flags uint32, answer func(Request) []byte) (*Server, error) {
+	s := &Server{flags: flags, answer: answer}
+	return s, s.start()
+}
+
+func (s *Server) start() (err error) {
+	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		go s.accept()
+	}
+	return err
 }
 
 // Stop closes the port. Connections that exist go on.
@@ -177,6 +189,24 @@ func Redirect(r Request, to *Server, opaque wire.Opaque) []byte {
 // Opened answers an open with a handle and a size.
 func Opened(r Request, size int64) []byte {
 	return Good(r, wire.OpenReply{Handle: wire.Handle{0, 0, 0, 7}, Stat: &wire.StatInfo{ID: 1, Size: size}}.Append(nil, false))
+}
+
+// OneFile returns the answers of a data server that has one file, at every path, for reading.
+func OneFile(data []byte) func(Request) []byte {
+	size := int64(len(data))
+	return func(r Request) []byte {
+		switch r.ID {
+		case wire.ReqStat:
+			return Good(r, append(wire.StatInfo{ID: 1, Size: size, Flags: wire.StatReadable}.Append(nil), 0))
+		case wire.ReqOpen:
+			return Opened(r, size)
+		case wire.ReqPgread:
+			return Pages(r, data)
+		case wire.ReqQuery:
+			return Bad(r, wire.Unsupported, "no checksums")
+		}
+		return Good(r, nil)
+	}
 }
 
 // Pages answers a pgread with the part of data it asks for.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
@@ -16,8 +17,10 @@ type usageError struct{ err error }
 // Usage marks err as an error of the command line.
 func Usage(err error) error { return &usageError{err} }
 
+// Error implements error.
 func (u *usageError) Error() string { return u.err.Error() }
 
+// Unwrap makes errors.Is and errors.As look at the error below.
 func (u *usageError) Unwrap() error { return u.err }
 
 // advisedError is an error with a remedy that only the command knows.
@@ -29,8 +32,10 @@ type advisedError struct {
 // Advised adds a remedy to an error.
 func Advised(err error, remedy string) error { return &advisedError{err, remedy} }
 
+// Error implements error.
 func (a *advisedError) Error() string { return a.err.Error() }
 
+// Unwrap makes errors.Is and errors.As look at the error below.
 func (a *advisedError) Unwrap() error { return a.err }
 
 // Advise adds a remedy to an error of a kind that has none.
@@ -67,7 +72,7 @@ func (c *Console) report(err error, code int) {
 		if c.open == nil {
 			c.open = c.Printer().Stream(nil)
 		}
-		_ = c.open.Fail(code, inWords(err.Error()), remedyOf(err), traceOf(err))
+		_ = c.open.Fail(code, errs.Plain(err.Error()), remedyOf(err), traceOf(err))
 	}
 	c.Complain(err)
 }
@@ -88,7 +93,8 @@ func (c *Console) Complain(err error) {
 func (c *Console) Explain(text string) (string, string) {
 	plain, trace := plainly(text)
 	if c.verbose {
-		return output.Visible(inWords(text)), ""
+		first, steps, _ := strings.Cut(text, ": ")
+		return output.Visible(strings.TrimSuffix(errs.Plain(first)+": "+steps, ": ")), ""
 	}
 	return output.Visible(plain), trace
 }

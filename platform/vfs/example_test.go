@@ -1,0 +1,37 @@
+package vfs_test
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"hemera/platform/vfs"
+)
+
+// What was not synced is gone after a power cut; a name is kept only if its directory was synced too.
+func ExampleMemory_Crash() {
+	disk := vfs.NewMemory(1<<20, time.Now)
+	f, err := disk.Open("/piece", os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		log.Fatal(err)
+	}
+	write := func(p string, off int64) {
+		if _, err := f.WriteAt([]byte(p), off); err != nil {
+			log.Fatal(err)
+		}
+	}
+	write("durable", 0)
+	if err := f.Sync(); err != nil {
+		log.Fatal(err)
+	}
+	if err := disk.SyncDir("/"); err != nil {
+		log.Fatal(err)
+	}
+	write(" and lost", 7)
+	disk.Crash(func() bool { return false }) // keeps nothing that it need not
+
+	info, err := disk.Stat("/piece")
+	fmt.Println(info.Size, err)
+	// Output: 7 <nil>
+}
