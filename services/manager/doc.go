@@ -39,8 +39,8 @@
 //
 // # Locks
 //
-// In this order: recorder.mu; a stripe of the pending table, of which two are held only by lockBoth, in the order of their
-// numbers; below a stripe the locks of holders, processes and claims, which take no other. recorder.mu is held over the
+// In this order: recorder.mu; a stripe of the pending table (only lockBoth holds two, in the order of their
+// numbers); below a stripe the locks of holders, processes and claims, which take no other. recorder.mu is held over the
 // change in the namespace, on purpose; every other lock guards memory only.
 //
 // # Goroutines and blocking
