@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -559,7 +560,7 @@ func (f *memoryFile) close() error {
 	}
 	e.data, e.Mtime = f.data, time.Now()
 	e.Checksums = []hemera.Checksum{sumOf(hemera.Adler32, f.data)}
-	applyAttributes(e.Xattrs, f.xattrs)
+	translate.ApplyAttributes(e.Xattrs, f.xattrs)
 	if g := f.m.grants[f.token]; g.pending == f {
 		g.pending = nil
 	}

@@ -70,8 +70,8 @@ func created(t *testing.T, m, n *rawConn, announce string) (wire.Opaque, wire.Ha
 	return grant, open(t, n, grant.Join("/f"), firstOpen)
 }
 
-// begunAnew goes the way of a copy from the redirect of its write to the open that begins it anew.
-func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
+// restarted goes the way of a copy from the redirect of its write to the open that restarts it.
+func restarted(t *testing.T, p *pair, sent wire.Redirect) {
 	t.Helper()
 	if fmt.Sprintf("%s:%d", sent.Host, sent.Port) != p.managerAddr {
 		t.Fatalf("the write is sent to %+v", sent)
@@ -81,7 +81,7 @@ func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
 	if flagged.Port >= 0 || ^flagged.Port != int32(wire.FlagRecoverWrts) || flagged.Host != "root://"+p.managerAddr+"//f" {
 		t.Fatalf("the open is sent to %+v", flagged)
 	}
-	marked := sent.Opaque.With(lostKey, flagged.Opaque.Value(lostKey))
+	marked := sent.Opaque.With(restartKey, flagged.Opaque.Value(restartKey))
 	m.refused(t, wire.Open{Options: secondOpen}, marked.Join("/f"), wire.Conflict)
 	dial(t, p.managerAddr).refused(t, wire.Open{Options: secondOpen}, sent.Opaque.Join("/f"), wire.Conflict) // knows no flags
 
@@ -90,16 +90,16 @@ func begunAnew(t *testing.T, p *pair, sent wire.Redirect) {
 		t.Fatal("the grant is the same")
 	}
 	// The mark stays in what the client sends, and says nothing of the new grant.
-	again := fresh.With(lostKey, marked.Value(lostKey))
+	again := fresh.With(restartKey, marked.Value(restartKey))
 	open(t, able(t, p.nodeAddr), again.Join("/f"), firstOpen)
 	m.refused(t, wire.Open{Options: secondOpen}, again.Join("/f"), wire.NotFound) // as if it were any other
 }
 
-// TestLostWriteIsBegunAnew: the node was killed and started again.
-func TestLostWriteIsBegunAnew(t *testing.T) {
+// TestLostWriteIsRestarted: the node was killed and started again.
+func TestLostWriteIsRestarted(t *testing.T) {
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleNode {
-			o.Node = forgetful{o.Node}
+		if o.Node != nil {
+			o.Node.Node = forgetful{o.Node.Node}
 		}
 	})
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)
@@ -118,11 +118,11 @@ func TestLostWriteIsBegunAnew(t *testing.T) {
 	}
 	redirected(t, n, wire.Write{Handle: fh, Offset: 900e6}, "near the end")
 	_ = n.Close() // without a close
-	begunAnew(t, p, to)
+	restarted(t, p, to)
 }
 
-// TestFailedWriteIsBegunAnew: the head's disk fails, and the node lives.
-func TestFailedWriteIsBegunAnew(t *testing.T) {
+// TestFailedWriteIsRestarted: the head's disk fails, and the node lives.
+func TestFailedWriteIsRestarted(t *testing.T) {
 	p := newPair(t, nil)
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)
 	grant, fh := created(t, m, n, large)
@@ -138,7 +138,7 @@ func TestFailedWriteIsBegunAnew(t *testing.T) {
 	}
 	n.must(t, wire.Write{Handle: fh}, "good")
 	n.refused(t, wire.Write{Handle: wire.Handle{9}}, "x", wire.FileNotOpen)
-	const limit = 1000000000 - anewChunks*anewChunk
+	const limit = 1000000000 - restartChunks*restartChunkMin
 	for _, c := range []struct {
 		kind errs.Kind
 		off  int64
@@ -158,14 +158,14 @@ func TestFailedWriteIsBegunAnew(t *testing.T) {
 	to := redirected(t, n, wire.Pgwrite{Handle: fh}, string(pages([]byte("data"), 0)))
 	fail(errs.Invalid)
 	redirected(t, n, wire.Write{Handle: fh}, "x")
-	begunAnew(t, p, to)
+	restarted(t, p, to)
 }
 
-// TestWhatIsNotBegunAnew: a pipe, a small file, a piece, a client without the ability, a first open.
-func TestWhatIsNotBegunAnew(t *testing.T) {
+// TestWhatIsNotRestarted: a pipe, a small file, a piece, a client without the ability, a first open.
+func TestWhatIsNotRestarted(t *testing.T) {
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleNode {
-			o.Node = forgetful{o.Node}
+		if o.Node != nil {
+			o.Node.Node = forgetful{o.Node.Node}
 		}
 	})
 	m, n := able(t, p.managerAddr), able(t, p.nodeAddr)

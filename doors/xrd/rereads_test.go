@@ -2,12 +2,12 @@ package xrd
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/reconnect"
 	"hemera/rules/wire"
 )
 
@@ -65,9 +65,9 @@ const (
 func TestReadersWhoComeBack(t *testing.T) {
 	files := &watchedFiles{}
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleManager {
-			files.Files = o.Files
-			o.Files = files
+		if o.Manager != nil {
+			files.Files = o.Manager.Files
+			o.Manager.Files = files
 		}
 	})
 	p.put("/f", "x")
@@ -103,12 +103,12 @@ func TestReadersWhoComeBack(t *testing.T) {
 	c.refused(t, wire.Open{Options: wire.OpenRead}, "/f", wire.Conflict) // which of the two?
 
 	r := open(loginAs(t, p.managerAddr, 2, xrdcl), wire.OpenRead, "/f")
-	if since := time.Since(r.Unchanged); r.Again != nil || since < unchangedTime || since > unchangedTime+time.Hour {
+	if since := time.Since(r.Unchanged); r.Again != nil || since < reconnect.UnchangedTime || since > reconnect.UnchangedTime+time.Hour {
 		t.Errorf("a process that nobody knows: %+v", r)
 	}
 	began := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 	var old wire.SessionID
-	markSession(&old, began)
+	reconnect.MarkSession(&old, began)
 	c = loginAs(t, p.managerAddr, 3, xrdcl)
 	c.refused(t, wire.Endsess{Session: old}, "", wire.NotFound)
 	if r := open(c, wire.OpenRead, "/f"); r.Again != nil || !r.Unchanged.Equal(began) {
@@ -132,9 +132,9 @@ func TestReadersWhoComeBack(t *testing.T) {
 func TestLocalReaderComesBack(t *testing.T) {
 	files := &watchedFiles{gen: 5}
 	p, _ := newLocalPair(t, func(o *Options) {
-		if o.Role == RoleManager {
-			files.Files = o.Files
-			o.Files = files
+		if o.Manager != nil {
+			files.Files = o.Manager.Files
+			o.Manager.Files = files
 		}
 	})
 	p.put("/f", "x")
@@ -161,43 +161,10 @@ func TestReadersAreToldApartByWhoTheyAre(t *testing.T) {
 	p := newPair(t, nil)
 	c := loginAs(t, p.managerAddr, 1, xrdcl)
 	c.must(t, wire.Ping{}, "")
-	ss := p.manager.session(c.id)
+	ss := p.manager.clients.session(c.id)
 	mine := ss.process()
 	ss.setIdentity(hemera.Identity{Name: "another", UID: 1001, Protocol: "unix"})
-	if other := ss.process(); mine == other || other.uid != 1001 || mine.pid != other.pid {
+	if other := ss.process(); mine == other || other.UID != 1001 || mine.PID != other.PID {
 		t.Errorf("%+v and %+v", mine, other)
-	}
-}
-
-// TestReadersAreBounded: what was not used for longest is forgotten, and counted right.
-func TestReadersAreBounded(t *testing.T) {
-	var rs readers
-	now := time.Unix(1_700_000_000, 0)
-	c := &hemera.Content{File: 1, Gen: 1}
-	add := func(pid, paths int) {
-		for i := range paths {
-			rs.add(process{pid: uint32(pid)}, fmt.Sprint(i), c, now)
-		}
-	}
-	add(0, readingsEach+10)
-	if _, ok := rs.get(process{}, "9"); ok || rs.count != readingsEach {
-		t.Errorf("one process has %d files", rs.count)
-	}
-	for pid := range readingsMax/readingsEach + 3 {
-		add(pid, readingsEach)
-	}
-	if rs.count > readingsMax {
-		t.Errorf("%d files in all", rs.count)
-	}
-	for pid := range processesMax + 10 {
-		add(pid, 1)
-	}
-	if _, ok := rs.get(process{pid: processesMax + 9}, "0"); !ok || len(rs.known) > processesMax || rs.recent.Len() != len(rs.known) {
-		t.Errorf("%d processes, the newest known: %t", len(rs.known), ok)
-	}
-	now = now.Add(readingsTime)
-	add(-1&0xffff_ffff, 1)
-	if len(rs.known) != 1 || rs.count != 1 {
-		t.Errorf("a day later, %d processes with %d files", len(rs.known), rs.count)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // What is closed to make room is what nobody misses: never a connection with an open file.
-func TestRelieveSparesWhoHasFilesOpen(t *testing.T) {
+func TestCloseIdleSparesOpenFiles(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
 	quiet, reader := dial(t, p.nodeAddr), dial(t, p.nodeAddr)
@@ -30,7 +30,7 @@ func TestRelieveSparesWhoHasFilesOpen(t *testing.T) {
 		case <-gone:
 			closed++
 		case <-again.C:
-			p.node.Relieve()
+			p.node.CloseIdle()
 		case <-deadline:
 			t.Fatal("connections that nobody misses are kept")
 		}

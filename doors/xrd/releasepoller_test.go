@@ -7,9 +7,9 @@ import (
 	"hemera/rules/wire"
 )
 
-// TestWhoWaitsForADiskLends has the goroutine that serves a connection lent to the loop before anything
+// TestHandlersThatWaitReleaseThePoller has the goroutine that serves a connection lent to the loop before anything
 // that waits for a disk, the first time too: hundreds of clients then wait for one commit.
-func TestWhoWaitsForADiskLends(t *testing.T) {
+func TestHandlersThatWaitReleaseThePoller(t *testing.T) {
 	for name, run := range map[string]func(p *pair, c *rawConn){
 		"mkdir and rmdir": func(p *pair, c *rawConn) {
 			c.must(t, wire.Mkdir{}, "/d")
@@ -53,13 +53,13 @@ func TestWhoWaitsForADiskLends(t *testing.T) {
 				}
 				waits.Add(1)
 				for _, s := range []*Server{p.manager, p.node} {
-					s.mu.Lock()
-					for c := range s.conns {
+					s.clients.mu.Lock()
+					for c := range s.clients.conns {
 						if !c.sock.Released() {
 							kept.Add(1)
 						}
 					}
-					s.mu.Unlock()
+					s.clients.mu.Unlock()
 				}
 				return nil
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/reconnect"
 	"hemera/rules/wire"
 )
 
@@ -12,10 +13,10 @@ import (
 func TestForkedChildReadsOn(t *testing.T) {
 	files := &watchedFiles{gen: 5}
 	p := newPair(t, func(o *Options) {
-		o.First = true
-		if o.Role == RoleManager {
-			files.Files = o.Files
-			o.Files = files
+		if o.Manager != nil {
+			o.Manager.First = true
+			files.Files = o.Manager.Files
+			o.Manager.Files = files
 		}
 	})
 	p.put("/f", "x")
@@ -37,15 +38,11 @@ func TestForkedChildReadsOn(t *testing.T) {
 	if c := opens(4, wire.OpenRead); c == nil || c.Gen != 5 {
 		t.Errorf("a child, after a change: %+v", c)
 	}
-	p.manager.readers.mu.Lock()
-	p.manager.readers.since = time.Now()
-	p.manager.readers.mu.Unlock()
+	p.manager.reads.history.Begin(time.Now())
 	if c := opens(5, wire.OpenRead); c != nil {
 		t.Errorf("a child, and somebody was forgotten: %+v", c)
 	}
-	p.manager.readers.mu.Lock()
-	p.manager.readers.since = time.Now().Add(-unchangedTime)
-	p.manager.readers.mu.Unlock()
+	p.manager.reads.history.Begin(time.Now().Add(-reconnect.UnchangedTime))
 	opens(6, firstRead) // of the new content
 	if c := opens(7, wire.OpenRead); c != nil {
 		t.Errorf("a child of either of two: %+v", c)
@@ -56,10 +53,10 @@ func TestForkedChildReadsOn(t *testing.T) {
 func TestForkedChildOfALocalReader(t *testing.T) {
 	files := &watchedFiles{gen: 5}
 	p, _ := newLocalPair(t, func(o *Options) {
-		o.First = true
-		if o.Role == RoleManager {
-			files.Files = o.Files
-			o.Files = files
+		if o.Manager != nil {
+			o.Manager.First = true
+			files.Files = o.Manager.Files
+			o.Manager.Files = files
 		}
 	})
 	p.put("/f", "x")
@@ -77,30 +74,8 @@ func TestForkedChildOfALocalReader(t *testing.T) {
 		t.Errorf("a child: %+v", c)
 	}
 	parent.must(t, wire.Close{Handle: h}, "")
-	ss := p.manager.session(parent.id)
-	if left := ss.reads("/f"); len(left) != 0 {
+	ss := p.manager.clients.session(parent.id)
+	if left := ss.handles.reading.contents("/f"); len(left) != 0 {
 		t.Errorf("after the close: %+v", left)
-	}
-}
-
-// TestKinIsNotWhole: where a process had too many files, one that is not remembered may have been among them.
-func TestKinIsNotWhole(t *testing.T) {
-	var rs readers
-	now := time.Now()
-	for pid := range 2 {
-		rs.add(process{pid: uint32(pid + 1)}, "/f", &hemera.Content{File: 1, Gen: 1}, now)
-	}
-	if list, whole := rs.kin(process{pid: 9}, "/f", now); !whole || len(list) != 2 {
-		t.Errorf("%v, %t", list, whole)
-	}
-	if list, whole := rs.kin(process{pid: 9, uid: 7}, "/f", now); !whole || len(list) != 0 {
-		t.Errorf("of another user: %v, %t", list, whole)
-	}
-	rs.known[process{pid: 1}].Value.(*readings).lost = true
-	if _, whole := rs.kin(process{pid: 9}, "/f", now); !whole {
-		t.Error("the file is remembered")
-	}
-	if _, whole := rs.kin(process{pid: 9}, "/g", now); whole {
-		t.Error("the file may have been forgotten")
 	}
 }

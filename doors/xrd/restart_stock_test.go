@@ -64,10 +64,10 @@ func (f *sinkFile) End(_ context.Context, how hemera.Ending) error {
 	return nil
 }
 
-// TestStockCopyBeginsAnew: xrdcp may write the file again when a write fails early, if it then waits for that
+// TestStockCopyIsRestarted: xrdcp may write the file again when a write fails early, if it then waits for that
 // write, and fails when one fails late. What it must never do is to be content without the whole file at the
 // node, with the end of it, or with a file of its own machine.
-func TestStockCopyBeginsAnew(t *testing.T) {
+func TestStockCopyIsRestarted(t *testing.T) {
 	if _, err := exec.LookPath("xrdcp"); err != nil {
 		t.Skip("xrdcp is not installed")
 	}
@@ -92,8 +92,8 @@ func TestStockCopyBeginsAnew(t *testing.T) {
 	} {
 		n := &sinks{failAt: c.failAt}
 		p := newPair(t, func(o *Options) {
-			if o.Role == RoleNode {
-				o.Node = n
+			if o.Node != nil {
+				o.Node.Node = n
 			}
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

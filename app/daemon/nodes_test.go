@@ -8,7 +8,7 @@ import (
 	"hemera"
 )
 
-// Each start may have another number of nodes: the disks are dealt anew among those there are, and none is lost.
+// Each start may have another number of nodes: the disks are distributed again, and none is lost.
 func TestAnotherNumberOfNodes(t *testing.T) {
 	dir := t.TempDir()
 	for _, nodes := range []int{4, 2, 4, 1, 3} {

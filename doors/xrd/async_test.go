@@ -14,7 +14,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// TestSlowCloseIsPromised holds a commit back until the client was told that the answer comes later.
+// TestSlowCloseIsPromised holds a commit back until the answer was promised.
 func TestSlowCloseIsPromised(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := newPair(t, func(o *Options) { o.Limits.SlowAnswer = time.Millisecond })
@@ -71,7 +71,7 @@ func (f heldChecksum) Checksum(ctx context.Context, who hemera.Identity, path st
 // TestSlowChecksum goes on serving the connection while a checksum is computed.
 func TestSlowChecksum(t *testing.T) {
 	release := make(chan struct{})
-	p := newPair(t, func(o *Options) { o.Files = heldChecksum{o.Files, release} })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.Files = heldChecksum{o.Files, release} }))
 	p.put("/f", "a")
 	c := dial(t, p.managerAddr)
 	id, err := c.send(wire.Query{Kind: wire.QueryChecksum}, []byte("/f"))
@@ -143,43 +143,6 @@ func TestThirdPartyCopyRefused(t *testing.T) {
 	open("tpc.src=h:1&hem.cap="+tokenOf(g), wire.NotAuthorized) // the destination is open for reading
 }
 
-func TestRendezvous(t *testing.T) {
-	var v rendezvous
-	m := meeting{path: "/f", client: "u.1", token: "t"}
-	const key = "0123456789"
-	_, ok, news := v.take(key, "/f", "u.1")
-	if ok {
-		t.Fatal("an unknown key opened a file")
-	}
-	if err := v.register(key, m, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	<-news
-	if v.register(key, m, time.Minute) == nil {
-		t.Error("a key was used twice")
-	}
-	if v.register("short", m, time.Minute) == nil {
-		t.Error("a short key was accepted")
-	}
-	for _, wrong := range [][2]string{{"/g", "u.1"}, {"/f", "u.2"}} {
-		if _, ok, _ := v.take(key, wrong[0], wrong[1]); ok {
-			t.Errorf("%v opened another's file", wrong)
-		}
-	}
-	if got, ok, _ := v.take(key, "/f", "u.1"); !ok || got.token != "t" {
-		t.Errorf("take: %+v %t", got, ok)
-	}
-	if _, ok, _ := v.take(key, "/f", "u.1"); ok {
-		t.Error("a key worked twice")
-	}
-	if err := v.register("expired-key", m, -time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok, _ := v.take("expired-key", "/f", "u.1"); ok {
-		t.Error("an expired key worked")
-	}
-}
-
 // failingPuller fails.
 type failingPuller struct{}
 
@@ -188,7 +151,7 @@ func (failingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int64
 }
 
 func TestFailedCopyLeavesNothing(t *testing.T) {
-	p := newPair(t, func(o *Options) { o.Puller = failingPuller{} })
+	p := newPair(t, node(func(o *NodeOptions) { o.Puller = failingPuller{} }))
 	c := dial(t, p.nodeAddr)
 	g, err := p.grantOpen(hemera.OpenRequest{Path: "/dst", Access: hemera.AccessCreate})
 	if err != nil {
@@ -315,7 +278,7 @@ func (panickingPuller) Pull(context.Context, PullSource, hemera.Handle, func(int
 
 // TestPanicInACopy costs its client the connection, and nobody else anything.
 func TestPanicInACopy(t *testing.T) {
-	p := newPair(t, func(o *Options) { o.Puller = panickingPuller{} })
+	p := newPair(t, node(func(o *NodeOptions) { o.Puller = panickingPuller{} }))
 	c := dial(t, p.nodeAddr)
 	g, err := p.grantOpen(hemera.OpenRequest{Path: "/dst", Access: hemera.AccessCreate})
 	if err != nil {

@@ -1,4 +1,4 @@
-package xrd
+package translate
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 // TestCodesAreDocumented: docs/protocol.md tells of each kind of failure which number clients get.
 func TestCodesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/protocol.md")
+	text, err := os.ReadFile("../../../docs/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,8 +21,8 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 	for _, row := range rows {
 		kind, _ := strconv.Atoi(row[1])
-		if k := errs.Kind(kind); k.String() != row[2] || strconv.Itoa(int(codeOf(k))) != row[3] {
-			t.Errorf("documented: %s; is: %s with %d", row[0], k, codeOf(k))
+		if k := errs.Kind(kind); k.String() != row[2] || strconv.Itoa(int(CodeOf(k))) != row[3] {
+			t.Errorf("documented: %s; is: %s with %d", row[0], k, CodeOf(k))
 		}
 	}
 }
