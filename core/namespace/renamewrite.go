@@ -25,7 +25,7 @@ func (n Writes) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, 
 	if n.ended.renamed.full() {
 		return conflict(&c, "too many files that are being written have been renamed")
 	}
-	again := false
+	again := false // renamed before: the record is replaced, and counted already
 	err := n.update(ctx, func(t tx) (err error) {
 		again, err = t.writes().rename(who, &c, path)
 		return err

@@ -21,8 +21,8 @@ type base struct {
 	log     *slog.Logger
 
 	hold     time.Duration // see Options
-	dueTimes dueTimes
-	ended    endedWrites
+	dueTimes dueTimes      // hints about held pieces
+	ended    endedWrites   // what is known of writes that are over
 	counter  *accounts.Counter
 }
 
