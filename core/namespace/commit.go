@@ -20,7 +20,7 @@ import (
 //	 the file is new                           made in its directory, under its name or the one it was given since
 //
 // A refusal is made final before it is answered (see refuseForGood), because the head removes the pieces when it
-// hears of it.
+// gets the answer.
 
 // Commit makes content visible, in one batch with everything that follows from it; the pieces of the
 // replaced generation become unlinked. It is idempotent. Conflict when the name is now another file's,

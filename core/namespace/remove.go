@@ -12,8 +12,8 @@ import (
 )
 
 // Removal and renaming, which is removal of what was at the target and a move. Both first read what they will
-// touch in a view (warm), so that the leader finds it in the cache: a change that reads the disk holds up all
-// others.
+// touch in a view (warm), so that the leader finds it in the cache: while a change reads the disk, all
+// others wait.
 
 // Remove implements hemera.Names: it removes a file, or an empty directory that has no limits. A file's pieces
 // become unlinked in the same batch. kind, if not 0, is what the entry must be. NotFound, NotEmpty, IsDirectory,

@@ -12,7 +12,7 @@ import (
 	"hemera/errs"
 )
 
-// progressEvery is how often progress is told.
+// progressEvery is the time between two updates.
 const progressEvery = 100 * time.Millisecond
 
 // Options of a run.
@@ -20,9 +20,9 @@ type Options struct {
 	Shape Shape
 	// Open makes the target of one worker; it is called for all at the same time.
 	Open func(ctx context.Context, worker int) (Target, error)
-	// Visit is told how it goes, by one goroutine; its error ends the run.
+	// Visit gets progress and results, from one goroutine; its error ends the run.
 	Visit func(hemera.BenchmarkUpdate) error
-	// CPU is the processor time the measured process has spent so far; nil if nobody knows.
+	// CPU returns the processor time that the measured process has spent so far; nil if it is not known.
 	CPU func() time.Duration
 	// Keep leaves the tree of a run that did not come to its end.
 	Keep bool

@@ -150,8 +150,8 @@ func (c *checker) report() hemera.NamespaceCheck {
 	return out
 }
 
-// sayEvery is the time between two calls of Progress, batchOf how many records a scan visits between
-// two looks at the clock.
+// sayEvery is the time between two calls of Progress. batchOf is the number of records that a scan visits between
+// two readings of the clock.
 const (
 	sayEvery = 200 * time.Millisecond
 	batchOf  = 1 << 13
