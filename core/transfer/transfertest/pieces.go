@@ -1,0 +1,87 @@
+package transfertest
+
+import (
+	"bytes"
+	"testing"
+
+	"hemera"
+)
+
+// PieceFixture opens one piece of a file of one copy. It does not exist at first.
+type PieceFixture struct {
+	// Write opens the piece with a permit to write: begun the first time, and later the same one again.
+	Write func() (hemera.PieceHandle, error)
+}
+
+// RunPiece proves an implementation of [hemera.PieceHandle]. Each call of fixture is for a new piece.
+func RunPiece(t *testing.T, fixture func(t *testing.T) PieceFixture) {
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, x PieceFixture)
+	}{
+		{"a sealed piece has what was written", pieceIsSealed},
+		{"a seal of another size is refused", sealChecksTheSize},
+		{"an unsealed piece stays pending", pieceStaysPending},
+		{"an aborted piece begins empty", pieceIsAborted},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, fixture(t)) })
+	}
+}
+
+func openPiece(t *testing.T, x PieceFixture) hemera.PieceHandle {
+	t.Helper()
+	h, err := x.Write()
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return h
+}
+
+func pieceIsSealed(t *testing.T, x PieceFixture) {
+	h := openPiece(t, x)
+	p := pattern(50_000)
+	must(t, h.WritePages(p[:30_000], sumsOf(p[:30_000], 0), 0))
+	must(t, h.WritePages(p[30_000:], nil, 30_000))
+	must(t, h.Sync(t.Context()))
+	expect(t, h, p)
+	stat, err := h.Seal(t.Context(), hemera.SealInfo{FileSize: int64(len(p)), Sync: true})
+	if err != nil || stat.Size != int64(len(p)) {
+		t.Fatalf("seal: %+v, %v", stat, err)
+	}
+	if h.WritePages(p[:1], nil, 0) == nil || h.Truncate(1) == nil {
+		t.Error("a sealed piece was changed")
+	}
+	must(t, h.End(t.Context(), hemera.EndClose))
+}
+
+func sealChecksTheSize(t *testing.T, x PieceFixture) {
+	h := openPiece(t, x)
+	must(t, h.WritePages(pattern(5000), nil, 0))
+	if _, err := h.Seal(t.Context(), hemera.SealInfo{FileSize: 5001}); err == nil {
+		t.Error("a piece that is too short was sealed")
+	}
+	must(t, h.End(t.Context(), hemera.EndAbort))
+}
+
+func pieceStaysPending(t *testing.T, x PieceFixture) {
+	p := pattern(20_000)
+	for i, how := range []hemera.Ending{hemera.EndDetach, hemera.EndClose} {
+		h := openPiece(t, x)
+		must(t, h.WritePages(p[i*10_000:(i+1)*10_000], nil, int64(i)*10_000))
+		must(t, h.End(t.Context(), how))
+	}
+	h := openPiece(t, x)
+	expect(t, h, p)
+	must(t, h.Truncate(7))
+	expect(t, h, p[:7])
+	must(t, h.End(t.Context(), hemera.EndAbort))
+}
+
+func pieceIsAborted(t *testing.T, x PieceFixture) {
+	h := openPiece(t, x)
+	must(t, h.WritePages(bytes.Repeat([]byte("x"), 5000), nil, 0))
+	must(t, h.End(t.Context(), hemera.EndAbort))
+	h = openPiece(t, x)
+	expect(t, h, nil)
+	must(t, h.End(t.Context(), hemera.EndAbort))
+}
