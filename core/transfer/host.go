@@ -16,7 +16,7 @@ import (
 // Limits of one node's transfers.
 const (
 	// CommitPatience is how long a close waits for a manager that does not answer: longer than a
-	// restart takes, shorter than the 60 s of silence after which stock clients give a link up.
+	// restart takes, shorter than the 60 s of silence after which stock clients drop a connection.
 	CommitPatience = 45 * time.Second
 	// copyWindow is the unit in which content is copied and read back, in bytes; copyWindows are
 	// in flight at once.
@@ -48,8 +48,8 @@ type Host struct {
 	Peers   Peers
 	Control Committer
 	Log     *slog.Logger
-	// Bad is told of pieces that a read found bad, missing or another's, for them to be repaired; nil for
-	// nobody. It does not wait.
+	// Bad, if not nil, receives pieces that a read found bad, missing or another's, for them to be repaired. It
+	// must not wait.
 	Bad func(hemera.BadPiece)
 	// Patience replaces [CommitPatience] when above zero.
 	Patience time.Duration
@@ -78,7 +78,7 @@ type Counters struct {
 	Commits, Aborts           atomic.Int64
 }
 
-// Wait returns when no background work (page repairs, giving up dead pieces) is left.
+// Wait blocks until no background work (repairs of pages, removals of lost pieces) is left.
 func (h *Host) Wait() { h.work.Wait() }
 
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }

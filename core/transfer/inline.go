@@ -95,7 +95,7 @@ func (c *inlineContent) nextData(off int64) (int64, error) { return off, nil }
 // sync has nothing to do: a content that is not empty spills first.
 func (c *inlineContent) sync(context.Context) error { return nil }
 
-// drop gives the memory up; others may not use it, as a call that is stuck may still look at it.
+// drop releases the memory. Others may not use it, as a call that is stuck may still read it.
 func (c *inlineContent) drop() {
 	if c.inlineBuffer != nil {
 		c.head.host.inline.bytes.Add(-int64(cap(c.data)))
@@ -103,7 +103,7 @@ func (c *inlineContent) drop() {
 	}
 }
 
-// recycle gives the memory up for others to use: no call looks at it any more.
+// recycle releases the memory for other writes to use: no call reads it any more.
 func (c *inlineContent) recycle() {
 	buffer := c.inlineBuffer
 	c.drop()

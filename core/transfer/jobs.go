@@ -52,13 +52,13 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 		return 0, err
 	}
 	if errs.KindOf(err) != errs.NotFound {
-		h.Log.Warn("a piece that was there already is not right and is copied anew", "piece", j.Piece.String(), "err", err)
+		h.Log.Warn("a piece that was there already is not right and is copied again", "piece", j.Piece.String(), "error", err)
 	}
 	return h.replacePiece(ctx, &j)
 }
 
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
-// CRC32C are what the namespace says. Whoever believes a piece drops another for it.
+// CRC32C are what the namespace says: a caller that believes a piece drops another for it.
 func (h *Host) intact(ctx context.Context, j *Job) error {
 	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
@@ -95,7 +95,7 @@ func (h *Host) checkContent(crc uint32, c *hemera.Capability) error {
 	return nil
 }
 
-// replacePiece copies the piece anew. What is there under its name stays until the copy is sealed:
+// replacePiece copies the piece again. What is there under its name stays until the copy is sealed:
 // bad as it is, it may be the last that has some page.
 func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	src, err := h.source(j)
@@ -122,7 +122,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	return j.Cap.Size, nil
 }
 
-// counted is a destination that counts what is written to it, for whoever watches.
+// counted is a destination that counts the bytes that it takes, for the progress of an order.
 type counted struct {
 	PeerWriter
 	bytes *atomic.Int64
@@ -214,7 +214,7 @@ func (s stoppable) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 }
 
 // Repair makes a piece good again: bad pages are rewritten from the sources; a piece that is not
-// there, has no good footer, or whose page checksums are bad is copied anew. It returns the pages
+// there, has no good footer, or whose page checksums are bad is copied again. It returns the pages
 // repaired.
 func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
@@ -296,7 +296,7 @@ func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off i
 		if err != nil {
 			h.Counters.RepairsFailed.Add(1)
 			h.found(t, id, err)
-			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "err", err)
+			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "error", err)
 			return
 		}
 		h.Counters.Repairs.Add(1)

@@ -65,8 +65,8 @@ func lostWrite(op string, c *hemera.Capability, why string) error {
 		WithRemedy("write the file again from its beginning")
 }
 
-// OpenPiece opens one piece of the file on this node, for the head of its write or for whoever
-// copies it. With a capability for writing it begins the piece, or comes back to it while pending;
+// OpenPiece opens one piece of the file on this node, for the head of its write or for a node
+// that copies it. With a capability for writing it begins the piece, or comes back to it while pending;
 // a sealed piece opens for reading. Denied when the capability has no such piece on this node.
 func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.PieceHandle, error) {
 	if o.Base {

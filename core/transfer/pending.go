@@ -16,15 +16,14 @@ const (
 	// PendingMax is how many writes and pieces of writes one node keeps pending.
 	PendingMax = 1 << 16
 	// endedMax is how many committed writes are remembered, so that a close whose answer was lost can
-	// be asked again, and how many that were given up.
+	// be repeated, and how many that were aborted.
 	endedMax = 1 << 16
 	// expireParallel is how many works are ended at once when a node stops.
 	expireParallel = 64
 )
 
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
-// again by the same capability. A write that no handle holds is given up after
-// [hemera.PendingHold].
+// again by the same capability. A write that no handle holds is aborted after [hemera.PendingHold].
 type Pending struct {
 	host *Host
 
@@ -38,7 +37,7 @@ type Pending struct {
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
 // signed to replace it. A piece that moves to another disk of the node is another work: what was
-// begun on the first may not be given up yet.
+// begun on the first may not be removed yet.
 type pendingKey struct {
 	piece hemera.PieceID
 	disk  hemera.DiskID // of a piece
@@ -63,7 +62,7 @@ func (m committed) info(c *hemera.Capability) hemera.FileInfo {
 
 // work is what is pending: a [Writer] or a piece.
 type work interface {
-	// expire gives the work up, or settles it when it can no longer be given up.
+	// expire aborts the work, or ends it otherwise if it cannot be aborted any more.
 	expire(ctx context.Context)
 }
 
@@ -284,8 +283,8 @@ func (t *Pending) Known(c *hemera.Capability) bool {
 	return done || aborted || t.entries[key] != nil
 }
 
-// Settle gives up everything that is pending, as a node does before it stops in good order; works
-// whose commit may have happened are asked about once more. It returns when ctx ends at the latest.
+// Settle aborts everything that is pending, as a node does before it stops in good order. A write whose commit may
+// have happened asks the manager once more. Settle returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()
 	var all []work

@@ -235,7 +235,7 @@ func (p *pieces) drop() {
 	}
 }
 
-// lose gives up a piece; its node removes what is there of it.
+// lose records that a piece is lost; its node removes what is there of it, in the background.
 func (p *pieces) lose(i int, err error) {
 	h, pc := p.head, p.list[i]
 	p.ledger.Fail(i)

@@ -6,9 +6,9 @@ import (
 	"hemera"
 )
 
-// removals are the pieces that writes are removing at this moment from disks of this node. Removing may take
-// long, and the write may have been committed without the piece meanwhile: whoever makes it anew at the same
-// place waits, or the removal would take what he made. The zero value has none.
+// removals are the pieces that writes are removing at this moment from disks of this node. Removing may take long,
+// and the write may have been committed without the piece meanwhile. A repair that makes the piece again at the same
+// place waits, or the removal would take the new one. The zero value has none.
 type removals struct {
 	mu    sync.Mutex
 	under map[removalKey]*removal
@@ -20,7 +20,7 @@ type removalKey struct {
 }
 
 type removal struct {
-	count int // of those who remove the piece
+	count int // of calls that remove the piece
 	over  chan struct{}
 }
 
@@ -48,7 +48,7 @@ func (r *removals) begin(piece hemera.PieceID, disk hemera.DiskID) (end func()) 
 	}
 }
 
-// wait returns when nobody removes the piece any more.
+// wait blocks until no call removes the piece any more.
 func (r *removals) wait(piece hemera.PieceID, disk hemera.DiskID) {
 	r.mu.Lock()
 	one := r.under[removalKey{piece, disk}]

@@ -61,7 +61,7 @@ func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
 	}
 }
 
-// skip takes note of n zeros that follow, none of which was read; false, and nothing is noted, when digests
+// skip takes note of n zeros that follow and were not read; false, and nothing is noted, when digests
 // would have to see more than allowed.
 func (s *streamSums) skip(n, allowed int64) bool {
 	if s.digests && s.holes+n > max(holesHashed, allowed) {

@@ -10,7 +10,7 @@ import (
 	"hemera"
 )
 
-// sampleMin is the shortest time a rate is taken over: who asks more often has the rate before.
+// sampleMin is the shortest time that a rate is taken over. A question that comes sooner gets the previous rate.
 const sampleMin = 500 * time.Millisecond
 
 // uses are the files that are open through a [Host]. The zero value is empty.
@@ -67,7 +67,7 @@ func (h *Host) Uses(limit int) []hemera.OpenFile {
 	return slices.Clip(list[:min(len(list), limit)])
 }
 
-// describe takes the rate anew. It is called with the table's lock.
+// describe takes a new rate if it is time for one. The caller holds the lock of the table.
 func (use *usage) describe(now time.Time) hemera.OpenFile {
 	c := use.cap
 	bytes := use.bytes.Load()
