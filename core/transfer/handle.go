@@ -109,6 +109,7 @@ var (
 	_ hemera.Sparse = (*readHandle)(nil)
 )
 
+// newReadHandle returns the handle of a client that reads. It owns the reader.
 func newReadHandle(r *Reader) *readHandle {
 	return &readHandle{Reader: r, Refusal: hemera.Refusal{Err: readOnly("transfer.Write", subject(r.cap))}}
 }
@@ -142,6 +143,8 @@ var _ hemera.File = (*committedHandle)(nil)
 
 var errCommitted = errors.New("the write is committed; open the file again")
 
+// newCommittedHandle returns the handle for a client that comes back to a write that is committed. Its close succeeds,
+// as the close before did; anything else has to go through a new open.
 func newCommittedHandle(info hemera.FileInfo) *committedHandle {
 	return &committedHandle{hemera.Refusal{Err: errs.As(errCommitted, errs.BadHandle, "transfer.Write", info.Path)}, info}
 }

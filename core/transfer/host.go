@@ -81,6 +81,11 @@ type Counters struct {
 // Wait blocks until no background work (repairs of pages, removals of lost pieces) is left.
 func (h *Host) Wait() { h.work.Wait() }
 
+// Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
+// they were last asked for, or since the file was opened.
+func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.list(limit) }
+
+// local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }
 
 // found reports the piece that an error is about, if it says that the piece is bad.
@@ -102,6 +107,7 @@ func (h *Host) store(t hemera.Target) (disk.Store, error) {
 	return s, nil
 }
 
+// patience is how long a commit is repeated.
 func (h *Host) patience() time.Duration {
 	if h.Patience > 0 {
 		return h.Patience

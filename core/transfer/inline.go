@@ -41,6 +41,7 @@ func (c *inlineContent) grow(size int64) bool {
 	if c.inlineBuffer != nil {
 		have = int64(cap(c.data))
 	}
+	// Classes double, so a file that grows in small steps is copied a few times at most.
 	need, _ := classSize(size)
 	if need <= have {
 		return true
@@ -131,6 +132,7 @@ func (b *inlineBuffer) write(p []byte, sums []uint32, off int64) {
 		b.resize(end)
 	}
 	copy(b.data[off:], p)
+	// Only what is appended can use the sums that came with it; a change inside of a page needs the page.
 	if off != before {
 		b.sum()
 		return

@@ -105,6 +105,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	defer src.Close()
 	o := createOptions(&j.Cap, j.Piece.Index)
 	o.Replace = true
+	// A file with holes is not given the room of its size: the disk may have less than that left.
 	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
 		o.SizeHint, o.Sparse = held, true
 	}
@@ -144,6 +145,8 @@ func (c counted) skip(n int64) {
 	}
 }
 
+// copySealed copies a whole content to a piece that was begun, and seals it, durable. The CRC32C of what was copied is
+// compared with the committed one before the seal, so a source that is wrong as a whole makes no piece.
 func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {
 	crc, err := copyPages(ctx, dst, src, c.Size)
 	if err != nil {
@@ -287,6 +290,7 @@ func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off i
 		h.found(t, id, errs.Corrupt)
 		return
 	}
+	// The reader that found the page does not wait for the repair.
 	h.work.Go(func() {
 		defer h.repairs.Add(-1)
 		store, err := h.store(t)

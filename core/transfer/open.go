@@ -18,7 +18,7 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		}
 		return newReadHandle(r), nil
 	}
-	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return t.host.OpenWriter(ctx, c) })
+	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return newWriter(ctx, t.host, c) })
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.Pie
 		return nil, err
 	}
 	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
-	e, err := t.acquire(key, func() (work, error) { return t.host.beginPiece(&c, target) })
+	e, err := t.acquire(key, func() (work, error) { return beginPiece(t.host, &c, target) })
 	if errs.KindOf(err) == errs.Exists {
 		return t.openOwn(&c, target)
 	}

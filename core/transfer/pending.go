@@ -205,6 +205,7 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	}
 }
 
+// remove takes an entry off the table. Its key may belong to a newer entry by now. The caller holds mu.
 func (t *Pending) remove(e *entry) {
 	e.gone = true
 	if t.entries[e.key] == e {

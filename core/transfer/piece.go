@@ -62,6 +62,7 @@ func (p *diskPiece) Sync(context.Context) error { return p.Writer.Sync() }
 
 // Seal seals the piece and compares what the disk kept with what the head counted.
 func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
+	// A seal that fails has removed the piece as well.
 	p.ended.Store(true)
 	stat, err := p.Writer.Seal(s)
 	if err != nil {
@@ -125,6 +126,8 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, e
 	return &diskPiece{Writer: w, store: store, id: id}, nil
 }
 
+// createOptions returns how a disk begins the piece with the index. The size hint lets it refuse at once what has no
+// room, and reserve the space.
 func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
 	// Nothing is reserved for an update of what may have holes.
 	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}

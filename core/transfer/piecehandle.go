@@ -31,7 +31,8 @@ type pendingPiece struct {
 	ended chan struct{}     // while a call ends the piece: closed when it is done
 }
 
-func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
+// beginPiece creates the piece at a target of this node, which its head begins.
+func beginPiece(h *Host, c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
 	store, err := h.store(target)
 	if err != nil {
 		return nil, err
@@ -169,6 +170,7 @@ func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
 
 // ReadPages reads the content, pending or sealed.
 func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
+	// A head that lost its connection behind the seal reads the piece to copy it elsewhere.
 	if h.sealed() && h.open.Load() {
 		r, err := h.store.Open(h.id)
 		if err != nil {
@@ -308,6 +310,7 @@ var (
 	_ zerocopy.Source    = (*sealedHandle)(nil)
 )
 
+// newSealedHandle returns the handle of a node that reads a sealed piece here. It owns the reader.
 func newSealedHandle(r disk.Reader, c *hemera.Capability) *sealedHandle {
 	return &sealedHandle{Reader: r, cap: *c, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
 }

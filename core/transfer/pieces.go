@@ -43,6 +43,7 @@ func (p *pieces) create() error {
 	return p.writable("transfer.Write")
 }
 
+// createPlanned creates every planned piece, all at once. Those that cannot be created are lost.
 func (p *pieces) createPlanned() {
 	failures := p.each(planned, nil, func(_ int, pc *piece) error {
 		out, local, err := p.head.host.create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
@@ -64,6 +65,7 @@ func (p *pieces) createPlanned() {
 // returns the result of each piece. A peer takes pages without waiting for its disk, so this goroutine sees to one of
 // those itself; a disk of this node is waited for on another one while there is something to do beside it.
 func (p *pieces) each(which pieceState, meanwhile func(), do func(i int, pc *piece) error) []error {
+	// One allocation for the results, and a goroutine for each piece but one; none for a write with one piece.
 	failures := make([]error, len(p.list))
 	mine := -1
 	for i, pc := range p.list {
@@ -162,6 +164,7 @@ func (p *pieces) readPages(b []byte, sums []uint32, off int64) (int, error) {
 	return done, nil
 }
 
+// readSpan reads one span from the first piece that has its column and can be read.
 func (p *pieces) readSpan(span layout.Span, b []byte, sums []uint32) (int, error) {
 	for {
 		src, i, closeSource, err := p.source(span.Column)
@@ -198,6 +201,7 @@ func (p *pieces) nextData(off int64) (int64, error) {
 
 // source returns a live piece with the column, to read from, and its number: the local ones first.
 func (p *pieces) source(column uint8) (source, int, func(), error) {
+	// Reading a peer back costs a sync and an open there, as what was sent may still be on its way.
 	for _, local := range []bool{true, false} {
 		for i, pc := range p.list {
 			has, isData := layout.Column(p.head.cap.Layout, pc.target.Index)
@@ -241,6 +245,7 @@ func (p *pieces) lose(i int, err error) {
 	p.ledger.Fail(i)
 	p.lost++
 	pc.err = err
+	// A disk that is stalled, or a peer that is gone, must not delay the write that goes on without it.
 	if out := pc.out; out != nil {
 		end := func() {}
 		if pc.local != nil {
@@ -294,6 +299,7 @@ func (p *pieces) replace(ctx context.Context) bool {
 		h.host.Log.Warn("no other disk for lost pieces", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost, "error", err)
 		return false
 	}
+	// Peers are opened with the new permit from now on: the old one does not name the new targets.
 	h.permit = grant.Permit
 	found := false
 	for i, pc := range p.list {

@@ -167,6 +167,7 @@ func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
 	if n == len(p) {
 		return n, nil
 	}
+	// A page that was read in part cannot be compared with its checksum.
 	n = wholePages(off, n)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
@@ -265,6 +266,7 @@ func (r *Reader) pick(except map[*replica]bool) (*replica, error) {
 func (r *Reader) best(except map[*replica]bool) (best *replica, opening chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// In the first round disks that are known to be stalled are left out; they are better than nothing in the second.
 	var last error
 	var waits *replica
 	for _, stalledToo := range []bool{false, true} {
@@ -366,6 +368,7 @@ func (r *Reader) exclude(o *replica, why error) {
 	}
 }
 
+// openPeer opens a piece at another node, for reading. The token is made when the first peer needs it.
 func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiece) (PeerReader, error) {
 	token, err := permit.Token()
 	if err != nil {
@@ -421,6 +424,7 @@ func (r *Reader) localInUse() disk.Reader {
 
 // Close ends all use; it waits for calls in progress and never fails.
 func (r *Reader) Close() {
+	// No call is in progress any more, so nothing opens a replica behind this.
 	if !r.calls.end() {
 		return
 	}

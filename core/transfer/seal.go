@@ -13,6 +13,7 @@ import (
 
 // seal takes the ledger's steps until a commit may be made of what is sealed.
 func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
+	// Each step changes the ledger, and rounds of replacement are bounded, so this ends.
 	for {
 		switch p.ledger.Next() {
 		case stepSeal:
@@ -50,6 +51,7 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 			p.ledger.Sealed(i)
 		}
 	}
+	// With nothing sealed there is nothing to copy from, wherever the manager might offer room.
 	if p.ledger.Count(sealed) == 0 {
 		return p.fail("transfer.Write", everyPieceFailed)
 	}
@@ -86,7 +88,7 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error {
 	h, content := p.head, p.whole
 	if h.host.local(pc.target) {
-		return h.host.putLocal(h.cap, pc, disk.Content{Data: content.data, Sums: content.sums}, info)
+		return p.putLocal(pc, info)
 	}
 	var err error
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
@@ -99,12 +101,14 @@ func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error
 }
 
 // putLocal makes one piece on a disk of this node, in one call that leaves nothing behind when it fails.
-func (h *Host) putLocal(c *hemera.Capability, pc *piece, whole disk.Content, info hemera.SealInfo) error {
-	store, err := h.store(pc.target)
+func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
+	store, err := p.head.host.store(pc.target)
 	if err != nil {
 		return err
 	}
+	c, whole := p.head.cap, disk.Content{Data: p.whole.data, Sums: p.whole.sums}
 	made := &diskPiece{store: store, id: pieceID(c, pc.target.Index)}
+	// Put removes what it began when it fails, so there is no writer to abort.
 	made.ended.Store(true)
 	stat, err := disk.Put(store, made.id, createOptions(c, pc.target.Index), whole, info)
 	if err != nil {

@@ -20,6 +20,8 @@ type streamSums struct {
 	holes   int64
 }
 
+// newStreamSums returns the sums of an empty content: of the kinds, and CRC32C always. It fails for kinds that are not
+// known.
 func newStreamSums(kinds []hemera.ChecksumKind) (*streamSums, error) {
 	s := &streamSums{}
 	for _, k := range kinds {
@@ -36,6 +38,7 @@ func newStreamSums(kinds []hemera.ChecksumKind) (*streamSums, error) {
 	return s, err
 }
 
+// restart forgets everything: what was hashed has changed, and is read back at the end.
 func (s *streamSums) restart() {
 	s.crc, s.next, s.holes = checksum.Appender{}, 0, 0
 	if s.hash != nil {
@@ -113,6 +116,7 @@ func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Che
 	return append(sums, crcChecksum(s.crc.Sum())), nil
 }
 
+// crcChecksum returns a CRC32C in the shape of a stored checksum, which is big-endian.
 func crcChecksum(crc uint32) hemera.Checksum {
 	c := hemera.Checksum{Kind: hemera.CRC32C}
 	binary.BigEndian.PutUint32(c.Value[:], crc)

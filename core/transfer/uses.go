@@ -51,16 +51,15 @@ func (u *uses) end(use *usage) {
 	delete(u.open, use)
 }
 
-// Uses lists at most limit of the files that are open here, those that move most first. Rates are
-// averages since they were asked for last, or since the file was opened.
-func (h *Host) Uses(limit int) []hemera.OpenFile {
+// list returns at most limit of the open files, those that move most first.
+func (u *uses) list(limit int) []hemera.OpenFile {
 	now := time.Now()
-	h.uses.mu.Lock()
-	list := make([]hemera.OpenFile, 0, len(h.uses.open))
-	for use := range h.uses.open {
+	u.mu.Lock()
+	list := make([]hemera.OpenFile, 0, len(u.open))
+	for use := range u.open {
 		list = append(list, use.describe(now))
 	}
-	h.uses.mu.Unlock()
+	u.mu.Unlock()
 	slices.SortFunc(list, func(a, b hemera.OpenFile) int {
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Path, b.Path), a.Since.Compare(b.Since))
 	})
