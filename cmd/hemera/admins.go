@@ -11,10 +11,11 @@ import (
 // adminsNote is what the help of commands for admins ends with.
 const adminsNote = "For admins: works on the manager's machine, as root or as the user the manager runs as."
 
-// everywhere are commands of the cluster group that work on other machines too, for users or without a manager.
+// everywhere lists the commands of the cluster group that are not for admins only: users may run them from any machine,
+// or they need no manager at all.
 var everywhere = []string{"file info", "quota ls", "config example", "ns load", "ns rekey", "ns restore"}
 
-// markAdmins says in the help of each command below c who may use it, and where.
+// markAdmins adds adminsNote to the help of every command below c that is not in everywhere.
 func markAdmins(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		markAdmins(sub)

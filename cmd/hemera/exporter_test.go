@@ -121,7 +121,7 @@ func monitorLines(t *testing.T) map[string][]string {
 	return lines
 }
 
-// parsePairs reads a line of key=value pairs, of which values with blanks are quoted.
+// parsePairs reads a line of key=value pairs. Values with blanks are quoted.
 func parsePairs(line string) map[string]string {
 	pairs := map[string]string{}
 	for line != "" {

@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// hint makes words of other systems suggest the command that answers them.
+// hint lets unknown words of other systems suggest the command that answers them: a user who types hemera df reads "did
+// you mean hemera space?".
 func hint(root *cobra.Command) {
 	for path, words := range map[string][]string{
 		"status": {"health"}, "space": {"df"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks"},

@@ -15,7 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// Who interrupts a command that waits for the manager is not told that the manager cannot be reached.
+// An interrupted command that waits for the manager does not say that the manager cannot be reached.
 func TestAnInterruptedCommandSaysSo(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

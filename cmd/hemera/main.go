@@ -12,8 +12,10 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
+// main runs one command line and exits with its code. An interruption (Ctrl-C, SIGTERM) ends the command's context.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The command then has a second to end by itself.
 	// A second Ctrl-C ends a program that does not stop by itself; not one at once: timeout(1) sends two.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	e := cli.ProcessEnv(buildVersion())

@@ -11,7 +11,8 @@ import (
 	"hemera/cmd/hemera/internal/storage"
 )
 
-// newRootCommand makes the whole tree of commands over an environment.
+// newRootCommand makes the tree of commands over an environment. It is made again for every command line, so that no
+// flag keeps a value. Groups decide where a command stands in hemera --help.
 func newRootCommand(e *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hemera",
@@ -35,6 +36,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 		},
 		Version: version,
 	}
+	// hemera --version is for scripts; hemera version shows more.
 	root.SetVersionTemplate("Hemera {{.Version}}\n")
 	e.Connect(root)
 	root.AddGroup(
@@ -56,10 +58,12 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	root.AddCommand(versionCommand(e))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
+	// All commands exist by now, so every path of the table is found.
 	hint(root)
 	return root
 }
 
+// fileCommands are the commands of users: they work from any machine, and most with any XRootD server.
 func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),
@@ -67,6 +71,8 @@ func fileCommands(e *cli.Env) []*cobra.Command {
 	}
 }
 
+// clusterCommands are the commands about a cluster. Most are for admins; see markAdmins. hemera node alone also runs a
+// node.
 func clusterCommands(e *cli.Env) []*cobra.Command {
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)

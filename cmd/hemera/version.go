@@ -14,10 +14,13 @@ import (
 
 // version and commit are set by the linker (-X main.version=…); a build by hand has neither.
 var (
+	// The release, such as 1.2.0.
 	version = "devel"
-	commit  = ""
+	// The first characters of the commit's hash.
+	commit = ""
 )
 
+// versionCommand makes `hemera version`.
 func versionCommand(e *cli.Env) *cobra.Command {
 	var server bool
 	c := &cobra.Command{
@@ -41,7 +44,8 @@ func versionCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// buildVersion describes this program.
+// buildVersion describes this program: by what the linker set, else by what the Go toolchain recorded of the working
+// tree.
 func buildVersion() admin.VersionInfo {
 	v := admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -54,6 +58,7 @@ func buildVersion() admin.VersionInfo {
 	return v
 }
 
+// versionRecord shows a version. part is "client" or "server".
 func versionRecord(part string, v admin.VersionInfo) output.Record {
 	return output.Record{
 		{Key: "part", Value: part}, {Key: "version", Value: v.Version}, {Key: "commit", Value: v.Commit},
@@ -61,6 +66,7 @@ func versionRecord(part string, v admin.VersionInfo) output.Record {
 	}
 }
 
+// versionColumns are the table of hemera version.
 var versionColumns = []output.Column{
 	{Title: "part", Key: "part"},
 	{Title: "version", Key: "version"},

@@ -40,6 +40,7 @@ type curve struct {
 	of     func(hemera.BenchmarkPoint) time.Duration
 }
 
+// curves are the lines of a panel: the median, the 99th percentile and the worst operation of each interval.
 func curves() []curve {
 	return []curve{
 		{"max", color.RGBA{R: 0xd6, G: 0x27, B: 0x28, A: 0xff}, func(p hemera.BenchmarkPoint) time.Duration { return p.Max }},
@@ -58,12 +59,14 @@ func Latency(heading []string, panels []Panel) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	_, err := canvas.WriteTo(&out)
-	// Who has not the one font gets one like it.
+	// A viewer without the font uses a similar one.
 	return bytes.ReplaceAll(out.Bytes(), []byte("Liberation Sans;"), []byte("Liberation Sans,Arial,sans-serif;")), err
 }
 
+// rowsOf is the number of rows of panels, with panelsAcross in each.
 func rowsOf(panels []Panel) int { return (len(panels) + panelsAcross - 1) / panelsAcross }
 
+// paint draws the heading and then the panels, row by row, into the whole canvas.
 func paint(whole draw.Canvas, heading []string, panels []Panel) error {
 	rows := rowsOf(panels)
 	grid := make([][]*plot.Plot, rows)
@@ -112,8 +115,10 @@ func head(c draw.Canvas, heading []string) {
 	legend.Draw(c)
 }
 
+// line is the style of a curve; its width is in points of 1/72 inch.
 func (k curve) line() draw.LineStyle { return draw.LineStyle{Color: k.colour, Width: vg.Points(1.5)} }
 
+// plot draws one panel. low and high are the common range of latencies, in seconds.
 func (panel Panel) plot(low, high float64) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.Title.Padding = panel.Title, 4

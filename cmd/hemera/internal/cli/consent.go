@@ -44,6 +44,8 @@ func (e *Env) Agree(ctx context.Context, k Consent, op string, stake []string) (
 		return false, refused.WithRemedy("look at it with --dry-run, then repeat with --yes; there is no terminal to ask at")
 	}
 	fmt.Fprint(e.Err, "type yes to go on: ")
+	// A read of a terminal cannot be cancelled. The goroutine may outlive an interrupted command, which ends the process
+	// anyway; the buffer lets it end.
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(e.In).ReadString('\n')

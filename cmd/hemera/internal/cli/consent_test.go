@@ -8,7 +8,7 @@ import (
 	"hemera/errs"
 )
 
-// Who may not be asked, or does not answer yes, has nothing destroyed; what goes is said in every case.
+// Without a terminal or an answer yes nothing is destroyed; what would be is printed in every case.
 func TestConsent(t *testing.T) {
 	for name, c := range map[string]struct {
 		k        Consent

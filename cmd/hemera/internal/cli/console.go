@@ -50,6 +50,7 @@ func (c *Console) Printer() output.Printer {
 func (c *Console) List(columns []output.Column, records []output.Record, none string) error {
 	p := c.Printer()
 	if p.Format == output.Table && len(records) == 0 {
+		// An empty table has no columns to choose from: --columns is not a mistake then.
 		c.columns.Used = true
 		c.Say("%s", none)
 		return nil
@@ -127,6 +128,7 @@ func (c *Console) Follow(line func() string) (stop func()) {
 	if !c.Live {
 		return func() {}
 	}
+	// Two channels: one tells the goroutine to stop, the other tells the caller that the line is erased.
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

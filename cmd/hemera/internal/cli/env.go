@@ -49,10 +49,12 @@ func ProcessEnv(build admin.VersionInfo) *Env {
 		e.Terminal = cmp.Or(width, 80) // some terminals do not report a size
 	}
 	e.Live = term.IsTerminal(stderr)
+	// Asked again before each redraw: users resize windows.
 	e.LiveWidth = func() int {
 		width, _, _ := term.GetSize(stderr)
 		return width
 	}
+	// A question goes to Err, so that the output can be piped, and its answer comes from In.
 	e.Asks = e.Live && term.IsTerminal(int(os.Stdin.Fd()))
 	return e
 }

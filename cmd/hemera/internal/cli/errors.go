@@ -17,8 +17,10 @@ type usageError struct{ err error }
 // Usage marks err as an error of the command line.
 func Usage(err error) error { return &usageError{err} }
 
+// Error implements error.
 func (u *usageError) Error() string { return u.err.Error() }
 
+// Unwrap makes errors.Is and errors.As look at the error below.
 func (u *usageError) Unwrap() error { return u.err }
 
 // advisedError is an error with a remedy that only the command knows.
@@ -30,8 +32,10 @@ type advisedError struct {
 // Advised adds a remedy to an error.
 func Advised(err error, remedy string) error { return &advisedError{err, remedy} }
 
+// Error implements error.
 func (a *advisedError) Error() string { return a.err.Error() }
 
+// Unwrap makes errors.Is and errors.As look at the error below.
 func (a *advisedError) Unwrap() error { return a.err }
 
 // Advise adds a remedy to an error of a kind that has none.

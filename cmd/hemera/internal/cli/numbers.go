@@ -8,8 +8,8 @@ import (
 	"hemera/app/config"
 )
 
-// ParseCount reads a number with k, M, G, T or P, powers of 1000, as limits, bounds and counts are
-// written. A fraction ("1.5T") must come out whole. It is false for what is none or above most.
+// ParseCount reads a whole number with an optional k, M, G, T or P, which are powers of 1000. "1.5T" is allowed if the
+// result is whole. ok is false for other texts, negative numbers and numbers above most.
 func ParseCount(text string, most int64) (int64, bool) {
 	unit := 1.0
 	if text != "" {
@@ -17,6 +17,7 @@ func ParseCount(text string, most int64) (int64, bool) {
 			text, unit = text[:len(text)-1], math.Pow(1000, float64(i+1))
 		}
 	}
+	// Whole numbers do not pass through a float, which has 53 bits only.
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n * int64(unit), n >= 0 && n <= most/int64(unit)
 	}
@@ -28,7 +29,7 @@ func ParseCount(text string, most int64) (int64, bool) {
 	return int64(f), err == nil && f == math.Trunc(f) && f <= float64(most)
 }
 
-// ParseSize is parseCount for bytes: units may be written out too, as in settings: 10TB, 10TiB.
+// ParseSize reads a number of bytes: as ParseCount does, or with a unit written out as in settings (10TB, 10TiB).
 func ParseSize(text string, most int64) (int64, bool) {
 	if n, ok := ParseCount(text, most); ok {
 		return n, true

@@ -43,9 +43,10 @@ func GroupName(id string) (string, error) {
 // Owners caches the names of ids for one listing, which meets the same few again and again.
 type Owners map[ownerKey]string
 
+// ownerKey is the key of an Owners cache: a user and a group may have the same number.
 type ownerKey struct {
 	kind string // "owner" or "group"
-	id   uint32
+	id   uint32 // uid or gid
 }
 
 // Name returns the name of an id, by lookup at its first use. kind keeps users and groups apart.

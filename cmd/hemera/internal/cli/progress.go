@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// BarForms are a line with bars of several lengths.
+// BarForms returns a line with bars of several lengths, the longest first, for Fitted.
 func BarForms(line func(bar int) string) []string {
 	return []string{line(24), line(16), line(10), line(4)}
 }
 
-// Bar draws a percentage: "[######..................] 25.0%".
+// Bar draws a percentage in a number of characters: "[######..................] 25.0%".
 func Bar(percent float64, width int) string {
 	done := min(width, max(0, int(percent/100*float64(width))))
 	return fmt.Sprintf("[%s%s] %.1f%%", strings.Repeat("#", done), strings.Repeat(".", width-done), percent)
 }
 
-// Fitted is the first of the forms that one line of the terminal has room for, the last in any case.
+// Fitted returns the first of the forms that has room in width characters, or the cut last one.
 func Fitted(width int, forms []string) string {
 	for _, s := range forms {
 		if utf8.RuneCountInString(s) <= width {
@@ -27,7 +27,7 @@ func Fitted(width int, forms []string) string {
 	return Cut(forms[len(forms)-1], width)
 }
 
-// Cut keeps a line that moves on one line of the terminal.
+// Cut shortens a line to width characters, so that redrawing it does not leave rests on the next line. 0 means no limit.
 func Cut(s string, width int) string {
 	if r := []rune(s); width > 0 && len(r) > width {
 		return string(r[:width])

@@ -39,6 +39,7 @@ type verdict struct{ code int }
 // NewVerdict returns the end of a command with an exit code.
 func NewVerdict(code int) error { return &verdict{code} }
 
+// Error implements error. Run never prints it.
 func (v *verdict) Error() string { return fmt.Sprintf("exit code %d", v.code) }
 
 // Run runs one command line over the tree of commands below root and returns the exit code.
@@ -46,6 +47,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 	if hemera.TraceID(ctx) == "" {
 		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
 	}
+	// The command line is read twice: EOS's flags before the command first, then cobra's part.
 	teach(root)
 	e.markParsed(root)
 	args, err := e.leadingFlags(args)
@@ -64,6 +66,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 		return v.code
 	}
 	err = explainUsage(err)
+	// Errors before the command's own code come from cobra: an unknown flag, a wrong number of arguments.
 	if !e.parsed {
 		err = Usage(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"hemera/errs"
 )
 
-// teach gives a command, and all below it, errors of arguments that show how the command is written.
+// teach gives a command, and all below it, errors about arguments that show how the command is written.
 func teach(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {

@@ -40,7 +40,7 @@ flag; the later in this list wins. Secrets are not shown.`,
 		Example: "  hemera config example > /etc/hemera/hemera.toml",
 		RunE:    func(*cobra.Command, []string) error { return config.Example(e.Out) },
 	}
-	c := cli.Noun("config", "Configuration: what is in force, and what is possible", show, example)
+	c := cli.Noun("config", "Configuration: the settings in force, and all that there are", show, example)
 	c.Long = `Each setting has a default. The file /etc/hemera/hemera.toml, the environment and flags change it, and
 the later in this list wins.`
 	c.Example = `  hemera config example > /etc/hemera/hemera.toml

@@ -41,28 +41,28 @@ was found, 3 when nothing could be compared, or the command line is wrong.`,
   hemera fsck report --error missing,orphan -j`,
 	}
 	repair := &cobra.Command{
-		Use: "repair", Short: "Compare, and put right what can be", Args: cobra.NoArgs,
-		Long: `Compares as fsck report does, prints what it found, and puts right what can be, as the
-manager does by itself when it audits a disk, every 7 days:
+		Use: "repair", Short: "Compare, and repair what can be repaired", Args: cobra.NoArgs,
+		Long: `Compares as fsck report does, prints what it found, and repairs what can be repaired, as the
+manager does when it audits a disk, every 7 days:
 
-  missing            given up where the file has other pieces, and made anew
-  orphan             removed, once it is known for some minutes and old enough
-  under_replicated   made whole
+  missing            forgotten if the file has other pieces, and made again from them
+  orphan             removed, once it has been known for some minutes and is old enough
+  under_replicated   repaired: the missing pieces are made
   moved              recorded where it is
 
-Nothing is done about size_mismatch (see hemera file verify), offline and newer.`,
+It does nothing about size_mismatch (see hemera file verify), offline and newer.`,
 		Example: `  hemera fsck repair
   hemera fsck repair -l`,
 	}
 	c := cli.Noun("fsck", "Consistency: compare the namespace with the disks", fsckCommand(e, report, false), fsckCommand(e, repair, true))
-	c.Long = `The namespace says which pieces are on which disks. These commands ask the disks, and compare. The
-manager does the same by itself, for each disk every 7 days.`
+	c.Long = `The namespace says which pieces are on which disks. These commands ask the disks and compare. The
+manager does the same for each disk every 7 days.`
 	c.Example = `  hemera fsck report        what does not agree?
-  hemera fsck repair        put right what can be`
+  hemera fsck repair        repair what can be repaired`
 	return c
 }
 
-// fsckCommand makes the command compare.
+// fsckCommand gives a verb of fsck its flags and its work. Only the flag repair tells report from repair.
 func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	var o fsckOptions
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -95,11 +95,13 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 // fsckTags are what a comparison may find.
 var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved"}
 
+// fsckOptions are the flags of fsck report.
 type fsckOptions struct {
 	perDisk, ids, list bool
 	tags               []string
 }
 
+// printFsck prints a report and returns the verdict.
 func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
@@ -136,14 +138,15 @@ func listFsck(e *cli.Env, records []output.Record, more int64) error {
 	return nil
 }
 
+// fsckListColumns are the table of --list: one file on each line.
 var fsckListColumns = []output.Column{
-	{Title: "tag", Key: "tag"},
-	{Title: "disk", Key: "fsid", Show: noZero},
+	{Title: "tag", Key: "tag"},                 // what does not agree; see the help of report
+	{Title: "disk", Key: "fsid", Show: noZero}, // none if it is about no single disk
 	{Title: "fxid", Key: "fxid"},
 	{Title: "path", Key: "path"},
 }
 
-// noZero shows the disk of a problem that is of no disk as nothing.
+// noZero shows the disk of a problem that concerns no single disk as nothing.
 func noZero(v any) string {
 	if v == uint32(0) {
 		return ""
@@ -151,7 +154,7 @@ func noZero(v any) string {
 	return fmt.Sprint(v)
 }
 
-// unlisted counts the files that the report counts and does not name.
+// unlisted is the number of files that the report counts without naming them: the manager names a bounded number.
 func unlisted(report hemera.FsckReport, o fsckOptions) (more int64) {
 	for _, p := range report.Problems {
 		if o.wants(p) {
@@ -161,11 +164,12 @@ func unlisted(report hemera.FsckReport, o fsckOptions) (more int64) {
 	return more
 }
 
+// wants is true if the user asked for problems of this tag; without --error for all.
 func (o fsckOptions) wants(p hemera.FsckProblem) bool {
 	return len(o.tags) == 0 || slices.Contains(o.tags, p.Tag)
 }
 
-// fsckFiles makes a record of each file of each problem.
+// fsckFiles makes a record of each named file of each problem.
 func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 	for _, p := range report.Problems {
 		if !o.wants(p) {
@@ -181,7 +185,7 @@ func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 	return out
 }
 
-// fsckRecords makes a record of each problem, of each tag when disks are not told apart, or of each file.
+// fsckRecords makes a record of each problem; of each tag if disks are not told apart; or of each file with --list.
 func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 	if o.list {
 		return fsckFiles(report, o)
@@ -192,6 +196,7 @@ func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) 
 		if !o.wants(p) {
 			continue
 		}
+		// A report has a problem for each tag and disk.
 		if into := merged[p.Tag]; into != nil && !o.perDisk {
 			into.Count += p.Count
 			into.Files = append(into.Files, p.Files...)

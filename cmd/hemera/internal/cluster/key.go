@@ -15,10 +15,10 @@ func KeyCommand(e *cli.Env) *cobra.Command {
 	var now bool
 	rotate := &cobra.Command{
 		Use: "rotate", Short: "Make a new key for capabilities", Args: cobra.NoArgs,
-		Long: `Makes a new secret, of which every node gets its own key within seconds; it signs after 10 s.
-The manager does this by itself every day. What was signed before stays good for its time, an
-hour for opens. With --now it is refused once the new key signs: files that are open stay open, clients
-on their way to a node ask again, and writes under way fail at their close. The command asks then; a script
+		Long: `Makes a new secret. Every node gets its own key of it within seconds, and it signs after 10 s.
+The manager does this every day. What was signed before stays valid for its time, an hour for
+opens. With --now it is refused once the new key signs: open files stay open, clients on their way
+to a node ask the manager again, and writes under way fail at their close. The command then asks. A script
 gives its consent with --yes. To refuse the certificate of a node, use hemera node rm.`,
 		Example: `  hemera key rotate
   hemera key rotate --now --yes`,
@@ -41,7 +41,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 			})
 		},
 	}
-	rotate.Flags().BoolVar(&now, "now", false, "end what was signed so far")
+	rotate.Flags().BoolVar(&now, "now", false, "refuse what was signed so far")
 	k.Flags(rotate)
 	c := cli.Noun("key", "Keys of capabilities", rotate)
 	c.Long = `A capability is the permission to open one file at one node. The manager signs it with a secret key,

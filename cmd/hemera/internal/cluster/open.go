@@ -17,21 +17,22 @@ import (
 // OpenCommand makes `hemera open`: files that are being written.
 func OpenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("open", "Files that are being written: list, free", openLsCommand(e), openRmCommand(e))
-	c.Long = `A file that is being written is held by its writer: others are refused until he has closed
-it. A writer that goes away is given up by his node after 2 minutes, and one that never
-came to his node after 1 minute.`
+	c.Long = `A file that is being written is locked for its writer until that closes it. If the writer's
+connection is lost, its node cancels the write after 2 minutes. If the writer never comes to the
+node, the write ends after 1 minute.`
 	c.Example = `  hemera open ls
   hemera open rm 1p8mg0tbs2qzk`
 	return c
 }
 
+// openLsCommand makes `hemera open ls`: the locks that the manager holds in memory for writes under way.
 func openLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the files that are being written, oldest first", Args: cobra.NoArgs, Aliases: []string{"list"},
-		Long: `Lists writes under way, at most 100,000. "granted": the writer was sent to his node, which was
-not asked about the write yet; "open": he has the file open there; "detached": his connection
-was lost, and the node keeps what he wrote for 2 minutes. Nodes are asked about writes that
-are a minute old, every 30 s: "written" and "idle" are what they said.`,
+		Long: `Lists writes under way, at most 100,000. "granted": the manager sent the writer to its node;
+"open": the writer has the file open there; "detached": the writer's connection is lost, and the
+node keeps what it wrote for 2 minutes. Every 30 s the manager asks nodes about writes that are at
+least a minute old: "written" and "idle" are their answers.`,
 		Example: `  hemera open ls
   hemera open ls -m`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -46,13 +47,14 @@ are a minute old, every 30 s: "written" and "idle" are what they said.`,
 	}
 }
 
+// openRmCommand makes `hemera open rm`, which removes such a lock.
 func openRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
 		Use: "rm <id>", Short: "Free a file that is being written, for others to write it", Args: cobra.ExactArgs(1),
-		Long: `Frees the name that a write holds, and what it claims of quotas. The writer is not stopped: what
-he has written counts if nobody else was faster, else his close fails. The command asks; a script
-gives its consent with --yes. Ids are in hemera open ls.`,
+		Long: `Frees the name that a write locks, and the room that it claims of quotas. The writer is not stopped:
+its close succeeds if nobody else replaced the file first, and fails otherwise. The command asks. A
+script gives its consent with --yes. hemera open ls shows the ids.`,
 		Example: `  hemera open rm 1p8mg0tbs2qzk`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
@@ -60,12 +62,13 @@ gives its consent with --yes. Ids are in hemera open ls.`,
 				if err != nil {
 					return err
 				}
+				// The list says whose write it is, so that the user can agree to stopping it.
 				i := slices.IndexFunc(writes, func(w hemera.WriteInfo) bool { return w.ID == args[0] })
 				if i < 0 {
 					return errs.New(errs.NotFound, "hemera.OpenRm", args[0], "no such write is under way").WithRemedy("see `hemera open ls`")
 				}
 				w := writes[i]
-				stake := []string{fmt.Sprintf("%s is being written by %s@%s (%s); he is not stopped, but others may write it then", w.Path, w.Who.Name, w.Who.Host, w.State)}
+				stake := []string{fmt.Sprintf("%s is being written by %s@%s (%s); that write is not stopped, but others may write the file then", w.Path, w.Who.Name, w.Who.Host, w.State)}
 				if ok, err := e.Agree(ctx, k, "hemera.OpenRm", stake); !ok {
 					return err
 				}
@@ -81,6 +84,7 @@ gives its consent with --yes. Ids are in hemera open ls.`,
 	return c
 }
 
+// writeRecords makes the record of each write. What a node has not reported yet is unknown, not 0.
 func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 	for _, w := range writes {
 		written, idle := any(nil), any(nil)
@@ -98,15 +102,16 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 	return out
 }
 
+// writeColumns are the table of open ls.
 var writeColumns = []output.Column{
-	{Title: "id", Key: "id"},
+	{Title: "id", Key: "id"}, // for open rm
 	{Title: "user", Key: "user"},
 	{Title: "host", Key: "host"},
-	{Title: "state", Key: "state"},
-	{Title: "age", Key: "age", Show: output.Seconds},
-	{Title: "idle", Key: "idle", Show: output.Seconds},
-	{Title: "announced", Key: "announced", Show: output.Bytes},
-	{Title: "written", Key: "written", Show: output.Bytes},
-	{Title: "head", Key: "head"},
+	{Title: "state", Key: "state"},                             // granted, open or detached
+	{Title: "age", Key: "age", Show: output.Seconds},           // since the open
+	{Title: "idle", Key: "idle", Show: output.Seconds},         // since the last byte
+	{Title: "announced", Key: "announced", Show: output.Bytes}, // the size that the client gave at open
+	{Title: "written", Key: "written", Show: output.Bytes},     // so far, as the node reported
+	{Title: "head", Key: "head"},                               // the node that the client writes to
 	{Title: "path", Key: "path"},
 }

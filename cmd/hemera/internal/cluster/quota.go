@@ -26,17 +26,18 @@ as copies do, was promised its room and can finish.`
 	return c
 }
 
-// whose are the flags that say of whom a quota is.
+// whose has the flags that name the owner of a quota: a user, a group or a project, at a directory.
 type whose struct {
 	path, uid, gid string
 	project        bool
 }
 
+// flags gives a command the flags. needed makes the directory and one of the owners required.
 func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 	c.Flags().StringVarP(&w.path, "path", "p", "", "the `directory`")
-	c.Flags().StringVarP(&w.uid, "uid", "u", "", "a `user`, by name or number; default is every user without limits of his own")
-	c.Flags().StringVarP(&w.gid, "gid", "g", "", "a `group`, by name or number; default is every group without limits of its own")
-	c.Flags().BoolVar(&w.project, "project", false, "everything below the directory, whoever it belongs to")
+	c.Flags().StringVarP(&w.uid, "uid", "u", "", "a `user`, by name or number; default is every user without own limits")
+	c.Flags().StringVarP(&w.gid, "gid", "g", "", "a `group`, by name or number; default is every group without own limits")
+	c.Flags().BoolVar(&w.project, "project", false, "everything below the directory, whatever its owner")
 	c.MarkFlagsMutuallyExclusive("uid", "gid", "project")
 	if needed {
 		c.MarkFlagsOneRequired("uid", "gid", "project")
@@ -45,7 +46,7 @@ func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 	_ = c.RegisterFlagCompletionFunc("path", complete.Paths(e))
 }
 
-// key reads the flags; without one of them the kind is zero.
+// key returns the key of the quota. Its Kind is 0 if no owner was named, and its Path "" if no directory was.
 func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	if w.path != "" {
 		if k.Path, err = e.OnManager(w.path); err != nil {
@@ -73,7 +74,7 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	return k, err
 }
 
-// quotaName says of whom a quota is.
+// quotaName names the owner of a quota in a sentence.
 func quotaName(k hemera.QuotaKey) string {
 	switch {
 	case k.Kind == hemera.QuotaProject:

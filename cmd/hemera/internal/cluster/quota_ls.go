@@ -11,6 +11,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// quotaLsCommand makes `hemera quota ls`. The manager leaves out the limits of others if a user asks.
 func quotaLsCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var numeric bool
@@ -55,22 +56,23 @@ counting means that files which were there before are still being counted.`,
 	return c
 }
 
+// quotaColumns are the table of quota ls.
 var quotaColumns = []output.Column{
-	{Title: "quota node", Key: "space"},
+	{Title: "quota node", Key: "space"}, // the directory
 	{Title: "user", Key: "uid"},
 	{Title: "group", Key: "gid"},
-	{Title: "bytes", Key: "usedlogicalbytes", Show: output.Bytes},
-	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: 1},
-	{Title: "files", Key: "usedfiles"},
-	{Title: "max bytes", Key: "maxlogicalbytes", Show: limited(output.Bytes)},
+	{Title: "bytes", Key: "usedlogicalbytes", Show: output.Bytes},             // without copies
+	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: 1},        // with all copies
+	{Title: "files", Key: "usedfiles"},                                        // directories do not count
+	{Title: "max bytes", Key: "maxlogicalbytes", Show: limited(output.Bytes)}, // the limits
 	{Title: "max physical", Key: "maxbytes", Show: limited(output.Bytes), Wide: 1},
 	{Title: "max files", Key: "maxfiles", Show: limited(output.Digits(0))},
-	{Title: "filled", Key: "percentageusedbytes", Show: output.Percent},
-	{Title: "volume", Key: "statusbytes", Wide: 1},
-	{Title: "inodes", Key: "statusfiles", Wide: 1},
+	{Title: "filled", Key: "percentageusedbytes", Show: output.Percent}, // the fuller of both
+	{Title: "volume", Key: "statusbytes", Wide: 1},                      // state of the limits of bytes
+	{Title: "inodes", Key: "statusfiles", Wide: 1},                      // state of the limit of files
 }
 
-// limited shows that there is no limit as nothing.
+// limited shows "no limit", which is stored as 0, as nothing.
 func limited(show func(any) string) func(any) string {
 	return func(v any) string {
 		if n, _ := v.(int64); n == 0 {
@@ -80,7 +82,7 @@ func limited(show func(any) string) func(any) string {
 	}
 }
 
-// quotaRecord has EOS's keys. What is filled is the fuller of both volumes.
+// quotaRecord makes a record with EOS's keys. "filled" is the fuller of bytes and physical bytes.
 func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 	logical, physical := cli.Percent(r.Used.Bytes, r.Limits.Bytes), cli.Percent(r.Used.Physical, r.Limits.Physical)
 	volume, inodes := quotaStatus(max(logical, physical), r.Limits.Bytes+r.Limits.Physical), quotaStatus(cli.Percent(r.Used.Files, r.Limits.Files), r.Limits.Files)
@@ -102,9 +104,10 @@ func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 	}
 }
 
-// warnFrom is how full, in percent, a quota is when its owner should look for files to remove.
+// warnFrom is the share of a limit, in percent, from which its owner should remove files.
 const warnFrom = 90
 
+// quotaStatus is EOS's word for how full a limit is.
 func quotaStatus(filled float64, limit int64) string {
 	switch {
 	case limit == 0:

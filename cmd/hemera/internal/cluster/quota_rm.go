@@ -14,6 +14,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// quotaRmCommand makes `hemera quota rm`, for the limits of one owner.
 func quotaRmCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var k cli.Consent
@@ -48,6 +49,7 @@ limits is no quota node: its files count at the next quota node above it, if the
 	return c
 }
 
+// quotaRmnodeCommand makes `hemera quota rmnode`, for all limits of a directory. The name is EOS's.
 func quotaRmnodeCommand(e *cli.Env) *cobra.Command {
 	var path string
 	var k cli.Consent
@@ -80,7 +82,8 @@ quota node above it, if there is one.`,
 	return c
 }
 
-// agreeQuotas says which limits go, of one or of the whole directory.
+// agreeQuotas prints the limits that will be removed, of one owner or of the whole directory, and asks for consent.
+// Where there are none it asks nothing: the manager reports what is wrong.
 func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, key hemera.QuotaKey) (bool, error) {
 	rows, err := m.Quotas(ctx, key.Path)
 	if err != nil {
@@ -105,6 +108,7 @@ func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent
 	return e.Agree(ctx, k, "hemera.QuotaRm", append([]string{output.Count(int64(len(stake)), "limit") + " will go, and writes are not bounded by them any more"}, stake...))
 }
 
+// limit writes a limit of a number, or that there is none.
 func limit(n int64, what string) string {
 	if n == 0 {
 		return "no limit of " + what + "s"
@@ -112,6 +116,7 @@ func limit(n int64, what string) string {
 	return output.Count(n, what)
 }
 
+// limitBytes writes a limit of bytes. A quota has a limit of logical bytes, of physical bytes, of both or of none.
 func limitBytes(a hemera.QuotaAmount) string {
 	switch {
 	case a.Bytes > 0:

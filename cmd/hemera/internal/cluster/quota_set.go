@@ -11,6 +11,7 @@ import (
 	"hemera/errs"
 )
 
+// quotaSetCommand makes `hemera quota set`. Limits that are not named stay as they are.
 func quotaSetCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var bytes, physical, files string
@@ -35,6 +36,7 @@ for everybody, admins too.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			key, err := w.key(e)
 			if err == nil {
+				// An empty path would be the root.
 				_, err = e.OnManager(w.path) // must be there
 			}
 			if err != nil {
@@ -67,7 +69,7 @@ for everybody, admins too.`,
 	return c
 }
 
-// parseLimit reads a size or a number; nothing leaves the limit as it is.
+// parseLimit reads a limit with the given parser. No text keeps the present limit.
 func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error) {
 	if s == "" {
 		return hemera.QuotaKeep, nil

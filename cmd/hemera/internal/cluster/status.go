@@ -17,7 +17,7 @@ import (
 	"hemera/errs"
 )
 
-// verdictOf is the end of a command that found this severity: nil when all is well.
+// verdictOf ends a command that found this severity; nil if all is well.
 func verdictOf(s hemera.Severity) error {
 	switch s {
 	case hemera.SeverityError:
@@ -28,7 +28,7 @@ func verdictOf(s hemera.Severity) error {
 	return nil
 }
 
-// statusInterval is how often --watch looks.
+// statusInterval is how often --watch asks.
 const statusInterval = 2 * time.Second
 
 // StatusCommand makes `hemera status`: is the cluster well?.
@@ -37,7 +37,7 @@ func StatusCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status", Short: "Is the cluster well? What is wrong, and what to do", Args: cobra.NoArgs, Annotations: cli.GivesVerdict(),
 		Long: `Shows on one screen what is not as it should be, worst first, each with a remedy, and then
-the cluster at a glance. An error means that data is lost or that something does not work
+a summary of the cluster. An error means that data is lost or that something does not work
 now; a warning, that everything works with less redundancy or room than there should be.
 
 The exit code is for monitoring: 0 when all is well, 1 with warnings, 2 with errors, 3 when
@@ -67,7 +67,7 @@ docs/operations.md lists the conditions; /metrics has them as hemera_condition.`
 	return c
 }
 
-// watchStatus shows the status again and again: on a terminal in place, else whenever it changes.
+// watchStatus prints the status until it is interrupted: in place on a terminal, else whenever it changes.
 func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) error {
 	tick := time.NewTicker(statusInterval)
 	defer tick.Stop()
@@ -77,6 +77,7 @@ func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) err
 		if err != nil {
 			return err
 		}
+		// Rates and times change with every answer; only conditions count as a change.
 		now := fmt.Sprint(s.Conditions)
 		if e.Terminal > 0 && !e.ForPrograms() {
 			fmt.Fprint(e.Out, "\x1b[H\x1b[2J")
@@ -95,6 +96,7 @@ func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) err
 	}
 }
 
+// printStatus prints the conditions, the worst first, and a summary of the cluster.
 func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 	if e.ForPrograms() {
 		records := []output.Record{clusterRecord(s)}
@@ -120,13 +122,14 @@ func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range glance(e, s) {
+	for _, line := range summary(e, s) {
 		fmt.Fprintf(&b, "  %-8s %s\n", line[0], e.Visible(line[1]))
 	}
 	_, err := fmt.Fprint(e.Out, b.String())
 	return err
 }
 
+// healthLine is the first line: the worst severity, and how many conditions there are of each.
 func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
 	var errors, warnings int64
 	for _, c := range s.Conditions {
@@ -151,6 +154,7 @@ func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
 	return line + "\n"
 }
 
+// coloured paints a text in the colour of a severity, if the terminal takes colours.
 func coloured(e *cli.Env, s hemera.Severity, text string) string {
 	colour := map[hemera.Severity]string{hemera.SeverityOK: "32", hemera.SeverityWarning: "33", hemera.SeverityError: "31"}[s]
 	if !e.Colour() {
@@ -159,10 +163,10 @@ func coloured(e *cli.Env, s hemera.Severity, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// groupMin is how many conditions of one kind are shown as one.
+// groupMin is the number of conditions of one kind from which they are shown as one.
 const groupMin = 4
 
-// grouped makes one condition of many of a kind, so that the list stays on one screen.
+// grouped merges many conditions of one kind into one, so that the list stays on one screen. --all shows each.
 func grouped(list []hemera.Condition) (out []hemera.Condition) {
 	type kind struct {
 		code     string
@@ -176,6 +180,7 @@ func grouped(list []hemera.Condition) (out []hemera.Condition) {
 	for _, c := range list {
 		k := kind{c.Code, c.Severity}
 		same := kinds[k]
+		// The rest of a kind is shown with its first.
 		delete(kinds, k)
 		switch {
 		case len(same) < groupMin:
@@ -189,8 +194,8 @@ func grouped(list []hemera.Condition) (out []hemera.Condition) {
 	return out
 }
 
-// glance is the cluster in a few lines.
-func glance(e *cli.Env, s hemera.ClusterStatus) [][2]string {
+// summary is the cluster in a few lines: a title and a text for each.
+func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 	pieces := "all files have all their pieces"
 	if f := s.Files; f.Lost+f.Unreadable+f.Incomplete > 0 {
 		pieces = fmt.Sprintf("%s lost, %d unreadable now, %d incomplete", output.Count(f.Lost, "file"), f.Unreadable, f.Incomplete)
@@ -221,9 +226,10 @@ func glance(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 	return lines
 }
 
-// jobsShown is how many jobs are named on the one screen.
+// jobsShown is the number of jobs in the summary.
 const jobsShown = 5
 
+// clusterRecord makes the record of the whole cluster, which comes before those of its conditions.
 func clusterRecord(s hemera.ClusterStatus) output.Record {
 	return output.Record{
 		{Key: "type", Value: "cluster"}, {Key: "health", Value: string(s.Health)}, {Key: "conditions", Value: len(s.Conditions)},
@@ -239,6 +245,7 @@ func clusterRecord(s hemera.ClusterStatus) output.Record {
 	}
 }
 
+// conditionRecord makes the record of a condition. Codes are stable; texts may change.
 func conditionRecord(c hemera.Condition) output.Record {
 	return output.Record{
 		{Key: "type", Value: "condition"}, {Key: "code", Value: c.Code}, {Key: "severity", Value: string(c.Severity)}, {Key: "subject", Value: c.Subject},

@@ -24,13 +24,13 @@ const (
 	nothing = "no such file is open"
 )
 
-// WhoCommand makes `hemera who`: sessions and open files.
+// WhoCommand makes `hemera who`: sessions at the manager and open files at the nodes.
 func WhoCommand(e *cli.Env) *cobra.Command {
 	var all bool
 	var files, disk string
 	c := &cobra.Command{
-		Use: "who", Short: "Who is connected, and which files they have open", Args: cobra.NoArgs,
-		Long: `Shows who has sessions at the manager and files open at the nodes: users by way of
+		Use: "who", Short: "Users that are connected, and the files they have open", Args: cobra.NoArgs,
+		Long: `Shows the users with sessions at the manager and open files at the nodes, by mechanism of
 authentication, host and application, with the nodes they use and the bytes that move there. Rates are
 averages since the nodes were asked before, or since a file was opened. Each node lists up to 1000
 open files, those that move most first.`,
@@ -65,7 +65,7 @@ open files, those that move most first.`,
 	return c
 }
 
-// whoIsThere lists users with what they do.
+// whoIsThere lists users with their sessions, open files and rates.
 func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	sessions, err := m.Sessions(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	return e.List(whoColumns, whoRecords(v, sessions, open), nobody)
 }
 
-// openFiles asks for them, and says what is missing from the answer.
+// openFiles asks for the open files, and tells the user what is missing from the answer.
 func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenFile, *hemera.View, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -110,6 +110,7 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 	if err != nil {
 		return err
 	}
+	// The root becomes "", which is above every path.
 	path = strings.TrimRight(strings.TrimPrefix(path, ":"), "/")
 	var records []output.Record
 	for _, f := range open {
@@ -120,6 +121,7 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 		for i, d := range f.Disks {
 			disks[i] = d.String()
 		}
+		// The node may have left since: then its address is empty.
 		n, _ := v.Node(f.Node)
 		records = append(records, output.Record{
 			{Key: "user", Value: f.Who.Name}, {Key: "uid", Value: f.Who.UID}, {Key: "auth", Value: f.Who.Protocol}, {Key: "host", Value: f.Who.Host}, {Key: "app", Value: f.Who.App},
@@ -131,21 +133,21 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 	return e.List(openColumns, records, nothing)
 }
 
-// whoKey is whose sessions and open files are counted together.
+// whoKey groups sessions and open files: those of one user, mechanism, host and application are one line.
 type whoKey struct {
 	name, auth, host, app string
 	uid                   uint32
 }
 
-// doing is what the holders of one key do.
+// doing is what the sessions of one key do.
 type doing struct {
 	sessions, open int
 	rate           float64
 	nodes          map[string]bool
 }
 
-// whoRecords counts sessions and open files of one user, mechanism, host and application. Files that a
-// manager serves itself are open at a node of its process.
+// whoRecords counts sessions and open files for each key. A file that the manager itself serves is open at a node of its
+// process.
 func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.OpenFile) (out []output.Record) {
 	sums := map[whoKey]*doing{}
 	of := func(w hemera.Identity) *doing {
@@ -165,6 +167,7 @@ func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.Ope
 		n, _ := v.Node(f.Node)
 		d.nodes[n.Addr] = true
 	}
+	// By user first: maps have no order.
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b whoKey) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.auth, b.auth), cmp.Compare(a.host, b.host), cmp.Compare(a.app, b.app))
 	})
@@ -179,6 +182,7 @@ func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.Ope
 	return out
 }
 
+// sessionRecords makes the record of each session. The client and the gateway differ if a proxy connects for a user.
 func sessionRecords(e *cli.Env, sessions []hemera.SessionInfo) (out []output.Record) {
 	for _, s := range sessions {
 		gateway, _ := cli.HostPort(s.Addr)
@@ -193,31 +197,34 @@ func sessionRecords(e *cli.Env, sessions []hemera.SessionInfo) (out []output.Rec
 	return out
 }
 
+// whoColumns are the table of who.
 var whoColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "uid", Key: "uid", Wide: 1},
-	{Title: "auth", Key: "auth", Wide: 1},
+	{Title: "auth", Key: "auth", Wide: 1}, // the mechanism: unix, host
 	{Title: "host", Key: "host"},
-	{Title: "app", Key: "app", Wide: 1},
-	{Title: "sessions", Key: "nsessions"},
-	{Title: "open", Key: "open"},
-	{Title: "MB/s", Key: "ratemb"},
-	{Title: "nodes", Key: "nodes"},
+	{Title: "app", Key: "app", Wide: 1},   // what the client says of itself
+	{Title: "sessions", Key: "nsessions"}, // at the manager
+	{Title: "open", Key: "open"},          // open files at all nodes
+	{Title: "MB/s", Key: "ratemb"},        // since the nodes were asked before
+	{Title: "nodes", Key: "nodes"},        // where these files are open
 }
 
+// openColumns are the table of who --files and --disk.
 var openColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "host", Key: "host"},
 	{Title: "app", Key: "app", Wide: 1},
-	{Title: "mode", Key: "mode"},
+	{Title: "mode", Key: "mode"}, // read or write
 	{Title: "node", Key: "node"},
-	{Title: "disk", Key: "fs"},
+	{Title: "disk", Key: "fs"}, // those with its pieces
 	{Title: "MB/s", Key: "ratemb"},
 	{Title: "bytes", Key: "bytes", Show: output.Bytes, Wide: 1},
-	{Title: "since", Key: "uptime", Show: output.Seconds},
+	{Title: "since", Key: "uptime", Show: output.Seconds}, // since it was opened
 	{Title: "path", Key: "path"},
 }
 
+// sessionColumns are the table of who --all.
 var sessionColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "uid", Key: "uid", Wide: 1},
@@ -226,7 +233,7 @@ var sessionColumns = []output.Column{
 	{Title: "app", Key: "app"},
 	{Title: "open", Key: "open"},
 	{Title: "since", Key: "uptime", Show: output.Seconds},
-	{Title: "idle", Key: "idletime", Show: output.Seconds},
-	{Title: "tls", Key: "tls", Wide: 1},
+	{Title: "idle", Key: "idletime", Show: output.Seconds}, // since its last request
+	{Title: "tls", Key: "tls", Wide: 1},                    // on or off
 	{Title: "addr", Key: "addr", Wide: 1},
 }

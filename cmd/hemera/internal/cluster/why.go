@@ -19,9 +19,8 @@ import (
 // WhyCommand makes `hemera why`: why a file, disk, node or job is as it is.
 func WhyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "why <path> | disk <id> | node <node> | jobs", Short: "What does it wait for? Explain a file, disk, node or job", Args: cobra.RangeArgs(1, 2),
-		Long: `Explains why something is as it is, and what waits for what, each with a remedy where
-there is one:
+		Use: "why <path> | disk <id> | node <node> | jobs", Short: "Explain why a file, disk, node or job is as it is", Args: cobra.RangeArgs(1, 2),
+		Long: `Explains the state of something and what it waits for, with a remedy where there is one:
 
   a file       which pieces can be read where, what it lacks and whether that can be made,
                who has it open or locked, quotas that are used up. Of a path that is not
@@ -52,6 +51,7 @@ there is one:
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if kind == hemera.WhyNode {
+					// The manager takes ids only.
 					n, err := storage.FindNode(ctx, m, ref)
 					if err != nil {
 						return err
@@ -68,7 +68,7 @@ there is one:
 	}
 }
 
-// whySubject reads what is to be explained.
+// whySubject reads what is to be explained: the kind and a reference that the manager understands.
 func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 	switch {
 	case len(args) == 1 && (args[0] == "jobs" || args[0] == "job"):
@@ -85,16 +85,18 @@ func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 		id, err := storage.ParseDisk(args[0])
 		return hemera.WhyDisk, id.String(), err
 	case len(args) == 1 && args[0] != "disk" && args[0] != "node":
+		// fid:, fxid: and so on name a file by its id.
 		if strings.Contains(args[0], "id:") && !strings.HasPrefix(args[0], "/") {
 			return hemera.WhyFile, args[0], nil
 		}
 		path, err := e.OnManager(args[0])
 		return hemera.WhyFile, path, err
 	}
-	return "", "", cli.Usage(errs.New(errs.Invalid, "hemera.Why", strings.Join(args, " "), "what is to be explained?").
+	return "", "", cli.Usage(errs.New(errs.Invalid, "hemera.Why", strings.Join(args, " "), "it does not say what to explain").
 		WithRemedy("hemera why <path>, hemera why disk <id>, hemera why node <node>, hemera why jobs"))
 }
 
+// printWhy prints an explanation: the state, and each reason with its remedy.
 func printWhy(e *cli.Env, x hemera.Explanation) error {
 	if e.ForPrograms() {
 		records := []output.Record{{{Key: "type", Value: "subject"}, {Key: "subject", Value: x.Subject}, {Key: "state", Value: x.State}}}

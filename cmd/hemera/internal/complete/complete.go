@@ -28,6 +28,7 @@ var errEnough = errors.New("enough")
 
 // fromView offers words from a view of the cluster. It offers none if the manager does not answer in time.
 func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	// The user is waiting at the shell's prompt: rather no words than late ones.
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Completion, timeout))
 	defer cancel()
 	m, err := e.Manager()
@@ -42,7 +43,7 @@ func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.
 	return words(v), cobra.ShellCompDirectiveNoFileComp
 }
 
-// Disks offers the ids of disks, described by their paths, for the first argument.
+// Disks offers the ids of disks, described by node and path, for the first argument.
 func Disks(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -103,7 +104,7 @@ func Matches(e *cli.Env) cobra.CompletionFunc {
 	}
 }
 
-// Endpoints offers paths on the cluster for words with a colon. Other words are left to the shell, which
+// Endpoints offers paths on the cluster for words that begin with a colon. Other words are left to the shell, which
 // knows the local files.
 func Endpoints(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -125,11 +126,13 @@ func Paths(e *cli.Env) cobra.CompletionFunc {
 		if word == "" {
 			word = "/"
 		}
+		// URLs of other servers are not completed: that would connect to them.
 		if !strings.HasPrefix(word, "/") {
 			return nil, none
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(e.Completion, timeout))
 		defer cancel()
+		// The directory is listed as a whole, up to wordsMax names; servers cannot list by prefix.
 		dir, prefix := gopath.Split(word)
 		var out []cobra.Completion
 		_ = listNames(ctx, e, gopath.Clean(dir), func(name string, isDir bool) error {

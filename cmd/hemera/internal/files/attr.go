@@ -36,6 +36,7 @@ Files that exist keep what they have.`
 	return c
 }
 
+// attrGetCommand makes `hemera attr get`.
 func attrGetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
@@ -62,6 +63,7 @@ func attrGetCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
+// attributes asks for the attributes of an entry, and returns its path too.
 func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (map[string][]byte, string, error) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -71,6 +73,7 @@ func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (m
 	return en.Xattrs, path, err
 }
 
+// attrRmCommand makes `hemera attr rm`. With -r entries without the attribute are skipped.
 func attrRmCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{

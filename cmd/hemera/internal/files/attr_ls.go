@@ -14,6 +14,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// attrLsCommand makes `hemera attr ls`.
 func attrLsCommand(e *cli.Env) *cobra.Command {
 	var effective bool
 	c := &cobra.Command{

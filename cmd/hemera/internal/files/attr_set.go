@@ -15,6 +15,7 @@ import (
 	"hemera/errs"
 )
 
+// attrSetCommand makes `hemera attr set`.
 func attrSetCommand(e *cli.Env) *cobra.Command {
 	var recursive, create bool
 	c := &cobra.Command{
@@ -50,13 +51,12 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// knownAttributes are offered by completion.
+// knownAttributes are the names that completion offers.
 var knownAttributes = []cobra.Completion{
 	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.nstripes=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
 }
 
-// warnOfPolicy says so when new files of a directory cannot have what they are to get. It is no error:
-// the disks may come later.
+// warnOfPolicy prints a warning if no file could be written to the directory with its attributes.
 func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -73,6 +73,7 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) 
 	}
 }
 
+// parseAttribute reads name=value. EOS's scripts quote values, so quotes around one are removed.
 func parseAttribute(s string) (string, []byte, error) {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || name == "" {

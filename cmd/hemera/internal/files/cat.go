@@ -39,6 +39,8 @@ func CatCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
+// cat copies the bytes from offset to end of one file to standard output. The client verifies each page before it is
+// written.
 func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset, end int64) error {
 	u, err := e.Remote(arg)
 	if err != nil {

@@ -39,7 +39,8 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
-// chmod changes children before their directory, which may become unreadable.
+// chmod changes an entry and, if recursive, everything below it. Children come first: the directory may become
+// unreadable.
 func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange, recursive bool) error {
 	i, err := cl.Stat(ctx, u)
 	if err != nil {
@@ -51,6 +52,7 @@ func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange
 			return err
 		}
 	}
+	// A change such as u+w needs the present bits.
 	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
 		return errs.New(errs.Unsupported, "hemera.ChangeMode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
 	}

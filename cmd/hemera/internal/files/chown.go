@@ -41,7 +41,8 @@ If your machines give one name different numbers, use numbers.`,
 	return c
 }
 
-// tree calls f for a path and, if recursive, for everything below it.
+// tree calls f for a path and, if recursive, for everything below it. The manager walks; f makes one request for each
+// entry.
 func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursive bool, f func(path string) error) error {
 	path, err := e.OnManager(arg)
 	if err != nil || !recursive {
@@ -59,7 +60,7 @@ func tree(ctx context.Context, e *cli.Env, m *admin.Client, arg string, recursiv
 	return err
 }
 
-// parseOwner reads owner[:group] or :group; -1 stands for what is to be left.
+// parseOwner reads owner, owner:group or :group. -1 means "leave it".
 func parseOwner(s string) (uid, gid int64, err error) {
 	owner, group, _ := strings.Cut(s, ":")
 	if owner == "" && group == "" {

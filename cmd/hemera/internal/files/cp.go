@@ -20,11 +20,12 @@ import (
 	"hemera/platform/xrootd"
 )
 
+// cpOptions are the flags of cp.
 type cpOptions struct {
-	recursive, force, resume, quiet bool
-	preserve, follow, skipLinks     bool
-	parallel                        int
-	checksum, tpc                   string
+	recursive, force, resume, quiet bool   // -r, -f, -c, -q
+	preserve, follow, skipLinks     bool   // -p, -L, --skip-links
+	parallel                        int    // files at a time
+	checksum, tpc                   string // words; see copyOptions
 }
 
 // CpCommand makes `hemera cp`: copies of files and trees.
@@ -87,7 +88,7 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	return c
 }
 
-// place is an argument in the form package copy takes: a URL or a local path.
+// place turns an argument into the form that package copy takes: a URL or a local path.
 func place(e *cli.Env, arg string) (string, error) {
 	if !strings.HasPrefix(arg, ":") {
 		return arg, nil
@@ -128,6 +129,7 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 // again is what to do after a copy of which a part failed.
 func (o cpOptions) again(args []string) string {
 	s := "repeat the command with --continue: it goes on with the parts that were kept and passes over the files that are there"
+	// The first copy made <to> itself; the next one would copy into it.
 	if from, to := args[0], args[len(args)-1]; o.recursive && len(args) == 2 && !strings.HasSuffix(to, "/") && !strings.HasSuffix(from, "/.") {
 		s += "; if it made " + to + ", write " + strings.TrimSuffix(from, "/") + "/. for " + from
 	}
@@ -137,6 +139,7 @@ func (o cpOptions) again(args []string) string {
 // parallelMax bounds the files copied at a time.
 const parallelMax = 1024
 
+// cp copies all sources. It decides between a pipe and a copy of files, makes the target directory, and reports.
 func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpOptions) error {
 	options, err := o.copyOptions()
 	if err != nil {
@@ -175,7 +178,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	return s.Close()
 }
 
-// copied says what a copy did.
+// copied is the summary of a copy, with what was skipped, left out and kept.
 func copied(p copy.Progress) string {
 	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
 	if p.Skipped > 0 {
@@ -193,7 +196,7 @@ func copied(p copy.Progress) string {
 	return s
 }
 
-// makeTarget makes the directory that a target ending in / asks for.
+// makeTarget makes the directory of a target that ends in /.
 func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 	if !strings.HasSuffix(arg, "/") {
 		return nil
@@ -208,7 +211,7 @@ func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 	return cl.Mkdir(ctx, u, 0o755, true)
 }
 
-// pipe copies standard input to a file, or a file to standard output.
+// pipe copies standard input to a file, or files to standard output.
 func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to string, o copy.Options) error {
 	if to == "-" {
 		return e.Each(ctx, from, func(arg string) error {
@@ -229,7 +232,8 @@ func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to 
 	return e.Done(err)
 }
 
-// teller shows a copy while it goes on. Its methods are called from several goroutines.
+// teller reports a copy while it runs. It is called from the goroutines that copy. mu guards its fields and the
+// terminal.
 type teller struct {
 	e     *cli.Env
 	s     *output.Stream
@@ -261,6 +265,7 @@ func (t *teller) file(from, to string, err error) {
 	_ = t.s.Add(r)
 }
 
+// progress redraws the progress line.
 func (t *teller) progress(p copy.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -289,6 +294,7 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 		t.drawn = false
 	}
 	switch {
+	// An interruption is one error, however many files it ended.
 	case ctx.Err() != nil:
 		t.tellLast()
 		return errs.New(errs.Cancelled, "hemera.Copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)

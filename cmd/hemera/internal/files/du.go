@@ -64,6 +64,7 @@ namespace keeps exact sums, so du -s / answers at once.`,
 	return c
 }
 
+// du prints the usage of one argument.
 func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, arg string, s *output.Stream) error {
 	path, err := e.OnManager(arg)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"hemera/rules/policy"
 )
 
-// effectivePolicy shows the policy of new files in a directory, by the rules the manager goes by.
+// effectivePolicy prints the policy of new files in a directory, by the rules that the manager uses (package policy).
 func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -32,6 +32,7 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 	dirMode := en.Mode
 	attrs := policy.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
 	from := map[string]string{}
+	// From the directory up to the root: the nearest value of a name counts.
 	for at := path; ; at = gopath.Dir(at) {
 		if at != path {
 			if en, err = m.Stat(ctx, hemera.Identity{}, at); err != nil {
@@ -58,8 +59,8 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 	return e.List(policyColumns, records, "")
 }
 
-// policyRecords are the values of a policy with their sources. from says of which directory each sys.
-// attribute is.
+// policyRecords makes a record of each value of a policy, with its source. from names the directory of each sys.
+// attribute.
 func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from map[string]string, mode uint32) (records []output.Record, err error) {
 	name, err := policy.Space(attrs, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
@@ -108,6 +109,7 @@ func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from ma
 	return records, nil
 }
 
+// policyColumns are the table of attr ls --effective.
 var policyColumns = []output.Column{
 	{Title: "key", Key: "key"},
 	{Title: "value", Key: "value"},

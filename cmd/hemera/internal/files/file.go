@@ -19,7 +19,7 @@ files share their ids: pid:, pxid: and inode: are taken too.`
 	return c
 }
 
-// fileRef takes ids as they are and paths without the mark of a remote path.
+// fileRef reads an argument that is a path, or an id such as fxid:1a or fid:26.
 func fileRef(e *cli.Env, s string) (string, error) {
 	for _, prefix := range []string{"fid:", "fxid:", "pid:", "pxid:", "cid:", "cxid:", "inode:"} {
 		if strings.HasPrefix(s, prefix) {

@@ -15,10 +15,12 @@ import (
 	"hemera/errs"
 )
 
+// fileCheckCommand makes `hemera file check`, and with repair `hemera file verify`. Nodes read the pieces; nothing is
+// transferred.
 func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
-	long := "Has every piece of the file read from its disk and checked, page by page and as a whole.\n"
+	long := "The nodes read every piece of the file from its disk and check it, page by page and as a whole.\n"
 	if repair {
-		long += "Bad pages are put right from other pieces. A piece that cannot be repaired in place is made\nanew on another disk (remade).\n"
+		long += "Bad pages are repaired from other pieces. A piece that cannot be repaired in place is made\nagain on another disk (remade).\n"
 	}
 	c := &cobra.Command{
 		Use: verb + " <file>", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
@@ -42,6 +44,7 @@ func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 	return c
 }
 
+// printChecks prints the result of each piece, and returns the verdict.
 func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 	var records []output.Record
 	bad, offline := 0, 0
@@ -69,14 +72,14 @@ func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 	return printCheckRecords(e, records, checkVerdict(len(records), bad, offline, repair))
 }
 
-// checkVerdict is the error that a check ends with, if pieces are bad or could not be asked.
+// checkVerdict is the error of a check that found bad pieces, or pieces that no node could read.
 func checkVerdict(pieces, bad, offline int, repair bool) error {
 	switch {
 	case bad == 0 && offline == 0:
 		return nil
 	case bad == 0:
 		return errs.New(errs.Unavailable, "hemera.Check", "", fmt.Sprintf("%d of %d pieces are out of reach", offline, pieces)).
-			WithRemedy("see hemera fs ls -e; what stays away is made anew elsewhere after the grace")
+			WithRemedy("see hemera fs ls -e; after the grace, pieces that stay out of reach are made again on other disks")
 	}
 	text := fmt.Sprintf("%d of %d pieces are bad", bad, pieces)
 	if offline > 0 {
@@ -87,7 +90,8 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 			"hemera file verify repairs what other pieces can repair"))
 }
 
-// printCheckRecords ends with the verdict: the exit code says it, and JSON too.
+// printCheckRecords prints records and returns the verdict. With -j the error ends the stream, so that one JSON object
+// has both.
 func printCheckRecords(e *cli.Env, records []output.Record, verdict error) error {
 	if verdict == nil || e.Printer().Format != output.JSON {
 		if err := e.Printer().List(checkColumns, records); err != nil {
@@ -104,14 +108,15 @@ func printCheckRecords(e *cli.Env, records []output.Record, verdict error) error
 	return verdict
 }
 
+// checkColumns are the table of file check and file verify.
 var checkColumns = []output.Column{
 	{Title: "no.", Key: "no"},
 	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
-	{Title: "result", Key: "result"},
+	{Title: "result", Key: "result"}, // ok, bad, remade (on another disk) or offline
 	{Title: "size", Key: "size"},
-	{Title: "checksums", Key: "checksums"},
-	{Title: "badpages", Key: "badpages"},
-	{Title: "repaired", Key: "repaired", Wide: 1},
+	{Title: "checksums", Key: "checksums"},        // of the whole file, as read from this piece
+	{Title: "badpages", Key: "badpages"},          // pages of 4 KiB that did not match
+	{Title: "repaired", Key: "repaired", Wide: 1}, // from other pieces
 	{Title: "error", Key: "error"},
 }

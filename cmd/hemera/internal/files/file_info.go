@@ -14,6 +14,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// fileInfoCommand makes `hemera file info`. Users see files that they may see by path; details of disks are for admins.
 func fileInfoCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "info <file>", Short: "Everything known of a file or directory", Args: cobra.ExactArgs(1),
@@ -43,6 +44,7 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 	}
 }
 
+// printFile prints a file, its pieces, and pieces on disks that the namespace does not have.
 func printFile(e *cli.Env, report hemera.FileReport) error {
 	head := fileRecord(report)
 	var pieces, strays []output.Record
@@ -75,6 +77,7 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 	return p.List(strayColumns, strays)
 }
 
+// strayRecord makes the record of a piece that a disk has and the namespace does not.
 func strayRecord(s hemera.Stray) output.Record {
 	return output.Record{
 		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host},
@@ -83,17 +86,19 @@ func strayRecord(s hemera.Stray) output.Record {
 	}
 }
 
+// strayColumns are the second table of file info.
 var strayColumns = []output.Column{
-	{Title: "tag", Key: "tag"},
-	{Title: "no.", Key: "no"},
+	{Title: "tag", Key: "tag"}, // orphan, newer and so on; see fsck
+	{Title: "no.", Key: "no"},  // index of the piece in the layout
 	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
-	{Title: "generation", Key: "generation"},
+	{Title: "generation", Key: "generation"}, // of the content that the piece belongs to
 	{Title: "size", Key: "size", Show: output.Bytes},
-	{Title: "sealed", Key: "sealed", Show: output.Time},
-	{Title: "path", Key: "path"},
+	{Title: "sealed", Key: "sealed", Show: output.Time}, // when its write ended
+	{Title: "path", Key: "path"},                        // on the disk
 }
 
+// fileRecord makes the record of an entry, with the keys of eos file info.
 func fileRecord(report hemera.FileReport) output.Record {
 	en := report.Entry
 	if en.Birth.IsZero() && len(report.Strays) > 0 { // disks know it, the namespace does not
@@ -109,9 +114,10 @@ func fileRecord(report hemera.FileReport) output.Record {
 		return append(r, output.Record{{Key: "treefiles", Value: en.Tree.Files}, {Key: "treedirs", Value: en.Tree.Dirs}, {Key: "treebytes", Value: en.Tree.Bytes}}...)
 	}
 	r = append(r, output.Record{
-		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: en.Layout.Kind.String()}, {Key: "nstripes", Value: int(en.Layout.Pieces)},
+		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: en.Layout.Kind.String()}, {Key: "nstripes", Value: int(en.Layout.Pieces)}, // redundancy: EOS's d<pieces on disk>::t<on tape>
 		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: fmt.Sprintf("d%d::t0", len(report.Pieces))},
 	}...)
+	// The first checksum is the one that clients ask for.
 	for i, c := range en.Checksums {
 		if i == 0 {
 			r = append(r, output.Field{Key: "xstype", Value: c.Kind.String()}, output.Field{Key: "xs", Value: c.Hex()})
@@ -122,7 +128,7 @@ func fileRecord(report hemera.FileReport) output.Record {
 	return r
 }
 
-// onOffSize is a file's size, and a directory's total.
+// onOffSize is the size of a file, and of a directory the size of all below it.
 func onOffSize(e hemera.Entry) int64 {
 	if e.IsDir() {
 		return e.Tree.Bytes
@@ -130,6 +136,7 @@ func onOffSize(e hemera.Entry) int64 {
 	return e.Size
 }
 
+// pieceRecord makes the record of a piece and its disk.
 func pieceRecord(p hemera.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
@@ -139,14 +146,15 @@ func pieceRecord(p hemera.PieceReport) output.Record {
 	}
 }
 
+// pieceColumns are the first table of file info.
 var pieceColumns = []output.Column{
 	{Title: "no.", Key: "no"},
 	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
 	{Title: "group", Key: "schedgroup", Wide: 1},
 	{Title: "path", Key: "path"},
-	{Title: "health", Key: "health"},
+	{Title: "health", Key: "health"}, // of the disk
 	{Title: "configstatus", Key: "configstatus"},
-	{Title: "active", Key: "active"},
+	{Title: "active", Key: "active"}, // whether the disk can be read now
 	{Title: "zone", Key: "geotag", Wide: 1},
 }

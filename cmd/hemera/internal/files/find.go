@@ -15,15 +15,16 @@ import (
 	"hemera/errs"
 )
 
+// findOptions are the flags of find, as texts; request turns them into what the manager understands.
 type findOptions struct {
-	files, dirs, count bool
-	name, layout       string
-	size, mtime, ctime string
-	depth, stripes     int
-	incomplete         bool
+	files, dirs, count bool   // -f, -d, --count
+	name, layout       string // a pattern, and a layout as in policies
+	size, mtime, ctime string // +n or -n
+	depth, stripes     int    // levels (-1: all) and pieces (0: any)
+	incomplete         bool   // --stripediff
 	lost, unreadable   bool
-	uid, gid           string
-	nuid, ngid         string
+	uid, gid           string // numbers or names
+	nuid, ngid         string // everybody but these
 }
 
 // FindCommand makes `hemera find`: search in a tree.
@@ -76,7 +77,7 @@ A search does not delay writers or other searches.`,
 	return c
 }
 
-// request is what the manager is asked for.
+// request is the question for the manager, which evaluates every condition. now is the time that days count from.
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
 	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
 		Lost: o.lost, Unreadable: o.unreadable}
@@ -87,6 +88,7 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 		r.Kind = hemera.KindDirectory
 	}
 	switch {
+	// 0 means "all" for the manager.
 	case o.depth == 0:
 		r.Depth = -1
 	case o.depth > 0:
@@ -115,6 +117,7 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 		if err != nil {
 			return r, err
 		}
+		// "More than 30 days ago" is before a moment.
 		if at := now.Add(-time.Duration(days) * 24 * time.Hour); more {
 			*t.older = &at
 		} else {
@@ -138,7 +141,7 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 	return r, nil
 }
 
-// parseBound reads +n (more) or -n (less), n with k, M, G, T or P.
+// parseBound reads +n (more than n) or -n (less than n). n may have k, M, G, T or P, or a unit.
 func parseBound(s string) (more bool, n int64, err error) {
 	bad := errs.New(errs.Invalid, "hemera.ReadBound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
@@ -151,6 +154,8 @@ func parseBound(s string) (more bool, n int64, err error) {
 	return s[0] == '+', n, nil
 }
 
+// find prints what the manager finds, while it still searches. Directories that could not be listed are reported and
+// make the exit code 1.
 func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest) error {
 	r.Brief = !e.ForPrograms()
 	s := e.Stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
@@ -186,6 +191,7 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest)
 	return s.Close()
 }
 
+// foundRecord makes the record of a found entry.
 func foundRecord(f admin.Found) output.Record {
 	en := f.Entry
 	return output.Record{
@@ -196,6 +202,7 @@ func foundRecord(f admin.Found) output.Record {
 	}
 }
 
+// layoutName is a file's layout; directories have none.
 func layoutName(e hemera.Entry) string {
 	if e.IsDir() {
 		return ""
@@ -203,6 +210,7 @@ func layoutName(e hemera.Entry) string {
 	return e.Layout.String()
 }
 
+// firstSum is a file's main checksum, with its kind.
 func firstSum(e hemera.Entry) string {
 	if len(e.Checksums) == 0 {
 		return ""

@@ -54,11 +54,13 @@ func LsCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
+// lsOptions are the flags of ls, and the cache of owners' names.
 type lsOptions struct {
 	long, self, human, recursive, headings, numeric bool
 	names                                           cli.Owners
 }
 
+// ls lists one argument.
 func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, arg string, o lsOptions) error {
 	u, err := e.Remote(arg)
 	if err != nil {
@@ -75,24 +77,26 @@ func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, ar
 	return lsDirectory(ctx, e, cl, s, listed{u, arg}, o)
 }
 
-// listed is a directory and how the user would name it.
+// listed is a directory, and its name as the user would write it.
 type listed struct {
 	xrootd.URL
 	name string
 }
 
+// below is a directory in l.
 func (l listed) below(name string) listed {
 	return listed{l.Join(name), strings.TrimSuffix(l.name, "/") + "/" + name}
 }
 
-// lsDirectory lists a directory, and then those in it. It remembers the names of one directory's
-// directories for each level it is in.
+// lsDirectory lists a directory and, with -R, those below it afterwards. It holds the names of directories only: those
+// of one directory for each level.
 func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
 		fmt.Fprintf(e.Out, "%s:\n", e.Visible(dir.name))
 	}
 	var below []string
 	err := cl.List(ctx, dir.URL, func(i xrootd.Info) error {
+		// Listed after this directory, as ls -R does.
 		if o.recursive && i.IsDir() {
 			below = append(below, i.Name)
 		}
@@ -109,6 +113,7 @@ func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.S
 	})
 }
 
+// entryRecord makes the record of an entry, as ls and stat print it.
 func entryRecord(path string, i xrootd.Info) output.Record {
 	return output.Record{
 		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: cli.OnOff(i.IsDir(), "directory", "file")},
@@ -117,7 +122,7 @@ func entryRecord(path string, i xrootd.Info) output.Record {
 	}
 }
 
-// line is a record as ls prints it. Columns have fixed widths, because what follows is not known yet.
+// line is a record as a person reads it. Columns have fixed widths, because the entries that follow are not known yet.
 func (o lsOptions) line(r output.Record) string {
 	name, _ := r.Get("name").(string)
 	dir := r.Get("type") == "directory"
@@ -135,7 +140,7 @@ func (o lsOptions) line(r output.Record) string {
 		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, cli.OnOff(dir, "/", ""))
 }
 
-// owner is an owner or group as a person reads it. Servers other than Hemera may send names.
+// owner is an owner or group for a person. Servers other than Hemera may send names instead of numbers.
 func (o lsOptions) owner(r output.Record, key string, lookup func(string) (string, error)) string {
 	text := fmt.Sprint(r.Get(key))
 	id, err := strconv.ParseUint(text, 10, 32)
@@ -145,7 +150,7 @@ func (o lsOptions) owner(r output.Record, key string, lookup func(string) (strin
 	return o.names.Name(key, uint32(id), lookup)
 }
 
-// modeString is "drwxr-x---".
+// modeString writes a mode as ls(1) does: "drwxr-x---".
 func modeString(mode uint32, dir bool) string {
 	b := []byte(cli.OnOff(dir, "d", "-") + "rwxrwxrwx")
 	for i := range 9 {

@@ -8,11 +8,11 @@ import (
 	"hemera/errs"
 )
 
-// modeChange is what chmod makes of an entry's permission bits.
+// modeChange turns the permission bits of an entry into new ones. dir is true for a directory, which X depends on.
 type modeChange func(mode uint32, dir bool) uint32
 
-// parseModeChange reads octal bits, or changes as chmod(1) has them: u+rw,go-w, a=rX. Without a u, g, o
-// or a, a change is for all.
+// parseModeChange reads octal bits, or changes as chmod(1) takes them: u+rw,go-w, a=rX. A change without u, g, o or a is
+// for all.
 func parseModeChange(s string) (modeChange, error) {
 	if s != "" && strings.Trim(s, "01234567") == "" {
 		bits, err := parseMode(s)
@@ -35,7 +35,7 @@ func parseModeChange(s string) (modeChange, error) {
 	}, nil
 }
 
-// clauseOf is one change: whose bits, the operator, which of them.
+// clauseOf is one change: whose bits, the operator, and which bits.
 func clauseOf(who string, operator byte, bits string) modeChange {
 	var whose uint32
 	for _, w := range "ugo" {
@@ -63,6 +63,7 @@ func clauseOf(who string, operator byte, bits string) modeChange {
 	}
 }
 
+// parseMode reads octal permission bits.
 func parseMode(s string) (uint32, error) {
 	mode, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || mode > 0o7777 {

@@ -34,6 +34,8 @@ func MvCommand(e *cli.Env) *cobra.Command {
 					WithRemedy("copy it with hemera cp, then remove it"))
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				// mv into a directory, as the system's mv does. Another client may remove it meanwhile; then the rename
+				// fails.
 				i, err := cl.Stat(ctx, to)
 				if err != nil && !errors.Is(err, errs.NotFound) {
 					return err

@@ -44,7 +44,7 @@ go, and asks. A script gives its consent with --yes. --dry-run says what would g
 	return c
 }
 
-// rm looks at everything first, asks once, and removes then.
+// rm looks at all arguments, asks once, and then removes.
 func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []string) error {
 	var stake []string
 	ask := k.Dry
@@ -76,7 +76,7 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 	return firstOf(r.run(ctx, e), err)
 }
 
-// firstOf is the first error there is.
+// firstOf is the first of some errors that is not nil.
 func firstOf(list ...error) error {
 	for _, err := range list {
 		if err != nil {
@@ -86,14 +86,14 @@ func firstOf(list ...error) error {
 	return nil
 }
 
-// doomed is one argument of rm, and what is there.
+// doomed is one argument of rm, and what was found there.
 type doomed struct {
 	url               xrootd.URL
 	dir, below        bool // a directory, with something in it
 	files, dirs, size int64
 }
 
-// String is what will go.
+// String says what will be removed.
 func (d doomed) String() string {
 	if !d.dir {
 		return fmt.Sprintf("%s: 1 file, %s will go", d.url.Path, output.Bytes(d.size))
@@ -101,7 +101,7 @@ func (d doomed) String() string {
 	return fmt.Sprintf("%s: %s, %s, %s will go", d.url.Path, output.Count(d.dirs, "directory"), output.Count(d.files, "file"), output.Bytes(d.size))
 }
 
-// removal is one rm under way.
+// removal is one rm under way. mu guards the counters, which many goroutines change.
 type removal struct {
 	cl               *xrootd.Client
 	recursive, force bool
@@ -119,7 +119,7 @@ const (
 	failuresMax = 10
 )
 
-// survey counts what is at a path.
+// survey counts what is at a path. It fails for a directory without -r, and for the root.
 func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	d := doomed{url: u}
 	i, err := r.cl.Stat(ctx, u)
@@ -159,7 +159,7 @@ func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	return d, walk(u)
 }
 
-// run removes the targets and says how that went.
+// run removes the targets in turn, and returns the error of the command.
 func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	var total int64
 	for _, d := range r.targets {
@@ -183,8 +183,8 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	return r.first
 }
 
-// tree removes a directory: its files and those below in parallel, then the directories from the leaves. It
-// holds the names of the directories, and at most rmParallel of files.
+// tree removes a directory: first all files, in parallel, then the directories from the leaves upwards. It holds the
+// names of all directories, and at most rmParallel names of files.
 func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 	var levels [][]xrootd.URL
 	g := new(errgroup.Group)
@@ -219,6 +219,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 	for _, level := range slices.Backward(levels) {
 		for _, dir := range level {
 			g.Go(func() error {
+				// A directory that is not empty has a file that could not be removed.
 				if err := r.cl.Rmdir(ctx, dir); err != nil && (r.failures() == 0 || !errors.Is(err, errs.NotEmpty)) {
 					r.fail(e, err) // that of what could not be removed in it has been told
 				}
@@ -229,7 +230,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 	}
 }
 
-// note counts a file.
+// note counts a removed file, or a failure.
 func (r *removal) note(e *cli.Env, err error) {
 	if err != nil {
 		r.fail(e, err)
@@ -240,8 +241,8 @@ func (r *removal) note(e *cli.Env, err error) {
 	r.mu.Unlock()
 }
 
-// fail tells of the failures before this one: a single one is the command's own. What was removed
-// meanwhile, and what an interruption left, is no failure.
+// fail records a failure. The first one becomes the command's error; from the second on each is printed, up to
+// failuresMax. An entry that somebody else removed is no failure, nor is what an interruption left.
 func (r *removal) fail(e *cli.Env, err error) {
 	if errors.Is(err, errs.NotFound) || errors.Is(err, errs.Cancelled) {
 		return
@@ -261,13 +262,15 @@ func (r *removal) fail(e *cli.Env, err error) {
 	}
 }
 
+// failures is the number of failures so far.
 func (r *removal) failures() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
 }
 
-// show draws a bar on a terminal until it is stopped.
+// show draws a progress line until the returned function is called. It draws nothing for a single file, for programs, or
+// without a terminal.
 func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 	if !e.Live || e.ForPrograms() || total < 2 {
 		return func() {}
@@ -309,4 +312,5 @@ func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 	}
 }
 
+// rmTick is how often the progress line is drawn.
 const rmTick = 250 * time.Millisecond

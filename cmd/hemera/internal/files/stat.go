@@ -43,6 +43,7 @@ func StatCommand(e *cli.Env) *cobra.Command {
 					}
 					r = append(r, output.Field{Key: "xstype", Value: sum.Kind.String()}, output.Field{Key: "xs", Value: sum.Hex()})
 				}
+				// Times are numbers in a record, so that programs need not parse them.
 				columns := cli.ColumnsOf(r)
 				for n := range columns {
 					if k := columns[n].Key; k == "mtime" || k == "ctime" {

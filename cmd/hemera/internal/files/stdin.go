@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// input is standard input of a command that can be interrupted. Ctrl-C ends the whole pipeline: the end of
-// what the program in front wrote may be seen before the own signal, and must not pass for the end of its
-// output.
+// input is standard input of a command that an interruption ends. Ctrl-C also ends the program in front of a pipe. The
+// end of its output may arrive before our own signal; it must not pass for a complete file.
 type input struct {
 	ctx context.Context
 	r   io.Reader
 	buf []byte
 }
 
-// signalGrace is how long a signal may take that was sent before the input ended.
+// signalGrace is how long a signal may arrive after the end of the input.
 const signalGrace = 100 * time.Millisecond
 
-// Read is io.Reader. An interruption does not wait for the program in front.
+// Read implements io.Reader. If the context ends it returns at once and leaves the read of the input to its goroutine.
 func (i *input) Read(p []byte) (int, error) {
 	if len(i.buf) < len(p) {
 		i.buf = make([]byte, len(p))

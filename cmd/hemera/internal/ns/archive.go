@@ -14,22 +14,24 @@ import (
 	"hemera/platform/kv/archive"
 )
 
-// archiveWatch shows how far an archive has come, where there is somebody to see it.
+// archiveWatch counts the bytes and records of an archive as it passes, and shows them on a terminal.
 type archiveWatch struct {
 	e       *cli.Env
-	head    archive.Header
-	pairs   int64
-	bytes   int64
+	head    archive.Header // set when the header was read
+	pairs   int64          // records so far
+	bytes   int64          // of the archive so far
 	started time.Time
-	shown   time.Time
+	shown   time.Time // when the line was drawn last
 	ended   time.Time
 }
 
+// watchArchive starts the clock of a watch.
 func watchArchive(e *cli.Env) *archiveWatch {
 	now := time.Now()
 	return &archiveWatch{e: e, started: now, shown: now}
 }
 
+// visitor makes archive.Read count for the watch.
 func (w *archiveWatch) visitor() archive.Visitor {
 	return archive.Visitor{
 		Header: func(h archive.Header) error { w.head = h; return nil },
@@ -37,7 +39,7 @@ func (w *archiveWatch) visitor() archive.Visitor {
 	}
 }
 
-// step counts bytes, and draws the line anew a few times a second.
+// step counts bytes and redraws the progress line, five times a second at most.
 func (w *archiveWatch) step(n int) {
 	w.bytes += int64(n)
 	if now := time.Now(); w.e.Live && now.Sub(w.shown) > 200*time.Millisecond {
@@ -46,6 +48,7 @@ func (w *archiveWatch) step(n int) {
 	}
 }
 
+// line is the progress line. The header has an estimate of the number of records.
 func (w *archiveWatch) line(took time.Duration) string {
 	share := min(100, cli.Percent(w.pairs, max(w.head.Pairs, 1)))
 	seconds := max(took.Seconds(), 1e-3)
@@ -57,7 +60,7 @@ func (w *archiveWatch) line(took time.Duration) string {
 	return line
 }
 
-// end clears the line.
+// end stops the clock and erases the line.
 func (w *archiveWatch) end() {
 	w.ended = time.Now()
 	if w.e.Live {
@@ -65,9 +68,10 @@ func (w *archiveWatch) end() {
 	}
 }
 
+// took is the duration between the start and end.
 func (w *archiveWatch) took() time.Duration { return w.ended.Sub(w.started) }
 
-// counted passes bytes on and counts them.
+// counted is a writer that reports its bytes to a watch.
 type counted struct {
 	w     io.Writer
 	watch *archiveWatch
@@ -79,13 +83,14 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.w.Write(b)
 }
 
-// secretFile is a file of mode 0600 that has its name once it is whole and on the disk.
+// secretFile is a file that only its owner may read. It gets its name when it is complete and on the disk.
 type secretFile struct {
 	*os.File
 	name string
-	done bool
+	done bool // the temporary name is gone
 }
 
+// newFile makes a temporary file next to the target. It fails with Exists if the target exists.
 func newFile(name string) (*secretFile, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return nil, errs.New(errs.Exists, "hemera.NsBackup", name, "there is such a file").WithRemedy("name another, or a directory")
@@ -97,11 +102,12 @@ func newFile(name string) (*secretFile, error) {
 	return &secretFile{File: f, name: name}, nil
 }
 
-// publish gives the file its name; it replaces none.
+// publish gives the file its name, and makes the name durable. It never replaces a file.
 func (f *secretFile) publish() error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return errs.Wrap(err, "hemera.NsBackup", f.name)
 	}
+	// A link fails if the name exists; a rename would replace the file.
 	if err := os.Link(f.Name(), f.name); err != nil {
 		if errors.Is(err, os.ErrExist) {
 			return errs.Wrap(err, "hemera.NsBackup", f.name)
@@ -119,7 +125,7 @@ func (f *secretFile) publish() error {
 	return errs.Wrap(errors.Join(dir.Sync(), dir.Close()), "hemera.NsBackup", f.name)
 }
 
-// abandon takes the temporary name away.
+// abandon removes the temporary name. After publish it removes only the second name of the file.
 func (f *secretFile) abandon() {
 	_ = f.Close()
 	if !f.done {

@@ -22,6 +22,7 @@ import (
 	"hemera/platform/kv/archive"
 )
 
+// nsBackupCommand makes `hemera ns backup`.
 func nsBackupCommand(e *cli.Env) *cobra.Command {
 	var verify, damaged bool
 	var state string
@@ -32,8 +33,8 @@ of one moment. Nobody waits for it, and the manager's memory does not grow with 
 target is a file; or a directory, for namespace-<date>.hemera in it; or - for standard
 output. The file gets its name when all of it is written, checked and on the disk.
 
-The archive holds the cluster's secrets: whoever has it can be the manager. The file is
-readable by its owner only; keep it so.
+The archive holds the cluster's secrets: anybody who has it can act as the manager. The file
+is readable by its owner only; keep it so.
 
 --verify reads an archive that is there and says whether all of it is as it was written.
 
@@ -67,7 +68,7 @@ never gives out an id twice.`,
 	return c
 }
 
-// stateBackups takes archives of a state directory, and says on standard error what is damaged.
+// stateBackups takes archives of a state directory. It prints on standard error what is damaged.
 func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
 	b := backup.Offline{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
 	if damaged {
@@ -76,7 +77,8 @@ func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
 	return b
 }
 
-// writeBackup takes an archive from the manager and proves it on its way to the target.
+// writeBackup writes an archive to the target, and proves it on the way: a target file appears only if all of it is
+// intact.
 func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target string) error {
 	if target == "-" {
 		watch := watchArchive(e)
@@ -95,6 +97,7 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 	}
 	defer f.abandon()
 	watch := watchArchive(e)
+	// Archives are written in small records.
 	out := bufio.NewWriterSize(f, 1<<20)
 	totals, err := takeBackup(ctx, m, out, watch)
 	if err == nil {
@@ -110,11 +113,13 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 	return printArchive(e, target, watch, totals)
 }
 
-// takeBackup copies the archive to out, and reads what goes there.
+// takeBackup copies an archive to out and checks it at the same time, by a pipe: the source writes at one end,
+// archive.Read verifies at the other and passes the bytes on.
 func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
+	// The buffer lets the goroutine end even if reading fails first.
 	sent := make(chan error, 1)
 	go func() {
 		err := m.Backup(ctx, to)
@@ -131,6 +136,7 @@ func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *arc
 	return totals, err
 }
 
+// verifyBackup checks an archive that exists.
 func verifyBackup(e *cli.Env, path string) error {
 	in, done, err := openArchive(e, path)
 	if err != nil {
@@ -146,7 +152,7 @@ func verifyBackup(e *cli.Env, path string) error {
 	return printArchive(e, path, watch, totals)
 }
 
-// about names the archive that an error is about.
+// about adds the name of the archive to an error that has no subject.
 func about(err error, path string) error {
 	var cause *errs.Error
 	if errors.As(err, &cause) && cause.Subject == "" {
@@ -157,7 +163,7 @@ func about(err error, path string) error {
 	return err
 }
 
-// openArchive opens a file, or standard input for "-".
+// openArchive opens a file, or standard input for "-". The caller calls the returned function at the end.
 func openArchive(e *cli.Env, path string) (io.Reader, func(), error) {
 	if path == "-" {
 		return bufio.NewReaderSize(e.In, 1<<20), func() {}, nil
@@ -169,6 +175,7 @@ func openArchive(e *cli.Env, path string) (io.Reader, func(), error) {
 	return bufio.NewReaderSize(f, 1<<20), func() { _ = f.Close() }, nil
 }
 
+// printArchive prints what an archive has.
 func printArchive(e *cli.Env, path string, w *archiveWatch, t archive.Totals) error {
 	h := w.head
 	s := e.Stream(func(output.Record) string {

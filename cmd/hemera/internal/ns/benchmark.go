@@ -18,13 +18,15 @@ import (
 	"hemera/measure/nsbench"
 )
 
+// benchmarkOptions are the arguments and flags of ns benchmark.
 type benchmarkOptions struct {
 	hemera.BenchmarkRequest
 	wire  wireOptions
-	clean bool
-	plot  string
+	clean bool   // --clean: remove and do nothing else
+	plot  string // --plot: the SVG file, or ""
 }
 
+// nsBenchmarkCommand makes `hemera ns benchmark`.
 func nsBenchmarkCommand(e *cli.Env) *cobra.Command {
 	var o benchmarkOptions
 	c := &cobra.Command{
@@ -36,7 +38,7 @@ threads do one phase, then all do the next:
 
   mkdir     make the directories
   create    make the files: placement, capability, lock, commit
-  exists    make them all again, and be told that they exist
+  exists    make them all again: each is refused, because it exists
   read      open every file to read: access, placement, capability
   write     open every file to change it, and free the lock again
   deletion  remove everything
@@ -76,7 +78,8 @@ it made.`,
 	return c
 }
 
-// parse reads the arguments: three numbers and a prefix, or with --clean a prefix only.
+// parse reads the arguments: three numbers and a prefix, or with --clean only a prefix. It refuses shapes that are too
+// large before any work.
 func (o *benchmarkOptions) parse(args []string) error {
 	if o.clean {
 		if len(args) > 1 {
@@ -95,7 +98,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 	for i, n := range []*int{&o.Threads, &o.Subdirs, &o.Files} {
 		var err error
 		if *n, err = strconv.Atoi(args[i]); err != nil {
-			return cli.Usage(errs.New(errs.Invalid, "read "+[]string{"threads", "subdirs", "files"}[i], args[i], "is no number"))
+			return cli.Usage(errs.New(errs.Invalid, "read "+[]string{"threads", "subdirs", "files"}[i], args[i], "is not a number"))
 		}
 	}
 	if len(args) == 4 {
@@ -115,6 +118,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 	return nil
 }
 
+// cleanBenchmark removes what an interrupted run left.
 func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) error {
 	base, err := nsbench.BaseOf(o.Prefix)
 	if err != nil {
@@ -131,7 +135,7 @@ func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmar
 	return nil
 }
 
-// benchmark runs it once, or twice: waiting for the disk and not.
+// benchmark runs the phases once, or twice with --relaxed: with and without waiting for the disk.
 func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) (err error) {
 	t := &benchmarkTeller{e: e, request: o.BenchmarkRequest, wire: o.wire}
 	if o.plot != "" {
@@ -151,9 +155,11 @@ func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOpti
 	return t.end(err)
 }
 
-// cleanWait bounds the wait for a manager that ends an interrupted run.
+// cleanWait bounds the wait for a manager that is ending an interrupted run.
 const cleanWait = 10 * time.Minute
 
+// insideManager has the manager run the phases. If the command is interrupted, it waits until the manager has removed
+// the files of the run.
 func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller, relaxed bool) error {
 	r := t.request
 	r.Relaxed, t.relaxed = relaxed, relaxed
@@ -162,6 +168,7 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 	if ctx.Err() == nil || r.Keep {
 		return err
 	}
+	// The command's context has ended; the clean-up needs one that has not.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
 	defer cancel()
 	if cleanErr := m.CleanBenchmark(clean, hemera.Identity{}, r.Prefix); cleanErr != nil && !errors.Is(cleanErr, errs.NotFound) {
@@ -170,12 +177,13 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 	return errs.Wrap(ctx.Err(), "hemera.Benchmark", "")
 }
 
-// whenInterrupted says why the command does not end at once, and gives the interrupt key back its
-// power to end it. What it returns ends the watch.
+// whenInterrupted tells the user why an interrupted command does not end at once, and lets a second interruption end it.
+// The returned function ends the watch.
 func whenInterrupted(ctx context.Context, e *cli.Env, t *benchmarkTeller) func() {
 	said := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(said)
+		// From now on an interruption ends the process.
 		signal.Reset(os.Interrupt)
 		if t.request.Keep {
 			t.say("interrupted: what the run made is left where it is")

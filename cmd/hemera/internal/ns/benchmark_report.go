@@ -17,27 +17,28 @@ import (
 	"hemera/measure/nsbench"
 )
 
-// benchmarkTeller shows a run: a line that moves, and at the end tables or records.
+// benchmarkTeller shows a run: a progress line during it, tables or records at the end.
 type benchmarkTeller struct {
 	e       *cli.Env
 	request hemera.BenchmarkRequest
-	wire    wireOptions
-	plot    *os.File // nil: none wanted
+	wire    wireOptions // how the run goes through the door
+	plot    *os.File    // nil: none wanted
 	setup   hemera.BenchmarkSetup
-	relaxed bool // the run under way
-	rows    []benchmarkRow
+	relaxed bool           // the run under way
+	rows    []benchmarkRow // results so far
 
 	mu     sync.Mutex // guards what is on the terminal
-	moving bool
-	ending bool
+	moving bool       // a progress line is on the terminal
+	ending bool       // no progress line is drawn any more
 }
 
+// benchmarkRow is the result of one phase. relaxed: its answers did not wait for the disk.
 type benchmarkRow struct {
 	hemera.BenchmarkResult
 	relaxed bool
 }
 
-// cpuPerOp is the processor time of one operation, of whatever kind; zero if it is not known.
+// cpuPerOp is the processor time of one operation of any kind; 0 if it is unknown.
 func (r benchmarkRow) cpuPerOp() time.Duration {
 	ops := r.Main.Ops
 	if r.Dirs != nil {
@@ -46,6 +47,7 @@ func (r benchmarkRow) cpuPerOp() time.Duration {
 	return r.CPU / time.Duration(max(ops, 1))
 }
 
+// update takes one message of a run: the setup, a result or progress.
 func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 	switch {
 	case u.Setup != nil:
@@ -65,7 +67,7 @@ func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 	return nil
 }
 
-// say writes a line, after which none moves any more.
+// say prints a line, after which no progress line is drawn.
 func (t *benchmarkTeller) say(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,6 +76,7 @@ func (t *benchmarkTeller) say(text string) {
 	fmt.Fprintln(t.e.Err, "hemera: "+text)
 }
 
+// clear erases the progress line. The caller holds mu.
 func (t *benchmarkTeller) clear() {
 	if t.moving {
 		_, _ = io.WriteString(t.e.Err, cli.ClearLine)
@@ -81,6 +84,7 @@ func (t *benchmarkTeller) clear() {
 	}
 }
 
+// benchmarkLine is the progress line, with a bar of width characters.
 func benchmarkLine(p hemera.BenchmarkProgress, width int) string {
 	line := fmt.Sprintf("%-8s  %s  %d of %d  %s/s", p.Phase, cli.Bar(cli.Percent(p.Done, p.Total), width), p.Done, p.Total, significant(p.Rate))
 	if p.Rate > 0 && p.Done < p.Total {
@@ -89,7 +93,7 @@ func benchmarkLine(p hemera.BenchmarkProgress, width int) string {
 	return line
 }
 
-// end shows what was measured, whole or not, and makes an error of operations that failed.
+// end prints what was measured, also of a run that failed, and returns the error of the command.
 func (t *benchmarkTeller) end(err error) error {
 	t.mu.Lock()
 	t.clear()
@@ -118,7 +122,7 @@ func (t *benchmarkTeller) end(err error) error {
 	return s.Close()
 }
 
-// failed tells how operations failed, if any did, and makes an error of it.
+// failed prints how operations failed, and returns an error if any did.
 func (t *benchmarkTeller) failed(err error) error {
 	if err != nil {
 		return err
@@ -142,7 +146,7 @@ func (t *benchmarkTeller) failed(err error) error {
 	return errs.New(errs.Internal, "hemera.Benchmark", "", output.Count(count, "operation")+" failed; rates count those that succeeded")
 }
 
-// draw writes the plot, or leaves no file when there is nothing to draw.
+// draw writes the plot, or removes the file if there is nothing to draw.
 func (t *benchmarkTeller) draw() error {
 	if t.plot == nil {
 		return nil
@@ -165,8 +169,8 @@ func (t *benchmarkTeller) draw() error {
 	return errs.Wrap(err, "hemera.Plot", t.plot.Name())
 }
 
-// published are the rates of CERN's talk of 2024 by shape (threads, subdirectories, files), phase by
-// phase: operations per second in a virtual machine for the first, on hardware for the others.
+// published are the rates of CERN's talk of 2024, by shape (threads, subdirectories, files) and phase, in operations per
+// second. The first shape ran in a virtual machine, the others on hardware.
 func published() map[[3]int][]float64 {
 	return map[[3]int][]float64{
 		{100, 10, 10}:  {4000, 1600, 1600, 16000, 15000, 34000},
@@ -175,7 +179,7 @@ func published() map[[3]int][]float64 {
 	}
 }
 
-// eosRate is the published rate of a phase in the run's shape, or zero.
+// eosRate is the published rate of a phase in this run's shape, or 0.
 func (t *benchmarkTeller) eosRate(phase string) float64 {
 	if t.wire.on {
 		return 0 // CERN's are taken inside the manager
@@ -189,6 +193,7 @@ func (t *benchmarkTeller) eosRate(phase string) float64 {
 	return 0
 }
 
+// perSecond is a rate, and 0 for no time.
 func perSecond(n int64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -196,7 +201,7 @@ func perSecond(n int64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// record is a phase for programs.
+// record is a phase for programs. Latencies are in microseconds.
 func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 	rec := output.Record{
 		{Key: "phase", Value: r.Phase}, {Key: "unit", Value: cli.OnOff(r.Phase == "mkdir", "dirs", "files")},
@@ -219,6 +224,7 @@ func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 		output.Field{Key: "nodes", Value: t.setup.Nodes}, output.Field{Key: "layout", Value: t.setup.Layout.String()})
 }
 
+// opsFields are the counts, rate and latencies of one kind of operation.
 func opsFields(prefix string, o hemera.BenchmarkOps, took time.Duration) output.Record {
 	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	return output.Record{
@@ -228,7 +234,7 @@ func opsFields(prefix string, o hemera.BenchmarkOps, took time.Duration) output.
 	}
 }
 
-// shapeLine is what was done, and where.
+// shapeLine says what was done, and through what.
 func (t *benchmarkTeller) shapeLine() string {
 	r := t.request
 	base, _ := nsbench.BaseOf(r.Prefix)
@@ -239,7 +245,7 @@ func (t *benchmarkTeller) shapeLine() string {
 	return fmt.Sprintf("%s, through %s, one session a thread, depth %d", line, t.e.ClusterURL(), t.wire.depth)
 }
 
-// setupLine is what the figures depend on besides.
+// setupLine says what else the figures depend on: cores, disks, nodes and layout.
 func (t *benchmarkTeller) setupLine() string {
 	s := t.setup
 	if s.Cores == 0 {
@@ -249,7 +255,7 @@ func (t *benchmarkTeller) setupLine() string {
 		output.Count(int64(s.Nodes), "node"), s.Layout)
 }
 
-// tables writes what the figures depend on and a table of each run.
+// tables prints the lines about the run, a table for each kind of run, and what the columns mean.
 func (t *benchmarkTeller) tables() error {
 	w := t.e.Out
 	fmt.Fprintf(w, "%s\n%s\n", t.shapeLine(), t.setupLine())
@@ -280,6 +286,7 @@ func (t *benchmarkTeller) tables() error {
 	return nil
 }
 
+// table prints the rows of one kind of run. The columns for CPU and EOS are there only if their values are known.
 func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 	columns := benchmarkColumns()
 	if !t.wire.on {
@@ -305,6 +312,7 @@ func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 	return t.e.Printer().List(columns, records)
 }
 
+// benchmarkColumns are those of every run.
 func benchmarkColumns() []output.Column {
 	return []output.Column{
 		{Title: "phase", Key: "phase"}, {Title: "ops", Key: "ops"}, {Title: "errors", Key: "errors"},
@@ -314,7 +322,7 @@ func benchmarkColumns() []output.Column {
 	}
 }
 
-// benchmarkLineOf is a line of the table.
+// benchmarkLineOf makes the record of one line of the table. Times are in seconds; the columns choose the unit.
 func benchmarkLineOf(name string, o hemera.BenchmarkOps, took time.Duration) output.Record {
 	return output.Record{
 		{Key: "phase", Value: name}, {Key: "ops", Value: o.Ops}, {Key: "errors", Value: o.Errors},
@@ -324,7 +332,7 @@ func benchmarkLineOf(name string, o hemera.BenchmarkOps, took time.Duration) out
 	}
 }
 
-// threeDigits rounds a number to three digits that mean something.
+// threeDigits rounds a number to three significant digits: a benchmark is not more precise.
 func threeDigits(f float64) float64 {
 	if f == 0 {
 		return 0
@@ -333,7 +341,7 @@ func threeDigits(f float64) float64 {
 	return math.Round(f/step) * step
 }
 
-// span shows seconds in the unit that suits them.
+// span shows seconds in the unit that fits: s, ms or µs.
 func span(v any) string {
 	s, _ := v.(float64)
 	if s = threeDigits(s); s == 0 {
@@ -350,7 +358,7 @@ func span(v any) string {
 	return ""
 }
 
-// significant shows a rate without digits that mean nothing.
+// significant shows a rate with three significant digits.
 func significant(v any) string {
 	f, _ := v.(float64)
 	if f = threeDigits(f); f == 0 {
@@ -359,6 +367,7 @@ func significant(v any) string {
 	return strconv.FormatFloat(f, 'f', max(0, 2-int(math.Floor(math.Log10(f)))), 64)
 }
 
+// times shows a ratio: x1.5.
 func times(v any) string {
 	if v == nil {
 		return ""

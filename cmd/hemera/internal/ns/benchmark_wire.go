@@ -10,21 +10,21 @@ import (
 	"hemera/platform/xrootd"
 )
 
-// nodeSessionsMax bounds the sessions with each storage node that all threads share; the manager has
-// one a thread.
+// nodeSessionsMax bounds the sessions with each storage node, which all threads share. With the manager each thread has
+// one.
 const nodeSessionsMax = 64
 
-// wireOptions is how the benchmark goes through the door.
+// wireOptions are the flags of a run through the door.
 type wireOptions struct {
-	on, full bool
-	depth    int
+	on, full bool // --wire, --full
+	depth    int  // requests in flight in a session
 	locks    bool // writing ends at the manager and leaves a lock, which is given back later
 }
 
-// locksMax is for how many files writing may end at the manager, which holds a bounded number of locks.
+// locksMax is the largest number of files for which writing may end at the manager, which keeps a lock for each.
 const locksMax = 500_000
 
-// throughDoor runs the phases by clients of our own, one session a thread.
+// throughDoor runs the phases with clients of this process, one session for each thread.
 func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller) error {
 	shape, err := nsbench.ShapeOf(t.request)
 	if err != nil {
@@ -42,6 +42,7 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 	}
 	nodes := xrootd.New(xrootd.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
 	defer nodes.Close()
+	// Each request makes its own trace id.
 	ctx = hemera.WithTrace(ctx, "") // one id for all would say nothing
 	return nsbench.Run(ctx, nsbench.Options{
 		Shape: shape, Visit: t.update, Keep: t.request.Keep, Series: t.request.Series,
@@ -52,13 +53,14 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 	})
 }
 
-// wireTarget is one thread: a client with one session of its own with the manager.
+// wireTarget is one thread: a client with one session with the manager, and the nodes' client that all threads share.
 type wireTarget struct {
 	manager, nodes *xrootd.Client
 	at             xrootd.Endpoint
 	options        wireOptions
 }
 
+// url is a path at the manager.
 func (w *wireTarget) url(path string) xrootd.URL { return xrootd.URL{Endpoint: w.at, Path: path} }
 
 // Mkdir implements nsbench.Target.
@@ -91,6 +93,7 @@ func (w *wireTarget) Release(ctx context.Context, path string) error {
 	return w.open(ctx, path, xrootd.OpenOptions{Write: true}, true)
 }
 
+// open asks the manager where to open a file and, if follow is set, opens and closes it at that node.
 func (w *wireTarget) open(ctx context.Context, path string, o xrootd.OpenOptions, follow bool) error {
 	to, err := w.manager.Where(ctx, w.url(path), o)
 	if err != nil || !follow {

@@ -18,10 +18,11 @@ import (
 	"hemera/errs"
 )
 
+// nsCheckCommand makes `hemera ns check`.
 func nsCheckCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "check [DIR]", Short: "Compare the namespace's records with each other", Args: cobra.MaximumNArgs(1),
-		Long: `Works out anew everything the namespace stores in more than one place and compares: tree
+		Long: `Computes again everything the namespace stores in more than one place and compares: tree
 totals, the place of each id, the lists and usage of disks, incomplete files, pieces to remove,
 quotas, the event log and the manager's cache. It reads one picture of the store from end to end, while
 the manager goes on serving; a check of 100 million files takes minutes. Ctrl-C ends it.
@@ -61,13 +62,14 @@ func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tree.Close() }() // it changed nothing
+	// An error of Close does not matter:
+	defer func() { _ = tree.Close() }() // nothing was changed
 	return checking(e, func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error) {
 		return tree.CheckWith(ctx, namespace.CheckOptions{Workers: runtime.GOMAXPROCS(0), Progress: progress})
 	})
 }
 
-// checking runs a check with a bar that moves, and prints what it found.
+// checking runs a check with a progress line, and prints the report.
 func checking(e *cli.Env, check func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error)) error {
 	var last atomic.Pointer[hemera.NamespaceCheck]
 	last.Store(&hemera.NamespaceCheck{})
@@ -80,6 +82,7 @@ func checking(e *cli.Env, check func(progress func(hemera.NamespaceCheck)) (heme
 	return printCheck(e, report)
 }
 
+// checkLine is the progress line of a check.
 func checkLine(c hemera.NamespaceCheck) string {
 	rate := float64(c.Records) / max(c.Took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of about %d records  %.0f/s", cli.Bar(cli.Percent(c.Records, c.RecordsTotal), 24), c.Records, c.RecordsTotal, rate)
@@ -92,6 +95,7 @@ func checkLine(c hemera.NamespaceCheck) string {
 	return b
 }
 
+// printCheck prints a report, and fails with Corrupt if it has problems.
 func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 	if e.ForPrograms() {
 		s := e.Stream(nil)
@@ -123,6 +127,7 @@ func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 	return unhealthy(e, c)
 }
 
+// unhealthy is the error of a namespace with problems.
 func unhealthy(e *cli.Env, c hemera.NamespaceCheck) error {
 	return errs.New(errs.Corrupt, "hemera.CheckTheNamespace", "", output.Count(c.ProblemCount, "problem")+" found").
 		WithRemedy("keep a copy of the manager's store and its log, and restore the latest backup that checks clean")

@@ -19,30 +19,35 @@ import (
 	"hemera/platform/kv"
 )
 
-// countValue is a flag's number: 1500, 20k, 100M, 1G.
+// countValue is a flag with a number such as 1500, 20k, 100M or 1G.
 type countValue int64
 
+// String implements pflag.Value.
 func (v *countValue) String() string { return strconv.FormatInt(int64(*v), 10) }
 
+// Type implements pflag.Value: the word for the value in --help.
 func (v *countValue) Type() string { return "count" }
 
+// Set implements pflag.Value.
 func (v *countValue) Set(text string) error {
 	n, ok := cli.ParseCount(text, 1<<40)
 	if !ok {
-		return fmt.Errorf("%q is no count; write it like 1500, 20k or 100M", text)
+		return fmt.Errorf("%q is not a number; write it like 1500, 20k or 100M", text)
 	}
 	*v = countValue(n)
 	return nil
 }
 
+// loadFlags are the flags of ns load: the shape of the tree and its files.
 type loadFlags struct {
-	files, filesPerDir, dirsPerDir countValue
-	path, size, space              string
-	replicas                       int
-	seed                           uint64
+	files, filesPerDir, dirsPerDir countValue // counts
+	path, size, space              string     // the top, the mean size, and the space in the records
+	replicas                       int        // pieces of each file
+	seed                           uint64     // equal seeds make equal trees
 	uid, gid                       uint32
 }
 
+// nsLoadCommand makes `hemera ns load`.
 func nsLoadCommand(e *cli.Env) *cobra.Command {
 	o := loadFlags{files: 1e6, filesPerDir: 1000, dirsPerDir: 1000}
 	c := &cobra.Command{
@@ -66,7 +71,7 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 		RunE: func(c *cobra.Command, args []string) error { return nsLoad(c.Context(), e, args[0], o) },
 	}
 	f := c.Flags()
-	f.Var(&o.files, "files", "so many files; k, M and G are thousands, millions and billions")
+	f.Var(&o.files, "files", "number of files; k, M and G are thousands, millions and billions")
 	f.Var(&o.filesPerDir, "files-per-dir", "files in a directory of files")
 	f.Var(&o.dirsPerDir, "dirs-per-dir", "directories in a directory of directories; few make the tree deep")
 	f.StringVar(&o.path, "path", "/load", "the `directory` at the tree's top")
@@ -79,6 +84,7 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 	return c
 }
 
+// nsLoad opens the store, which no manager may have open, and loads a tree of the given shape.
 func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error) {
 	size, err := config.ParseBytes(o.size)
 	if err != nil {
@@ -100,6 +106,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 	if shape.Disks, err = statedir.Disks(ctx, store); err != nil {
 		return err
 	}
+	// Pieces need disks to be on.
 	if len(shape.Disks) == 0 && shape.Size > 0 {
 		fmt.Fprintln(e.Err, "hemera: the cluster knows no disks: files are empty and have no pieces")
 		shape.Size = 0
@@ -107,6 +114,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 	return loadTree(ctx, e, store, nsload.Options{Path: o.path, Shape: shape})
 }
 
+// loadTree loads with a progress line and prints what was made.
 func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o nsload.Options) error {
 	started := e.Now()
 	var done atomic.Int64
@@ -120,11 +128,13 @@ func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o nsload.Options)
 	return printLoaded(e, o.Path, tree, loadTook{e.Now().Sub(started), store.Stats().Bytes})
 }
 
+// loadTook is the time of a load and the size of the store after it, in bytes.
 type loadTook struct {
 	time  time.Duration
 	bytes int64
 }
 
+// printLoaded prints the result of a load. The top directory counts, too.
 func printLoaded(e *cli.Env, path string, tree hemera.TreeTotals, took loadTook) error {
 	seconds := max(took.time.Seconds(), 1e-3)
 	r := output.Record{
@@ -136,7 +146,7 @@ func printLoaded(e *cli.Env, path string, tree hemera.TreeTotals, took loadTook)
 	return e.Printer().One(cli.ColumnsOf(r), r)
 }
 
-// countLine is how far something is that goes over files: a bar, how many, how fast, how long still.
+// countLine is a progress line about files: a bar, the number, the rate and the time left.
 func countLine(done, total int64, took time.Duration) string {
 	rate := float64(done) / max(took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of %d files  %.0f/s", cli.Bar(cli.Percent(done, total), 24), done, total, rate)

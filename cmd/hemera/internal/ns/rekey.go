@@ -12,13 +12,14 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
+// nsRekeyCommand makes `hemera ns rekey`.
 func nsRekeyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rekey <dir>", Short: "Begin a new certificate authority for a manager that lost its own", Args: cobra.ExactArgs(1),
 		Long: `Makes a new authority.pem in the state directory of a manager that does not run (its
---data, or the directory of hemera up). It is for a manager whose file is lost and in no
-backup: a manager does not start without the authority its nodes know, and never replaces it
-by itself, since every node is locked out then. An authority.pem that is there is not touched.
+--data, or the directory of hemera up). Use it if that file is lost and in no backup: a manager
+does not start without the authority that its nodes know. It never makes a new one by itself,
+because that locks every node out. The command does not touch an authority.pem that exists.
 
 Afterwards each node joins again: remove node.pem from its --data, and start it with
 --join and a new token. It gets a new id and keeps its disks. Nodes of hemera up need nothing.`,

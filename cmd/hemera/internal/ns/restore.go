@@ -16,15 +16,15 @@ import (
 	"hemera/platform/kv/archive"
 )
 
+// nsRestoreCommand makes `hemera ns restore`.
 func nsRestoreCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
 		Use: "restore <file> <dir>", Short: "Make a manager's state directory of a backup", Args: cobra.ExactArgs(2),
 		Long: `Makes the state directory of a manager (its --data; of hemera up, the folder manager in
 it) from an archive that ns backup wrote; - reads it from standard input. The directory
-must be empty. No manager is asked; the lost one must not run any more. The command says first
-of which moment the backup is and what it does not know, and asks; a script gives its consent with
---yes.
+must be empty. The lost manager must not run any more. The command first prints the moment
+of the backup and what it does not have, and asks. A script gives its consent with --yes.
 
 The restored namespace is that of the backup. New ids begin beyond all that were ever
 used, so that pieces of files made since the backup are told apart: they are kept, and
@@ -40,13 +40,13 @@ machine must be right.`,
 	return c
 }
 
-// errSeen ends the reading of an archive after its head.
+// errSeen ends the reading of an archive after its header.
 var errSeen = errors.New("the head was read")
 
-// agreeRestore says which moment a backup is of. On standard input nobody has seen it, and it can be
-// read once: only --yes will do.
+// agreeRestore prints the moment of a backup and asks for consent. Standard input can be read only once, so nobody has
+// seen that archive, and only --yes will do.
 func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (bool, error) {
-	stake := []string{"the manager will know nothing of what was done after the backup, and the one that it is of must not run any more"}
+	stake := []string{"the manager will have nothing of what was done after the backup, and the manager that it was taken from must not run any more"}
 	if file != "-" || k.Dry {
 		in, done, err := openArchive(e, file)
 		if err != nil {
@@ -63,6 +63,7 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 	return e.Agree(ctx, k, "hemera.NsRestore", stake)
 }
 
+// restore restores an archive and prints what to do next.
 func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {
 	if ok, err := agreeRestore(ctx, e, k, file); !ok {
 		return err

@@ -12,6 +12,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// nsStatCommand makes `hemera ns stat`.
 func nsStatCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "stat", Short: "Counts, rates and latencies of the manager", Args: cobra.NoArgs,
@@ -40,6 +41,7 @@ and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
 	return c
 }
 
+// printNamespace prints the counts and then a table of operations. -m prints one key on each line, as EOS does.
 func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []hemera.OpStat) error {
 	head := namespaceRecord(n, cli.Since(e.Now(), n.Booted))
 	var records []output.Record
@@ -64,11 +66,12 @@ func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []hemera.OpStat) er
 	return p.List(opColumns, records)
 }
 
-// everybody begins a line about what all users did: Hemera does not count by user.
+// everybody starts a line about all users: Hemera does not count by user.
 func everybody() output.Record {
 	return output.Record{{Key: "uid", Value: "all"}, {Key: "gid", Value: "all"}}
 }
 
+// namespaceRecord makes the record of the counts, with EOS's keys where it has them. uptime is in seconds.
 func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 	return output.Record{
 		{Key: "ns.total.files", Value: n.Totals.Files}, {Key: "ns.total.directories", Value: n.Totals.Dirs},
@@ -87,7 +90,7 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 	}
 }
 
-// absentInHemera are keys of EOS for things that Hemera has not: none of them is there, so all are 0.
+// absentInHemera are keys of EOS for things that Hemera does not have. Their value is 0.
 func absentInHemera() (r output.Record) {
 	for _, key := range []string{
 		"ns.boot.file.time", "ns.cache.containers.occupancy", "ns.cache.containers.maxsize", "ns.cache.containers.requests", "ns.cache.containers.hits",
@@ -104,6 +107,7 @@ func absentInHemera() (r output.Record) {
 	return r
 }
 
+// opRecord makes the record of an operation. Latencies are in milliseconds.
 func opRecord(op hemera.OpStat) output.Record {
 	return append(everybody(), output.Record{
 		{Key: "cmd", Value: op.Name}, {Key: "total", Value: op.Count}, {Key: "errors", Value: op.Errors},
@@ -113,17 +117,18 @@ func opRecord(op hemera.OpStat) output.Record {
 	}...)
 }
 
+// opColumns are the table of operations. Columns named by a time are rates over that time.
 var opColumns = []output.Column{
-	{Title: "who", Key: "uid"},
+	{Title: "who", Key: "uid"}, // always all
 	{Title: "command", Key: "cmd"},
-	{Title: "sum", Key: "total"},
+	{Title: "sum", Key: "total"}, // since the manager started
 	{Title: "errors", Key: "errors"},
-	{Title: "5s", Key: "5s"},
+	{Title: "5s", Key: "5s"}, // operations a second
 	{Title: "1min", Key: "60s"},
 	{Title: "5min", Key: "300s"},
 	{Title: "1h", Key: "3600s"},
-	{Title: "exec(ms)", Key: "exec", Show: output.Digits(3)},
+	{Title: "exec(ms)", Key: "exec", Show: output.Digits(3)}, // the median
 	{Title: "99p", Key: "exec99", Show: output.Digits(3)},
 	{Title: "99.9p", Key: "exec999", Show: output.Digits(3)},
-	{Title: "max", Key: "execmax", Show: output.Digits(3)},
+	{Title: "max", Key: "execmax", Show: output.Digits(3)}, // of the last operations
 }

@@ -20,6 +20,7 @@ type ColumnError struct {
 	Titles []string // those it has; keys of the records may be chosen too
 }
 
+// Error implements error.
 func (e *ColumnError) Error() string { return fmt.Sprintf("there is no column %q", e.Name) }
 
 // choose is the columns to show. A name may also be a key of the records that has no column by itself.
@@ -53,6 +54,7 @@ func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
 	return chosen, nil
 }
 
+// has is true if the record has the key, also with an empty value.
 func (r Record) has(key string) bool {
 	return slices.ContainsFunc(r, func(f Field) bool { return f.Key == key })
 }
@@ -74,6 +76,8 @@ type grid struct {
 	rows    [][]string
 }
 
+// grid lays out the cells of all records before the first is printed, because the widest cell of a column decides its
+// width.
 func (p Printer) grid(columns []Column, records []Record) *grid {
 	g := &grid{columns: columns, rows: make([][]string, len(records)+1), widths: make([]int, len(columns)), right: make([]bool, len(columns))}
 	for i, c := range columns {

@@ -37,6 +37,7 @@ func nest(r Record) *object {
 	return top
 }
 
+// put sets a key of an object, in the order of the calls. A record has each key once.
 func (o *object) put(key string, value any) {
 	if _, twice := o.values[key]; twice {
 		panic(fmt.Sprintf("output: key %q is there twice, or after one that it begins", key))
@@ -45,6 +46,7 @@ func (o *object) put(key string, value any) {
 	o.values[key] = value
 }
 
+// text is the object as JSON on one line.
 func (o *object) text() string {
 	parts := make([]string, len(o.keys))
 	for i, k := range o.keys {

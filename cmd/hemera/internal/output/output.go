@@ -155,6 +155,7 @@ func (s *Stream) Fail(code int, message, remedy, trace string) error {
 	return s.end(message, code, remedy, trace)
 }
 
+// end closes the JSON object with the outcome. In the other two forms a stream has no end mark.
 func (s *Stream) end(message string, code int, remedy, trace string) error {
 	if s.p.Format != JSON {
 		return nil
@@ -199,6 +200,7 @@ func plain(v any) string {
 	return fmt.Sprint(v)
 }
 
+// quote returns a value as -m prints it: bare if it is one printable word, else as a Go string.
 func quote(s string) string {
 	text, _ := json.Marshal(s) // a string always marshals
 	return string(text)

@@ -106,6 +106,7 @@ var colours = map[string]string{
 	"off": "31", "offline": "31", "failing": "31", "gone": "31", "down": "31", "opserror": "31", "bootfailure": "31", "stalled": "31", "stalling": "31", "bad": "31", "exceeded": "31",
 }
 
+// paint colours a cell that is one of the words of the table above; other cells stay as they are.
 func (p Printer) paint(text string) string {
 	if code, ok := colours[text]; ok {
 		return p.wrap(code, text)
@@ -113,6 +114,7 @@ func (p Printer) paint(text string) string {
 	return text
 }
 
+// wrap puts a text between an ANSI colour and its end.
 func (p Printer) wrap(code, text string) string {
 	if !p.Colour {
 		return text

@@ -66,6 +66,7 @@ func Auto(show func(any) string) func(any) string {
 	}
 }
 
+// number reads any of the numeric types that records have. Other values are 0.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int:

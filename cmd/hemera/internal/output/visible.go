@@ -28,4 +28,5 @@ func Visible(s string) string {
 	return b.String()
 }
 
+// hidden is true for a rune that a terminal would obey rather than show.
 func hidden(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }

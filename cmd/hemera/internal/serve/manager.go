@@ -21,6 +21,7 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		// Before anything allocates, opens files or starts goroutines.
 		addProcessors()
 		keepPrivate()
 		l, log, err := settings(e, c)

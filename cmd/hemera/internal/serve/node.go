@@ -16,7 +16,7 @@ import (
 	"hemera/errs"
 )
 
-// RunsNode makes the noun `node` also the command that runs one.
+// RunsNode lets the command `hemera node`, without a sub-command, run a storage node.
 func RunsNode(e *cli.Env, c *cobra.Command) {
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "scrub", "log")
 	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
@@ -34,6 +34,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		var disks []hemera.AttachDisk
 		for _, d := range l.Node.Disks {
 			path, space := d, ""
+			// --disk PATH=SPACE
 			if i := lastEqual(d); i > 0 {
 				path, space = d[:i], d[i+1:]
 			}
@@ -51,6 +52,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		if err != nil {
 			return err
 		}
+		// The node serves before it has joined: its manager may be away.
 		go func() {
 			select {
 			case <-n.Joined():
@@ -62,7 +64,8 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 	}
 }
 
-// joinToken is the token that the node is to join with, from wherever it was given.
+// joinToken returns the token from the setting or environment, the file, or standard input ("-"). "" means none: a node
+// that has joined needs none.
 func joinToken(e *cli.Env, n config.Node) (string, error) {
 	if n.Join != "" || n.JoinFile == "" {
 		return n.Join, nil
@@ -80,9 +83,10 @@ func joinToken(e *cli.Env, n config.Node) (string, error) {
 	return strings.TrimSpace(string(text)), errs.Wrap(err, "hemera.ReadTheJoinToken", n.JoinFile)
 }
 
-// joinMax bounds what is read for a token, which is shorter.
+// joinMax bounds what is read of a token file, in bytes; tokens are shorter.
 const joinMax = 16 << 10
 
+// lastEqual is the position of the last = in s, or -1: paths may contain one, spaces' names cannot.
 func lastEqual(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
 		if s[i] == '=' {

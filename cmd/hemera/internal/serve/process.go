@@ -13,35 +13,36 @@ import (
 	"hemera/app/resources"
 )
 
-// stopPatience is how long a node that is stopped waits for the writes under way to end: less than the 90 s after
-// which systemd kills what it stops.
+// stopPatience is how long a node that is stopping waits for writes under way. systemd kills what has not ended after 90
+// s.
 const stopPatience = time.Minute
 
-// heapFloor is memory that is never touched and so never there; it makes the collector wait until as
-// much garbage has come. A server with a small heap would collect after every few megabytes otherwise,
-// which is a quarter of the CPU of opens.
+// heapFloor is the size in bytes of an allocation that is never touched, so it takes no memory. It makes Go's collector
+// wait until as much garbage has come. Without it a server with a small heap collects after every few megabytes, which
+// takes a quarter of the CPU time of opens.
 const heapFloor = 64 << 20
 
-// limitMemory bounds the heap by the manager's cache, unless the environment has set a limit.
+// limitMemory sets the soft memory limit of the runtime by the manager's cache, unless GOMEMLIMIT is set.
 func limitMemory(l *config.Loaded) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(resources.MemoryLimit(int64(l.Cache.Namespace)))
 	}
 }
 
-// addProcessors doubles what Go's scheduler takes for processors, unless the environment says how many
-// there are. Half of them stay with pollers, also while these wait in the kernel (package link); with
-// none besides, who waits for a disk has to wait for one of these too.
+// addProcessors doubles GOMAXPROCS, unless the environment sets it. Half of the processors stay with pollers even while
+// these wait in the kernel (package poll). Without the other half, a goroutine that a disk wakes would wait for one of
+// these.
 func addProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }
 
-// keepPrivate has all files of a server made for its own user alone: pieces are users' files, whatever their modes say.
+// keepPrivate gives the files of a server to its own user alone: pieces hold the data of users whose modes may forbid
+// others to read it.
 func keepPrivate() { syscall.Umask(0o077) }
 
-// serve runs a server until it ends, and leaves in the log why it did.
+// serve runs a server until it ends, and logs why.
 func serve(ctx context.Context, log *slog.Logger, run func() error) error {
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)

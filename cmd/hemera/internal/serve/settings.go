@@ -19,7 +19,8 @@ import (
 	"hemera/platform/thinlog"
 )
 
-// settings loads a server command's configuration: flags over environment over file over defaults.
+// settings loads the configuration of a server command (flags over environment over file over defaults) and makes its
+// logger. It warns of variables of the environment that look like settings but are none.
 func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	loaded, err := config.Load(config.FromProcess(c.Flags()))
 	if err != nil {
@@ -32,7 +33,8 @@ func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error
 	return loaded, log, nil
 }
 
-// logger writes to standard error: coloured text for eyes, JSON for machines.
+// logger writes to standard error: coloured text for a person at a terminal, JSON lines otherwise. thinlog bounds the
+// lines that strangers can cause.
 func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
 	if format == "auto" {
@@ -47,7 +49,7 @@ func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	return slog.New(thinlog.New(slog.NewJSONHandler(e.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration})))
 }
 
-// spellDuration has logs say 1.5s: a number would leave its unit to be guessed.
+// spellDuration writes durations in logs as 1.5s. As a number, a duration would leave its unit open.
 func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -55,6 +57,7 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// managerOptions turns settings into the options of a manager. role is "up" or "manager"; hemera version shows it.
 func managerOptions(e *cli.Env, l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
 	space, err := l.Space.Define(hemera.DefaultSpace)
 	socket, wished := adminSocket(l)
@@ -63,6 +66,7 @@ func managerOptions(e *cli.Env, l *config.Loaded, role string, log *slog.Logger)
 		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, WritesOfUser: l.Writes.PerUser, WritesOfSession: l.Writes.PerConnection, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
 		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
 		Settings: func() []admin.Setting {
+			// Made at each question: `config show` shows what was noted after the start too.
 			var out []admin.Setting
 			for _, v := range l.Values() {
 				out = append(out, admin.Setting{Key: v.Key, Value: v.Value, Source: v.Source})
@@ -72,7 +76,8 @@ func managerOptions(e *cli.Env, l *config.Loaded, role string, log *slog.Logger)
 	}, err
 }
 
-// adminSocket is the path of the unix socket, empty for none, and whether somebody asked for it.
+// adminSocket returns the path of the admin API's unix socket, "" for none, and whether the user chose it. A relative
+// path is below the data directory. Without a choice, a manager that cannot have the socket starts without it.
 func adminSocket(l *config.Loaded) (path string, wished bool) {
 	for _, v := range l.Values() {
 		wished = wished || v.Key == "http.socket" && v.Source != "default"
@@ -87,7 +92,7 @@ func adminSocket(l *config.Loaded) (path string, wished bool) {
 	return path, wished
 }
 
-// noteSocket has `config show` name the whole path of the unix socket that there is.
+// noteSocket makes `hemera config show` print the absolute path of the socket that the manager serves.
 func noteSocket(l *config.Loaded, m *daemon.Manager) {
 	for _, v := range l.Values() {
 		if v.Key == "http.socket" {
@@ -96,8 +101,8 @@ func noteSocket(l *config.Loaded, m *daemon.Manager) {
 	}
 }
 
-// warnOfSpace says so when the settings of the first space are not what the cluster has: they are for
-// a new one only.
+// warnOfSpace warns if the configured default space differs from the cluster's: the settings space.* are for new
+// clusters only.
 func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *slog.Logger) {
 	wish, err := l.Space.Define(hemera.DefaultSpace)
 	view, viewErr := m.View(ctx)

@@ -45,6 +45,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			return err
 		}
 		var level slog.LevelVar
+		// A person at a terminal reads the welcome, not the log of a start that goes well.
 		if level.Set(l.Log.Level); e.Live && l.Log.Level == slog.LevelInfo {
 			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
 			log = logger(e, l.Log, &level)
@@ -64,6 +65,7 @@ It listens on this machine only unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
+		// Saved only now: a start that failed must not decide the next one.
 		if err := statedir.SaveUpShape(l.Data, shape); err != nil {
 			return err
 		}
@@ -75,8 +77,8 @@ It listens on this machine only unless --listen says otherwise.`,
 	return c
 }
 
-// upShape is with how many nodes and disks, and which grace, a cluster starts: what was said this time,
-// else what was used last time, else the defaults.
+// upShape decides the number of nodes and disks, and the repair grace: what this command line or its settings say, else
+// what the last start used, else the defaults. It fails if disks of the directory would be left out.
 func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 	said := map[string]bool{}
 	for _, v := range l.Values() {
@@ -97,6 +99,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 			l.Repair.Grace = last.Grace
 		}
 		switch {
+		// Every node needs a disk. If only one of both numbers was given, the other follows it.
 		case l.Up.Disks >= l.Up.Nodes:
 		case said["up.nodes"]:
 			l.Up.Disks = l.Up.Nodes
@@ -119,11 +122,11 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 	return now, statedir.CheckUpDisks(l.Data, now.Disks)
 }
 
-// upData is where `hemera up` keeps everything when nothing says otherwise.
+// upData is the directory of `hemera up` if nothing names another.
 const upData = "./hemera-data"
 
-// chooseData settles the directory of `hemera up`: DIR or --data, else what environment or file say,
-// else one of its own rather than that of a manager.
+// chooseData decides the directory of `hemera up`: DIR or --data, else the environment or the file, else ./hemera-data
+// rather than the default of a manager.
 func chooseData(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 1 && c.Flags().Changed("data"):
@@ -151,7 +154,7 @@ func chooseData(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// welcome says where the cluster is and what to try.
+// welcome prints where the cluster answers and what to try first.
 func welcome(e *cli.Env, up *daemon.Up) {
 	url := "root://" + friendly(up.Manager.Addr)
 	doors := [][2]string{{url, "files, for any XRootD client"}, {"http://" + friendly(up.Manager.Addr) + "/metrics", "measurements, for Prometheus"}}
@@ -173,7 +176,7 @@ func welcome(e *cli.Env, up *daemon.Up) {
 	fmt.Fprintf(e.Out, "  xrdcp /etc/hostname %s//hello\n  hemera file info /hello\n  hemera fs ls\n\nCtrl-C stops it.\n", url)
 }
 
-// friendly writes a loopback address as people do.
+// friendly writes a loopback address as localhost.
 func friendly(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {

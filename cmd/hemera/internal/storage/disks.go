@@ -11,13 +11,14 @@ import (
 	"hemera/core/cluster"
 )
 
-// diskSource is what the records of disks are made from.
+// diskSource is the part of the admin API that records of disks are made from.
 type diskSource interface {
 	View(context.Context) (*hemera.View, error)
 	Jobs(context.Context) ([]hemera.JobStatus, error)
 }
 
-// loadDisks makes one record of each disk, with EOS's keys.
+// loadDisks makes the record of each disk. View and jobs are asked one after the other, so a job may be newer than the
+// view.
 func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -34,13 +35,14 @@ func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 	return records, nil
 }
 
-// jobOf is the job that says most of a disk: one under way, else the newest.
+// jobOf returns the job of a disk to show: one that is not done, else the newest. nil if there is none.
 func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
 	for i := range jobs {
 		j := &jobs[i]
 		if j.Disk != id {
 			continue
 		}
+		// At most one job of a disk is not done.
 		if best == nil || best.State == "done" && (j.State != "done" || j.Started.After(best.Started)) {
 			best = j
 		}
@@ -48,6 +50,7 @@ func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
 	return best
 }
 
+// diskRecord makes the record of a disk. The keys are EOS's where EOS has the key.
 func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Record {
 	n, _ := v.Node(d.Node)
 	s, _ := v.Space(d.Space)
@@ -55,24 +58,24 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 	in, out, speed := network(n.Stats.Net)
 	code, message := trouble(n, d)
 	r := output.Record{
-		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "hostport", Value: n.Addr}, {Key: "id", Value: uint32(d.ID)},
-		{Key: "uuid", Value: d.UUID}, {Key: "path", Value: d.Path}, {Key: "space", Value: d.Space}, {Key: "schedgroup", Value: d.Group},
-		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)},
-		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")},
-		{Key: "stat.health", Value: healthWord(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message},
+		{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "hostport", Value: n.Addr}, {Key: "id", Value: uint32(d.ID)}, // which disk
+		{Key: "uuid", Value: d.UUID}, {Key: "path", Value: d.Path}, {Key: "space", Value: d.Space}, {Key: "schedgroup", Value: d.Group}, // uuid is in the label on the disk
+		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)}, // what an admin wants
+		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")}, // whether it works
+		{Key: "stat.health", Value: healthWord(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno
 		{Key: "stat.usage", Value: cli.Percent(d.Used, d.Capacity)},
-		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity},
-		{Key: "stat.lastaudit", Value: cli.Unix(d.LastAudit)}, {Key: "stat.lastscrub", Value: cli.Unix(d.LastScrub)},
-		{Key: "stat.usedfiles", Value: d.Pieces}, {Key: "stat.held.pieces", Value: d.Held}, {Key: "stat.held.bytes", Value: d.HeldBytes},
-		{Key: "stat.statfs.files", Value: d.Inodes}, {Key: "stat.statfs.ffree", Value: d.InodesFree}, {Key: "stat.statfs.fused", Value: d.Inodes - d.InodesFree},
-		{Key: "stat.disk.load", Value: d.Load.Busy}, {Key: "stat.disk.readratemb", Value: float64(d.Load.ReadBytes) / 1e6},
+		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity}, // bytes of the file system
+		{Key: "stat.lastaudit", Value: cli.Unix(d.LastAudit)}, {Key: "stat.lastscrub", Value: cli.Unix(d.LastScrub)}, // seconds since 1970
+		{Key: "stat.usedfiles", Value: d.Pieces}, {Key: "stat.held.pieces", Value: d.Held}, {Key: "stat.held.bytes", Value: d.HeldBytes}, // pieces; held ones belong to replaced content
+		{Key: "stat.statfs.files", Value: d.Inodes}, {Key: "stat.statfs.ffree", Value: d.InodesFree}, {Key: "stat.statfs.fused", Value: d.Inodes - d.InodesFree}, // inodes
+		{Key: "stat.disk.load", Value: d.Load.Busy}, {Key: "stat.disk.readratemb", Value: float64(d.Load.ReadBytes) / 1e6}, // rates in 10^6 bytes a second
 		{Key: "stat.disk.writeratemb", Value: float64(d.Load.WriteBytes) / 1e6},
-		{Key: "stat.disk.read.p50ms", Value: milliseconds(d.Load.Read.Quantile(0.5))}, {Key: "stat.disk.read.p99ms", Value: milliseconds(d.Load.Read.Quantile(0.99))},
+		{Key: "stat.disk.read.p50ms", Value: milliseconds(d.Load.Read.Quantile(0.5))}, {Key: "stat.disk.read.p99ms", Value: milliseconds(d.Load.Read.Quantile(0.99))}, // since the node started
 		{Key: "stat.disk.write.p50ms", Value: milliseconds(d.Load.Write.Quantile(0.5))}, {Key: "stat.disk.write.p99ms", Value: milliseconds(d.Load.Write.Quantile(0.99))},
 		{Key: "stat.disk.sync.p50ms", Value: milliseconds(d.Load.Sync.Quantile(0.5))}, {Key: "stat.disk.sync.p99ms", Value: milliseconds(d.Load.Sync.Quantile(0.99))},
 		{Key: "stat.disk.checksumerrors", Value: d.Load.ChecksumErrors}, {Key: "stat.disk.ioerrors", Value: d.Load.IOErrors},
-		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out},
-		{Key: "stat.ropen", Value: d.Load.ReadOpens}, {Key: "stat.wopen", Value: d.Load.WriteOpens},
+		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out}, // of the node
+		{Key: "stat.ropen", Value: d.Load.ReadOpens}, {Key: "stat.wopen", Value: d.Load.WriteOpens}, // open pieces
 		{Key: "local.drain", Value: drainState(d, job)},
 	}
 	r = append(r, drainKeys(v, d, job)...)
@@ -82,37 +85,39 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 	return append(r, jobFields(*job)...)
 }
 
-// jobFields are the keys of a drain or repair.
+// jobFields are the keys of a drain or repair that Hemera adds to EOS's.
 func jobFields(job hemera.JobStatus) output.Record {
 	return output.Record{
-		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why},
-		{Key: "stat.drain.progress", Value: progress(job)}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone},
+		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
+		{Key: "stat.drain.progress", Value: progress(job)}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone}, // in percent; files left and done
 		{Key: "stat.drain.bytesleft", Value: job.BytesLeft}, {Key: "stat.drain.bytesdone", Value: job.BytesDone},
-		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: int64(job.Remaining.Seconds())},
+		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: int64(job.Remaining.Seconds())}, // time left in seconds
 		{Key: "stat.drain.started", Value: cli.Unix(job.Started)},
 	}
 }
 
-// drainKeys are the keys of a drain that EOS's tools read, and those of things that only EOS has.
+// drainKeys are the keys of a drain that EOS's tools read. Keys of things that only EOS has, such as its balancer, are
+// always 0.
 func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Record {
 	var j hemera.JobStatus
 	progressNow := 0.0
 	if job != nil && job.Kind == "drain" {
 		j, progressNow = *job, progress(*job)
 	}
+	// EOS has a number here; Hemera knows only well or not.
 	ill := cli.OnOff(d.Health == hemera.HealthFailing || d.Health == hemera.HealthGone, "1", "0")
 	return output.Record{
-		{Key: "drainstatus", Value: drainState(d, job)}, {Key: "stat.drainprogress", Value: progressNow}, {Key: "stat.drainfiles", Value: j.FilesLeft},
+		{Key: "drainstatus", Value: drainState(d, job)}, {Key: "stat.drainprogress", Value: progressNow}, {Key: "stat.drainfiles", Value: j.FilesLeft}, // EOS's words
 		{Key: "stat.drainbytesleft", Value: j.BytesLeft}, {Key: "stat.drainretry", Value: 0}, {Key: "stat.drain.failed", Value: j.Failed},
-		{Key: "graceperiod", Value: int64(v.Grace.Seconds())}, {Key: "stat.timeleft", Value: int64(j.Remaining.Seconds())},
+		{Key: "graceperiod", Value: int64(v.Grace.Seconds())}, {Key: "stat.timeleft", Value: int64(j.Remaining.Seconds())}, // seconds
 		{Key: "stat.balancer.running", Value: 0}, {Key: "stat.drainer.running", Value: drainers(job)},
-		{Key: "stat.disk.iops", Value: 0}, {Key: "stat.disk.bw", Value: 0},
-		{Key: "stat.health.redundancy_factor", Value: 0}, {Key: "stat.health.drives_failed", Value: 0}, {Key: "stat.health.drives_total", Value: 0},
+		{Key: "stat.disk.iops", Value: 0}, {Key: "stat.disk.bw", Value: 0}, // not measured
+		{Key: "stat.health.redundancy_factor", Value: 0}, {Key: "stat.health.drives_failed", Value: 0}, {Key: "stat.health.drives_total", Value: 0}, // of RAID sets, which Hemera does not have
 		{Key: "stat.health.indicator", Value: ill},
 	}
 }
 
-// drainers is 1 while a drain moves files away from its disk, else 0.
+// drainers is 1 while a drain moves files away from its disk, else 0: EOS counts processes here.
 func drainers(job *hemera.JobStatus) int {
 	if job != nil && job.Kind == "drain" && job.State == "running" {
 		return 1
@@ -120,7 +125,7 @@ func drainers(job *hemera.JobStatus) int {
 	return 0
 }
 
-// healthWord is a disk's health; a good one is spelt as EOS's tools expect it.
+// healthWord is a disk's health. A good one is spelt OK, as EOS's tools expect.
 func healthWord(h hemera.DiskHealth) string {
 	if h == hemera.HealthOK {
 		return "OK"
@@ -128,9 +133,10 @@ func healthWord(h hemera.DiskHealth) string {
 	return string(h)
 }
 
+// milliseconds converts a latency for a table.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// boot is EOS's word for whether the disk is in use by its node.
+// boot is EOS's word for whether a node has the disk in use.
 func boot(n hemera.NodeInfo, d hemera.Disk) string {
 	switch {
 	case n.Status == hemera.NodeOffline:
@@ -143,7 +149,8 @@ func boot(n hemera.NodeInfo, d hemera.Disk) string {
 	return "booted"
 }
 
-// trouble is what is wrong with a disk, as an errno and in words; 0 when nothing is.
+// trouble returns what is wrong with a disk, as an errno and in words. 0 and "" mean nothing. A node that is offline
+// hides what it last said of its disks.
 func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 	if n.Status == hemera.NodeOffline {
 		return int(syscall.EHOSTDOWN), "its node is offline"
@@ -155,7 +162,7 @@ func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 	return int(code), d.Why
 }
 
-// drainState is EOS's word for how far the emptying of a disk is.
+// drainState is EOS's word for the state of a drain.
 func drainState(d hemera.Disk, job *hemera.JobStatus) string {
 	switch {
 	case d.Config == hemera.ConfigEmpty:
@@ -172,6 +179,7 @@ func drainState(d hemera.Disk, job *hemera.JobStatus) string {
 	return "draining"
 }
 
+// progress is the share of a job that is done, in percent: of bytes, or of files where these have no bytes.
 func progress(j hemera.JobStatus) float64 {
 	if total := j.BytesDone + j.BytesLeft; total > 0 {
 		return cli.Percent(j.BytesDone, total)
@@ -182,7 +190,7 @@ func progress(j hemera.JobStatus) float64 {
 	return cli.Percent(j.FilesDone, j.FilesDone+j.FilesLeft)
 }
 
-// network sums a node's interfaces: rates and nominal speed in MiB/s.
+// network adds up a node's interfaces: rates and nominal speed, in MiB/s.
 func network(interfaces []hemera.NetStats) (in, out, speed float64) {
 	for _, i := range interfaces {
 		in += i.InRate / (1 << 20)

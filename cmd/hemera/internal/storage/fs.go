@@ -24,7 +24,7 @@ that no other disk ever gets. You set its configstatus; the node reports its hea
 	return c
 }
 
-// ParseDisk reads a disk's id from the command line.
+// ParseDisk reads a disk's id from the command line. Ids begin at 1.
 func ParseDisk(s string) (hemera.DiskID, error) {
 	id, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || id == 0 {

@@ -13,6 +13,7 @@ import (
 	"hemera/errs"
 )
 
+// fsAddCommand makes `hemera fs add`: the manager tells the node, and the command waits for what the node reports.
 func fsAddCommand(e *cli.Env) *cobra.Command {
 	var space string
 	var folder bool
@@ -51,7 +52,8 @@ const (
 	attachPoll = 100 * time.Millisecond
 )
 
-// awaitDisk waits until the node has taken the path as a disk, or said why it cannot.
+// awaitDisk waits until the node uses the path as a disk, or reports why it cannot. A node that is offline, or slow, is
+// no error: it takes the disk later.
 func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeInfo, path string) error {
 	tick := time.NewTicker(attachPoll)
 	defer tick.Stop()
@@ -66,6 +68,7 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 				return nil
 			}
 		}
+		// The node's own report says why it cannot use a path.
 		n, _ := v.Node(n.ID)
 		for _, u := range n.Stats.Unusable {
 			if u.Path == path {

@@ -15,6 +15,7 @@ import (
 	"hemera/errs"
 )
 
+// fsFilesCommand makes `hemera fs files`. dumpmd is EOS's name for it.
 func fsFilesCommand(e *cli.Env) *cobra.Command {
 	var after uint64
 	var o diskFilesOptions
@@ -22,7 +23,7 @@ func fsFilesCommand(e *cli.Env) *cobra.Command {
 		Use: "files <id>", Short: "List the files with a piece on a disk", Aliases: []string{"dumpmd"}, Args: cobra.ExactArgs(1),
 		Long: `Lists the files that have a piece on the disk, in the order of their ids: id, size, how many
 pieces the file has, whether it is the last that can be read now, and the path. The list is made
-while the cluster works: what is made or moved meanwhile may be in it or not.`,
+while the cluster works: a file that is written or moved meanwhile may be in it or not.`,
 		Example: `  hemera fs files 4 | less
   hemera fs files 4 --last              what could not be read without the disk
   hemera fs files 4 --limit 1000 --after 0000fe21 -j    a page, after the fxid the one before ended with`,
@@ -82,6 +83,7 @@ func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFiles
 				return err
 			}
 		}
+		// A page may have no file that is shown and still not be the last.
 		if after = page.Next; after == 0 {
 			return s.Close()
 		}
@@ -91,6 +93,7 @@ func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFiles
 // fxid is a flag that takes a file's id in hexadecimal, as the tables show it.
 type fxid uint64
 
+// String implements pflag.Value. No id shows as nothing.
 func (f *fxid) String() string {
 	if *f == 0 {
 		return ""
@@ -98,6 +101,7 @@ func (f *fxid) String() string {
 	return hemera.FileID(*f).Hex()
 }
 
+// Set implements pflag.Value.
 func (f *fxid) Set(s string) error {
 	id, err := strconv.ParseUint(s, 16, 64)
 	if err != nil {
@@ -107,4 +111,5 @@ func (f *fxid) Set(s string) error {
 	return nil
 }
 
+// Type implements pflag.Value: the word for the value in --help.
 func (f *fxid) Type() string { return "fxid" }

@@ -15,6 +15,7 @@ import (
 	"hemera/errs"
 )
 
+// fsLsCommand makes `hemera fs ls`. Each flag is another table over the same records.
 func fsLsCommand(e *cli.Env) *cobra.Command {
 	var long, drain, failed, io, latency bool
 	c := &cobra.Command{
@@ -34,6 +35,7 @@ node's host or host:port, a space or a group.`,
 				if err == nil {
 					disks, err = matching(disks, args)
 				}
+				// Words select disks, and these rows are not of disks.
 				if err == nil && drain && len(args) == 0 {
 					disks, err = withJobs(ctx, m, disks)
 				}
@@ -56,6 +58,7 @@ node's host or host:port, a space or a group.`,
 				case latency:
 					columns = fsLatencyColumns
 				case long:
+					// A full slice expression: append must not write into fsColumns.
 					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
 				}
 				return e.List(columns, disks, none)
@@ -71,8 +74,8 @@ node's host or host:port, a space or a group.`,
 	return c
 }
 
-// withJobs adds the jobs that are of no disk of the cluster: the repair of files that lack pieces, and of
-// disks that were removed.
+// withJobs adds a row for each job without a disk of the cluster: the repair of files that lack pieces, and of disks
+// that were removed.
 func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]output.Record, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -83,6 +86,7 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 		return nil, err
 	}
 	for _, j := range jobs {
+		// Jobs of present disks are in their records already.
 		if _, ok := v.Disk(j.Disk); ok || j.State == "done" {
 			continue
 		}
@@ -99,11 +103,11 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 	return disks, nil
 }
 
-// matchKeys are what a word of `fs ls` may name.
+// matchKeys are the keys of a disk's record that a word of fs ls may equal.
 var matchKeys = []string{"id", "path", "host", "hostport", "space", "schedgroup"}
 
-// matching is the disks that any of the words names; without words, all. A word that names none is an
-// error: it is one that was misspelt.
+// matching selects the disks that any of the words names; without words, all. A word that names no disk is probably
+// misspelt, so it is an error.
 func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	if len(words) == 0 {
 		return disks, nil
@@ -126,9 +130,10 @@ func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	return found, nil
 }
 
-// lower shows a word of EOS's as the rest of a table is written.
+// lower shows a word of EOS's in lower case, as the rest of a table is.
 func lower(v any) string { return strings.ToLower(fmt.Sprint(v)) }
 
+// keep selects records.
 func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {
 	for _, r := range records {
 		if want(r) {
@@ -138,30 +143,33 @@ func keep(records []output.Record, want func(output.Record) bool) (out []output.
 	return out
 }
 
+// fsColumns are the table of fs ls. The titles are EOS's, except that local.drain is just drain.
 var fsColumns = []output.Column{
-	{Title: "host", Key: "host"},
-	{Title: "port", Key: "port", Wide: 1},
+	{Title: "host", Key: "host"},          // of the node
+	{Title: "port", Key: "port", Wide: 1}, // of the node
 	{Title: "id", Key: "id"},
-	{Title: "path", Key: "path"},
-	{Title: "group", Key: "schedgroup", Wide: 2},
-	{Title: "zone", Key: "stat.geotag", Wide: 1},
-	{Title: "boot", Key: "stat.boot", Wide: 2},
-	{Title: "configstatus", Key: "configstatus"},
-	{Title: "drain", Key: "local.drain", Wide: 1},
-	{Title: "usage", Key: "stat.usage", Show: output.Percent},
-	{Title: "active", Key: "stat.active"},
-	{Title: "health", Key: "stat.health", Show: lower},
+	{Title: "path", Key: "path"},                              // on the node's machine
+	{Title: "group", Key: "schedgroup", Wide: 2},              // a label only; see groupCommand
+	{Title: "zone", Key: "stat.geotag", Wide: 1},              // failure domain
+	{Title: "boot", Key: "stat.boot", Wide: 2},                // whether the node has it in use
+	{Title: "configstatus", Key: "configstatus"},              // what an admin wants
+	{Title: "drain", Key: "local.drain", Wide: 1},             // how far its drain is
+	{Title: "usage", Key: "stat.usage", Show: output.Percent}, // of the file system
+	{Title: "active", Key: "stat.active"},                     // whether it can be read now
+	{Title: "health", Key: "stat.health", Show: lower},        // what the node reports
 }
 
+// fsLongColumns follow fsColumns with --long.
 var fsLongColumns = []output.Column{
-	{Title: "uuid", Key: "uuid", Wide: 1},
-	{Title: "headroom", Key: "headroom", Show: output.Bytes, Wide: 1},
+	{Title: "uuid", Key: "uuid", Wide: 1},                             // in the disk's label
+	{Title: "headroom", Key: "headroom", Show: output.Bytes, Wide: 1}, // bytes that new files leave free
 	{Title: "used", Key: "stat.statfs.usedbytes", Show: output.Bytes, Wide: 1},
-	{Title: "free", Key: "stat.statfs.freebytes", Show: output.Bytes},
+	{Title: "free", Key: "stat.statfs.freebytes", Show: output.Bytes}, // for users, as df shows it
 	{Title: "capacity", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1},
-	{Title: "statuscomment", Key: "stat.errmsg", Wide: 1},
+	{Title: "statuscomment", Key: "stat.errmsg", Wide: 1}, // why the health is not ok
 }
 
+// fsErrorColumns are the table of --errors.
 var fsErrorColumns = []output.Column{
 	{Title: "host", Key: "host"},
 	{Title: "id", Key: "id"},
@@ -169,54 +177,57 @@ var fsErrorColumns = []output.Column{
 	{Title: "boot", Key: "stat.boot", Wide: 2},
 	{Title: "configstatus", Key: "configstatus"},
 	{Title: "drain", Key: "local.drain", Wide: 1},
-	{Title: "errc", Key: "stat.errc", Wide: 1},
+	{Title: "errc", Key: "stat.errc", Wide: 1}, // an errno of Linux
 	{Title: "errmsg", Key: "stat.errmsg"},
 }
 
+// fsDrainColumns are the table of --drain: a row for each drain, repair or heal.
 var fsDrainColumns = []output.Column{
 	{Title: "host", Key: "host"},
 	{Title: "port", Key: "port", Wide: 1},
 	{Title: "id", Key: "id"},
 	{Title: "path", Key: "path"},
 	{Title: "drain", Key: "local.drain", Wide: 1},
-	{Title: "job", Key: "stat.drain.kind", Wide: 1},
-	{Title: "state", Key: "stat.drain.state"},
-	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent},
-	{Title: "files", Key: "stat.drain.files"},
+	{Title: "job", Key: "stat.drain.kind", Wide: 1},                       // drain, repair or heal
+	{Title: "state", Key: "stat.drain.state"},                             // running, waiting, stalled or done
+	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent}, // of bytes
+	{Title: "files", Key: "stat.drain.files"},                             // left
 	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes},
 	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},
-	{Title: "failed", Key: "stat.drain.failed", Wide: 1},
-	{Title: "why", Key: "stat.drain.why"},
+	{Title: "failed", Key: "stat.drain.failed", Wide: 1}, // files that could not be moved so far
+	{Title: "why", Key: "stat.drain.why"},                // what it waits for
 }
 
+// fsIOColumns are the table of --io. Rates of a node's network are the same for all its disks.
 var fsIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
 	{Title: "id", Key: "id"},
 	{Title: "group", Key: "schedgroup", Wide: 2},
 	{Title: "zone", Key: "stat.geotag", Wide: 1},
-	{Title: "diskload", Key: "stat.disk.load"},
-	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},
+	{Title: "diskload", Key: "stat.disk.load"},         // share of time with I/O under way, 0 to 1
+	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"}, // 10^6 bytes
 	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
-	{Title: "eth-MiB/s", Key: "stat.net.ethratemib", Wide: 1},
-	{Title: "ethi-MiB", Key: "stat.net.inratemib", Wide: 1},
-	{Title: "etho-MiB", Key: "stat.net.outratemib", Wide: 1},
-	{Title: "ropen", Key: "stat.ropen"},
-	{Title: "wopen", Key: "stat.wopen"},
+	{Title: "eth-MiB/s", Key: "stat.net.ethratemib", Wide: 1}, // nominal speed, 2^20 bytes
+	{Title: "ethi-MiB", Key: "stat.net.inratemib", Wide: 1},   // received each second
+	{Title: "etho-MiB", Key: "stat.net.outratemib", Wide: 1},  // sent each second
+	{Title: "ropen", Key: "stat.ropen"},                       // pieces open for reading
+	{Title: "wopen", Key: "stat.wopen"},                       // pieces open for writing
 	{Title: "usage", Key: "stat.usage", Show: output.Percent},
 	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1},
-	{Title: "used-files", Key: "stat.usedfiles", Wide: 1},
+	{Title: "used-files", Key: "stat.usedfiles", Wide: 1}, // pieces
 }
 
+// fsLatencyColumns are the table of --latency. Quantiles and counts are since the node started.
 var fsLatencyColumns = []output.Column{
 	{Title: "host", Key: "host"},
 	{Title: "id", Key: "id"},
 	{Title: "path", Key: "path"},
-	{Title: "r50-ms", Key: "stat.disk.read.p50ms", Wide: 1},
-	{Title: "r99-ms", Key: "stat.disk.read.p99ms"},
-	{Title: "w50-ms", Key: "stat.disk.write.p50ms", Wide: 1},
+	{Title: "r50-ms", Key: "stat.disk.read.p50ms", Wide: 1},  // median of reads
+	{Title: "r99-ms", Key: "stat.disk.read.p99ms"},           // 99th percentile
+	{Title: "w50-ms", Key: "stat.disk.write.p50ms", Wide: 1}, // median of writes
 	{Title: "w99-ms", Key: "stat.disk.write.p99ms"},
-	{Title: "sync99-ms", Key: "stat.disk.sync.p99ms"},
-	{Title: "xs-err", Key: "stat.disk.checksumerrors"},
-	{Title: "io-err", Key: "stat.disk.ioerrors"},
+	{Title: "sync99-ms", Key: "stat.disk.sync.p99ms"},  // 99th percentile of fdatasync
+	{Title: "xs-err", Key: "stat.disk.checksumerrors"}, // pages with a wrong checksum
+	{Title: "io-err", Key: "stat.disk.ioerrors"},       // errors that the kernel returned
 }

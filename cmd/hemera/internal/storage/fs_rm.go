@@ -14,17 +14,18 @@ import (
 	"hemera/doors/admin"
 )
 
+// fsRmCommand makes `hemera fs rm`.
 func fsRmCommand(e *cli.Env) *cobra.Command {
 	var force bool
 	var k cli.Consent
 	c := &cobra.Command{
 		Use: "rm <id>", Short: "Forget a disk that holds nothing any more", Args: cobra.ExactArgs(1),
 		Long: `Removes a disk from the cluster. It must hold no piece: empty it first with
-hemera fs set <id> drain. With --force the pieces on it are given up: files that have
-other pieces are repaired from them, files that have none are lost. The command says first what
-will go, and asks; a script gives its consent with --yes. The disk is remembered until no file
-has a piece on it: hemera fs add takes it in again as it was. A node that is started with
---disk for the path adds it anew: take that out too.`,
+hemera fs set <id> drain. With --force the disk goes with the pieces on it: files that have
+other pieces are repaired from them, and files that have none are lost. The command first prints
+what will be lost, and asks. A script gives its consent with --yes. The cluster remembers the disk
+until no file has a piece on it; until then hemera fs add takes it back as it was. A node that is
+started with --disk for the path adds it again: remove that option too.`,
 		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4
   hemera fs rm 4 --force --dry-run     what would be lost?`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -41,7 +42,9 @@ has a piece on it: hemera fs add takes it in again as it was. A node that is sta
 	return c
 }
 
-// removeDisk forgets a disk. One that holds pieces goes only by force, and after it was said what goes.
+// removeDisk removes a disk. With --force or --dry-run the manager first counts what the disk holds, and the user agrees
+// to what will be lost. The removal carries that consent (Lose), so that the manager refuses if more is at stake than
+// was shown.
 func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.DiskID, force bool, k cli.Consent) error {
 	r := hemera.Removal{Force: force}
 	if force || k.Dry {
@@ -54,6 +57,7 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 				return err
 			}
 		}
+		// A partial count may have missed lost files, so it needs the same consent.
 		r.Lose = sum.Lost+sum.Unreadable > 0 || sum.Partial
 	}
 	if err := m.RemoveDisk(ctx, id, r); err != nil {
@@ -63,6 +67,7 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 	return nil
 }
 
+// holds says how much is on a disk.
 func holds(sum hemera.Impact) string {
 	return fmt.Sprintf("holds %s, %s", output.Count(sum.Pieces, "piece"), output.Bytes(sum.Bytes))
 }
@@ -70,7 +75,7 @@ func holds(sum hemera.Impact) string {
 // NamesShown is how many files a command names before it destroys them.
 const NamesShown = 5
 
-// stakes says what files would lose.
+// stakes lists what files would lose: the whole content, access for now, or redundancy. A partial count says "at least".
 func stakes(sum hemera.Impact) (lines []string) {
 	atLeast := ""
 	if sum.Partial {
@@ -81,13 +86,13 @@ func stakes(sum hemera.Impact) (lines []string) {
 		if sum.Lost > NamesShown {
 			names += ", …"
 		}
-		lines = append(lines, fmt.Sprintf("  LOST for ever: %s%s, %s, whose last piece it is: %s", atLeast, output.Count(sum.Lost, "file"), output.Bytes(sum.LostBytes), names))
+		lines = append(lines, fmt.Sprintf("  LOST for ever: %s%s, %s, which have no other piece: %s", atLeast, output.Count(sum.Lost, "file"), output.Bytes(sum.LostBytes), names))
 	}
 	if sum.Unreadable > 0 {
 		lines = append(lines, fmt.Sprintf("  out of reach: %s%s with other pieces only on disks that cannot be read now", atLeast, output.Count(sum.Unreadable, "file")))
 	}
 	if sum.Weakened > 0 {
-		lines = append(lines, fmt.Sprintf("  fewer copies: %s%s, to be made whole from the others", atLeast, output.Count(sum.Weakened, "file")))
+		lines = append(lines, fmt.Sprintf("  fewer copies: %s%s, to be repaired from the others", atLeast, output.Count(sum.Weakened, "file")))
 	}
 	if sum.Partial {
 		lines = append(lines, "  there are too many pieces to count all of them")

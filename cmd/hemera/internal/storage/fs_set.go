@@ -13,6 +13,8 @@ import (
 	"hemera/errs"
 )
 
+// fsSetCommand makes `hemera fs set`, which changes what an admin wants of a disk. What the disk can do is reported by
+// its node.
 func fsSetCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),
@@ -28,7 +30,7 @@ func fsSetCommand(e *cli.Env) *cobra.Command {
 
 A configstatus may be given without its key.`,
 		Example: `  hemera fs set 4 drain             empty disk 4; then watch hemera fs status 4 --watch
-  hemera fs set 4 configstatus=rw   and take it back
+  hemera fs set 4 configstatus=rw   stop that, and use the disk again
   hemera fs set 4 zone=hall-b`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := ParseDisk(args[0])
@@ -60,7 +62,8 @@ A configstatus may be given without its key.`,
 	return c
 }
 
-// parseDiskProperty reads key=value, or a configstatus alone.
+// parseDiskProperty reads key=value, or a configstatus alone. "empty" cannot be set: it is how the system marks a
+// drained disk.
 func parseDiskProperty(s string) (key, value string, err error) {
 	key, value, ok := strings.Cut(s, "=")
 	if !ok {

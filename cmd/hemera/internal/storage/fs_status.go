@@ -15,6 +15,7 @@ import (
 	"hemera/errs"
 )
 
+// fsStatusCommand makes `hemera fs status`.
 func fsStatusCommand(e *cli.Env) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
@@ -48,6 +49,7 @@ func fsStatusCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
+// loadDisk asks for one disk: its record, and its job if it has one.
 func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Record, *hemera.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -66,11 +68,11 @@ func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Recor
 	return diskRecord(v, d, job), job, nil
 }
 
-// watchInterval is how often --watch asks; a job's rate is measured over a few seconds anyway.
+// watchInterval is how often --watch asks. A job's rate is an average over a few seconds anyway.
 const watchInterval = time.Second
 
-// watchDisk follows a disk's job: on a terminal in one line that changes, else in a line a change.
-// It ends when the job is done, or when there is none.
+// watchDisk follows the job of a disk: on a terminal in one line that changes, else with a line for each change. It
+// returns when the job is done, or when nothing is to be done.
 func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -88,6 +90,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 			line = JobLine(*job, 24)
 		}
 		switch {
+		// Forms from the longest bar to the shortest: the window may be narrow.
 		case e.Terminal > 0:
 			fmt.Fprintf(e.Out, "\r\x1b[K%s", cli.Fitted(e.OutWidth(), cli.BarForms(func(bar int) string {
 				if job != nil {

@@ -14,7 +14,7 @@ import (
 	"hemera/test/fixture"
 )
 
-// draining is a cluster whose drain of disk 4 makes progress each time it is asked about.
+// draining is a cluster whose drain of disk 4 makes progress with each question.
 type draining struct {
 	*fixture.Cluster
 	asked int

@@ -39,9 +39,9 @@ it, and a file's pieces may lie in several groups.`
 	return c
 }
 
-// groupRecords makes one record a group: the mean, the standard deviation and the largest deviation
-// from the mean of how full its disks are, in percent. Disks of which nothing is known, since they are
-// gone, are not empty ones.
+// groupRecords makes the record of each group. "filled" keys are about how full its disks are, in percent: mean,
+// standard deviation and largest deviation. A disk of which nothing is known, because it is gone, does not count as
+// empty.
 func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record) {
 	groups := map[string][]hemera.Disk{}
 	for _, d := range v.Disks {
@@ -59,6 +59,7 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 			active = active || d.Active
 			zones[d.Zone] = true
 		}
+		// EOS shows one geotag for a group.
 		zone := ""
 		if len(zones) == 1 {
 			zone = disks[0].Zone
@@ -74,13 +75,14 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 	return out
 }
 
+// groupColumns are the table of group ls.
 var groupColumns = []output.Column{
-	{Title: "type", Key: "type", Wide: 2},
+	{Title: "type", Key: "type", Wide: 2}, // always groupview
 	{Title: "name", Key: "name"},
-	{Title: "status", Key: "cfg.status"},
+	{Title: "status", Key: "cfg.status"}, // on if any disk can be read
 	{Title: "zone", Key: "geotag"},
 	{Title: "disks", Key: "nofs"},
-	{Title: "dev(filled)", Key: "dev.stat.statfs.filled"},
-	{Title: "avg(filled)", Key: "avg.stat.statfs.filled"},
-	{Title: "sig(filled)", Key: "sig.stat.statfs.filled"},
+	{Title: "dev(filled)", Key: "dev.stat.statfs.filled"}, // largest deviation from the mean
+	{Title: "avg(filled)", Key: "avg.stat.statfs.filled"}, // mean, in percent
+	{Title: "sig(filled)", Key: "sig.stat.statfs.filled"}, // standard deviation
 }

@@ -24,7 +24,8 @@ after it, this runs one until Ctrl-C; the first start needs a join token.`
 	return c
 }
 
-// FindNode finds a node by id, host:port or host. A host with several nodes needs the port.
+// FindNode finds a node by id, host:port or host. A host with several nodes needs the port. It fails with NotFound or
+// Invalid.
 func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInfo, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -56,7 +57,7 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 		WithRemedy("name it by host:port or by its id")
 }
 
-// nodeRecord sums a node's disks and adds what the node measured of itself.
+// nodeRecord makes the record of a node: the sums of its disks, and what the node measures of its process and machine.
 func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.JobStatus) output.Record {
 	var disks []hemera.Disk
 	for _, d := range v.Disks {
@@ -64,6 +65,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 			disks = append(disks, d)
 		}
 	}
+	// Folders of one file system share its room.
 	all := v.Room(disks)
 	r := output.Record{
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
@@ -94,7 +96,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 	return r
 }
 
-// unusable names the paths that the node could not use as disks.
+// unusable lists the paths that the node could not use as disks, and why.
 func unusable(n hemera.NodeInfo) string {
 	var parts []string
 	for _, u := range n.Stats.Unusable {
@@ -103,7 +105,7 @@ func unusable(n hemera.NodeInfo) string {
 	return strings.Join(parts, "; ")
 }
 
-// protocolVersion is which XRootD protocol nodes announce, as major.minor.patch.
+// protocolVersion is the version of the XRootD protocol that nodes announce, as major.minor.patch.
 func protocolVersion() string {
 	const v = wire.ProtocolVersion
 	return fmt.Sprintf("%d.%d.%d", v>>8, v>>4&15, v&15)

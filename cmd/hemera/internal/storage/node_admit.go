@@ -10,11 +10,12 @@ import (
 	"hemera/doors/admin"
 )
 
+// nodeAdmitCommand makes `hemera node admit`, for clusters with auth.admission=admin.
 func nodeAdmitCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "admit <node>", Short: "Let a node in that waits for it", Args: cobra.ExactArgs(1),
-		Long: `Admits a node that has joined while auth.admission is admin: until then it has no keys and its
-disks are not used. node ls shows who waits, and from which address; node rm turns it away.`,
+		Use: "admit <node>", Short: "Let in a node that waits for admission", Args: cobra.ExactArgs(1),
+		Long: `Admits a node that has joined while auth.admission is admin. Until then it has no keys and its
+disks are not used. node ls shows the nodes that wait and their addresses; node rm turns one away.`,
 		Example: `  hemera node ls
   hemera node admit 7`,
 		ValidArgsFunction: complete.Nodes(e),

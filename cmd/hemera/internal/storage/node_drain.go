@@ -14,6 +14,7 @@ import (
 	"hemera/errs"
 )
 
+// nodeDrainCommand makes `hemera node drain`: a drain of each disk of a node that is in use.
 func nodeDrainCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "drain <node>", Short: "Empty all disks of a node onto the others", Args: cobra.ExactArgs(1),
@@ -32,6 +33,7 @@ says drained, its disks can be removed (hemera fs rm), and then the node (hemera
 	}
 }
 
+// nodeUndrainCommand makes `hemera node undrain`, which undoes a drain of a node.
 func nodeUndrainCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "undrain <node>", Short: "Stop the drain of a node, and use its disks again", Args: cobra.ExactArgs(1),
@@ -84,8 +86,8 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 	return nil
 }
 
-// nodeDrain sums the drains of a node's disks: nodrain while none is drained, drained when all are, else
-// how far the disks that are to be emptied are.
+// nodeDrain sums up the drains of a node's disks. A node is "drained" if all its disks are empty, "partly" if some are
+// and the others are in use.
 func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
 	var files, bytes, done int64
 	wanted, empty, stalling := 0, 0, false
@@ -114,6 +116,7 @@ func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
 	case stalling:
 		status = "stalling"
 	}
+	// In percent, like stat.drainprogress of a disk; 100 if all that is wanted is done.
 	left := 0.0
 	if wanted > 0 {
 		left = 100

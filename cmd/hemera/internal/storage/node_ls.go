@@ -10,6 +10,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// nodeLsCommand makes `hemera node ls`.
 func nodeLsCommand(e *cli.Env) *cobra.Command {
 	var sys, io bool
 	c := &cobra.Command{
@@ -47,43 +48,46 @@ func nodeLsCommand(e *cli.Env) *cobra.Command {
 	return c
 }
 
+// nodeColumns are the table of node ls.
 var nodeColumns = []output.Column{
-	{Title: "type", Key: "type", Wide: 2},
+	{Title: "type", Key: "type", Wide: 2}, // always nodesview
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},
-	{Title: "zone", Key: "cfg.stat.geotag"},
-	{Title: "status", Key: "status"},
-	{Title: "activated", Key: "cfg.status", Wide: 1},
-	{Title: "drain", Key: "drainstatus"},
-	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds},
+	{Title: "zone", Key: "cfg.stat.geotag"},                                // default of its disks
+	{Title: "status", Key: "status"},                                       // online, offline or waiting for admission
+	{Title: "activated", Key: "cfg.status", Wide: 1},                       // on or off, as an admin wants it
+	{Title: "drain", Key: "drainstatus"},                                   // of all its disks together
+	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds}, // since the last heartbeat
 	{Title: "disks", Key: "nofs"},
 }
 
+// nodeSysColumns are the table of --sys. The keys named eos are EOS's names for the server's own version and start.
 var nodeSysColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag", Wide: 1},
-	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes},
+	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes}, // memory of the process
 	{Title: "threads", Key: "cfg.stat.sys.threads"},
-	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: 1},
-	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},
+	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: 1}, // open in the process
+	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},       // version of the program
 	{Title: "kernel", Key: "cfg.stat.sys.kernel", Wide: 1},
 	{Title: "arch", Key: "cfg.stat.sys.arch", Wide: 1},
-	{Title: "load", Key: "cfg.stat.sys.load1"},
-	{Title: "uptime", Key: "cfg.stat.sys.uptime", Show: output.Seconds},
+	{Title: "load", Key: "cfg.stat.sys.load1"},                          // of the machine, over a minute
+	{Title: "uptime", Key: "cfg.stat.sys.uptime", Show: output.Seconds}, // of the process
 }
 
+// nodeIOColumns are the table of --io.
 var nodeIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag", Wide: 1},
-	{Title: "diskload", Key: "avg.stat.disk.load"},
-	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"},
+	{Title: "diskload", Key: "avg.stat.disk.load"},         // mean of its disks
+	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"}, // sum of its disks
 	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},
 	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib", Wide: 1},
 	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib", Wide: 1},
 	{Title: "etho-MiB", Key: "sum.stat.net.outratemib", Wide: 1},
 	{Title: "ropen", Key: "sum.stat.ropen"},
 	{Title: "wopen", Key: "sum.stat.wopen"},
-	{Title: "usage", Key: "usage", Show: output.Percent},
+	{Title: "usage", Key: "usage", Show: output.Percent}, // of all its file systems together
 	{Title: "used-bytes", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes, Wide: 1},
 	{Title: "used-files", Key: "sum.stat.usedfiles", Wide: 1},

@@ -13,6 +13,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// nodeRmCommand makes `hemera node rm`.
 func nodeRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var now bool
@@ -23,8 +24,8 @@ can only come back with a new join token. Within seconds the other nodes refuse 
 clients had shown to it.
 
 The disks of the node must have been removed before (hemera fs rm). --now is for a node that is lost or
-in bad hands: its disks go with it, files that have other copies are made whole again, and the others
-are lost. The command says first what will go, and asks; a script gives its consent with --yes.`,
+in bad hands: its disks go with it, files that have other copies are repaired from them, and the others
+are lost. The command first prints what will be lost, and asks. A script gives its consent with --yes.`,
 		Example: `  hemera node rm node1.example.org
   hemera node rm 7 --now --dry-run`,
 		ValidArgsFunction: complete.Nodes(e),
@@ -54,8 +55,8 @@ are lost. The command says first what will go, and asks; a script gives its cons
 	return c
 }
 
-// agreeNode says what the end of a node's membership means. One that has disks is the manager's to refuse, unless
-// they go too.
+// agreeNode prints what the end of a node's membership means and asks for consent. If the node still has disks and --now
+// is not given, it asks nothing: the manager refuses.
 func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, n hemera.NodeInfo, now bool) (bool, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -71,6 +72,7 @@ func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, 
 		return true, nil
 	}
 	stake := []string{fmt.Sprintf("node %s (%s) is refused from then on; it can only come back with a new join token", n.Addr, n.Status)}
+	// Removed disks whose pieces files still count on: the node may be needed to get them back.
 	for _, d := range v.Removed {
 		if d.Node == n.ID {
 			stake = append(stake, fmt.Sprintf("  disk %d was removed from it while files had pieces there: %s", d.ID, d.Path))

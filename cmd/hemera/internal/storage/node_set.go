@@ -12,6 +12,7 @@ import (
 	"hemera/errs"
 )
 
+// nodeSetCommand makes `hemera node set`.
 func nodeSetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <node> <key>=<value>", Short: "Change what is wanted of a node", Args: cobra.ExactArgs(2),
@@ -29,6 +30,7 @@ func nodeSetCommand(e *cli.Env) *cobra.Command {
 			return complete.Nodes(e)(c, args, word)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			// on and off stand for status=on and status=off.
 			key, value, ok := strings.Cut(args[1], "=")
 			if !ok {
 				key, value = "status", args[1]

@@ -10,6 +10,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// nodeStatusCommand makes `hemera node status`: the record of node ls, one key on each line.
 func nodeStatusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status <node>", Short: "Everything about one node, with each network interface", Args: cobra.ExactArgs(1),

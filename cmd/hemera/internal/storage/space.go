@@ -21,7 +21,8 @@ a directory above them says otherwise by the attribute sys.forced.space.`
 	return c
 }
 
-// spaceRecord sums a space's disks. Its zone is shown when all its disks are in one.
+// spaceRecord makes the record of a space: its policy and the sums of its disks. The zone is shown if all disks are in
+// the same one.
 func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output.Record {
 	var disks, writable []hemera.Disk
 	groups, zones := map[string]bool{}, map[string]bool{}

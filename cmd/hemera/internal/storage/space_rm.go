@@ -10,6 +10,7 @@ import (
 	"hemera/doors/admin"
 )
 
+// spaceRmCommand makes `hemera space rm`.
 func spaceRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{

@@ -14,6 +14,7 @@ import (
 	"hemera/errs"
 )
 
+// spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space.
 func spaceSetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
@@ -58,7 +59,7 @@ that exist keep what they have.`,
 	}
 }
 
-// warnOfSpace says so when a space asks for more pieces than it has disks.
+// warnOfSpace prints a warning if a space asks for more pieces than it has disks. New files then have fewer.
 func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
 	v, err := m.View(ctx)
 	if err != nil {

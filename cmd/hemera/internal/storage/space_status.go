@@ -11,6 +11,7 @@ import (
 	"hemera/errs"
 )
 
+// spaceStatusCommand makes `hemera space status`.
 func spaceStatusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Spaces(e),

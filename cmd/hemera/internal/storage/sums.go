@@ -7,8 +7,8 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// sumsOf are several disks together, under the keys that EOS has for nodes, spaces and groups. Room is
-// counted once for disks that share a filesystem, and a node's network once for all its disks.
+// sumsOf adds up disks, under the keys that EOS has for nodes, spaces and groups. Disks that share a file system count
+// its room once, and a node counts its network once.
 func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 	var load spread
 	var read, written, ropen, wopen, pieces int64
@@ -18,6 +18,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 		load.add(d.Load.Busy)
 		read, written, pieces = read+d.Load.ReadBytes, written+d.Load.WriteBytes, pieces+d.Pieces
 		ropen, wopen = ropen+d.Load.ReadOpens, wopen+d.Load.WriteOpens
+		// The network belongs to the node: once, however many of its disks are here.
 		if !seen[d.Node] {
 			seen[d.Node] = true
 			n, _ := v.Node(d.Node)
@@ -27,17 +28,17 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 	}
 	all := v.Room(disks)
 	return output.Record{
-		{Key: "avg.stat.disk.load", Value: load.mean()}, {Key: "sig.stat.disk.load", Value: load.sigma()},
-		{Key: "sum.stat.disk.readratemb", Value: float64(read) / 1e6}, {Key: "sum.stat.disk.writeratemb", Value: float64(written) / 1e6},
-		{Key: "sum.stat.net.ethratemib", Value: speed}, {Key: "sum.stat.net.inratemib", Value: in}, {Key: "sum.stat.net.outratemib", Value: out},
+		{Key: "avg.stat.disk.load", Value: load.mean()}, {Key: "sig.stat.disk.load", Value: load.sigma()}, // share of time with I/O
+		{Key: "sum.stat.disk.readratemb", Value: float64(read) / 1e6}, {Key: "sum.stat.disk.writeratemb", Value: float64(written) / 1e6}, // 10^6 bytes a second
+		{Key: "sum.stat.net.ethratemib", Value: speed}, {Key: "sum.stat.net.inratemib", Value: in}, {Key: "sum.stat.net.outratemib", Value: out}, // 2^20 bytes a second
 		{Key: "sum.stat.ropen", Value: ropen}, {Key: "sum.stat.wopen", Value: wopen},
-		{Key: "sum.stat.statfs.usedbytes", Value: all.Used}, {Key: "sum.stat.statfs.freebytes", Value: all.Free}, {Key: "sum.stat.statfs.capacity", Value: all.Capacity},
-		{Key: "sum.stat.usedfiles", Value: pieces},
-		{Key: "sum.stat.statfs.ffree", Value: all.InodesFree}, {Key: "sum.stat.statfs.files", Value: all.Inodes},
+		{Key: "sum.stat.statfs.usedbytes", Value: all.Used}, {Key: "sum.stat.statfs.freebytes", Value: all.Free}, {Key: "sum.stat.statfs.capacity", Value: all.Capacity}, // bytes
+		{Key: "sum.stat.usedfiles", Value: pieces},                                                               // pieces
+		{Key: "sum.stat.statfs.ffree", Value: all.InodesFree}, {Key: "sum.stat.statfs.files", Value: all.Inodes}, // inodes
 	}
 }
 
-// drainersOf is on how many of the disks a drain moves files now.
+// drainersOf is the number of disks that a drain moves files away from now.
 func drainersOf(disks []hemera.Disk, jobs []hemera.JobStatus) (n int) {
 	for _, d := range disks {
 		n += drainers(jobOf(jobs, d.ID))
@@ -45,20 +46,22 @@ func drainersOf(disks []hemera.Disk, jobs []hemera.JobStatus) (n int) {
 	return n
 }
 
-// spread is the mean and the deviations of some values.
+// spread collects values for their mean and deviations.
 type spread struct {
 	n, sum float64
 	values []float64
 }
 
+// add takes one more value.
 func (s *spread) add(x float64) {
 	s.n, s.sum = s.n+1, s.sum+x
 	s.values = append(s.values, x)
 }
 
+// mean is the arithmetic mean, and 0 without values.
 func (s *spread) mean() float64 { return s.sum / max(s.n, 1) }
 
-// sigma is the standard deviation.
+// sigma is the standard deviation of the values themselves, not of a sample.
 func (s *spread) sigma() float64 {
 	var squares float64
 	for _, x := range s.values {

@@ -28,14 +28,16 @@ revoked. The node needs it at its first start only.`
 	return c
 }
 
+// tokenCreateCommand makes `hemera token create`. The token alone goes to standard output, so that it can be piped to a
+// node.
 func tokenCreateCommand(e *cli.Env) *cobra.Command {
 	var r hemera.TokenRequest
 	var nodes []string
 	c := &cobra.Command{
 		Use: "create", Short: "Make a token with which a new node joins", Args: cobra.NoArgs,
-		Long: `Makes a join token: whoever has it can add a storage node to the cluster, until it was used or has
-expired, so treat it as a password. It is printed alone on one line. Give it to the node by its
-standard input, a file or its environment: the arguments of a process are for everybody on that machine to read.`,
+		Long: `Makes a join token. Until it is used or expires, anybody who has it can add a storage node to the
+cluster, so treat it as a password. It is printed alone on one line. Give it to the node by its
+standard input, a file or its environment: everybody on a machine can read the arguments of its processes.`,
 		Example: `  hemera token create | ssh node1 hemera node --listen 10.1.0.2 --disk /disk1 --join-file -
   hemera token create --node 10.1.0.2
   hemera token create --uses 20 --node 10.1.0.0/24 --lifetime 1h`,
@@ -53,6 +55,7 @@ standard input, a file or its environment: the arguments of a process are for ev
 					return err
 				}
 				warnOfToken(e, t)
+				// A token is a secret: printed once, to this user, and not in a table.
 				p := e.Printer()
 				if p.Format == output.Table {
 					_, err = fmt.Fprintln(e.Out, t)
@@ -70,7 +73,7 @@ standard input, a file or its environment: the arguments of a process are for ev
 	return c
 }
 
-// warnOfToken says so when only the manager's own machine can use a token.
+// warnOfToken prints a warning if the token leads to a loopback address: only nodes of the manager's machine can use it.
 func warnOfToken(e *cli.Env, text string) {
 	t, err := pki.ParseToken(text)
 	if err != nil || len(t.Addrs) == 0 {
@@ -82,7 +85,8 @@ func warnOfToken(e *cli.Env, text string) {
 	}
 }
 
-// addressesOf is what a node's address or network is, or those that its name has now.
+// addressesOf returns a node's address or network as it is, and looks up the addresses of a name. The manager compares
+// the address that a node comes from with these.
 func addressesOf(ctx context.Context, node string) ([]string, error) {
 	if _, err := netip.ParsePrefix(node); err == nil {
 		return []string{node}, nil
@@ -101,6 +105,7 @@ func addressesOf(ctx context.Context, node string) ([]string, error) {
 	return list, nil
 }
 
+// tokenLsCommand makes `hemera token ls`. It shows ids, never secrets.
 func tokenLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the tokens that have not expired", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -130,15 +135,17 @@ where, and which nodes it has admitted.`,
 	}
 }
 
+// tokenColumns are the table of token ls.
 var tokenColumns = []output.Column{
-	{Title: "id", Key: "id"},
+	{Title: "id", Key: "id"}, // begins the token; says nothing of its secret
 	{Title: "made", Key: "made", Show: output.Time},
 	{Title: "expires", Key: "expires", Show: output.Time},
-	{Title: "nodes left", Key: "left"},
-	{Title: "only from", Key: "from"},
+	{Title: "nodes left", Key: "left"}, // how many it still admits
+	{Title: "only from", Key: "from"},  // addresses and networks; none: from anywhere
 	{Title: "used by", Key: "used"},
 }
 
+// tokenRmCommand makes `hemera token rm`.
 func tokenRmCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm <id>", Short: "Revoke a token", Args: cobra.ExactArgs(1),

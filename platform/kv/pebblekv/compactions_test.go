@@ -53,9 +53,9 @@ func (b *backlog) finish() {
 func TestCompactionsWaitForTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backlog{waiting: 3}
-		p := newPatience()
+		p := newCompactionScheduler()
 		p.Register(1, b)
-		later := func() int { time.Sleep(2 * patienceEvery); synctest.Wait(); return b.running() }
+		later := func() int { time.Sleep(2 * scheduleInterval); synctest.Wait(); return b.running() }
 		if ok, _ := p.TrySchedule(); ok || later() != 0 {
 			t.Error("a compaction began before the store was open")
 		}
@@ -88,22 +88,22 @@ func TestCompactionsWaitForTheStart(t *testing.T) {
 func TestCompactionsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backlog{}
-		p := newPatience()
+		p := newCompactionScheduler()
 		p.Register(1, b)
 		p.begin()
-		p.rest()
+		p.pause()
 		if ok, _ := p.TrySchedule(); ok {
 			t.Error("a compaction began at once after a failure")
 		}
 		b.mu.Lock()
 		b.waiting = 1
 		b.mu.Unlock()
-		time.Sleep(restTime - patienceEvery)
+		time.Sleep(retryPause - scheduleInterval)
 		synctest.Wait()
 		if n := b.running(); n != 0 {
 			t.Errorf("%d began too soon", n)
 		}
-		time.Sleep(3 * patienceEvery)
+		time.Sleep(3 * scheduleInterval)
 		synctest.Wait()
 		if n := b.running(); n != 1 {
 			t.Errorf("%d run after the rest", n)

@@ -1,4 +1,4 @@
-package pebblekv
+package journal
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 )
 
 // found is all records of a file.
-func found(t *testing.T, file []byte, m mark) []record {
+func found(t *testing.T, file []byte, m Mark) []record {
 	t.Helper()
 	var all []record
 	for from := newRecords(bytes.NewReader(file), m); ; {
@@ -31,9 +31,9 @@ func same(a, b record) bool {
 // TestRecordsBehindDamage: whichever byte is changed or wherever the file is cut off, all records but the one that has
 // the place are found.
 func TestRecordsBehindDamage(t *testing.T) {
-	m := mark{1, 2, 3, 1, 2, 3, 1, 2} // which begins again within itself
+	m := Mark{1, 2, 3, 1, 2, 3, 1, 2} // which begins again within itself
 	wrote := []record{{1, 0, []byte("first")}, {2, 0, bytes.Repeat(m[:], 3)}, {2, 2, nil}, {3, 2, m[:4]}, {4, 3, []byte("last")}}
-	file := []byte(logMagic)
+	file := []byte(magic)
 	var ends []int
 	for _, r := range wrote {
 		file = r.appendTo(file, m)
@@ -45,7 +45,7 @@ func TestRecordsBehindDamage(t *testing.T) {
 		changed[at] ^= 0x10
 		for what, damaged := range map[string][]byte{"changed": changed, "cut": file[:at]} {
 			var want []record
-			start := len(logMagic)
+			start := len(magic)
 			for i, r := range wrote {
 				if what == "changed" && (at < start || at >= ends[i]) || what == "cut" && at >= ends[i] {
 					want = append(want, r)
@@ -66,9 +66,9 @@ func TestRecordsBehindDamage(t *testing.T) {
 
 // TestRecordsOfAnotherLife: what has another mark is none, whatever a user puts into a value.
 func TestRecordsOfAnotherLife(t *testing.T) {
-	ours, other := mark{1}, mark{2}
+	ours, other := Mark{1}, Mark{2}
 	forged := record{1 << 40, 1 << 39, []byte("forged")}.appendTo(nil, other)
-	file := record{7, 6, forged}.appendTo(append([]byte(logMagic), forged...), ours)
+	file := record{7, 6, forged}.appendTo(append([]byte(magic), forged...), ours)
 	if got := found(t, file, ours); len(got) != 1 || got[0].number != 7 {
 		t.Errorf("%v", got)
 	}
@@ -76,7 +76,7 @@ func TestRecordsOfAnotherLife(t *testing.T) {
 
 // TestRecordsInALargeFile: records are found behind more than what is looked at at a time.
 func TestRecordsInALargeFile(t *testing.T) {
-	m := mark{9, 9, 9, 9, 9, 9, 9, 8}
+	m := Mark{9, 9, 9, 9, 9, 9, 9, 8}
 	for _, gap := range []int{recordHead + batchMax - 9, recordHead + batchMax - 3, recordHead + batchMax + 5, 3 * batchMax} {
 		large := record{5, 4, bytes.Repeat([]byte{9}, batchMax)}
 		file := bytes.Repeat([]byte{9}, gap)
@@ -89,7 +89,7 @@ func TestRecordsInALargeFile(t *testing.T) {
 
 // FuzzRecords: no content of a file makes a reader of it fail or go beyond it.
 func FuzzRecords(f *testing.F) {
-	m := mark{1, 2, 3, 4, 5, 6, 7, 8}
+	m := Mark{1, 2, 3, 4, 5, 6, 7, 8}
 	f.Add(record{2, 1, []byte("batch")}.appendTo(nil, m))
 	f.Add(append(m[:], 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff))
 	f.Fuzz(func(t *testing.T, file []byte) {

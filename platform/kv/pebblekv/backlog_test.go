@@ -50,7 +50,7 @@ func TestCompactionsFail(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
 	fs := noCompactions{vfs.NewMem(), &full}
-	o := Options{FS: fs, MemTableBytes: 64 << 10, flushPatience: time.Millisecond}
+	o := Options{FS: fs, MemTableBytes: 64 << 10, flushRetryTime: time.Millisecond}
 	s, err := Open("db", o)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestCompactionsFail(t *testing.T) {
 	if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" || !strings.Contains(fmt.Sprint(err), "merged") {
 		t.Fatalf("batch %d: %v", kept, err)
 	}
-	if deep := s.db.Metrics().Levels[0].Sublevels; deep < deepest || deep > deepest+2 {
+	if deep := s.db.Metrics().Levels[0].Sublevels; deep < l0Max || deep > l0Max+2 {
 		t.Errorf("the first level is %d deep", deep)
 	}
 	if _, err := s.Get(t.Context(), batch(0).Ops[0].Key); err != nil {
@@ -73,7 +73,7 @@ func TestCompactionsFail(t *testing.T) {
 		t.Error(err)
 	}
 	full.Store(false)
-	o.flushPatience = 0
+	o.flushRetryTime = 0
 	if s, err = Open("db", o); err != nil {
 		t.Fatal(err)
 	}
@@ -96,22 +96,24 @@ func TestCompactionsFail(t *testing.T) {
 // TestCompactionsHope: of compactions that fail only the time counts in which somebody waits and none succeeded.
 func TestCompactionsHope(t *testing.T) {
 	const patience = time.Hour
-	tables := newTables(patience)
-	tables.failing, tables.trouble = time.Now().Add(-10*patience), syscall.EIO
-	tables.compacted(info(nil))
-	if err := tables.hope(time.Now().Add(-10 * patience)); err != nil {
+	tables := newFlusher(patience)
+	tables.compactionFailing, tables.lastCompactionErr = time.Now().Add(-10*patience), syscall.EIO
+	ended := tables.ended
+	tables.compactionEnded(info(nil))
+	if err := tables.waitForCompaction(ended, time.Now().Add(-10*patience)); err != nil {
 		t.Errorf("after a success: %v", err)
 	}
-	tables.compacted(info(syscall.EIO))
-	if err := tables.hope(time.Now().Add(-10 * patience)); err != nil {
+	tables.compactionEnded(info(syscall.EIO))
+	if err := tables.waitForCompaction(ended, time.Now().Add(-10*patience)); err != nil {
 		t.Errorf("after the first failure: %v", err)
 	}
-	tables.failing = time.Now().Add(-(compactPatience + 1) * patience)
-	tables.compacted(info(syscall.EIO))
-	if err := tables.hope(time.Now()); err != nil {
+	ended = tables.ended
+	tables.compactionFailing = time.Now().Add(-(compactionRetryFactor + 1) * patience)
+	tables.compactionEnded(info(syscall.EIO))
+	if err := tables.waitForCompaction(ended, time.Now()); err != nil {
 		t.Errorf("as soon as somebody waits: %v", err)
 	}
-	if err := tables.hope(time.Now().Add(-compactPatience * patience)); !errors.Is(err, errs.Unavailable) {
+	if err := tables.waitForCompaction(tables.ended, time.Now().Add(-compactionRetryFactor*patience)); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("after all that time: %v", err)
 	}
 	if err := tables.usable(); !errors.Is(err, errs.Unavailable) {
@@ -120,3 +122,21 @@ func TestCompactionsHope(t *testing.T) {
 }
 
 func info(err error) pebble.CompactionInfo { return pebble.CompactionInfo{Err: err} }
+
+// TestYoungMemTables: Pebble begins with small memory tables and does not flush them one by one. Nobody waits for that.
+func TestYoungMemTables(t *testing.T) {
+	s, err := Open("db", Options{FS: vfs.NewMem(), MemTableBytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Acquire(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, err := commit(t, w, 0, 2000); err != nil { // 8 MiB
+		t.Errorf("batch %d: %v", i, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -48,7 +48,7 @@ func TestTablesFail(t *testing.T) {
 	tried := make(chan struct{}, 1)
 	var text strings.Builder
 	o := Options{
-		FS: fullDisk(&full, tried), MemTableBytes: 64 << 10, flushPatience: time.Millisecond,
+		FS: fullDisk(&full, tried), MemTableBytes: 64 << 10, flushRetryTime: time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(&text, nil)),
 	}
 	s, err := Open("db", o)
@@ -70,7 +70,7 @@ func TestTablesFail(t *testing.T) {
 			kept++
 		}
 		if len(tried) > 0 {
-			<-s.tables.broken
+			<-s.flusher.broken
 		}
 	}
 	if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
@@ -185,7 +185,7 @@ func TestDamagedTable(t *testing.T) {
 		}
 	}
 	if err == nil {
-		err = s.tables.flush()
+		err = s.flusher.flush()
 	}
 	if err == nil {
 		err = s.Close()
