@@ -53,6 +53,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	w.setPhase(ended)
 	p, _ := w.content.(*pieces)
 	switch {
+	// After a commit that may have happened nothing is removed: the pieces may be those of the file.
 	case err != nil && !unsure:
 		w.discard(ctx)
 	case p != nil:
@@ -101,6 +102,7 @@ func (w *Writer) abort(ctx context.Context, why error) {
 
 // expire cancels the write, or asks a last time whether it was committed.
 func (w *Writer) expire(ctx context.Context) {
+	// Nobody holds the write any more, so its phase does not change between these two.
 	if !w.undecided() {
 		w.abort(ctx, lostWrite("transfer.Write", w.head.cap, "its node stopped or waited too long for its client"))
 		return
@@ -189,6 +191,7 @@ func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemer
 		w.content = p
 	case *pieces:
 		if info.FileSize == 0 {
+			// A file without bytes needs no pieces. Those that were made for bytes that are gone are removed.
 			c.abort()
 			w.content = &inlineContent{head: &w.head}
 			return nil, nil

@@ -113,6 +113,7 @@ func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n i
 		if err := buf.read(b, off, int(min(copyWindow, keep-off))); err != nil {
 			return p.head.fail(errs.Wrap(err, "transfer.Update", subject(p.head.cap)))
 		}
+		// Pages go on with the checksums that the base vouches for, so a bit that flips here is noticed at the disk.
 		lost := p.lost
 		if err := p.send(buf.data, buf.sums, off, hash); err != nil {
 			return err

@@ -20,6 +20,7 @@ func readFull(src source, p []byte, sums []uint32, off int64) error {
 	if n == len(p) {
 		return nil
 	}
+	// The size was known before the read, so an end is a piece that was cut.
 	if err == nil || errors.Is(err, io.EOF) {
 		return sizeMismatch("transfer.Copy", "source", off+int64(n), off+int64(len(p)))
 	}
@@ -39,6 +40,7 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 	var zeros atomic.Bool // a window was read that may be in a hole
 	data, end := int64(0), int64(0)
 	for i := range windows {
+		// A failure of one window ends the copy; the error comes from the group.
 		if working.Err() != nil {
 			break
 		}

@@ -44,6 +44,7 @@ func (h *writeHandle) restart() error { return h.Writer.restart() }
 
 // End implements hemera.File.
 func (h *writeHandle) End(ctx context.Context, how hemera.Ending) error {
+	// The door decides by what its client did: closed, went away, or asked for nothing to be kept.
 	switch how {
 	case hemera.EndDetach:
 		h.detach()
@@ -65,6 +66,7 @@ func (h *writeHandle) detach() {
 func (h *writeHandle) Shared() bool {
 	h.table.mu.Lock()
 	defer h.table.mu.Unlock()
+	// A handle whose connection is dead counts until the door has noticed.
 	return h.entry.refs > 1
 }
 
@@ -73,6 +75,7 @@ func (h *writeHandle) close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Close", subject(h.head.cap))
 	}
+	// The handle is closed whatever comes of it; the write may go on in the table.
 	err := h.Writer.Close(ctx)
 	switch {
 	case err == nil:
@@ -90,6 +93,7 @@ func (h *writeHandle) abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Abort", subject(h.head.cap))
 	}
+	// Aborting is what frees the lock of the name at the manager, so it is done for clients that left as well.
 	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.undecided() {
 		h.table.finish(h.entry, nil)

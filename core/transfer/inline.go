@@ -51,6 +51,7 @@ func (c *inlineContent) grow(size int64) bool {
 		return false
 	}
 	before := c.inlineBuffer
+	// The pool gives buffers of the right class; the old one goes back, as nothing but this write has seen it.
 	c.inlineBuffer = memory.get(size)
 	if before != nil {
 		c.data = append(c.data, before.data...)

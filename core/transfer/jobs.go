@@ -60,6 +60,7 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
 // CRC32C are what the namespace says: a caller that believes a piece drops another for it.
 func (h *Host) intact(ctx context.Context, j *Job) error {
+	// What the disk remembers of the piece was true when it was read last, which may be why this job exists.
 	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
 	if err != nil {
@@ -104,6 +105,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	}
 	defer src.Close()
 	o := createOptions(&j.Cap, j.Piece.Index)
+	// Both have the same name; the disk keeps the old one until the new one is sealed.
 	o.Replace = true
 	// A file with holes is not given the room of its size: the disk may have less than that left.
 	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
@@ -194,6 +196,7 @@ func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, 
 		h.Counters.ChecksumErrors.Add(int64(len(v.Bad)))
 		return v, err
 	}
+	// Every page is good by its own checksum; this finds a footer and data that are not of the same content.
 	for _, got := range v.Sums {
 		if want, ok := hemera.FindChecksum(v.Stat.Checksums, got.Kind); ok && want != got {
 			return v, errs.New(errs.Corrupt, "transfer.Verify", id.String(), "the content has "+got.String()+", the footer says "+want.String())
@@ -238,6 +241,7 @@ func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 		h.Counters.RepairsFailed.Add(1)
 		return pages, err
 	}
+	// A copy counts as the repair of all of its pages.
 	copied := (bytes + hemera.PageSize - 1) / hemera.PageSize
 	h.Counters.Repairs.Add(copied)
 	return pages + copied, nil
@@ -256,6 +260,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 		if err := checkFooter(v.Stat, j.Piece, &j.Cap); err != nil {
 			return repaired, err
 		}
+		// Good pages can still be of another content, so the whole is compared before the repair counts as done.
 		if len(v.Bad) == 0 {
 			return repaired, h.intact(ctx, j)
 		}
@@ -285,6 +290,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 // repairPage writes a good page over a bad one in the background. When too many repairs run, the
 // piece is reported instead.
 func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
+	// A device that fails in many places would be written to without end: the manager orders that repair instead.
 	if h.repairs.Add(1) > repairsMax {
 		h.repairs.Add(-1)
 		h.found(t, id, errs.Corrupt)

@@ -60,13 +60,15 @@ func (m committed) info(c *hemera.Capability) hemera.FileInfo {
 	return written(c, m.size, time.Unix(0, m.mtime))
 }
 
-// work is what is pending: a [Writer] or a piece.
+// work is what is pending: a [Writer] or a piece. It exists once for its key, however many handles are on it, and ends
+// by one of the handles or by expire.
 type work interface {
 	// expire aborts the work, or ends it otherwise if it cannot be aborted any more.
 	expire(ctx context.Context)
 }
 
-// entry is one pending work and who holds it.
+// entry is one pending work, with the number of handles on it. An entry without handles has a timer, and is removed
+// when that fires. A handle that comes in time stops it.
 type entry struct {
 	key  pendingKey
 	once sync.Once
@@ -151,6 +153,7 @@ func (t *Pending) holdLocked(key pendingKey) (*entry, error) {
 
 // begun makes the work of a held entry, once. If that fails the entry is gone.
 func (t *Pending) begun(e *entry, begin func() (work, error)) (*entry, error) {
+	// The first caller begins the work, which may create a piece on a disk; others wait for it, without the lock.
 	e.once.Do(func() {
 		made, err := begin()
 		t.mu.Lock()
@@ -169,6 +172,7 @@ func (t *Pending) release(e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.refs--
+	// A write that has ended is not in the table any more, and needs no timer.
 	if e.refs == 0 && !e.gone {
 		e.timer = time.AfterFunc(hemera.PendingHold, func() { t.expire(e) })
 	}
@@ -197,6 +201,7 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	}
 	t.remove(e)
 	switch {
+	// Only client writes are remembered: pieces have no clients, and heads know what they did.
 	case e.work == nil: // it never began
 	case info != nil:
 		t.commits.add(e.key, committed{info.Size, info.Mtime.UnixNano()})
@@ -296,6 +301,7 @@ func (t *Pending) Settle(ctx context.Context) {
 		t.remove(e)
 	}
 	t.mu.Unlock()
+	// What is not settled when ctx ends goes on until the process ends; restarts and audits find what it leaves.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -50,6 +50,9 @@ func (pc *piece) writeSpans(l hemera.Layout, b []byte, sums []uint32, off int64)
 }
 
 // diskPiece is a pending piece on a disk in the shape of a peer's.
+//
+// A disk.Writer must not be called again after a seal or an abort. As the abort of a lost piece runs in the background,
+// ended says whether one of them was begun.
 type diskPiece struct {
 	disk.Writer
 	store disk.Store
@@ -73,6 +76,7 @@ func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
 
 // Abort removes the piece, sealed or not.
 func (p *diskPiece) Abort() {
+	// A writer that has sealed or aborted must not be called again; the piece may be there under its name all the same.
 	if !p.ended.Swap(true) {
 		_ = p.Writer.Abort()
 	}

@@ -79,6 +79,7 @@ func (p *pendingPiece) await() {
 // beginEnd gives the caller the piece alone, until endEnd, and returns what is known of it.
 func (p *pendingPiece) beginEnd() (w disk.Writer, stat *hemera.PieceStat, taken bool) {
 	p.await()
+	// From here on use and sealed wait, and so does the next call that would end the piece.
 	p.ended = make(chan struct{})
 	idle := make(chan struct{})
 	if p.uses > 0 {
@@ -213,6 +214,7 @@ func (h *pieceHandle) Sync(context.Context) error {
 
 // Seal seals the piece. Called again, it answers as before.
 func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	// Writes in progress end first; those that come now wait, and find the piece sealed.
 	w, stat, taken := h.beginEnd()
 	defer func() { h.endEnd(w, stat, taken) }()
 	if stat != nil {

@@ -266,6 +266,7 @@ const everyPieceFailed = "every piece of the write failed"
 
 // fail ends the write for good: too few pieces hold its content, or none. The cause is the first failure of a piece.
 func (p *pieces) fail(op, text string) error {
+	// The first failure is most likely the cause of the others, and its kind is what a client acts on.
 	var cause error
 	for _, pc := range p.list {
 		if pc.err != nil {
@@ -306,6 +307,7 @@ func (p *pieces) replace(ctx context.Context) bool {
 		if !p.ledger.Is(i, failed) {
 			continue
 		}
+		// The replacement stands in the place of the piece. If the target is the same, there was none.
 		for _, t := range h.permit.Targets {
 			if t.Index == pc.target.Index && t.Disk != pc.target.Disk {
 				p.list[i] = &piece{target: t}

@@ -14,11 +14,13 @@ type removals struct {
 	under map[removalKey]*removal
 }
 
+// removalKey is a place: the same piece may be removed from one disk and made at another at the same time.
 type removalKey struct {
 	piece hemera.PieceID
 	disk  hemera.DiskID
 }
 
+// removal is the removing of one piece at one disk. Two writes may be at it, one of them late.
 type removal struct {
 	count int // of calls that remove the piece
 	over  chan struct{}

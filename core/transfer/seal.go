@@ -60,6 +60,7 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 
 // short is the error of a close that cannot reach the layout's minimum.
 func (p *pieces) short() error {
+	// The kind of the first failure decides whether a client tries again.
 	done := p.ledger.Count(sealed)
 	if done == 0 {
 		return p.fail("transfer.Close", everyPieceFailed)
@@ -128,6 +129,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	if layout.Needed(h.cap.Layout) > 1 {
 		return errs.New(errs.Unsupported, "transfer.Close", subject(h.cap), "a lost piece of this layout is left to repair")
 	}
+	// A reader of what this write has sealed: not committed, so its size and sums are those of the seal.
 	c := *h.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, other := range p.list {

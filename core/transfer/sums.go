@@ -51,6 +51,7 @@ func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
 	if off < s.next {
 		s.restart() // what was hashed has changed
 	}
+	// What comes out of order is read back at the end: several streams of one client write so.
 	if off != s.next {
 		return
 	}
@@ -80,6 +81,7 @@ func (s *streamSums) skip(n, allowed int64) bool {
 
 // truncated takes note of a new size. Bytes above the old size need no note: they are read back.
 func (s *streamSums) truncated(size int64) {
+	// A longer file has a hole at its end, which is read back as zeros.
 	if size < s.next {
 		s.restart()
 	}
@@ -88,6 +90,7 @@ func (s *streamSums) truncated(size int64) {
 // finish reads what was not hashed yet, up to size, and returns the checksums: the kinds asked for
 // in their order, then crc32c. Holes are not read; digests see as many bytes of them as are allowed.
 func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Checksum, error) {
+	// Read back in windows of the copy's size, at their borders: whole pages are what disks verify.
 	if s.next < size {
 		zeros := true // what was read last
 		buf := newWindow()

@@ -21,6 +21,7 @@ type uses struct {
 
 // usage is one open file. What is read and written is added without a lock.
 type usage struct {
+	// Set by begin, before others see the usage.
 	cap   *hemera.Capability // not to be changed
 	since time.Time
 	bytes atomic.Int64
@@ -70,6 +71,7 @@ func (u *uses) list(limit int) []hemera.OpenFile {
 func (use *usage) describe(now time.Time) hemera.OpenFile {
 	c := use.cap
 	bytes := use.bytes.Load()
+	// Two admins who watch the same node share the samples; neither gets a rate over too short a time.
 	if took := now.Sub(use.sampled); took >= sampleMin {
 		use.rate = float64(bytes-use.counted) / took.Seconds()
 		use.sampled, use.counted = now, bytes
@@ -78,6 +80,7 @@ func (use *usage) describe(now time.Time) hemera.OpenFile {
 		Who: c.Who, Path: c.Path, File: c.File, Write: c.Access != hemera.AccessRead,
 		Since: use.since, Bytes: bytes, Rate: use.rate,
 	}
+	// A reader is at one disk; a writer is at all of its targets.
 	if d := hemera.DiskID(use.disk.Load()); d != 0 {
 		f.Disks = []hemera.DiskID{d}
 		return f

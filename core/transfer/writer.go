@@ -149,6 +149,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.content.writePages(p, w.pageSums(p, sums, off), off, w.sums); err != nil {
 		return err
 	}
+	// Only what every live piece has accepted counts; a lost piece is made again from the others.
 	w.accepted(len(p))
 	w.resized(max(w.state.size, end))
 	return nil
@@ -159,6 +160,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 func (w *Writer) makeRoom(size, keep int64) error {
 	w.changed = true
 	switch c := w.content.(type) {
+	// A content in memory stays there while it is small and the node has memory for it.
 	case *inlineContent:
 		if c.grow(size) {
 			return nil
@@ -290,6 +292,7 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if off >= size {
 		return 0, io.EOF
 	}
+	// Contents are asked for bytes within the size only: pieces may be longer for a moment, after a failed truncation.
 	short := int64(len(p)) > size-off
 	if short {
 		p = p[:size-off]
@@ -308,6 +311,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
 	}
+	// What waits in memory has to be on disks to be durable. An empty content has nothing to lose.
 	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
 		if err := w.spill(c); err != nil {
 			return err

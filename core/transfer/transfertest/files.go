@@ -15,6 +15,9 @@ import (
 	"hemera/rules/checksum"
 )
 
+// A fixture gives the suite what an implementation has no common interface for: how a file is opened, by its writer
+// and by readers. The suite calls the functions one at a time.
+//
 // FileFixture opens one file of the implementation, which does not exist at first.
 type FileFixture struct {
 	// Write opens the write that makes the file: a new one the first time, emptied, and later the same one again.
@@ -96,6 +99,7 @@ func expect(t *testing.T, h hemera.Handle, want []byte) {
 	if len(want) < 10 {
 		return
 	}
+	// From the middle of a page to the middle of another: the first and the last fragment are short.
 	off, part := int64(len(want)/3), got[:len(want)/2]
 	sums = make([]uint32, checksum.Fragments(off, len(part)))
 	if n, err := h.ReadPages(part, sums, off); n != len(part) || err != nil || !bytes.Equal(part, want[off:off+int64(n)]) {
@@ -111,6 +115,8 @@ func expect(t *testing.T, h hemera.Handle, want []byte) {
 	}
 }
 
+// newFileIsEmpty: an open for writing makes a file without bytes, and its close a committed one without pieces. Stock
+// clients make empty files so (touch), and copies of empty sources end so.
 func newFileIsEmpty(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	if i := f.Info(); i.Size != 0 || !i.Writable {
@@ -123,6 +129,8 @@ func newFileIsEmpty(t *testing.T, x FileFixture) {
 	must(t, r.End(t.Context(), hemera.EndClose))
 }
 
+// readsItsWrites: a handle sees its own writes at once, in whatever order and with or without checksums they came,
+// before and behind a sync. The gap in the middle is filled last, as several streams of one copy do.
 func readsItsWrites(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(200_000)
@@ -138,6 +146,8 @@ func readsItsWrites(t *testing.T, x FileFixture) {
 	must(t, f.End(t.Context(), hemera.EndAbort))
 }
 
+// holesAreZeros: what was never written, and what a truncation adds, reads as zeros; a shorter file forgets what was
+// behind its end, also when it grows again.
 func holesAreZeros(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	want := make([]byte, 30_000)
@@ -152,6 +162,8 @@ func holesAreZeros(t *testing.T, x FileFixture) {
 	must(t, f.End(t.Context(), hemera.EndAbort))
 }
 
+// buffersAreReused: when WritePages returns without an error the buffers are the caller's again, although the bytes
+// may be on their way to disks and other nodes.
 func buffersAreReused(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	want := pattern(50_000)
@@ -164,10 +176,13 @@ func buffersAreReused(t *testing.T, x FileFixture) {
 	must(t, f.End(t.Context(), hemera.EndAbort))
 }
 
+// closeCommits: nobody sees a file before its close, and everybody all of it afterwards. Readers may end in any way;
+// it is the same for the file.
 func closeCommits(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(123_456)
 	must(t, f.WritePages(p, sumsOf(p, 0), 0))
+	// Not even the size of a pending write is told to others.
 	if _, err := x.Read(); err == nil {
 		t.Error("it can be read before its close")
 	}
@@ -185,6 +200,7 @@ func closeCommits(t *testing.T, x FileFixture) {
 	}
 }
 
+// readersRefuseChanges: a handle for reading fails for every change, and goes on reading.
 func readersRefuseChanges(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	must(t, f.WritePages([]byte("content"), nil, 0))
@@ -197,6 +213,8 @@ func readersRefuseChanges(t *testing.T, x FileFixture) {
 	must(t, r.End(t.Context(), hemera.EndClose))
 }
 
+// detachedWriteGoesOn: a client that lost its connection opens the write again, finds what was acknowledged, and
+// goes on. Meanwhile nothing is visible.
 func detachedWriteGoesOn(t *testing.T, x FileFixture) {
 	p := pattern(100_000)
 	f := open(t, x.Write)
@@ -214,6 +232,7 @@ func detachedWriteGoesOn(t *testing.T, x FileFixture) {
 	must(t, r.End(t.Context(), hemera.EndClose))
 }
 
+// abortLeavesNothing: the file is as if nobody had written it.
 func abortLeavesNothing(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	must(t, f.WritePages(pattern(100_000), nil, 0))
@@ -223,6 +242,8 @@ func abortLeavesNothing(t *testing.T, x FileFixture) {
 	}
 }
 
+// callsAreConcurrent: doors serve several streams of one client at the same time, so calls overlap; those on
+// different ranges do not disturb each other. It is of most use under the race detector.
 func callsAreConcurrent(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(160_000)

@@ -55,6 +55,7 @@ func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
 	w, err := x.Peers.Create(t.Context(), x.Target, x.Write)
 	must(t, err)
 	p := pattern(n)
+	// The hole ends at a page's begin, as page sums do not cross it.
 	first, last := n/2, n-n%hemera.PageSize-hemera.PageSize
 	clear(p[first:last])
 	must(t, w.WritePages(p[:first], sumsOf(p[:first], 0), 0))
@@ -63,10 +64,14 @@ func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
 	return w, p
 }
 
+// open opens the sealed piece, as a reader at another node does.
 func (x PeerFixture) open(t *testing.T) (transfer.PeerReader, error) {
 	return x.Peers.Open(t.Context(), transfer.RemotePiece{Target: x.Target}, x.Read())
 }
 
+// peerPieceIsRead: the whole life of a piece at another node: pages with a hole between them, a truncation, a sync, the
+// seal, the release; then it is read, with its checksums. NextData may pass zeros only, and a peer that knows no holes
+// may say that all is data. How much a piece takes on its disk is the disk's business, but not negative.
 func peerPieceIsRead(t *testing.T, x PeerFixture) {
 	w, p := x.fill(t, 200_000)
 	must(t, w.Truncate(190_000))
@@ -99,6 +104,8 @@ func peerPieceIsRead(t *testing.T, x PeerFixture) {
 	must(t, r.Close())
 }
 
+// peerPieceIsAborted: after an abort the writer is of no more use. The abort itself has no result: a peer that is gone
+// removes the piece when its hold ends.
 func peerPieceIsAborted(t *testing.T, x PeerFixture) {
 	w, _ := x.fill(t, 50_000)
 	w.Abort()
@@ -107,12 +114,16 @@ func peerPieceIsAborted(t *testing.T, x PeerFixture) {
 	}
 }
 
+// sealedPeerPieceIsAborted: until its release a sealed piece is the head's to take away, as its commit may be refused.
+// The abort does not wait, so that it happened is for the tests of the implementations.
 func sealedPeerPieceIsAborted(t *testing.T, x PeerFixture) {
 	w, p := x.fill(t, 50_000)
 	must(t, w.Seal(t.Context(), hemera.SealInfo{FileSize: int64(len(p))}))
 	w.Abort()
 }
 
+// deadPeer: a node that nobody reaches fails the call, in bounded time; the head takes another disk, and the reader
+// another piece.
 func deadPeer(t *testing.T, x PeerFixture) {
 	dead := x.Target
 	dead.Addr = "127.0.0.1:1"

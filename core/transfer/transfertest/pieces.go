@@ -9,6 +9,8 @@ import (
 
 // PieceFixture opens one piece of a file of one copy. It does not exist at first.
 type PieceFixture struct {
+	// A piece has no reader of its own here: it is committed with its file, by its head.
+	//
 	// Write opens the piece with a permit to write: begun the first time, and later the same one again.
 	Write func() (hemera.PieceHandle, error)
 }
@@ -37,6 +39,8 @@ func openPiece(t *testing.T, x PieceFixture) hemera.PieceHandle {
 	return h
 }
 
+// pieceIsSealed: pages go to the piece with the head's checksums or without. The seal ends all change, and says how many
+// bytes the disk has; the head compares that.
 func pieceIsSealed(t *testing.T, x PieceFixture) {
 	h := openPiece(t, x)
 	p := pattern(50_000)
@@ -54,6 +58,8 @@ func pieceIsSealed(t *testing.T, x PieceFixture) {
 	must(t, h.End(t.Context(), hemera.EndClose))
 }
 
+// sealChecksTheSize: a seal names the size of the file, from which the size of the piece follows. A piece that lost the
+// end of its writes must not become part of a commit.
 func sealChecksTheSize(t *testing.T, x PieceFixture) {
 	h := openPiece(t, x)
 	must(t, h.WritePages(pattern(5000), nil, 0))
@@ -63,6 +69,8 @@ func sealChecksTheSize(t *testing.T, x PieceFixture) {
 	must(t, h.End(t.Context(), hemera.EndAbort))
 }
 
+// pieceStaysPending: a handle that ends without a seal or an abort leaves the piece for its head to come back to: the
+// connection of the head was lost, or closed in good order.
 func pieceStaysPending(t *testing.T, x PieceFixture) {
 	p := pattern(20_000)
 	for i, how := range []hemera.Ending{hemera.EndDetach, hemera.EndClose} {
@@ -77,6 +85,7 @@ func pieceStaysPending(t *testing.T, x PieceFixture) {
 	must(t, h.End(t.Context(), hemera.EndAbort))
 }
 
+// pieceIsAborted: after an abort nothing is left under the name, so the piece can begin again there.
 func pieceIsAborted(t *testing.T, x PieceFixture) {
 	h := openPiece(t, x)
 	must(t, h.WritePages(bytes.Repeat([]byte("x"), 5000), nil, 0))
