@@ -49,6 +49,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	if err != nil && unsure {
 		err = mayBeCommitted(err, subject(h.cap))
 	}
+	// Recorded before the pieces are removed: what comes meanwhile waits for the turn, and finds the answer.
 	w.result = err
 	w.setPhase(ended)
 	p, _ := w.content.(*pieces)
@@ -129,6 +130,7 @@ func (w *Writer) discard(ctx context.Context) {
 	if p, ok := w.content.(*pieces); ok {
 		p.abort()
 	}
+	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
 	h.host.Counters.Aborts.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -170,6 +172,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	// The permit is the last one granted: its targets are where the pieces are now.
 	r := hemera.CommitRequest{Permit: h.permit, Size: size, Checksums: sums, Pieces: sealed, Mtime: time.Now(), Xattrs: set, XattrsGone: removed}
 	w.commit = &commit{head: h, request: r}
+	// From here on nothing changes the content, and a close that comes again sends the same request.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.phase, w.state.mtime = committing, r.Mtime
@@ -186,6 +189,7 @@ func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemer
 		if err := c.check(); err != nil {
 			return nil, err
 		}
+		// The memory stays until the commit may be made: every planned piece is made from it.
 		p := newPieces(&w.head)
 		p.whole, p.ledger.kept = c, true
 		w.content = p

@@ -106,6 +106,7 @@ func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n i
 			if next > off && hash.next == off {
 				hash.skip(next-off, 0)
 			}
+			// Holes of the base are holes of the new pieces; only the checksums have to see them.
 			if off = next; off == keep {
 				break
 			}

@@ -39,7 +39,7 @@ func (h *writeHandle) Truncate(size int64) error {
 	return h.Writer.Truncate(size)
 }
 
-// restart empties the file for a client that begins anew.
+// restart empties the file for a client that starts over.
 func (h *writeHandle) restart() error { return h.Writer.restart() }
 
 // End implements hemera.File.

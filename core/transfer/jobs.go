@@ -44,6 +44,7 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
 		return 0, err
 	}
+	// Orders come again when an answer was lost, and find their work done.
 	err := h.intact(ctx, &j)
 	if err == nil {
 		return 0, nil
@@ -116,6 +117,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 		return 0, err
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
+	// Half a copy is of no use: a piece is there whole, or not.
 	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap); err != nil {
 		if !dst.ended.Load() {
 			_ = w.Abort()
@@ -226,6 +228,7 @@ func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
 		return 0, err
 	}
+	// Page by page first: a piece with one bad page is still the best source of all its others.
 	pages, err := h.repairPages(ctx, &j)
 	h.Counters.Repairs.Add(pages)
 	if err == nil {

@@ -62,7 +62,7 @@ func (t *Pending) continues(c *hemera.Capability) bool {
 
 // lostWrite refuses to go on with a write whose earlier content is not here.
 func lostWrite(op string, c *hemera.Capability, why string) error {
-	return errs.New(errs.Conflict, op, subject(c), why+": the write was given up, its content is lost").
+	return errs.New(errs.Conflict, op, subject(c), why+": the write was aborted, its content is lost").
 		WithRemedy("write the file again from its beginning")
 }
 

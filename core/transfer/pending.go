@@ -107,6 +107,7 @@ func (t *Pending) acquire(key pendingKey, begin func() (work, error)) (*entry, e
 func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
 	key, continues := writeKey(c), t.continues(c)
 	t.mu.Lock()
+	// An entry that is there goes on, whatever was remembered of an earlier one.
 	if t.entries[key] == nil {
 		if done, ok := t.commits.get(key); ok {
 			t.mu.Unlock()
@@ -248,9 +249,11 @@ func (t *Pending) Written(c *hemera.Capability) hemera.FileInfo {
 
 // States says of each write what is known here.
 func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
+	// States are read from memory, under the writes' own locks, so a stalled disk does not delay a heartbeat.
 	list := make([]hemera.WriteState, len(refs))
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// The manager asks in heartbeats, for all writes of a client at a time.
 	for i, r := range refs {
 		list[i] = hemera.WriteState{Nonce: r.Nonce}
 		e := t.entries[pendingKey{piece: hemera.PieceID{File: r.File, Gen: r.Gen}, whole: true, nonce: r.Nonce}]

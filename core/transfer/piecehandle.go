@@ -50,6 +50,7 @@ func beginPiece(h *Host, c *hemera.Capability, target hemera.Target) (*pendingPi
 func (p *pendingPiece) use() disk.Writer {
 	p.await()
 	defer p.mu.Unlock()
+	// Counted before the lock is released, so that a call that ends the piece waits for this one.
 	if p.w != nil {
 		p.uses++
 	}
@@ -123,6 +124,7 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 			}
 		}
 	}
+	// Outside of the lock of the table, as ending a piece waits for its calls in progress.
 	t.mu.Unlock()
 	for _, p := range left {
 		w, _, _ := p.beginEnd()
@@ -258,6 +260,7 @@ func (h *pieceHandle) abort() error {
 	if w != nil {
 		_ = w.Abort()
 	}
+	// After Take the name is another's: repair may have made the piece again by now.
 	if !taken { // before the entry leaves the table: a caller that does not find it there any more waits for this
 		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
 	}

@@ -36,6 +36,7 @@ func newPieces(h *head) *pieces {
 // create makes the planned pieces, all at once. Targets that cannot even begin are replaced, while there is nothing
 // to copy. It fails, and ends the write, when too few pieces are left.
 func (p *pieces) create() error {
+	// Once is enough here: targets that fail later are replaced at the close, with the content at hand.
 	p.createPlanned()
 	if p.ledger.Count(failed) > 0 && p.replace(p.head.ctx) {
 		p.createPlanned()
@@ -115,6 +116,7 @@ func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums
 	if i < 0 {
 		return p.send(b, sums, off, hash)
 	}
+	// With one piece there is nothing to overlap that would be worth a second goroutine.
 	hash.wrote(b, sums, off)
 	pc := p.list[i]
 	err := pc.writeSpans(p.head.cap.Layout, b, sums, off)
@@ -256,6 +258,7 @@ func (p *pieces) lose(i int, err error) {
 			out.Abort()
 		})
 	}
+	// Nothing reaches the piece from here on.
 	pc.out, pc.local = nil, nil
 	h.host.Log.Warn("piece of a write lost", "path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace,
 		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "error", err)

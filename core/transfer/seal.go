@@ -74,6 +74,7 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 	if p.whole == nil {
 		fillOne = func(_ int, pc *piece) error { return p.copySealed(ctx, pc, info) }
 	}
+	// A piece that cannot be filled is lost, and may be replaced once more.
 	for i, err := range p.each(planned, nil, fillOne) {
 		switch {
 		case !p.ledger.Is(i, planned):
@@ -137,6 +138,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 			c.Targets = append(c.Targets, other.target)
 		}
 	}
+	// It reads with the checks of any reader, so what it copies is what was sealed.
 	src := h.host.newReader(&c, h.permit)
 	defer src.Close()
 	var err error

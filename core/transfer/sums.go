@@ -58,6 +58,7 @@ func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
 	if s.hash != nil {
 		_, _ = s.hash.Write(p)
 	}
+	// The CRC32C of the file is combined from those of its fragments, in the order of the file.
 	for _, sum := range sums {
 		n := min(hemera.PageSize-s.next%hemera.PageSize, off+int64(len(p))-s.next)
 		s.crc.Append(sum, n)

@@ -1,6 +1,20 @@
 // Package transfertest is the proof that an implementation keeps the contracts of [hemera.File], [hemera.PieceHandle]
 // and [transfer.Peers]. The tests of every implementation call it, those of fakes too: a fake that behaves otherwise
 // proves nothing about its users.
+//
+// A test gives a suite a fixture, which makes a new file or piece for each case:
+//
+//	transfertest.RunFile(t, func(t *testing.T) transfertest.FileFixture {
+//		token := grant(t) // of a new file
+//		return transfertest.FileFixture{
+//			Write: func() (hemera.File, error) { return node.Open(ctx, token, ...) },
+//			Read:  func() (hemera.File, error) { return node.Open(ctx, readToken(t), ...) },
+//		}
+//	})
+//
+// The suites prove what the interfaces promise and no more: kinds of errors, limits and what happens when parts fail
+// are for the tests of each implementation. They use no time and no network of their own, so they run in a bubble of
+// synctest as well.
 package transfertest
 
 import (
@@ -46,6 +60,8 @@ func RunFile(t *testing.T, fixture func(t *testing.T) FileFixture) {
 	}
 }
 
+// What follows is shared by the cases of all suites.
+
 // open calls one of the functions of a fixture.
 func open(t *testing.T, f func() (hemera.File, error)) hemera.File {
 	t.Helper()
@@ -87,10 +103,12 @@ func expect(t *testing.T, h hemera.Handle, want []byte) {
 	}
 	got := make([]byte, len(want)+1)
 	sums := make([]uint32, checksum.Fragments(0, len(got)))
+	// One byte more than there is: the answer is short, with io.EOF, and the sums are of what was read.
 	n, err := h.ReadPages(got, sums, 0)
 	if !errors.Is(err, io.EOF) || !bytes.Equal(got[:n], want) {
 		t.Fatalf("the whole reads as %d bytes of %d, %v", n, len(want), err)
 	}
+	// The last fragment is short unless the size is a multiple of pages.
 	for i, sum := range sumsOf(want, 0) {
 		if sums[i] != sum {
 			t.Fatalf("the checksum of page %d is %08x, want %08x", i, sums[i], sum)
@@ -134,11 +152,13 @@ func newFileIsEmpty(t *testing.T, x FileFixture) {
 func readsItsWrites(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(200_000)
+	// Small enough at first for what an implementation may keep in memory, and too large for that in the end.
 	for _, step := range []struct{ off, n int }{{0, 10_000}, {10_000, 60_000}, {150_000, 50_000}, {70_000, 80_000}} {
 		part := p[step.off : step.off+step.n]
 		must(t, f.WritePages(part, sumsOf(part, int64(step.off)), int64(step.off)))
 	}
 	expect(t, f, p)
+	// Inside of a page, without a checksum: the implementation has to compute that of the whole page.
 	copy(p[5000:], "written over")
 	must(t, f.WritePages(p[5000:5012], nil, 5000))
 	must(t, f.Sync(t.Context()))
@@ -155,6 +175,7 @@ func holesAreZeros(t *testing.T, x FileFixture) {
 	must(t, f.WritePages(want[20_000:25_000], nil, 20_000))
 	must(t, f.Truncate(30_000))
 	expect(t, f, want)
+	// What is cut off must not come back.
 	must(t, f.Truncate(21_000))
 	must(t, f.Truncate(22_000))
 	clear(want[21_000:])
@@ -182,7 +203,7 @@ func closeCommits(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(123_456)
 	must(t, f.WritePages(p, sumsOf(p, 0), 0))
-	// Not even the size of a pending write is told to others.
+	// Others see nothing of a pending write, not even its size.
 	if _, err := x.Read(); err == nil {
 		t.Error("it can be read before its close")
 	}
@@ -191,6 +212,7 @@ func closeCommits(t *testing.T, x FileFixture) {
 	}
 	must(t, f.End(t.Context(), hemera.EndClose))
 	for _, how := range []hemera.Ending{hemera.EndClose, hemera.EndDetach, hemera.EndAbort} { // the same for who reads
+		// Every open is a handle of its own.
 		r := open(t, x.Read)
 		if r.Info().Writable || r.Shared() {
 			t.Errorf("read again it is %+v", r.Info())
@@ -219,6 +241,7 @@ func detachedWriteGoesOn(t *testing.T, x FileFixture) {
 	p := pattern(100_000)
 	f := open(t, x.Write)
 	must(t, f.WritePages(p[:60_000], nil, 0))
+	// The connection is gone; the door does not know whether its client comes back.
 	must(t, f.End(t.Context(), hemera.EndDetach))
 	if _, err := x.Read(); err == nil {
 		t.Error("a detached write is visible")
@@ -247,6 +270,7 @@ func abortLeavesNothing(t *testing.T, x FileFixture) {
 func callsAreConcurrent(t *testing.T, x FileFixture) {
 	f := open(t, x.Write)
 	p := pattern(160_000)
+	// Writes of ten pages and a part each, all at once, with reads between them that may see any of them or none.
 	var wg sync.WaitGroup
 	failures := make(chan error, 100)
 	for off := 0; off < len(p); off += 10_000 {

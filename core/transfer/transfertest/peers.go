@@ -15,8 +15,9 @@ import (
 type PeerFixture struct {
 	Peers  transfer.Peers
 	Target hemera.Target
-	Write  string
-	Read   func() string // called when the piece is sealed
+	// Tokens of permits: one that permits to write the piece, and one to read it. They may be the same.
+	Write string
+	Read  func() string // called when the piece is sealed
 }
 
 // RunPeers proves an implementation of [transfer.Peers]. Each call of fixture is for a new piece.
@@ -59,6 +60,7 @@ func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
 	first, last := n/2, n-n%hemera.PageSize-hemera.PageSize
 	clear(p[first:last])
 	must(t, w.WritePages(p[:first], sumsOf(p[:first], 0), 0))
+	// A failure may show at any later call, the sync at the latest.
 	must(t, w.WritePages(p[last:], sumsOf(p[last:], int64(last)), int64(last)))
 	must(t, w.Sync(t.Context()))
 	return w, p
@@ -83,6 +85,7 @@ func peerPieceIsRead(t *testing.T, x PeerFixture) {
 	if r.Size() != int64(len(p)) {
 		t.Errorf("it has %d bytes", r.Size())
 	}
+	// The whole piece in one call, with the checksums that its disk has.
 	got, sums := make([]byte, len(p)), make([]uint32, checksum.Fragments(0, len(p)))
 	if n, err := r.ReadPages(got, sums, 0); n != len(p) || err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, p) {
 		t.Errorf("it reads as %d bytes, %v", n, err)
@@ -92,6 +95,7 @@ func peerPieceIsRead(t *testing.T, x PeerFixture) {
 			t.Fatalf("the checksum of page %d is %08x, want %08x", i, sums[i], sum)
 		}
 	}
+	// From the data at the begin, and from the middle of the hole.
 	for _, off := range []int64{0, 100_000} {
 		next, err := r.NextData(off)
 		if err != nil || next < off || next > r.Size() || len(bytes.Trim(p[off:next], "\x00")) > 0 {
@@ -108,6 +112,7 @@ func peerPieceIsRead(t *testing.T, x PeerFixture) {
 // removes the piece when its hold ends.
 func peerPieceIsAborted(t *testing.T, x PeerFixture) {
 	w, _ := x.fill(t, 50_000)
+	// Abort does not wait, but nothing goes out behind it.
 	w.Abort()
 	if w.Seal(t.Context(), hemera.SealInfo{FileSize: 50_000}) == nil {
 		t.Error("an aborted piece was sealed")
@@ -125,6 +130,7 @@ func sealedPeerPieceIsAborted(t *testing.T, x PeerFixture) {
 // deadPeer: a node that nobody reaches fails the call, in bounded time; the head takes another disk, and the reader
 // another piece.
 func deadPeer(t *testing.T, x PeerFixture) {
+	// Port 1 of this machine, where nothing listens.
 	dead := x.Target
 	dead.Addr = "127.0.0.1:1"
 	if _, err := x.Peers.Create(t.Context(), dead, x.Write); err == nil {

@@ -44,6 +44,7 @@ func openPiece(t *testing.T, x PieceFixture) hemera.PieceHandle {
 func pieceIsSealed(t *testing.T, x PieceFixture) {
 	h := openPiece(t, x)
 	p := pattern(50_000)
+	// Not at a page's border: the second write completes a page of the first.
 	must(t, h.WritePages(p[:30_000], sumsOf(p[:30_000], 0), 0))
 	must(t, h.WritePages(p[30_000:], nil, 30_000))
 	must(t, h.Sync(t.Context()))
@@ -52,6 +53,7 @@ func pieceIsSealed(t *testing.T, x PieceFixture) {
 	if err != nil || stat.Size != int64(len(p)) {
 		t.Fatalf("seal: %+v, %v", stat, err)
 	}
+	// The head that sealed it has no right to change it any more, whatever its permit says.
 	if h.WritePages(p[:1], nil, 0) == nil || h.Truncate(1) == nil {
 		t.Error("a sealed piece was changed")
 	}
@@ -63,6 +65,7 @@ func pieceIsSealed(t *testing.T, x PieceFixture) {
 func sealChecksTheSize(t *testing.T, x PieceFixture) {
 	h := openPiece(t, x)
 	must(t, h.WritePages(pattern(5000), nil, 0))
+	// One byte is enough: sizes are compared, not guessed.
 	if _, err := h.Seal(t.Context(), hemera.SealInfo{FileSize: 5001}); err == nil {
 		t.Error("a piece that is too short was sealed")
 	}
@@ -73,6 +76,7 @@ func sealChecksTheSize(t *testing.T, x PieceFixture) {
 // connection of the head was lost, or closed in good order.
 func pieceStaysPending(t *testing.T, x PieceFixture) {
 	p := pattern(20_000)
+	// Twice, in the two ways in which a handle leaves its piece pending.
 	for i, how := range []hemera.Ending{hemera.EndDetach, hemera.EndClose} {
 		h := openPiece(t, x)
 		must(t, h.WritePages(p[i*10_000:(i+1)*10_000], nil, int64(i)*10_000))
@@ -88,6 +92,7 @@ func pieceStaysPending(t *testing.T, x PieceFixture) {
 // pieceIsAborted: after an abort nothing is left under the name, so the piece can begin again there.
 func pieceIsAborted(t *testing.T, x PieceFixture) {
 	h := openPiece(t, x)
+	// Content that would show if any of it were left.
 	must(t, h.WritePages(bytes.Repeat([]byte("x"), 5000), nil, 0))
 	must(t, h.End(t.Context(), hemera.EndAbort))
 	h = openPiece(t, x)
