@@ -72,6 +72,7 @@ func open(t *testing.T, f func() (hemera.File, error)) hemera.File {
 	return h
 }
 
+// must ends the case at an error.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -88,6 +89,8 @@ func pattern(n int) []byte {
 	return p
 }
 
+// Checksums are computed here by other code than that under test wherever an implementation takes them itself.
+
 // sumsOf returns the sums of p's page fragments at off.
 func sumsOf(p []byte, off int64) []uint32 {
 	sums := make([]uint32, checksum.Fragments(off, len(p)))
@@ -98,6 +101,7 @@ func sumsOf(p []byte, off int64) []uint32 {
 // expect compares n bytes at off, and their checksums, with what is wanted there. The content ends with want.
 func expect(t *testing.T, h hemera.Handle, want []byte) {
 	t.Helper()
+	// Info first: doors answer a stat of an open file with it.
 	if size := h.Info().Size; size != int64(len(want)) {
 		t.Fatalf("Info says %d bytes, want %d", size, len(want))
 	}
@@ -211,7 +215,8 @@ func closeCommits(t *testing.T, x FileFixture) {
 		t.Error("one handle is shared")
 	}
 	must(t, f.End(t.Context(), hemera.EndClose))
-	for _, how := range []hemera.Ending{hemera.EndClose, hemera.EndDetach, hemera.EndAbort} { // the same for who reads
+	// The endings mean the same for a handle that only reads.
+	for _, how := range []hemera.Ending{hemera.EndClose, hemera.EndDetach, hemera.EndAbort} {
 		// Every open is a handle of its own.
 		r := open(t, x.Read)
 		if r.Info().Writable || r.Shared() {
