@@ -68,20 +68,27 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 	if damaged == "" {
 		return dir
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, statedir.StoreDir, "journal", "*.journal"))
-	if err != nil || len(logs) != 1 {
-		t.Fatal(logs, err)
-	}
-	raw, err := os.ReadFile(logs[0])
+	logs, err := filepath.Glob(filepath.Join(dir, statedir.StoreDir, "journal", "*.wal"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.Index(raw, []byte(damaged))
-	raw[at]++
-	if err := os.WriteFile(logs[0], raw, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range logs {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(raw, []byte(damaged))
+		if at < 0 {
+			continue // a log without batches
+		}
+		raw[at]++
+		if err := os.WriteFile(name, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
 	}
-	return dir
+	t.Fatalf("%s is in none of %v", damaged, logs)
+	return ""
 }
 
 // logFiles is the content of a store's log.

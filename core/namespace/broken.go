@@ -9,7 +9,11 @@ import (
 	"hemera/errs"
 )
 
-// MarkBroken implements Orphans. A record may outlive its piece; who reads it compares it with the entry.
+// A broken piece is one that is known to be bad, where nothing good is left to repair it from. Remembering it
+// keeps repair from reading the same bad pages again after every restart, and gives admins a list of lost files.
+
+// MarkBroken remembers that a piece is bad and nothing good is left to repair it from, or forgets that. It
+// remembers only pieces that the file has now. A record may outlive its piece: readers compare it with the entry.
 func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error {
 	return n.update(ctx, func(t tx) error {
 		if !broken {
@@ -25,7 +29,7 @@ func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) 
 	})
 }
 
-// BrokenPieces implements Orphans.
+// BrokenPieces lists up to limit remembered pieces, by disk.
 func (n Pieces) BrokenPieces(ctx context.Context, limit int) (list []hemera.BadPiece, err error) {
 	err = n.records.Engine().Scan(ctx, schema.TableKey(schema.TableBroken), schema.PrefixEnd(schema.TableKey(schema.TableBroken)), func(k, _ []byte) bool {
 		if len(k) == schema.PieceIDKeyBytes {

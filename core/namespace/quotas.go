@@ -9,6 +9,9 @@ import (
 	"hemera/errs"
 )
 
+// Limits are set and removed here; package accounts keeps them and the usage. A change of limits takes effect with
+// its batch. A new node's limits of users and groups hold once the counter has counted what is there.
+
 // QuotaAdmin keeps what users, groups and projects may use, and do; it implements hemera.QuotaAdmin. The manager enforces
 // limits when it opens files, with Prepared.Quota, and a commit of more than was promised then is refused if it exceeds
 // one. Renames and changes of owner enforce them themselves: OverQuota.
@@ -54,6 +57,7 @@ func limitOr(limit, old int64) int64 {
 	return limit
 }
 
+// checkQuotaKey refuses a kind that is none.
 func checkQuotaKey(op string, key hemera.QuotaKey) error {
 	if key.Kind < hemera.QuotaUser || key.Kind > hemera.QuotaProject {
 		return refuse(errs.Invalid, op, key.Path, "a quota is of a user, a group or a project")
@@ -77,7 +81,8 @@ func (t tx) quotaNode(op string, who hemera.Identity, path string) (*hemera.Entr
 // limitsAtOnce is the number of limits that one change removes.
 const limitsAtOnce = 256
 
-// RemoveQuota implements hemera.QuotaAdmin.
+// RemoveQuota implements hemera.QuotaAdmin. Without a kind all limits of the directory are removed, in changes of
+// a bounded size: if one fails, calling it again goes on.
 func (n QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error {
 	if key.Kind != 0 {
 		if err := checkQuotaKey("RemoveQuota", key); err != nil {
@@ -151,7 +156,8 @@ func refuseQuotaNode(op, path string, e *hemera.Entry) error {
 		WithRemedy("remove its limits first: `hemera quota rmnode -p " + path + "`")
 }
 
-// Quotas implements hemera.QuotaAdmin, from one snapshot.
+// Quotas implements hemera.QuotaAdmin: the limits and usage that matter at the path, or of all quota nodes if the
+// path is empty. All rows are of one snapshot.
 func (n QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error) {
 	var dirs []hemera.FileID // empty: all
 	if path != "" {

@@ -13,6 +13,11 @@ import (
 	"hemera/platform/kv"
 )
 
+// A backup is older than the cluster it is restored into: disks hold pieces of changes that the backup does not
+// have, clients hold capabilities with numbers that it never handed out, and followers have read events that it
+// does not know. The restored namespace therefore goes on with ids, generations and events far above all of those,
+// and remembers the gap: see Boundary.
+
 // Summary is what a picture of a store says of the tree in it.
 type Summary struct {
 	Totals   hemera.TreeTotals
@@ -21,7 +26,8 @@ type Summary struct {
 	Pairs    int64     // about how many keys the store has
 }
 
-// Describe reads the summary. Corrupt, and NotFound where there is no tree.
+// Describe reads the summary of a picture of a store, without opening it. Corrupt, and NotFound where there is no
+// tree.
 func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	raw, err := r.GetMany(ctx, [][]byte{schema.MetaKey(schema.MetaEvents), schema.IDKey(schema.TableDirectory, hemera.RootID)})
 	if err != nil {
@@ -34,6 +40,7 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	if err != nil || len(raw[0]) != 16 {
 		return Summary{}, schema.Damaged(schema.MetaKey(schema.MetaEvents), schema.ErrRecord)
 	}
+	// Neither number is estimated: the log says what its newest event is, and the root's totals count everything.
 	first, next := schema.Uint64At(raw[0], 0), schema.Uint64At(raw[0], 8)
 	s := Summary{Totals: root.Tree, Sequence: next - 1}
 	if raw, err := r.Get(ctx, schema.EventKey(s.Sequence)); err == nil {
@@ -45,6 +52,7 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	} else if !errors.Is(err, errs.NotFound) {
 		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
 	}
+	// A file has an entry and a location, a directory totals as well; then events, and lists by disk.
 	s.Pairs = 2*s.Totals.Files + 3*s.Totals.Dirs + int64(next-first)
 	err = r.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
 		if u, bad := schema.DecodeUsage(k, raw); bad == nil {
@@ -55,17 +63,17 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	return s, errs.Wrap(err, "namespace.Describe", "")
 }
 
-// idsPerSecond is how many ids the clock allows for: a restored namespace goes on at its time in
-// seconds since 1970 times this. No manager gives out as many for long, so whatever was made of ids
-// before that time, in this life of the namespace or in any other, is below.
+// idsPerSecond is the number of ids that the clock allows for: a restored namespace goes on at its time in seconds
+// since 1970 times this. No manager hands out as many for long, so all ids from before that time, in this life of
+// the namespace or in any other, are below.
 const idsPerSecond = 1 << 20
 
 // clockSlack is how far clocks of the cluster may be apart; capabilities need the same.
 const clockSlack = time.Hour
 
-// Restorable reports whether a record of a backup is to be restored. Those of the event log are not:
-// whoever followed it has seen others under the same numbers. Nor are pieces to remove: they were
-// removed since, and some came back to the same disk; what is left of them is found as orphans.
+// Restorable reports whether a record of a backup is to be restored. Records of the event log are not: a follower
+// has seen others under the same numbers. Nor are pieces to remove: they were removed since, and some came back to
+// the same disk; what is left of them is found as orphans.
 func Restorable(k []byte) bool {
 	for _, table := range []byte{schema.TableEvent, schema.TableUnlinked, schema.TableHeld, schema.TableDue} {
 		if bytes.HasPrefix(k, schema.TableKey(table)) {
@@ -75,14 +83,15 @@ func Restorable(k []byte) bool {
 	return true
 }
 
-// Restored makes a namespace of the restorable records of a backup, which are in the store: ids,
-// generations and events go on where none were before, whatever was done since the backup. It must
-// run before Open. Invalid when now cannot be right.
+// Restored makes a namespace of the restorable records of a backup, which are in the store: ids, generations and
+// events go on where none were before, whatever was done since the backup. It must run before Open. Invalid when
+// now cannot be right.
 func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.Time) (Boundary, error) {
 	end, _, err := readPair(ctx, store, schema.MetaIDs)
 	if err != nil {
 		return Boundary{}, errs.Wrap(err, "namespace.Restored", "")
 	}
+	// All numbers from the end of the backup's to here may have been used by the life that was lost.
 	b := Boundary{From: end, To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
 	if !now.After(taken) || b.To <= b.From {
 		return b, errs.New(errs.Invalid, "namespace.Restored", now.UTC().Format(time.RFC3339),
@@ -99,7 +108,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 			err = schema.Damaged(k, bad)
 			return false
 		}
-		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0
+		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0 // their records were left out
 		batch.Put(bytes.Clone(k), schema.EncodeUsage(u))
 		return true
 	})
@@ -113,7 +122,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 	return b, errs.Wrap(err, "namespace.Restored", "")
 }
 
-// boundaries loads what the namespace knows of its restores.
+// loadBoundaries reads what the namespace knows of its restores.
 func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	var failed error
 	prefix := schema.MetaKey(schema.MetaBoundary)
@@ -132,11 +141,14 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	return err
 }
 
-// Restored implements History.
+// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
 func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
 
-// NewerThanRestore implements History.
+// NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
+// does not know, because it was restored from an older backup: its id or generation was not handed out by this
+// store, or it was made between the backup and the restore. Such a piece is not an orphan.
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
+	// A number beyond the end was never handed out by this store: a copy of it that went on is ahead.
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
 	if file >= next || gen >= next {
 		return true

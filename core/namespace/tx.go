@@ -21,8 +21,8 @@ type base struct {
 	log     *slog.Logger
 
 	hold     time.Duration // see Options
-	dueTimes dueTimes
-	ended    endedWrites
+	dueTimes dueTimes      // hints about held pieces
+	ended    endedWrites   // what is known of writes that are over
 	counter  *accounts.Counter
 }
 
@@ -41,10 +41,11 @@ func (n *base) update(ctx context.Context, fn func(t tx) error) error {
 	return n.records.Update(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
 }
 
+// tx makes an operation on the tree of a transaction.
 func (n *base) tx(t *record.Txn) tx { return tx{tables.Txn{Txn: t}, n} }
 
 // warm brings what a change will look at into the cache, so that the leader does not read the disk
-// while it holds up the other changes. What it finds is the change's own business.
+// while all other changes wait for it. Errors are left to the change, which meets them again.
 func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
 	for _, path := range paths {
 		_, _ = n.look(ctx, func(t tx) error {
@@ -52,7 +53,7 @@ func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) e
 			return err
 		})
 		if err := ctx.Err(); err != nil {
-			return errs.Wrap(err, "namespace", path)
+			return errs.Wrap(err, "namespace.Lookup", path)
 		}
 	}
 	return nil
@@ -78,6 +79,7 @@ func refuse(kind errs.Kind, op, subject, format string, args ...any) *errs.Error
 	return errs.New(kind, "namespace."+op, subject, fmt.Sprintf(format, args...))
 }
 
+// absent makes the error about an id that no entry has.
 func absent(op string, id hemera.FileID) error {
 	return refuse(errs.NotFound, op, "fid:"+id.String(), "no entry has this id")
 }

@@ -14,6 +14,9 @@ import (
 	"hemera/platform/kv"
 )
 
+// Rows for an admin are read from one snapshot, so that usage and limits of all nodes belong together, without a
+// turn among the changes and without filling the cache.
+
 // List returns a row for every limit and every account of the nodes, out of one picture of the store; of all nodes if
 // there are none in dirs.
 func List(ctx context.Context, r kv.Reader, dirs []hemera.FileID) ([]hemera.QuotaRow, error) {
@@ -39,9 +42,10 @@ func order(r hemera.QuotaRow) int {
 type lister struct {
 	ctx  context.Context
 	r    kv.Reader
-	rows []hemera.QuotaRow
+	rows []hemera.QuotaRow // in no order
 }
 
+// list reads the rows of the nodes. A node that ended since the caller learned of it is passed over.
 func (l *lister) list(dirs []hemera.FileID) error {
 	if len(dirs) == 0 {
 		prefix := schema.TableKey(schema.TableQuotaNode)
@@ -67,6 +71,8 @@ func (l *lister) list(dirs []hemera.FileID) error {
 	return nil
 }
 
+// node reads the rows of one node: of each limit, and of each account that uses something without a limit of its
+// own.
 func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	path, err := l.path(dir)
 	if err != nil {
@@ -87,13 +93,16 @@ func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	if err != nil {
 		return err
 	}
+	// While a node is counted its usage is not exact, and may even be negative: the row says so.
 	row := func(a schema.Account, limit hemera.QuotaAmount, fallback bool) {
 		l.rows = append(l.rows, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: a.Kind, ID: a.ID},
 			Limits: limit, Used: used[a], Default: fallback, Counting: q.State != schema.NodeExact})
 	}
+	// The limit for everybody without one of their own is a row, too; its usage says nothing.
 	for a, limit := range limits {
 		row(a, limit, a.ID == hemera.QuotaDefault)
 	}
+	// Accounts without a limit of their own are shown with the default one, if there is any.
 	for a := range used {
 		if _, listed := limits[a]; !listed {
 			row(a, limits[schema.Account{Kind: a.Kind, ID: hemera.QuotaDefault}], true)
@@ -102,6 +111,7 @@ func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	return nil
 }
 
+// project is the row of the limits of the whole tree.
 func (l *lister) project(dir hemera.FileID, path string, q *schema.QuotaNode) (hemera.QuotaRow, error) {
 	k := schema.IDKey(schema.TableDirectory, dir)
 	raw, err := l.r.Get(l.ctx, k)
@@ -136,7 +146,7 @@ func (l *lister) amounts(table byte, of uint64) (map[schema.Account]hemera.Quota
 	return out, err
 }
 
-// path follows locations up to the root. It may be longer than paths may be, as in tables.Txn.Above.
+// path follows locations up to the root. The path may be longer than paths may be, as in tables.Txn.Above.
 func (l *lister) path(dir hemera.FileID) (string, error) {
 	var names []string
 	for at := dir; at != hemera.RootID; {

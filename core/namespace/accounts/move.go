@@ -9,6 +9,11 @@ import (
 	"hemera/rules/quota"
 )
 
+// What a move costs depends on what is moved. A file's usage is known, so it can change realms. A quota node takes
+// its set of accounts along, whatever is above it. For any other directory nobody knows how much of it belongs to
+// whom without counting it, which may take hours; so it may not leave its realm, as XFS refuses to rename between
+// projects.
+
 // Move is the move of an entry to another directory.
 type Move struct {
 	Entry    *hemera.Entry
@@ -31,6 +36,7 @@ func (l Ledger) ChargeMove(m Move) error {
 	if err != nil {
 		return err
 	}
+	// Projects above both places have the entry in their totals already, and keep it.
 	limits, err := l.projects(m.To, m.Common)
 	if err != nil {
 		return err
@@ -39,7 +45,7 @@ func (l Ledger) ChargeMove(m Move) error {
 	if m.Entry.IsDir() {
 		return l.chargeTree(m, from != to, into, limits)
 	}
-	if from == to {
+	if from == to { // the accounts stay, only projects in between may say no
 		return within("Rename", into, limits, quota.Want{QuotaAmount: schema.FileUsage(m.Entry)})
 	}
 	accounts, err := l.accounts(m.To, schema.UserAccount(m.Entry.UID), schema.GroupAccount(m.Entry.GID))
@@ -77,7 +83,7 @@ func (l Ledger) checkMovesWhole(above string, dir *hemera.Entry, tree hemera.Tre
 	if dir.Quota {
 		q, err := l.node(dir.ID)
 		if err != nil || q.State == schema.NodeExact {
-			return err
+			return err // its set comes along
 		}
 		empty = empty && !q.Active()
 	}
@@ -93,7 +99,7 @@ func (l Ledger) ChargeOwner(dirs []*hemera.Entry, before, after *hemera.Entry) e
 	if after.IsDir() || after.UID == before.UID && after.GID == before.GID {
 		return nil
 	}
-	var gaining []schema.Account
+	var gaining []schema.Account // those that use more afterwards
 	if after.UID != before.UID {
 		gaining = append(gaining, schema.UserAccount(after.UID))
 	}

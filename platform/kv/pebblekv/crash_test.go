@@ -100,7 +100,7 @@ func TestPowerCut(t *testing.T) {
 func TestFailedSyncKillsTheWriter(t *testing.T) {
 	var broken atomic.Bool
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if broken.Load() && filepath.Ext(op.Path) == ".journal" && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+		if broken.Load() && filepath.Ext(op.Path) == ".wal" && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			return errorfs.ErrInjected
 		}
 		return nil

@@ -2,16 +2,13 @@ package pebblekv_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -196,7 +193,7 @@ func tornLot(t *testing.T, from image, sizes []int, r *rand.Rand) (left image, d
 	cut := r.IntN(len(sizes))
 	random := rand.New(rand.NewPCG(r.Uint64(), 5))
 	watched := errorfs.Wrap(from.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpFileSyncData && filepath.Ext(op.Path) == ".journal" {
+		if op.Kind == errorfs.OpFileSyncData && filepath.Ext(op.Path) == ".wal" {
 			if cut--; cut < 0 && left.fs == nil {
 				durable = int(acked.Load())
 				left.fs = from.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 20 + random.IntN(70), RNG: random})
@@ -215,51 +212,4 @@ func tornLot(t *testing.T, from image, sizes []int, r *rand.Rand) (left image, d
 		t.Fatal(err)
 	}
 	return left, durable, all
-}
-
-// TestFirstFormat: a log of the first format is taken over, up to its end.
-func TestFirstFormat(t *testing.T) {
-	fs := vfs.NewMem()
-	old, err := pebble.Open("db", &pebble.Options{FS: fs})
-	if err == nil {
-		err = old.Set([]byte("\x00s"), binary.BigEndian.AppendUint64(nil, 3), pebble.Sync)
-	}
-	file := []byte("hemlog1\n")
-	for number := uint64(2); number < 10; number++ {
-		batch := old.NewBatch()
-		err = errors.Join(err, batch.Set(fmt.Appendf(nil, "a%06d", number), []byte("v"), nil),
-			batch.Set([]byte("\x00s"), binary.BigEndian.AppendUint64(nil, number), nil))
-		file = append(file, first(number, batch.Repr())...)
-	}
-	if err = errors.Join(err, old.Close(), fs.MkdirAll("db/log", 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	put(t, fs, "db/log/000007.log", append(file, make([]byte, 1000)...))
-	for range 2 {
-		s := open(t, "db", fs)
-		if last, err := acquire(t, s).LastSeq(t.Context()); err != nil || last != 9 {
-			t.Errorf("last is %d, %v", last, err)
-		}
-		for number := range 10 {
-			if _, err := s.Get(t.Context(), fmt.Appendf(nil, "a%06d", number)); (err == nil) != (number > 3) {
-				t.Errorf("batch %d: %v", number, err)
-			}
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// A file that begins beyond what the store has says that batches are missing.
-	put(t, fs, "db/journal/000099.journal", append([]byte("hemlog1\n"), first(11, []byte("batch"))...))
-	if _, err := pebblekv.Open("db", pebblekv.Options{FS: fs}); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
-		t.Errorf("a gap: %v", err)
-	}
-}
-
-// first is a record of the first format.
-func first(number uint64, batch []byte) []byte {
-	record := binary.BigEndian.AppendUint32(make([]byte, 4), uint32(len(batch)))
-	record = append(binary.BigEndian.AppendUint64(record, number), batch...)
-	binary.BigEndian.PutUint32(record, crc32.Checksum(record[4:], crc32.MakeTable(crc32.Castagnoli)))
-	return record
 }

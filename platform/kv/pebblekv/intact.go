@@ -33,7 +33,7 @@ func intact(files vfs.FS, dir string) error {
 		return err
 	}
 	used := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == tableSuffix })
-	for _, at := range []struct{ dir, suffix string }{{logDir, logSuffix}, {oldLogDir, oldLogSuffix}} {
+	for _, at := range []struct{ dir, suffix string }{{logDir, ".journal"}, {"log", ".log"}} {
 		logs, err := files.List(files.PathJoin(dir, at.dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -79,7 +79,7 @@ func (b *bulk) Commit(ctx context.Context) error {
 	}
 	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
 	// an empty memory table lets all tables of the load go to the last level at once.
-	if err := apply(s.tables.flush); err != nil {
+	if err := apply(s.flusher.flush); err != nil {
 		return s.kill(err)
 	}
 	var refused error

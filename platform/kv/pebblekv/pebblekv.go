@@ -1,10 +1,36 @@
-// Package pebblekv is the embedded kv engine: one directory, one process, Pebble's log-structured
-// tree behind a write-ahead log of our own. A batch is one record of the log; batches that wait at
-// the same time share one write and one fsync.
+// Package pebblekv is the embedded kv engine: one directory, one process, Pebble's log-structured tree. DESIGN.md has the
+// reasons and measurements, docs/formats/namespace.md the formats.
 //
-// Every batch also writes its sequence number under the engine's own key, so that Pebble's tables, which
-// hold a first part of all batches, know how far they go, and a start continues with those of the
-// log. Formats are described in docs/formats/namespace.md.
+// # Batches
+//
+// A batch goes to Pebble's log and memory table in one step, with its number under a key of the engine's own. So whatever
+// part of all batches survives a crash is a first part, and knows its length. Batches that wait at the same time share one
+// write and one sync of Pebble's log. A batch is readable at once, and durable when a [kv.Ticket] of it, or of a later one,
+// has been waited for.
+//
+// # Invariants
+//
+//   - Batches are numbered without gaps, and Pebble has them in that order (Store.mu).
+//   - Only the writer with the last epoch enqueues. The epoch is in a table before its writer exists.
+//   - A batch whose ticket returned nil is there after a crash, or Open fails with Corrupt. See token and audit.
+//   - After the first error of the log, or of tables for too long, nothing is acknowledged and the log stays as it is:
+//     Store.dead says why, until the store is opened again.
+//   - Open changes nothing before it has found the logs whole.
+//
+// # States
+//
+// A store is open, dead (writing has ended; reads go on) or closed. It never leaves dead or closed.
+//
+// # Goroutines and what blocks
+//
+// Pebble has its own goroutines: one that writes and syncs the log, those of flushes and compactions, one that removes
+// files. The engine adds the scheduler of compactions, a timer for notes, and a short one after each flush. Enqueue blocks
+// while Pebble is behind with its tables, and while a log is begun, every 32 MiB. Wait blocks on the sync. Reads block on
+// the disk alone. Close waits for reads, snapshots and the last batch.
+//
+// # Locks
+//
+// Store.mu is taken first, then Pebble's own. flusher.mu and the turn of logState are taken last, and separately.
 package pebblekv
 
 import (
@@ -23,6 +49,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
 
 	"hemera/errs"
 	"hemera/platform/kv"
@@ -43,17 +70,19 @@ type Options struct {
 	FS      vfs.FS
 	Logger  *slog.Logger
 
-	flushPatience time.Duration // see there
-	uncompacted   bool          // for tests: no compaction begins
+	flushRetryTime time.Duration // see there; 0: the default
+	noteAfter      time.Duration // see there; 0: the default
+	uncompacted    bool          // for tests: no compaction begins
 }
 
 // Keys of the engine, outside of what users of kv may write.
 const (
-	keyEpoch = "\x00e"
-	keyLog   = "\x00l"
-	keyMark  = "\x00m"
-	keySeq   = "\x00s"
+	keyEpoch = "\x00e" // epoch of the last writer
+	keySeq   = "\x00s" // number of the last batch; each batch writes it
 	userLo   = "\x01"
+	// Keys of the journal that versions before this one wrote.
+	keyJournal = "\x00l" // number of the newest file that is needed, 0 for none
+	keyMark    = "\x00m" // mark of its records
 )
 
 // stopped is more reads than can be under way.
@@ -68,15 +97,20 @@ type Store struct {
 	cacheMax int64
 	table    sstable.WriterOptions // of the tables of loads: those of the last level
 
-	log    *log
-	tables *tables
-	dead   atomic.Pointer[errs.Error]
+	logs    *logFS
+	flusher *flusher
+	dead    atomic.Pointer[errs.Error] // why writing has ended; nil while it has not
 
-	// mu orders batches: a sequence number and its place in the log are one step.
+	enqueued atomic.Uint64 // number of the last batch that Pebble has
+	durable  atomic.Uint64 // number of the last batch that somebody waited for
+
+	// mu orders batches: a number and its place in Pebble's log are one step. It is held over Pebble's Apply, which orders
+	// batches in the same way, and every 32 MiB begins a log within that.
 	mu     sync.Mutex
 	epoch  uint64
-	seq    uint64
+	newest *ticket // of the last batch; nil before the first
 	closed bool
+	notes  notes
 	// loading says that a load is under way.
 	loading bool
 
@@ -89,62 +123,184 @@ type Store struct {
 var _ kv.Store = (*Store)(nil)
 
 // Open opens or makes the store in the directory. Unavailable when another process has it; Corrupt, and nothing is
-// changed, when a part of it is lost or damaged.
+// changed, when a part of it is lost or damaged; Unsupported when a later version wrote it.
 func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
-	o.FS = markers{o.FS}
-	if err := intact(o.FS, dir); err != nil {
-		if !errors.Is(err, errs.Corrupt) || !o.ReadOnly || o.Damaged == nil {
-			return nil, errs.Wrap(err, "kv.Open", dir)
-		}
-		o.Damaged(err)
-		o.FS = marked{o.FS, dir, uint64(pebble.FormatNewest)}
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.FS = markers{o.FS}
+	o, err := tolerate(o, dir, intact(o.FS, dir))
+	if err != nil {
+		return nil, errs.Wrap(err, "pebblekv.Open", dir)
+	}
+	s := &Store{fs: o.FS, dir: dir, quiet: make(chan struct{})}
+	lock, err := s.openLogs(o)
+	if err != nil {
+		return nil, err
+	}
+	err = s.openPebble(o, lock)
+	if lock != nil { // Pebble has it too
+		err = errors.Join(err, lock.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.recover(o); err != nil {
+		return nil, errors.Join(errs.Wrap(err, "pebblekv.Open", dir), s.db.Close())
+	}
+	return s, nil
+}
+
+// tolerate returns what is wrong with a store, or, if it is opened in spite of damage, tells the caller of Open.
+func tolerate(o Options, dir string, wrong error) (Options, error) {
+	if wrong == nil || !errors.Is(wrong, errs.Corrupt) || !o.ReadOnly || o.Damaged == nil {
+		return o, wrong
+	}
+	o.Damaged(wrong)
+	o.FS = marked{o.FS, dir, uint64(pebble.FormatNewest)}
+	return o, nil
+}
+
+// openLogs prepares the filesystem of Pebble's log, and checks the logs of the process before. It returns the lock of a
+// directory that it has checked.
+func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
+	logs := s.fs.PathJoin(s.dir, logDir)
+	state, err := readLogState(s.fs, logs)
+	if err != nil {
+		if errs.KindOf(err) != errs.Corrupt || !o.ReadOnly || o.Damaged == nil {
+			return nil, errs.Wrap(err, "pebblekv.Open", s.dir)
+		}
+		o.Damaged(err)
+		state = &logState{fs: s.fs, dir: logs, turn: make(chan struct{}, 1)}
+	}
+	table := pebbleOptions(o).MemTableSize
+	s.logs = &logFS{
+		FS: s.fs, dir: s.fs.PathDir(s.fs.PathJoin(s.dir, "x")), logs: logs, step: min(zerosMax, int64(table)/zerosShare), state: state,
+		enqueued: &s.enqueued, onFailure: func(err error) { s.kill(err) },
+	}
+	if !state.stored {
+		return nil, nil
+	}
+	lock, err := pebble.LockDirectory(s.dir, s.logs)
+	if err != nil {
+		return nil, openError(s.dir, err)
+	}
+	extent, err := (&audit{fs: s.logs, state: state}).run()
+	if err != nil && errors.Is(err, errs.Corrupt) && o.ReadOnly && o.Damaged != nil {
+		o.Damaged(err)
+		s.logs.extent, err = extent, nil
+	}
+	if err != nil {
+		return nil, errors.Join(errs.Wrap(err, "pebblekv.Open", s.dir), lock.Close())
+	}
+	return lock, nil
+}
+
+// openPebble opens the engine. Pebble applies the logs of the process before, and writes them to tables.
+func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 	options := pebbleOptions(o)
+	options.FS, options.Lock = s.logs, lock
+	old, err := s.journal().Exists()
+	if err != nil {
+		return errs.Wrap(err, "pebblekv.Open", s.dir)
+	}
+	options.ReadOnly = o.ReadOnly && !old // what a journal has is put into memory tables, which are not flushed
 	options.EnsureDefaults()
-	compactions := newPatience()
+	compactions := newCompactionScheduler()
 	options.Experimental.CompactionScheduler = compactions
-	tables := newTables(cmp.Or(o.flushPatience, flushPatience))
-	tables.watch(options.EventListener, compactions, options.Logger)
-	var db *pebble.DB
-	err := apply(func() (err error) { db, err = pebble.Open(dir, options); return err })
-	tables.db = db
+	s.flusher = newFlusher(cmp.Or(o.flushRetryTime, flushRetryTime))
+	s.flusher.flushed, s.flusher.memTable = s.flushed, options.MemTableSize
+	s.flusher.watch(options.EventListener, compactions, options.Logger)
+	if err := s.openInTime(options); err != nil {
+		return err
+	}
 	if !o.ReadOnly && !o.uncompacted {
 		compactions.begin()
 	}
-	if err != nil {
-		kind := errs.KindOf(err)
-		switch {
-		case pebble.IsCorruptionError(err):
-			kind = errs.Corrupt
-		case kind == errs.Internal:
-			kind = errs.Unavailable
+	s.cacheMax = options.CacheSize
+	s.table = options.MakeWriterOptions(len(options.Levels)-1, s.db.TableFormat())
+	s.notes.after = cmp.Or(o.noteAfter, noteAfter)
+	return nil
+}
+
+// openInTime opens the engine. Pebble's Open writes what was in the logs to tables, and tries for ever if that fails. It is
+// abandoned once the flusher finds that it has failed for too long: its goroutines never run again (see flusher.watch).
+func (s *Store) openInTime(options *pebble.Options) error {
+	opened := make(chan error, 1)
+	go func() {
+		opened <- apply(func() (err error) { s.db, err = pebble.Open(s.dir, options); return err })
+	}()
+	select {
+	case err := <-opened:
+		s.flusher.db = s.db
+		if err != nil {
+			return openError(s.dir, err)
 		}
-		return nil, errs.New(kind, "kv.Open", dir, err.Error()).
-			WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore`")
+		s.flusher.opened.Store(true)
+		return nil
+	case <-s.flusher.broken:
+		return openError(s.dir, errors.Join(s.flusher.failure, s.logs.unlock()))
 	}
-	s := &Store{
-		db: db, fs: o.FS, dir: dir, cacheMax: options.CacheSize, table: options.MakeWriterOptions(len(options.Levels)-1, db.TableFormat()),
-		tables: tables, quiet: make(chan struct{}),
+}
+
+// flushed forgets logs whose batches are in tables now. The state file names those that Pebble has not done with.
+func (s *Store) flushed() {
+	if !s.logs.opened.Load() || s.enter("pebblekv.Flush") != nil {
+		return
 	}
-	if o.ReadOnly {
-		err = s.readLog(o.Damaged)
-	} else if err = o.FS.RemoveAll(loadDir(dir)); err == nil { // the directory's lock is held: nobody is filling it
-		err = s.openLog(int64(options.MemTableSize))
+	defer s.leave()
+	if !s.logs.failed.Load() {
+		_ = s.logs.report(s.logs.state.keep(int(s.db.Metrics().WAL.Files)))
 	}
+}
+
+// openError is the error of a directory that Pebble cannot open.
+func openError(dir string, err error) error {
+	kind := errs.KindOf(err)
+	switch {
+	case pebble.IsCorruptionError(err):
+		kind = errs.Corrupt
+	case kind == errs.Internal:
+		kind = errs.Unavailable
+	}
+	return errs.New(kind, "pebblekv.Open", dir, err.Error()).
+		WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore`")
+}
+
+// recover finds out where the process before ended, takes what it left in a journal, and begins this one's log.
+func (s *Store) recover(o Options) error {
+	last, err := s.number(keySeq)
 	if err == nil {
-		s.epoch, err = s.number(keyEpoch)
+		last, err = s.takeJournal(last, o)
 	}
 	if err != nil {
-		return nil, errors.Join(errs.Wrap(err, "kv.Open", dir), db.Close())
+		return err
+	}
+	s.enqueued.Store(last)
+	s.durable.Store(last)
+	if s.epoch, err = s.number(keyEpoch); err != nil {
+		return err
 	}
 	s.epoch = max(s.epoch, o.Epoch)
-	return s, nil
+	if o.ReadOnly {
+		s.dead.Store(errs.New(errs.ReadOnly, "pebblekv.Acquire", s.dir, "the store was opened to be read alone"))
+		return nil
+	}
+	// The lock of the directory is held: no other process is filling it.
+	if err := s.fs.RemoveAll(loadDir(s.dir)); err != nil {
+		return err
+	}
+	if err := s.logs.state.take(last); err != nil {
+		return err
+	}
+	if err := errors.Join(s.journal().Remove(), s.removeStrayLogs()); err != nil {
+		return err
+	}
+	s.logs.opened.Store(true)
+	return nil
 }
 
 func pebbleOptions(o Options) *pebble.Options {
@@ -155,12 +311,11 @@ func pebbleOptions(o Options) *pebble.Options {
 		o.MemTableBytes = 32 << 20
 	}
 	p := &pebble.Options{
-		FS:         o.FS,
-		DisableWAL: true, // see log
+		FS: o.FS,
 		// Pebble takes its memory tables out of the cache: without room for them there is none.
 		CacheSize:                   o.CacheBytes + 2*int64(o.MemTableBytes),
 		MemTableSize:                uint64(o.MemTableBytes),
-		MemTableStopWritesThreshold: math.MaxInt32, // the log has writers wait, and can tell them when it is in vain
+		MemTableStopWritesThreshold: math.MaxInt32, // writers wait in admit, which returns when it is in vain
 		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       math.MaxInt32, // the same
 		LBaseMaxBytes:               64 << 20,
@@ -182,20 +337,23 @@ func pebbleOptions(o Options) *pebble.Options {
 	return p
 }
 
-// Acquire implements kv.Store. The epoch is durable when it returns.
+// Acquire implements kv.Store. The epoch is durable when it returns, and in a table: the log may be torn.
 func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.usable("kv.Acquire"); err != nil {
+	if err := s.usable("pebblekv.Acquire"); err != nil {
 		return nil, err
 	}
 	if err := apply(func() error {
-		if err := s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.NoSync); err != nil {
+		if err := s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.Sync); err != nil {
 			return err
 		}
-		return s.tables.flush() // it is no batch, so not in the log
+		return s.flusher.flush()
 	}); err != nil {
 		return nil, s.kill(err)
+	}
+	if err := s.usable("pebblekv.Acquire"); err != nil { // the log failed meanwhile
+		return nil, err
 	}
 	s.epoch++
 	return &writer{s: s, epoch: s.epoch, owner: owner}, nil
@@ -210,56 +368,63 @@ func (s *Store) Epoch() uint64 {
 
 // Backup implements kv.Store by a checkpoint: files are linked where the filesystem can.
 func (s *Store) Backup(_ context.Context, dir string) error {
-	if err := s.enter("kv.Backup"); err != nil {
+	if err := s.enter("pebblekv.Backup"); err != nil {
 		return err
 	}
 	defer s.leave()
 	if names, err := s.fs.List(dir); err == nil && len(names) > 0 {
-		return errs.New(errs.NotEmpty, "kv.Backup", dir, "the directory for a backup must be empty")
+		return errs.New(errs.NotEmpty, "pebblekv.Backup", dir, "the directory for a backup must be empty")
 	} else if err == nil {
 		// Pebble makes the directory itself and refuses one that is there.
 		if err := s.fs.Remove(dir); err != nil {
-			return errs.Wrap(err, "kv.Backup", dir)
+			return errs.Wrap(err, "pebblekv.Backup", dir)
 		}
 	}
-	if err := s.tables.flush(); err != nil { // of the log there is no copy
-		return errs.Wrap(err, "kv.Backup", dir)
+	if err := s.flusher.flush(); err != nil { // the copy has no log
+		return errs.Wrap(err, "pebblekv.Backup", dir)
 	}
 	if err := s.db.Checkpoint(dir); err != nil {
-		return errs.Wrap(err, "kv.Backup", dir)
+		return errs.Wrap(err, "pebblekv.Backup", dir)
 	}
-	return errs.Wrap(s.settleCopy(dir), "kv.Backup", dir)
+	return errs.Wrap(s.withoutLogs(dir), "pebblekv.Backup", dir)
 }
 
-// settleCopy has a copy's tables know that they need no log.
-func (s *Store) settleCopy(dir string) error {
-	options := pebbleOptions(Options{FS: s.fs, Logger: slog.New(slog.DiscardHandler)})
-	copied, err := pebble.Open(dir, options)
+// withoutLogs removes the logs from a copy of the store, whose tables have all that the copy is of.
+func (s *Store) withoutLogs(dir string) error {
+	names, err := s.fs.List(dir)
 	if err != nil {
 		return err
 	}
-	err = copied.Set([]byte(keyLog), make([]byte, 8), pebble.NoSync)
-	if err == nil {
-		err = copied.Flush()
+	for _, name := range names {
+		if _, _, ok := wal.ParseLogFilename(name); ok {
+			if err := s.fs.Remove(s.fs.PathJoin(dir, name)); err != nil {
+				return err
+			}
+		}
 	}
-	return errors.Join(err, copied.Close())
+	logs := s.fs.PathJoin(dir, logDir)
+	if err := s.fs.MkdirAll(logs, 0o755); err != nil {
+		return err
+	}
+	state := &logState{fs: s.fs, dir: logs, turn: make(chan struct{}, 1)}
+	return errors.Join(state.none(), syncDir(s.fs, dir))
 }
 
 // Stats implements kv.Store.
 func (s *Store) Stats() kv.Stats {
-	if s.enter("kv.Stats") != nil {
+	if s.enter("pebblekv.Stats") != nil {
 		return kv.Stats{}
 	}
 	defer s.leave()
 	m := s.db.Metrics()
 	return kv.Stats{
-		Bytes: int64(m.DiskSpaceUsage()), Syncs: s.log.syncs.Load(),
+		Bytes: int64(m.DiskSpaceUsage()), Syncs: s.logs.syncs.Load(),
 		CacheBytes: m.BlockCache.Size + int64(m.MemTable.Size), CacheMax: s.cacheMax,
 	}
 }
 
-// Close implements kv.Store; it waits for what was enqueued and has it written to tables, so that the next start needs
-// nothing of the log. Where that fails the log has it.
+// Close implements kv.Store. It waits for what was enqueued and has it written to tables, so that the next start needs
+// nothing of the log. If that fails the log has it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -267,15 +432,19 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.notes.stop()
+	newest := s.newest
 	s.mu.Unlock()
-	err := s.log.reach(s.seq) // who waits for it is told
-	if err == nil && s.dead.Load() == nil && s.tables.newest(0) == nil {
-		_ = s.tables.flush()
+	if newest != nil {
+		newest.settle()
 	}
 	s.reads.Add(stopped + 1)
 	s.leave()
 	<-s.quiet
-	return errs.Wrap(errors.Join(s.log.close(), s.db.Close()), "kv.Close", "")
+	if s.dead.Load() == nil && s.flusher.flush() == nil && s.dead.Load() == nil {
+		_ = s.logs.state.none()
+	}
+	return errs.Wrap(s.db.Close(), "pebblekv.Close", "")
 }
 
 // enter begins a read; leave ends it.
@@ -305,7 +474,7 @@ func (s *Store) usable(op string) error {
 	if e := s.dead.Load(); e != nil {
 		return e
 	}
-	if err := s.tables.usable(); err != nil {
+	if err := s.flusher.usable(); err != nil {
 		return s.kill(err)
 	}
 	return nil
@@ -313,8 +482,31 @@ func (s *Store) usable(op string) error {
 
 // kill ends all writing: after a failed write or sync nobody knows what is on the disk.
 func (s *Store) kill(cause error) error {
-	e := &errs.Error{Kind: errs.Unavailable, Op: "kv.Commit", Cause: cause,
+	e := &errs.Error{Kind: errs.Unavailable, Op: "pebblekv.Commit", Cause: cause,
 		Remedy: "check the disk under the manager's store, then restart the manager"}
 	s.dead.CompareAndSwap(nil, e)
 	return s.dead.Load()
+}
+
+// number returns the value of one of the engine's own keys, or 0 if there is none.
+func (s *Store) number(key string) (uint64, error) {
+	var raw [8]byte
+	err := s.own(key, raw[:])
+	return binary.BigEndian.Uint64(raw[:]), err
+}
+
+// own fills in the value of one of the engine's own keys. It does nothing if there is none.
+func (s *Store) own(key string, value []byte) error {
+	raw, closer, err := s.db.Get([]byte(key))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return errs.As(err, readKind(err), "pebblekv.Open", key[1:])
+	}
+	defer func() { _ = closer.Close() }()
+	if copy(value, raw) != len(raw) || len(raw) != len(value) {
+		return errs.New(errs.Corrupt, "pebblekv.Open", key[1:], "the engine's own key has the wrong length")
+	}
+	return nil
 }

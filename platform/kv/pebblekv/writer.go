@@ -21,51 +21,65 @@ type writer struct {
 
 func (w *writer) Epoch() uint64 { return w.epoch }
 
-// Enqueue puts the batch into the memory table and the log's buffer; who waits for the ticket has it written.
+// Enqueue gives the batch to Pebble, which puts it into its log's buffer and its memory table. It is readable at return,
+// and durable when somebody has waited for the ticket. Enqueue blocks while Pebble is behind with its tables.
 func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, err
 	}
 	s := w.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := w.current("kv.Enqueue"); err != nil {
+	if err := s.admit(); err != nil {
 		return nil, err
 	}
-	number := s.seq + 1
-	if err := apply(func() error { return s.put(number, b) }); err != nil {
+	batch := s.db.NewBatch()
+	if err := fill(batch, b); err != nil {
+		return nil, errs.Wrap(err, "pebblekv.Enqueue", "")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := w.current("pebblekv.Enqueue"); err != nil {
+		return nil, err
+	}
+	t := &ticket{s: s, seq: s.enqueued.Load() + 1, batch: batch, done: make(chan struct{})}
+	if err := apply(t.apply); err != nil {
 		return nil, s.kill(err)
 	}
-	s.seq = number
-	return &ticket{s: s, seq: number, done: make(chan struct{})}, nil
+	s.enqueued.Store(t.seq)
+	s.newest = t
+	s.notes.wrote(s)
+	return t, nil
 }
 
-// put gives the batch to Pebble and then to the log, so that a table written after a record was holds
-// its batch. The caller holds mu.
-func (s *Store) put(number uint64, b *kv.Batch) error {
-	batch := s.db.NewBatch()
+// admit blocks until Pebble may have one more batch. Pebble itself would have a writer wait for ever for tables that cannot
+// be written. Only after a log was begun is there anything to wait for.
+func (s *Store) admit() error {
+	if !s.logs.rotated.Load() || !s.logs.rotated.Swap(false) {
+		return nil
+	}
+	if err := s.enter("pebblekv.Enqueue"); err != nil {
+		return err
+	}
+	defer s.leave()
+	if err := s.flusher.wait(); err != nil {
+		return s.kill(err)
+	}
+	return nil
+}
+
+// fill copies the changes of a batch.
+func fill(to *pebble.Batch, b *kv.Batch) error {
 	for _, op := range b.Ops {
 		var err error
 		if op.Delete {
-			err = batch.Delete(op.Key, nil)
+			err = to.Delete(op.Key, nil)
 		} else {
-			err = batch.Set(op.Key, op.Value, nil)
+			err = to.Set(op.Key, op.Value, nil)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := batch.Set([]byte(keySeq), binary.BigEndian.AppendUint64(nil, number), nil); err != nil {
-		return err
-	}
-	record := batch.Repr() // a large batch has none once Pebble has it
-	if err := s.db.Apply(batch, pebble.NoSync); err != nil {
-		return err
-	}
-	if err := s.log.append(number, record); err != nil {
-		return err
-	}
-	return batch.Close()
+	return nil
 }
 
 // current says whether the writer is the store's one writer still. The caller holds mu.
@@ -81,28 +95,59 @@ func (w *writer) current(op string) error {
 }
 
 // LastSeq implements kv.Writer: of the batches of this process, the last that somebody waited for.
-func (w *writer) LastSeq(context.Context) (uint64, error) { return w.s.log.durable.Load(), nil }
+func (w *writer) LastSeq(context.Context) (uint64, error) { return w.s.durable.Load(), nil }
 
-// ticket is one batch. Nobody of the store's own waits for the disk, but for batches that nobody else
-// waits for: whoever needs the batch to be durable settles it in place.
+// ticket is one batch. The goroutine that waits for it waits for Pebble's sync itself, so an answer is two changes of
+// goroutine away from its batch: to the writer of Pebble's log, and back.
 type ticket struct {
 	s       *Store
 	seq     uint64
-	done    chan struct{} // closed when it is settled
-	err     error         // set before
-	claimed atomic.Bool   // by who settles it
+	batch   *pebble.Batch // of the goroutine that has claimed the ticket
+	claimed atomic.Bool
+	done    chan struct{} // closed when the outcome is known
+	err     error         // the outcome; set before done is closed
 }
 
-// settle returns when the batch and all before it are durable, or failed.
+// apply gives the batch to Pebble, with its number and a token. The caller holds the store's mu.
+func (t *ticket) apply() error {
+	if err := t.batch.Set([]byte(keySeq), binary.BigEndian.AppendUint64(nil, t.seq), nil); err != nil {
+		return err
+	}
+	if err := t.batch.LogData(token{t.seq, t.s.durable.Load()}.encode(t.s.logs.state.mark), nil); err != nil {
+		return err
+	}
+	return t.s.db.ApplyNoSyncWait(t.batch, pebble.Sync)
+}
+
+// settle returns when the batch and all before it are durable, or the log has failed. After a failure each later batch
+// fails too, whatever Pebble says about it.
 func (t *ticket) settle() {
 	if !t.claimed.CompareAndSwap(false, true) {
 		<-t.done
 		return
 	}
-	if err := t.s.log.reach(t.seq); err != nil {
+	err := t.batch.SyncWait()
+	switch dead := t.s.dead.Load(); {
+	case t.s.durable.Load() >= t.seq: // a later batch is
+	case err != nil:
 		t.err = t.s.kill(err)
+	case dead != nil:
+		t.err = dead
+	default:
+		raise(&t.s.durable, t.seq)
+		_ = t.batch.Close() // returns its buffer; this cannot fail
 	}
+	t.batch = nil
 	close(t.done)
+}
+
+// raise sets a number that only grows.
+func raise(number *atomic.Uint64, to uint64) {
+	for now := number.Load(); now < to; now = number.Load() {
+		if number.CompareAndSwap(now, to) {
+			return
+		}
+	}
 }
 
 func (t *ticket) Seq() uint64 { return t.seq }
@@ -120,7 +165,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 	case <-t.done:
 		return t.err
 	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "kv.Wait", "")
+		return errs.Wrap(ctx.Err(), "pebblekv.Wait", "")
 	}
 }
 
@@ -131,7 +176,7 @@ func apply(write func() error) (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case fatal:
-			err = errs.New(errs.Unavailable, "kv.Commit", "", string(r))
+			err = errs.New(errs.Unavailable, "pebblekv.Commit", "", string(r))
 		default:
 			panic(r)
 		}

@@ -1,0 +1,269 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+const (
+	pageFiles = 512 // files of one page of a list
+	// stallRest is how long a job that moved nothing rests.
+	stallRest = 5 * time.Second
+	// noSpaceMax is how many files in a row find no room before a pass ends.
+	noSpaceMax = 64
+	// jobsKept is how many finished jobs are remembered, jobKept how long.
+	jobsKept = 100
+	jobKept  = 24 * time.Hour
+)
+
+// drainer empties disks: those set to drain, and those that are lost. One job runs for each, all
+// of them share the gate. A job ends when its disk is empty or needs it no more.
+type drainer struct {
+	engine *Engine
+
+	since map[hemera.DiskID]time.Time // when a disk was first seen lost; of step alone
+
+	mu   sync.Mutex
+	jobs []*drainJob // oldest first, finished ones too
+}
+
+// drainJob is the job of one disk, from when it is due until its end is forgotten.
+type drainJob struct {
+	task   task
+	*job                      // its state and counts, as admins see them
+	cancel context.CancelFunc // nil while it waits
+}
+
+// newDrainer is a drainer without jobs: they follow from the view.
+func newDrainer(e *Engine) *drainer {
+	return &drainer{engine: e, since: map[hemera.DiskID]time.Time{}}
+}
+
+func (v *drainer) Name() string { return "drain" }
+
+// step starts what is due and stops what is not due any more.
+func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
+	view, now := v.engine.Cluster.View(), v.engine.Now()
+	v.note(view, now)
+	tasks := due(view, v.engine.Cluster.Removed(), v.since, now, v.engine.LostAfter)
+	tasks, err := v.withWork(ctx, tasks)
+	if err != nil {
+		return time.Second, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, j := range slices.Clone(v.jobs) {
+		again := slices.IndexFunc(tasks, func(t task) bool { return t.disk == j.task.disk && t.kind == j.task.kind })
+		if _, ended := j.state(); ended.IsZero() && again < 0 {
+			if j.cancel == nil { // it never began
+				v.jobs = slices.DeleteFunc(v.jobs, func(o *drainJob) bool { return o == j })
+				continue
+			}
+			j.cancel()
+			j.set("done", "the disk is in use again")
+		}
+	}
+	for _, t := range tasks {
+		v.start(ctx, t)
+	}
+	v.trim(now)
+	return time.Second, nil
+}
+
+// note remembers since when disks are lost.
+func (v *drainer) note(view *hemera.View, now time.Time) {
+	for _, d := range view.Disks {
+		if !lost(view, d) {
+			delete(v.since, d.ID)
+		} else if v.since[d.ID].IsZero() {
+			v.since[d.ID] = now
+		}
+	}
+}
+
+// withWork leaves out disks that hold nothing: they are empty, or can be forgotten.
+func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
+	var work []task
+	for _, t := range tasks {
+		pieces, _, err := v.engine.Files.DiskUsage(ctx, t.disk)
+		if err != nil {
+			return nil, errs.Wrap(err, "maint.Drain", "disk "+t.disk.String())
+		}
+		if pieces > 0 || v.running(t) {
+			work = append(work, t)
+			continue
+		}
+		if err := v.finish(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return work, nil
+}
+
+// forgetDisk forgets a removed disk, and the pieces it was still to remove.
+func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
+	for {
+		pieces, err := v.engine.Removals.Unlinked(ctx, id, removeBatch)
+		if err == nil && len(pieces) == 0 {
+			pieces, err = v.engine.Removals.Held(ctx, id, removeBatch)
+		}
+		if err != nil {
+			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
+		}
+		if len(pieces) == 0 {
+			return v.engine.Cluster.ForgetDisk(ctx, id)
+		}
+		if err := v.engine.Removals.ConfirmRemoved(ctx, id, pieces); err != nil {
+			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
+		}
+	}
+}
+
+// running: the job itself ends an empty disk's task, and says so.
+func (v *drainer) running(t task) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.find(t) != nil
+}
+
+// find is the job of a task that has not ended, or nil. mu is held.
+func (v *drainer) find(t task) *drainJob {
+	for _, j := range v.jobs {
+		if _, ended := j.state(); ended.IsZero() && j.task.disk == t.disk && j.task.kind == t.kind {
+			return j
+		}
+	}
+	return nil
+}
+
+// finish ends the task of a disk that holds nothing: a removed disk is forgotten, a drained one is empty.
+func (v *drainer) finish(ctx context.Context, t task) error {
+	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
+		return v.forgetDisk(ctx, t.disk)
+	}
+	if t.kind == "drain" {
+		return v.engine.Cluster.SetEmpty(ctx, t.disk)
+	}
+	return nil
+}
+
+// start makes the job of a task, and begins it once the task need not wait for the disk to come back. mu is held.
+func (v *drainer) start(ctx context.Context, t task) {
+	j := v.find(t)
+	if j == nil {
+		j = &drainJob{task: t, job: newJob(t.kind, t.disk, v.engine.Now)}
+		v.jobs = append(v.jobs, j)
+	}
+	if t.wait > 0 {
+		j.set("waiting", fmt.Sprintf("%s; its files are repaired elsewhere in %s", t.why, t.wait.Round(time.Second)))
+		return
+	}
+	if j.cancel != nil {
+		return
+	}
+	ctx, j.cancel = context.WithCancel(ctx)
+	j.set("running", t.why)
+	v.engine.group.Go(func() {
+		defer j.cancel()
+		v.run(ctx, j)
+	})
+}
+
+// trim forgets finished jobs, the oldest first. mu is held.
+func (v *drainer) trim(now time.Time) {
+	finished := 0
+	for _, j := range slices.Backward(v.jobs) {
+		if _, ended := j.state(); !ended.IsZero() {
+			finished++
+			if finished > jobsKept || now.Sub(ended) > jobKept {
+				v.jobs = slices.DeleteFunc(v.jobs, func(o *drainJob) bool { return o == j })
+			}
+		}
+	}
+}
+
+// run makes passes over the disk's files until none is left.
+func (v *drainer) run(ctx context.Context, j *drainJob) {
+	for ctx.Err() == nil {
+		moved, err := v.sweep(ctx, j)
+		if ctx.Err() != nil {
+			return
+		}
+		pieces, _, usage := v.engine.Files.DiskUsage(ctx, j.task.disk)
+		if usage == nil && pieces == 0 {
+			if usage = v.finish(ctx, j.task); usage == nil {
+				j.set("done", "")
+				v.engine.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)
+				return
+			}
+		}
+		if moved > 0 && err == nil && usage == nil {
+			continue
+		}
+		why := j.task.why
+		if err = errors.Join(err, usage); err != nil {
+			why = errs.Reason(err, "")
+		}
+		if moved == 0 {
+			j.set("stalled", why)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(stallRest):
+		}
+	}
+}
+
+// sweep tries every file of the disk once. It returns how many it moved, and the last failure.
+func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
+	j.again(j.task.why)
+	p := newSweep(v.engine, j.job)
+	var after hemera.FileID
+	for ctx.Err() == nil && !p.hopeless() {
+		entries, err := v.engine.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
+		if err != nil {
+			if ctx.Err() == nil {
+				p.fail(err)
+			}
+			break
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, entry := range entries {
+			after = entry.ID
+			for _, piece := range entry.Pieces {
+				if piece.Disk == j.task.disk {
+					p.relocate(ctx, entry, moveSpec{index: piece.Index, drop: []hemera.Piece{piece}})
+				}
+			}
+		}
+	}
+	return p.wait()
+}
+
+// listJobs lists all jobs with what is left of them.
+func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
+	v.mu.Lock()
+	jobs := slices.Clone(v.jobs)
+	v.mu.Unlock()
+	var list []hemera.JobStatus
+	for _, j := range jobs {
+		var files, bytes int64
+		if _, ended := j.state(); ended.IsZero() {
+			var err error
+			if files, bytes, err = v.engine.Files.DiskUsage(ctx, j.task.disk); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, j.report(files, bytes))
+	}
+	return list, nil
+}

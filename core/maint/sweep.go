@@ -1,0 +1,89 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/layout"
+)
+
+// sweep relocates many pieces at once for one job. The limiter bounds the copies; slots bound the
+// goroutines that wait for it.
+type sweep struct {
+	engine *Engine
+	job    *job
+	slots  chan struct{}
+	group  sync.WaitGroup
+
+	mu      sync.Mutex
+	moved   int   // pieces
+	noSpace int   // in a row
+	last    error // the last failure that says something
+}
+
+// newSweep begins one pass over the files of a job.
+func newSweep(e *Engine, j *job) *sweep {
+	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
+}
+
+// relocate begins one relocation, when there is a slot.
+func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	p.group.Go(func() {
+		defer func() { <-p.slots }()
+		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.index))
+		w.watch = part.to
+		bytes, err := p.engine.relocate(ctx, entry, w)
+		counted := part.end()
+		switch {
+		case err == nil:
+			p.done(bytes, counted)
+		case errors.Is(err, errs.Conflict) || ctx.Err() != nil:
+			// The file changed, or the job ended: the next pass sees what is left.
+		default:
+			p.fail(err)
+		}
+	})
+}
+
+// done counts a piece that was moved. counted is how many of its bytes the job has counted already.
+func (p *sweep) done(bytes, counted int64) {
+	p.job.moved(bytes, counted)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved++
+	p.noSpace = 0
+}
+
+// fail counts a piece that could not be moved.
+func (p *sweep) fail(err error) {
+	p.job.failed(err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = err
+	if errors.Is(err, errs.NoSpace) {
+		p.noSpace++
+	}
+}
+
+// hopeless reports that there is no room for any file at present.
+func (p *sweep) hopeless() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noSpace >= noSpaceMax
+}
+
+// wait ends the pass: how many pieces it moved, and the last failure.
+func (p *sweep) wait() (int, error) {
+	p.group.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moved, p.last
+}

@@ -1,0 +1,114 @@
+package pebblekv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+
+	"hemera/errs"
+)
+
+// audit looks at the logs of the process before, before Pebble does: Pebble takes the end of what it can read for the end
+// of the log, applies what is there and removes the files. Corrupt, if a log is missing, or if it can be proved that
+// batches are missing that were durable. Nothing is changed.
+//
+// The proof is a token behind the end of what can be read. A crash may tear all that was written since the last sync, in
+// any way, but no token in there says that another batch of there was durable.
+type audit struct {
+	fs    *logFS
+	state *logState
+
+	read    uint64 // number of the last batch that can be read
+	durable uint64 // number of the last batch that a token says was durable
+}
+
+// run checks all logs that are needed. With an error it also returns how far they can be read.
+func (a *audit) run() (*logExtent, error) {
+	var before logExtent
+	for i, log := range a.state.needed {
+		if i == 0 {
+			a.read = log.after
+		}
+		if a.read < log.after {
+			return a.damage(before)
+		}
+		raw, err := a.content(log.number)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &logExtent{number: log.number - 1}, a.missing(log.number)
+		}
+		if err != nil {
+			return nil, err
+		}
+		tokens(raw, a.state.mark, func(t token) { a.durable = max(a.durable, t.durable) })
+		size, clean, err := a.batches(log.number)
+		if err != nil {
+			return nil, err
+		}
+		last := i == len(a.state.needed)-1
+		before = logExtent{log.number, size}
+		if !clean && !last || a.durable > a.read {
+			return a.damage(before)
+		}
+	}
+	return nil, nil
+}
+
+// batches reads the batches of a log up to the first that cannot be read. size is the bytes up to there, and clean is
+// true if Pebble ended the log there.
+func (a *audit) batches(number uint64) (size int64, clean bool, err error) {
+	var logs wal.FileAccumulator
+	if _, err := logs.MaybeAccumulate(a.fs, a.fs.PathJoin(a.fs.dir, fmt.Sprintf("%06d.log", number))); err != nil {
+		return 0, false, err
+	}
+	from := logs.Finish()[0].OpenForRead()
+	defer func() { err = errors.Join(err, from.Close()) }()
+	for {
+		next, at, err := from.NextRecord()
+		var raw []byte
+		if err == nil {
+			raw, err = io.ReadAll(next)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return at.Physical, true, nil
+		case errors.Is(err, record.ErrUnexpectedEOF), errors.Is(err, record.ErrInvalidChunk), errors.Is(err, record.ErrZeroedChunk):
+			return at.Physical, false, nil
+		case err != nil && readKind(err) == errs.Corrupt:
+			return at.Physical, false, nil
+		case err != nil:
+			return 0, false, err
+		}
+		tokens(raw, a.state.mark, func(t token) { a.read = max(a.read, t.number) })
+	}
+}
+
+// content returns all bytes of a log's file.
+func (a *audit) content(number uint64) ([]byte, error) {
+	file, err := a.fs.FS.Open(a.state.path(number), vfs.SequentialReadsOption)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(file)
+	return raw, errors.Join(err, file.Close())
+}
+
+// damage is the error of logs that can be read up to an extent.
+func (a *audit) damage(extent logExtent) (*logExtent, error) {
+	known := "later ones were written"
+	if a.durable > a.read {
+		known = fmt.Sprintf("all up to %d were durable", a.durable)
+	}
+	return &extent, errs.New(errs.Corrupt, "pebblekv.Open", a.fs.logs,
+		fmt.Sprintf("the log is damaged: batch %d cannot be read, and %s", a.read+1, known)).
+		WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+}
+
+func (a *audit) missing(number uint64) error {
+	return errs.New(errs.Corrupt, "pebblekv.Open", a.state.path(number), "this file of the log is missing: changes that were acknowledged are in it").
+		WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+}

@@ -1,0 +1,93 @@
+package pebblekv
+
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	// memTablesMax is how many memory tables of full size there may be: one that is filled and one that is written. It
+	// bounds memory. Pebble begins with small ones, and keeps several of those before it flushes any, so their bytes count.
+	memTablesMax = 2
+	// l0Max is how many tables of the first level may lie over each other before writers wait for a compaction. A reader has
+	// to look at each.
+	l0Max = 24
+	// compactionRetryFactor is how many times as long as flushes compactions may fail while a writer waits for one. Pebble
+	// leaves the tables of a failed one alone for half a minute.
+	compactionRetryFactor = 4
+)
+
+// compactionEnded takes how a compaction ended.
+func (f *flusher) compactionEnded(info pebble.CompactionInfo) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lastCompactionErr = info.Err
+	if info.Err == nil {
+		f.compactionFailing = time.Time{}
+	} else if f.compactionFailing.IsZero() {
+		f.compactionFailing = time.Now()
+	}
+	f.wake()
+}
+
+// wait blocks until Pebble has room for another memory table and another table in the first level. It fails once flushes
+// or compactions have failed for too long.
+func (f *flusher) wait() error {
+	began := time.Now()
+	for {
+		f.mu.Lock()
+		ended := f.ended // taken before the look at the metrics: no end is missed
+		f.mu.Unlock()
+		m := f.db.Metrics()
+		switch {
+		case m.MemTable.Size > memTablesMax*f.memTable: // more than half of one full table: Pebble is writing
+			if err := f.waitForFlush(ended); err != nil {
+				return err
+			}
+		case m.Levels[0].Sublevels >= l0Max:
+			if err := f.waitForCompaction(ended, began); err != nil {
+				return err
+			}
+		default:
+			return f.usable()
+		}
+	}
+}
+
+// waitForFlush blocks until something has ended.
+func (f *flusher) waitForFlush(ended <-chan struct{}) error {
+	select {
+	case <-ended:
+		return nil
+	case <-f.broken:
+		return f.failure
+	}
+}
+
+// waitForCompaction blocks until something has ended. It fails once compactions have failed for too long of the time since
+// began.
+func (f *flusher) waitForCompaction(ended <-chan struct{}, began time.Time) error {
+	f.mu.Lock()
+	failing, lastErr := f.compactionFailing, f.lastCompactionErr
+	f.mu.Unlock()
+	var late <-chan time.Time
+	if !failing.IsZero() {
+		if failing.Before(began) {
+			failing = began
+		}
+		timer := time.NewTimer(time.Until(failing.Add(compactionRetryFactor * f.retryTime)))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-f.broken:
+		return f.failure
+	case <-late:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.fail("tables cannot be merged", lastErr)
+	}
+}

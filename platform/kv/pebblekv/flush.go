@@ -1,0 +1,131 @@
+package pebblekv
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"hemera/errs"
+)
+
+// flushRetryTime is how long Pebble may fail to write its memory tables before the store ends all writing. A disk may be
+// full for a moment, until a compaction has ended.
+const flushRetryTime = 30 * time.Second
+
+// flusher has Pebble write its memory tables to tables, and bounds how far Pebble is behind with that and with
+// compactions. If a flush fails Pebble tries again for ever, as fast as it can, and whoever waits is not told. The flusher
+// ends the wait with an error once it has failed for too long.
+type flusher struct {
+	db        *pebble.DB // set when it is open
+	retryTime time.Duration
+	memTable  uint64      // bytes of a memory table of full size
+	flushed   func()      // called, on a goroutine of its own, after each flush
+	opened    atomic.Bool // Pebble's Open has returned
+
+	mu                sync.Mutex
+	lastFlushErr      error     // of the last flush; also set by one that had nothing to write
+	flushFailing      time.Time // since when flushes fail; zero if the last one succeeded
+	lastCompactionErr error
+	compactionFailing time.Time // since when compactions fail; zero if the last one succeeded
+	failure           error     // set before broken is closed
+	broken            chan struct{}
+	ended             chan struct{} // closed, and replaced, when a flush or a compaction ends
+}
+
+func newFlusher(retryTime time.Duration) *flusher {
+	return &flusher{retryTime: retryTime, flushed: func() {}, broken: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// watch has Pebble report the ends of flushes and compactions to f, and failures to the scheduler of compactions. Pebble's
+// own answer to a damaged block, whoever meets it, is to end the process; here a reader of the block gets an error.
+func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log pebble.Logger) {
+	l.FlushEnd = f.flushEnded
+	l.CompactionEnd = f.compactionEnded
+	report := l.BackgroundError
+	l.BackgroundError = func(err error) {
+		flush, news := f.failed(err)
+		if flush && !f.opened.Load() && f.usable() != nil {
+			select {} // nobody waits for this Open any more, and its files may be another's
+		}
+		if !flush {
+			c.pause()
+		}
+		if news {
+			report(err)
+		}
+	}
+	l.DataCorruption = func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) }
+}
+
+func (f *flusher) flushEnded(info pebble.FlushInfo) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lastFlushErr = info.Err
+	if info.Err == nil {
+		f.flushFailing = time.Time{}
+		go f.flushed() // Pebble holds its mutex
+	}
+	f.wake()
+}
+
+// wake has the goroutines look again that wait for an end. The caller holds mu.
+func (f *flusher) wake() {
+	close(f.ended)
+	f.ended = make(chan struct{})
+}
+
+// failed takes an error that Pebble reports from the background: of a compaction, or, right after its end, of a flush. It
+// reports whether it was a flush, and whether that is worth a message.
+func (f *flusher) failed(err error) (flush, news bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lastFlushErr == nil || !errors.Is(err, f.lastFlushErr) {
+		return false, true
+	}
+	now := time.Now()
+	if f.flushFailing.IsZero() {
+		f.flushFailing = now
+		return true, true
+	}
+	if f.failure != nil || now.Sub(f.flushFailing) < f.retryTime {
+		return true, false
+	}
+	_ = f.fail("tables cannot be written", err)
+	return true, true
+}
+
+// fail ends all waits, now and later, with an error. The caller holds mu.
+func (f *flusher) fail(what string, cause error) error {
+	if f.failure == nil {
+		f.failure = errs.New(errs.Unavailable, "pebblekv.Flush", "", what+": "+cause.Error())
+		close(f.broken)
+	}
+	return f.failure
+}
+
+// flush has all batches written to tables, and returns when they are durable, or cannot be.
+func (f *flusher) flush() error {
+	flushed, err := f.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-flushed:
+		return nil
+	case <-f.broken:
+		return f.failure
+	}
+}
+
+// usable returns why nothing will be written any more, if so.
+func (f *flusher) usable() error {
+	select {
+	case <-f.broken:
+		return f.failure
+	default:
+		return nil
+	}
+}

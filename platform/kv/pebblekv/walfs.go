@@ -1,0 +1,330 @@
+package pebblekv
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+)
+
+const (
+	// zerosMax is how far zeros are written ahead of the log, in bytes: room for some hundred changes. Half of it may
+	// never be used; the file is small all the same.
+	zerosMax = 256 << 10
+	// zerosShare bounds them to a part of the memory table, which is about the size of one log.
+	zerosShare = 16
+	// zerosWrite is the size of one write of zeros. The kernel keeps a write in folios as large as the write, and each
+	// sync of one page looks through its whole folio.
+	zerosWrite = 64 << 10
+)
+
+// logSuffix ends the name of a log's file in logDir. Pebble's own suffix is ".log"; clean-up jobs and lists of what a
+// backup leaves out match that.
+const logSuffix = ".wal"
+
+// logFS is the filesystem that Pebble writes its log to. It changes three things.
+//
+// It has the files of the log in a directory of their own, under the suffix logSuffix.
+//
+// It writes zeros ahead of the log. A sync of a file that grew writes its inode too, or commits the filesystem's journal;
+// a sync of a block that was written before writes that block. Pebble uses old files again, but not before the first
+// memory table is full, and preallocated blocks do not help: the first write to one changes the inode. So a log that has
+// outgrown its file gets zeros behind its end in the same sync, and the next some hundred syncs write data alone. Pebble's
+// reader takes zeros for the end of a log.
+//
+// It keeps errors of the log from Pebble once the store is open, and reports them to onFailure instead. Pebble panics on
+// such an error with its mutexes held. Here the store ends all writing before the call returns, so no batch is
+// acknowledged that the log does not have. After a failure nothing of the log is written, renamed or removed any more: the
+// next start finds it as the failure left it.
+type logFS struct {
+	vfs.FS
+	dir       string // of the store
+	logs      string // directory of the log's files
+	step      int64  // bytes of zeros ahead; 0: none
+	state     *logState
+	enqueued  *atomic.Uint64 // number of the last batch that Pebble has
+	onFailure func(error)
+
+	opened  atomic.Bool // errors are reported from now on, not returned
+	failed  atomic.Bool
+	rotated atomic.Bool // a log was begun since Store.admit last looked
+	syncs   atomic.Int64
+	extent  *logExtent // how far logs are shown; nil: all of them
+	lock    io.Closer  // the lock of the directory, once Pebble has it
+}
+
+// Lock implements [vfs.FS].
+func (l *logFS) Lock(name string) (io.Closer, error) {
+	lock, err := l.FS.Lock(name)
+	l.lock = lock
+	return lock, err
+}
+
+// unlock releases the directory that an abandoned Pebble has locked.
+func (l *logFS) unlock() error {
+	if l.lock == nil {
+		return nil
+	}
+	return l.lock.Close()
+}
+
+// logExtent is the end of what can be read of a damaged log.
+type logExtent struct {
+	number uint64 // of the last log that is shown
+	size   int64  // bytes of it
+}
+
+// logNumber returns the number of a log that Pebble names.
+func (l *logFS) logNumber(name string) (number uint64, ok bool) {
+	if !strings.HasSuffix(name, ".log") || l.PathDir(name) != l.dir {
+		return 0, false
+	}
+	n, _, ok := wal.ParseLogFilename(l.PathBase(name))
+	return uint64(n), ok
+}
+
+// path returns where a log is: in logDir, or, in a copy of a store or one of an older version, where Pebble looks for it.
+func (l *logFS) path(name string, number uint64) string {
+	own := l.state.path(number)
+	if _, err := l.FS.Stat(own); errors.Is(err, fs.ErrNotExist) {
+		return name
+	}
+	return own
+}
+
+// Create implements [vfs.FS].
+func (l *logFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	number, ok := l.logNumber(name)
+	if !ok {
+		return l.FS.Create(name, c)
+	}
+	return l.begin(number, func() (vfs.File, error) { return l.FS.Create(l.state.path(number), c) })
+}
+
+// ReuseForWrite implements [vfs.FS]. Pebble only uses logs again.
+func (l *logFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	old, ok := l.logNumber(from)
+	number, also := l.logNumber(to)
+	if !ok || !also {
+		return l.FS.ReuseForWrite(from, to, c)
+	}
+	return l.begin(number, func() (vfs.File, error) {
+		if err := l.state.drop(old); err != nil {
+			return nil, err
+		}
+		if err := l.FS.Rename(l.state.path(old), l.state.path(number)); err != nil {
+			return nil, err
+		}
+		return l.FS.OpenReadWrite(l.state.path(number), c)
+	})
+}
+
+// begin makes the file of a new log, and its name durable, before Pebble can write to it.
+func (l *logFS) begin(number uint64, open func() (vfs.File, error)) (vfs.File, error) {
+	l.rotated.Store(true)
+	if l.failed.Load() {
+		return nowhere()
+	}
+	if err := l.makeDir(); err != nil {
+		return nil, err
+	}
+	file, err := open()
+	if err == nil {
+		err = errors.Join(syncDir(l.FS, l.logs), l.state.add(number, l.enqueued.Load()))
+	}
+	var size int64
+	if err == nil {
+		var info vfs.FileInfo
+		if info, err = file.Stat(); err == nil {
+			size = info.Size()
+		}
+	}
+	if err != nil && file != nil {
+		_ = file.Close()
+	}
+	if err = l.report(err); err != nil {
+		return nil, err
+	}
+	if l.failed.Load() {
+		return nowhere()
+	}
+	return &logFile{File: file, fs: l, step: l.step, filled: size}, nil
+}
+
+// makeDir makes the directory of the logs, and its name durable, while the store is opened.
+func (l *logFS) makeDir() error {
+	if l.opened.Load() {
+		return nil
+	}
+	if _, err := l.FS.Stat(l.logs); err == nil {
+		return nil
+	}
+	if err := l.FS.MkdirAll(l.logs, 0o755); err != nil {
+		return err
+	}
+	return syncDir(l.FS, l.dir)
+}
+
+// nowhere returns a file for what is written to a log that has failed.
+func nowhere() (vfs.File, error) { return vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified) }
+
+// report takes the outcome of a call. Once the store is open an error ends all writing, and report returns nil.
+func (l *logFS) report(err error) error {
+	if err == nil || !l.opened.Load() {
+		return err
+	}
+	l.failed.Store(true)
+	l.onFailure(err)
+	return nil
+}
+
+// Remove implements [vfs.FS].
+func (l *logFS) Remove(name string) error {
+	number, ok := l.logNumber(name)
+	if !ok {
+		return l.FS.Remove(name)
+	}
+	if l.failed.Load() {
+		return nil
+	}
+	if err := l.state.drop(number); err != nil {
+		return err
+	}
+	return l.FS.Remove(l.path(name, number))
+}
+
+// Open implements [vfs.FS].
+func (l *logFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	number, ok := l.logNumber(name)
+	if !ok {
+		return l.FS.Open(name, o...)
+	}
+	file, err := l.FS.Open(l.path(name, number), o...)
+	if err == nil && l.extent != nil && number == l.extent.number {
+		return shortened{file, io.LimitReader(file, l.extent.size)}, nil
+	}
+	return file, err
+}
+
+// Stat implements [vfs.FS].
+func (l *logFS) Stat(name string) (vfs.FileInfo, error) {
+	if number, ok := l.logNumber(name); ok {
+		name = l.path(name, number)
+	}
+	return l.FS.Stat(name)
+}
+
+// List implements [vfs.FS]. It shows the logs under the names that Pebble gives them.
+func (l *logFS) List(dir string) ([]string, error) {
+	names, err := l.FS.List(dir)
+	if err != nil || l.PathJoin(dir) != l.dir {
+		return names, err
+	}
+	if l.state.stored {
+		// Logs beside the tables are not of this store: an earlier version makes an empty one before it refuses to open.
+		names = slices.DeleteFunc(names, func(name string) bool { _, _, log := wal.ParseLogFilename(name); return log })
+	}
+	logs, err := l.FS.List(l.logs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, log := range logs {
+		digits, ok := strings.CutSuffix(log, logSuffix)
+		number, _, named := wal.ParseLogFilename(digits + ".log")
+		if ok && named && (l.extent == nil || uint64(number) <= l.extent.number) {
+			names = append(names, digits+".log")
+		}
+	}
+	return names, nil
+}
+
+// Unwrap implements [vfs.FS].
+func (l *logFS) Unwrap() vfs.FS { return l.FS }
+
+// logFile is a log that is being written from its beginning. Pebble calls it from one goroutine at a time.
+type logFile struct {
+	vfs.File
+	fs     *logFS
+	step   int64 // bytes of zeros ahead; 0 after there was no room for them
+	end    int64 // of the log in the file
+	filled int64 // of the file: what is before was written once
+}
+
+// Write implements [vfs.File].
+func (f *logFile) Write(p []byte) (int, error) {
+	if f.fs.failed.Load() {
+		return len(p), nil
+	}
+	n, err := f.File.Write(p)
+	f.end += int64(n)
+	if err != nil {
+		if err = f.fs.report(err); err == nil {
+			n = len(p)
+		}
+	}
+	return n, err
+}
+
+// SyncData implements [vfs.File].
+func (f *logFile) SyncData() error {
+	if f.fs.failed.Load() {
+		return nil
+	}
+	if f.end > f.filled && f.step > 0 {
+		f.fill((f.end/f.step + 1) * f.step)
+	}
+	f.fs.syncs.Add(1)
+	return f.fs.report(f.File.SyncData())
+}
+
+// Sync implements [vfs.File].
+func (f *logFile) Sync() error { return f.SyncData() }
+
+// SyncTo implements [vfs.File].
+func (f *logFile) SyncTo(length int64) (bool, error) {
+	if f.fs.failed.Load() {
+		return true, nil
+	}
+	full, err := f.File.SyncTo(length)
+	return full, f.fs.report(err)
+}
+
+// Close implements [vfs.File].
+func (f *logFile) Close() error { return f.fs.report(f.File.Close()) }
+
+// fill writes zeros from the end of the log on. A disk without room for them may still have room for the log.
+func (f *logFile) fill(to int64) {
+	zeros := make([]byte, min(to-f.end, zerosWrite))
+	f.filled = f.end
+	for f.filled < to {
+		n, err := f.File.WriteAt(zeros[:min(to-f.filled, zerosWrite)], f.filled)
+		f.filled += int64(n)
+		if err != nil {
+			f.step = 0
+			return
+		}
+	}
+}
+
+// shortened is a file that ends early.
+type shortened struct {
+	vfs.File
+	in io.Reader
+}
+
+// Read implements [vfs.File].
+func (s shortened) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// syncDir makes the names in a directory durable.
+func syncDir(fs vfs.FS, path string) error {
+	dir, err := fs.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,203 @@
+package pebblekv
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+const (
+	// logDir has the files of the log, below the store's directory.
+	logDir = "journal"
+	// stateName is the name of the state file. It is the first file of a journal, as the versions before had: they read
+	// its first line, and refuse a format that they do not know.
+	stateName = "000000.journal"
+	// stateFormat is the first line of the state file.
+	stateFormat = "hemlog3\n"
+	stateFamily = "hemlog"
+)
+
+// logState is what is known about Pebble's log besides the log: which of its files must exist, and the mark of the tokens
+// in it. It is in a small file that is replaced, durably, when a log is begun and before one is removed.
+//
+// Pebble begins a log every memory table (32 MiB), so this costs some syncs in ten thousands.
+type logState struct {
+	fs  vfs.FS
+	dir string // of the log's files
+
+	// turn has one slot. It orders changes, which write to the disk; a mutex is not for that.
+	turn   chan struct{}
+	stored bool // there is a state file
+	// current is true once this process has its own state in the file. Until then needed is that of the process before, and
+	// begun are the logs of this one.
+	current bool
+	mark    mark
+	needed  []neededLog // oldest first
+	begun   []neededLog
+}
+
+// neededLog is a log that must exist.
+type neededLog struct {
+	number uint64
+	after  uint64 // number of a batch that is in an older log or in tables; later ones may be here
+}
+
+// readLogState returns the state of the logs in a directory. Corrupt, if the file is damaged.
+func readLogState(files vfs.FS, dir string) (*logState, error) {
+	s := &logState{fs: files, dir: dir, turn: make(chan struct{}, 1)}
+	file, err := files.Open(s.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	s.stored = true
+	return s, s.parse(string(raw))
+}
+
+// parse reads the text of a state file.
+func (s *logState) parse(text string) error {
+	body, found := strings.CutPrefix(text, stateFormat)
+	if !found && strings.HasPrefix(text, stateFamily) {
+		return errs.New(errs.Unsupported, "pebblekv.Open", s.file(), "the log has a format that this version does not know").
+			WithRemedy("use the version of hemera that wrote it")
+	}
+	lines, sum, complete := strings.Cut(body, "crc32c ")
+	if !found || !complete || sum != fmt.Sprintf("%08x\n", checksum.CRC32C([]byte(stateFormat+lines))) {
+		return s.damaged()
+	}
+	for line := range strings.Lines(lines) {
+		var hexMark string
+		var n neededLog
+		if _, err := fmt.Sscanf(line, "mark %16s\n", &hexMark); err == nil {
+			if _, err := hex.Decode(s.mark[:], []byte(hexMark)); err != nil {
+				return s.damaged()
+			}
+		} else if _, err := fmt.Sscanf(line, "log %d after %d\n", &n.number, &n.after); err == nil {
+			s.needed = append(s.needed, n)
+		} else {
+			return s.damaged()
+		}
+	}
+	return nil
+}
+
+func (s *logState) damaged() error {
+	return errs.New(errs.Corrupt, "pebblekv.Open", s.file(), "this file is damaged: it says which logs the store needs").
+		WithRemedy("put the file back; without it, save what is there with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
+}
+
+func (s *logState) file() string { return s.fs.PathJoin(s.dir, stateName) }
+
+// path returns the path of a log's file.
+func (s *logState) path(number uint64) string {
+	return s.fs.PathJoin(s.dir, fmt.Sprintf("%06d", number)+logSuffix)
+}
+
+// store replaces the file. The caller has the turn.
+func (s *logState) store() error {
+	var text strings.Builder
+	text.WriteString(stateFormat)
+	fmt.Fprintf(&text, "mark %x\n", s.mark[:])
+	for _, n := range s.needed {
+		fmt.Fprintf(&text, "log %d after %d\n", n.number, n.after)
+	}
+	fmt.Fprintf(&text, "crc32c %08x\n", checksum.CRC32C([]byte(text.String())))
+	temporary := s.fs.PathJoin(s.dir, "state.tmp")
+	file, err := s.fs.Create(temporary, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write([]byte(text.String()))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := s.fs.Rename(temporary, s.file()); err != nil {
+		return err
+	}
+	s.stored = true
+	return syncDir(s.fs, s.dir)
+}
+
+// change has the turn while f runs.
+func (s *logState) change(f func() error) error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	return f()
+}
+
+// add records a log that begins behind a batch. It is durable at return.
+func (s *logState) add(number, after uint64) error {
+	return s.change(func() error {
+		if !s.current {
+			s.begun = append(s.begun, neededLog{number, after})
+			return nil
+		}
+		s.needed = append(s.needed, neededLog{number, after})
+		return s.store()
+	})
+}
+
+// drop records that a log is not needed any more. It is durable at return.
+func (s *logState) drop(number uint64) error {
+	is := func(n neededLog) bool { return n.number == number }
+	return s.change(func() error {
+		s.begun = slices.DeleteFunc(s.begun, is)
+		if !slices.ContainsFunc(s.needed, is) {
+			return nil
+		}
+		s.needed = slices.DeleteFunc(s.needed, is)
+		return s.store()
+	})
+}
+
+// keep records that only the newest logs are needed. It is durable at return.
+func (s *logState) keep(newest int) error {
+	return s.change(func() error {
+		if len(s.needed) <= newest {
+			return nil
+		}
+		s.needed = s.needed[len(s.needed)-newest:]
+		return s.store()
+	})
+}
+
+// take makes the state that of this process: it needs the newest of the logs that it has begun, which goes on behind a
+// batch, and no other. A new mark tells its tokens from those before.
+func (s *logState) take(after uint64) error {
+	return s.change(func() error {
+		_, _ = rand.Read(s.mark[:]) // never fails
+		s.needed = nil
+		if len(s.begun) > 0 {
+			s.needed = []neededLog{{s.begun[len(s.begun)-1].number, after}}
+		}
+		s.begun, s.current = nil, true
+		return s.store()
+	})
+}
+
+// none records that no log is needed: all batches are in tables.
+func (s *logState) none() error {
+	return s.change(func() error {
+		s.needed = nil
+		return s.store()
+	})
+}
