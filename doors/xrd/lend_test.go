@@ -10,9 +10,7 @@ import (
 // TestWhoWaitsForADiskLends has the goroutine that serves a connection lent to the loop before anything
 // that waits for a disk, the first time too: hundreds of clients then wait for one commit.
 func TestWhoWaitsForADiskLends(t *testing.T) {
-	if *noLoop {
-		t.Skip("there are no pollers")
-	}
+	needsLoop(t, "there are no pollers")
 	for name, run := range map[string]func(p *pair, c *rawConn){
 		"mkdir and rmdir": func(p *pair, c *rawConn) {
 			c.must(t, wire.Mkdir{}, "/d")

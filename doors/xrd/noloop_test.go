@@ -20,3 +20,11 @@ func TestWithoutLoop(t *testing.T) {
 		t.Errorf("without an event loop: %v\n%s", err, out)
 	}
 }
+
+// needsLoop skips a test of what only a server with an event loop does.
+func needsLoop(t *testing.T, why string) {
+	t.Helper()
+	if *noLoop {
+		t.Skip("without an event loop: " + why)
+	}
+}
