@@ -45,9 +45,9 @@ type auditor struct {
 	turns map[hemera.DiskID]chan struct{} // held by the one audit of a disk that is under way
 }
 
-func (a *auditor) name() string { return "audit" }
+func (a *auditor) Name() string { return "audit" }
 
-func (a *auditor) step(ctx context.Context) (time.Duration, error) {
+func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 	now := a.engine.Now()
 	var disks []hemera.Disk
 	for _, d := range a.engine.Cluster.View().Disks {
@@ -319,7 +319,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	case f.tag == tagSize && theirs:
 		t.add(tagSize, d.ID, f.piece.File)
 		if t.repair {
-			a.engine.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+			a.engine.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 		}
 	case f.tag == tagMissing && theirs:
 		there, err := a.onDisk(ctx, d, f.piece)
@@ -333,7 +333,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		if !t.repair {
 			return nil
 		}
-		a.engine.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+		a.engine.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 	}
 	return nil
 }
@@ -344,17 +344,17 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 // held, lest a relocation find the piece where it wants to make it, and take it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if e.Files.NewerThanRestore(f.piece, f.stat.Sealed) {
+	if e.Findings.NewerThanRestore(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
 	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
-	if !e.gate.hold(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
+	if !e.copies.lockFile(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
 		if !young {
 			a.suspects.busy(key, e.Now())
 		}
 		return nil
 	}
-	defer e.gate.release(f.piece.File)
+	defer e.copies.unlockFile(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
@@ -363,7 +363,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if young && !current {
 		return nil
 	}
-	leaving, err := e.Files.IsUnlinked(ctx, d.ID, f.piece)
+	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
 	if err != nil || leaving {
 		return err
 	}
@@ -383,7 +383,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}
-	condemned, err := e.Files.ClaimOrphan(ctx, d.ID, f.piece)
+	condemned, err := e.Findings.ClaimOrphan(ctx, d.ID, f.piece)
 	switch {
 	case errors.Is(err, errs.Overloaded): // its turn comes later
 		return nil

@@ -15,57 +15,59 @@ import (
 const (
 	// brokenMax bounds the broken pieces that are remembered.
 	brokenMax = 1 << 16
-	// brokenRest is how often it is tried again to mend them: a disk with a good piece may be back.
+	// brokenRest is how often it is tried again to repair them: a disk with a good piece may be back.
 	brokenRest = time.Hour
 )
 
-// broken are pieces on disks in good order that are known to be bad, and that nothing good was left for to mend
+// broken are pieces on disks in good order that are known to be bad, and that nothing good was left for to repair
 // them from. They are stored, since nobody finds them again but by reading all data.
 type broken struct {
+	engine *Engine
+
 	mu      sync.Mutex
 	pieces  map[hemera.BadPiece]bool
 	version uint64
-	again   time.Time // when mending is tried again
+	again   time.Time // when repair is tried again
 }
 
 // Load reads what is stored of broken pieces. It must run before Run.
-func (e *Engine) Load(ctx context.Context) error {
-	list, err := e.Files.BrokenPieces(ctx, brokenMax)
+func (k *broken) Load(ctx context.Context) error {
+	list, err := k.engine.Findings.BrokenPieces(ctx, brokenMax)
 	if err != nil {
 		return errs.Wrap(err, "maint.Load", "")
 	}
-	e.broken.mu.Lock()
-	defer e.broken.mu.Unlock()
-	e.broken.pieces = map[hemera.BadPiece]bool{}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pieces = map[hemera.BadPiece]bool{}
 	for _, b := range list {
-		e.broken.pieces[b] = true
+		k.pieces[b] = true
 	}
-	e.broken.version++
-	e.broken.again = e.Now().Add(brokenRest)
+	k.version++
+	k.again = k.engine.Now().Add(brokenRest)
 	return nil
 }
 
-// Broken are the pieces that are known to be bad and cannot be mended, by disk and file. A file may have been
+// Broken are the pieces that are known to be bad and cannot be repaired, by disk and file. A file may have been
 // removed or rewritten since. The version changes with the list.
-func (e *Engine) Broken() (list []hemera.BadPiece, version uint64) {
-	e.broken.mu.Lock()
-	defer e.broken.mu.Unlock()
-	for b := range e.broken.pieces {
+func (k *broken) Broken() (list []hemera.BadPiece, version uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for b := range k.pieces {
 		list = append(list, b)
 	}
 	slices.SortFunc(list, func(x, y hemera.BadPiece) int { return slices.Compare(sortKey(x), sortKey(y)) })
-	return list, e.broken.version
+	return list, k.version
 }
 
 func sortKey(b hemera.BadPiece) []uint64 {
 	return []uint64{uint64(b.Disk), uint64(b.Piece.File), uint64(b.Piece.Gen), uint64(b.Piece.Index)}
 }
 
-// IsBroken reports whether a piece is known to be bad, and cannot be mended.
-func (e *Engine) IsBroken(b hemera.BadPiece) bool {
-	e.broken.mu.Lock()
-	defer e.broken.mu.Unlock()
-	return e.broken.pieces[b]
+// IsBroken reports whether a piece is known to be bad, and cannot be repaired.
+func (k *broken) IsBroken(b hemera.BadPiece) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.pieces[b]
 }
 
 // due are the broken pieces when it is time to try again.
@@ -82,27 +84,27 @@ func (b *broken) due(now time.Time) (list []hemera.BadPiece) {
 	return list
 }
 
-// setBroken remembers, or forgets, that a piece cannot be mended.
-func (e *Engine) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
-	e.broken.mu.Lock()
-	known, full := e.broken.pieces[b], len(e.broken.pieces) >= brokenMax
-	e.broken.mu.Unlock()
+// setBroken remembers, or forgets, that a piece cannot be repaired.
+func (k *broken) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
+	k.mu.Lock()
+	known, full := k.pieces[b], len(k.pieces) >= brokenMax
+	k.mu.Unlock()
 	if known == is || is && full {
 		return
 	}
-	if err := e.Files.MarkBroken(ctx, b, is); err != nil {
-		e.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "error", err)
+	if err := k.engine.Findings.MarkBroken(ctx, b, is); err != nil {
+		k.engine.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "error", err)
 	}
-	e.broken.mu.Lock()
-	defer e.broken.mu.Unlock()
-	if e.broken.version++; !is {
-		delete(e.broken.pieces, b)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.version++; !is {
+		delete(k.pieces, b)
 		return
 	}
-	if e.broken.pieces == nil {
-		e.broken.pieces = map[hemera.BadPiece]bool{}
+	if k.pieces == nil {
+		k.pieces = map[hemera.BadPiece]bool{}
 	}
-	e.broken.pieces[b] = true
+	k.pieces[b] = true
 }
 
 // isBad reports whether the outcome of a repair says that the piece is bad and that nothing good is left for it.

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/orders"
 	"hemera/errs"
 )
 
 // oneFile is a namespace with one file, of one piece, that stores what is broken.
 type oneFile struct {
 	Files
+	Removals
+	Findings
 	entry  hemera.Entry
 	broken map[hemera.BadPiece]bool
 }
@@ -45,12 +48,12 @@ func TestOnlyABadPieceIsBroken(t *testing.T) {
 			Nodes: []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true, Addr: "n1:1"}}, Spaces: []hemera.Space{{Name: "default"}},
 			Disks: []hemera.Disk{{ID: 3, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true}},
 		}
-		e := New(Options{Files: f, Cluster: &viewOnly{view: view}, Orders: NewOrders(), Signer: &signed{}})
+		e := New(Options{Files: f, Removals: f, Findings: f, Cluster: &viewOnly{view: view}, Orders: orders.New(), Signer: &signed{}})
 		b := pieceOn(entry, entry.Pieces[0])
 		heal := func(kind errs.Kind) {
 			t.Helper()
 			done := make(chan error, 1)
-			go func() { done <- e.healer.heal(t.Context(), b) }()
+			go func() { done <- e.piecer.repair(t.Context(), b) }()
 			list := exchange(t, e.Orders)
 			if len(list) != 1 || list[0].Kind != hemera.OrderRepair {
 				t.Fatalf("orders %+v", list)
@@ -77,7 +80,7 @@ func TestOnlyABadPieceIsBroken(t *testing.T) {
 			t.Errorf("problems %+v", tally.problems)
 		}
 		if e.Bad() != 0 {
-			t.Errorf("%d pieces are to be mended", e.Bad())
+			t.Errorf("%d pieces are to be repaired", e.Bad())
 		}
 		next := New(e.Options)
 		if err := next.Load(t.Context()); err != nil || !next.IsBroken(b) {

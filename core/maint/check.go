@@ -13,14 +13,17 @@ import (
 	"hemera/rules/place"
 )
 
+// checker verifies what disks have of one file, for an admin who waits for the answer.
+type checker struct{ engine *Engine }
+
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
 // pieces, and pieces that are missing or wrong are made anew elsewhere.
-func (e *Engine) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
-	view := e.Cluster.View()
+func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
+	view := ck.engine.Cluster.View()
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))
 	var wg sync.WaitGroup
 	for i, p := range entry.Pieces {
-		wg.Go(func() { checks[i] = e.verify(ctx, view, entry, p) })
+		wg.Go(func() { checks[i] = ck.verify(ctx, view, entry, p) })
 	}
 	wg.Wait()
 	if !repair {
@@ -34,13 +37,13 @@ func (e *Engine) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]
 	}
 	for i, c := range checks {
 		if !c.OK {
-			checks[i] = e.mend(ctx, entry, c, bad)
+			checks[i] = ck.mend(ctx, entry, c, bad)
 		}
 	}
 	return checks, ctx.Err()
 }
 
-func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) hemera.PieceCheck {
+func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) hemera.PieceCheck {
 	c := hemera.PieceCheck{Piece: p}
 	d, ok := view.Disk(p.Disk)
 	n, _ := view.Node(d.Node)
@@ -55,7 +58,7 @@ func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Ent
 	if len(entry.Checksums) > 0 && entry.Layout.Data <= 1 {
 		order.Checksum = entry.Checksums[0].Kind
 	}
-	r, err := e.Orders.Do(ctx, d.Node, order)
+	r, err := ck.engine.Orders.Do(ctx, d.Node, order)
 	c.Checksums, c.BadPages = r.Checksums, r.BadPages
 	if len(r.Pieces) > 0 {
 		c.Size = r.Pieces[0].Size
@@ -66,7 +69,7 @@ func (e *Engine) verify(ctx context.Context, view *hemera.View, entry hemera.Ent
 	}
 	c.Error = judge(entry, r)
 	if c.OK = c.Error == ""; c.OK {
-		e.setBroken(ctx, pieceOn(entry, p), false)
+		ck.engine.setBroken(ctx, pieceOn(entry, p), false)
 	}
 	return c
 }
@@ -88,20 +91,20 @@ func judge(entry hemera.Entry, r hemera.OrderResult) string {
 }
 
 // mend makes one bad piece good: in place when only pages are bad, else by a new one elsewhere.
-func (e *Engine) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
-	view := e.Cluster.View()
+func (ck *checker) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
+	view := ck.engine.Cluster.View()
 	if c.BadPages > 0 {
 		// The others may be bad too, at other pages: what is read of them is verified.
 		others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
-		m := move{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
-		if err := e.rewrite(ctx, view, m); err == nil {
-			if again := e.verify(ctx, view, entry, c.Piece); again.OK {
+		m := plannedMove{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
+		if err := ck.rewrite(ctx, view, m); err == nil {
+			if again := ck.verify(ctx, view, entry, c.Piece); again.OK {
 				again.Repaired = true
 				return again
 			}
 		}
 	}
-	_, err := e.relocate(ctx, entry, wants{index: c.Piece.Index, drop: []hemera.Piece{c.Piece}, avoid: bad})
+	_, err := ck.engine.relocate(ctx, entry, moveSpec{index: c.Piece.Index, drop: []hemera.Piece{c.Piece}, avoid: bad})
 	c.Repaired = err == nil
 	if err != nil {
 		c.Error += "; not repaired: " + errs.Reason(err, "")
@@ -116,16 +119,16 @@ func nodeOf(view *hemera.View, id hemera.DiskID) hemera.NodeID {
 }
 
 // rewrite has the piece's own node repair its bad pages.
-func (e *Engine) rewrite(ctx context.Context, view *hemera.View, m move) error {
+func (ck *checker) rewrite(ctx context.Context, view *hemera.View, m plannedMove) error {
 	d, _ := view.Disk(m.add.Disk)
 	if len(m.sources) == 0 {
 		return errs.New(errs.NoReplicas, "maint.Repair", "fxid:"+m.entry.ID.Hex(), "no good piece can be read")
 	}
-	order, err := e.copyOrder(m)
+	order, err := ck.engine.copyOrder(m)
 	if err != nil {
 		return err
 	}
 	order.Kind = hemera.OrderRepair
-	_, err = e.Orders.Do(ctx, d.Node, order)
+	_, err = ck.engine.Orders.Do(ctx, d.Node, order)
 	return err
 }

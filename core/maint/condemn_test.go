@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/orders"
 	"hemera/errs"
 )
 
@@ -31,7 +32,7 @@ func TestAnAuditEndsWithItsSuspects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &auditedCluster{viewOnly: viewOnly{view: hemera.View{Disks: []hemera.Disk{{ID: 3, Node: 1, Active: true, Health: hemera.HealthOK}}}}}
 		c.survey.AuditDue = time.Now().Add(2 * OrphanAge)
-		e := New(Options{Files: &doomedFiles{condemned: true}, Cluster: c, Orders: NewOrders()})
+		e := New(Options{Files: &doomedFiles{condemned: true}, Removals: &doomedFiles{condemned: true}, Findings: &doomedFiles{condemned: true}, Cluster: c, Orders: orders.New()})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		there := []hemera.PieceStat{{ID: hemera.PieceID{File: 7, Gen: 1}, Sealed: time.Now()}}
@@ -55,7 +56,7 @@ func TestAnAuditEndsWithItsSuspects(t *testing.T) {
 		for range 60 {
 			before := c.survey.LastAudit
 			time.Sleep(5 * time.Minute)
-			if _, err := e.auditor.step(ctx); err != nil {
+			if _, err := e.auditor.Step(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if c.survey.LastAudit != before {
@@ -72,9 +73,9 @@ func TestAnAuditEndsWithItsSuspects(t *testing.T) {
 // looks at the disk again soon, whether its piece is an orphan or of a change that the namespace has forgotten.
 func TestWhatIsBusyIsTakenUpAgain(t *testing.T) {
 	for _, forgotten := range []bool{false, true} {
-		e := New(Options{Files: &doomedFiles{forgotten: forgotten}, Orders: NewOrders()})
+		e := New(Options{Files: &doomedFiles{forgotten: forgotten}, Removals: &doomedFiles{forgotten: forgotten}, Findings: &doomedFiles{forgotten: forgotten}, Orders: orders.New()})
 		piece, disk, now := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1}, e.Now()
-		e.gate.hold(piece.File)
+		e.copies.lockFile(piece.File)
 		f := finding{tag: tagOrphan, piece: piece, stat: hemera.PieceStat{ID: piece, Sealed: now.Add(-2 * OrphanAge)}}
 		if err := e.auditor.orphan(t.Context(), disk, f, &tally{repair: true}); err != nil {
 			t.Fatal(err)
@@ -88,6 +89,8 @@ func TestWhatIsBusyIsTakenUpAgain(t *testing.T) {
 // doomedFiles has no file, and says of each piece whether it may go.
 type doomedFiles struct {
 	Files
+	Removals
+	Findings
 	condemned bool
 	forgotten bool // every piece is of a change that a restored namespace does not know
 	err       error
@@ -133,7 +136,7 @@ func TestAnOrphanGoesOnlyWhenItsWriteIsBarred(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := c.files
-				e := New(Options{Files: &f, Orders: NewOrders()})
+				e := New(Options{Files: &f, Removals: &f, Findings: &f, Orders: orders.New()})
 				piece := hemera.PieceID{File: 7, Gen: 1}
 				stat := hemera.PieceStat{ID: piece, Sealed: time.Now()}
 				time.Sleep(2 * OrphanAge)

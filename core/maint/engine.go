@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/orders"
 )
 
 const (
@@ -26,8 +27,6 @@ const (
 
 // Files is what the engine asks of the namespace; namespace.Parts has it.
 type Files interface {
-	Removals
-	Findings
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
@@ -69,42 +68,54 @@ type Signer interface {
 	MintFor(c hemera.Capability, also ...hemera.NodeID) (string, error)
 }
 
-// Options is what an engine is made of; the first four are required.
+// Options is what an engine is made of; the first six are required.
 type Options struct {
-	Files   Files
-	Cluster Cluster
-	Orders  *Orders
-	Signer  Signer
+	Files    Files
+	Removals Removals
+	Findings Findings
+	Cluster  Cluster
+	Orders   *orders.Dispatcher
+	Signer   Signer
 	// Writers counts client writes under way by disk, to stay out of their way; may be nil.
 	Writers func(hemera.DiskID) int
 	// LostAfter and OrphanAge replace the constants when above zero.
 	LostAfter, OrphanAge time.Duration
 	Now                  func() time.Time
 	Log                  *slog.Logger
+	// Workers are run beside the engine's own.
+	Workers []Worker
 }
 
 // Engine does the background work. Its methods may be called concurrently.
 type Engine struct {
 	Options
-	gate   *gate
-	broken broken
-	room   room // for opens that held pieces are in the way of
+	copies *copyLimiter
+	*broken
+	*mover
+	*checker
+	*explainer
+	room room // for opens that held pieces are in the way of
 
-	evacuator *evacuator
-	repairer  *repairer
-	auditor   *auditor
-	healer    *healer
-	workers   []worker
-	bells     []chan struct{} // one for each worker, buffered one
-	group     sync.WaitGroup  // work that outlasts a step
-	stopping  chan struct{}   // closed when Run's context has ended
+	auditor  *auditor
+	piecer   *pieceRepairer
+	workers  []Worker
+	wakeups  []chan struct{} // one for each worker, buffered one
+	group    sync.WaitGroup  // work that outlasts a step
+	stopping chan struct{}   // closed when Run's context has ended
 }
 
-// worker is one kind of background work. A step does what is due now, with bounded memory, and
-// returns how long it may rest; a wake-up ends the rest.
-type worker interface {
-	name() string
-	step(ctx context.Context) (rest time.Duration, err error)
+// Worker is one kind of background work.
+type Worker interface {
+	// Name is the worker's name in logs.
+	Name() string
+	// Step does what is due now, with bounded memory, and returns how long the worker may rest; a wake-up ends the rest.
+	// An error is logged, and the next step tries again.
+	Step(ctx context.Context) (rest time.Duration, err error)
+}
+
+// jobLister is a Worker whose work is shown to admins as jobs.
+type jobLister interface {
+	listJobs(ctx context.Context) ([]hemera.JobStatus, error)
 }
 
 // New returns an engine; Run makes it work.
@@ -124,19 +135,22 @@ func New(o Options) *Engine {
 	if o.Writers == nil {
 		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
-	e := &Engine{Options: o, gate: newGate(copiesPerDisk, copiesTotal), stopping: make(chan struct{})}
-	e.evacuator = newEvacuator(e)
-	e.repairer = &repairer{engine: e, job: newJob("repair", 0, o.Now)}
-	e.healer = newHealer(e)
+	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk, copiesTotal), stopping: make(chan struct{})}
+	e.broken, e.mover, e.checker, e.explainer = &broken{engine: e}, &mover{e}, &checker{e}, &explainer{e}
+	e.piecer = newPieceRepairer(e)
 	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
-	e.workers = []worker{
-		&watcher{engine: e}, newRemover(e),
-		e.evacuator, e.repairer, e.auditor, e.healer,
-	}
+	e.workers = append(e.standard(), o.Workers...)
 	for range e.workers {
-		e.bells = append(e.bells, make(chan struct{}, 1))
+		e.wakeups = append(e.wakeups, make(chan struct{}, 1))
 	}
 	return e
+}
+
+// standard are the workers of every engine. Their jobs are listed in this order.
+func (e *Engine) standard() []Worker {
+	return []Worker{
+		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
+	}
 }
 
 // Run works until the context ends, and returns when all work has stopped. It is called once.
@@ -144,7 +158,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { close(e.stopping) })()
 	var loops sync.WaitGroup
 	for i, w := range e.workers {
-		loops.Go(func() { e.loop(ctx, w, e.bells[i]) })
+		loops.Go(func() { e.loop(ctx, w, e.wakeups[i]) })
 	}
 	loops.Wait()
 	e.group.Wait()
@@ -159,20 +173,20 @@ const (
 	wakeMax   = 500 * time.Millisecond
 )
 
-func (e *Engine) loop(ctx context.Context, w worker, bell <-chan struct{}) {
+func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	for ctx.Err() == nil {
 		started := time.Now()
-		rest, err := w.step(ctx)
+		rest, err := w.Step(ctx)
 		pause := max(wakeDelay, wakeShare*time.Since(started))
 		if err != nil && ctx.Err() == nil {
-			e.Log.Error("background work failed", "worker", w.name(), "error", err)
+			e.Log.Error("background work failed", "worker", w.Name(), "error", err)
 			rest = max(rest, stallRest)
 		}
 		timer := time.NewTimer(rest)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
-		case <-bell:
+		case <-wakeup:
 			timer.Reset(min(pause, wakeMax))
 			select {
 			case <-ctx.Done():
@@ -186,7 +200,7 @@ func (e *Engine) loop(ctx context.Context, w worker, bell <-chan struct{}) {
 // Wake has every worker look now whether something is due: a piece was unlinked, a file committed
 // incomplete, a disk set to drain. It does not block.
 func (e *Engine) Wake() {
-	for _, b := range e.bells {
+	for _, b := range e.wakeups {
 		select {
 		case b <- struct{}{}:
 		default:
@@ -195,27 +209,27 @@ func (e *Engine) Wake() {
 }
 
 // Jobs lists running and recent drains and repairs.
-func (e *Engine) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
-	list, err := e.evacuator.statuses(ctx)
-	if err != nil {
-		return nil, err
+func (e *Engine) Jobs(ctx context.Context) (list []hemera.JobStatus, err error) {
+	for _, w := range e.workers {
+		l, ok := w.(jobLister)
+		if !ok {
+			continue
+		}
+		jobs, err := l.listJobs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, jobs...)
 	}
-	s, show, err := e.repairer.status(ctx)
-	if show {
-		list = append(list, s)
-	}
-	if s, show := e.healer.status(); show {
-		list = append(list, s)
-	}
-	return list, err
+	return list, nil
 }
 
 // watcher ends the orders of nodes that are offline or were removed: whoever waits decides anew.
 type watcher struct{ engine *Engine }
 
-func (w *watcher) name() string { return "watch" }
+func (w *watcher) Name() string { return "watch" }
 
-func (w *watcher) step(context.Context) (time.Duration, error) {
+func (w *watcher) Step(context.Context) (time.Duration, error) {
 	view := w.engine.Cluster.View()
 	for _, id := range w.engine.Orders.Busy() {
 		if n, ok := view.Node(id); !ok || n.Status != hemera.NodeOnline {

@@ -19,21 +19,24 @@ type Hold struct {
 	Example      hemera.FileID
 }
 
+// explainer says why work on a file or a disk is not done yet.
+type explainer struct{ engine *Engine }
+
 // Explain says what becomes of the pieces that the file lacks, and what could be done. They are made one
 // after the other, so what stands in the way of the first stands in the way of all.
-func (e *Engine) Explain(entry hemera.Entry) []hemera.Reason {
+func (ex *explainer) Explain(entry hemera.Entry) []hemera.Reason {
 	var reasons []hemera.Reason
 	for _, p := range entry.Pieces {
-		if e.healer.healing(hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index}}) {
+		if ex.engine.piecer.queued(hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index}}) {
 			reasons = append(reasons, hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk),
-				Text: "was found bad, and waits to be mended from the other pieces, or is being"})
+				Text: "was found bad, and waits to be repaired from the other pieces, or is being"})
 		}
 	}
 	lacks := missing(entry)
 	if len(lacks) == 0 {
 		return reasons
 	}
-	text, remedy := e.explain(entry, wants{index: lacks[0]})
+	text, remedy := ex.explain(entry, moveSpec{index: lacks[0]})
 	about := fmt.Sprintf("piece %d", lacks[0])
 	if last := lacks[len(lacks)-1]; last != lacks[0] {
 		about = fmt.Sprintf("pieces %d to %d", lacks[0], last)
@@ -42,12 +45,12 @@ func (e *Engine) Explain(entry hemera.Entry) []hemera.Reason {
 }
 
 // explain decides a relocation as it would be decided now, and says what stands in its way.
-func (e *Engine) explain(entry hemera.Entry, w wants) (text, remedy string) {
-	if e.gate.holds(entry.ID) {
+func (ex *explainer) explain(entry hemera.Entry, w moveSpec) (text, remedy string) {
+	if ex.engine.copies.fileLocked(entry.ID) {
 		return "a piece of the file is being copied now", ""
 	}
 	w.seed = uint64(entry.ID)
-	m, err := plan(e.Cluster.View(), entry, w)
+	m, err := plan(ex.engine.Cluster.View(), entry, w)
 	var failed *errs.Error
 	switch {
 	case errors.As(err, &failed):
@@ -55,15 +58,15 @@ func (e *Engine) explain(entry hemera.Entry, w wants) (text, remedy string) {
 	case err != nil:
 		return "it cannot be made now: " + errs.Reason(err, ""), ""
 	}
-	if copies, full := e.gate.busy(); copies > 0 {
+	if copies, full := ex.engine.copies.busy(); copies > 0 {
 		return fmt.Sprintf("it waits for its turn: %d copies are under way, and %d disks have as many as they take", copies, full), ""
 	}
 	return fmt.Sprintf("it is to be made on disk %d within seconds", m.add.Disk), ""
 }
 
 // Holds says why the first pieces of a disk that is to be emptied are still there.
-func (e *Engine) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hold, err error) {
-	entries, err := e.Files.DiskFiles(ctx, disk, 0, explainFiles)
+func (ex *explainer) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hold, err error) {
+	entries, err := ex.engine.Files.DiskFiles(ctx, disk, 0, explainFiles)
 	if err != nil {
 		return nil, errs.Wrap(err, "maint.Explain", "disk "+disk.String())
 	}
@@ -72,7 +75,7 @@ func (e *Engine) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hold, e
 			if p.Disk != disk {
 				continue
 			}
-			text, remedy := e.explain(entry, wants{index: p.Index, drop: []hemera.Piece{p}})
+			text, remedy := ex.explain(entry, moveSpec{index: p.Index, drop: []hemera.Piece{p}})
 			at := -1
 			for i := range holds {
 				if holds[i].Text == text {

@@ -14,11 +14,11 @@ import (
 // was removed: so the move is recorded once more.
 func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
-	if !e.gate.hold(f.piece.File) { // perhaps by the repair of the piece that this one replaces
+	if !e.copies.lockFile(f.piece.File) { // perhaps by the repair of the piece that this one replaces
 		a.suspects.busy(copyKey{d.ID, f.piece}, e.Now())
 		return nil
 	}
-	defer e.gate.release(f.piece.File)
+	defer e.copies.unlockFile(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
@@ -102,7 +102,7 @@ func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemer
 		return true, nil
 	}
 	if err == nil && !check.OK {
-		e.Heal(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+		e.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 	}
 	return true, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/orders"
 )
 
 func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
@@ -68,29 +69,12 @@ func TestAJobShowsBytesWhileTheyMove(t *testing.T) {
 	}
 }
 
-func TestProgressReachesWhoWatches(t *testing.T) {
-	q := NewOrders()
-	told := make(chan int64, 4)
-	done := make(chan error, 1)
-	go func() {
-		_, err := q.follow(t.Context(), 1, hemera.Order{Kind: hemera.OrderCopy}, func(bytes int64) { told <- bytes })
-		done <- err
-	}()
-	list, err := q.Exchange(t.Context(), 1, nil)
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
+// exchange is an Exchange of node 1.
+func exchange(t *testing.T, q *orders.Dispatcher, results ...hemera.OrderResult) []hemera.Order {
+	t.Helper()
+	list, err := q.Exchange(t.Context(), 1, results)
+	if err != nil {
+		t.Fatal(err)
 	}
-	q.Progress(2, []hemera.CopyState{{Order: list[0].ID, Bytes: 3}}) // another node's
-	q.Progress(1, []hemera.CopyState{{Order: 99, Bytes: 4}, {Order: list[0].ID, Bytes: 5}})
-	if got := <-told; got != 5 {
-		t.Error(got)
-	}
-	q.settle(1, []hemera.OrderResult{{ID: list[0].ID}})
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	q.Progress(1, []hemera.CopyState{{Order: list[0].ID, Bytes: 6}})
-	if len(told) != 0 {
-		t.Error("told after the end")
-	}
+	return list
 }

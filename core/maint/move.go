@@ -9,54 +9,57 @@ import (
 	"hemera/errs"
 )
 
+// mover makes a piece elsewhere: it plans the move, has the destination's node copy, and records the result.
+type mover struct{ engine *Engine }
+
 // relocate makes one piece of the entry anew somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
 // here. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
 // is recorded: its node does not stop it, and what it makes would be no file's.
-func (e *Engine) relocate(ctx context.Context, entry hemera.Entry, w wants) (int64, error) {
-	if !e.gate.hold(entry.ID) {
+func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (int64, error) {
+	if !mv.engine.copies.lockFile(entry.ID) {
 		return 0, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
-	defer e.gate.release(entry.ID)
-	entry, path, err := e.current(ctx, entry, w)
+	defer mv.engine.copies.unlockFile(entry.ID)
+	entry, path, err := mv.current(ctx, entry, w)
 	if err != nil {
 		return 0, err
 	}
 	w.seed = uint64(entry.ID)<<8 ^ uint64(entry.Gen) ^ uint64(w.index)<<56
-	m, err := e.choose(ctx, entry, w)
+	m, err := mv.choose(ctx, entry, w)
 	if err != nil {
 		return 0, err
 	}
-	defer e.gate.leave(m)
+	defer mv.engine.copies.release(m)
 	m.path = path
-	ctx, cancel := e.lasting(ctx)
+	ctx, cancel := mv.lasting(ctx)
 	defer cancel()
-	order, err := e.copyOrder(m)
+	order, err := mv.copyOrder(m)
 	if err != nil {
 		return 0, err
 	}
-	result, err := e.Orders.follow(ctx, m.add.Node, order, w.watch)
+	result, err := mv.engine.Orders.Follow(ctx, m.add.Node, order, w.watch)
 	if err != nil {
 		return 0, err
 	}
-	err = e.Files.MovePieces(ctx, entry.ID, entry.Gen, m.drop, []hemera.Piece{{Index: m.add.Index, Disk: m.add.Disk}})
+	err = mv.engine.Files.MovePieces(ctx, entry.ID, entry.Gen, m.drop, []hemera.Piece{{Index: m.add.Index, Disk: m.add.Disk}})
 	if errors.Is(err, errs.Conflict) {
 		// The copy belongs to no file. Should this fail, the audit finds it.
-		_, _ = e.Orders.Do(ctx, m.add.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: m.add.Disk, Piece: m.key().piece})
+		_, _ = mv.engine.Orders.Do(ctx, m.add.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: m.add.Disk, Piece: m.key().piece})
 	}
 	if err != nil {
 		return 0, err
 	}
-	e.Wake() // the dropped piece is to be removed
+	mv.engine.Wake() // the dropped piece is to be removed
 	return result.Bytes, nil
 }
 
 // lasting is a context that ends when Run does, and not before.
-func (e *Engine) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+func (mv *mover) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {
-		case <-e.stopping:
+		case <-mv.engine.stopping:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -68,20 +71,20 @@ func (e *Engine) lasting(ctx context.Context) (context.Context, context.CancelFu
 // destination: the copy would find the piece there and be done, then the removal would take it, and when
 // the removal is forgotten nothing is left to tell MovePieces of it. No removal can come after the look,
 // since the file is held, and only pieces that an entry has are unlinked: its disks are none to choose.
-func (e *Engine) choose(ctx context.Context, entry hemera.Entry, w wants) (move, error) {
+func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (plannedMove, error) {
 	for {
-		m, err := e.gate.enter(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (move, error) {
-			w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + e.Writers(id) }
-			return plan(e.Cluster.View(), entry, w)
+		m, err := mv.engine.copies.acquire(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (plannedMove, error) {
+			w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + mv.engine.Writers(id) }
+			return plan(mv.engine.Cluster.View(), entry, w)
 		})
 		if err != nil {
 			return m, err
 		}
-		leaving, err := e.Files.IsUnlinked(ctx, m.add.Disk, m.key().piece)
+		leaving, err := mv.engine.Removals.IsUnlinked(ctx, m.add.Disk, m.key().piece)
 		if err == nil && !leaving {
 			return m, nil
 		}
-		e.gate.leave(m)
+		mv.engine.copies.release(m)
 		if err != nil {
 			return m, err
 		}
@@ -90,8 +93,8 @@ func (e *Engine) choose(ctx context.Context, entry hemera.Entry, w wants) (move,
 }
 
 // current is the entry as it is now. Conflict when the work was decided on another.
-func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera.Entry, string, error) {
-	now, path, err := e.Files.Resolve(ctx, old.ID)
+func (mv *mover) current(ctx context.Context, old hemera.Entry, w moveSpec) (hemera.Entry, string, error) {
+	now, path, err := mv.engine.Files.Resolve(ctx, old.ID)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return now, path, err
 	}
@@ -106,15 +109,15 @@ func (e *Engine) current(ctx context.Context, old hemera.Entry, w wants) (hemera
 }
 
 // copyOrder tells the destination to pull the piece, with the right to read its sources.
-func (e *Engine) copyOrder(m move) (hemera.Order, error) {
+func (mv *mover) copyOrder(m plannedMove) (hemera.Order, error) {
 	entry := m.entry
 	// A tree that was moved may have files whose path is longer than paths may be. In a piece it is for
 	// people only, to whom the end says most.
 	path := m.path[max(0, len(m.path)-hemera.PathMax):]
-	token, err := e.Signer.MintFor(hemera.Capability{
+	token, err := mv.engine.Signer.MintFor(hemera.Capability{
 		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Path: path, Access: hemera.AccessRead,
 		Layout: entry.Layout, Space: entry.Space, Size: entry.Size, Mode: entry.Mode, Sums: entry.Checksums,
-		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: e.Now().Add(hemera.CapabilityLifetime),
+		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: mv.engine.Now().Add(hemera.CapabilityLifetime),
 	}, m.add.Node)
 	if err != nil {
 		return hemera.Order{}, err

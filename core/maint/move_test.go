@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"hemera"
+	"hemera/core/orders"
 	"hemera/errs"
 )
 
@@ -32,7 +33,7 @@ func TestACopyOrderHasAPathThatPiecesTake(t *testing.T) {
 		if length > 2 {
 			path = path[:length-2] + "/f"
 		}
-		if _, err := e.copyOrder(move{entry: hemera.Entry{Name: "f"}, path: path}); err != nil {
+		if _, err := e.copyOrder(plannedMove{entry: hemera.Entry{Name: "f"}, path: path}); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.Path; len(got) != min(length, hemera.PathMax) || !strings.HasSuffix(path, got) {
@@ -45,7 +46,7 @@ func TestACopyOrderHasAPathThatPiecesTake(t *testing.T) {
 func TestACopyOrderIsForItsDestinationToo(t *testing.T) {
 	s := &signed{}
 	e := New(Options{Signer: s})
-	if _, err := e.copyOrder(move{entry: hemera.Entry{Name: "f"}, path: "/f", add: hemera.Target{Node: 7}}); err != nil {
+	if _, err := e.copyOrder(plannedMove{entry: hemera.Entry{Name: "f"}, path: "/f", add: hemera.Target{Node: 7}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.also) != 1 || s.also[0] != 7 {
@@ -56,6 +57,8 @@ func TestACopyOrderIsForItsDestinationToo(t *testing.T) {
 // leavingFiles has disks that are still to remove every piece.
 type leavingFiles struct {
 	Files
+	Removals
+	Findings
 	disks []hemera.DiskID
 }
 
@@ -77,18 +80,18 @@ func TestAPieceGoesToNoDiskThatIsToRemoveIt(t *testing.T) {
 	}
 	entry := hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}
 	for seed := range uint64(50) {
-		e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3}}, Cluster: &viewOnly{view: view}})
-		m, err := e.choose(t.Context(), entry, wants{drop: entry.Pieces, seed: seed})
+		e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3}}, Removals: leavingFiles{disks: []hemera.DiskID{2, 3}}, Findings: leavingFiles{disks: []hemera.DiskID{2, 3}}, Cluster: &viewOnly{view: view}})
+		m, err := e.choose(t.Context(), entry, moveSpec{drop: entry.Pieces, seed: seed})
 		if err != nil || m.add.Disk != 4 {
 			t.Fatalf("disk %d was chosen, %v", m.add.Disk, err)
 		}
-		e.gate.leave(m)
-		if len(e.gate.under)+len(e.gate.counts) > 0 {
+		e.copies.release(m)
+		if len(e.copies.under)+len(e.copies.counts) > 0 {
 			t.Fatal("the gate counts a move that is over")
 		}
 	}
-	e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Cluster: &viewOnly{view: view}})
-	_, err := e.choose(t.Context(), entry, wants{drop: entry.Pieces})
+	e := New(Options{Files: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Removals: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Findings: leavingFiles{disks: []hemera.DiskID{2, 3, 4}}, Cluster: &viewOnly{view: view}})
+	_, err := e.choose(t.Context(), entry, moveSpec{drop: entry.Pieces})
 	if !errors.Is(err, errs.NoSpace) || !strings.Contains(err.Error(), "still to remove") {
 		t.Errorf("with nowhere to go: %v", err)
 	}
@@ -125,11 +128,11 @@ func TestACopyOfADrainThatIsCalledOffIsRecorded(t *testing.T) {
 				})
 			}
 			files := &recordedMoves{entry: hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}}
-			e := New(Options{Files: files, Cluster: &viewOnly{view: view}, Orders: NewOrders(), Signer: &signed{}})
+			e := New(Options{Files: files, Removals: files, Findings: files, Cluster: &viewOnly{view: view}, Orders: orders.New(), Signer: &signed{}})
 			job, callOff := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				_, err := e.relocate(job, files.entry, wants{drop: files.entry.Pieces})
+				_, err := e.relocate(job, files.entry, moveSpec{drop: files.entry.Pieces})
 				ended <- err
 			}()
 			orders, err := e.Orders.Exchange(t.Context(), 1, nil)
@@ -145,7 +148,7 @@ func TestACopyOfADrainThatIsCalledOffIsRecorded(t *testing.T) {
 				}
 				return
 			}
-			e.Orders.settle(1, []hemera.OrderResult{{ID: orders[0].ID, Bytes: 10}})
+			exchange(t, e.Orders, hemera.OrderResult{ID: orders[0].ID, Bytes: 10})
 			if err := <-ended; err != nil || !slices.Equal(files.added, []hemera.Piece{{Disk: 2}}) {
 				t.Errorf("%v is recorded, %v", files.added, err)
 			}

@@ -59,8 +59,8 @@ func lostWhy(d hemera.Disk) string {
 	return "the disk is " + string(d.Health)
 }
 
-// move is a decision: have Add made from Sources, then record it in place of Drop.
-type move struct {
+// plannedMove is a decision: have Add made from Sources, then record it in place of Drop.
+type plannedMove struct {
 	entry   hemera.Entry
 	path    string
 	drop    []hemera.Piece
@@ -68,8 +68,8 @@ type move struct {
 	sources []hemera.Target
 }
 
-// wants are the pieces a move is planned around.
-type wants struct {
+// moveSpec says which piece is to be made, and around what the move is planned.
+type moveSpec struct {
 	index uint8           // of the piece to make
 	drop  []hemera.Piece  // pieces it replaces
 	avoid []hemera.DiskID // not to read from: known to be bad
@@ -83,9 +83,9 @@ type wants struct {
 
 // plan decides where a piece is made anew and from what. NoReplicas when nothing can be read;
 // NoSpace when no disk can take it.
-func plan(v *hemera.View, e hemera.Entry, w wants) (move, error) {
+func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
-	m := move{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
+	m := plannedMove{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
 	if len(m.sources) < layout.Needed(e.Layout) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {

@@ -37,17 +37,17 @@ func TestPlan(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		view    func(*hemera.View)
-		wants   wants
+		wants   moveSpec
 		to      []hemera.DiskID
 		sources int
 		err     errs.Kind
 	}{
-		{"drain", nil, wants{index: 0, drop: e.Pieces[:1]}, []hemera.DiskID{3, 4}, 2, 0},
-		{"lost", func(v *hemera.View) { v.Disks[0].Active = false }, wants{index: 0, drop: e.Pieces[:1]}, []hemera.DiskID{3, 4}, 1, 0},
-		{"bad source", nil, wants{index: 0, drop: e.Pieces[:1], avoid: []hemera.DiskID{1}}, []hemera.DiskID{3, 4}, 1, 0},
-		{"full disk", nil, wants{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}, []hemera.DiskID{4}, 2, 0},
-		{"no source", func(v *hemera.View) { v.Disks[0].Active, v.Disks[1].Active = false, false }, wants{index: 0, drop: e.Pieces[:1]}, nil, 0, errs.NoReplicas},
-		{"no room", func(v *hemera.View) { v.Disks[2].Free, v.Disks[3].Config = 99, hemera.ConfigRO }, wants{index: 0, drop: e.Pieces[:1]}, nil, 0, errs.NoSpace},
+		{"drain", nil, moveSpec{index: 0, drop: e.Pieces[:1]}, []hemera.DiskID{3, 4}, 2, 0},
+		{"lost", func(v *hemera.View) { v.Disks[0].Active = false }, moveSpec{index: 0, drop: e.Pieces[:1]}, []hemera.DiskID{3, 4}, 1, 0},
+		{"bad source", nil, moveSpec{index: 0, drop: e.Pieces[:1], avoid: []hemera.DiskID{1}}, []hemera.DiskID{3, 4}, 1, 0},
+		{"full disk", nil, moveSpec{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}, []hemera.DiskID{4}, 2, 0},
+		{"no source", func(v *hemera.View) { v.Disks[0].Active, v.Disks[1].Active = false, false }, moveSpec{index: 0, drop: e.Pieces[:1]}, nil, 0, errs.NoReplicas},
+		{"no room", func(v *hemera.View) { v.Disks[2].Free, v.Disks[3].Config = 99, hemera.ConfigRO }, moveSpec{index: 0, drop: e.Pieces[:1]}, nil, 0, errs.NoSpace},
 	} {
 		v := fleet(4)
 		if c.view != nil {
@@ -71,16 +71,16 @@ func TestPlan(t *testing.T) {
 func TestPlanOfWhatMayBeSparse(t *testing.T) {
 	e := two()
 	e.Size = sparseAsk
-	m, err := plan(fleet(4), e, wants{index: 0, drop: e.Pieces[:1]})
+	m, err := plan(fleet(4), e, moveSpec{index: 0, drop: e.Pieces[:1]})
 	if err != nil || m.add.Disk < 3 {
 		t.Errorf("without room: %+v, %v", m, err)
 	}
 	v := fleet(4)
 	v.Disks[2].Free = 2 * sparseAsk
-	if m, err := plan(v, e, wants{index: 0, drop: e.Pieces[:1]}); err != nil || m.add.Disk != 3 {
+	if m, err := plan(v, e, moveSpec{index: 0, drop: e.Pieces[:1]}); err != nil || m.add.Disk != 3 {
 		t.Errorf("with room on disk 3: %+v, %v", m, err)
 	}
-	if _, err := plan(v, e, wants{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}); !errors.Is(err, errs.NoSpace) {
+	if _, err := plan(v, e, moveSpec{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}); !errors.Is(err, errs.NoSpace) {
 		t.Errorf("while that is busy: %v", err)
 	}
 }
@@ -123,18 +123,18 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestGateBoundsCopiesToADisk(t *testing.T) {
+func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(2, 100)
+		g := newCopyLimiter(2, 100)
 		view := fleet(3)
-		enter := func(file hemera.FileID) (move, error) {
+		enter := func(file hemera.FileID) (plannedMove, error) {
 			e := two()
 			e.ID = file
-			return g.enter(t.Context(), func(full []hemera.DiskID, _ map[hemera.DiskID]int) (move, error) {
-				return plan(view, e, wants{drop: e.Pieces[:1], full: full})
+			return g.acquire(t.Context(), func(full []hemera.DiskID, _ map[hemera.DiskID]int) (plannedMove, error) {
+				return plan(view, e, moveSpec{drop: e.Pieces[:1], full: full})
 			})
 		}
-		var under []move
+		var under []plannedMove
 		for file := range hemera.FileID(2) {
 			m, err := enter(file + 1)
 			if err != nil || m.add.Disk != 3 {
@@ -150,20 +150,20 @@ func TestGateBoundsCopiesToADisk(t *testing.T) {
 			t.Fatalf("a third copy went through: %v", err)
 		default:
 		}
-		g.leave(under[0])
+		g.release(under[0])
 		if err := <-third; err != nil {
 			t.Error(err)
 		}
 		view = fleet(2)
-		if _, err := g.enter(t.Context(), func([]hemera.DiskID, map[hemera.DiskID]int) (move, error) {
-			return move{}, errs.New(errs.NoReplicas, "", "", "")
+		if _, err := g.acquire(t.Context(), func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
+			return plannedMove{}, errs.New(errs.NoReplicas, "", "", "")
 		}); !errors.Is(err, errs.NoReplicas) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := g.enter(ctx, func([]hemera.DiskID, map[hemera.DiskID]int) (move, error) {
-			return move{}, errs.New(errs.NoSpace, "", "", "")
+		if _, err := g.acquire(ctx, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
+			return plannedMove{}, errs.New(errs.NoSpace, "", "", "")
 		}); err == nil {
 			t.Error("entered with a cancelled context")
 		}
@@ -171,12 +171,12 @@ func TestGateBoundsCopiesToADisk(t *testing.T) {
 }
 
 func TestOneRelocationOfAFileAtATime(t *testing.T) {
-	g := newGate(1, 1)
-	if !g.hold(1) || g.hold(1) || !g.hold(2) {
+	g := newCopyLimiter(1, 1)
+	if !g.lockFile(1) || g.lockFile(1) || !g.lockFile(2) {
 		t.Error("hold")
 	}
-	g.release(1)
-	if !g.hold(1) {
+	g.unlockFile(1)
+	if !g.lockFile(1) {
 		t.Error("release")
 	}
 }

@@ -36,9 +36,9 @@ func newRemover(e *Engine) *remover {
 	return &remover{engine: e, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
 }
 
-func (r *remover) name() string { return "remove" }
+func (r *remover) Name() string { return "remove" }
 
-func (r *remover) step(ctx context.Context) (time.Duration, error) {
+func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 	view, rest := r.engine.Cluster.View(), removeRest
 	for _, d := range view.Disks {
 		// What a read-only disk has to remove waits until it takes writes again.
@@ -86,7 +86,7 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	if len(done) == 0 {
 		return 0
 	}
-	if err := r.engine.Files.ConfirmRemoved(ctx, d.ID, done); err != nil {
+	if err := r.engine.Removals.ConfirmRemoved(ctx, d.ID, done); err != nil {
 		r.engine.Log.Error("removed pieces could not be forgotten", "disk", d.ID, "error", err)
 		return 0
 	}

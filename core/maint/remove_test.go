@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/orders"
 	"hemera/errs"
 )
 
 // unlinkedFiles has one piece to remove on every disk, until it is forgotten.
 type unlinkedFiles struct {
 	Files
+	Removals
+	Findings
 	forgotten chan hemera.DiskID
 }
 
@@ -45,10 +48,10 @@ func TestRemoverLeavesDisksAloneThatCannotRemove(t *testing.T) {
 			{ID: 2, Node: 1, Active: true, Health: hemera.HealthReadOnly},
 		}}}
 		files := unlinkedFiles{forgotten: make(chan hemera.DiskID, 1)}
-		e := New(Options{Files: files, Cluster: c, Orders: NewOrders()})
+		e := New(Options{Files: files, Removals: files, Findings: files, Cluster: c, Orders: orders.New()})
 		r := newRemover(e)
 		step := func() {
-			if _, err := r.step(t.Context()); err != nil {
+			if _, err := r.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

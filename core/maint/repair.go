@@ -16,14 +16,14 @@ type repairer struct {
 	pause  time.Time // of step alone: nothing could be made lately, and wake-ups do not change that
 }
 
-func (r *repairer) name() string { return "repair" }
+func (r *repairer) Name() string { return "repair" }
 
-func (r *repairer) step(ctx context.Context) (time.Duration, error) {
+func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	if left := r.pause.Sub(r.engine.Now()); left > 0 {
 		return left, nil
 	}
 	r.job.again("")
-	p := newPass(r.engine, r.job)
+	p := newSweep(r.engine, r.job)
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {
 		entries, err := r.engine.Files.Incomplete(ctx, after, pageFiles)
@@ -38,7 +38,7 @@ func (r *repairer) step(ctx context.Context) (time.Duration, error) {
 			after = entry.ID
 			if m := missing(entry); len(m) > 0 {
 				// One at a time: where the next goes depends on where this went.
-				p.relocate(ctx, entry, wants{index: m[0]})
+				p.relocate(ctx, entry, moveSpec{index: m[0]})
 			}
 		}
 	}
@@ -53,6 +53,14 @@ func (r *repairer) step(ctx context.Context) (time.Duration, error) {
 	}
 	r.job.set("waiting", "")
 	return stallRest, nil
+}
+
+func (r *repairer) listJobs(ctx context.Context) (list []hemera.JobStatus, err error) {
+	s, show, err := r.status(ctx)
+	if show {
+		list = append(list, s)
+	}
+	return list, err
 }
 
 // status is the job if it has anything to show: at most one page of what is left is counted.

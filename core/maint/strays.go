@@ -18,20 +18,20 @@ const straysMax = 64
 
 // Strays asks every disk for pieces of one file id that the namespace does not have: those which an audit
 // calls newer, moved or orphan. Disks that do not answer are left out; silent counts them.
-func (e *Engine) Strays(ctx context.Context, id hemera.FileID) (found []hemera.Stray, silent int, err error) {
-	now, _, err := e.Files.Resolve(ctx, id)
+func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera.Stray, silent int, err error) {
+	now, _, err := ck.engine.Files.Resolve(ctx, id)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return nil, 0, err
 	}
 	var mu sync.Mutex
 	g := &errgroup.Group{}
 	g.SetLimit(auditsAtOnce)
-	for _, d := range e.Cluster.View().Disks {
+	for _, d := range ck.engine.Cluster.View().Disks {
 		g.Go(func() error {
 			var stats []hemera.PieceStat
 			err := error(errs.Unavailable)
 			if d.Readable() {
-				stats, err = e.auditor.inventory(ctx, d, before(hemera.PieceID{File: id}), straysMax)
+				stats, err = ck.engine.auditor.inventory(ctx, d, before(hemera.PieceID{File: id}), straysMax)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -40,7 +40,7 @@ func (e *Engine) Strays(ctx context.Context, id hemera.FileID) (found []hemera.S
 			}
 			for _, s := range stats {
 				if s.ID.File == id && !has(now, s.ID, d.ID) {
-					found = append(found, hemera.Stray{Tag: e.strayTag(now, d.ID, s), Disk: d.ID, Piece: s})
+					found = append(found, hemera.Stray{Tag: ck.strayTag(now, d.ID, s), Disk: d.ID, Piece: s})
 				}
 			}
 			return nil
@@ -54,9 +54,9 @@ func (e *Engine) Strays(ctx context.Context, id hemera.FileID) (found []hemera.S
 }
 
 // strayTag is what an audit calls a piece that the namespace does not have.
-func (e *Engine) strayTag(now hemera.Entry, disk hemera.DiskID, s hemera.PieceStat) string {
+func (ck *checker) strayTag(now hemera.Entry, disk hemera.DiskID, s hemera.PieceStat) string {
 	switch {
-	case !e.Files.NewerThanRestore(s.ID, s.Sealed):
+	case !ck.engine.Findings.NewerThanRestore(s.ID, s.Sealed):
 		return tagOrphan
 	case now.ID == s.ID.File && now.Gen == s.ID.Gen && now.Size == s.FileSize && !slices.ContainsFunc(now.Pieces, func(p hemera.Piece) bool { return p.Disk == disk }):
 		return tagMoved

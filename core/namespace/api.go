@@ -57,36 +57,40 @@ type PendingWrites interface {
 // Entry is the file now; Parent is its directory with Attrs, the sys.* attributes in force there:
 // its own and those inherited from directories above (the nearest wins).
 type Prepared struct {
-	Entry    hemera.Entry
-	Existing bool
-	Parent   hemera.Entry
-	Mode     uint32 // of a new file, by the directory's policy
-	Attrs    map[string][]byte
-	ID       hemera.FileID
-	Gen      hemera.Generation
-	// Quota is what limits hold for the file, if written; nil when there are none.
+	Entry    hemera.Entry      // the file now, if it exists
+	Existing bool              // a write replaces or changes Entry
+	Parent   hemera.Entry      // the directory of the file, without its tree totals
+	Mode     uint32            // of a new file, by the directory's policy
+	Attrs    map[string][]byte // sys.* attributes in force; nil for none
+	ID       hemera.FileID     // of the file: a new id, or that of Entry
+	Gen      hemera.Generation // that the write will have; of a read that of Entry
+	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
+	// not be durable yet.
 	Quota []quota.Standing
 }
 
 // Commit is one content to make visible.
+//
+// ID, Gen, Parent, Name, Mode, UID and GID are those that the open prepared, as the capability carries them. The rest
+// is what the head reports when all pieces are sealed.
 type Commit struct {
 	ID         hemera.FileID
-	Gen        hemera.Generation
+	Gen        hemera.Generation // a write keeps its generation however often its commit is sent
 	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
-	Force      bool              // replace whatever generation is there
-	Parent     hemera.FileID
-	Name       string
-	Mode       uint32
-	UID, GID   uint32
-	Size       int64
+	Force      bool              // replace whatever generation is there, unless it was opened later
+	Parent     hemera.FileID     // the directory of a new file, found by id: it may have moved since the open
+	Name       string            // of a new file; an existing one keeps its name
+	Mode       uint32            // of a new file
+	UID, GID   uint32            // of a new file
+	Size       int64             // in bytes
 	Layout     hemera.Layout
-	Space      string
-	Sums       []hemera.Checksum
-	Pieces     []hemera.Piece
-	Mtime      time.Time
+	Space      string            // whose policy the file was stored by
+	Sums       []hemera.Checksum // one of each kind at most
+	Pieces     []hemera.Piece    // that are sealed; fewer than the layout has make the file incomplete
+	Mtime      time.Time         // zero: the time of the commit
 	Xattrs     map[string][]byte // set in addition to those there
 	XattrsGone []string          // attributes to remove; those that are not there are no error
-	Who        string
+	Who        string            // for the event log
 	// Promised is the size that the open let the write have: up to it no quota refuses the commit.
 	Promised int64
 	// ReleaseClaim, if not nil, is called in the transaction where limits may hold: what the open claimed counts
@@ -146,8 +150,11 @@ type Inspector interface {
 
 // QuotaKeeper keeps what users, groups and projects may use, and do; see [QuotaAdmin].
 type QuotaKeeper interface {
+	// SetQuota sets limits of a user, a group or a project; the directory becomes a quota node if it is none.
 	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
+	// RemoveQuota removes one limit, or all of a directory.
 	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error
+	// Quotas lists limits and usage that matter at the path, or all if it is empty.
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error

@@ -13,7 +13,12 @@ import (
 	"hemera/rules/access"
 )
 
-// SetMode implements hemera.Attributes.
+// Attributes of an entry: mode, owner, times and extended attributes. All are one record, so each operation is the
+// change of a copy of the entry. None of them touches totals, but for a change of owner, which may move usage
+// between accounts.
+
+// SetMode implements hemera.Attributes: it sets the permission bits of an entry, 07777 at most. Denied unless who
+// owns the entry or is an admin.
 func (n Tree) SetMode(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	if err := checkMode("SetMode", path, mode); err != nil {
 		return err
@@ -24,7 +29,8 @@ func (n Tree) SetMode(ctx context.Context, who hemera.Identity, path string, mod
 	})
 }
 
-// SetOwner implements hemera.Attributes.
+// SetOwner implements hemera.Attributes: -1 keeps an id. What the file uses of quotas moves to the new owner in
+// the same batch. OverQuota if the new owner may not have it, Denied.
 func (n Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, uid, gid int64) error {
 	if uid < -1 || gid < -1 || uid > math.MaxUint32 || gid > math.MaxUint32 {
 		return refuse(errs.Invalid, "SetOwner", path, "uid %d, gid %d: ids have 32 bits, or are -1", uid, gid)
@@ -43,7 +49,8 @@ func (n Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, ui
 	})
 }
 
-// SetTimes implements hemera.Attributes.
+// SetTimes implements hemera.Attributes: it sets the time of modification. That of a directory is in its totals
+// record, which the next change of its names overwrites. Invalid for years outside of 1700 to 2200.
 func (n Tree) SetTimes(ctx context.Context, who hemera.Identity, path string, mtime time.Time) error {
 	if err := checkTime("SetTimes", path, mtime); err != nil {
 		return err
@@ -73,7 +80,8 @@ func checkTime(op, path string, at time.Time) error {
 	return nil
 }
 
-// SetXattr implements hemera.Attributes.
+// SetXattr implements hemera.Attributes. The value is copied. Exists with createOnly if the attribute is set,
+// TooLarge beyond the limits of one attribute or of all of an entry, Denied.
 func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name string, value []byte, createOnly bool) error {
 	if err := checkXattr("SetXattr", path, name, value); err != nil {
 		return err
@@ -91,7 +99,7 @@ func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name stri
 	})
 }
 
-// RemoveXattr implements hemera.Attributes.
+// RemoveXattr implements hemera.Attributes. NoAttribute if it is not set, Denied.
 func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
 	return n.change(ctx, who, path, "RemoveXattr", func(_ tx, f found, e *hemera.Entry) error {
 		if err := permitXattr("RemoveXattr", path, who, f, name); err != nil {
@@ -106,7 +114,8 @@ func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name s
 	})
 }
 
-// change runs a change of one entry's attributes: edit gets a copy, which is stored if it agrees.
+// change runs a change of one entry's attributes: edit gets a copy, which is stored if edit returns nil, with the
+// time of the change and an event. op names the operation in errors.
 func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, edit func(t tx, f found, e *hemera.Entry) error) error {
 	if err := n.warm(ctx, who, path); err != nil {
 		return err
@@ -127,8 +136,9 @@ func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, 
 	})
 }
 
-// permitXattr: "sys." is for admins and the owner of the directory (a file's: the one it is in);
-// the rest takes what writing takes, or ownership.
+// permitXattr decides who may set or remove an attribute. Names with "sys." are policies: they are for admins and
+// for the owner of the directory (of a file: the directory it is in). Other names take the right to write, or
+// ownership.
 func permitXattr(op, path string, who hemera.Identity, f found, name string) error {
 	if !strings.HasPrefix(name, "sys.") {
 		if access.Decide(who, access.Of(*f.entry), access.ChangeAttributes).Allowed {
@@ -143,6 +153,7 @@ func permitXattr(op, path string, who hemera.Identity, f found, name string) err
 	return permit(op, path, who, dir, access.ChangeAttributes)
 }
 
+// checkXattr refuses an attribute whose name is in no known group, or that is too large by itself.
 func checkXattr(op, path, name string, value []byte) error {
 	switch {
 	case !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "sys."):
@@ -155,6 +166,8 @@ func checkXattr(op, path, name string, value []byte) error {
 	return nil
 }
 
+// checkXattrs refuses attributes that are too many, or too large together: they are part of the entry's record,
+// which is read with every lookup.
 func checkXattrs(op, path string, all map[string][]byte) error {
 	total := 0
 	for name, value := range all {
@@ -172,7 +185,7 @@ func checkXattrs(op, path string, all map[string][]byte) error {
 	return nil
 }
 
-// mergeXattrs is old with fresh set in addition; entries are shared, so neither is changed.
+// mergeXattrs returns old with fresh set in addition. Entries are shared with readers, so neither map is changed.
 func mergeXattrs(old, fresh map[string][]byte) map[string][]byte {
 	if len(fresh) == 0 {
 		return old
@@ -185,7 +198,7 @@ func mergeXattrs(old, fresh map[string][]byte) map[string][]byte {
 	return out
 }
 
-// withoutXattrs is all without those that are gone; all stays as it is.
+// withoutXattrs returns all attributes but those in gone. The map itself stays as it is.
 func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
 	if len(gone) == 0 {
 		return all
@@ -197,7 +210,8 @@ func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
 	return out
 }
 
-// inherited is the sys.* attributes in force in the last of dirs; the nearest wins.
+// inherited returns the sys.* attributes in force in the last of dirs: its own and those of the directories above,
+// where the nearest wins. It returns nil if there are none, which is the usual case.
 func inherited(dirs []*hemera.Entry) map[string][]byte {
 	var out map[string][]byte
 	for _, dir := range dirs {

@@ -9,7 +9,8 @@ import (
 	"hemera/errs"
 )
 
-// MarkBroken implements Orphans. A record may outlive its piece; who reads it compares it with the entry.
+// MarkBroken remembers that a piece is bad and nothing good is left to repair it from, or forgets that. It
+// remembers only pieces that the file has now. A record may outlive its piece: readers compare it with the entry.
 func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error {
 	return n.update(ctx, func(t tx) error {
 		if !broken {
@@ -25,7 +26,7 @@ func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) 
 	})
 }
 
-// BrokenPieces implements Orphans.
+// BrokenPieces lists up to limit remembered pieces, by disk.
 func (n Pieces) BrokenPieces(ctx context.Context, limit int) (list []hemera.BadPiece, err error) {
 	err = n.records.Engine().Scan(ctx, schema.TableKey(schema.TableBroken), schema.PrefixEnd(schema.TableKey(schema.TableBroken)), func(k, _ []byte) bool {
 		if len(k) == schema.PieceIDKeyBytes {

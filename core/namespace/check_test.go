@@ -95,15 +95,15 @@ func damages(s kv.Store) map[string]struct {
 		says    string
 	}
 	return map[string]damage{
-		"entry gone":                  {[]change{gone(f)}, "fid 4: it has a place, below 2 as \"f\", and no entry"},
+		"entry gone":                  {[]change{gone(f)}, "fid 4: it has a location, below 2 as \"f\", and no entry"},
 		"entry garbage":               {[]change{is(f, "\x01garbage")}, "the stored record is damaged"},
-		"entry at another name":       {[]change{gone(f), is("ne"+be(2)+"ff", get(f))}, "fid 4: its place does not say parent 2, name \"ff\""},
-		"entry in another directory":  {[]change{gone(f), is("ne"+be(3)+"f", get(f))}, "fid 4: its place does not say parent 3"},
+		"entry at another name":       {[]change{gone(f), is("ne"+be(2)+"ff", get(f))}, "fid 4: its location does not say parent 2, name \"ff\""},
+		"entry in another directory":  {[]change{gone(f), is("ne"+be(3)+"f", get(f))}, "fid 4: its location does not say parent 3"},
 		"entry below nothing":         {[]change{gone(f), is("ne"+be(77)+"f", get(f)), is("ni"+be(4), be(77)+"f")}, "its parent fid:77 is no directory"},
 		"entry below a file":          {[]change{gone(g), is("ne"+be(4)+"g", get(g)), is("ni"+be(5), be(4)+"g")}, "its parent fid:4 is no directory"},
-		"entry twice":                 {[]change{is("ne"+be(2)+"g", get(g))}, "fid 5: its place does not say or fid 5, below 2 as \"g\": it has no place"}, // by which is seen first
+		"entry twice":                 {[]change{is("ne"+be(2)+"g", get(g))}, "fid 5: its location does not say or fid 5, below 2 as \"g\": it has no location"}, // by which is seen first
 		"two files with one id":       {[]change{is(g, get(f))}, "fid 4"},
-		"places swapped":              {[]change{is("ni"+be(4), get("ni"+be(5))), is("ni"+be(5), get("ni"+be(4)))}, "fid 5: its place does not say parent 3, name \"g\""},
+		"locations swapped":           {[]change{is("ni"+be(4), get("ni"+be(5))), is("ni"+be(5), get("ni"+be(4)))}, "fid 5: its location does not say parent 3, name \"g\""},
 		"directory of itself":         {[]change{gone(e), is("ne"+be(3)+"e", get(e)), is("ni"+be(3), be(3)+"e")}, "directory 3 is not below the root"},
 		"nameless entry":              {[]change{is("ne"+be(2), get(g))}, "only the root has no name"},
 		"root gone":                   {[]change{gone("ne" + be(0))}, "totals of 1, which is no directory"},
@@ -112,9 +112,9 @@ func damages(s kv.Store) map[string]struct {
 		"bar garbage":                 {[]change{is("no"+be(9), "x")}, "barred write 9: the stored record is damaged"},
 		"renamed file":                {[]change{is("nv"+be(5), be(1<<40)+"h")}, "fid 5: it is committed, and a name is kept for its commit"},
 		"rename garbage":              {[]change{is("nv"+be(9), be(1<<40)+"a/b")}, "renamed write 9: the stored record is damaged"},
-		"place gone":                  {[]change{gone("ni" + be(5))}, "fid 5, below 3 as \"g\": it has no place"},
-		"place beyond":                {[]change{is("ni"+be(99), be(2)+"x")}, "fid 99: it has a place, below 2 as \"x\", and no entry"},
-		"one place for another":       {[]change{gone("ni" + be(5)), is("ni"+be(99), be(2)+"x")}, "fid 5, below 3 as \"g\": it has no place"},
+		"place gone":                  {[]change{gone("ni" + be(5))}, "fid 5, below 3 as \"g\": it has no location"},
+		"place beyond":                {[]change{is("ni"+be(99), be(2)+"x")}, "fid 99: it has a location, below 2 as \"x\", and no entry"},
+		"one place for another":       {[]change{gone("ni" + be(5)), is("ni"+be(99), be(2)+"x")}, "fid 5, below 3 as \"g\": it has no location"},
 		"place of a wrong length":     {[]change{is("ni"+be(5)+"x", be(2)+"x")}, "does not have 10 bytes"},
 		"totals wrong":                {[]change{{"nt" + be(3), more(-1)}}, "directory 3: stored totals"},
 		"totals gone":                 {[]change{gone("nt" + be(3))}, "directory 3 has no totals"},

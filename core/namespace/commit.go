@@ -8,6 +8,20 @@ import (
 	"hemera/errs"
 )
 
+// A commit is the second and last call of the manager for a write. It arrives from the head, perhaps minutes after
+// the open, perhaps twice, perhaps after the manager was restarted. What happened to the file, its name and its
+// directory in between is decided here, in one transaction:
+//
+//	 the id has the generation already         the request came again: the same answer
+//	 a piece of it waits to be removed         it was committed, and replaced or removed since: Conflict
+//	 its number has a tombstone or is barred   it was refused, or is over: Conflict
+//	 the file exists                           new content, if the base is current or Force says so
+//	 the file is gone, and was the base        Conflict
+//	 the file is new                           made in its directory, under its name or the one it was given since
+//
+// A refusal is made final before it is answered (see refuseForGood), because the head removes the pieces when it
+// hears of it.
+
 // Commit makes content visible, in one batch with everything that follows from it; the pieces of the
 // replaced generation become unlinked. It is idempotent. Conflict when the name is now another file's,
 // the file is gone, or its generation is not c.BaseGen.
@@ -25,7 +39,7 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 	}
 	var e *hemera.Entry
 	err = n.update(ctx, func(t tx) (err error) {
-		e, err = t.commit(&c)
+		e, err = commitTx(t).commit(&c)
 		return err
 	})
 	if err != nil && !errs.Undecided(err) {
@@ -37,21 +51,25 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 	return *e, nil
 }
 
-// commit returns the record of the file with the content.
-func (t tx) commit(c *Commit) (*hemera.Entry, error) {
+// commitTx is a commit within one transaction.
+type commitTx tx
+
+// commit returns the entry of the file with the content. The usual case comes first: the id is new, and nothing
+// has to be looked up. All others are repeated requests, rewrites, renamed writes, and requests after a restart.
+func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	now, err := t.ByID(c.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case now != nil && now.Gen == c.Gen:
 		return now, c.made(now)
-	case now == nil && t.writes().isNew(c.ID):
+	case now == nil && writeTx(t).isNew(c.ID):
 		return t.commitFile(c)
 	}
 	if err := t.notUnlinked(c); err != nil {
 		return nil, err
 	}
-	if err := t.writes().checkNotEnded(c); err != nil {
+	if err := writeTx(t).checkNotEnded(c); err != nil {
 		return nil, err
 	}
 	if now != nil {
@@ -60,8 +78,9 @@ func (t tx) commit(c *Commit) (*hemera.Entry, error) {
 	return t.commitRenamed(c)
 }
 
-// made fails unless the content that has the commit's number is what it is for: the request came again. Another content
-// has it where a manager over an older copy of the store gave the number out once more, and the right store came back.
+// made fails unless the content that has the commit's number is what it would make: then the request only came
+// again. Another content has the number where a manager over an older copy of the store handed it out once more,
+// and the right store came back.
 func (c *Commit) made(now *hemera.Entry) error {
 	same := now.Size == c.Size
 	for _, sum := range c.Sums {
@@ -74,6 +93,7 @@ func (c *Commit) made(now *hemera.Entry) error {
 	return nil
 }
 
+// checkCommit refuses what no open and no node can mean, before anything is looked up: Invalid.
 func checkCommit(c *Commit) error {
 	if c.ID == 0 || c.Gen == 0 || c.Parent == 0 || c.Size < 0 || c.Size > hemera.FileSizeMax {
 		return refuse(errs.Invalid, "Commit", c.Name, "id %d, generation %d, parent %d, size %d do not make a file", c.ID, c.Gen, c.Parent, c.Size)
@@ -108,7 +128,7 @@ func checkCommit(c *Commit) error {
 	return errs.As(hemera.CheckName(c.Name), errs.Invalid, "namespace.Commit", c.Name)
 }
 
-// checkSums refuses what could be stored and not be read again.
+// checkSums refuses checksums that could be stored and not be read again.
 func checkSums(c *Commit) error {
 	seen := make(map[hemera.ChecksumKind]bool)
 	for _, sum := range c.Sums {
@@ -120,11 +140,11 @@ func checkSums(c *Commit) error {
 	return nil
 }
 
-// notUnlinked refuses a content of which a piece is waiting to be removed: its file was removed or
-// replaced after it was committed, and the request came again.
-func (t tx) notUnlinked(c *Commit) error {
+// notUnlinked refuses a content with a piece that waits to be removed: its file was removed or replaced after the
+// commit, and the request came again. To commit it would list a piece that a disk is about to remove.
+func (t commitTx) notUnlinked(c *Commit) error {
 	for _, p := range c.Pieces {
-		gone, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
+		gone, err := pieceTx(t).isUnlinked(p.Disk, hemera.PieceID{File: c.ID, Gen: c.Gen, Index: p.Index})
 		if err != nil {
 			return err
 		}
@@ -135,12 +155,14 @@ func (t tx) notUnlinked(c *Commit) error {
 	return nil
 }
 
+// conflict makes the error of a commit that is refused for good.
 func conflict(c *Commit, why string) *errs.Error {
 	return refuse(errs.Conflict, "Commit", "fid:"+c.ID.String()+" "+c.Name, "%s", why)
 }
 
-// commitContent gives a file that is there a new content, wherever it has been moved meanwhile.
-func (t tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
+// commitContent gives an existing file a new content, wherever the file was moved since the open. Conflict if the
+// file has a generation that is neither the base of this write nor, with Force, an older one.
+func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	switch {
 	case now.IsDir():
 		return nil, refuse(errs.Invalid, "Commit", "fid:"+c.ID.String(), "it is a directory")
@@ -157,14 +179,15 @@ func (t tx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	fill(&e, c)
 	e.Ctime = t.Now()
 	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
-	if err := t.pieces().replace(now); err != nil {
+	if err := pieceTx(t).replace(now); err != nil {
 		return nil, err
 	}
 	return t.commitTo(parent, now, &e, c)
 }
 
-// commitFile makes a new file at its parent and name.
-func (t tx) commitFile(c *Commit) (*hemera.Entry, error) {
+// commitFile makes a new file at its parent and name. The parent may have been moved since the open: it is found
+// by its id. Conflict if the parent is gone, or another file has the name and does not give way.
+func (t commitTx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if c.BaseGen != 0 {
 		return nil, conflict(c, "the file was removed meanwhile")
 	}
@@ -192,8 +215,8 @@ func (t tx) commitFile(c *Commit) (*hemera.Entry, error) {
 }
 
 // commitRenamed is commitFile, under the name that the file was given last. Only commits of files that the cache does not know to be new come here.
-func (t tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
-	name, err := t.writes().renamedTo(c.ID)
+func (t commitTx) commitRenamed(c *Commit) (*hemera.Entry, error) {
+	name, err := writeTx(t).renamedTo(c.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -204,13 +227,14 @@ func (t tx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	renamed.Name = name
 	e, err := t.commitFile(&renamed)
 	if err == nil {
-		err = t.writes().forgetName(c.ID)
+		err = writeTx(t).forgetName(c.ID)
 	}
 	return e, err
 }
 
-// giveWay removes another file from the name the commit is for, if that is what was asked.
-func (t tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
+// giveWay removes another file from the name that the commit is for, if the open asked for that (Force) and the
+// other file was opened earlier: ids are in the order of opens.
+func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 	if !c.Force || other.IsDir() || other.ID > c.ID {
 		return conflict(c, "the name was taken meanwhile")
 	}
@@ -219,17 +243,20 @@ func (t tx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 		return err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
-	return t.unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
+	return tx(t).unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
 }
 
+// fill copies the content of a commit into the entry. Its slices are copied, because the entry is shared with
+// readers from now on; pieces are stored in the order of their indexes.
 func fill(e *hemera.Entry, c *Commit) {
 	e.Mtime, e.Size, e.Gen, e.Layout, e.Space = c.Mtime.UTC().Round(0), c.Size, c.Gen, c.Layout, c.Space
 	e.Checksums, e.Pieces = slices.Clone(c.Sums), slices.Clone(c.Pieces)
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 }
 
-// commitTo stores the entry and all that follows from it. old is what it replaces, if anything.
-func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
+// commitTo stores the entry and everything that follows from it. old is what the entry replaces, nil for a new
+// file. The quota check comes first, so that a refusal has changed nothing.
+func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
 		return nil, err
 	}
@@ -240,7 +267,7 @@ func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, er
 	if err != nil {
 		return nil, err
 	}
-	if err := t.ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
+	if err := tx(t).ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
 		return nil, err
 	}
 	delta, _ := t.Weight(e) // of a file: no error
@@ -252,14 +279,14 @@ func (t tx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, er
 	if err := adjust(dirs, delta); err != nil {
 		return nil, err
 	}
-	if err := t.ledger().Charge(dirs, old, e); err != nil {
+	if err := tx(t).ledger().Charge(dirs, old, e); err != nil {
 		return nil, err
 	}
-	if err := t.pieces().add(e, e.Pieces); err != nil {
+	if err := pieceTx(t).add(e, e.Pieces); err != nil {
 		return nil, err
 	}
 	t.PutEntry(e)
-	t.pieces().indexIncomplete(old, e)
+	pieceTx(t).indexIncomplete(old, e)
 	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
 }

@@ -33,6 +33,7 @@ type expiring struct {
 	marks []numberMark
 }
 
+// numberMark says that all numbers below next were handed out before the time.
 type numberMark struct {
 	at   time.Time
 	next uint64
@@ -57,6 +58,8 @@ func (e *expiring) mark(now time.Time, next uint64) {
 	e.markLocked(now, next)
 }
 
+// markLocked is mark with the lock held. It drops marks that are older than any commit that may come: the first
+// that stays is the youngest of those.
 func (e *expiring) markLocked(now time.Time, next uint64) {
 	e.marks = append(e.marks, numberMark{now.Round(0), next}) // by the wall clock, as capabilities
 	for len(e.marks) > 1 && now.Round(0).Sub(e.marks[1].at) >= writeLifetime {
@@ -81,6 +84,7 @@ func (e *expiring) counted(count int, more bool) {
 	}
 }
 
+// add changes the count after a record was made or removed.
 func (e *expiring) add(by int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -120,5 +124,5 @@ func (n *base) expire(ctx context.Context, table byte, e *expiring) error {
 		})
 	}
 	e.counted(count-removed, err != nil || removed < len(old))
-	return errs.Wrap(err, "namespace", "")
+	return errs.Wrap(err, "namespace.Expire", "")
 }

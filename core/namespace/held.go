@@ -16,19 +16,21 @@ import (
 // remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
 // content is still there.
 
-// dueTimes remembers until when no held piece of a disk can be due, so that who asks often does not look
-// often. It is a hint: a disk that is not in it is looked at.
+// dueTimes remembers, by disk, until when no held piece can be due, because disks ask often. It is a hint in
+// memory: a disk that is not in it is looked up.
 type dueTimes struct {
 	mu   sync.Mutex
 	next map[hemera.DiskID]time.Time
 }
 
+// passed reports whether a piece of the disk may be due.
 func (d *dueTimes) passed(disk hemera.DiskID, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return !now.Before(d.next[disk])
 }
 
+// set says that no piece of the disk is due before next.
 func (d *dueTimes) set(disk hemera.DiskID, next time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,7 +41,7 @@ func (d *dueTimes) set(disk hemera.DiskID, next time.Time) {
 }
 
 // replace subtracts all pieces of e, whose content is replaced or removed, from the counts of their disks and
-// holds them.
+// holds them. Without a hold time they are to be removed at once.
 func (t pieceTx) replace(e *hemera.Entry) error {
 	if t.base.hold <= 0 {
 		return t.drop(e, e.Pieces)
@@ -64,15 +66,15 @@ func (t pieceTx) held(disk hemera.DiskID, p hemera.PieceID) (*schema.HeldPiece, 
 	return record.GetUncached(t.Txn.Txn, schema.HeldKey(disk, p), schema.DecodeHeld)
 }
 
-// release drops the records of a held piece.
+// release drops the records of a held piece, in both orders, and its counts.
 func (t pieceTx) release(disk hemera.DiskID, p hemera.PieceID, h *schema.HeldPiece) error {
 	t.Remove(schema.HeldKey(disk, p))
 	t.Remove(schema.DueKey(disk, h.Until, p))
 	return t.count(disk, schema.Usage{Unlinked: -1, Held: -1, HeldBytes: -h.Bytes})
 }
 
-// due lists held pieces of the disk whose time is over. Those of a time further away than the hold are of
-// a clock that was wrong, or of a longer hold that was set before: their time is over as well.
+// due lists held pieces of the disk whose time is over. A time that is further away than the hold is from a clock
+// that was wrong, or from a longer hold that was set before: it counts as over.
 func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	now := n.clock()
 	if limit <= 0 || !n.dueTimes.passed(disk, now) {
@@ -96,7 +98,8 @@ func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemer
 	return out, err
 }
 
-// heldBetween lists held pieces in order of time, and until when the first of them is held.
+// heldBetween lists up to limit held pieces of a range of keys, in the order of time, and returns until when the
+// first of them is held; the zero time if there is none.
 func (n Pieces) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out []hemera.PieceID, first time.Time, err error) {
 	err = n.records.Engine().Scan(ctx, lo, hi, func(k, _ []byte) bool {
 		if len(out) >= min(limit, listMax) || len(k) != schema.DueKeyBytes {
@@ -111,7 +114,7 @@ func (n Pieces) heldBetween(ctx context.Context, lo, hi []byte, limit int) (out 
 	return out, first, err
 }
 
-// Held implements HeldPieces.
+// Held lists pieces that the disk holds, or is to remove because their time is over, oldest first.
 func (n Pieces) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	out, _, err := n.heldBetween(ctx, schema.DiskKey(schema.TableDue, disk), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), limit)
 	if err != nil {
@@ -120,7 +123,7 @@ func (n Pieces) Held(ctx context.Context, disk hemera.DiskID, limit int) ([]heme
 	return out, n.records.Settle(ctx)
 }
 
-// DiskHeld implements HeldPieces.
+// DiskHeld returns the exact number of pieces in Held, and of their bytes.
 func (n Pieces) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
 	err = n.view(ctx, func(t tx) error {
 		u, err := t.pieces().usage(disk)
@@ -130,7 +133,8 @@ func (n Pieces) DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes
 	return pieces, bytes, err
 }
 
-// IsUnlinked implements HeldPieces.
+// IsUnlinked reports whether the disk is to remove the piece, now or later: it was there, and its removal is not
+// confirmed.
 func (n Pieces) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
 	raw, err := n.records.Engine().GetMany(ctx, [][]byte{schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p)})
 	if err != nil {

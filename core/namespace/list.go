@@ -12,7 +12,13 @@ import (
 	"hemera/rules/access"
 )
 
-// attributesIn are those of an entry of a directory that who may see there: none, of entries that he cannot reach.
+// Directories can have millions of names, so they are listed page by page. A page is one reading of the store and
+// not of the cache: listing a large directory must not push everything else out of it. Entries and totals of
+// directories are two tables, which are read one after the other; a directory that is removed in between shows as
+// an entry without totals.
+
+// attributesIn returns the attributes of an entry of a directory that who may see there: none if who cannot reach
+// the entry.
 func attributesIn(who hemera.Identity, dir, e *hemera.Entry) map[string][]byte {
 	if !access.Decide(who, access.Of(*dir), access.Traverse).Allowed {
 		return nil
@@ -20,11 +26,12 @@ func attributesIn(who hemera.Identity, dir, e *hemera.Entry) map[string][]byte {
 	return access.Attributes(who, e)
 }
 
-// listPage is how many names List reads at a time, which bounds its memory.
+// listPage is the number of names that List reads at a time, which bounds its memory.
 const listPage = 512
 
-// List implements hemera.Names. The names of each page were there at one time (the totals of a
-// directory among them may be newer); it holds up nobody, and a page is given when it is durable.
+// List implements hemera.Names: it visits the names in byte order. The names of each page existed at one time (the
+// totals of a directory among them may be newer). It blocks no change, and a page is given when it is durable. An
+// error of visit ends it.
 func (n Tree) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
 	var dir hemera.Entry
 	err := n.view(ctx, func(t tx) error {
@@ -60,7 +67,8 @@ func (n Tree) List(ctx context.Context, who hemera.Identity, path string, visit 
 	}
 }
 
-// Page implements hemera.Directories: one read of the store, without a turn among the changes.
+// Page implements hemera.Directories: one read of the store, without a turn among the changes. It returns the name
+// to go on after, "" at the end. The caller vouches for the directory, which it got from an earlier page.
 func (n Tree) Page(ctx context.Context, who hemera.Identity, r hemera.PageRequest) ([]hemera.Entry, string, error) {
 	if !r.Dir.IsDir() {
 		return nil, "", refuse(errs.NotDirectory, "List", r.Path, "it is a file")
@@ -84,14 +92,15 @@ func (n Tree) Page(ctx context.Context, who hemera.Identity, r hemera.PageReques
 	return page.shown, page.last, err
 }
 
+// entryPage is a part of a directory's entries.
 type entryPage struct {
 	shown []hemera.Entry
 	next  []byte // where the next page begins, nil after the last
 	last  string // name of the last that was looked at, "" with no next
 }
 
-// page reads up to limit entries of a range of the entry table, as they were at one time. path is whose
-// they are, for errors.
+// page reads up to limit entries of a range of the entry table, as they were at one time, and waits until they are
+// durable. path is the directory's, for errors.
 func (n Tree) page(ctx context.Context, path string, lo, hi []byte, limit int) (entryPage, error) {
 	p, whole, err := readPage(ctx, n.records.Engine(), lo, hi, limit)
 	if err == nil && !whole {
@@ -103,8 +112,8 @@ func (n Tree) page(ctx context.Context, path string, lo, hi []byte, limit int) (
 	return p, n.records.Settle(ctx)
 }
 
-// pageOfSnapshot is for the rare page of which a directory was removed while it was read: what was
-// made since is not to be in it either.
+// pageOfSnapshot reads a page again, of a snapshot: the first time one of its directories was removed between the
+// two reads of the page. It is rare, and snapshots are not free.
 func (n Tree) pageOfSnapshot(ctx context.Context, lo, hi []byte, limit int) (entryPage, error) {
 	picture, err := n.records.Engine().Snapshot(ctx)
 	if err != nil {
@@ -117,8 +126,8 @@ func (n Tree) pageOfSnapshot(ctx context.Context, lo, hi []byte, limit int) (ent
 	return p, errors.Join(err, picture.Close())
 }
 
-// readPage reads entries, and then the states of the directories among them: whole says that no
-// directory was removed in between.
+// readPage reads entries, and then the totals of the directories among them. whole is false if one of those
+// directories was removed in between.
 func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p entryPage, whole bool, err error) {
 	var entries []*hemera.Entry
 	var states [][]byte
@@ -152,8 +161,8 @@ func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p 
 	return p, len(p.shown) == len(entries), err
 }
 
-// withStates gives directories their states, which are in the order of directories; it leaves out
-// those without.
+// withStates gives directories their times and totals, which are in the order of the directories; it leaves out
+// directories that have none.
 func withStates(entries []*hemera.Entry, states [][]byte) ([]hemera.Entry, error) {
 	out := make([]hemera.Entry, 0, len(entries))
 	for _, e := range entries {

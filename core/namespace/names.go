@@ -13,11 +13,15 @@ import (
 	"hemera/rules/policy"
 )
 
+// Names are made and looked up here; list.go lists them, remove.go removes and renames them. Modes of new entries
+// follow the policy of the directory (package policy), rights the rules of package access.
+
 // Tree is the tree of entries: names, directories and attributes. It implements hemera.Names, hemera.Directories and
 // hemera.Attributes.
 type Tree struct{ *base }
 
-// Stat implements hemera.Names.
+// Stat implements hemera.Names: the entry at the path, with those attributes that who may see. It needs the right
+// to traverse, not to read. NotFound, NotDirectory, Denied.
 func (n Tree) Stat(ctx context.Context, who hemera.Identity, path string) (out hemera.Entry, err error) {
 	err = n.view(ctx, func(t tx) error {
 		f, err := t.existing("Stat", who, path)
@@ -30,7 +34,9 @@ func (n Tree) Stat(ctx context.Context, who hemera.Identity, path string) (out h
 	return out, err
 }
 
-// Mkdir implements hemera.Names.
+// Mkdir implements hemera.Names. With parents, missing directories above are made as well, and an existing
+// directory is no error. If the path exists, the answer needs no turn among the changes: clients that make the
+// same tree again get it from the cache.
 func (n Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (out hemera.Entry, err error) {
 	if err := checkMode("Mkdir", path, mode); err != nil {
 		return out, err
@@ -77,8 +83,8 @@ func (t tx) taken(path string, f found, parents bool) (hemera.Entry, error) {
 	return t.Full(f.entry)
 }
 
-// makeParents makes what is missing above the path's last name, one batch each: a batch has room for
-// one chain of directories, not for its square.
+// makeParents makes what is missing above the path's last name, one batch for each directory: a batch has room for
+// one chain of directories, not for its square. Other clients may make the same ones meanwhile.
 func (n *base) makeParents(ctx context.Context, who hemera.Identity, path string, mode uint32) error {
 	names, err := split("Mkdir", path)
 	if err != nil {
@@ -113,6 +119,7 @@ func (n *base) makeParents(ctx context.Context, who hemera.Identity, path string
 	}
 }
 
+// pathOf joins names to an absolute path.
 func pathOf(names []string) string {
 	path := ""
 	for _, name := range names {
@@ -121,7 +128,8 @@ func pathOf(names []string) string {
 	return path
 }
 
-// mkdir makes the directory that f did not find.
+// mkdir makes the directory that f did not find: its entry, its location, its empty totals, and what changes
+// above.
 func (t tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode uint32) (hemera.Entry, error) {
 	if err := permit("Mkdir", path, who, f.parent(), access.CreateIn); err != nil {
 		return hemera.Entry{}, err
@@ -142,8 +150,8 @@ func (t tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode uin
 	return *e, cmp.Or(t.Relist(f.dirs, hemera.TreeTotals{Dirs: 1}), t.Deepen(f.dirs, 0))
 }
 
-// modeOf is the mode of a new entry below the directories, by their policy. Modes with bits beyond permissions come
-// from admins' tools, and are taken as they are.
+// modeOf returns the mode of a new entry below the directories, by their policy. Modes with bits beyond
+// permissions come from the tools of admins, and are taken as they are.
 func modeOf(dirs []*hemera.Entry, wished uint32, directory bool) (uint32, error) {
 	if wished != hemera.ModeUnset && wished&^0o777 != 0 {
 		return wished, nil
@@ -151,7 +159,8 @@ func modeOf(dirs []*hemera.Entry, wished uint32, directory bool) (uint32, error)
 	return policy.Mode(forcedMode(dirs), wished, wished != hemera.ModeUnset, dirs[len(dirs)-1].Mode, directory)
 }
 
-// forcedMode is what the nearest directory says that has the attribute: nothing is made for the many without.
+// forcedMode returns the mode attribute of the nearest directory that has one. Most trees have none, and no map is
+// made for them.
 func forcedMode(dirs []*hemera.Entry) map[string][]byte {
 	for _, dir := range slices.Backward(dirs) {
 		if value := dir.Xattrs[policy.AttrMode]; value != nil {
@@ -161,6 +170,7 @@ func forcedMode(dirs []*hemera.Entry) map[string][]byte {
 	return nil
 }
 
+// checkMode refuses modes that are not permissions.
 func checkMode(op, path string, mode uint32) error {
 	if mode != hemera.ModeUnset && mode&^0o7777 != 0 {
 		return refuse(errs.Invalid, op, path, "mode %o has bits beyond 07777", mode)
@@ -168,7 +178,8 @@ func checkMode(op, path string, mode uint32) error {
 	return nil
 }
 
-// Resolve returns the entry with the id, and its path.
+// Resolve returns the entry with the id, and its path of now. It asks for no rights: callers are the manager's
+// own. NotFound.
 func (n Tree) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, path string, err error) {
 	err = n.view(ctx, func(t tx) error {
 		e, err := t.ByID(id)
@@ -196,7 +207,8 @@ func (n Tree) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, 
 	return out, path, err
 }
 
-// Events lists changes after a sequence number, oldest first.
+// Events lists up to limit changes after a sequence number, oldest first. It begins with the oldest event that is
+// kept, so a follower compares the first number with what it expected.
 func (n Tree) Events(ctx context.Context, from uint64, limit int) ([]hemera.Event, error) {
 	var out []hemera.Event
 	var bad error

@@ -12,13 +12,25 @@ import (
 	"hemera/errs"
 )
 
+// A piece is in one of these states. Each is a record by disk, so that a disk's worth of work is one range of
+// keys:
+//
+//	 current    in its file's entry, and in the list of its disk (schema.TablePiece)
+//	 unlinked   to be removed now (schema.TableUnlinked)
+//	 held       to be removed when its time is over (schema.TableHeld, and in order of time schema.TableDue)
+//	 gone       no record: its removal was confirmed
+//
+// A move makes pieces unlinked; replaced and removed content is held first. Counts by disk (schema.TableUsage)
+// change in the same batch. So do the sums over all disks, which are counters of the store.
+
 // Pieces is the index of pieces: what each disk holds, and what it is to remove.
 type Pieces struct{ *base }
 
 // pieceTx is the index of pieces within one transaction.
 type pieceTx tx
 
-// indexIncomplete keeps the index of incomplete files; old is what e replaces, nil if it is new.
+// indexIncomplete keeps the index of incomplete files, which repair reads. old is what e replaces, nil if e is
+// new.
 func (t pieceTx) indexIncomplete(old, e *hemera.Entry) {
 	switch {
 	case schema.Incomplete(e):
@@ -28,7 +40,7 @@ func (t pieceTx) indexIncomplete(old, e *hemera.Entry) {
 	}
 }
 
-// add counts the pieces of e to their disks.
+// add puts pieces of e into the lists of their disks, and counts them.
 func (t pieceTx) add(e *hemera.Entry, pieces []hemera.Piece) error {
 	for _, p := range pieces {
 		t.Key = schema.AppendPieceKey(t.Key[:0], p.Disk, e.ID, p.Index)
@@ -77,7 +89,10 @@ func (t pieceTx) usage(disk hemera.DiskID) (schema.Usage, error) {
 	return *u, nil
 }
 
-// MovePieces implements PieceIndex.
+// MovePieces changes the disks of a file's current generation in one batch: drop leaves, add comes. Dropped pieces
+// are to be removed at once: the content has others. Conflict if gen is not current any more, if a piece is not
+// where drop says, if too few would be left to read the file, or if a disk is still to remove the piece that it
+// gets.
 func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
 	subject := "fid:" + id.String()
 	return n.update(ctx, func(t tx) error {
@@ -129,9 +144,9 @@ func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Gen
 	})
 }
 
-// moved is the file's pieces without drop and with add. Conflict when a piece to drop is not there,
-// when one to add is, or when too few would be left to read the file: whoever decided on both of two
-// pieces at once saw each beside the other.
+// moved returns the file's pieces without drop and with add. Conflict when a piece to drop is missing, when one to
+// add exists, or when too few would be left to read the file: two decisions made at once may each count on the
+// piece that the other drops.
 func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.Piece, error) {
 	out := slices.Clone(e.Pieces)
 	for _, p := range drop {
@@ -162,7 +177,7 @@ func (t pieceTx) isUnlinked(disk hemera.DiskID, p hemera.PieceID) (bool, error) 
 	return t.Exists(schema.UnlinkedKey(disk, p), schema.HeldKey(disk, p))
 }
 
-// DiskFiles implements PieceIndex.
+// DiskFiles lists up to limit files with a piece on the disk, by id after the given one. An empty list is the end.
 func (n Pieces) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	x := index{prefix: schema.DiskKey(schema.TablePiece, disk), holds: func(e *hemera.Entry) bool {
 		return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == disk })
@@ -170,7 +185,8 @@ func (n Pieces) DiskFiles(ctx context.Context, disk hemera.DiskID, from hemera.F
 	return n.indexed(ctx, x, from, limit)
 }
 
-// Incomplete implements PieceIndex.
+// Incomplete lists up to limit files with fewer pieces than their layout, by id after the given one. An empty list
+// is the end.
 func (n Pieces) Incomplete(ctx context.Context, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	return n.indexed(ctx, index{prefix: schema.TableKey(schema.TableIncomplete), holds: schema.Incomplete}, from, limit)
 }
@@ -181,11 +197,11 @@ type index struct {
 	holds  func(*hemera.Entry) bool
 }
 
-// listMax is the most entries one call lists, so that no caller can make it hold much.
+// listMax is the most entries that one call lists, so that no caller can make it hold much.
 const listMax = 10_000
 
-// indexed gives the entries an index names, by id. Entries that left the index meanwhile are
-// skipped, but never so many that the answer is empty while more follow.
+// indexed returns the entries that an index names, by id. The index and the entries are read one after the other:
+// entries that left the index meanwhile are skipped, but the answer is not empty while more follow.
 func (n Pieces) indexed(ctx context.Context, x index, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	limit = min(limit, listMax)
 	for {
@@ -213,6 +229,7 @@ func (n Pieces) indexed(ctx context.Context, x index, from hemera.FileID, limit 
 	}
 }
 
+// pick returns the entries with the ids for which holds is true, when all of them are durable.
 func (n Pieces) pick(ctx context.Context, ids []hemera.FileID, holds func(*hemera.Entry) bool) ([]hemera.Entry, error) {
 	var out []hemera.Entry
 	for _, id := range ids {
@@ -230,7 +247,7 @@ func (n Pieces) pick(ctx context.Context, ids []hemera.FileID, holds func(*hemer
 	return out, n.records.Settle(ctx)
 }
 
-// DiskUsage implements PieceIndex.
+// DiskUsage returns the exact number of pieces and bytes that the namespace has on a disk.
 func (n Pieces) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error) {
 	err = n.view(ctx, func(t tx) error {
 		u, err := t.pieces().usage(disk)
@@ -240,7 +257,9 @@ func (n Pieces) DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, byte
 	return pieces, bytes, err
 }
 
-// Unlinked implements PieceIndex.
+// Unlinked lists up to limit pieces that the disk is to remove now: unlinked ones, and held ones whose time is
+// over. The list is durable, because a disk that removed a piece for a change that was lost would have lost a
+// file's piece.
 func (n Pieces) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	var u schema.Usage
 	if err := n.view(ctx, func(t tx) (err error) { // nearly always there is nothing, and the cache says so
@@ -277,7 +296,8 @@ func (n Pieces) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]
 // removedMax is the number of removed pieces that one batch drops.
 const removedMax = 1000
 
-// ConfirmRemoved implements PieceIndex. Pieces that are not on the list are no error.
+// ConfirmRemoved drops pieces from the lists, held ones too, once the disk has removed them. Pieces that are on no
+// list are no error.
 func (n Pieces) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error {
 	for chunk := range slices.Chunk(pieces, removedMax) {
 		err := n.update(ctx, func(t tx) error {

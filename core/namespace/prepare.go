@@ -13,6 +13,9 @@ import (
 	"hemera/rules/quota"
 )
 
+// An open is a view: it writes nothing. All that a write needs later is in the capability that the manager makes
+// of the answer, so opens that come to nothing leave nothing behind but a number that is never used.
+
 // parentsMode is the mode of directories that an open makes on its way.
 const parentsMode = 0o755
 
@@ -29,7 +32,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	var p Prepared
 	if r.Access == hemera.AccessRead {
 		err := n.view(ctx, func(t tx) (err error) {
-			p, err = t.prepareRead(who, r)
+			p, err = openTx(t).read(who, r)
 			return err
 		})
 		return p, err
@@ -39,7 +42,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	}
 	look := func() error {
 		return n.view(ctx, func(t tx) (err error) {
-			p, err = t.prepareWrite(who, r)
+			p, err = openTx(t).write(who, r)
 			return err
 		})
 	}
@@ -66,9 +69,13 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	return p, nil
 }
 
-func (t tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+// openTx is an open within one transaction, which changes nothing.
+type openTx tx
+
+// read decides whether a file may be opened for reading.
+func (t openTx) read(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
 	path := r.Path
-	f, err := t.existing("Open", who, path)
+	f, err := tx(t).existing("Open", who, path)
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -88,8 +95,9 @@ func (t tx) prepareRead(who hemera.Identity, r hemera.OpenRequest) (Prepared, er
 	return Prepared{Entry: *f.entry, Existing: true, ID: f.entry.ID, Gen: f.entry.Gen}, nil
 }
 
-func (t tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
-	f, err := t.walk("Open", who, r.Path)
+// write decides whether a file may be opened for writing, and finds what its write begins with.
+func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
+	f, err := tx(t).walk("Open", who, r.Path)
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -114,16 +122,16 @@ func (t tx) prepareWrite(who hemera.Identity, r hemera.OpenRequest) (Prepared, e
 	p := t.prepared(f)
 	if !p.Existing {
 		if p.Mode, err = modeOf(f.dirs, r.Mode, false); err != nil {
-			return Prepared{}, errs.Wrap(err, "open", r.Path)
+			return Prepared{}, errs.Wrap(err, "namespace.Open", r.Path)
 		}
 	}
 	p.Quota, err = t.standing(f, who)
 	return p, err
 }
 
-// prepared is what a walk found, as the manager wants it for a write. The parent comes without its tree totals:
-// every commit below changes them, so each open would wait for the writes of all others.
-func (t tx) prepared(f found) Prepared {
+// prepared returns what a walk found, as the manager needs it for a write. The parent comes without its tree
+// totals: every commit below changes them, so each open would wait for the writes of all others.
+func (t openTx) prepared(f found) Prepared {
 	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
 	if f.entry != nil {
 		p.Entry, p.Existing, p.ID, p.Gen = *f.entry, true, f.entry.ID, f.entry.Gen
@@ -148,18 +156,18 @@ func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path stri
 			f.dirs = append(f.dirs, f.entry)
 		}
 		f.entry = nil
-		p = t.prepared(f)
-		p.Quota, err = t.standing(f, who)
+		p = openTx(t).prepared(f)
+		p.Quota, err = openTx(t).standing(f, who)
 		return err
 	})
 	return p, err
 }
 
 // standing is what an open for writing has to comply with; see accounts.Ledger.Standing.
-func (t tx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
+func (t openTx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
 	uid, gid := who.UID, who.GID
 	if f.entry != nil {
 		uid, gid = f.entry.UID, f.entry.GID
 	}
-	return t.ledger().Standing(f.dirs, uid, gid)
+	return tx(t).ledger().Standing(f.dirs, uid, gid)
 }

@@ -54,6 +54,7 @@ func limitOr(limit, old int64) int64 {
 	return limit
 }
 
+// checkQuotaKey refuses a kind that is none.
 func checkQuotaKey(op string, key hemera.QuotaKey) error {
 	if key.Kind < hemera.QuotaUser || key.Kind > hemera.QuotaProject {
 		return refuse(errs.Invalid, op, key.Path, "a quota is of a user, a group or a project")
@@ -77,7 +78,8 @@ func (t tx) quotaNode(op string, who hemera.Identity, path string) (*hemera.Entr
 // limitsAtOnce is the number of limits that one change removes.
 const limitsAtOnce = 256
 
-// RemoveQuota implements hemera.QuotaAdmin.
+// RemoveQuota implements hemera.QuotaAdmin. Without a kind all limits of the directory are removed, in changes of
+// a bounded size: if one fails, calling it again goes on.
 func (n QuotaAdmin) RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error {
 	if key.Kind != 0 {
 		if err := checkQuotaKey("RemoveQuota", key); err != nil {
@@ -151,7 +153,8 @@ func refuseQuotaNode(op, path string, e *hemera.Entry) error {
 		WithRemedy("remove its limits first: `hemera quota rmnode -p " + path + "`")
 }
 
-// Quotas implements hemera.QuotaAdmin, from one snapshot.
+// Quotas implements hemera.QuotaAdmin: the limits and usage that matter at the path, or of all quota nodes if the
+// path is empty. All rows are of one snapshot.
 func (n QuotaAdmin) Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error) {
 	var dirs []hemera.FileID // empty: all
 	if path != "" {

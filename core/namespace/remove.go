@@ -11,7 +11,13 @@ import (
 	"hemera/rules/access"
 )
 
-// Remove implements hemera.Names.
+// Removal and renaming, which is removal of what was at the target and a move. Both first read what they will
+// touch in a view (warm), so that the leader finds it in the cache: a change that reads the disk holds up all
+// others.
+
+// Remove implements hemera.Names: it removes a file, or an empty directory that has no limits. A file's pieces
+// become unlinked in the same batch. kind, if not 0, is what the entry must be. NotFound, NotEmpty, IsDirectory,
+// NotDirectory, Denied.
 func (n Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
 	if err := n.warm(ctx, who, path); err != nil {
 		return err
@@ -37,7 +43,7 @@ func (n Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind
 	})
 }
 
-// unlink takes the found entry out of the tree; a directory must be empty.
+// unlink takes the found entry out of the tree, with everything that follows from it. A directory must be empty.
 func (t tx) unlink(op, path string, f found) error {
 	e := f.entry
 	delta, err := t.Weight(e)
@@ -66,7 +72,8 @@ func (t tx) unlink(op, path string, f found) error {
 	return t.Relist(f.dirs, delta.Negate())
 }
 
-// Rename implements hemera.Names.
+// Rename implements hemera.Names. A file at the target is replaced; a directory there is not. What is below a
+// directory moves with it, and nothing below is looked at: the cost is that of the depth, not of the tree.
 func (n Tree) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
 	if err := n.warm(ctx, who, from, to); err != nil {
 		return err
@@ -76,7 +83,8 @@ func (n Tree) Rename(ctx context.Context, who hemera.Identity, from, to string) 
 	})
 }
 
-// Publish implements hemera.Names.
+// Publish implements hemera.Names: a rename on conditions, in one change. A copy tool uses it to give a complete
+// file its name.
 func (n Tree) Publish(ctx context.Context, who hemera.Identity, p hemera.Publication) error {
 	if err := n.warm(ctx, who, p.From, p.To); err != nil {
 		return err
@@ -86,7 +94,8 @@ func (n Tree) Publish(ctx context.Context, who hemera.Identity, p hemera.Publica
 	})
 }
 
-// publishable holds the conditions of a publication.
+// publishable checks the conditions of a publication: Conflict if size or checksum differ, Exists if the target
+// may not be replaced.
 func publishable(f, target found, p hemera.Publication) error {
 	switch e := f.entry; {
 	case e.IsDir():
@@ -111,8 +120,8 @@ func publishable(f, target found, p hemera.Publication) error {
 	}
 }
 
-// rename is Rename, if the condition on what is at both names holds. Who may not rename does not learn
-// whether it does.
+// rename is Rename, if the condition on what is at both names holds. Permissions are checked first, so that a
+// caller without the right to rename does not learn whether the condition holds.
 func (t tx) rename(who hemera.Identity, from, to string, condition func(f, target found) error) error {
 	f, err := t.existing("Rename", who, from)
 	if err != nil {
@@ -136,9 +145,9 @@ func (t tx) rename(who hemera.Identity, from, to string, condition func(f, targe
 			return err
 		}
 	}
-	deep, err := t.Depth(f.entry)
+	depth, err := t.Depth(f.entry)
 	if err == nil {
-		err = newName("Rename", to, target, deep)
+		err = newName("Rename", to, target, depth)
 	}
 	if err != nil {
 		return err
@@ -158,7 +167,7 @@ func (t tx) rename(who hemera.Identity, from, to string, condition func(f, targe
 		}
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
-	return t.move(f, target, deep)
+	return t.move(f, target, depth)
 }
 
 // movable holds the rules of a rename that are not about permission. Its result stays right until the rename is
@@ -183,8 +192,9 @@ func movable(f, target found, from, to string) error {
 	return nil
 }
 
-// move gives the entry, with deep directories above one another below it, its new parent and name. The totals of directories above both stay.
-func (t tx) move(f, target found, deep int64) error {
+// move gives the entry its new parent and name. depth is the number of directories above one another below it. The
+// totals of directories above both places stay as they are.
+func (t tx) move(f, target found, depth int64) error {
 	delta, err := t.Weight(f.entry)
 	if err != nil {
 		return err
@@ -203,7 +213,7 @@ func (t tx) move(f, target found, deep int64) error {
 		return err
 	}
 	if f.entry.IsDir() {
-		if err := t.Deepen(target.dirs, deep); err != nil {
+		if err := t.Deepen(target.dirs, depth); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,8 @@ type Summary struct {
 	Pairs    int64     // about how many keys the store has
 }
 
-// Describe reads the summary. Corrupt, and NotFound where there is no tree.
+// Describe reads the summary of a picture of a store, without opening it. Corrupt, and NotFound where there is no
+// tree.
 func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	raw, err := r.GetMany(ctx, [][]byte{schema.MetaKey(schema.MetaEvents), schema.IDKey(schema.TableDirectory, hemera.RootID)})
 	if err != nil {
@@ -55,17 +56,17 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	return s, errs.Wrap(err, "namespace.Describe", "")
 }
 
-// idsPerSecond is how many ids the clock allows for: a restored namespace goes on at its time in
-// seconds since 1970 times this. No manager gives out as many for long, so whatever was made of ids
-// before that time, in this life of the namespace or in any other, is below.
+// idsPerSecond is the number of ids that the clock allows for: a restored namespace goes on at its time in seconds
+// since 1970 times this. No manager hands out as many for long, so all ids from before that time, in this life of
+// the namespace or in any other, are below.
 const idsPerSecond = 1 << 20
 
 // clockSlack is how far clocks of the cluster may be apart; capabilities need the same.
 const clockSlack = time.Hour
 
-// Restorable reports whether a record of a backup is to be restored. Those of the event log are not:
-// whoever followed it has seen others under the same numbers. Nor are pieces to remove: they were
-// removed since, and some came back to the same disk; what is left of them is found as orphans.
+// Restorable reports whether a record of a backup is to be restored. Records of the event log are not: a follower
+// has seen others under the same numbers. Nor are pieces to remove: they were removed since, and some came back to
+// the same disk; what is left of them is found as orphans.
 func Restorable(k []byte) bool {
 	for _, table := range []byte{schema.TableEvent, schema.TableUnlinked, schema.TableHeld, schema.TableDue} {
 		if bytes.HasPrefix(k, schema.TableKey(table)) {
@@ -75,9 +76,9 @@ func Restorable(k []byte) bool {
 	return true
 }
 
-// Restored makes a namespace of the restorable records of a backup, which are in the store: ids,
-// generations and events go on where none were before, whatever was done since the backup. It must
-// run before Open. Invalid when now cannot be right.
+// Restored makes a namespace of the restorable records of a backup, which are in the store: ids, generations and
+// events go on where none were before, whatever was done since the backup. It must run before Open. Invalid when
+// now cannot be right.
 func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.Time) (Boundary, error) {
 	end, _, err := readPair(ctx, store, schema.MetaIDs)
 	if err != nil {
@@ -113,7 +114,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 	return b, errs.Wrap(err, "namespace.Restored", "")
 }
 
-// boundaries loads what the namespace knows of its restores.
+// loadBoundaries reads what the namespace knows of its restores.
 func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	var failed error
 	prefix := schema.MetaKey(schema.MetaBoundary)
@@ -132,10 +133,12 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	return err
 }
 
-// Restored implements History.
+// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
 func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
 
-// NewerThanRestore implements History.
+// NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
+// does not know, because it was restored from an older backup: its id or generation was not handed out by this
+// store, or it was made between the backup and the restore. Such a piece is not an orphan.
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
 	if file >= next || gen >= next {

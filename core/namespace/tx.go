@@ -41,6 +41,7 @@ func (n *base) update(ctx context.Context, fn func(t tx) error) error {
 	return n.records.Update(ctx, func(t *record.Txn) error { return fn(n.tx(t)) })
 }
 
+// tx makes an operation on the tree of a transaction.
 func (n *base) tx(t *record.Txn) tx { return tx{tables.Txn{Txn: t}, n} }
 
 // warm brings what a change will look at into the cache, so that the leader does not read the disk
@@ -52,7 +53,7 @@ func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) e
 			return err
 		})
 		if err := ctx.Err(); err != nil {
-			return errs.Wrap(err, "namespace", path)
+			return errs.Wrap(err, "namespace.Lookup", path)
 		}
 	}
 	return nil
@@ -78,6 +79,7 @@ func refuse(kind errs.Kind, op, subject, format string, args ...any) *errs.Error
 	return errs.New(kind, "namespace."+op, subject, fmt.Sprintf(format, args...))
 }
 
+// absent makes the error about an id that no entry has.
 func absent(op string, id hemera.FileID) error {
 	return refuse(errs.NotFound, op, "fid:"+id.String(), "no entry has this id")
 }

@@ -8,8 +8,12 @@ import (
 	"hemera/rules/access"
 )
 
-// found is the end of a walk along a path: the directories from the root to the last name's parent,
-// and the entry of that name, nil if there is none. The root itself has no name and no directories.
+// Every operation on a path begins with a walk from the root. A walk reads one cached record for each name, checks
+// the right to traverse each directory, and returns all directories on the way: changes need them, because totals
+// and quotas count in each of them.
+
+// found is the end of a walk along a path: the directories from the root to the last name's parent, and the entry
+// of that name, nil if there is none. The root itself has no name and no directories.
 type found struct {
 	dirs  []*hemera.Entry
 	name  string
@@ -19,7 +23,7 @@ type found struct {
 // parent is the directory of the last name. Not for the root.
 func (f found) parent() *hemera.Entry { return f.dirs[len(f.dirs)-1] }
 
-// split cuts an absolute, clean path into names. Invalid or TooLarge.
+// split cuts an absolute, clean path into names; the root has none. Invalid or TooLarge.
 func split(op, path string) ([]string, error) {
 	if len(path) > hemera.PathMax {
 		return nil, refuse(errs.TooLarge, op, path[:64]+"…", "a path has at most %d bytes, not %d", hemera.PathMax, len(path))
@@ -39,6 +43,8 @@ func split(op, path string) ([]string, error) {
 	return names, nil
 }
 
+// checkName refuses what can be no name of an entry. It is the rule of lookups: names that are made have to pass
+// hemera.CheckName, too.
 func checkName(op, subject, name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":
@@ -63,8 +69,8 @@ func newName(op, path string, f found, depth int64) error {
 	return nil
 }
 
-// walk follows the path as who. NotFound when a directory on the way is missing, NotDirectory when
-// it is a file, Denied when it may not be traversed. A missing last name is no error.
+// walk follows the path as who. NotFound when a directory on the way is missing, NotDirectory when it is a file,
+// Denied when it may not be traversed. A missing last name is no error: entry is nil then.
 func (t tx) walk(op string, who hemera.Identity, path string) (found, error) {
 	names, err := split(op, path)
 	if err != nil {
@@ -77,7 +83,7 @@ func (t tx) walk(op string, who hemera.Identity, path string) (found, error) {
 	return f, err
 }
 
-// follow goes as far as entries are there; left are the names it did not find, the last included.
+// follow goes as far as entries exist; left are the names that it did not find, the last included.
 func (t tx) follow(op string, who hemera.Identity, path string, names []string) (f found, left []string, err error) {
 	if f.entry, err = t.Root(); err != nil {
 		return f, nil, err
@@ -116,10 +122,12 @@ func permit(op, path string, who hemera.Identity, e *hemera.Entry, a access.Acti
 	return denied(op, path, access.Decide(who, access.Object{Mode: e.Mode, UID: e.UID, GID: e.GID}, a))
 }
 
+// permitRemove is permit for the removal of an entry from a directory: it depends on both, and on the sticky bit.
 func permitRemove(op, path string, who hemera.Identity, dir, victim *hemera.Entry) error {
 	return denied(op, path, access.DecideRemove(who, access.Of(*dir), access.Of(*victim)))
 }
 
+// denied is nil if the decision allows the action.
 func denied(op, path string, d access.Decision) error {
 	if d.Allowed {
 		return nil

@@ -6,6 +6,26 @@
 // and durable, and not when it was tried; the time of a phase is from the start of all workers to the
 // end of the last.
 //
-// [Run] drives any [Target], so that the same phases are measured inside the manager ([Service]) and
-// through its door. Each worker counts by itself, in memory that does not grow with the run.
+// # Parts
+//
+//	Shape    how many workers, directories and files, and where
+//	Target   what is measured, for one worker: the manager from inside (Service), or a client session
+//	Run      makes the tree, runs the phases, removes the tree
+//	Service  hemera.Benchmarker in the manager's process
+//
+// # Phases
+//
+// mkdir and create make the tree; exists makes all of it again, and every refusal is a success; read and
+// write open each file; deletion removes everything. A phase has steps, a step has items: its operations.
+// Directories that are made or removed beside files are counted apart, so that a rate is of one kind.
+//
+// # Goroutines
+//
+// Each worker is a goroutine, with as many lanes as the shape has depth. A lane counts into a record of its own, in
+// memory that does not grow with the run, so counting costs no lock and no allocation. When a phase has ended, the
+// goroutine of Run adds the records up. Run blocks until everything that has begun has ended, also when its
+// context ends; what it made it removes, unless it is told to keep it.
+//
+// Latencies are kept in histograms of two digits, and, if wanted, over time in at most 64 stretches that double
+// when a phase outlasts them.
 package nsbench

@@ -8,8 +8,9 @@ import (
 	"hemera/errs"
 )
 
-// Target is what a run is made against, for one worker. Calls of one worker come one after the other,
-// or up to its depth at once. An operation returns nil when it has happened, and not before.
+// Target is what a run is made against, for one worker. Calls of one worker come one after the other, or up to its
+// depth at once, from different goroutines. An operation returns nil when it has happened, and not before: what is
+// visible and durable counts, not what was asked for.
 type Target interface {
 	// Mkdir makes a directory. Exists.
 	Mkdir(ctx context.Context, path string) error
@@ -31,27 +32,29 @@ type Releaser interface {
 	Release(ctx context.Context, path string) error
 }
 
-// phase is what all workers do between two looks at the clock.
+// phase is what all workers do between two readings of the clock. No worker begins a phase before all have ended
+// the one before.
 type phase struct {
-	name  string
+	name  string // as CERN's tool calls it
 	steps []step
 }
 
-// step is one operation on each of a worker's items; a worker's steps follow one another.
+// step is one operation on each of a worker's items. The steps of a worker follow one another; the items of a step
+// may overlap, up to the depth.
 type step struct {
-	items int
-	path  func(worker, item int) string
-	do    func(Target, context.Context, string) error
-	count counted
+	items int                                         // of each worker
+	path  func(worker, item int) string               // that the operation is about
+	do    func(Target, context.Context, string) error // the operation
+	count counted                                     // what it counts as
 }
 
 // counted is which count of the result an operation belongs to.
 type counted uint8
 
 const (
-	asMain counted = iota
-	asDirs
-	uncounted // part of the phase's time, and of its failures, only
+	asMain    counted = iota // what the phase is about
+	asDirs                   // directories beside it
+	uncounted                // part of the phase's time, and of its failures, only
 	counts
 )
 
@@ -71,7 +74,7 @@ func (s Shape) phases() []phase {
 	}
 }
 
-// Phases are the names of the phases in their order.
+// Phases returns the names of the phases in their order.
 func Phases() (names []string) {
 	for _, p := range (Shape{}).phases() {
 		names = append(names, p.name)
@@ -79,7 +82,7 @@ func Phases() (names []string) {
 	return names
 }
 
-// refused does again what was done: its success is to be told so.
+// refused repeats an operation that has been done: it succeeds if the target refuses with Exists.
 func refused(do func(Target, context.Context, string) error) func(Target, context.Context, string) error {
 	return func(t Target, ctx context.Context, name string) error {
 		err := do(t, ctx, name)
@@ -87,13 +90,13 @@ func refused(do func(Target, context.Context, string) error) func(Target, contex
 		case errors.Is(err, errs.Exists):
 			return nil
 		case err == nil:
-			return errs.New(errs.Internal, "benchmark", name, "was made a second time")
+			return errs.New(errs.Internal, "nsbench.Benchmark", name, "was made a second time")
 		}
 		return err
 	}
 }
 
-// total is how many counted operations the phase has.
+// total is the number of counted operations in the phase, of all threads.
 func (p phase) total(threads int) (n int64) {
 	for _, st := range p.steps {
 		if st.count != uncounted {
@@ -113,15 +116,15 @@ func (p phase) has(c counted) bool {
 	return false
 }
 
-// taken is the refusal to run where a tree is already.
+// taken is the refusal to run where a tree exists already. A benchmark never removes what another one made.
 func taken(base string, cause error) error {
 	return &errs.Error{
-		Kind: errs.Exists, Op: "benchmark", Subject: base, Cause: cause, Text: "it is there already",
+		Kind: errs.Exists, Op: "nsbench.Benchmark", Subject: base, Cause: cause, Text: "it is there already",
 		Remedy: "if an interrupted run left it, remove it with `" + cleanCommand(base) + "`; else choose another prefix",
 	}
 }
 
-// cleanCommand is what a person types to remove a run's tree.
+// cleanCommand is the command that removes a run's tree.
 func cleanCommand(base string) string {
 	command := "hemera ns benchmark --clean"
 	if prefix := path.Dir(base); prefix != "/" {

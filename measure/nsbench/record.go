@@ -19,23 +19,26 @@ const (
 	failuresMax = 5
 )
 
-// record counts what one lane of one worker did in a phase. It is the lane's alone until the phase has
-// ended; only done is read meanwhile.
+// record counts what one lane of one worker did in a phase. Until the phase has ended it belongs to the lane's
+// goroutine, so counting takes no lock; other goroutines read only done. Memory does not grow with the number of
+// operations.
 type record struct {
-	done     atomic.Int64
-	ops      [counts]int64
-	errors   [counts]int64
-	latency  [counts]*hdrhistogram.Histogram
-	longest  [counts]time.Duration
-	failures []failure
-	series   *series // nil: not wanted
+	done     atomic.Int64                    // operations that ended, for progress
+	ops      [counts]int64                   // that succeeded
+	errors   [counts]int64                   // that failed
+	latency  [counts]*hdrhistogram.Histogram // in units; nil while there are none
+	longest  [counts]time.Duration           // exact, where the histogram has two digits
+	failures []failure                       // of different kinds, failuresMax at most
+	series   *series                         // nil: not wanted
 }
 
+// failure is the first error of a kind, which stands for all of them in the result.
 type failure struct {
 	kind errs.Kind
-	err  error
+	err  error // the first one of the kind
 }
 
+// newRecord makes an empty record; with series it also counts latencies over time.
 func newRecord(withSeries bool) *record {
 	r := &record{}
 	if withSeries {
@@ -59,7 +62,8 @@ func (r *record) reset() {
 	}
 }
 
-// add counts one operation that ended at a time since the phase began.
+// add counts one operation that took a time and ended at a time since the phase began. Failures are counted, but
+// their latencies are not: a refusal may be faster than the operation.
 func (r *record) add(c counted, at, took time.Duration, err error) {
 	if c != uncounted {
 		r.done.Add(1)
@@ -121,7 +125,7 @@ func (r *record) merge(o *record) {
 // result is the merged record of a phase.
 func (r *record) result(p phase) hemera.BenchmarkResult {
 	res := hemera.BenchmarkResult{Phase: p.name, Main: r.count(asMain)}
-	res.Main.Errors += r.errors[uncounted]
+	res.Main.Errors += r.errors[uncounted] // a failure of any step is one of the phase
 	if p.has(asDirs) {
 		dirs := r.count(asDirs)
 		res.Dirs = &dirs
@@ -135,6 +139,7 @@ func (r *record) result(p phase) hemera.BenchmarkResult {
 	return res
 }
 
+// count is what was counted of one kind of operation, with the quantiles of its latencies.
 func (r *record) count(c counted) hemera.BenchmarkOps {
 	o := hemera.BenchmarkOps{Ops: r.ops[c], Errors: r.errors[c], Max: r.longest[c]}
 	if h := r.latency[c]; h != nil {

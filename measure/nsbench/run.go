@@ -30,18 +30,19 @@ type Options struct {
 	Series bool
 }
 
-// run is a run under way.
+// run is a run in progress. The goroutine of Run owns it; workers read it, and write only their records.
 type run struct {
 	Options
-	targets []Target
-	records []*record // by worker and lane
-	began   time.Time
+	targets []Target    // by worker
+	records []*record   // by worker and lane
+	began   time.Time   // of the run, without making the targets
 	stop    atomic.Bool // nothing new is begun
 }
 
-// Run makes the base directory, runs the phases and removes everything. Operations that fail are
-// counted, and no error of the run; a phase in which none succeeded ends it. When the context ends, what is
-// under way is waited for and then everything removed, unless o.Keep is set. Nothing is retried.
+// Run makes the base directory, runs the phases and removes everything. Operations that fail are counted, and are
+// no error of the run; a phase in which none succeeded ends it. When the context ends, operations that have begun
+// are brought to their end, and then everything is removed unless o.Keep is set. Nothing is retried. Exists if the
+// base directory is there already, NotFound if the prefix is not.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.Shape.Check(); err != nil {
 		return err
@@ -49,16 +50,16 @@ func Run(ctx context.Context, o Options) (err error) {
 	r := &run{Options: o, began: time.Now()}
 	defer r.close()
 	if err := r.open(ctx); err != nil {
-		return errs.Wrap(err, "benchmark", "")
+		return errs.Wrap(err, "nsbench.Benchmark", "")
 	}
 	switch err := r.targets[0].Mkdir(ctx, o.Shape.Base); {
 	case errors.Is(err, errs.Exists):
 		return taken(o.Shape.Base, nil)
 	case errors.Is(err, errs.NotFound):
-		return errs.New(errs.NotFound, "benchmark", path.Dir(o.Shape.Base), "the prefix is not there").
+		return errs.New(errs.NotFound, "nsbench.Benchmark", path.Dir(o.Shape.Base), "the prefix is not there").
 			WithRemedy("make it with `hemera mkdir -p " + path.Dir(o.Shape.Base) + "`, or leave the prefix out")
 	case err != nil:
-		return errs.Wrap(err, "benchmark", o.Shape.Base)
+		return errs.Wrap(err, "nsbench.Benchmark", o.Shape.Base)
 	}
 	for range o.Shape.Threads * o.Shape.Depth {
 		r.records = append(r.records, newRecord(o.Series))
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return errors.Join(err, r.sweep(context.WithoutCancel(ctx)))
 }
 
-// open makes the workers' targets, some at a time.
+// open makes the workers' targets, up to 64 at a time: each may be a session over the network.
 func (r *run) open(ctx context.Context) error {
 	r.targets = make([]Target, r.Shape.Threads)
 	failed := make([]error, r.Shape.Threads)
@@ -93,6 +94,7 @@ func (r *run) open(ctx context.Context) error {
 	return nil
 }
 
+// close closes the targets that were opened.
 func (r *run) close() {
 	for _, t := range r.targets {
 		if t != nil {
@@ -101,7 +103,7 @@ func (r *run) close() {
 	}
 }
 
-// phases runs them and reports whether all that was made is gone again.
+// phases runs the phases and reports whether everything that was made has been removed again.
 func (r *run) phases(ctx context.Context) (gone bool, err error) {
 	for _, p := range r.Shape.phases() {
 		res, err := r.phase(ctx, p)
@@ -116,19 +118,21 @@ func (r *run) phases(ctx context.Context) (gone bool, err error) {
 		}
 		if res.Main.Ops == 0 {
 			f := res.Failures[0]
-			return false, errs.New(errs.Unavailable, "benchmark", p.name, "nothing succeeded: "+f.Text).WithRemedy(f.Remedy)
+			return false, errs.New(errs.Unavailable, "nsbench.Benchmark", p.name, "nothing succeeded: "+f.Text).WithRemedy(f.Remedy)
 		}
 		gone = res.Main.Errors == 0 && (res.Dirs == nil || res.Dirs.Errors == 0)
 	}
 	return gone, nil
 }
 
-// phase runs one phase of all workers.
+// phase runs one phase of all workers. Its time is from the start of all workers, which wait for one another, to
+// the end of the last.
 func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error) {
 	for _, rec := range r.records {
 		rec.reset()
 	}
 	ops := context.WithoutCancel(ctx) // what is begun is brought to its end
+	// All workers wait for start, so that none has a head start while the others are being made.
 	start, ended := make(chan struct{}), make(chan time.Time, 1)
 	var began time.Time
 	var workers sync.WaitGroup
@@ -159,6 +163,7 @@ func (r *run) phase(ctx context.Context, p phase) (hemera.BenchmarkResult, error
 	return res, err
 }
 
+// cpu is the processor time that the measured process has spent, zero if it is not known.
 func (r *run) cpu() time.Duration {
 	if r.CPU == nil {
 		return 0
@@ -166,7 +171,7 @@ func (r *run) cpu() time.Duration {
 	return r.CPU()
 }
 
-// removeBase is the last operation of a run.
+// removeBase removes the base directory, which is the last operation of a run and counts as one.
 func (r *run) removeBase(ctx context.Context, began time.Time) {
 	start := time.Now()
 	err := r.targets[0].Rmdir(ctx, r.Shape.Base)
@@ -174,7 +179,7 @@ func (r *run) removeBase(ctx context.Context, began time.Time) {
 	r.records[0].add(asDirs, end.Sub(began), end.Sub(start), err)
 }
 
-// work does a worker's steps, each in as many lanes as the shape is deep.
+// work does a worker's steps, each in as many lanes as the shape has depth.
 func (r *run) work(ctx context.Context, w int, p phase, began time.Time) {
 	depth := r.Shape.Depth
 	for _, st := range p.steps {
@@ -190,6 +195,8 @@ func (r *run) work(ctx context.Context, w int, p phase, began time.Time) {
 	}
 }
 
+// lane does every depth-th item of a step, one after the other, and counts each. It ends early when the run is
+// stopped.
 func (r *run) lane(ctx context.Context, w, lane int, st step, began time.Time) {
 	rec := r.records[w*r.Shape.Depth+lane]
 	for i := lane; i < st.items; i += r.Shape.Depth {
@@ -204,12 +211,13 @@ func (r *run) lane(ctx context.Context, w, lane int, st step, began time.Time) {
 	}
 }
 
-// follow tells how a phase goes until it has ended; with an error it was cut short.
+// follow reports the progress of a phase until it has ended. It returns an error if the phase was cut short; the
+// workers have ended then, too.
 func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time.Time, error) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
-	var before int64
-	var rate float64
+	var before int64 // operations at the last tick
+	var rate float64 // smoothed, per second
 	last := time.Now()
 	for {
 		select {
@@ -217,7 +225,7 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 			return end, nil
 		case <-ctx.Done():
 			r.stop.Store(true)
-			return <-ended, errs.Wrap(ctx.Err(), "benchmark", p.name)
+			return <-ended, errs.Wrap(ctx.Err(), "nsbench.Benchmark", p.name)
 		case now := <-ticker.C:
 			var done int64
 			for _, rec := range r.records {
@@ -234,7 +242,7 @@ func (r *run) follow(ctx context.Context, p phase, ended <-chan time.Time) (time
 	}
 }
 
-// smooth is a rate that a person can read while it changes: about the mean of the last second.
+// smooth returns a rate that a person can read while it changes: about the mean of the last second.
 func smooth(before, now float64) float64 {
 	if before == 0 {
 		return now
@@ -242,8 +250,8 @@ func smooth(before, now float64) float64 {
 	return before + (now-before)/5
 }
 
-// each has every worker do something with its own files and returns the first error, of perhaps a
-// thousand alike. What is not there is no error.
+// each makes every worker do something with its own files, all at once, and returns one of the errors, of perhaps
+// a thousand alike. Something that is missing is no error.
 func (r *run) each(do func(worker int, t Target) error) error {
 	failed := make([]error, r.Shape.Threads)
 	var workers sync.WaitGroup
@@ -259,7 +267,7 @@ func (r *run) each(do func(worker int, t Target) error) error {
 	return nil
 }
 
-// present is err unless it says that something is not there.
+// present returns err unless it says that something does not exist.
 func present(err error) error {
 	if errors.Is(err, errs.NotFound) {
 		return nil
@@ -267,7 +275,8 @@ func present(err error) error {
 	return err
 }
 
-// release gives the locks of the write phase back. A file that was not there to be written has none.
+// release gives back the locks of the write phase, if the targets keep them. A file that could not be written has
+// none.
 func (r *run) release(ctx context.Context) error {
 	err := r.each(func(w int, t Target) error {
 		locks, ok := t.(Releaser)
@@ -282,10 +291,11 @@ func (r *run) release(ctx context.Context) error {
 		}
 		return last
 	})
-	return errs.Wrap(err, "benchmark", "give locks back")
+	return errs.Wrap(err, "nsbench.Benchmark", "give locks back")
 }
 
-// sweep removes what the run has made and not removed itself.
+// sweep removes what the run has made and has not removed itself. If that fails, the error says which command
+// removes it.
 func (r *run) sweep(ctx context.Context) error {
 	phases := r.Shape.phases()
 	last := phases[len(phases)-1]
@@ -305,6 +315,6 @@ func (r *run) sweep(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return &errs.Error{Kind: errs.KindOf(err), Op: "benchmark", Subject: r.Shape.Base, Cause: err,
+	return &errs.Error{Kind: errs.KindOf(err), Op: "nsbench.Benchmark", Subject: r.Shape.Base, Cause: err,
 		Text: "could not be removed", Remedy: "remove it with `" + cleanCommand(r.Shape.Base) + "`"}
 }

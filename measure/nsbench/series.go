@@ -18,20 +18,25 @@ const (
 	perDouble = 4
 )
 
-// series is latencies over time. The zero value is ready for use.
+// series is latencies over time. The zero value is ready for use. One goroutine adds to it; its size is fixed,
+// about 26 KB.
 type series struct {
-	doubled int // stretches are stretchMin << doubled
-	cells   [stretches]stretch
+	doubled int                // stretches are stretchMin << doubled
+	cells   [stretches]stretch // from the start of the phase on
 }
 
+// stretch is the operations that ended in one stretch of time: their number, the longest, and how many of each
+// class of latency.
 type stretch struct {
 	ops     int64
 	longest time.Duration
-	classes [classes]uint32
+	classes [classes]uint32 // operations by class of their latency
 }
 
+// width is how long each stretch is now.
 func (s *series) width() time.Duration { return stretchMin << s.doubled }
 
+// add counts an operation that took a time and ended at a time since the phase began.
 func (s *series) add(at, took time.Duration) {
 	for at >= s.width()*stretches {
 		s.double()
@@ -42,7 +47,7 @@ func (s *series) add(at, took time.Duration) {
 	c.classes[class(took)]++
 }
 
-// double joins stretches in pairs.
+// double joins stretches in pairs, which makes room for as much time again.
 func (s *series) double() {
 	for i := range stretches / 2 {
 		pair := s.cells[2*i]
@@ -53,7 +58,7 @@ func (s *series) double() {
 	s.doubled++
 }
 
-// merge adds what another counted, in the wider stretches of the two.
+// merge adds what another series counted, in the wider stretches of the two. The other one stays as it is.
 func (s *series) merge(o *series) {
 	for s.doubled < o.doubled {
 		s.double()
@@ -67,6 +72,7 @@ func (s *series) merge(o *series) {
 	}
 }
 
+// merge adds another stretch.
 func (c *stretch) merge(o *stretch) {
 	c.ops += o.ops
 	c.longest = max(c.longest, o.longest)
@@ -75,7 +81,8 @@ func (c *stretch) merge(o *stretch) {
 	}
 }
 
-// class is the class of a latency: its power of two and the two bits after the first.
+// class returns the class of a latency: its power of two and the two bits after the first. So a class is at most a
+// quarter of its latency wide.
 func class(took time.Duration) int {
 	n := uint64(max(took/unit, 0))
 	if n < perDouble {
@@ -94,7 +101,7 @@ func classEnd(c int) time.Duration {
 	return time.Duration(math.Ldexp(float64(perDouble+c%perDouble+1), e-2)) * unit
 }
 
-// points are the stretches in which something happened.
+// points returns the stretches in which something happened.
 func (s *series) points() (out []hemera.BenchmarkPoint) {
 	for i := range s.cells {
 		c := &s.cells[i]
@@ -108,6 +115,8 @@ func (s *series) points() (out []hemera.BenchmarkPoint) {
 	return out
 }
 
+// quantile returns a latency that the part q of the operations did not exceed: the end of its class, so up to a
+// quarter too large.
 func (c *stretch) quantile(q float64) time.Duration {
 	want := int64(math.Ceil(q * float64(c.ops)))
 	for i, n := range c.classes {

@@ -35,7 +35,8 @@ var _ hemera.Benchmarker = (*Service)(nil)
 // NewService makes the service.
 func NewService(o ServiceOptions) *Service { return &Service{o, make(chan struct{}, 1)} }
 
-// Benchmark implements hemera.Benchmarker.
+// Benchmark implements hemera.Benchmarker. One run at a time: Overloaded while another is in progress. visit first
+// gets the setup of the cluster, then progress and results.
 func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.BenchmarkRequest, visit func(hemera.BenchmarkUpdate) error) error {
 	shape, err := ShapeOf(q)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.B
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	default:
-		return errs.New(errs.Overloaded, "benchmark", shape.Base, "another benchmark is under way").WithRemedy("wait for its end")
+		return errs.New(errs.Overloaded, "nsbench.Benchmark", shape.Base, "another benchmark is under way").WithRemedy("wait for its end")
 	}
 	view, err := s.View(ctx)
 	if err != nil {
@@ -64,7 +65,8 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.B
 	})
 }
 
-// processorTime is what this process has spent on all its threads.
+// processorTime returns the processor time that this process has spent on all its threads, zero if the system does
+// not say.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -73,7 +75,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Setup is what a cluster is like that is measured from a process of its manager's machine.
+// Setup describes the cluster that is measured, from its view and the machine of this process.
 func Setup(v *hemera.View) *hemera.BenchmarkSetup {
 	setup := &hemera.BenchmarkSetup{Cores: runtime.NumCPU()}
 	for _, d := range v.Disks {
@@ -103,6 +105,7 @@ const (
 	fileMode = 0o644
 )
 
+// Mkdir implements [Target].
 func (t *inside) Mkdir(ctx context.Context, path string) error {
 	_, err := t.Names.Mkdir(ctx, t.who, path, dirMode, false)
 	return err
@@ -136,7 +139,8 @@ func emptySums(kinds []hemera.ChecksumKind) (sums []hemera.Checksum) {
 	return sums
 }
 
-// open also signs, as a manager does for clients that go to another process.
+// open is an open with a signed permit, as a manager makes it for clients that go to another process: signing
+// belongs to the cost.
 func (t *inside) open(ctx context.Context, r hemera.OpenRequest) (hemera.Grant, error) {
 	g, err := t.Files.Open(ctx, t.who, r)
 	if err == nil {
@@ -151,7 +155,8 @@ func (t *inside) Read(ctx context.Context, path string) error {
 	return err
 }
 
-// Write frees the lock again, which belongs to what is measured.
+// Write implements [Target]. It opens the file to change it and frees the lock again, which belongs to what is
+// measured.
 func (t *inside) Write(ctx context.Context, path string) error {
 	g, err := t.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate})
 	if err != nil {
@@ -160,17 +165,21 @@ func (t *inside) Write(ctx context.Context, path string) error {
 	return t.Control.Abort(ctx, g.Permit)
 }
 
+// Remove implements [Target].
 func (t *inside) Remove(ctx context.Context, path string) error {
 	return t.Names.Remove(ctx, t.who, path, hemera.KindFile)
 }
 
+// Rmdir implements [Target].
 func (t *inside) Rmdir(ctx context.Context, path string) error {
 	return t.Names.Remove(ctx, t.who, path, hemera.KindDirectory)
 }
 
+// Close implements [Target]; there is nothing to close.
 func (t *inside) Close() error { return nil }
 
-// CleanBenchmark implements hemera.Benchmarker.
+// CleanBenchmark implements hemera.Benchmarker: it removes what an interrupted run left below the prefix. It waits
+// for a run that is in progress. NotEmpty, and nothing is removed, if anything there was not made by a benchmark.
 func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefix string) error {
 	base, err := BaseOf(prefix)
 	if err != nil {
@@ -180,7 +189,7 @@ func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefi
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "benchmark", base)
+		return errs.Wrap(ctx.Err(), "nsbench.Benchmark", base)
 	}
 	names := []string{"worker.", "d.", "f."}
 	if err := s.clean(ctx, who, base, names, false); err != nil {
@@ -189,8 +198,8 @@ func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefi
 	return s.clean(ctx, who, base, names, true)
 }
 
-// clean walks a tree in which every entry is named by the first of names and a number, and those below
-// it by the next. It removes the tree or, without remove, only looks whether it is one.
+// clean walks a tree in which every entry is named by the first of names and a number, and the entries below it by
+// the next. It removes the tree or, without remove, only checks that it is one.
 func (s *Service) clean(ctx context.Context, who hemera.Identity, dir string, names []string, remove bool) error {
 	var found []string
 	kind := hemera.KindDirectory
@@ -199,7 +208,7 @@ func (s *Service) clean(ctx context.Context, who hemera.Identity, dir string, na
 	}
 	err := s.Names.List(ctx, who, dir, func(e hemera.Entry) error {
 		if e.Kind != kind || !e.IsDir() && e.Size != 0 || !numbered(e.Name, names[0]) {
-			return errs.New(errs.NotEmpty, "benchmark", path.Join(dir, e.Name), "no benchmark made it").
+			return errs.New(errs.NotEmpty, "nsbench.Benchmark", path.Join(dir, e.Name), "no benchmark made it").
 				WithRemedy("look at it, and move it elsewhere or remove it by hand")
 		}
 		found = append(found, e.Name)
@@ -226,6 +235,7 @@ func (s *Service) clean(ctx context.Context, who hemera.Identity, dir string, na
 	return s.Names.Remove(ctx, who, dir, hemera.KindDirectory)
 }
 
+// numbered reports whether the name is the prefix and a decimal number.
 func numbered(name, prefix string) bool {
 	digits, ok := strings.CutPrefix(name, prefix)
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""

@@ -24,7 +24,7 @@ type Shape struct {
 	Depth int
 }
 
-// ShapeOf is the shape of a request. Invalid when a number makes no sense.
+// ShapeOf returns the shape of a request. Invalid when a number makes no sense.
 func ShapeOf(r hemera.BenchmarkRequest) (Shape, error) {
 	s := Shape{Threads: r.Threads, Subdirs: r.Subdirs, Files: r.Files, Depth: 1}
 	var err error
@@ -34,7 +34,7 @@ func ShapeOf(r hemera.BenchmarkRequest) (Shape, error) {
 	return s, s.Check()
 }
 
-// BaseOf is the directory of a run with the prefix, "" being the root.
+// BaseOf returns the directory of a run with the prefix; an empty prefix is the root.
 func BaseOf(prefix string) (string, error) {
 	if prefix == "" {
 		prefix = "/"
@@ -45,7 +45,7 @@ func BaseOf(prefix string) (string, error) {
 	return path.Join(prefix, "benchmark"), nil
 }
 
-// Check refuses numbers that make no sense. Invalid.
+// Check refuses numbers that make no sense, or that are probably a typing error: Invalid.
 func (s Shape) Check() error {
 	of := func(n int, what string) string { return strconv.Itoa(n) + " " + what }
 	switch {
@@ -61,14 +61,20 @@ func (s Shape) Check() error {
 	return nil
 }
 
-func invalid(subject, text string) error { return errs.New(errs.Invalid, "benchmark", subject, text) }
+// invalid makes the error about a number or a prefix.
+func invalid(subject, text string) error {
+	return errs.New(errs.Invalid, "nsbench.Benchmark", subject, text)
+}
 
 // Paths are by worker and by the number of the item within the worker.
 
+// worker is the directory of a worker. Paths take the worker and the number of the item within the worker.
 func (s Shape) worker(w, _ int) string { return s.Base + "/worker." + strconv.Itoa(w) }
 
+// dir is a directory of a worker.
 func (s Shape) dir(w, j int) string { return s.worker(w, 0) + "/d." + strconv.Itoa(j) }
 
+// file is a file of a worker; files fill one directory after the other.
 func (s Shape) file(w, n int) string {
 	return s.dir(w, n/s.Files) + "/f." + strconv.Itoa(n%s.Files)
 }

@@ -66,24 +66,26 @@ func Load(ctx context.Context, store kv.Store, o Options) (hemera.TreeTotals, er
 	return l.tree, nil
 }
 
+// loader is one load in progress. Goroutines share it: they read the shape, and each makes runs of its own.
 type loader struct {
-	graft    *namespace.Graft
-	shape    *laidOut
-	tree     hemera.TreeTotals
-	load     kv.Load
-	progress func(int64)
-	records  atomic.Int64
+	graft    *namespace.Graft  // where the tree goes
+	shape    *laidOut          // what it is
+	tree     hemera.TreeTotals // below the top; set by around
+	load     kv.Load           // the engine's side: takes runs, then all at once
+	progress func(int64)       // may be nil
+	records  atomic.Int64      // written so far, of all runs
 }
 
-// part is a range of one of the tree's tables, of which one goroutine makes a run.
+// part is a range of one of the tree's tables; one goroutine makes a run of it.
 type part struct {
 	lo, hi int64
 	make   func(put func(k, v []byte) error, lo, hi int64) error
 }
 
-// partMax is how many entries or files a part goes over; a table of the engine takes about as many.
+// partMax is the number of entries or files that a part covers; a table file of the engine takes about as many.
 const partMax = 1 << 20
 
+// parts cuts the tables of the tree into ranges. No two overlap, because the engine takes each as a sorted run.
 func (l *loader) parts() (parts []part) {
 	s := l.shape
 	cut := func(lo, hi int64, f func(func(k, v []byte) error, int64, int64) error) {
@@ -103,7 +105,7 @@ func (l *loader) parts() (parts []part) {
 	return parts
 }
 
-// fill makes all runs.
+// fill makes all runs, as many at a time as there are processors. The first error ends them.
 func (l *loader) fill(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -124,6 +126,7 @@ func (l *loader) fill(ctx context.Context) error {
 	return group.Wait()
 }
 
+// run makes one sorted run of the records that make puts, in the order of keys.
 func (l *loader) run(make func(put func(k, v []byte) error) error) error {
 	r, err := l.load.Run()
 	if err != nil {
@@ -139,6 +142,7 @@ func (l *loader) run(make func(put func(k, v []byte) error) error) error {
 // tick is how many records are between two calls of Progress.
 const tick = 1 << 14
 
+// count counts records that were written, and reports progress now and then.
 func (l *loader) count(records int64) {
 	done := l.records.Add(records)
 	if l.progress == nil || done%tick != 0 {
@@ -179,6 +183,7 @@ func (l *loader) around(ctx context.Context) error {
 	return nil
 }
 
+// putEntries makes the entries of a range, directories before files.
 func (s *laidOut) putEntries(put func(k, v []byte) error, lo, hi int64) error {
 	var e hemera.Entry
 	for i := lo; i < hi; i++ {
@@ -190,6 +195,7 @@ func (s *laidOut) putEntries(put func(k, v []byte) error, lo, hi int64) error {
 	return nil
 }
 
+// putPlaces makes the locations of a range of ids.
 func (s *laidOut) putPlaces(put func(k, v []byte) error, lo, hi int64) error {
 	var e hemera.Entry
 	for i := lo; i < hi; i++ {
@@ -201,7 +207,7 @@ func (s *laidOut) putPlaces(put func(k, v []byte) error, lo, hi int64) error {
 	return nil
 }
 
-// putPieces makes the list of one disk.
+// putPieces makes the list of pieces of one disk, for a range of files.
 func (s *laidOut) putPieces(disk int) func(func(k, v []byte) error, int64, int64) error {
 	return func(put func(k, v []byte) error, lo, hi int64) error {
 		for i := lo; i < hi; i++ {
@@ -218,6 +224,7 @@ func (s *laidOut) putPieces(disk int) func(func(k, v []byte) error, int64, int64
 	}
 }
 
+// putStates makes the times and totals of a range of directories.
 func (s *laidOut) putStates(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		st := schema.Directory{Mtime: s.now, Ctime: s.now, Tree: s.totals(i), Depth: s.depth(i)}
@@ -228,7 +235,7 @@ func (s *laidOut) putStates(put func(k, v []byte) error, lo, hi int64) error {
 	return nil
 }
 
-// usages is what the tree has on each disk.
+// usages counts what the tree has on each disk.
 func (s *laidOut) usages() map[hemera.DiskID]schema.Usage {
 	sums := make([]schema.Usage, len(s.Disks))
 	for i := int64(0); i < s.Files && s.Size > 0; i++ {

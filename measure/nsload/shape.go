@@ -11,8 +11,9 @@ import (
 	"hemera/errs"
 )
 
-// Shape is the tree that [Load] makes: leaf directories full of files, below directories of
-// directories. The zero values of all but Files have defaults.
+// Shape is the tree that [Load] makes: leaf directories full of files, below directories of directories. All
+// fields but Files have defaults for their zero values. The same shape always makes the same tree but for its
+// times.
 type Shape struct {
 	Files       int64
 	FilesPerDir int64 // in a leaf directory; 0: 1,000
@@ -32,9 +33,9 @@ type Shape struct {
 // level is the directories at one distance from the top. Directory number i of a level has the
 // children from i·fan on of the next.
 type level struct {
-	first hemera.FileID
-	count int64
-	fan   int64 // children of each, directories of the next level or files
+	first hemera.FileID // ids of a level are consecutive
+	count int64         // directories in it
+	fan   int64         // children of each, directories of the next level or files
 }
 
 // laidOut is a shape with its ids and names. All of it is arithmetic: ids are given breadth first, so that entries in
@@ -42,13 +43,13 @@ type level struct {
 // without the rest.
 type laidOut struct {
 	Shape
-	levels []level
-	dirs   int64 // the top included
-	base   hemera.FileID
+	levels []level       // from the top down; the last has the files
+	dirs   int64         // the top included
+	base   hemera.FileID // the top's id; directories and then files follow
 	parent hemera.FileID // of the top
-	name   string
-	now    time.Time
-	digits int
+	name   string        // of the top
+	now    time.Time     // when everything was made
+	digits int           // of the numbers in names
 }
 
 // lay gives the shape its ids and names where it goes.
@@ -74,9 +75,10 @@ func (s Shape) lay(at *namespace.Graft) *laidOut {
 	return out
 }
 
+// ceil is the number of groups of b that hold a items, at least one.
 func ceil(a, b int64) int64 { return max(1, (a+b-1)/b) }
 
-// defaults fills in what was left out, and names what makes no tree.
+// defaults fills in what was left out. Invalid for numbers that make no tree.
 func (s Shape) defaults() (Shape, error) {
 	if s.FilesPerDir == 0 {
 		s.FilesPerDir = 1000
@@ -109,10 +111,10 @@ func (s Shape) defaults() (Shape, error) {
 	return s, nil
 }
 
-// entries is how many ids the tree takes.
+// entries is the number of ids that the tree takes.
 func (s *laidOut) entries() int64 { return s.dirs + s.Files }
 
-// entry is the i-th of the tree: directories from the top on, then files.
+// entry sets e to the i-th entry of the tree: directories from the top on, then files.
 func (s *laidOut) entry(i int64, e *hemera.Entry) {
 	if i >= s.dirs {
 		s.file(i-s.dirs, e)
@@ -133,7 +135,7 @@ func (s *laidOut) entry(i int64, e *hemera.Entry) {
 	e.Name = s.numbered(prefix, at, "")
 }
 
-// levelOf is the level of directory i, and its number there.
+// levelOf returns the level of directory i, and its number in the level.
 func (s *laidOut) levelOf(i int64) (l int, at int64) {
 	for l = range s.levels {
 		if at = i - int64(s.levels[l].first-s.base); at < s.levels[l].count {
@@ -143,7 +145,7 @@ func (s *laidOut) levelOf(i int64) (l int, at int64) {
 	return l, at
 }
 
-// numbered is a name whose byte order is that of its number.
+// numbered makes a name; names with one prefix are in byte order when they are in the order of their numbers.
 func (s *laidOut) numbered(prefix string, n int64, suffix string) string {
 	b := append(make([]byte, 0, 32), prefix...)
 	digits := strconv.AppendInt(make([]byte, 0, 20), n, 10)
@@ -153,7 +155,8 @@ func (s *laidOut) numbered(prefix string, n int64, suffix string) string {
 	return string(append(append(b, digits...), suffix...))
 }
 
-// file is the i-th file. Its Checksums and Pieces are overwritten in place.
+// file sets e to the i-th file. The memory of its Checksums and Pieces is used again, so that a billion files cost
+// no garbage.
 func (s *laidOut) file(i int64, e *hemera.Entry) {
 	leaf := s.levels[len(s.levels)-1]
 	r := mix(s.Seed ^ mix(uint64(i)))
@@ -175,12 +178,12 @@ func (s *laidOut) file(i int64, e *hemera.Entry) {
 	}
 }
 
-// disk is where piece p of file i is: the files go round the disks, and neighbours hold copies.
+// disk is where piece p of file i is: the files go round the disks, and neighbours hold copies of each other.
 func (s *laidOut) disk(i int64, p int) hemera.DiskID {
 	return s.Disks[(i+int64(p))%int64(len(s.Disks))]
 }
 
-// size of file i.
+// size is the number of bytes of file i: a fixed pseudo-random number around the mean.
 func (s *laidOut) size(i int64) int64 {
 	if s.Size == 0 {
 		return 0
@@ -188,7 +191,7 @@ func (s *laidOut) size(i int64) int64 {
 	return s.Size/2 + int64(mix(s.Seed+uint64(i))%uint64(s.Size)) + 1
 }
 
-// totals is all below directory i, whose files are one range because ids are breadth first.
+// totals adds up everything below directory i, whose files are one range because ids are given breadth first.
 func (s *laidOut) totals(i int64) (t hemera.TreeTotals) {
 	l, at := s.levelOf(i)
 	lo, hi := at, at+1
@@ -206,13 +209,14 @@ func (s *laidOut) totals(i int64) (t hemera.TreeTotals) {
 	return t
 }
 
-// depth is how many directories are above one another below directory i.
+// depth is the number of directories above one another below directory i.
 func (s *laidOut) depth(i int64) int64 {
 	l, _ := s.levelOf(i)
 	return int64(len(s.levels) - 1 - l)
 }
 
-// Paths gives the path of each file of the tree that [Load] makes of the shape at the path.
+// Paths returns a function that gives the path of each file of the tree that [Load] makes of the shape at the
+// path.
 func (s Shape) Paths(top string) (func(file int64) string, error) {
 	s, err := s.defaults()
 	if err != nil {

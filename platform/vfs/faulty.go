@@ -39,8 +39,8 @@ func Changes() []Op {
 type Fault struct {
 	Ops     []Op
 	Pattern string
-	Skip    int
-	Count   int
+	Skip    int // calls that match and are left alone first
+	Count   int // calls that it applies to then
 
 	// Wait makes the call hang until the channel is closed; then what else the rule says happens.
 	Wait <-chan struct{}
@@ -61,8 +61,8 @@ type Faulty struct {
 	FS
 
 	mu     sync.Mutex
-	faults []*Fault
-	calls  map[Op]int
+	faults []*Fault   // in the order in which they were injected; the first that matches applies
+	calls  map[Op]int // so far, failed ones too
 }
 
 // NewFaulty wraps an FS. Without faults it changes nothing.
@@ -102,6 +102,7 @@ func (f *Faulty) next(op Op, name string) (Fault, bool) {
 	return rule, ok
 }
 
+// rule counts a call and finds its rule, without waiting.
 func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +115,7 @@ func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 			r.Skip--
 			continue
 		}
-		rule := *r
+		rule := *r // as it was: the one in the list counts down
 		if r.Count == 1 {
 			f.faults = slices.Delete(f.faults, i, i+1)
 		}
@@ -124,6 +125,7 @@ func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 	return Fault{}, false
 }
 
+// matches reports whether the rule is about the call.
 func (r *Fault) matches(op Op, name string) bool {
 	if len(r.Ops) > 0 && !slices.Contains(r.Ops, op) {
 		return false
@@ -235,6 +237,7 @@ type faultyFile struct {
 	name string
 }
 
+// ReadAt reads, with a bit flipped if a rule says so.
 func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	r, ok := f.fs.next(OpRead, f.name)
 	if ok && r.Err != nil {
@@ -247,6 +250,7 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
+// WriteAt writes, or half of it, or with a bit flipped. The caller's bytes stay as they are.
 func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	r, ok := f.fs.next(OpWrite, f.name)
 	switch {
@@ -284,6 +288,7 @@ func (f *faultyFile) Allocated() (int64, error) {
 	return f.File.Size()
 }
 
+// Truncate sets the size.
 func (f *faultyFile) Truncate(size int64) error {
 	if err := f.fs.err(OpTruncate, f.name); err != nil {
 		return err
@@ -291,6 +296,7 @@ func (f *faultyFile) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
+// Size is the file's size.
 func (f *faultyFile) Size() (int64, error) {
 	if err := f.fs.err(OpSize, f.name); err != nil {
 		return 0, err
@@ -298,6 +304,7 @@ func (f *faultyFile) Size() (int64, error) {
 	return f.File.Size()
 }
 
+// Sync makes content durable, or says so.
 func (f *faultyFile) Sync() error {
 	r, ok := f.fs.next(OpSync, f.name)
 	switch {

@@ -19,12 +19,12 @@ type Memory struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	names   map[string]*node // by clean path
-	durable map[string]*node
-	journal []change // made since durable
-	epoch   int      // power cuts so far
-	size    int64    // room, 0 for no limit
-	used    int64
+	names   map[string]*node // by clean path, as programs see them
+	durable map[string]*node // as a power cut would leave them
+	journal []change         // made since durable
+	epoch   int              // power cuts so far
+	size    int64            // room in bytes, 0 for no limit
+	used    int64            // by content, in whole blocks
 }
 
 // node is a file or a directory.
@@ -42,6 +42,7 @@ type change struct {
 	with bool // belongs to the change before it: neither is durable alone
 }
 
+// memoryBlock is what content takes room in, and what a power cut keeps or loses as a whole; in bytes.
 const memoryBlock = 4096
 
 // NewMemory makes an empty FS with room for size bytes of content, without limit if 0. now may be nil.
@@ -67,6 +68,7 @@ func (m *Memory) Crash(keep func() bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
+	// Names: a first part of the changes since the last sync.
 	for len(m.journal) > 0 && keep() {
 		m.commit(1)
 	}
@@ -102,6 +104,7 @@ func torn(old, now []byte, keep func() bool) []byte {
 	return out
 }
 
+// sortedNames are the names in order: a map's own order would differ from run to run.
 func sortedNames(names map[string]*node) []string {
 	out := make([]string, 0, len(names))
 	for name := range names {
@@ -149,6 +152,7 @@ func (m *Memory) Open(name string, flag int) (File, error) {
 	case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
 		return nil, pathError("open", name, fs.ErrExist)
 	}
+	// The handle keeps its content also when the name goes; it dies with the power.
 	f := &memoryFile{fs: m, node: n, name: name, epoch: m.epoch, writable: flag&os.O_RDWR != 0}
 	if flag&os.O_TRUNC != 0 {
 		m.used -= room(len(n.data))
@@ -202,6 +206,7 @@ func (m *Memory) rename(from, to string) error {
 		if old := m.names[to]; old != nil {
 			m.used -= room(len(old.data))
 		}
+		// Two steps that are durable together: a rename is atomic across a power cut.
 		m.change(change{name: to, node: n})
 		m.change(change{name: from, with: true})
 	}
@@ -292,6 +297,7 @@ func (m *Memory) commit(n int) {
 	m.journal = m.journal[n:]
 }
 
+// apply makes one change.
 func apply(names map[string]*node, c change) {
 	if c.node == nil {
 		delete(names, c.name)
@@ -300,6 +306,7 @@ func apply(names map[string]*node, c change) {
 	}
 }
 
+// list is the sorted names in a directory.
 func (m *Memory) list(dir string) []string {
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	names := []string{}
@@ -312,6 +319,7 @@ func (m *Memory) list(dir string) []string {
 	return names
 }
 
+// file finds a file, or says why the name is none.
 func (m *Memory) file(op, name string) (*node, error) {
 	n := m.names[path.Clean(name)]
 	if n == nil {
@@ -323,8 +331,10 @@ func (m *Memory) file(op, name string) (*node, error) {
 	return n, nil
 }
 
+// parent fails unless the directory of a name is there.
 func (m *Memory) parent(op, name string) error { return m.directory(op, path.Dir(name)) }
 
+// directory fails unless the name is a directory.
 func (m *Memory) directory(op, name string) error {
 	n := m.names[name]
 	if n == nil {
@@ -339,4 +349,5 @@ func (m *Memory) directory(op, name string) error {
 // room is what content of the length takes on the device.
 func room(n int) int64 { return int64(n+memoryBlock-1) / memoryBlock * memoryBlock }
 
+// pathError has the shape of errors of the operating system.
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }

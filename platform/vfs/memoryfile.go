@@ -13,13 +13,13 @@ import (
 type memoryFile struct {
 	fs       *Memory
 	node     *node
-	name     string
-	epoch    int
+	name     string // that it was opened by, for errors
+	epoch    int    // of the FS when it was opened: after a power cut the handle is dead
 	writable bool
 	closed   atomic.Bool
 }
 
-// alive is called with fs.mu held.
+// alive fails if the handle cannot be used. It is called with fs.mu held, as the next two are.
 func (f *memoryFile) alive(op string) error {
 	if f.closed.Load() {
 		return pathError(op, f.name, fs.ErrClosed)
@@ -30,6 +30,7 @@ func (f *memoryFile) alive(op string) error {
 	return nil
 }
 
+// changeable fails if the file cannot be written to.
 func (f *memoryFile) changeable(op string) error {
 	if err := f.alive(op); err != nil {
 		return err
@@ -40,6 +41,7 @@ func (f *memoryFile) changeable(op string) error {
 	return nil
 }
 
+// ReadAt is as for any File.
 func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -62,6 +64,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
+// WriteAt is as for any File. Without room nothing is written.
 func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

@@ -124,6 +124,7 @@ func (OS) Space(name string) (Space, error) {
 // osFile adds to *os.File what package disk asks for.
 type osFile struct{ *os.File }
 
+// OSFile is the file that splice, sendfile and mmap take.
 func (f *osFile) OSFile() *os.File { return f.File }
 
 // Cached is cachestat(2), which kernels have since 6.5.
@@ -143,6 +144,7 @@ func (f *osFile) ReadCached(p []byte, off int64) (int, error) {
 	return unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_NOWAIT)
 }
 
+// Size is fstat(2).
 func (f *osFile) Size() (int64, error) {
 	var s unix.Stat_t
 	if err := f.control(func(fd int) error { return unix.Fstat(fd, &s) }); err != nil {
@@ -151,6 +153,7 @@ func (f *osFile) Size() (int64, error) {
 	return s.Size, nil
 }
 
+// Sync is fdatasync(2): content, size and what is needed to find both, but not times.
 func (f *osFile) Sync() error {
 	err := f.control(func(fd int) error {
 		for {
@@ -165,6 +168,7 @@ func (f *osFile) Sync() error {
 	return nil
 }
 
+// Preallocate is fallocate(2) that keeps the size; filesystems that cannot do it do nothing.
 func (f *osFile) Preallocate(n int64) error {
 	err := f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
 	if errors.Is(err, unix.ENOSPC) {
@@ -173,14 +177,17 @@ func (f *osFile) Preallocate(n int64) error {
 	return nil
 }
 
+// StartWriteback is sync_file_range(2), without waiting.
 func (f *osFile) StartWriteback(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE) })
 }
 
+// ReadAhead is posix_fadvise(2) with WILLNEED; it waits while the queue of the device is full.
 func (f *osFile) ReadAhead(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_WILLNEED) })
 }
 
+// Forget is posix_fadvise(2) with DONTNEED: it drops pages that are neither dirty nor mapped.
 func (f *osFile) Forget(off, n int64) {
 	_ = f.control(func(fd int) error { return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED) })
 }

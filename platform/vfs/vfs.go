@@ -1,10 +1,3 @@
-// Package vfs is the seam between package disk and the operating system: the few calls that keeping
-// pieces needs, so that a test can put a disk in memory, make it fail in chosen ways, and cut its
-// power. [OS] is the real thing, [NewMemory] keeps all in memory and knows what was synced, [Faulty]
-// wraps either. Package vfstest has the suite that implementations pass.
-//
-// Names are slash-separated paths. Errors are those of the operating system, inside *fs.PathError:
-// errors.Is finds fs.ErrNotExist, fs.ErrExist, syscall.ENOSPC and so on. Nothing is retried here.
 package vfs
 
 import (
@@ -23,7 +16,7 @@ type FS interface {
 	// Rename moves a file, replacing one that has the new name. It is atomic; it is durable when
 	// both directories were synced.
 	Rename(from, to string) error
-	// Remove removes a file or an empty directory. Who has the file open keeps it.
+	// Remove removes a file or an empty directory. A file that is open stays until it is closed.
 	Remove(name string) error
 	// Mkdir makes a directory; fs.ErrExist if the name is taken.
 	Mkdir(name string) error
@@ -68,11 +61,14 @@ type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteAt is io.WriterAt. A gap before off reads as zeros.
 	WriteAt(p []byte, off int64) (int, error)
+	// Truncate sets the size; what is added reads as zeros.
 	Truncate(size int64) error
+	// Size is the file's size in bytes.
 	Size() (int64, error)
 	// Sync makes content and size durable (fdatasync). After an error what was written may be lost
-	// although a later Sync succeeds: the file must be given up.
+	// although a later Sync succeeds: the file must not be used any more.
 	Sync() error
+	// Close frees the file. What was written and not synced may never reach the device, and nobody hears of it.
 	Close() error
 }
 
@@ -108,12 +104,13 @@ type CachedReader interface {
 
 // Backed is a File that is a file of the operating system: for sendfile and mmap.
 type Backed interface {
+	// OSFile is the file itself. It must not be closed, and its offset is nobody's.
 	OSFile() *os.File
 }
 
 // Info describes a file.
 type Info struct {
-	Size     int64
+	Size     int64 // bytes; of a directory whatever the filesystem says
 	Modified time.Time
 	IsDir    bool
 }

@@ -43,7 +43,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 		return reply, err
 	}
 	ctl.orders.Progress(node, report.Copies)
-	ctl.engine.Heal(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
+	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
 	reply.Writes = ctl.writes.asks.take(node)
 	return reply, nil

@@ -20,6 +20,7 @@ import (
 	"hemera/core/cluster"
 	"hemera/core/maint"
 	"hemera/core/namespace"
+	"hemera/core/orders"
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/rules/access"
@@ -75,7 +76,7 @@ type Manager struct {
 type parts struct {
 	tree    namespace.Parts
 	cluster *cluster.Cluster
-	orders  *maint.Orders
+	orders  *orders.Dispatcher
 	engine  *maint.Engine
 	pending *pending
 	pieces  *recorder
@@ -119,11 +120,11 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
 	p := &parts{
-		tree: o.Tree, cluster: c, orders: maint.NewOrders(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
+		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
 		pieces: &recorder{tree: o.Tree, view: c.View}, ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
 	p.engine = maint.New(maint.Options{
-		Files: keptFiles{o.Tree, p.pieces}, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
+		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
 	})
 	p.nonce.Store(uint64(o.Now().UnixNano()))

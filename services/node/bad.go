@@ -9,19 +9,21 @@ import (
 
 const (
 	// badKept bounds the bad pieces that a node remembers, reported or not. Beyond, the oldest is forgotten
-	// and reported anew when it is met again.
+	// and reported again when it is met.
 	badKept = 4096
 	// badAgain is how long after a report a bad piece is reported again.
 	badAgain = 10 * time.Minute
 )
 
-// badPieces are the pieces that reads and scrubs found bad, to be told to the manager. The zero value is ready.
+// badPieces are the pieces that reads and scrubs found bad, for the next report to the manager. The zero
+// value is ready.
 type badPieces struct {
 	mu    sync.Mutex
 	found map[hemera.BadPiece]*badPiece
 	order []hemera.BadPiece // as they were found first
 }
 
+// badPiece is what is known of one.
 type badPiece struct {
 	reported time.Time // zero: not yet
 }
@@ -39,7 +41,7 @@ func (b *badPieces) add(p hemera.BadPiece) {
 	if b.found == nil {
 		b.found = map[hemera.BadPiece]*badPiece{}
 	}
-	if len(b.order) >= badKept {
+	if len(b.order) >= badKept { // the oldest goes
 		delete(b.found, b.order[0])
 		b.order = append(b.order[:0], b.order[1:]...)
 	}
@@ -53,7 +55,7 @@ func (b *badPieces) take() (list []hemera.BadPiece) {
 	defer b.mu.Unlock()
 	for _, p := range b.order {
 		if known := b.found[p]; known.reported.IsZero() && len(list) < hemera.BadPiecesMax {
-			known.reported = time.Now()
+			known.reported = time.Now() // lost takes it back if the report does not arrive
 			list = append(list, p)
 		}
 	}

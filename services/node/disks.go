@@ -15,8 +15,8 @@ import (
 // headroomSetter is a disk that can be told how many bytes to keep free.
 type headroomSetter interface{ SetHeadroom(bytes int64) }
 
-// disks are those of one node: what it was given, and which of it is there. A call to a disk may never
-// return, so none is made while mu is held, and none that the node's lease would wait for.
+// disks are those of one node: what it was given, and which of it is there. A call to a disk may take
+// as long as package bounded lets it, so none is made while mu is held, and the lease waits for none.
 type disks struct {
 	open func(path string, fresh bool) (disk.Store, error)
 	// folder reports whether a path is a directory of the filesystem above it; nil asks nobody.
@@ -24,19 +24,20 @@ type disks struct {
 	log    *slog.Logger
 
 	mu      sync.RWMutex
-	file    *stateFile // its list is the one of known disks
-	there   map[string]disk.Store
-	why     map[string]string // by path, why a disk is not there
-	byID    map[hemera.DiskID]disk.Store
-	opening map[string]bool      // paths that are being tried
-	missed  map[string]time.Time // since when looks do not find a disk that is there
-	came    bool                 // a disk was opened since anybody asked
-	closed  bool
+	file    *stateFile                   // its list is the one of known disks
+	there   map[string]disk.Store        // by path, those that are open
+	why     map[string]string            // by path, why a disk is not there
+	byID    map[hemera.DiskID]disk.Store // the same, if the manager has named them
+	opening map[string]chan struct{}     // by path, attempts to open a disk; closed when one has ended
+	missed  map[string]time.Time         // since when looks do not find a disk that is there
+	came    bool                         // a disk was opened since anybody asked
+	closed  bool                         // the node ends: what is opened now is released
 }
 
+// newDisks has no disk open yet; load opens them.
 func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
 	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{},
-		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]bool{}, missed: map[string]time.Time{}}
+		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]chan struct{}{}, missed: map[string]time.Time{}}
 }
 
 // load opens every known disk and those configured.
@@ -51,6 +52,8 @@ func (d *disks) load(configured []hemera.AttachDisk) error {
 	return d.save()
 }
 
+// know adds a disk to the list, unless its path is in it. A wished one is an admin's and may be withdrawn; others are of the
+// settings. The caller holds mu.
 func (d *disks) know(a hemera.AttachDisk, wished bool) {
 	if k := d.known(a.Path); k != nil {
 		k.mount = k.mount && !a.Folder // a second wish may accept what the first did not
@@ -59,6 +62,7 @@ func (d *disks) know(a hemera.AttachDisk, wished bool) {
 	d.file.Disks = append(d.file.Disks, knownDisk{Path: a.Path, Space: a.Space, wished: wished, mount: wished && !a.Folder})
 }
 
+// known finds a disk by its path; nil if it is not in the list. The caller holds mu.
 func (d *disks) known(path string) *knownDisk {
 	for i := range d.file.Disks {
 		if d.file.Disks[i].Path == path {
@@ -108,7 +112,7 @@ func (d *disks) report() []hemera.NodeDisk {
 			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
 		})
 	}
-	looks.Wait()
+	looks.Wait() // no longer than a look may take, however many disks do not answer
 	for i, s := range stores {
 		d.seen(&list[i], s)
 	}
@@ -185,7 +189,7 @@ func (d *disks) headroom(bytes map[hemera.DiskID]int64) {
 	}
 }
 
-// attach takes new disks into use and lets go of others; it reports whether anything changed.
+// attach takes new disks into use and releases others; it reports whether anything changed.
 func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed bool, err error) {
 	d.mu.Lock()
 	for _, id := range remove {
@@ -205,6 +209,7 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 			break
 		}
 	}
+	// What is not in the wishes any more was withdrawn before it could be opened.
 	d.forget(add)
 	for _, a := range add {
 		d.know(a, true)

@@ -26,6 +26,7 @@ func (l *LocalPeers) Add(addr string, n hemera.Node) {
 	l.nodes[addr] = n
 }
 
+// open opens a piece at the node with the address.
 func (l *LocalPeers) open(ctx context.Context, p transfer.RemotePiece, token string) (hemera.PieceHandle, error) {
 	l.mu.RLock()
 	n := l.nodes[p.Addr]
@@ -63,7 +64,7 @@ func (l *LocalPeers) Open(ctx context.Context, p transfer.RemotePiece, token str
 // localWriter is a piece handle in the shape of a peer's.
 type localWriter struct {
 	hemera.PieceHandle
-	again func() (hemera.PieceHandle, error)
+	again func() (hemera.PieceHandle, error) // opens the piece once more, to abort it after its seal
 }
 
 // Seal seals the piece.
@@ -88,6 +89,7 @@ func (w *localWriter) Abort() {
 	}
 }
 
+// localReader is a piece handle in the shape of a peer's.
 type localReader struct{ hemera.PieceHandle }
 
 // Size is the piece's size when it was opened.

@@ -20,14 +20,15 @@ import (
 // system does not tell is zero.
 type meter struct {
 	kernel, arch string
-	instead      func() hemera.NodeStats // if not nil
+	instead      func() hemera.NodeStats // replaces the measuring if not nil
 
 	mu    sync.Mutex
-	at    time.Time
+	at    time.Time                    // of the last reading; zero before the first
 	net   map[string]procfs.NetDevLine // at the reading before
 	stats hemera.NodeStats
 }
 
+// newMeter finds out what does not change while the process runs.
 func newMeter(instead func() hemera.NodeStats) *meter {
 	m := &meter{arch: runtime.GOARCH, instead: instead}
 	var u unix.Utsname
@@ -101,6 +102,7 @@ func rates(before, now map[string]procfs.NetDevLine, took time.Duration) []hemer
 	return list
 }
 
+// rate is the growth of a counter a second.
 func rate(before, now uint64, took time.Duration) float64 {
 	if now < before {
 		return 0

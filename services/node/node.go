@@ -1,8 +1,3 @@
-// Package node is the storage node: it implements [hemera.Node] over the disks of one machine,
-// keeps its lease with the manager, reports, and does the background work it is ordered to.
-//
-// A node that cannot reach the manager goes on serving: reads need only a valid capability, and
-// writes wait at their commit.
 package node
 
 import (
@@ -45,7 +40,7 @@ type Options struct {
 	// StateDir holds node.json: who the node is and which disks it has.
 	StateDir string
 	Addr     string // host:port of its xrd door, as clients and peers reach it
-	// Address finds out anew, before each registration, what Addr is by now; "" while it cannot tell. Nil if
+	// Address finds out again, before each registration, what Addr is by now; "" while it cannot tell. Nil if
 	// Addr does not change.
 	Address func() string
 	Zone    string
@@ -70,19 +65,19 @@ type Node struct {
 	state   *stateFile
 	seen    *seenFile // of keep, one session after the other
 	disks   *disks
-	host    *transfer.Host
-	pending *transfer.Pending
+	host    *transfer.Host    // moves data
+	pending *transfer.Pending // writes, and pieces of writes, that are not ended
 	meter   *meter
 	started time.Time
 
-	addr    atomic.Pointer[string]
-	id      atomic.Uint32
-	epoch   atomic.Uint64 // the lease; zero before the first
-	born    atomic.Uint64 // the first lease of this process
-	manager atomic.Pointer[string]
+	addr    atomic.Pointer[string] // what clients and peers reach the node by, as of the last registration
+	id      atomic.Uint32          // zero before the first lease of a node without a certificate
+	epoch   atomic.Uint64          // the lease; zero before the first
+	born    atomic.Uint64          // the first lease of this process
+	manager atomic.Pointer[string] // its address, as of the lease; nil before the first
 	orders  *orders
 
-	stopOnce sync.Once
+	stopOnce sync.Once     // of the close of stopping
 	stopping chan struct{} // closed when the node is about to stop
 
 	joinedOnce sync.Once
@@ -117,6 +112,7 @@ func New(o Options) (*Node, error) {
 	if o.ID != 0 {
 		state.ID = o.ID
 	}
+	// load, below, makes durable that a process uses the directory.
 	n.unclean, state.Running = state.Running, true
 	n.id.Store(uint32(state.ID))
 	n.addr.Store(&o.Addr)
@@ -139,6 +135,7 @@ func New(o Options) (*Node, error) {
 // ID is the node's id, zero before it first joined.
 func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
 
+// address is where clients and peers reach the node.
 func (n *Node) address() string { return *n.addr.Load() }
 
 // Joined is closed when the node has its first lease.
@@ -240,9 +237,9 @@ func (n *Node) awaitJoin(ctx context.Context) error {
 // Status is what a node says of itself where it runs.
 type Status struct {
 	ID      hemera.NodeID
-	Epoch   uint64
+	Epoch   uint64 // of the lease; zero before the first
 	Addr    string
-	Manager string
+	Manager string // its address; "" before the first lease
 	Disks   []hemera.NodeDisk
 	Stats   hemera.NodeStats
 	Pending int   // writes and pieces of writes not ended

@@ -264,7 +264,7 @@ func TestDisksComeAndGo(t *testing.T) {
 	})
 }
 
-// A disk that is gone is closed, so that its filesystem can be unmounted, and opened anew when it is
+// A disk that is gone is closed, so that its filesystem can be unmounted, and opened again when it is
 // back; while something is written to it that waits.
 func TestADiskThatIsGoneIsLetGoOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestADiskThatIsGoneIsLetGoOf(t *testing.T) {
 		}
 		time.Sleep(2 * retryInterval)
 		if s, ok := n.disks.find(1); !ok || s == before {
-			t.Error("the disk was not opened anew")
+			t.Error("the disk was not opened again")
 		}
 		if d := n.Status().Disks; len(d) != 1 || d[0].Health != hemera.HealthOK || d[0].ID != 1 {
 			t.Errorf("the disk is reported as %+v", d)

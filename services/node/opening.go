@@ -15,7 +15,7 @@ const (
 	// serves waits for a disk that comes back.
 	openWait  = 10 * time.Second
 	retryWait = time.Second
-	// missedTime is how long looks must miss a disk before it is let go of.
+	// missedTime is how long looks must miss a disk before it is released.
 	missedTime = time.Second
 )
 
@@ -40,11 +40,11 @@ func (d *disks) attempts() (list []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, k := range d.file.Disks {
-		if d.there[k.Path] != nil || d.opening[k.Path] {
+		if d.there[k.Path] != nil || d.opening[k.Path] != nil {
 			continue
 		}
-		d.opening[k.Path] = true
 		ended := make(chan struct{})
+		d.opening[k.Path] = ended
 		list = append(list, ended)
 		go func() {
 			defer close(ended)
@@ -66,6 +66,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 	}
 	if err == nil {
 		store = bounded.New(store, d.log)
+		// The label says which disk it is; it may be one that was known at another path.
 		uuid := store.Status().UUID
 		if err = d.leave(uuid, path); err == nil {
 			err = d.opened(path, uuid, store)
@@ -77,7 +78,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 	defer d.mu.Unlock()
 	delete(d.opening, path)
 	switch {
-	case d.known(path) == nil:
+	case d.known(path) == nil: // withdrawn meanwhile: why is of no interest
 	case err == nil:
 		delete(d.why, path)
 	case d.why[path] != errs.Reason(err, path):
@@ -97,12 +98,22 @@ func (d *disks) leave(uuid, path string) error {
 		return nil // or another disk is expected here
 	}
 	old := d.file.Disks[i]
-	store, busy := d.there[old.Path], d.opening[old.Path]
-	d.mu.Unlock()
-	if busy || store != nil && store.Status().Health != hemera.HealthGone {
+	store, attempt := d.there[old.Path], d.opening[old.Path]
+	d.mu.Unlock()       // for the look at the disk
+	if attempt != nil { // most likely it finds nothing there
+		select {
+		case <-attempt:
+		case <-time.After(retryWait):
+		}
+		d.mu.Lock()
+		store, attempt = d.there[old.Path], d.opening[old.Path]
+		d.mu.Unlock()
+	}
+	if attempt != nil || store != nil && store.Status().Health != hemera.HealthGone {
 		return errs.New(errs.Conflict, "node.OpenDisk", path, "it has the label of the disk at "+old.Path+", as a copy has").
 			WithRemedy("one of both can be used: take the other from the node; a copy that is to be a disk of its own must be emptied first")
 	}
+	// The list may have changed while nobody held mu.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if k = d.known(path); k == nil || d.known(old.Path) == nil || d.there[old.Path] != store {
@@ -138,7 +149,7 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	if k.ID != 0 {
 		d.byID[k.ID] = store
 	}
-	d.came = true
+	d.came = true // the manager must name it, or hear of it
 	id := "new"
 	if k.ID != 0 {
 		id = k.ID.String()
@@ -147,12 +158,13 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	return nil
 }
 
-// seen lets go of a disk that is not at its path any more, once nothing is written to it: an admin can
+// seen releases a disk that is not at its path any more, once nothing is written to it: an admin can
 // unmount and check its filesystem only when nobody has files open there, and what was open before is of
 // no use when it comes back. Then it is opened like after a start, which finishes what was cut short.
 func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	// While something is written the disk stays: the writes fail by themselves, and end.
 	if s == nil || d.there[r.Path] != s || r.Health != hemera.HealthGone || r.Load.WriteOpens > 0 {
 		delete(d.missed, r.Path)
 		return

@@ -25,7 +25,7 @@ const (
 	// exchangesMax is how many exchanges are under way at once.
 	exchangesMax = 2
 	// inventoryMax bounds one inventory.
-	inventoryMax = 10_000
+	inventoryMax = 10_000 // pieces; the end of each is read
 	// usesMax bounds one list of open files: some hundred kilobytes.
 	usesMax = 1000
 )
@@ -107,8 +107,8 @@ func (r *orders) serve(queue chan job) {
 type lease struct {
 	orders  *orders
 	group   *errgroup.Group
-	open    map[uint64]*openOrder // by id; orders given again are not run again
-	results chan hemera.OrderResult
+	open    map[uint64]*openOrder   // by id; orders given again are not run again
+	results chan hemera.OrderResult // full while results come faster than exchanges deliver them
 }
 
 // openOrder is an order that is not answered yet. Cancel stops it; nil if it cannot be stopped.
@@ -134,6 +134,7 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	group.Go(func() error {
 		exchange(nil)
 		for {
+			// With all exchanges under way, results wait; a nil channel is never ready.
 			done := l.results
 			if exchanges == exchangesMax {
 				done = nil
@@ -229,13 +230,14 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	}
 	res := hemera.OrderResult{ID: o.ID}
 	var err error
+	// Each is done again without harm: the manager repeats an order whose answer it has lost.
 	switch o.Kind {
 	case hemera.OrderCopy:
-		r.pending.Take(o.Piece, o.Disk)
+		r.pending.Take(o.Piece, o.Disk) // a write that left the piece here does not come back for it
 		res.Bytes, err = r.copyPiece(ctx, store, o)
 	case hemera.OrderRemove:
 		err = store.Remove(o.Piece)
-	case hemera.OrderVerify:
+	case hemera.OrderVerify: // a piece that is bad is an answer, not a failure
 		var v transfer.Verified
 		v, err = r.host.Verify(ctx, store, o.Piece, o.Checksum)
 		res.BadPages, res.Checksums, res.Bytes = int64(len(v.Bad)), v.Sums, v.Stat.Size
@@ -259,9 +261,10 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	default:
 		err = errs.New(errs.Unsupported, "node.Order", o.Piece.String(), fmt.Sprintf("this node does not know order kind %d", o.Kind))
 	}
-	if err != nil {
+	if err != nil { // what is known all the same goes along
 		f := failure(o.ID, err)
 		f.BadPages, f.Pieces, f.Checksums = res.BadPages, res.Pieces, res.Checksums
+		// An order that the manager cancelled, or whose lease is over, is no news.
 		level := slog.LevelWarn
 		if ctx.Err() != nil {
 			level = slog.LevelDebug // the manager does not want it any more
@@ -281,6 +284,7 @@ func (r *orders) job(store disk.Store, o hemera.Order) (transfer.Job, error) {
 	return transfer.Job{Piece: o.Piece, Disk: store, Cap: c, Token: o.Token, Sources: o.Sources}, nil
 }
 
+// copyPiece copies a piece from other disks to this one, and reports how far it is.
 func (r *orders) copyPiece(ctx context.Context, store disk.Store, o hemera.Order) (int64, error) {
 	job, err := r.job(store, o)
 	if err != nil {

@@ -72,7 +72,7 @@ func waitUntil(ctx context.Context, wait func()) {
 	}
 }
 
-// keep registers, and registers anew whenever the lease is lost.
+// keep registers, and registers again whenever the lease is lost.
 func (n *Node) keep(ctx context.Context) {
 	pause := rejoinMin
 	for ctx.Err() == nil {
@@ -84,6 +84,7 @@ func (n *Node) keep(ctx context.Context) {
 		case errors.Is(err, errRejoin):
 			n.o.Log.Info("registering anew", "why", err)
 			continue
+		// A lease that lasted ends the back-off.
 		case time.Since(began) > hemera.HeartbeatTimeout:
 			pause = rejoinMin // it worked for a while
 		}
@@ -105,7 +106,7 @@ func (n *Node) session(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	n.readdress()
-	n.disks.newcomers() // the hello has them
+	n.disks.newcomers() // the hello has them: forget that they are new
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
 		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.newest,
 	})
@@ -116,6 +117,7 @@ func (n *Node) session(ctx context.Context) error {
 	if err := n.welcomed(welcome); err != nil {
 		return err
 	}
+	// The first of both that fails ends the lease for the other.
 	group, working := errgroup.WithContext(ctx)
 	group.Go(func() error { return n.heartbeats(working, welcome.Epoch) })
 	group.Go(func() error { return n.work(working, welcome.Epoch) })
@@ -133,6 +135,7 @@ func (n *Node) readdress() {
 	}
 }
 
+// welcomed takes what the manager says at the begin of a lease: ids, keys, how much room to keep.
 func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	n.trust(w.Keys, w.Barred)
 	if err := n.disks.named(w.ID, w.DiskIDs); err != nil {
@@ -159,6 +162,7 @@ func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 	}
 }
 
+// keepSeen remembers how far the node saw the manager; see seenFile.
 func (n *Node) keepSeen(mark []byte) {
 	if err := n.seen.keep(mark, time.Now()); err != nil {
 		n.o.Log.Error("how far the manager is cannot be saved", "error", err)
@@ -170,7 +174,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	tick := time.NewTicker(hemera.HeartbeatInterval)
 	defer tick.Stop()
 	lastRetry := time.Now()
-	var asked []hemera.WriteRef
+	var asked []hemera.WriteRef // writes whose state the manager wants in the next report
 	stopping := n.stopping
 	for {
 		report := hemera.NodeReport{
@@ -181,10 +185,11 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		if n.o.Limits != nil {
 			report.Stats.Limits = n.o.Limits()
 		}
+		// Waiting longer is of no use: by then the manager counts the node as offline.
 		call, cancel := context.WithTimeout(ctx, hemera.HeartbeatTimeout)
 		reply, err := n.o.Control.Heartbeat(call, n.ID(), epoch, report)
 		cancel()
-		if err != nil {
+		if err != nil { // the lease is over: the manager may or may not have the report
 			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
@@ -232,7 +237,7 @@ func (n *Node) Finish(ctx context.Context, patience time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-end.C:
-			n.o.Log.Warn("writes are given up, as they did not end in time", "writes", n.pending.Attached())
+			n.o.Log.Warn("writes are aborted, as they did not end in time", "writes", n.pending.Attached())
 			return
 		}
 	}
@@ -266,6 +271,7 @@ func (n *Node) expire(ctx context.Context) {
 	}
 }
 
+// expireOn removes abandoned pieces of one disk.
 func (n *Node) expireOn(s disk.Store) {
 	defer n.expiring.Delete(s)
 	removed, err := s.Expire(hemera.UnsealedLifetime)

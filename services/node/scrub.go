@@ -26,11 +26,12 @@ func (n *Node) scrub(ctx context.Context) {
 			if !ok {
 				continue
 			}
+			// A scrub ends with its disk, or with the node: one that is opened again gets another.
 			if _, busy := n.scrubbing.LoadOrStore(s, true); !busy {
 				n.working.Go(func() {
 					defer n.scrubbing.Delete(s)
 					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.o.ScrubRate, Bad: func(p hemera.PieceID) {
-						if id := n.disks.idOf(s); id != 0 {
+						if id := n.disks.idOf(s); id != 0 { // the manager knows no pieces of a disk that it has not named
 							n.bad.add(hemera.BadPiece{Disk: id, Piece: p})
 						}
 					}})

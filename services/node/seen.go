@@ -19,11 +19,12 @@ const seenInterval = 10 * time.Second
 // It is used by one goroutine.
 type seenFile struct {
 	path   string
-	newest []byte // what the node shows
-	saved  []byte
-	when   time.Time
+	newest []byte    // what the node shows
+	saved  []byte    // what is in the file
+	when   time.Time // of the last attempt to save
 }
 
+// openSeen reads the file; a node that never joined has none.
 func openSeen(dir string) (*seenFile, error) {
 	s := &seenFile{path: filepath.Join(dir, "manager.seen")}
 	var err error

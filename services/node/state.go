@@ -22,10 +22,10 @@ type state struct {
 
 // knownDisk is a disk the node was given, there or not.
 type knownDisk struct {
-	Path  string        `json:"path"`
+	Path  string        `json:"path"` // clean
 	Space string        `json:"space,omitempty"`
-	UUID  string        `json:"uuid,omitempty"`
-	ID    hemera.DiskID `json:"id,omitempty"`
+	UUID  string        `json:"uuid,omitempty"` // of the label; "" if it was never opened
+	ID    hemera.DiskID `json:"id,omitempty"`   // zero until the manager has named it
 	// wished: only an admin's wish names it, which may be withdrawn while it was never opened.
 	wished bool
 	// mount: it must be a filesystem of its own when it is opened for the first time.
@@ -38,6 +38,7 @@ type stateFile struct {
 	path string
 }
 
+// openState reads node.json, or makes the directory for it.
 func openState(dir string) (*stateFile, error) {
 	s := &stateFile{path: filepath.Join(dir, "node.json")}
 	text, err := os.ReadFile(s.path)

@@ -22,7 +22,7 @@ func processor() int64 {
 
 // BenchmarkStore compares calls made directly with calls made by workers: nanoseconds of CPU a call are what counts.
 func BenchmarkStore(b *testing.B) {
-	for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
+	for _, size := range []int{4 << 10, 64 << 10, 256 << 10, 1 << 20} {
 		for _, kind := range []string{"direct", "bounded"} {
 			for _, op := range []string{"write", "read"} {
 				b.Run(fmt.Sprintf("%s/%dKiB/%s", op, size>>10, kind), func(b *testing.B) { benchmark(b, op, kind, size) })

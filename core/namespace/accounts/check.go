@@ -8,8 +8,9 @@ import (
 	"hemera/platform/kv"
 )
 
-// Check counts every quota node's realm again and names what does not agree with its accounts.
-// marked is the number of directories whose entries say that they are nodes.
+// Check counts every quota node's realm again, in the picture r, and names what does not agree with its accounts.
+// marked is the number of directories whose entries say that they are nodes. It reads each realm once, which may
+// be the whole tree; memory grows with the number of accounts.
 func Check(ctx context.Context, r kv.Reader, marked int64, problem func(format string, args ...any)) error {
 	c := &checker{ctx: ctx, r: r, problem: problem, sets: make(map[uint64]map[schema.Account]hemera.QuotaAmount)}
 	if err := c.nodes(marked); err != nil {
@@ -30,19 +31,22 @@ func Check(ctx context.Context, r kv.Reader, marked int64, problem func(format s
 	return nil
 }
 
+// checker is one check in progress.
 type checker struct {
 	ctx     context.Context
 	r       kv.Reader
-	problem func(format string, args ...any)
-	all     map[hemera.FileID]*schema.QuotaNode
+	problem func(format string, args ...any)    // notes what does not agree
+	all     map[hemera.FileID]*schema.QuotaNode // every node, by its directory
 	// sets is what each set should have and has not.
 	sets map[uint64]map[schema.Account]hemera.QuotaAmount
 }
 
+// scan visits all records of a table.
 func (c *checker) scan(table byte, visit func(k, raw []byte)) error {
 	return c.r.Scan(c.ctx, schema.TableKey(table), schema.PrefixEnd(schema.TableKey(table)), func(k, raw []byte) bool { visit(k, raw); return true })
 }
 
+// nodes reads all quota nodes.
 func (c *checker) nodes(marked int64) error {
 	c.all = make(map[hemera.FileID]*schema.QuotaNode)
 	err := c.scan(schema.TableQuotaNode, func(k, raw []byte) {
@@ -59,6 +63,7 @@ func (c *checker) nodes(marked int64) error {
 	return err
 }
 
+// limits compares the number of limits that each node's record says with those that exist.
 func (c *checker) limits() error {
 	count := make(map[hemera.FileID]uint64)
 	err := c.scan(schema.TableLimit, func(k, raw []byte) {
@@ -79,7 +84,7 @@ func (c *checker) limits() error {
 	return err
 }
 
-// accounts reads what is stored, with the sign turned.
+// accounts reads what is stored, with its sign turned: what is counted is added later, and zero must be left.
 func (c *checker) accounts() error {
 	return c.scan(schema.TableAccount, func(k, raw []byte) {
 		used, err := schema.DecodeAmount(k, raw)
@@ -91,6 +96,7 @@ func (c *checker) accounts() error {
 	})
 }
 
+// add adds sums to the accounts of a set.
 func (c *checker) add(set uint64, sums map[schema.Account]hemera.QuotaAmount) {
 	if c.sets[set] == nil {
 		c.sets[set] = make(map[schema.Account]hemera.QuotaAmount)
@@ -100,8 +106,8 @@ func (c *checker) add(set uint64, sums map[schema.Account]hemera.QuotaAmount) {
 	}
 }
 
-// realm adds what a node's set should have. While it is counted, or ends, part of that is in other sets:
-// the sums of them all are right at any time.
+// realm adds what a node's set should have. While a node is counted, or ends, part of that is in other sets, whose
+// states say which; the sums of all of them are right at any time.
 func (c *checker) realm(dir hemera.FileID, q *schema.QuotaNode) error {
 	if q.Active() {
 		sums, err := countUsage(c.ctx, c.r, dir)
@@ -129,6 +135,7 @@ func (c *checker) realm(dir hemera.FileID, q *schema.QuotaNode) error {
 	return nil
 }
 
+// move puts what is left of a set to another one, or drops it if there is none.
 func (c *checker) move(set, to uint64) {
 	if to != 0 {
 		c.add(to, c.sets[set])
@@ -136,6 +143,7 @@ func (c *checker) move(set, to uint64) {
 	delete(c.sets, set)
 }
 
+// compare names each account of which something is left.
 func (c *checker) compare() {
 	for set, sums := range c.sets {
 		for a, missing := range sums {

@@ -16,13 +16,14 @@ import (
 // Counter takes quota nodes from state to state, one node at a time; see the package comment. Nothing waits for it.
 type Counter struct {
 	records *record.Store
-	numbers *record.Numbers
+	numbers *record.Numbers // the same sequence as ids
 	log     *slog.Logger
-	wake    chan struct{}
+	wake    chan struct{} // there may be something to count
 	running chan struct{} // a token: held while nodes are counted, over the store and the disk
 }
 
-// NewCounter returns a counter, which counts when it is run.
+// NewCounter returns a counter of the store's quota nodes. It counts when it is run; numbers gives the sets of
+// accounts their ids.
 func NewCounter(records *record.Store, numbers *record.Numbers, log *slog.Logger) *Counter {
 	return &Counter{records: records, numbers: numbers, log: log, wake: make(chan struct{}, 1), running: make(chan struct{}, 1)}
 }
@@ -70,15 +71,15 @@ func (c *Counter) CountAll(ctx context.Context) error {
 			return err
 		}
 		switch {
-		case q.State == schema.NodeCounting:
+		case q.State == schema.NodeCounting: // by an earlier life, or a call that failed
 			err = c.abandon(ctx, dir, q)
 		case q.State == schema.NodeMerging:
 			err = c.merge(ctx, dir, q)
 		case q.State == schema.NodeEnding:
 			err = c.end(ctx, dir, q)
-		case q.Limited():
+		case q.Limited(): // waiting
 			err = c.count(ctx, dir)
-		default:
+		default: // without a limit
 			err = c.beginEnd(ctx, dir)
 		}
 		if err != nil {
@@ -87,7 +88,8 @@ func (c *Counter) CountAll(ctx context.Context) error {
 	}
 }
 
-// next is the node to go on with: first the one that is under way, if any.
+// next returns the node to go on with, nil if there is none. A node that is being counted, merged or ended comes
+// first: at most one is in such a state.
 func (c *Counter) next(ctx context.Context) (dir hemera.FileID, found *schema.QuotaNode, err error) {
 	var bad error
 	prefix := schema.TableKey(schema.TableQuotaNode)
@@ -133,6 +135,7 @@ const accountsAtOnce = 256
 
 // count takes a node from waiting to merging.
 func (c *Counter) count(ctx context.Context, dir hemera.FileID) error {
+	// Sets have numbers that nothing else has, so that what an earlier count left can never mix with this one.
 	set, err := c.numbers.Take(ctx)
 	if err != nil {
 		return err
@@ -145,6 +148,7 @@ func (c *Counter) count(ctx context.Context, dir hemera.FileID) error {
 	if err != nil {
 		return err
 	}
+	// This takes minutes for a large tree. Changes go on meanwhile, and count in set.
 	sums, err := countUsage(ctx, snap, dir)
 	if closeErr := snap.Close(); err == nil {
 		err = closeErr
@@ -152,6 +156,7 @@ func (c *Counter) count(ctx context.Context, dir hemera.FileID) error {
 	if err != nil {
 		return err
 	}
+	// If the count is cut off from here on, what was written is in side, and abandon throws it away.
 	chunk := make(map[schema.Account]hemera.QuotaAmount, accountsAtOnce)
 	for a, sum := range sums {
 		chunk[a] = sum
@@ -198,7 +203,7 @@ func (c *Counter) beginCount(ctx context.Context, dir hemera.FileID, set, side u
 	return snap, nil
 }
 
-// addAll writes part of what was counted.
+// addAll adds a part of what was counted to a set.
 func (c *Counter) addAll(ctx context.Context, set uint64, sums map[schema.Account]hemera.QuotaAmount) error {
 	return c.update(ctx, func(l Ledger) error {
 		for a, sum := range sums {
@@ -252,7 +257,7 @@ func listKeys(ctx context.Context, r kv.Reader, prefix []byte, limit int) (out [
 		out = append(out, append([]byte(nil), k...))
 		return len(out) < limit
 	})
-	return out, errs.Wrap(err, "namespace", "")
+	return out, errs.Wrap(err, "namespace.Read", "")
 }
 
 // merge moves what was counted into the node's set, and out of that of the node above, in which it
@@ -292,6 +297,7 @@ func (c *Counter) beginEnd(ctx context.Context, dir hemera.FileID) error {
 		if q.State == schema.NodeWaiting {
 			return l.unmark(dir)
 		}
+		// From this change on the files below count at the node above; what was counted here follows.
 		from, err := l.realmAbove(dir)
 		if err != nil {
 			return err

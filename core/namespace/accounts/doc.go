@@ -23,11 +23,27 @@
 // what is under way is in the node's record, and no account is ever added twice. Limits of users and groups hold when
 // the node is exact; those of projects always.
 //
+// # Invariants
+//
+//   - The sum of all sets is what all files below quota nodes use, at any instant, whatever is being counted.
+//   - A file is in at most one realm. A node in a realm begins a realm of its own; its files leave the one above.
+//   - At most one node is being counted, merged or ended. The next one begins when it is exact or gone.
+//   - An account that comes to nothing has no record.
+//   - A directory with files does not leave its realm: what its users have in it is not known without counting.
+//
 // # Where limits are enforced
 //
 // At the open, with [Ledger.Standing], where the manager adds what other open writes claim. At a commit only for
 // what exceeds the size that the open promised ([Ledger.CheckCommit]). At renames ([Ledger.ChargeMove]) and changes of
 // owner ([Ledger.ChargeOwner]). The rule itself is package quota, which is pure.
+//
+// # Parts
+//
+//	Ledger   accounts and limits within a transaction: charges, checks
+//	Node     the limits of one directory, for a change of them
+//	Counter  the background work that makes usage exact
+//	List     rows for an admin, out of one picture of the store
+//	Check    counts every realm again, and compares
 //
 // [Ledger] is a view of a transaction and belongs to its goroutine. Counter may be called from any goroutine; its token
 // is held while nodes are counted, which takes minutes for large trees, and nothing waits for it but other counts.

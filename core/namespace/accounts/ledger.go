@@ -10,8 +10,9 @@ import (
 	"hemera/errs"
 )
 
-// Ledger is the accounts within one transaction. dirs are always the directories from the root down to the one that a
-// file is in.
+// Ledger is the accounts within one transaction. In its methods dirs are always the directories from the root down
+// to the one that a file is in. Which of them are quota nodes is in their entries, which the caller has read
+// anyway.
 type Ledger struct{ tables.Txn }
 
 // Limited reports whether any of the directories is a quota node. Without one, nothing is charged or limited.
@@ -19,8 +20,9 @@ func Limited(dirs []*hemera.Entry) bool {
 	return slices.ContainsFunc(dirs, func(dir *hemera.Entry) bool { return dir.Quota })
 }
 
-// Charge adds the change of a file below the last of dirs to the accounts of its users and groups: from what it
-// was to what it is, nil for nothing.
+// Charge adds the change of a file below the last of dirs to the accounts of its user and its group: from what it
+// was to what it is, nil for nothing. It refuses nothing: limits are checked before. If the owner changed, both
+// owners' accounts change.
 func (l Ledger) Charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
 	set, err := l.realm(dirs)
 	if err != nil || set == 0 {
@@ -45,7 +47,8 @@ func (l Ledger) RefuseUnderQuota(dirs []*hemera.Entry, path string) error {
 		WithRemedy("load the tree elsewhere, or set the quota afterwards: it counts what is there")
 }
 
-// realm is the set of accounts in which files in the last of dirs count, zero if in none.
+// realm returns the set of accounts in which files in the last of dirs count, zero if in none. It is that of the
+// nearest active node, whatever nodes are above it.
 func (l Ledger) realm(dirs []*hemera.Entry) (uint64, error) {
 	_, q, err := l.nearest(dirs)
 	if err != nil || q == nil {
@@ -77,7 +80,8 @@ func (l Ledger) realmAbove(dir hemera.FileID) (uint64, error) {
 	return l.realm(dirs)
 }
 
-// nearest is the last active quota node of dirs and its index; nil if there is none.
+// nearest returns the last active quota node of dirs and its index; nil if there is none. A node that waits to be
+// counted is passed over: its files count at the next one above.
 func (l Ledger) nearest(dirs []*hemera.Entry) (int, *schema.QuotaNode, error) {
 	for i, dir := range slices.Backward(dirs) {
 		if !dir.Quota {
@@ -99,11 +103,12 @@ func (l Ledger) node(dir hemera.FileID) (*schema.QuotaNode, error) {
 	return q, err
 }
 
+// putNode stores the record of a node.
 func (l Ledger) putNode(dir hemera.FileID, q schema.QuotaNode) {
 	l.Set(schema.IDKey(schema.TableQuotaNode, dir), &q, schema.EncodeQuotaNode(&q))
 }
 
-// unmark makes the directory one without limits.
+// unmark makes the directory one without limits: its entry says so, and its record is removed.
 func (l Ledger) unmark(dir hemera.FileID) error {
 	e, err := l.ByID(dir)
 	if err == nil && e == nil {
@@ -119,6 +124,8 @@ func (l Ledger) unmark(dir hemera.FileID) error {
 	return nil
 }
 
+// absent makes the error about a node whose directory is gone. A directory with limits cannot be removed, so only
+// damage leads here.
 func absent(id hemera.FileID) error {
 	return errs.New(errs.NotFound, "namespace.CountQuotas", "fid:"+id.String(), "no entry has this id")
 }
@@ -131,7 +138,8 @@ func (l Ledger) addUsage(set uint64, e *hemera.Entry, delta hemera.QuotaAmount) 
 	return l.add(set, schema.GroupAccount(e.GID), delta)
 }
 
-// add adds to an account; one that comes to nothing is removed.
+// add adds to an account; one that comes to nothing is removed, so that accounts of users without files take no
+// room.
 func (l Ledger) add(set uint64, a schema.Account, delta hemera.QuotaAmount) error {
 	k := schema.AccountKey(schema.TableAccount, set, a)
 	used, err := l.amount(k)

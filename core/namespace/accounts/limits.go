@@ -36,11 +36,12 @@ func (l Ledger) CheckCommit(dirs []*hemera.Entry, before, after *hemera.Entry, p
 	if before != nil {
 		want.QuotaAmount = want.Add(schema.FileUsage(before).Negate())
 	}
-	want.Files = 0
+	want.Files = 0 // the number of files was checked at the open, and is not asked again
 	return within("Commit", after.Name, release(limits), want)
 }
 
-// standings are all limits that hold for a file of the user and group in the last of dirs.
+// standings returns all limits that hold for a file of the user and group in the last of dirs: of every project
+// above it, and of both at the nearest node.
 func (l Ledger) standings(dirs []*hemera.Entry, uid, gid uint32) ([]quota.Standing, error) {
 	out, err := l.projects(dirs, 0)
 	if err != nil {
@@ -50,7 +51,8 @@ func (l Ledger) standings(dirs []*hemera.Entry, uid, gid uint32) ([]quota.Standi
 	return append(out, accounts...), err
 }
 
-// projects are the limits of the directories themselves, beginning with the index.
+// projects returns the limits of the directories themselves, beginning with the index. Their usage is the totals
+// of the directory, so they hold from the moment they are set.
 func (l Ledger) projects(dirs []*hemera.Entry, from int) (out []quota.Standing, err error) {
 	for i := from; i < len(dirs); i++ {
 		if !dirs[i].Quota {
@@ -73,9 +75,11 @@ func (l Ledger) projects(dirs []*hemera.Entry, from int) (out []quota.Standing, 
 	return out, nil
 }
 
-// accounts are the limits of users and groups at the nearest node, once its usage is exact.
+// accounts returns the limits of users and groups at the nearest node. Until its usage is exact they do not hold:
+// a count that is not finished would refuse what is allowed.
 func (l Ledger) accounts(dirs []*hemera.Entry, all ...schema.Account) (out []quota.Standing, err error) {
 	i, q, err := l.nearest(dirs)
+	// Without any limit of users and groups no account has to be read.
 	if err != nil || q == nil || q.State != schema.NodeExact || q.Limits == 0 {
 		return nil, err
 	}
@@ -96,7 +100,7 @@ func (l Ledger) accounts(dirs []*hemera.Entry, all ...schema.Account) (out []quo
 	return out, nil
 }
 
-// limits are those of the account at the node, or the default ones if the account has none of its own.
+// limits returns those of the account at the node, or the default ones if the account has none of its own.
 func (l Ledger) limits(node hemera.FileID, a schema.Account) (hemera.QuotaAmount, error) {
 	own, err := l.amount(schema.AccountKey(schema.TableLimit, uint64(node), a))
 	if err != nil || own != (hemera.QuotaAmount{}) {
@@ -114,11 +118,12 @@ func pathTo(dirs []*hemera.Entry, last int) string {
 	return max(names, "/")
 }
 
-// within turns a refusal of the quota rule into the error that says why.
+// within turns a refusal of the quota rule into the error that says whose limit it is, and what can be done:
+// OverQuota.
 func within(op, subject string, limits []quota.Standing, want quota.Want) error {
 	d := quota.Decide(limits, want)
 	if d.Allowed {
 		return nil
 	}
-	return errs.Wrap(errs.New(errs.OverQuota, "quota of", d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
+	return errs.Wrap(errs.New(errs.OverQuota, "quota.Decide", "quota of "+d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
 }

@@ -39,9 +39,10 @@ func order(r hemera.QuotaRow) int {
 type lister struct {
 	ctx  context.Context
 	r    kv.Reader
-	rows []hemera.QuotaRow
+	rows []hemera.QuotaRow // in no order
 }
 
+// list reads the rows of the nodes. A node that ended since the caller learned of it is passed over.
 func (l *lister) list(dirs []hemera.FileID) error {
 	if len(dirs) == 0 {
 		prefix := schema.TableKey(schema.TableQuotaNode)
@@ -67,6 +68,8 @@ func (l *lister) list(dirs []hemera.FileID) error {
 	return nil
 }
 
+// node reads the rows of one node: of each limit, and of each account that uses something without a limit of its
+// own.
 func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	path, err := l.path(dir)
 	if err != nil {
@@ -91,9 +94,11 @@ func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 		l.rows = append(l.rows, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: a.Kind, ID: a.ID},
 			Limits: limit, Used: used[a], Default: fallback, Counting: q.State != schema.NodeExact})
 	}
+	// The limit for everybody without one of their own is a row, too; its usage says nothing.
 	for a, limit := range limits {
 		row(a, limit, a.ID == hemera.QuotaDefault)
 	}
+	// Accounts without a limit of their own are shown with the default one, if there is any.
 	for a := range used {
 		if _, listed := limits[a]; !listed {
 			row(a, limits[schema.Account{Kind: a.Kind, ID: hemera.QuotaDefault}], true)
@@ -102,6 +107,7 @@ func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	return nil
 }
 
+// project is the row of the limits of the whole tree.
 func (l *lister) project(dir hemera.FileID, path string, q *schema.QuotaNode) (hemera.QuotaRow, error) {
 	k := schema.IDKey(schema.TableDirectory, dir)
 	raw, err := l.r.Get(l.ctx, k)
@@ -136,7 +142,7 @@ func (l *lister) amounts(table byte, of uint64) (map[schema.Account]hemera.Quota
 	return out, err
 }
 
-// path follows locations up to the root. It may be longer than paths may be, as in tables.Txn.Above.
+// path follows locations up to the root. The path may be longer than paths may be, as in tables.Txn.Above.
 func (l *lister) path(dir hemera.FileID) (string, error) {
 	var names []string
 	for at := dir; at != hemera.RootID; {

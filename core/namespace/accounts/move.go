@@ -31,6 +31,7 @@ func (l Ledger) ChargeMove(m Move) error {
 	if err != nil {
 		return err
 	}
+	// Projects above both places have the entry in their totals already, and keep it.
 	limits, err := l.projects(m.To, m.Common)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (l Ledger) ChargeMove(m Move) error {
 	if m.Entry.IsDir() {
 		return l.chargeTree(m, from != to, into, limits)
 	}
-	if from == to {
+	if from == to { // the accounts stay, only projects in between may say no
 		return within("Rename", into, limits, quota.Want{QuotaAmount: schema.FileUsage(m.Entry)})
 	}
 	accounts, err := l.accounts(m.To, schema.UserAccount(m.Entry.UID), schema.GroupAccount(m.Entry.GID))
@@ -93,7 +94,7 @@ func (l Ledger) ChargeOwner(dirs []*hemera.Entry, before, after *hemera.Entry) e
 	if after.IsDir() || after.UID == before.UID && after.GID == before.GID {
 		return nil
 	}
-	var gaining []schema.Account
+	var gaining []schema.Account // those that use more afterwards
 	if after.UID != before.UID {
 		gaining = append(gaining, schema.UserAccount(after.UID))
 	}

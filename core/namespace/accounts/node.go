@@ -8,8 +8,8 @@ import (
 // Node is a directory whose limits are changed: a copy of its entry and of its record.
 type Node struct {
 	l      Ledger
-	entry  hemera.Entry
-	record schema.QuotaNode
+	entry  hemera.Entry     // of the directory
+	record schema.QuotaNode // stored by Store
 }
 
 // Node returns the directory's limits for a change. A directory that is no quota node yet is a new one, which waits for
@@ -37,6 +37,7 @@ func (n *Node) Limit(key hemera.QuotaKey) (hemera.QuotaAmount, error) {
 	return n.l.amount(n.limitKey(key))
 }
 
+// limitKey is the key of the record of a user's or group's limit.
 func (n *Node) limitKey(key hemera.QuotaKey) []byte {
 	return schema.AccountKey(schema.TableLimit, uint64(n.entry.ID), schema.Account{Kind: key.Kind, ID: key.ID})
 }

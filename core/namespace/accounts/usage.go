@@ -13,6 +13,7 @@ import (
 // active quota node in between. Memory grows with the depth of the tree and the number of accounts.
 func countUsage(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[schema.Account]hemera.QuotaAmount, error) {
 	c := &usageCounter{ctx: ctx, r: r, sums: make(map[schema.Account]hemera.QuotaAmount)}
+	// A stack and not a recursion: a tree may be deeper than a goroutine's stack should be.
 	stack := [][]byte{schema.EntryKey(dir, "")} // where to go on in each directory that is open
 	for len(stack) > 0 {
 		below, next, err := c.files(stack[len(stack)-1])
@@ -34,13 +35,13 @@ func countUsage(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[schema
 // usageCounter walks a tree in the order of its keys and adds up its files by account.
 type usageCounter struct {
 	ctx  context.Context
-	r    kv.Reader
+	r    kv.Reader // one picture, so that a file is not counted at two places
 	sums map[schema.Account]hemera.QuotaAmount
-	at   schema.EntryHeader
+	at   schema.EntryHeader // of the entry that was read last
 }
 
-// files counts the files of one directory from a key on, up to the next directory. It returns that,
-// or zero if it is of another realm, and the key to go on from, nil at the end.
+// files counts the files of one directory from a key on, up to the next directory among its names. It returns that
+// directory, or zero if it is of another realm, and the key to go on from, nil at the end.
 func (c *usageCounter) files(from []byte) (below hemera.FileID, next []byte, err error) {
 	var bad error
 	err = c.r.Scan(c.ctx, from, schema.PrefixEnd(from[:10]), func(k, raw []byte) bool {
@@ -49,6 +50,7 @@ func (c *usageCounter) files(from []byte) (below hemera.FileID, next []byte, err
 			return false
 		}
 		if c.at.Kind == hemera.KindDirectory {
+			// The scan ends here, and goes on behind this name when the directory below has been counted.
 			next = append(append(make([]byte, 0, len(k)+1), k...), 0)
 			return false
 		}
@@ -70,7 +72,7 @@ func (c *usageCounter) files(from []byte) (below hemera.FileID, next []byte, err
 	return c.at.ID, next, nil
 }
 
-// file counts the file whose header was read last.
+// file adds the file whose header was read last to the accounts of its user and its group.
 func (c *usageCounter) file() {
 	used := schema.FileUsage(c.at.Entry())
 	for _, a := range [...]schema.Account{schema.UserAccount(c.at.UID), schema.GroupAccount(c.at.GID)} {
@@ -78,7 +80,7 @@ func (c *usageCounter) file() {
 	}
 }
 
-// readNode reads a quota node out of a picture of the store.
+// readNode reads a quota node out of a picture of the store. NotFound if the directory is none.
 func readNode(ctx context.Context, r kv.Reader, dir hemera.FileID) (*schema.QuotaNode, error) {
 	k := schema.IDKey(schema.TableQuotaNode, dir)
 	raw, err := r.Get(ctx, k)

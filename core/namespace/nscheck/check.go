@@ -52,23 +52,25 @@ func Run(ctx context.Context, records *record.Store, o Options) (hemera.Namespac
 
 // passes is what a check does, in order: the entries give what the later passes compare.
 func (c *checker) passes() []func() error {
-	return []func() error{c.directories, c.entries, c.tree, c.states, c.unlinked, c.held, c.barred, c.renamed, c.broken, c.usages, c.eventLog, c.quotas, c.cached}
+	return []func() error{c.directories, entryPass{c}.run, c.tree, c.states, c.unlinked, c.held, c.barred, c.renamed, c.broken, c.usages, c.eventLog, c.quotas, c.cached}
 }
 
+// checker is one check in progress. The passes run one after the other; only the entry pass has several
+// goroutines, which share what is below mu, and the columns of dirs (see dirTable).
 type checker struct {
 	records *record.Store
 	ctx     context.Context
 	options Options
 	started time.Time
-	view    kv.Snapshot
+	view    kv.Snapshot // the picture; closed at the end
 
 	// The store's own variables, as they belong to view.
 	first, next uint64 // of the event log
 	counters    record.Counters
 
-	unlinkedSeen int64
-	ids          uint64 // all are smaller
-	total        int64  // records, about
+	unlinkedSeen int64  // pieces to remove that were read
+	ids          uint64 // the end of the reserved ids: all are smaller
+	total        int64  // records to read, about
 
 	dirs  dirTable
 	disks map[hemera.DiskID]schema.Usage // counted
@@ -76,12 +78,13 @@ type checker struct {
 
 	mu      sync.Mutex
 	seen    hemera.NamespaceCheck // Records and problems
-	said    time.Time
-	done    bool
-	listing []string
+	said    time.Time             // of the last progress
+	done    bool                  // all passes ended
+	listing []string              // problems in words, up to problemsMax
 }
 
-// begin takes the picture that the check is of.
+// begin takes the picture that the check is of. The counters and the bounds of the log are read at the same
+// instant, while nothing is sent, so that they belong to the picture.
 func (c *checker) begin() error {
 	err := c.records.Exclusive(func(_ *record.Txn, first, next uint64) (err error) {
 		c.first, c.next = first, next
@@ -100,7 +103,7 @@ func (c *checker) begin() error {
 	return err
 }
 
-// estimate reads how much there will be to do, and up to where ids go.
+// estimate reads how much there is to do, from totals that may be wrong, and up to where ids go.
 func (c *checker) estimate() error {
 	raw, err := c.view.GetMany(c.ctx, [][]byte{schema.MetaKey(schema.MetaIDs), schema.IDKey(schema.TableDirectory, hemera.RootID)})
 	if err != nil {
@@ -111,6 +114,7 @@ func (c *checker) estimate() error {
 	} else {
 		c.ids = schema.Uint64At(raw[0], 0)
 	}
+	// A file has an entry and a location, a directory its totals as well; events and quotas are few beside them.
 	if s, err := schema.DecodeDirectory(nil, raw[1]); err == nil {
 		c.total = 2*s.Tree.Files + 4*(s.Tree.Dirs+1)
 	}
@@ -122,6 +126,7 @@ func (c *checker) estimate() error {
 	})
 }
 
+// problem notes what does not agree. All problems are counted, the first thousand are spelled out.
 func (c *checker) problem(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,12 +136,14 @@ func (c *checker) problem(format string, args ...any) {
 	}
 }
 
+// report is what was found so far.
 func (c *checker) report() hemera.NamespaceCheck {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.seen
 	out.Files, out.Dirs, out.Pieces = c.found.files, max(0, c.found.dirs-1), c.found.pieces // totals leave the root out
 	out.RecordsTotal, out.Took, out.Done = max(c.total, out.Records), time.Since(c.started), c.done
+	// The slice is capped: problems that are found later are appended to a copy.
 	out.Problems = c.listing[:len(c.listing):len(c.listing)]
 	return out
 }
@@ -148,7 +155,7 @@ const (
 	batchOf  = 1 << 13
 )
 
-// visited counts records, and says so now and then.
+// visited counts records, and reports progress a few times a second.
 func (c *checker) visited(records int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,11 +169,12 @@ func (c *checker) visited(records int64) {
 	c.options.Progress(out)
 }
 
-// scan visits a table; a damaged record is a problem, not an end.
+// scan visits all records with a prefix; a damaged record is a problem, not an end.
 func (c *checker) scan(prefix []byte, visit func(k, raw []byte) error) error {
 	return c.scanRange(c.ctx, prefix, schema.PrefixEnd(prefix), visit)
 }
 
+// scanRange visits the records of a range, counts them, and ends with the first error of visit.
 func (c *checker) scanRange(ctx context.Context, lo, hi []byte, visit func(k, raw []byte) error) error {
 	var failed error
 	records := int64(0)
@@ -185,7 +193,7 @@ func (c *checker) scanRange(ctx context.Context, lo, hi []byte, visit func(k, ra
 	return err
 }
 
-// keyed is scan for a table whose keys all have one length; others are problems.
+// keyed is scan for a table whose keys all have one length; other keys are problems.
 func (c *checker) keyed(prefix []byte, length int, visit func(k, raw []byte) error) error {
 	return c.scan(prefix, func(k, raw []byte) error {
 		if len(k) != length {

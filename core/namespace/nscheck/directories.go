@@ -10,10 +10,10 @@ import (
 
 // dirTable is every directory that has a state, in columns, by id: 52 bytes each.
 type dirTable struct {
-	ids     []hemera.FileID
-	parents []atomic.Int32 // index of the parent, or one of the following
-	totals  []hemera.TreeTotals
-	missing []int32 // children whose sums have not come yet
+	ids     []hemera.FileID     // in order
+	parents []atomic.Int32      // index of the parent, or one of the following; set by any goroutine of the entry pass
+	totals  []hemera.TreeTotals // of the entries in the directory, then of everything below it
+	missing []int32             // children whose sums have not come yet
 }
 
 const (
@@ -22,7 +22,7 @@ const (
 	isRoot   = -3
 )
 
-// at is the index of a directory, or -1.
+// at returns the index of a directory, or -1. Ids are in order, because the table was read in the order of keys.
 func (d *dirTable) at(id hemera.FileID) int {
 	if i, ok := slices.BinarySearch(d.ids, id); ok {
 		return i
@@ -30,7 +30,8 @@ func (d *dirTable) at(id hemera.FileID) int {
 	return -1
 }
 
-// directories lists what has a state, so that the counts of all have their place.
+// directories lists every id that has a directory record, so that the counts of all have their place before
+// entries are read in parallel.
 func (c *checker) directories() error {
 	d := &c.dirs
 	err := c.keyed(schema.TableKey(schema.TableDirectory), 10, func(k, _ []byte) error {
@@ -45,7 +46,8 @@ func (c *checker) directories() error {
 	return err
 }
 
-// tree adds every directory's own sums to all directories above it: children before parents.
+// tree adds every directory's own sums to all directories above it, children before parents. What is never reached
+// is not below the root: a circle, or a chain that ends at no directory.
 func (c *checker) tree() error {
 	d := &c.dirs
 	d.missing = make([]int32, len(d.ids))
@@ -54,6 +56,7 @@ func (c *checker) tree() error {
 			d.missing[p]++
 		}
 	}
+	// A directory is finished when all its children are. Each is visited once, however deep the tree is.
 	summed := 0
 	for i := range d.ids {
 		// A chain of directories ends where another child is still to come.

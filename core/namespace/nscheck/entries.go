@@ -12,14 +12,14 @@ import (
 	"hemera/core/namespace/schema"
 )
 
-// counts is what one goroutine found.
+// counts is what one goroutine found. They are added up when all have ended.
 type counts struct {
 	files, dirs, pieces int64
 	quotaNodes          int64 // directories that say they are
 	disks               map[hemera.DiskID]schema.Usage
-	sums                *sums
-	buffer              []byte
-	record              schema.EntryHeader
+	sums                *sums              // entries minus indexes
+	buffer              []byte             // for hashes, used again
+	record              schema.EntryHeader // of the entry that is being read, used again
 	// parent and at are the directory whose entries are being read, and its index.
 	parent hemera.FileID
 	at     int
@@ -28,12 +28,14 @@ type counts struct {
 	names *naming
 }
 
-// naming is the collector of a second pass, which all goroutines share.
+// naming is the collector of a second pass, which all goroutines share. Few facts come to it, so one lock is
+// enough.
 type naming struct {
 	mu sync.Mutex
 	collector
 }
 
+// newCounts makes empty counts, for the first pass or, with names, for the second.
 func newCounts(names *naming) *counts {
 	return &counts{disks: make(map[hemera.DiskID]schema.Usage), sums: new(sums), names: names, at: -1}
 }
@@ -51,6 +53,7 @@ func (t *counts) fact(i fact, from side, content []byte) {
 	t.names.add(i, from, h, content)
 }
 
+// merge adds what another goroutine found.
 func (t *counts) merge(o *counts) {
 	t.files, t.dirs, t.pieces = t.files+o.files, t.dirs+o.dirs, t.pieces+o.pieces
 	t.quotaNodes += o.quotaNodes
@@ -67,9 +70,12 @@ type chunk struct {
 	visit  func(t *counts, k, raw []byte)
 }
 
-// entries reads all entries and all indexes of them, and compares the two. Only when they differ a
+// entryPass is the part of a check that reads all entries and all indexes of them.
+type entryPass struct{ *checker }
+
+// run reads all entries and all indexes of them, and compares the two. Only if they differ, a
 // second pass reads them again and names the records.
-func (c *checker) entries() error {
+func (c entryPass) run() error {
 	chunks := c.chunks()
 	all, err := c.each(chunks, nil)
 	if err != nil {
@@ -78,7 +84,7 @@ func (c *checker) entries() error {
 	c.found, c.disks = *all, all.disks
 	buckets, more := all.sums.differing(bucketsNamed)
 	if len(buckets) == 0 {
-		return nil
+		return nil // as it should be: every table was read once
 	}
 	names := &naming{collector: collector{buckets: buckets, seen: make(map[fact]sighting)}}
 	if _, err := c.each(chunks, names); err != nil {
@@ -93,8 +99,8 @@ func (c *checker) entries() error {
 	return nil
 }
 
-// each visits all chunks with a few goroutines.
-func (c *checker) each(chunks []chunk, names *naming) (*counts, error) {
+// each visits all chunks with a few goroutines, which take them from a queue, and returns what all found together.
+func (c entryPass) each(chunks []chunk, names *naming) (*counts, error) {
 	all := newCounts(nil)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(c.ctx)
@@ -120,7 +126,8 @@ func (c *checker) each(chunks []chunk, names *naming) (*counts, error) {
 	return all, group.Wait()
 }
 
-func (c *checker) scanChunk(ctx context.Context, t *counts, ch chunk) error {
+// scanChunk visits the records of a chunk.
+func (c entryPass) scanChunk(ctx context.Context, t *counts, ch chunk) error {
 	t.parent, t.at = 0, -1
 	return c.scanRange(ctx, ch.lo, ch.hi, func(k, raw []byte) error {
 		ch.visit(t, k, raw)
@@ -131,9 +138,9 @@ func (c *checker) scanChunk(ctx context.Context, t *counts, ch chunk) error {
 // splits is into how many ranges a table is cut: enough to keep goroutines busy to the end.
 const splits = 64
 
-// chunks cuts the tables at keys that share the work about evenly. Together they cover each table
-// whole, whatever its keys look like.
-func (c *checker) chunks() (out []chunk) {
+// chunks cuts the tables at keys that share the work about evenly. Together the chunks cover each table from end
+// to end, whatever its keys look like: a wrong estimate costs time, not truth.
+func (c entryPass) chunks() (out []chunk) {
 	var dirs, ids, disks [][]byte
 	for i := 1; i < splits; i++ {
 		if at := len(c.dirs.ids) * i / splits; at > 0 {
@@ -152,7 +159,7 @@ func (c *checker) chunks() (out []chunk) {
 		cuts  [][]byte
 		visit func(t *counts, k, raw []byte)
 	}{
-		{schema.TableEntry, dirs, c.entry}, {schema.TableLocation, ids, c.place}, {schema.TablePiece, disks, c.piece}, {schema.TableIncomplete, nil, c.short},
+		{schema.TableEntry, dirs, c.entry}, {schema.TableLocation, ids, c.location}, {schema.TablePiece, disks, c.piece}, {schema.TableIncomplete, nil, c.incomplete},
 	} {
 		lo, end := schema.TableKey(table.name), schema.PrefixEnd(schema.TableKey(table.name))
 		for _, cut := range append(table.cuts, end) {
@@ -165,7 +172,8 @@ func (c *checker) chunks() (out []chunk) {
 	return out
 }
 
-func (c *checker) entry(t *counts, k, raw []byte) {
+// entry reads an entry: which records of indexes it implies, and, in the first pass, what it adds to totals.
+func (c entryPass) entry(t *counts, k, raw []byte) {
 	e := &t.record
 	if err := e.Decode(k, raw); err != nil {
 		if t.names == nil {
@@ -173,26 +181,28 @@ func (c *checker) entry(t *counts, k, raw []byte) {
 		}
 		return
 	}
-	root := len(k) <= 10
+	root := len(k) <= schema.IDKeyBytes // the one entry without a name
 	if t.names == nil && (root != (e.ID == hemera.RootID) || root && schema.Uint64At(k, 2) != 0) {
 		c.problem("entry %x has id %s: only the root has no name", k, e.ID)
 	}
 	if !root {
-		t.fact(fact{kind: indexPlace, file: e.ID}, inEntry, k[2:])
+		t.fact(fact{kind: indexLocation, file: e.ID}, inEntry, k[2:])
 	}
+	// A file implies a record in the list of each disk that has a piece of it.
 	for _, p := range e.Pieces {
 		t.fact(fact{indexPiece, p.Index, p.Disk, e.ID}, inEntry, nil)
 	}
 	if schema.Incomplete(e.Entry()) {
-		t.fact(fact{kind: indexShort, file: e.ID}, inEntry, nil)
+		t.fact(fact{kind: indexIncomplete, file: e.ID}, inEntry, nil)
 	}
 	if t.names == nil {
 		c.count(t, e, root)
 	}
 }
 
-// count adds an entry to its directory and its disks.
-func (c *checker) count(t *counts, e *schema.EntryHeader, root bool) {
+// count adds an entry to its directory and its disks. Several goroutines add to different directories at once: the
+// entries of one directory are in one chunk, because chunks are cut between directories.
+func (c entryPass) count(t *counts, e *schema.EntryHeader, root bool) {
 	if uint64(e.ID) >= c.ids {
 		c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.ids)
 	}
@@ -221,13 +231,14 @@ func (c *checker) count(t *counts, e *schema.EntryHeader, root bool) {
 			t.pieces++
 		}
 	}
-	if parent >= 0 {
+	if parent >= 0 { // else the problem has been noted
 		c.dirs.totals[parent] = c.dirs.totals[parent].Add(weight)
 	}
 }
 
-// parentOf is the index of an entry's directory; neighbours have the same.
-func (c *checker) parentOf(t *counts, e *schema.EntryHeader) int {
+// parentOf returns the index of an entry's directory. Neighbours have the same, so it is nearly always that of the
+// entry before.
+func (c entryPass) parentOf(t *counts, e *schema.EntryHeader) int {
 	if t.parent != e.Parent || t.parent == 0 {
 		t.parent, t.at = e.Parent, c.dirs.at(e.Parent)
 	}
@@ -238,47 +249,51 @@ func (c *checker) parentOf(t *counts, e *schema.EntryHeader) int {
 	return t.at
 }
 
-func (c *checker) place(t *counts, k, raw []byte) {
+// location reads a record of the locations.
+func (c entryPass) location(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
-	t.fact(fact{kind: indexPlace, file: schema.IDOf(k)}, inIndex, raw)
+	t.fact(fact{kind: indexLocation, file: schema.IDOf(k)}, inIndex, raw)
 }
 
-func (c *checker) piece(t *counts, k, raw []byte) {
+// piece reads a record of a disk's list.
+func (c entryPass) piece(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 15) {
 		return
 	}
 	t.fact(fact{indexPiece, k[14], schema.DiskOf(k), hemera.FileID(schema.Uint64At(k, 6))}, inIndex, raw)
 }
 
-func (c *checker) short(t *counts, k, raw []byte) {
+// incomplete reads a record of the index of incomplete files.
+func (c entryPass) incomplete(t *counts, k, raw []byte) {
 	if c.badLength(t, k, 10) {
 		return
 	}
-	t.fact(fact{kind: indexShort, file: schema.IDOf(k)}, inIndex, raw)
+	t.fact(fact{kind: indexIncomplete, file: schema.IDOf(k)}, inIndex, raw)
 }
 
-func (c *checker) badLength(t *counts, k []byte, length int) bool {
+// badLength reports whether the key has a wrong length, and in the first pass says so.
+func (c entryPass) badLength(t *counts, k []byte, length int) bool {
 	if len(k) != length && t.names == nil {
 		c.problem("key %x does not have %d bytes", k, length)
 	}
 	return len(k) != length
 }
 
-// differs says in words what one fact of an index is.
-func (c *checker) differs(i fact, s sighting) {
+// differs says in words what does not agree about one fact of an index.
+func (c entryPass) differs(i fact, s sighting) {
 	var p schema.Location
 	if at, err := schema.DecodeLocation(nil, []byte(s.at)); err == nil {
 		p = *at
 	}
 	switch {
-	case i.kind == indexPlace && s.sides == inEntry:
-		c.problem("fid %s, below %s as %q: it has no place", i.file, p.Parent, p.Name)
-	case i.kind == indexPlace && s.sides == inIndex:
-		c.problem("fid %s: it has a place, below %s as %q, and no entry", i.file, p.Parent, p.Name)
-	case i.kind == indexPlace:
-		c.problem("fid %s: its place does not say parent %s, name %q", i.file, p.Parent, p.Name)
+	case i.kind == indexLocation && s.sides == inEntry:
+		c.problem("fid %s, below %s as %q: it has no location", i.file, p.Parent, p.Name)
+	case i.kind == indexLocation && s.sides == inIndex:
+		c.problem("fid %s: it has a location, below %s as %q, and no entry", i.file, p.Parent, p.Name)
+	case i.kind == indexLocation:
+		c.problem("fid %s: its location does not say parent %s, name %q", i.file, p.Parent, p.Name)
 	case i.kind == indexPiece && s.sides == inEntry:
 		c.problem("fid %s: piece %d is not in the list of disk %d", i.file, i.index, i.disk)
 	case i.kind == indexPiece && s.sides == inIndex:

@@ -18,22 +18,23 @@ import (
 type indexKind uint8
 
 const (
-	indexPlace indexKind = iota // id → parent, name
-	indexPiece                  // disk, file, index
-	indexShort                  // incomplete files
+	indexLocation   indexKind = iota // id → parent, name
+	indexPiece                       // disk, file, index
+	indexIncomplete                  // incomplete files
 	indexKinds
 )
 
 // bucketCount is how many groups of files have sums of their own.
 const bucketCount = 4096
 
+// bucketOf is the bucket of a file: ids are spread, so that damage to neighbours does not fill one bucket.
 func bucketOf(id hemera.FileID) int { return int(mix(uint64(id)) % bucketCount) }
 
 // fact is what one record of an index is about.
 type fact struct {
 	kind  indexKind
-	index uint8
-	disk  hemera.DiskID
+	index uint8         // of a piece, else 0
+	disk  hemera.DiskID // of a piece, else 0
 	file  hemera.FileID
 }
 
@@ -48,19 +49,21 @@ const (
 // sum is a number modulo 2^128.
 type sum struct{ hi, lo uint64 }
 
+// plus is the sum modulo 2^128.
 func (s sum) plus(o sum) sum {
 	lo, carry := bits.Add64(s.lo, o.lo, 0)
 	hi, _ := bits.Add64(s.hi, o.hi, carry)
 	return sum{hi, lo}
 }
 
+// minus is the difference modulo 2^128.
 func (s sum) minus(o sum) sum {
 	lo, borrow := bits.Sub64(s.lo, o.lo, 0)
 	hi, _ := bits.Sub64(s.hi, o.hi, borrow)
 	return sum{hi, lo}
 }
 
-// hash is of a fact and of what its record says of it.
+// hash returns the hash of a fact and of what its record says of it. buffer is memory that is used again.
 func (i fact) hash(buffer []byte, content ...[]byte) (sum, []byte) {
 	b := append(buffer[:0], byte(i.kind), i.index)
 	b = binary.BigEndian.AppendUint32(b, uint32(i.disk))
@@ -75,6 +78,7 @@ func (i fact) hash(buffer []byte, content ...[]byte) (sum, []byte) {
 // sums is the difference of both sides for each index and bucket; zero where they agree.
 type sums [indexKinds][bucketCount]sum
 
+// add adds what an entry implies, or subtracts what an index has.
 func (s *sums) add(i fact, from side, h sum) {
 	at := &s[i.kind][bucketOf(i.file)]
 	if from == inEntry {
@@ -84,6 +88,7 @@ func (s *sums) add(i fact, from side, h sum) {
 	}
 }
 
+// merge adds the sums of another goroutine.
 func (s *sums) merge(o *sums) {
 	for kind := range o {
 		for b, v := range o[kind] {
@@ -92,8 +97,8 @@ func (s *sums) merge(o *sums) {
 	}
 }
 
-// differing is the buckets in which an index does not agree, at most most of each, and how many more
-// there are.
+// differing returns the buckets in which an index does not agree, at most most of each, and the number of other
+// ones.
 func (s *sums) differing(most int) (named map[indexKind]map[int]bool, more int) {
 	named = make(map[indexKind]map[int]bool)
 	for kind := range s {
@@ -119,12 +124,15 @@ type collector struct {
 	seen    map[fact]sighting
 }
 
+// sighting is where a fact was seen, and the difference of what both sides said.
 type sighting struct {
-	sides side
-	diff  sum
-	at    string // parent and name, of a place
+	sides side   // where the fact was seen
+	diff  sum    // of both sides' records; zero if they say the same
+	at    string // parent and name, of a location
 }
 
+// add notes a fact if its bucket is one of those that differ. A fact that both sides agree about is forgotten, so
+// memory holds only what was seen on one side so far.
 func (c *collector) add(i fact, from side, h sum, at []byte) {
 	if !c.buckets[i.kind][bucketOf(i.file)] {
 		return

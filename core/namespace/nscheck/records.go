@@ -7,7 +7,7 @@ import (
 	"hemera/core/namespace/tables"
 )
 
-// unlinked counts the pieces that disks are to remove and looks up whether one is in use.
+// unlinked counts the pieces that disks are to remove, and looks up whether one is in use.
 func (c *checker) unlinked() error {
 	return c.keyed(schema.TableKey(schema.TableUnlinked), 23, func(k, raw []byte) error {
 		if len(raw) > 0 {
@@ -17,7 +17,8 @@ func (c *checker) unlinked() error {
 	})
 }
 
-// leaves counts a piece that its disk is to remove, whose record has the key.
+// leaves counts a piece that its disk is to remove, now or later, whose record has the key. To remove a piece that
+// an entry has would lose data, so each is looked up.
 func (c *checker) leaves(k []byte, add schema.Usage) error {
 	disk, p := schema.DiskOf(k), schema.PieceIDOf(k)
 	u := c.disks[disk]
@@ -32,7 +33,7 @@ func (c *checker) leaves(k []byte, add schema.Usage) error {
 	return err
 }
 
-// held counts the pieces that are removed later, each of which is in the order of time once.
+// held counts the pieces that are removed later. Each is in the order of time exactly once.
 func (c *checker) held() error {
 	var sum struct{ pieces, bytes int64 }
 	err := c.keyed(schema.TableKey(schema.TableHeld), 23, func(k, raw []byte) error {
@@ -83,6 +84,7 @@ func (c *checker) current(g *schema.EntryHeader, id hemera.FileID) (bool, error)
 	return g.Decode(k, raw[0]) == nil && g.ID == id, nil
 }
 
+// usages compares what is stored of each disk with what was counted.
 func (c *checker) usages() error {
 	err := c.keyed(schema.TableKey(schema.TableUsage), 6, func(k, raw []byte) error {
 		disk := schema.DiskOf(k)
@@ -90,7 +92,7 @@ func (c *checker) usages() error {
 		if err != nil || *u != c.disks[disk] {
 			c.problem("disk %d: stored usage %+v, counted %+v (%v)", disk, u, c.disks[disk], err)
 		}
-		delete(c.disks, disk)
+		delete(c.disks, disk) // what is left at the end has no record
 		return nil
 	})
 	for disk, u := range c.disks {
@@ -99,7 +101,9 @@ func (c *checker) usages() error {
 	return err
 }
 
+// eventLog checks that events have consecutive numbers between the bounds of the log.
 func (c *checker) eventLog() error {
+	// After a gap the count goes on from what is there, so that one gap is one problem.
 	want := c.first
 	err := c.keyed(schema.TableKey(schema.TableEvent), 10, func(k, raw []byte) error {
 		if e, err := schema.DecodeEvent(k, raw); err != nil || e.Seq != want {

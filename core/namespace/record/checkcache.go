@@ -11,9 +11,9 @@ import (
 func (s *Store) CheckCache(ctx context.Context, differs func(k string)) error {
 	for i := range s.cache.shards {
 		for _, k := range s.cache.shards[i].keys() {
-			ok, err := s.cachedRight(ctx, i, k)
+			ok, err := cacheCheck{s}.right(ctx, i, k)
 			if err == nil && !ok {
-				ok, err = s.cachedRightInTurn(ctx, i, k)
+				ok, err = cacheCheck{s}.rightInTurn(ctx, i, k)
 			}
 			if err != nil {
 				return err
@@ -26,6 +26,10 @@ func (s *Store) CheckCache(ctx context.Context, differs func(k string)) error {
 	return nil
 }
 
+// cacheCheck compares cached records with stored ones.
+type cacheCheck struct{ *Store }
+
+// keys are those in the shard, in order.
 func (s *shard) keys() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -37,13 +41,15 @@ func (s *shard) keys() []string {
 	return keys
 }
 
-func (s *Store) cachedRightInTurn(ctx context.Context, shard int, k string) (bool, error) {
+// rightInTurn is right while nothing is sent.
+func (s cacheCheck) rightInTurn(ctx context.Context, shard int, k string) (bool, error) {
 	s.turn.acquire()
 	defer s.turn.release()
-	return s.cachedRight(ctx, shard, k)
+	return s.right(ctx, shard, k)
 }
 
-func (s *Store) cachedRight(ctx context.Context, shard int, k string) (bool, error) {
+// right reports whether a cached record is the stored one; one that was evicted meanwhile is.
+func (s cacheCheck) right(ctx context.Context, shard int, k string) (bool, error) {
 	value, ok := s.cache.shards[shard].value(k)
 	if !ok {
 		return true, nil
@@ -52,6 +58,7 @@ func (s *Store) cachedRight(ctx context.Context, shard int, k string) (bool, err
 	return err == nil && bytes.Equal(raw[0], s.options.Schema.Append(nil, value)), err
 }
 
+// value is what the shard has at a key, without a mark that it was used.
 func (s *shard) value(k string) (any, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

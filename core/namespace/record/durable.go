@@ -32,7 +32,7 @@ func (d *durability) alive() error {
 // under way may be durable all the same, and a head that took the answer for a refusal would remove the pieces
 // of a file that exists.
 func (d *durability) fail(cause error) error {
-	e := &errs.Error{Kind: errs.Unavailable, Op: "namespace", Cause: cause,
+	e := &errs.Error{Kind: errs.Unavailable, Op: "namespace.Update", Cause: cause,
 		Remedy: "restart the manager; it opens the store again and finds out what was written"}
 	if d.failure.CompareAndSwap(nil, e) {
 		d.log.Error("namespace stopped: the store failed", "error", cause)
@@ -64,7 +64,7 @@ func (d *durability) wait(ctx context.Context, ticket kv.Ticket) error {
 	case err == nil:
 	case ctx.Err() != nil:
 		// Nobody knows whether it will be durable. It stays visible, and later answers wait for it.
-		return errs.As(err, errs.Timeout, "namespace", "")
+		return errs.As(err, errs.Timeout, "namespace.Wait", "")
 	default:
 		return d.fail(err)
 	}

@@ -98,7 +98,7 @@ func GetUncached[T any](t *Txn, k []byte, decode func(k, raw []byte) (*T, error)
 	}
 	raw, err := t.s.engine.GetMany(t.ctx, [][]byte{k})
 	if err != nil {
-		return nil, errs.Wrap(err, "namespace", "")
+		return nil, errs.Wrap(err, "namespace.Read", "")
 	}
 	if raw[0] == nil {
 		return nil, nil
@@ -138,7 +138,7 @@ func (t *Txn) Exists(keys ...[]byte) (bool, error) {
 	}
 	found, err := t.s.engine.GetMany(t.ctx, ask)
 	if err != nil {
-		return false, errs.Wrap(err, "namespace", "")
+		return false, errs.Wrap(err, "namespace.Read", "")
 	}
 	for _, raw := range found {
 		if raw != nil {

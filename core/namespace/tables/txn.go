@@ -38,7 +38,8 @@ func (t Txn) idKey(table byte, id hemera.FileID) []byte {
 	return t.Key
 }
 
-// Entry returns the entry with the name in the directory, nil when there is none.
+// Entry returns the entry with the name in the directory, nil when there is none. It is shared: nobody may change
+// it.
 func (t Txn) Entry(parent hemera.FileID, name string) (*hemera.Entry, error) {
 	t.Key = schema.AppendEntryKey(t.Key[:0], parent, name)
 	return record.Get(t.Txn, t.Key, schema.DecodeEntry)
@@ -53,7 +54,8 @@ func (t Txn) Root() (*hemera.Entry, error) {
 	return e, err
 }
 
-// ByID returns the entry with the id, nil when there is none.
+// ByID returns the entry with the id, nil when there is none. It takes two lookups: where the id is, and what is
+// there. Corrupt if the two do not agree.
 func (t Txn) ByID(id hemera.FileID) (*hemera.Entry, error) {
 	if id == hemera.RootID {
 		return t.Root()
@@ -69,7 +71,8 @@ func (t Txn) ByID(id hemera.FileID) (*hemera.Entry, error) {
 	return e, err
 }
 
-// Directory returns the times and totals of a directory.
+// Directory returns the times and totals of a directory. They change with every commit below, so an answer that
+// shows them waits for the newest one: read them only where an answer needs them.
 func (t Txn) Directory(dir hemera.FileID) (*schema.Directory, error) {
 	s, err := record.Get(t.Txn, t.idKey(schema.TableDirectory, dir), schema.DecodeDirectory)
 	if err == nil && s == nil {

@@ -1,4 +1,6 @@
-// Package vfstest has the suite that every vfs.FS passes.
+// Package vfstest has the suite that every [vfs.FS] passes: the operating system's, the one in memory, and the one with
+// faults while it has none. It holds what package disk relies on: which error a call gives, what a rename replaces, that a
+// removed file stays readable, that holes are zeros. What a power cut leaves is tested where it can be cut, in package vfs.
 package vfstest
 
 import (
@@ -14,7 +16,7 @@ import (
 	"hemera/platform/vfs"
 )
 
-// Run checks an FS in an empty directory of it, which newFS makes anew for each part.
+// Run checks an FS in an empty directory of it, which newFS makes again for each part.
 func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	for _, part := range []struct {
 		name string
@@ -30,8 +32,10 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	}
 }
 
+// create are the flags for a file that must not be there yet.
 const create = os.O_RDWR | os.O_CREATE | os.O_EXCL
 
+// put makes a durable file.
 func put(t *testing.T, fsys vfs.FS, name, content string) {
 	t.Helper()
 	f, err := fsys.Open(name, create)
@@ -46,6 +50,7 @@ func put(t *testing.T, fsys vfs.FS, name, content string) {
 	}
 }
 
+// get reads all of a file.
 func get(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	f, err := fsys.Open(name, os.O_RDONLY)
@@ -64,6 +69,7 @@ func get(t *testing.T, fsys vfs.FS, name string) string {
 	return string(p)
 }
 
+// is tests what errors.Is finds in an error.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -71,6 +77,8 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
+// testOpen: which files can be opened how, and which errors there are otherwise. Callers go by fs.ErrExist and
+// fs.ErrNotExist.
 func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 	_, err := fsys.Open(dir+"/none", os.O_RDONLY)
 	is(t, "open of nothing", err, fs.ErrNotExist)
@@ -93,6 +101,7 @@ func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "read after close", err, fs.ErrClosed)
 }
 
+// testContent: reads and writes at any offset, also behind the end, and what a read says there. A gap reads as zeros.
 func testContent(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "hello")
 	f, err := fsys.Open(dir+"/a", os.O_RDWR)
@@ -131,6 +140,7 @@ func testContent(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
+// testTruncate: what was cut does not come back when the file grows again.
 func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "0123456789")
 	f, err := fsys.Open(dir+"/a", os.O_RDWR)
@@ -146,6 +156,7 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 }
 
 // testHoles holds for files that know no holes too: to them all is data.
+// testHoles: a filesystem that knows holes says the truth of them: data is never taken for a hole.
 func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	const mib = 1 << 20
 	f, err := fsys.Open(dir+"/f", create)
@@ -178,6 +189,7 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
+// testNames: renames replace files, moves do not, and removed names are gone.
 func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "a")
 	put(t, fsys, dir+"/b", "b")
@@ -208,6 +220,7 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "second remove", fsys.Remove(dir+"/b"), fs.ErrNotExist)
 }
 
+// testDirectories: they list what is in them, in order of bytes, and are removed only when they are empty.
 func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "mkdir", fsys.Mkdir(dir+"/d"), nil)
 	is(t, "second mkdir", fsys.Mkdir(dir+"/d"), fs.ErrExist)
@@ -235,6 +248,7 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "remove of an empty directory", fsys.Remove(dir+"/d"), nil)
 }
 
+// testRemoved: a file that is open stays readable when its name is removed or taken by another.
 func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "old")
 	f, err := fsys.Open(dir+"/a", os.O_RDONLY)
@@ -250,6 +264,7 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
+// testSpace: there is a total, and no more than that is free.
 func testSpace(t *testing.T, fsys vfs.FS, dir string) {
 	s, err := fsys.Space(dir)
 	if err != nil || s.Total <= 0 || s.Free <= 0 || s.Free > s.Total || s.ReadOnly {

@@ -10,9 +10,9 @@ import (
 	"hemera/rules/layout"
 )
 
-// pass relocates many pieces at once for one job. The gate bounds the copies; slots bound the
+// sweep relocates many pieces at once for one job. The limiter bounds the copies; slots bound the
 // goroutines that wait for it.
-type pass struct {
+type sweep struct {
 	engine *Engine
 	job    *job
 	slots  chan struct{}
@@ -24,12 +24,12 @@ type pass struct {
 	last    error
 }
 
-func newPass(e *Engine, j *job) *pass {
-	return &pass{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
+func newSweep(e *Engine, j *job) *sweep {
+	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
 }
 
 // relocate begins one relocation, when there is a slot.
-func (p *pass) relocate(ctx context.Context, entry hemera.Entry, w wants) {
+func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -52,7 +52,7 @@ func (p *pass) relocate(ctx context.Context, entry hemera.Entry, w wants) {
 	})
 }
 
-func (p *pass) done(bytes, counted int64) {
+func (p *sweep) done(bytes, counted int64) {
 	p.job.moved(bytes, counted)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *pass) done(bytes, counted int64) {
 	p.noSpace = 0
 }
 
-func (p *pass) fail(err error) {
+func (p *sweep) fail(err error) {
 	p.job.failed(err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,14 +71,14 @@ func (p *pass) fail(err error) {
 }
 
 // hopeless reports that there is no room for any file at present.
-func (p *pass) hopeless() bool {
+func (p *sweep) hopeless() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.noSpace >= noSpaceMax
 }
 
 // wait ends the pass: how many pieces it moved, and the last failure.
-func (p *pass) wait() (int, error) {
+func (p *sweep) wait() (int, error) {
 	p.group.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()

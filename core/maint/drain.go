@@ -23,31 +23,31 @@ const (
 	jobKept  = 24 * time.Hour
 )
 
-// evacuator empties disks: those set to drain, and those that are lost. One job runs for each, all
+// drainer empties disks: those set to drain, and those that are lost. One job runs for each, all
 // of them share the gate. A job ends when its disk is empty or needs it no more.
-type evacuator struct {
+type drainer struct {
 	engine *Engine
 
 	since map[hemera.DiskID]time.Time // when a disk was first seen lost; of step alone
 
 	mu   sync.Mutex
-	jobs []*evacuation // oldest first, finished ones too
+	jobs []*drainJob // oldest first, finished ones too
 }
 
-type evacuation struct {
+type drainJob struct {
 	task task
 	*job
 	cancel context.CancelFunc // nil while it waits
 }
 
-func newEvacuator(e *Engine) *evacuator {
-	return &evacuator{engine: e, since: map[hemera.DiskID]time.Time{}}
+func newDrainer(e *Engine) *drainer {
+	return &drainer{engine: e, since: map[hemera.DiskID]time.Time{}}
 }
 
-func (v *evacuator) name() string { return "evacuate" }
+func (v *drainer) Name() string { return "drain" }
 
 // step starts what is due and stops what is not due any more.
-func (v *evacuator) step(ctx context.Context) (time.Duration, error) {
+func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
 	view, now := v.engine.Cluster.View(), v.engine.Now()
 	v.note(view, now)
 	tasks := due(view, v.engine.Cluster.Removed(), v.since, now, v.engine.LostAfter)
@@ -61,7 +61,7 @@ func (v *evacuator) step(ctx context.Context) (time.Duration, error) {
 		again := slices.IndexFunc(tasks, func(t task) bool { return t.disk == j.task.disk && t.kind == j.task.kind })
 		if _, ended := j.state(); ended.IsZero() && again < 0 {
 			if j.cancel == nil { // it never began
-				v.jobs = slices.DeleteFunc(v.jobs, func(o *evacuation) bool { return o == j })
+				v.jobs = slices.DeleteFunc(v.jobs, func(o *drainJob) bool { return o == j })
 				continue
 			}
 			j.cancel()
@@ -76,7 +76,7 @@ func (v *evacuator) step(ctx context.Context) (time.Duration, error) {
 }
 
 // note remembers since when disks are lost.
-func (v *evacuator) note(view *hemera.View, now time.Time) {
+func (v *drainer) note(view *hemera.View, now time.Time) {
 	for _, d := range view.Disks {
 		if !lost(view, d) {
 			delete(v.since, d.ID)
@@ -87,7 +87,7 @@ func (v *evacuator) note(view *hemera.View, now time.Time) {
 }
 
 // withWork leaves out disks that hold nothing: they are empty, or can be forgotten.
-func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) {
+func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 	var work []task
 	for _, t := range tasks {
 		pieces, _, err := v.engine.Files.DiskUsage(ctx, t.disk)
@@ -105,12 +105,12 @@ func (v *evacuator) withWork(ctx context.Context, tasks []task) ([]task, error) 
 	return work, nil
 }
 
-// bury forgets a removed disk, and the pieces it was still to remove.
-func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
+// forgetDisk forgets a removed disk, and the pieces it was still to remove.
+func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
 	for {
-		pieces, err := v.engine.Files.Unlinked(ctx, id, removeBatch)
+		pieces, err := v.engine.Removals.Unlinked(ctx, id, removeBatch)
 		if err == nil && len(pieces) == 0 {
-			pieces, err = v.engine.Files.Held(ctx, id, removeBatch)
+			pieces, err = v.engine.Removals.Held(ctx, id, removeBatch)
 		}
 		if err != nil {
 			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
@@ -118,20 +118,20 @@ func (v *evacuator) bury(ctx context.Context, id hemera.DiskID) error {
 		if len(pieces) == 0 {
 			return v.engine.Cluster.ForgetDisk(ctx, id)
 		}
-		if err := v.engine.Files.ConfirmRemoved(ctx, id, pieces); err != nil {
+		if err := v.engine.Removals.ConfirmRemoved(ctx, id, pieces); err != nil {
 			return errs.Wrap(err, "maint.ForgetDisk", "disk "+id.String())
 		}
 	}
 }
 
 // running: the job itself ends an empty disk's task, and says so.
-func (v *evacuator) running(t task) bool {
+func (v *drainer) running(t task) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.find(t) != nil
 }
 
-func (v *evacuator) find(t task) *evacuation {
+func (v *drainer) find(t task) *drainJob {
 	for _, j := range v.jobs {
 		if _, ended := j.state(); ended.IsZero() && j.task.disk == t.disk && j.task.kind == t.kind {
 			return j
@@ -140,9 +140,9 @@ func (v *evacuator) find(t task) *evacuation {
 	return nil
 }
 
-func (v *evacuator) finish(ctx context.Context, t task) error {
+func (v *drainer) finish(ctx context.Context, t task) error {
 	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
-		return v.bury(ctx, t.disk)
+		return v.forgetDisk(ctx, t.disk)
 	}
 	if t.kind == "drain" {
 		return v.engine.Cluster.SetEmpty(ctx, t.disk)
@@ -150,10 +150,10 @@ func (v *evacuator) finish(ctx context.Context, t task) error {
 	return nil
 }
 
-func (v *evacuator) start(ctx context.Context, t task) {
+func (v *drainer) start(ctx context.Context, t task) {
 	j := v.find(t)
 	if j == nil {
-		j = &evacuation{task: t, job: newJob(t.kind, t.disk, v.engine.Now)}
+		j = &drainJob{task: t, job: newJob(t.kind, t.disk, v.engine.Now)}
 		v.jobs = append(v.jobs, j)
 	}
 	if t.wait > 0 {
@@ -171,22 +171,22 @@ func (v *evacuator) start(ctx context.Context, t task) {
 	})
 }
 
-func (v *evacuator) trim(now time.Time) {
+func (v *drainer) trim(now time.Time) {
 	finished := 0
 	for _, j := range slices.Backward(v.jobs) {
 		if _, ended := j.state(); !ended.IsZero() {
 			finished++
 			if finished > jobsKept || now.Sub(ended) > jobKept {
-				v.jobs = slices.DeleteFunc(v.jobs, func(o *evacuation) bool { return o == j })
+				v.jobs = slices.DeleteFunc(v.jobs, func(o *drainJob) bool { return o == j })
 			}
 		}
 	}
 }
 
 // run makes passes over the disk's files until none is left.
-func (v *evacuator) run(ctx context.Context, j *evacuation) {
+func (v *drainer) run(ctx context.Context, j *drainJob) {
 	for ctx.Err() == nil {
-		moved, err := v.pass(ctx, j)
+		moved, err := v.sweep(ctx, j)
 		if ctx.Err() != nil {
 			return
 		}
@@ -215,10 +215,10 @@ func (v *evacuator) run(ctx context.Context, j *evacuation) {
 	}
 }
 
-// pass tries every file of the disk once. It returns how many it moved, and the last failure.
-func (v *evacuator) pass(ctx context.Context, j *evacuation) (int, error) {
+// sweep tries every file of the disk once. It returns how many it moved, and the last failure.
+func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 	j.again(j.task.why)
-	p := newPass(v.engine, j.job)
+	p := newSweep(v.engine, j.job)
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {
 		entries, err := v.engine.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
@@ -235,7 +235,7 @@ func (v *evacuator) pass(ctx context.Context, j *evacuation) (int, error) {
 			after = entry.ID
 			for _, piece := range entry.Pieces {
 				if piece.Disk == j.task.disk {
-					p.relocate(ctx, entry, wants{index: piece.Index, drop: []hemera.Piece{piece}})
+					p.relocate(ctx, entry, moveSpec{index: piece.Index, drop: []hemera.Piece{piece}})
 				}
 			}
 		}
@@ -243,8 +243,8 @@ func (v *evacuator) pass(ctx context.Context, j *evacuation) (int, error) {
 	return p.wait()
 }
 
-// statuses lists all jobs with what is left of them.
-func (v *evacuator) statuses(ctx context.Context) ([]hemera.JobStatus, error) {
+// listJobs lists all jobs with what is left of them.
+func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	v.mu.Lock()
 	jobs := slices.Clone(v.jobs)
 	v.mu.Unlock()

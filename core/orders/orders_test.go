@@ -1,4 +1,4 @@
-package maint
+package orders
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // ask gives an order in the background.
-func ask(ctx context.Context, q *Orders, piece hemera.FileID) <-chan error {
+func ask(ctx context.Context, q *Dispatcher, piece hemera.FileID) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := q.Do(ctx, 1, hemera.Order{Kind: hemera.OrderRemove, Piece: hemera.PieceID{File: piece}})
@@ -22,7 +22,7 @@ func ask(ctx context.Context, q *Orders, piece hemera.FileID) <-chan error {
 	return done
 }
 
-func exchange(t *testing.T, q *Orders, results ...hemera.OrderResult) []hemera.Order {
+func exchange(t *testing.T, q *Dispatcher, results ...hemera.OrderResult) []hemera.Order {
 	t.Helper()
 	list, err := q.Exchange(t.Context(), 1, results)
 	if err != nil {
@@ -33,7 +33,7 @@ func exchange(t *testing.T, q *Orders, results ...hemera.OrderResult) []hemera.O
 
 func TestOrdersAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		good, bad := ask(t.Context(), q, 1), ask(t.Context(), q, 2)
 		list := exchange(t, q)
 		if len(list) != 2 || list[0].Piece.File != 1 || list[1].Piece.File != 2 || list[0].ID == list[1].ID {
@@ -58,7 +58,7 @@ func TestOrdersAreAnswered(t *testing.T) {
 
 func TestExchangeWaitsForOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		got := make(chan []hemera.Order, 1)
 		go func() { list, _ := q.Exchange(t.Context(), 1, nil); got <- list }()
 		synctest.Wait()
@@ -85,7 +85,7 @@ func TestExchangeWaitsForOrders(t *testing.T) {
 
 func TestDeadConnectionsTakeNoOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		dead := make(chan []hemera.Order, 2)
 		go func() { list, _ := q.Exchange(t.Context(), 1, nil); dead <- list }()
 		synctest.Wait()
@@ -112,7 +112,7 @@ func TestDeadConnectionsTakeNoOrders(t *testing.T) {
 
 func TestRedelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		done := []<-chan error{ask(t.Context(), q, 1), ask(t.Context(), q, 2), ask(t.Context(), q, 3)}
 		first := exchange(t, q)
 		q.Redeliver(1)
@@ -139,7 +139,7 @@ func TestRedelivery(t *testing.T) {
 
 func TestOfflineNodesFailTheirOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		sent := ask(t.Context(), q, 1)
 		list := exchange(t, q)
 		waiting := ask(t.Context(), q, 2)
@@ -158,7 +158,7 @@ func TestOfflineNodesFailTheirOrders(t *testing.T) {
 
 func TestWithdrawnOrdersAreNotHandedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := ask(ctx, q, 1)
 		cancel()
@@ -173,7 +173,7 @@ func TestWithdrawnOrdersAreNotHandedOut(t *testing.T) {
 
 func TestOrdersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewOrders()
+		q := New()
 		q.limit = handout + 1
 		ctx, cancel := context.WithCancel(t.Context())
 		for range q.limit {
@@ -193,7 +193,7 @@ func TestOrdersAreBounded(t *testing.T) {
 
 // Who does not wait any more for an order that the node has tells it to stop.
 func TestAnOrderThatIsUnderWayIsCancelled(t *testing.T) {
-	q := NewOrders()
+	q := New()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -214,5 +214,32 @@ func TestAnOrderThatIsUnderWayIsCancelled(t *testing.T) {
 	}
 	if busy := q.Busy(); len(busy) != 0 {
 		t.Errorf("the nodes %v have orders", busy)
+	}
+}
+
+func TestProgressReachesWhoWatches(t *testing.T) {
+	q := New()
+	told := make(chan int64, 4)
+	done := make(chan error, 1)
+	go func() {
+		_, err := q.Follow(t.Context(), 1, hemera.Order{Kind: hemera.OrderCopy}, func(bytes int64) { told <- bytes })
+		done <- err
+	}()
+	list, err := q.Exchange(t.Context(), 1, nil)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	q.Progress(2, []hemera.CopyState{{Order: list[0].ID, Bytes: 3}}) // another node's
+	q.Progress(1, []hemera.CopyState{{Order: 99, Bytes: 4}, {Order: list[0].ID, Bytes: 5}})
+	if got := <-told; got != 5 {
+		t.Error(got)
+	}
+	q.settle(1, []hemera.OrderResult{{ID: list[0].ID}})
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	q.Progress(1, []hemera.CopyState{{Order: list[0].ID, Bytes: 6}})
+	if len(told) != 0 {
+		t.Error("told after the end")
 	}
 }

@@ -1,4 +1,13 @@
-package maint
+// Package orders gives nodes background work and brings back the results. The manager never dials a node: each node fetches
+// its orders by a long poll, [Dispatcher.Exchange], and delivers the results of earlier ones with the same call.
+//
+// A caller of [Dispatcher.Do] waits for one order's result. Orders are in memory only: what is lost with the process is
+// decided again from the namespace.
+//
+// An order is waiting, then sent, then answered. It is sent once in a lease: a node that loses an Exchange's answer registers
+// again, and [Dispatcher.Redeliver] puts its unanswered orders back in front, in their order. [Dispatcher.Fail] ends all
+// orders of a node that went offline. One mutex guards everything; no call holds it while it waits.
+package orders
 
 import (
 	"cmp"
@@ -21,9 +30,9 @@ const (
 	ExchangeWait = 5 * time.Second
 )
 
-// Orders is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
+// Dispatcher is the work waiting for nodes. It is all in memory and nothing in it is precious: what is
 // lost is decided again from the namespace. Methods may be called concurrently.
-type Orders struct {
+type Dispatcher struct {
 	limit int // orders waiting or under way for one node
 
 	mu     sync.Mutex
@@ -51,10 +60,10 @@ type outcome struct {
 	err    error
 }
 
-// NewOrders returns an empty queue.
-func NewOrders() *Orders { return &Orders{limit: ordersMax, nodes: map[hemera.NodeID]*queue{}} }
+// New returns a dispatcher without orders.
+func New() *Dispatcher { return &Dispatcher{limit: ordersMax, nodes: map[hemera.NodeID]*queue{}} }
 
-func (q *Orders) node(id hemera.NodeID) *queue {
+func (q *Dispatcher) node(id hemera.NodeID) *queue {
 	n := q.nodes[id]
 	if n == nil {
 		n = &queue{sent: map[uint64]*order{}, wake: make(chan struct{})}
@@ -69,17 +78,17 @@ func (q *Orders) node(id hemera.NodeID) *queue {
 //
 // An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
 // ends what it was doing: so no removal can come late, after a copy of the same piece.
-func (q *Orders) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
-	return q.follow(ctx, id, o, nil)
+func (q *Dispatcher) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
+	return q.Follow(ctx, id, o, nil)
 }
 
-// follow is Do with somebody to tell how far a copy is, now and then, perhaps once more after the end.
-func (q *Orders) follow(ctx context.Context, id hemera.NodeID, o hemera.Order, watch func(bytes int64)) (hemera.OrderResult, error) {
+// Follow is Do with somebody to tell how far a copy is, now and then, perhaps once more after the end.
+func (q *Dispatcher) Follow(ctx context.Context, id hemera.NodeID, o hemera.Order, watch func(bytes int64)) (hemera.OrderResult, error) {
 	q.mu.Lock()
 	n := q.node(id)
 	if len(n.waiting)+len(n.sent) >= q.limit {
 		q.mu.Unlock()
-		return hemera.OrderResult{}, errs.New(errs.Overloaded, "maint.Order", "node "+id.String(), "the node has too many orders")
+		return hemera.OrderResult{}, errs.New(errs.Overloaded, "orders.Do", "node "+id.String(), "the node has too many orders")
 	}
 	q.lastID++
 	o.ID = q.lastID
@@ -92,7 +101,7 @@ func (q *Orders) follow(ctx context.Context, id hemera.NodeID, o hemera.Order, w
 		return out.result, out.err
 	case <-ctx.Done():
 		q.withdraw(id, ord)
-		return hemera.OrderResult{}, errs.Wrap(context.Cause(ctx), "maint.Order", "node "+id.String())
+		return hemera.OrderResult{}, errs.Wrap(context.Cause(ctx), "orders.Do", "node "+id.String())
 	}
 }
 
@@ -101,7 +110,7 @@ func (n *queue) signal() {
 	n.wake = make(chan struct{})
 }
 
-func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
+func (q *Dispatcher) withdraw(id hemera.NodeID, ord *order) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
@@ -123,7 +132,7 @@ func (q *Orders) withdraw(id hemera.NodeID, ord *order) {
 
 // Exchange takes a node's results and returns orders for it, waiting up to [ExchangeWait] for one.
 // Results of unknown orders are ignored.
-func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemera.OrderResult) ([]hemera.Order, error) {
+func (q *Dispatcher) Exchange(ctx context.Context, id hemera.NodeID, results []hemera.OrderResult) ([]hemera.Order, error) {
 	call := q.settle(id, results)
 	timer := time.NewTimer(ExchangeWait)
 	defer timer.Stop()
@@ -147,7 +156,7 @@ func (q *Orders) Exchange(ctx context.Context, id hemera.NodeID, results []hemer
 		case <-timer.C:
 			return nil, nil
 		case <-ctx.Done():
-			return nil, errs.Wrap(ctx.Err(), "maint.Exchange", "node "+id.String())
+			return nil, errs.Wrap(ctx.Err(), "orders.Exchange", "node "+id.String())
 		}
 	}
 }
@@ -173,7 +182,7 @@ func (n *queue) requeue() {
 }
 
 // settle hands results to those who wait for them, and begins a new Exchange.
-func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) (call uint64) {
+func (q *Dispatcher) settle(id hemera.NodeID, results []hemera.OrderResult) (call uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
@@ -196,7 +205,7 @@ func (q *Orders) settle(id hemera.NodeID, results []hemera.OrderResult) (call ui
 
 // Redeliver is called when a node registered anew: it knows nothing of what it was handed, so all
 // unanswered orders wait again.
-func (q *Orders) Redeliver(id hemera.NodeID) {
+func (q *Dispatcher) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.node(id)
@@ -206,7 +215,7 @@ func (q *Orders) Redeliver(id hemera.NodeID) {
 }
 
 // Progress takes a node's report of how far its copies are. Orders that it does not have are ignored.
-func (q *Orders) Progress(id hemera.NodeID, copies []hemera.CopyState) {
+func (q *Dispatcher) Progress(id hemera.NodeID, copies []hemera.CopyState) {
 	type news struct {
 		watch func(int64)
 		bytes int64
@@ -227,7 +236,7 @@ func (q *Orders) Progress(id hemera.NodeID, copies []hemera.CopyState) {
 }
 
 // Busy lists the nodes with orders.
-func (q *Orders) Busy() (ids []hemera.NodeID) {
+func (q *Dispatcher) Busy() (ids []hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for id, n := range q.nodes {
@@ -239,7 +248,7 @@ func (q *Orders) Busy() (ids []hemera.NodeID) {
 }
 
 // Fail ends all orders of a node that is offline with Unavailable.
-func (q *Orders) Fail(id hemera.NodeID) {
+func (q *Dispatcher) Fail(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.nodes[id]
@@ -252,7 +261,7 @@ func (q *Orders) Fail(id hemera.NodeID) {
 		}
 	}
 	for _, o := range n.sent {
-		o.done <- outcome{err: errs.New(errs.Unavailable, "maint.Order", "node "+id.String(), "the node is offline")}
+		o.done <- outcome{err: errs.New(errs.Unavailable, "orders.Do", "node "+id.String(), "the node is offline")}
 	}
 	n.waiting = nil
 	clear(n.sent)

@@ -22,17 +22,17 @@ const (
 // due lists pieces that the disk is to remove now: those whose time is over or that never had any, else
 // the oldest of those that it holds too many of.
 func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (pieces []hemera.PieceID, holds bool, err error) {
-	files := r.engine.Files
-	pieces, err = files.Unlinked(ctx, d.ID, removeBatch)
+	removals := r.engine.Removals
+	pieces, err = removals.Unlinked(ctx, d.ID, removeBatch)
 	if err != nil || len(pieces) > 0 {
 		return pieces, false, err
 	}
-	held, bytes, err := files.DiskHeld(ctx, d.ID)
+	held, bytes, err := removals.DiskHeld(ctx, d.ID)
 	if err != nil || held == 0 {
 		return nil, false, err
 	}
 	if n := max(surplus(v, d, held, bytes), portion(r.engine.room.wanted(d.ID, r.engine.Now())-d.Free, held, bytes)); n > 0 {
-		pieces, err = files.Held(ctx, d.ID, int(min(n, removeBatch)))
+		pieces, err = removals.Held(ctx, d.ID, int(min(n, removeBatch)))
 	}
 	return pieces, true, err
 }
@@ -81,7 +81,7 @@ func (e *Engine) MakeRoom(ctx context.Context, disks []hemera.Disk, bytes int64)
 		if d.Free >= bytes {
 			continue
 		}
-		_, held, err := e.Files.DiskHeld(ctx, d.ID)
+		_, held, err := e.Removals.DiskHeld(ctx, d.ID)
 		if err != nil {
 			return false, errs.Wrap(err, "maint.MakeRoom", "disk "+d.ID.String())
 		}

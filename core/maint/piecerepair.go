@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// healsMax bounds the bad pieces that wait to be mended. What does not fit is found again, by the next
+	// badPiecesMax bounds the bad pieces that wait to be repaired. What does not fit is found again, by the next
 	// read, scrub or audit.
-	healsMax = 1 << 16
-	// healsAtOnce is how many are mended at a time. Each reads a whole piece.
-	healsAtOnce = 8
+	badPiecesMax = 1 << 16
+	// repairsAtOnce is how many are repaired at a time. Each reads a whole piece.
+	repairsAtOnce = 8
 )
 
-// healer mends single pieces that somebody found bad: a read, a scrub or an audit. Each is made good in
+// pieceRepairer repairs single pieces that somebody found bad: a read, a scrub or an audit. Each is made good in
 // its place, and where that cannot be, elsewhere; it leaves the file only when there is a good one instead.
-type healer struct {
+type pieceRepairer struct {
 	engine *Engine
 
 	mu      sync.Mutex
@@ -32,26 +32,28 @@ type healer struct {
 	running int
 }
 
-func newHealer(e *Engine) *healer { return &healer{engine: e, known: map[hemera.BadPiece]bool{}} }
+func newPieceRepairer(e *Engine) *pieceRepairer {
+	return &pieceRepairer{engine: e, known: map[hemera.BadPiece]bool{}}
+}
 
-// Heal has pieces verified and mended that somebody found bad. It does not wait. A piece that waits
+// RepairPieces has pieces verified and repaired that somebody found bad. It does not wait. A piece that waits
 // already, or for which there is no room, is left out; it reports whether all had room.
-func (e *Engine) Heal(bad ...hemera.BadPiece) bool {
-	all := e.healer.add(bad)
+func (e *Engine) RepairPieces(bad ...hemera.BadPiece) bool {
+	all := e.piecer.add(bad)
 	if len(bad) > 0 {
 		e.Wake()
 	}
 	return all
 }
 
-func (h *healer) add(bad []hemera.BadPiece) (all bool) {
+func (h *pieceRepairer) add(bad []hemera.BadPiece) (all bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, b := range bad {
 		if h.known[b] {
 			continue
 		}
-		if len(h.known) >= healsMax {
+		if len(h.known) >= badPiecesMax {
 			return false
 		}
 		h.known[b] = true
@@ -60,12 +62,12 @@ func (h *healer) add(bad []hemera.BadPiece) (all bool) {
 	return true
 }
 
-// Bad is how many pieces were found bad and wait to be mended, or are being. Those that are broken are not
+// Bad is how many pieces were found bad and wait to be repaired, or are being. Those that are broken are not
 // among them.
 func (e *Engine) Bad() (count int) {
-	e.healer.mu.Lock()
-	list := slices.Collect(maps.Keys(e.healer.known))
-	e.healer.mu.Unlock()
+	e.piecer.mu.Lock()
+	list := slices.Collect(maps.Keys(e.piecer.known))
+	e.piecer.mu.Unlock()
 	for _, b := range list {
 		if !e.IsBroken(b) {
 			count++
@@ -74,15 +76,22 @@ func (e *Engine) Bad() (count int) {
 	return count
 }
 
-// healing reports whether a piece waits to be mended, or is being.
-func (h *healer) healing(b hemera.BadPiece) bool {
+// queued reports whether a piece waits to be repaired, or is being.
+func (h *pieceRepairer) queued(b hemera.BadPiece) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known[b]
 }
 
+func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err error) {
+	if s, show := h.status(); show {
+		list = append(list, s)
+	}
+	return list, nil
+}
+
 // status is the work as a job; false when there is none.
-func (h *healer) status() (hemera.JobStatus, bool) {
+func (h *pieceRepairer) status() (hemera.JobStatus, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := hemera.JobStatus{Kind: "heal", State: "waiting", FilesLeft: int64(len(h.known))}
@@ -92,15 +101,15 @@ func (h *healer) status() (hemera.JobStatus, bool) {
 	return s, len(h.known) > 0
 }
 
-func (h *healer) name() string { return "heal" }
+func (h *pieceRepairer) Name() string { return "heal" }
 
-func (h *healer) step(ctx context.Context) (time.Duration, error) {
+func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
 	h.add(h.engine.broken.due(h.engine.Now()))
 	for _, b := range h.take() {
 		h.engine.group.Go(func() {
-			err := h.heal(ctx, b)
+			err := h.repair(ctx, b)
 			if err != nil && ctx.Err() == nil && !errors.Is(err, errs.Locked) {
-				h.engine.Log.Error("a bad piece is not mended", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
+				h.engine.Log.Error("a bad piece is not repaired", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
 			}
 			h.done(b)
 			if errors.Is(err, errs.Locked) {
@@ -112,17 +121,17 @@ func (h *healer) step(ctx context.Context) (time.Duration, error) {
 }
 
 // take returns what may begin now.
-func (h *healer) take() []hemera.BadPiece {
+func (h *pieceRepairer) take() []hemera.BadPiece {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := min(healsAtOnce-h.running, len(h.waiting))
+	n := min(repairsAtOnce-h.running, len(h.waiting))
 	list := slices.Clone(h.waiting[:n])
 	h.waiting = h.waiting[n:]
 	h.running += n
 	return list
 }
 
-func (h *healer) done(b hemera.BadPiece) {
+func (h *pieceRepairer) done(b hemera.BadPiece) {
 	h.mu.Lock()
 	delete(h.known, b)
 	h.running--
@@ -133,9 +142,9 @@ func (h *healer) done(b hemera.BadPiece) {
 	}
 }
 
-// heal verifies one piece and makes it good, in its place or elsewhere. Nil when that is done, or when
+// repair verifies one piece and makes it good, in its place or elsewhere. Nil when that is done, or when
 // the piece is no file's. A piece that is bad all the same is remembered as broken.
-func (h *healer) heal(ctx context.Context, b hemera.BadPiece) error {
+func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	e := h.engine
 	entry, err := h.inPlace(ctx, b)
 	switch {
@@ -146,7 +155,7 @@ func (h *healer) heal(ctx context.Context, b hemera.BadPiece) error {
 		return err
 	}
 	drop := hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}
-	_, elsewhere := e.relocate(ctx, entry, wants{index: drop.Index, drop: []hemera.Piece{drop}, avoid: []hemera.DiskID{b.Disk}})
+	_, elsewhere := e.relocate(ctx, entry, moveSpec{index: drop.Index, drop: []hemera.Piece{drop}, avoid: []hemera.DiskID{b.Disk}})
 	switch {
 	case elsewhere == nil:
 		e.setBroken(ctx, b, false)
@@ -159,14 +168,14 @@ func (h *healer) heal(ctx context.Context, b hemera.BadPiece) error {
 	return errors.Join(err, elsewhere)
 }
 
-// inPlace has the piece's own node verify it, and mend it from the file's other pieces. Conflict when no
+// inPlace has the piece's own node verify it, and repair it from the file's other pieces. Conflict when no
 // file has the piece there; Locked while another of the file's pieces is being moved.
-func (h *healer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, error) {
+func (h *pieceRepairer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, error) {
 	e, subject := h.engine, "fxid:"+b.Piece.File.Hex()
-	if !e.gate.hold(b.Piece.File) {
+	if !e.copies.lockFile(b.Piece.File) {
 		return hemera.Entry{}, errs.New(errs.Locked, "maint.RepairPiece", subject, "another piece of the file is being moved")
 	}
-	defer e.gate.release(b.Piece.File)
+	defer e.copies.unlockFile(b.Piece.File)
 	entry, path, err := e.Files.Resolve(ctx, b.Piece.File)
 	if errors.Is(err, errs.NotFound) || err == nil && !has(entry, b.Piece, b.Disk) {
 		return entry, errs.New(errs.Conflict, "maint.RepairPiece", subject, "no file has the piece")
@@ -180,7 +189,7 @@ func (h *healer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, 
 		return entry, errs.New(errs.Unavailable, "maint.RepairPiece", subject, "disk "+b.Disk.String()+" cannot be asked")
 	}
 	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p.Disk == b.Disk })
-	m := move{entry: entry, path: path, sources: place.Order(view, others, "", nil, 0),
+	m := plannedMove{entry: entry, path: path, sources: place.Order(view, others, "", nil, 0),
 		add: hemera.Target{Index: b.Piece.Index, Disk: b.Disk, Node: d.Node}}
 	order, err := e.copyOrder(m)
 	if err != nil {
@@ -192,7 +201,7 @@ func (h *healer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, 
 		return entry, err
 	}
 	if r.Bytes > 0 {
-		e.Log.Warn("a bad piece was mended", "path", path, "piece", b.Piece.String(), "disk", b.Disk, "bytes", r.Bytes)
+		e.Log.Warn("a bad piece was repaired", "path", path, "piece", b.Piece.String(), "disk", b.Disk, "bytes", r.Bytes)
 	}
 	if now, _, err := e.Files.Resolve(ctx, b.Piece.File); errors.Is(err, errs.NotFound) || err == nil && !has(now, b.Piece, b.Disk) {
 		// The file went meanwhile, and the piece may have been made after its removal.
