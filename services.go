@@ -437,11 +437,6 @@ type FileInfo struct {
 	Sums     []Checksum // committed ones; nil while writing
 }
 
-// Staller is a File of which a write may hang, as its device may never answer. Stalled is why, once
-// that has taken too long; from then on the write cannot succeed any more, and every call but the one
-// that hangs fails with it at once.
-type Staller interface{ Stalled() error }
-
 // Sparse is a [Handle] that knows where it holds nothing but zeros.
 type Sparse interface {
 	// NextData returns where data may begin, at or after off: what lies between is zeros, for certain, and need

@@ -72,7 +72,7 @@ func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority 
 // later counts as lost.
 type Offline struct {
 	Dir     string // as for [OpenState]
-	Program string
+	Program string // name and version, for the header
 	// Damaged, if not nil, accepts a store whose log is damaged: the archive has everything before the damage, and
 	// Damaged gets the error. With nil a damaged log is an error, Corrupt.
 	Damaged func(error)

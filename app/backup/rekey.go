@@ -36,6 +36,7 @@ func Rekey(ctx context.Context, dir string, log *slog.Logger) (file string, err 
 	if err != nil {
 		return "", err
 	}
+	// The cluster's records name the authority, so that a wrong file is noticed.
 	fingerprint := authority.Fingerprint()
 	return filepath.Join(dir, pki.AuthorityFile), c.SetAuthority(ctx, fingerprint[:])
 }

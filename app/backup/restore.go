@@ -75,8 +75,9 @@ func emptyDir(dir string) error {
 	if err != nil {
 		return errs.Wrap(err, "backup.Restore", dir)
 	}
+	// The root of a new file system is not quite empty.
 	for _, entry := range list {
-		if entry.Name() != "lost+found" { // the root of a new file system has that
+		if entry.Name() != "lost+found" {
 			return errs.New(errs.NotEmpty, "backup.Restore", dir, "the directory holds "+entry.Name()+" already").
 				WithRemedy("name an empty directory; move the old state away, do not delete it")
 		}
@@ -90,13 +91,13 @@ type restore struct {
 	dir     string
 	options RestoreOptions
 
-	head  archive.Header
+	head  archive.Header    // set by header
 	files map[string][]byte // by name: written beside the store at the end
-	store *pebblekv.Store
-	out   kv.Writer
+	store *pebblekv.Store   // nil before header
+	out   kv.Writer         // of store
 	all   kv.Load
 	run   kv.Run
-	done  Restored
+	done  Restored // the result so far
 }
 
 // load writes the archive's records into the unfinished store, sets the boundaries after which ids and epochs are

@@ -13,6 +13,7 @@ import (
 
 // agree checks what one value alone cannot show: that values fit together, and texts with a form.
 func (l *Loaded) agree() error {
+	// All errors at once: an admin fixes them in one go.
 	var wrong []error
 	check := func(ok bool, key, text, remedy string) {
 		if !ok {
@@ -66,6 +67,7 @@ func (l *Loaded) fit() {
 	}
 }
 
+// plausibleHost is true for a text that may be a host or host:port. It is not looked up: names may not exist yet.
 func plausibleHost(s string) bool {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -75,6 +77,7 @@ func plausibleHost(s string) bool {
 	return err == nil || !strings.ContainsAny(s, ": /")
 }
 
+// value is the value of a key, with its source.
 func (l *Loaded) value(key string) Value {
 	for _, v := range l.values {
 		if v.Key == key {

@@ -11,6 +11,7 @@ import (
 // powers of 1000. "4G" is refused, since people mean either by it.
 type Bytes int64
 
+// units are those that a size may have; each is a power of 1000 or of 1024.
 var units = []struct {
 	name string
 	size int64

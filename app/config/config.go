@@ -8,13 +8,20 @@ import (
 	"hemera/platform/auth"
 )
 
-// Config is all settings. Tags: key, the setting's name; default, as one would write it; doc, one
-// sentence; min and max, inclusive; oneof, the words that are possible; secret, never shown.
+// Config has all settings. The tags of a field are:
+//
+//   - key: the setting's name, below the key of the struct that it is in
+//   - flag: the flag's name, if it is not the key with - instead of . and _
+//   - default: as a user would write it
+//   - doc: the description, in one sentence without a full stop
+//   - min, max: limits, inclusive
+//   - oneof: the possible words
+//   - secret: the value is never shown
 type Config struct {
-	Data      string `key:"data" default:"/var/lib/hemera" doc:"directory of everything this process must remember"`
-	Listen    string `key:"listen" default:"127.0.0.1" doc:"IP address to listen on; 0.0.0.0 or :: for all, which other machines can reach"`
+	Data      string `key:"data" default:"/var/lib/hemera" doc:"directory for the state of this process"`
+	Listen    string `key:"listen" default:"127.0.0.1" doc:"IP address to listen on; 0.0.0.0 or :: for all addresses, so that other machines can connect"`
 	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
-	Advertise string `key:"advertise" default:"" doc:"host or host:port under which clients and other nodes reach this process; empty finds it out"`
+	Advertise string `key:"advertise" default:"" doc:"host or host:port by which clients and other nodes reach this process; if empty, the process finds it out"`
 
 	HTTP    HTTP    `key:"http"`
 	Auth    Auth    `key:"auth"`
@@ -30,82 +37,82 @@ type Config struct {
 	Log     Log     `key:"log"`
 }
 
-// HTTP is an HTTP door besides the one on the common port.
+// HTTP has the settings of HTTP: additional listeners besides the common port, and who may use them.
 type HTTP struct {
-	Listen string `key:"listen" default:"" doc:"one more address, host:port, that answers HTTP only (metrics, health, admin API); empty for none"`
-	Socket string `key:"socket" default:"admin.sock" doc:"unix socket, at the manager, that answers HTTP to users of this machine, who are known by their process; below the data directory unless it begins with /; empty for none"`
-	// MetricsNetworks is of this door and of the common port.
-	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, like 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
-	Hosts           []string       `key:"hosts" default:"" doc:"names, besides the advertised one and the machine's own, that HTTP requests may call this server by; requests that name another are refused, so that no web page reaches it by a name of its own"`
+	Listen string `key:"listen" default:"" doc:"additional address, host:port, for HTTP only (metrics, health, admin API); empty for none"`
+	Socket string `key:"socket" default:"admin.sock" doc:"unix socket of the manager for HTTP from users of this machine, whom their processes identify; a relative path is below the data directory; empty for none"`
+	// MetricsNetworks holds at every port and socket of the process.
+	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, such as 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
+	Hosts           []string       `key:"hosts" default:"" doc:"names of this server in HTTP requests, besides the advertised name and the machine's own; requests to other names are refused, so that no web page can reach the server under a foreign name"`
 }
 
-// Auth is who may come in.
+// Auth decides which clients and nodes are admitted.
 type Auth struct {
-	TrustedNetworks []auth.Network `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, like 10.1.0.0/16, whose hosts are believed when they name their user, but root is nobody; 10.1.0.0/16=own believes root too, =nobody makes everybody nobody; clients of other machines are refused otherwise"`
-	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"how long a join token works unless its creator says otherwise"`
-	Admission       string         `key:"admission" default:"token" oneof:"token admin" doc:"what lets a node in that has joined: its token alone, or an admin besides (hemera node admit)"`
-	NewDisks        string         `key:"new_disks" default:"rw" oneof:"rw off" doc:"how new disks that a joined node brings by itself begin; off waits for hemera fs set ID configstatus=rw"`
+	TrustedNetworks []auth.Network `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, such as 10.1.0.0/16, whose hosts may name their users; root becomes nobody there; 10.1.0.0/16=own accepts root too, =nobody turns every user into nobody; clients of other machines are refused"`
+	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"lifetime of a join token, unless its creator gives another"`
+	Admission       string         `key:"admission" default:"token" oneof:"token admin" doc:"what admits a node that joins: its token alone, or also an admin (hemera node admit)"`
+	NewDisks        string         `key:"new_disks" default:"rw" oneof:"rw off" doc:"configstatus of new disks that a node brings with it; with off, a disk is used after hemera fs set ID configstatus=rw"`
 }
 
-// TPC is third-party copy.
+// TPC has the settings of third-party copies.
 type TPC struct {
-	Allow []netip.Prefix `key:"allow" default:"" doc:"networks that third-party copies may read from, besides the nodes of this cluster; empty for the trusted networks, and this machine if the manager serves no other"`
+	Allow []netip.Prefix `key:"allow" default:"" doc:"networks that third-party copies may read from, besides the nodes of this cluster; if empty, the trusted networks, and this machine if the manager listens on loopback only"`
 }
 
-// Space is the policy of the space that a new cluster begins with.
+// Space is the policy of the default space of a new cluster. An existing cluster keeps its own.
 type Space struct {
 	Layout      string `key:"layout" default:"replica" oneof:"plain replica" doc:"how new files are stored"`
 	Replicas    int    `key:"replicas" default:"2" min:"1" max:"16" doc:"copies of a file with layout replica"`
-	ReplicasMin int    `key:"replicas_min" default:"0" min:"0" max:"16" doc:"copies that must be safe before a close is acknowledged, repair makes the rest; 0 is all, or one fewer when no disk is spare"`
+	ReplicasMin int    `key:"replicas_min" default:"0" min:"0" max:"16" doc:"copies that must be safe before a close is acknowledged; repair makes the rest; 0 means all, or one fewer if there is no spare disk"`
 	Checksum    string `key:"checksum" default:"adler32" oneof:"none adler32 crc32c crc64nvme md5 sha256 xxh3 blake3 crc32 zcrc32" doc:"checksum of whole files"`
-	Sync        bool   `key:"sync" default:"true" doc:"fsync every copy before a close is acknowledged; without, a power cut can lose files that were"`
-	Headroom    Bytes  `key:"headroom" default:"0B" min:"0" doc:"bytes kept free on every disk; 0 is 1 % of the disk, at most 1 GiB"`
-	GroupSize   int    `key:"group_size" default:"24" min:"1" max:"1000" doc:"how many disks a group aims at"`
+	Sync        bool   `key:"sync" default:"true" doc:"fsync every copy before a close is acknowledged; without it, a power cut can lose acknowledged files"`
+	Headroom    Bytes  `key:"headroom" default:"0B" min:"0" doc:"bytes kept free on every disk; 0 means 1 % of the disk, at most 1 GiB"`
+	GroupSize   int    `key:"group_size" default:"24" min:"1" max:"1000" doc:"number of disks in a group"`
 }
 
-// Node is a storage node.
+// Node has the settings of a storage node.
 type Node struct {
-	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of its own filesystem or a folder; PATH or PATH=SPACE"`
-	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, like room::rack; replicas go to different zones where they can"`
-	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create; needed at the first start only; as a flag everybody on the machine can read it"`
-	// JoinFile keeps the token out of the arguments.
+	Disks []string `key:"disks" flag:"disk" default:"" doc:"directories to use as disks, each the root of a filesystem or a folder; PATH or PATH=SPACE"`
+	Zone  string   `key:"zone" flag:"zone" default:"" doc:"failure domain, such as room::rack; replicas go to different zones if possible"`
+	Join  string   `key:"join" flag:"join" default:"" secret:"true" doc:"join token from hemera token create, needed at the first start only; as a flag, everybody on the machine can read it"`
+	// JoinFile keeps the token out of the process's arguments, which everybody on the machine can read.
 	JoinFile string `key:"join_file" flag:"join-file" default:"" doc:"file with the join token; - reads it from standard input"`
 }
 
-// Up is hemera up, everything in one process.
+// Up has the settings of hemera up, which runs a whole cluster in one process.
 type Up struct {
 	Nodes int `key:"nodes" flag:"nodes" default:"6" min:"1" max:"64" doc:"storage nodes to run"`
-	Disks int `key:"disks" flag:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, dealt to the nodes in turn"`
+	Disks int `key:"disks" flag:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, distributed to the nodes in turn"`
 }
 
-// Repair is how failures are acted on.
+// Repair decides when lost pieces are made again.
 type Repair struct {
-	Grace time.Duration `key:"grace" default:"5m" min:"1s" max:"720h" doc:"how long a disk may be out of use before its files are repaired elsewhere"`
+	Grace time.Duration `key:"grace" default:"5m" min:"1s" max:"720h" doc:"time that a disk may be out of reach before its files are repaired on other disks"`
 }
 
-// Removal is when space is given back.
+// Removal decides when the room of removed content is free again.
 type Removal struct {
-	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"how long replaced and removed content stays on its disks for readers that have it open, shorter where a disk lacks room; 0 removes it at once"`
+	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"time that replaced and removed content stays on its disks for readers that have it open; shorter if a disk lacks room; 0 removes it at once"`
 }
 
-// Writes are how many files may be open for writing at a time.
+// Writes bounds the files that are open for writing. Each of them has a lock in the manager's memory.
 type Writes struct {
-	PerUser       int `key:"per_user" default:"16384" min:"1" max:"1048576" doc:"files that one user may have open for writing at a time; users without a name are told apart by their hosts; admins are not bounded"`
-	PerConnection int `key:"per_connection" default:"4096" min:"1" max:"1048576" doc:"files that one connection may have open for writing at a time, of users who are no admins"`
+	PerUser       int `key:"per_user" default:"16384" min:"1" max:"1048576" doc:"files that one user may have open for writing at a time; users without a name are counted by host; admins have no limit"`
+	PerConnection int `key:"per_connection" default:"4096" min:"1" max:"1048576" doc:"files that one connection may have open for writing at a time; connections of admins have no limit"`
 }
 
-// Scrub is the reading and verifying of all data at rest.
+// Scrub is the regular reading and verifying of all data at rest.
 type Scrub struct {
-	Rate Bytes `key:"rate" default:"20MiB" min:"0B" doc:"bytes of each disk that are read and verified a second at most, at nodes; all of a disk every 14 days where that is enough, after clients' reads and writes; 0 reads none"`
+	Rate Bytes `key:"rate" default:"20MiB" min:"0B" doc:"limit, in bytes per second and disk, for reading and verifying data at rest; a node reads a whole disk every 14 days if the limit allows it, with less priority than clients; 0 reads nothing"`
 }
 
-// Cache is memory that makes things faster.
+// Cache is memory for speed.
 type Cache struct {
-	Namespace Bytes `key:"namespace" default:"0B" min:"0B" doc:"bytes of memory for the namespace, at the manager: records, blocks of the store and what waits to be written; at least 256MiB; 0 is a quarter of the machine's"`
+	Namespace Bytes `key:"namespace" default:"0B" min:"0B" doc:"bytes of the manager's memory for the namespace: records, blocks of the store and data that waits to be written; at least 256MiB; 0 means a quarter of the machine's memory"`
 }
 
 // Log is the log, on standard error.
 type Log struct {
-	Level  slog.Level `key:"level" default:"info" doc:"least important messages to print: debug, info, warn or error"`
+	Level  slog.Level `key:"level" default:"info" doc:"messages of this level and above are logged: debug, info, warn or error"`
 	Format string     `key:"format" default:"auto" oneof:"auto text json" doc:"auto is text on a terminal and JSON elsewhere"`
 }

@@ -1,9 +1,16 @@
-// Package config is every setting of Hemera in one typed struct, [Config].
+// Package config has every setting of Hemera in one typed struct, [Config].
 //
-// A setting's value comes from, strongest first: its command-line flag, its environment variable, the
-// one TOML file, its default. The struct's tags are the only place where a setting is described: its
-// key, default, limits and meaning; flags and their help, the example file and the documentation's
-// table are made from them. Each value remembers where it came from, and errors say so.
+// A value comes from, strongest first: the command-line flag, the environment variable, the one TOML file, the default.
+// Each value keeps its source, which errors and hemera config show print.
+//
+// The struct's tags are the only description of a setting: key, default, limits and meaning. Flags with their help, the
+// example file and the table in docs/operations.md are made from the tags, so none of them can be out of date.
+//
+// [Load] reads everything, reports all errors at once rather than the first, and checks in the end that values fit
+// together (agree.go). Unknown keys of the file are errors with a suggestion. An unknown variable HEMERA_… is only a
+// warning, because the environment may have been made for another version.
+//
+// Nothing here is kept between calls; a [Loaded] is read-only after Load, except for Note.
 //
 // A setting "repair.grace" is the flag --repair-grace, the variable
 // HEMERA_REPAIR_GRACE, and in the file

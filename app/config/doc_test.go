@@ -11,7 +11,7 @@ import (
 var update = flag.Bool("update", false, "write the table of settings into the documentation")
 
 // TestDocumentedTable holds the table in docs/operations.md against the settings. After a change of
-// Config, `go test ./config -run DocumentedTable -update` writes it anew.
+// Config, `go test ./config -run DocumentedTable -update` writes it again.
 func TestDocumentedTable(t *testing.T) {
 	const (
 		file  = "../../docs/operations.md"

@@ -26,6 +26,7 @@ func Strangers(environ []string) (list []*errs.Error) {
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
 			continue
 		}
+		// A variable of another version is possible, so this is a warning only.
 		remedy := "remove it; hemera config example lists all settings"
 		if meant := nearest(name, known, envPrefix); meant != "" {
 			remedy = "did you mean " + meant + "?"

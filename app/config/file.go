@@ -29,6 +29,7 @@ func readFile(path string, known []setting) (map[string]entry, error) {
 		return nil, &errs.Error{Kind: errs.KindOf(err), Op: "config.Load", Subject: path, Cause: err,
 			Remedy: "name a file that this user can read, with --config or " + FileVariable}
 	}
+	// Checked after reading: a device or pipe has no size.
 	if len(data) > fileMax {
 		return nil, errs.New(errs.TooLarge, "config.Load", path, fmt.Sprintf("a configuration file has at most %d bytes", fileMax))
 	}
@@ -47,6 +48,7 @@ func readFile(path string, known []setting) (map[string]entry, error) {
 		switch {
 		case !ok:
 			wrong = append(wrong, errs.New(errs.Invalid, "config.Load", key, "is no setting (from "+where+")").WithRemedy(suggest(key, known)))
+		// [port] instead of port = …
 		case e.texts == nil:
 			wrong = append(wrong, problem(s, "a table", where, errors.New("takes a value")))
 		case len(e.texts) != 1 && !s.list():
@@ -70,6 +72,7 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "config.Load", Subject: where, Cause: err,
 			Remedy: "values are written like port = 1094, text and sizes in quotes; hemera config example prints a whole file"}
 	}
+	// The decoder does not tell lines, so the grammar is walked a second time.
 	w := walker{entries: map[string]entry{}}
 	w.parser.Reset(data)
 	table := ""
@@ -78,6 +81,7 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			table = w.key("", e)
+			// [[node]]: no setting is a list of tables.
 			if e.Kind == unstable.ArrayTable {
 				w.entries[table] = entry{line: w.line}
 			}
@@ -88,6 +92,7 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 	return w.entries, errs.As(w.parser.Error(), errs.Invalid, "config.Load", path)
 }
 
+// walker collects the values of a TOML file, with the lines they stand on.
 type walker struct {
 	parser  unstable.Parser
 	entries map[string]entry
@@ -107,6 +112,7 @@ func (w *walker) key(table string, n *unstable.Node) string {
 	return strings.Join(parts, ".")
 }
 
+// value records a value, or all elements of a list. A table is recorded without texts, which is an error later.
 func (w *walker) value(key string, v *unstable.Node) {
 	switch v.Kind {
 	case unstable.InlineTable:

@@ -23,6 +23,7 @@ func Register(flags *pflag.FlagSet, only ...string) {
 	}
 }
 
+// within is true if the setting is one of the keys, or below one of them. A command registers only the flags it uses.
 func (s setting) within(only []string) bool {
 	for _, o := range only {
 		if s.key == o || strings.HasPrefix(s.key, o+".") {

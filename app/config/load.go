@@ -89,6 +89,7 @@ func Load(from Sources) (*Loaded, error) {
 	return l, l.agree()
 }
 
+// path is the file to read. One that the user named must exist; the default file need not.
 func (from Sources) path() (path string, required bool) {
 	if from.Flags != nil {
 		if f := from.Flags.Lookup("config"); f != nil && f.Changed {
@@ -140,6 +141,7 @@ func problem(s setting, value, source string, err error) *errs.Error {
 		WithRemedy(fmt.Sprintf("change it there: %s is %s, for example %s", s.key, s.form(), s.example()))
 }
 
+// example is a valid value, for errors.
 func (s setting) example() string {
 	switch {
 	case s.byText != "":
@@ -152,6 +154,7 @@ func (s setting) example() string {
 	return `""`
 }
 
+// sorted orders errors by their text, so that a wrong file gives the same output every time.
 func sorted(list []error) []error {
 	slices.SortFunc(list, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return list

@@ -12,17 +12,18 @@ import (
 
 // setting is one leaf of Config, as its tags describe it.
 type setting struct {
-	key      string // "repair.grace"
-	byFlag   string // the flag's name if it is not made from the key
-	index    []int  // of the field, for reflect
-	kind     reflect.Type
-	byText   string // the default as written
-	doc      string
-	min, max string
-	oneof    []string
-	secret   bool
+	key      string       // "repair.grace"
+	byFlag   string       // the flag's name if it is not made from the key
+	index    []int        // of the field, for reflect
+	kind     reflect.Type // of the field
+	byText   string       // the default as written
+	doc      string       // the description
+	min, max string       // as written; "" for no limit
+	oneof    []string     // possible words; none: any
+	secret   bool         // never shown
 }
 
+// flag is the name of the setting's flag.
 func (s setting) flag() string {
 	if s.byFlag != "" {
 		return s.byFlag
@@ -30,18 +31,24 @@ func (s setting) flag() string {
 	return strings.NewReplacer(".", "-", "_", "-").Replace(s.key)
 }
 
+// env is the name of the setting's environment variable.
 func (s setting) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
+
+// list is true if the setting takes any number of values.
 func (s setting) list() bool { return s.kind.Kind() == reflect.Slice }
 
-// settings lists every leaf in the order of the struct.
+// settings lists every leaf of Config in the order of the struct, which is also the order in help and documentation.
 func settings() []setting { return leaves(reflect.TypeFor[Config](), "", nil) }
 
+// leaves lists the settings of a struct type and of the structs in it. A field with the tag doc is a setting; index is
+// its path from Config.
 func leaves(t reflect.Type, prefix string, index []int) []setting {
 	var all []setting
 	for i := range t.NumField() {
 		f := t.Field(i)
+		// A copy: the next field must not share the array.
 		at := append(append([]int(nil), index...), i)
 		key := prefix + f.Tag.Get("key")
 		if _, leaf := f.Tag.Lookup("doc"); !leaf {
@@ -57,10 +64,11 @@ func leaves(t reflect.Type, prefix string, index []int) []setting {
 	return all
 }
 
-// set parses the texts into the setting's field: one text, or any number for a list.
+// set parses texts into the setting's field: one text, or any number for a list.
 func (s setting) set(c *Config, texts []string) error {
 	field := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 	if !s.list() {
+		// A flag may be repeated, and a file may have a list.
 		if len(texts) != 1 {
 			return fmt.Errorf("takes one value, not %d", len(texts))
 		}
@@ -76,12 +84,13 @@ func (s setting) set(c *Config, texts []string) error {
 	return nil
 }
 
-// parse reads one value and holds it against the limits. Its errors end with what would be right.
+// parse reads one value and checks it against the limits. Its errors say what would be right.
 func (s setting) parse(into reflect.Value, text string) error {
 	number, isNumber, err := s.convert(into, text)
 	if err != nil {
 		return err
 	}
+	// Words are compared exactly: YES is not on.
 	for _, word := range s.oneof {
 		if word == text {
 			return nil
@@ -93,6 +102,7 @@ func (s setting) parse(into reflect.Value, text string) error {
 	if !isNumber {
 		return nil
 	}
+	// Limits are written like values, so they are parsed like values.
 	limit := reflect.New(into.Type()).Elem()
 	if low, _, err := s.convert(limit, s.min); s.min != "" && err == nil && number < low {
 		return fmt.Errorf("must be at least %s", s.min)
@@ -103,10 +113,12 @@ func (s setting) parse(into reflect.Value, text string) error {
 	return nil
 }
 
-// convert reads a text by the type of the value; numbers are returned for comparing.
+// convert reads a text by the type of the field. Numbers, durations and sizes are returned too, for comparing with
+// limits.
 func (s setting) convert(into reflect.Value, text string) (number int64, isNumber bool, err error) {
 	switch v := into.Addr().Interface().(type) {
 	case *time.Duration:
+		// time.Duration is an int64 with a syntax of its own.
 		if *v, err = time.ParseDuration(text); err != nil {
 			return 0, false, fmt.Errorf("must be a duration like 500ms, 30s or 24h")
 		}
@@ -115,6 +127,7 @@ func (s setting) convert(into reflect.Value, text string) (number int64, isNumbe
 		if err := v.UnmarshalText([]byte(text)); err != nil {
 			return 0, false, fmt.Errorf("must be %s", s.form())
 		}
+		// Sizes have limits; networks and levels do not.
 		if size, ok := v.(*Bytes); ok {
 			return int64(*size), true, nil
 		}
@@ -136,7 +149,7 @@ func (s setting) convert(into reflect.Value, text string) (number int64, isNumbe
 	return 0, false, fmt.Errorf("has type %v, which settings cannot have", into.Type())
 }
 
-// form says in words what a value looks like.
+// form says in words how a value is written.
 func (s setting) form() string {
 	t := s.kind
 	if s.list() {
@@ -161,7 +174,7 @@ func (s setting) form() string {
 	return "text"
 }
 
-// text is the setting's value as one would write it; lists are joined by commas.
+// text is the setting's value as a user would write it. A list is joined by commas.
 func (s setting) text(c *Config) string {
 	v := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 	if !s.list() {
@@ -174,6 +187,7 @@ func (s setting) text(c *Config) string {
 	return strings.Join(parts, ",")
 }
 
+// one is a single value as a user would write it.
 func one(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case slog.Level:
@@ -184,7 +198,7 @@ func one(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// shortDuration is String without the zeros: "24h", not "24h0m0s".
+// shortDuration is Duration.String without zeros at the end: "24h", not "24h0m0s".
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

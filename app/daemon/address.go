@@ -12,12 +12,12 @@ import (
 // resolveTime bounds the look-up of a manager's name when a node works out its own address.
 const resolveTime = 5 * time.Second
 
-// advertised is the address others reach a process by: the one wished, else the listener's own. A
-// process that listens on all addresses gives the one its machine talks to toward from; toward may be
-// empty, which means everybody.
+// advertised is the address by which others reach a process: the wish of the admin, else the listener's own. If the
+// process listens on all addresses, it is the address that this machine has towards toward; "" stands for everybody.
 func advertised(ctx context.Context, wish string, l net.Listener, toward string) string {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	if wish != "" {
+		// A wish with a port is final; one without gets the listener's port.
 		if _, _, err := net.SplitHostPort(wish); err == nil {
 			return wish
 		}
@@ -29,17 +29,18 @@ func advertised(ctx context.Context, wish string, l net.Listener, toward string)
 	return net.JoinHostPort(host, port)
 }
 
-// listensEverywhere reports whether a listener takes what comes to any address of the machine.
+// listensEverywhere is true if a listener accepts connections to any address of the machine.
 func listensEverywhere(l net.Listener) bool {
 	host, _, _ := net.SplitHostPort(l.Addr().String())
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsUnspecified()
 }
 
-// outward is the address this machine has for those who talk to it: the source of what it would send
-// to toward; without one, of what it would send by its default route; else the first of its interfaces
-// that others can reach; else loopback. Nothing is sent.
+// outward is the address of this machine that others see: the source address of a packet to toward, else of one by the
+// default route, else the first interface that others can reach, else loopback. Nothing is sent: connecting a UDP socket
+// only looks up the route.
 func outward(ctx context.Context, toward string) string {
+	// Addresses that are reserved for documentation have no route of their own.
 	targets := []string{"192.0.2.1:9", "[2001:db8::1]:9"} // reserved for documentation, so only a default route leads there
 	if toward != "" {
 		targets = append([]string{toward}, targets...)
@@ -69,8 +70,8 @@ func reachable(addrs []net.Addr) string {
 	return "127.0.0.1"
 }
 
-// checkReach refuses a node that would have clients sent to their own machines: its address is
-// loopback and its manager's is not; a manager in the same process has none here.
+// checkReach fails with Invalid if the node's address is loopback and its manager's is not: the manager would send
+// clients to their own machines. A manager in the same process has no address here.
 func checkReach(addr, manager string) error {
 	if !isLoopback(addr) || manager == "" || isLoopback(manager) {
 		return nil
@@ -79,6 +80,7 @@ func checkReach(addr, manager string) error {
 		WithRemedy("name an address of this machine that they can reach with --listen, or with --advertise")
 }
 
+// isLoopback is true for an address that only processes of this machine can reach.
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"hemera/platform/link"
 )
 
-// processKey is where a request that came over the unix socket has its [link.Process].
+// processKey is the context key of the [link.Process] behind a request over the unix socket.
 type processKey struct{}
 
-// withProcess keeps who is at the other end of a connection for the requests that come over it.
+// withProcess notes the process at the other end of a connection, for all requests on it.
 func withProcess(ctx context.Context, conn net.Conn) context.Context {
 	if p, ok := conn.RemoteAddr().(link.Process); ok {
 		return context.WithValue(ctx, processKey{}, p)
@@ -24,13 +24,14 @@ func withProcess(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
+// processOf returns the process behind a request over the unix socket; ok is false for a request over TCP.
 func processOf(r *http.Request) (link.Process, bool) {
 	p, ok := r.Context().Value(processKey{}).(link.Process)
 	return p, ok
 }
 
-// socketOwner authorises requests of the admin API by who owns the client's socket: the process must
-// run on this machine, and root and the server's own user are admins.
+// socketOwner identifies callers of the admin API by the owner of the client's socket, so the client must run on this
+// machine. root and the server's own user are admins.
 func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 	return func(r *http.Request) (hemera.Identity, error) {
 		if p, ok := processOf(r); ok {
@@ -44,6 +45,7 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 		if err != nil {
 			return hemera.Identity{}, err
 		}
+		// The kernel knows the owner of a local TCP connection's other end.
 		uid, err := owners.Owner(remote, local)
 		if err != nil {
 			return hemera.Identity{}, errs.New(errs.Unauthenticated, "daemon.Authorize", remote.Addr().String(),
@@ -54,7 +56,7 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 	}
 }
 
-// identityOf is the user of this machine that owns a client's socket.
+// identityOf is the identity of a user of this machine. A number without an account is nobody.
 func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 	account := users.FindUID(uid)
 	who := hemera.Identity{
@@ -67,6 +69,7 @@ func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 	return who
 }
 
+// localAddr is the address of the server that a request came to.
 func localAddr(r *http.Request) (netip.AddrPort, error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {

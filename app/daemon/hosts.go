@@ -18,9 +18,9 @@ type web struct {
 	hosts   []string       // names of this server
 }
 
-// guardWeb applies the rules of the HTTP door. A browser that was told that a foreign name is this machine sends
-// that name: requests to names that are not the server's are refused, but for those over the unix socket, which no
-// browser opens. Strangers learn that it lives, no more.
+// guardWeb applies the rules of HTTP. A web page can make a browser believe that a foreign name is this machine (DNS
+// rebinding); the browser then sends that name, so requests to names that are not the server's are refused. Requests
+// over the unix socket pass: no browser opens it. Strangers may ask for /healthz only.
 func guardWeb(rules web, next http.Handler) http.Handler {
 	next = guardMetrics(rules.metrics, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

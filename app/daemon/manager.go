@@ -31,7 +31,7 @@ import (
 	"hemera/services/manager"
 )
 
-// ManagerOptions is what a manager process is told.
+// ManagerOptions are the settings of a manager process, as app/config checked them.
 type ManagerOptions struct {
 	Dir       string // state: the namespace and the cluster's authority
 	Listen    string // host:port; port 0 chooses one
@@ -42,9 +42,9 @@ type ManagerOptions struct {
 	Sources []netip.Prefix
 	Metrics []netip.Prefix // whose hosts may read /metrics, besides this machine
 	Hosts   []string       // names that HTTP requests may call it by, besides its own
-	// CacheBytes bounds the memory of the namespace and of its store; see deal.
+	// CacheBytes bounds the memory of the namespace and of its store; see resources.SplitCache.
 	CacheBytes int64
-	// RepairGrace is how long a disk is out of reach before its files are made whole elsewhere.
+	// RepairGrace is how long a disk is out of reach before its files are repaired on other disks.
 	RepairGrace time.Duration
 	// RemovalHold is how long replaced and removed content stays on its disks for readers.
 	RemovalHold time.Duration
@@ -53,14 +53,14 @@ type ManagerOptions struct {
 	WritesOfUser, WritesOfSession int
 	// HTTPListen is one more address that answers HTTP only, or empty; HTTPSocket a unix socket that does, or empty.
 	HTTPListen, HTTPSocket string
-	// SocketWished says that HTTPSocket is not the default: without it the manager does not start.
+	// SocketWished is true if a user chose HTTPSocket: then a manager that cannot have it does not start.
 	SocketWished bool
 	Settings     func() []admin.Setting
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
 	TokenLifetime time.Duration
-	// ApproveNodes has nodes that join wait for an admin; NewDisksOff takes their new disks in as off.
+	// ApproveNodes lets nodes that join wait for an admin. NewDisksOff gives their new disks the configstatus off.
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
@@ -90,7 +90,7 @@ type Manager struct {
 
 // OpenManager opens the state and the port; nobody is answered before Run.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
-	// A new, empty cluster is not what who names the directory of the one he has wants to see.
+	// A user who names the wrong directory must not get a new, empty cluster in it.
 	if statedir.HasStore(filepath.Join(o.Dir, statedir.UpManager)) && !statedir.HasStore(o.Dir) {
 		return nil, errs.New(errs.Invalid, "daemon.OpenManager", o.Dir, "it is one of hemera up, not a manager's").
 			WithRemedy("start it with `hemera up " + o.Dir + "`, or name another directory")
@@ -99,6 +99,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
+	// hemera up has one for all its ports.
 	if o.Bounds == nil {
 		o.Bounds = resources.NewBounds()
 	}
@@ -210,6 +211,7 @@ func (m *Manager) Dir() string { return m.options.Dir }
 // open makes the doors.
 func (m *Manager) open() (err error) {
 	o := m.options
+	// The same facts identify XRootD clients and callers of the admin API.
 	policy := auth.NewManagerPolicy(o.Trusted)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
@@ -224,9 +226,12 @@ func (m *Manager) open() (err error) {
 	}, socketOwner(policy.Owners, policy.Users))
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
 	m.port.xrd, err = xrd.New(xrd.Options{
-		Role: xrd.RoleManager, Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs),
-		Policy: policy, Loop: m.port.loop, Space: m.space, Resolve: m.Resolve, Host: host, Version: o.Version, Log: o.Log,
-		ManagerAddr: func() string { return m.Addr }, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1, Budgets: o.Bounds.Doors,
+		Manager: &xrd.ManagerOptions{
+			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.space,
+			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
+		},
+		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,
+		Budgets: o.Bounds.Doors,
 	})
 	if err != nil {
 		return err
@@ -238,14 +243,15 @@ func (m *Manager) open() (err error) {
 	return err
 }
 
-// Run serves until the context ends, or the store fails: then nothing can be answered, and whoever watches over the
-// process is to start it again. It closes everything.
+// Run serves until the context ends or the store fails, and then closes everything. After a failed store the
+// supervisor of the process starts it again.
 func (m *Manager) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		select {
 		case <-ctx.Done():
 			return nil
+		// After a failed fsync nothing that is read can be trusted to be durable.
 		case <-m.tree.Failed():
 			return errs.New(errs.Unavailable, "daemon.Run", m.options.Dir, "its store failed").
 				WithRemedy("see the log for the cause, and check the disk under it; then start it again")
@@ -258,6 +264,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return err
 }
 
+// close releases everything that OpenManager acquired, also after a part of it failed.
 func (m *Manager) close() {
 	if m.port != nil {
 		m.port.close()
@@ -269,6 +276,7 @@ func (m *Manager) close() {
 // storeTime bounds how long a manager's end waits for its store, which may have to finish a compaction.
 const storeTime = 30 * time.Second
 
+// closeStore closes the namespace before the store below it.
 func (m *Manager) closeStore() {
 	if m.tree != nil {
 		_ = m.tree.Close()

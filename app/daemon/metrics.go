@@ -9,8 +9,8 @@ import (
 	"hemera/errs"
 )
 
-// guardMetrics lets only this machine and the networks scrape /metrics, which names hosts, paths and
-// users' habits to whoever may read it. Other paths have rules of their own.
+// guardMetrics lets only this machine and hosts of the networks read /metrics, which has names of hosts and paths and
+// shows what users do. Other paths have rules of their own.
 func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" && !mayScrape(networks, r) {
@@ -23,6 +23,7 @@ func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 	})
 }
 
+// mayScrape is true if the sender of a request may read /metrics: this machine, or a host of the networks.
 func mayScrape(networks []netip.Prefix, r *http.Request) bool {
 	if _, here := processOf(r); here {
 		return true

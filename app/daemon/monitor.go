@@ -9,8 +9,8 @@ import (
 	"hemera/services/node"
 )
 
-// monitorNode answers /metrics and /healthz at a node's port. What disks report is among the manager's
-// metrics, which have all of them.
+// monitorNode serves /metrics and /healthz at a node's port. Metrics of disks are at the manager, which has those of all
+// nodes.
 func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	return admin.NewMonitor(admin.MonitorOptions{
 		Version:  versionInfo(o.Version, o.Commit, "node"),
@@ -18,23 +18,24 @@ func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 	})
 }
 
+// countersOf reads the counters of a node for /metrics.
 func countersOf(n *node.Node) []admin.Counter {
 	c := n.Counters()
 	return []admin.Counter{
 		{Name: "read_bytes_total", Help: "Bytes of files sent to clients and peers.", Value: c.ReadBytes.Load()},
-		{Name: "write_bytes_total", Help: "Bytes of files taken from clients and peers.", Value: c.WriteBytes.Load()},
+		{Name: "write_bytes_total", Help: "Bytes of files received from clients and peers.", Value: c.WriteBytes.Load()},
 		{Name: "checksum_errors_total", Help: "Pages and pieces that did not match their checksum.", Value: c.ChecksumErrors.Load()},
-		{Name: "repaired_pages_total", Help: "Bad pages that were made good.", Value: c.Repairs.Load()},
-		{Name: "repairs_failed_total", Help: "Bad pages that could not be made good.", Value: c.RepairsFailed.Load()},
+		{Name: "repaired_pages_total", Help: "Bad pages that were repaired.", Value: c.Repairs.Load()},
+		{Name: "repairs_failed_total", Help: "Bad pages that could not be repaired.", Value: c.RepairsFailed.Load()},
 		{Name: "read_switches_total", Help: "Reads that went on at another piece.", Value: c.Switches.Load()},
 		{Name: "replaced_pieces_total", Help: "Pieces of writes that moved to another disk.", Value: c.Replaced.Load()},
 		{Name: "short_commits_total", Help: "Files committed with fewer pieces than their layout's.", Value: c.Short.Load()},
 		{Name: "commits_total", Help: "Files committed.", Value: c.Commits.Load()},
-		{Name: "aborts_total", Help: "Writes given up.", Value: c.Aborts.Load()},
+		{Name: "aborts_total", Help: "Writes cancelled.", Value: c.Aborts.Load()},
 	}
 }
 
-// versionInfo describes this process to those who ask for its version.
+// versionInfo describes this process for hemera version.
 func versionInfo(version, commit, role string) admin.VersionInfo {
 	return admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Role: role, Started: time.Now()}
 }

@@ -32,7 +32,7 @@ import (
 	"hemera/services/node"
 )
 
-// NodeOptions is what a storage node process is told.
+// NodeOptions are the settings of a storage node process.
 type NodeOptions struct {
 	Dir       string // state: who the node is
 	Listen    string
@@ -41,11 +41,11 @@ type NodeOptions struct {
 	Disks     []hemera.AttachDisk
 	// MakeDisks makes directories of Disks that are missing and were never a disk.
 	MakeDisks bool
-	// Elsewhere are the disks that other nodes of the process are given.
+	// Elsewhere are the disks of other nodes of the process. This node must not take them over.
 	Elsewhere []hemera.AttachDisk
 	// Join is a join token; it is needed once, until Dir holds the node's certificate.
 	Join string
-	// Control is the manager when it is in the same process; then nothing is joined.
+	// Control is the manager if it is in the same process. Then the node needs no certificate.
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *disks.Memory
@@ -60,7 +60,7 @@ type NodeOptions struct {
 	Metrics []netip.Prefix
 	// Hosts are names that HTTP requests may call the process by, besides its own.
 	Hosts []string
-	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are given up.
+	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are cancelled.
 	StopPatience time.Duration
 	Version      string
 	Commit       string // what it was built of; may be empty
@@ -91,6 +91,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// hemera up shares both between its nodes.
 	if o.Memory == nil {
 		o.Memory = disks.NewMemory()
 	}
@@ -119,6 +120,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if err := checkReach(n.Addr, managerAddr); err != nil {
 		return nil, err
 	}
+	// In hemera up several nodes write one log.
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewVerifier()
@@ -142,8 +144,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
-		Budgets: n.options.Bounds.Doors, Role: xrd.RoleNode, Loop: n.port.loop, Node: n.Node, ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Host: host, Version: o.Version, Log: o.Log,
-		Puller: n.pulls, Resolve: control.Resolve,
+		Node:        &xrd.NodeOptions{Node: n.Node, Puller: n.pulls, Resolve: control.Resolve},
+		ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Loop: n.port.loop, Host: host, Version: o.Version, Log: o.Log,
+		Budgets: n.options.Bounds.Doors,
 	})
 	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err
@@ -163,6 +166,7 @@ func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string
 	}
 }
 
+// paths are the paths of disks.
 func paths(disks []hemera.AttachDisk) (list []string) {
 	for _, d := range disks {
 		list = append(list, d.Path)
@@ -204,6 +208,7 @@ func (n *Node) folder() func(string) bool {
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
+	// Four cases: joined before, or not; with a token, or without.
 	credentials, err := pki.LoadCredentials(o.Dir)
 	switch {
 	case errors.Is(err, errs.NotFound) && o.Join != "":
@@ -249,6 +254,7 @@ func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
+// enrol joins a cluster with the token: it proves the manager by the token's fingerprint and gets a certificate.
 func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
 	token, err := pki.ParseToken(o.Join)
 	if err != nil {
@@ -289,6 +295,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return err
 }
 
+// close releases everything that OpenNode acquired, also after a part of it failed.
 func (n *Node) close() {
 	if n.port != nil {
 		n.port.close()

@@ -59,7 +59,7 @@ func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 	t.Skip("no two neighbouring ports are free")
 }
 
-// Who gives the one command the directory of the other gets told so, and no new, empty cluster in it.
+// A command that gets the directory of the other kind says so, and makes no new, empty cluster in it.
 func TestAStateDirectoryOfTheOtherKindIsRefused(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	ofUp, ofManager := t.TempDir(), t.TempDir()

@@ -29,20 +29,20 @@ const (
 
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
 type port struct {
-	listener net.Listener
-	extra    []net.Listener // HTTP only
-	loop     *poll.Loop     // of the XRootD connections
-	shared   bool           // the loop is somebody else's
-	xrd      *xrd.Server
-	web      http.Handler
-	control  http.Handler
-	tls      *tls.Config
+	listener net.Listener      // of all protocols
+	extra    []net.Listener    // HTTP only
+	loop     *poll.Loop        // of the XRootD connections
+	shared   bool              // the loop is somebody else's
+	xrd      *xrd.Server       // always there
+	web      http.Handler      // nil: no HTTP
+	control  http.Handler      // of nodes; at a manager only
+	tls      *tls.Config       // for control
 	grace    time.Duration     // how long a stopping door waits for requests under way
 	bounds   *resources.Bounds // of the process; nil for none
 	log      *slog.Logger
 }
 
-// openPort takes the address. Without a loop it makes one of its own.
+// openPort listens at the address. Without a loop it makes one of its own.
 func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logger) (*port, error) {
 	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
 	if err != nil {
@@ -59,10 +59,10 @@ func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logge
 	return p, nil
 }
 
-// serve answers until the context ends, then lets requests under way finish.
+// serve serves until the context ends, and then lets requests under way finish within the grace.
 func (p *port) serve(ctx context.Context) error {
 	if p.bounds != nil {
-		p.bounds.AddRelief(p.xrd.Relieve)
+		p.bounds.AddRelief(p.xrd.CloseIdle)
 	}
 	mux := link.NewMux(p.listener, p.muxOptions())
 	group, ctx := errgroup.WithContext(ctx)
@@ -109,9 +109,9 @@ func (p *port) serve(ctx context.Context) error {
 	return group.Wait()
 }
 
-// muxOptions have the port take part in the bounds of the process.
+// muxOptions make the port use the bounds of the process.
 func (p *port) muxOptions() link.MuxOptions {
-	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.Relieve}
+	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.CloseIdle}
 	if p.bounds != nil {
 		o.Connections, o.Admin, o.Pending = p.bounds.Connections, p.bounds.Admin, p.bounds.Pending
 		o.Relieve = p.bounds.Relieve
@@ -119,7 +119,7 @@ func (p *port) muxOptions() link.MuxOptions {
 	return o
 }
 
-// close frees what a port has that does not serve, or not any more.
+// close releases the resources of a port that is not serving.
 func (p *port) close() {
 	_ = p.listener.Close()
 	if !p.shared {
@@ -143,7 +143,7 @@ func runWithin(most time.Duration, end func()) {
 	}
 }
 
-// ended is what a server's return means: nothing, if it was told to stop.
+// ended is the error of a server that returned: nil if it was stopped.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil

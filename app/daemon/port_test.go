@@ -25,7 +25,7 @@ func TestRequestsEndWithThePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.close()
-	if p.xrd, err = xrd.New(xrd.Options{Role: xrd.RoleNode, Loop: p.loop, Node: noNode{}, ManagerAddr: func() string { return "" }, Policy: auth.NodePolicy{}, Log: log}); err != nil {
+	if p.xrd, err = xrd.New(xrd.Options{Node: &xrd.NodeOptions{Node: noNode{}}, Loop: p.loop, ManagerAddr: func() string { return "" }, Policy: auth.NodePolicy{}, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	p.grace = time.Millisecond

@@ -28,8 +28,8 @@ func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o xrootd.Optio
 	return puller{client: xrootd.New(o), log: o.Log}
 }
 
-// Pull implements xrd.Puller. Whatever is wrong with the source, its client is told the same: he may not find out
-// by it what a node can reach. The log has the cause.
+// Pull implements xrd.Puller. The client gets the same error whatever is wrong with the source, so that it cannot find
+// out what a node can reach. The log has the cause.
 func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, progress func(int64)) error {
 	into := &into{Handle: dst}
 	opened := false
@@ -44,6 +44,8 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.Hand
 		WithRemedy("check that the source can be opened, and that it lets hosts read without a name; the admin finds the cause in the log of the node under this trace, and the networks that copies may read from in tpc.allow")
 }
 
+// pull copies from the source; opened is set once that could be opened. A source that names a user is refused: the node
+// would act for somebody that it cannot know.
 func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.Handle, opened *bool, progress func(int64)) (int64, error) {
 	if strings.Contains(source.Addr, "@") {
 		return 0, errs.New(errs.Denied, "daemon.ThirdPartyCopy", source.Addr, "the source names a user")

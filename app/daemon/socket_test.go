@@ -166,7 +166,7 @@ func (noAccounts) Find(name string) auth.Account { return auth.Account{Name: nam
 
 func (noAccounts) FindUID(uint32) auth.Account { return auth.Account{} }
 
-// TestSocketIdentities: root is an admin; nobody, as who has no number here is seen, is not, whoever the server is.
+// TestSocketIdentities: root is an admin. The user nobody, which stands for numbers unknown in this user namespace, never is.
 func TestSocketIdentities(t *testing.T) {
 	authorize := socketOwner(&owners{}, noAccounts{})
 	for uid, is := range map[uint32]bool{0: true, uint32(os.Geteuid()): true, 4711: os.Geteuid() == 4711, hemera.NobodyID: false} {

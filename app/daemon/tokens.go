@@ -11,7 +11,7 @@ import (
 	"hemera/platform/pki"
 )
 
-// tokens makes join tokens that lead to this manager.
+// tokens makes join tokens that lead to this manager. It implements hemera.TokenAdmin.
 type tokens struct {
 	*pki.Authority
 	addr     string
@@ -20,7 +20,7 @@ type tokens struct {
 
 var _ hemera.TokenAdmin = tokens{}
 
-// fromMax bounds the networks that one token is for.
+// fromMax bounds the networks in one token.
 const fromMax = 64
 
 // CreateToken implements hemera.TokenAdmin.
@@ -39,7 +39,7 @@ func (t tokens) CreateToken(ctx context.Context, r hemera.TokenRequest) (string,
 	return t.Authority.CreateToken(ctx, o)
 }
 
-// networkOf reads a network, or an address as one of its own.
+// networkOf reads a network, or an address as a network of one.
 func networkOf(text string) (netip.Prefix, error) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), nil
@@ -48,6 +48,7 @@ func networkOf(text string) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, err
 	}
+	// The manager compares with addresses in this form.
 	addr = addr.Unmap().WithZone("")
 	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }

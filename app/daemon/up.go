@@ -19,11 +19,11 @@ import (
 	"hemera/platform/poll"
 )
 
-// UpOptions is what a cluster in one process is told.
+// UpOptions are the settings of a cluster in one process.
 type UpOptions struct {
 	Manager ManagerOptions
 	Nodes   int // on the ports after the manager's
-	Disks   int // folders DIR/disk<n>, dealt to the nodes in turn
+	Disks   int // folders DIR/disk<n>, distributed to the nodes in turn
 	Zone    string
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
@@ -68,6 +68,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	}
 	memory := disks.NewMemory()
 	for i := 1; i <= o.Nodes; i++ {
+		// Port 0 of the manager: every node chooses its own, too.
 		port := 0
 		if first != 0 {
 			port = first + i
@@ -109,7 +110,7 @@ func disksOf(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	return share
 }
 
-// disksOfOthers is all other nodes' shares: another number of nodes deals the disks anew.
+// disksOfOthers are the disks of all other nodes. After a start with another number of nodes a disk may have another node.
 func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for other := 1; other <= nodes; other++ {
 		if other != i {
@@ -122,6 +123,7 @@ func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) 
 // Run serves until the context ends. ready, if not nil, is called once every node has joined.
 func (u *Up) Run(ctx context.Context, ready func()) error {
 	// Nodes end first: what they have pending is settled while the manager still answers.
+	// Not a child of ctx: the manager must outlive the nodes.
 	managerCtx, stopManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopManager()
 	var manager errgroup.Group
@@ -150,12 +152,14 @@ func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
 	for _, n := range u.Nodes {
 		nodes.Go(func() error { return n.Run(ctx) })
 		select {
+		// One after the other, so that ids of nodes follow their order.
 		case <-n.Joined():
 		case <-ctx.Done():
 		}
 	}
 }
 
+// close releases everything that OpenUp acquired. Nodes end first.
 func (u *Up) close() {
 	for _, n := range u.Nodes {
 		n.close()
@@ -168,6 +172,7 @@ func (u *Up) close() {
 	}
 }
 
+// splitPort splits host:port.
 func splitPort(addr string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err == nil {
@@ -176,6 +181,7 @@ func splitPort(addr string) (host string, port int, err error) {
 	return host, port, errs.As(err, errs.Invalid, "daemon.OpenUp", addr)
 }
 
+// hostOf is the host of an address; an address without a port is all host.
 func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host

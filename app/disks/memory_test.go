@@ -67,7 +67,7 @@ func TestADiskThatIsNotThereIsNotMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Who opens a disk removes what writes left unfinished: two that have it would remove each other's.
+	// Opening a disk removes unfinished writes: two processes would remove each other's.
 	if _, err := m.OpenDisk(path, false, log); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("a second one has the disk: %v", err)
 	}

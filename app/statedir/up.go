@@ -14,7 +14,7 @@ import (
 
 // UpShape is how hemera up was started last. The next start takes what its command line leaves out from here.
 type UpShape struct {
-	Nodes, Disks int
+	Nodes, Disks int           // as --nodes and --disks
 	Grace        time.Duration // repair.grace
 }
 

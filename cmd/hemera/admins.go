@@ -17,6 +17,7 @@ var everywhere = []string{"file info", "quota ls", "config example", "ns load", 
 
 // markAdmins adds adminsNote to the help of every command below c that is not in everywhere.
 func markAdmins(c *cobra.Command) {
+	// Verbs are what users run; a noun only lists them.
 	for _, sub := range c.Commands() {
 		markAdmins(sub)
 	}

@@ -19,6 +19,7 @@ func main() {
 	// A second Ctrl-C ends a program that does not stop by itself; not one at once: timeout(1) sends two.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	e := cli.ProcessEnv(buildVersion())
+	// Deferred functions would not run after os.Exit.
 	code := cli.Run(ctx, e, newRootCommand(e), os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -26,6 +26,7 @@ func newRootCommand(e *cli.Env) *cobra.Command {
 The cluster is found by --url, else by the environment variable HEMERA_URL, else at
 ` + cli.URLDefault + `. Commands that list things print a table; -m prints one line of
 key=value pairs an item, -j one JSON object with a result list.`,
+		// cli.Run prints errors; a page of usage would hide them.
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -38,6 +39,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 	}
 	// hemera --version is for scripts; hemera version shows more.
 	root.SetVersionTemplate("Hemera {{.Version}}\n")
+	// Flags and streams that every command has.
 	e.Connect(root)
 	root.AddGroup(
 		&cobra.Group{ID: "serve", Title: "Serve (hemera node, below, runs a storage node):"},
@@ -56,6 +58,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 		markAdmins(c)
 	}
 	root.AddCommand(versionCommand(e))
+	// cobra makes these two commands by itself.
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	// All commands exist by now, so every path of the table is found.
@@ -74,6 +77,7 @@ func fileCommands(e *cli.Env) []*cobra.Command {
 // clusterCommands are the commands about a cluster. Most are for admins; see markAdmins. hemera node alone also runs a
 // node.
 func clusterCommands(e *cli.Env) []*cobra.Command {
+	// The noun is for admins, the command itself runs a server.
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)
 	return []*cobra.Command{

@@ -27,6 +27,7 @@ func versionCommand(e *cli.Env) *cobra.Command {
 		Use: "version", Short: "Version of this program, and with --server of the cluster", Args: cobra.NoArgs, GroupID: "other",
 		Example: `  hemera version --server`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			// One row for each side, so that a difference is seen at once.
 			records := []output.Record{versionRecord("client", buildVersion())}
 			if !server {
 				return e.Printer().List(versionColumns, records)
@@ -50,6 +51,7 @@ func buildVersion() admin.VersionInfo {
 	v := admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
+			// Go records the commit of a build in a checkout; 12 characters name it well.
 			if s.Key == "vcs.revision" && commit == "" {
 				v.Commit = s.Value[:min(12, len(s.Value))]
 			}

@@ -24,6 +24,8 @@ const (
 	addrMax     = 300
 )
 
+// checkHello refuses a registration that makes no sense: no usable address, too many disks, or two of one UUID.
+// Invalid, TooLarge.
 func checkHello(h hemera.NodeHello) error {
 	host, port, err := net.SplitHostPort(h.Addr)
 	if err != nil || host == "" || port == "" || len(h.Addr) > addrMax || strings.Trim(h.Addr, addrLetters) != "" {
@@ -73,6 +75,7 @@ func boundedDisk(d hemera.NodeDisk) hemera.NodeDisk {
 	return d
 }
 
+// boundedLatency is a histogram within bounds. One with another number of classes is of another version and is dropped.
 func boundedLatency(l hemera.Latency) hemera.Latency {
 	if len(l.Counts) != hemera.LatencyClasses {
 		return hemera.Latency{}
@@ -113,6 +116,7 @@ func boundedStats(s hemera.NodeStats) hemera.NodeStats {
 	return s
 }
 
+// bound brings *n into 0 to most.
 func bound(n *int64, most int64) { *n = max(0, min(*n, most)) }
 
 // within is the number, 0 to most; what is no number is 0.

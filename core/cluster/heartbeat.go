@@ -84,6 +84,7 @@ func (c *leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, e
 	return n, nil
 }
 
+// attachesOf lists the disks that admins added and the node has not taken yet. mu is held.
 func (c *leases) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
 	prefix := attachRecord{Node: id}.key()
 	for key, a := range c.attaches {
@@ -109,6 +110,7 @@ func (c *leases) endLeases() {
 	}
 }
 
+// endLease takes a silent node offline. The next view shows it. mu is held.
 func (c *leases) endLease(n *node, now time.Time) {
 	n.online, c.dirty = false, true
 	c.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))

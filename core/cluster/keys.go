@@ -39,6 +39,7 @@ type keyring struct {
 // time to learn it.
 func (c *keyring) Ring() *capability.Keyring { return &c.ring }
 
+// newKey makes a key whose id is above all others. Only its record makes it count. mu is held.
 func (c *keyring) newKey() keyRecord {
 	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now(), Version: keyVersion}
 	_, _ = rand.Read(k.Secret)
@@ -85,6 +86,7 @@ func (c *keyring) refreshRing() {
 	c.ring.Set(secrets(keys))
 }
 
+// secrets are the keys without what the records say besides.
 func secrets(keys []keyRecord) []hemera.Key {
 	list := make([]hemera.Key, len(keys))
 	for i, k := range keys {

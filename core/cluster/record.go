@@ -13,6 +13,7 @@ import (
 // Prefix begins every key of this package; nobody else may write below it.
 const Prefix = "!cluster/"
 
+// nodeRecord is what is durable of a node. What it reports is not: see node.
 type nodeRecord struct {
 	ID       hemera.NodeID
 	Addr     string
@@ -24,6 +25,7 @@ type nodeRecord struct {
 	Version  string
 }
 
+// diskRecord is what is durable of a disk: its identity, and what an admin decided.
 type diskRecord struct {
 	ID      hemera.DiskID
 	UUID    string
@@ -41,6 +43,7 @@ type diskRecord struct {
 	RemovedAddr string `json:",omitempty"`
 }
 
+// spaceRecord is a space and its policy for new files.
 type spaceRecord struct {
 	Name      string
 	Layout    hemera.Layout
@@ -51,6 +54,8 @@ type spaceRecord struct {
 	GroupSize int
 }
 
+// attachRecord is the wish of an admin that a node takes a path as a disk. It goes when the node has taken it,
+// or has said that it cannot.
 type attachRecord struct {
 	Node   hemera.NodeID
 	Path   string
@@ -58,6 +63,7 @@ type attachRecord struct {
 	Folder bool `json:",omitempty"`
 }
 
+// keyRecord is one secret of capabilities.
 type keyRecord struct {
 	hemera.Key
 	Made time.Time
@@ -76,6 +82,8 @@ type removedRecord struct {
 // authorityRecord is the SHA-256 of the authority's certificate.
 type authorityRecord struct{ Fingerprint []byte }
 
+// nextRecord has the ids that the next node and disk get. Ids are never given out twice, so it is stored before
+// anything has them.
 type nextRecord struct {
 	Node hemera.NodeID
 	Disk hemera.DiskID
@@ -90,6 +98,7 @@ func (r removedRecord) key() string { return fmt.Sprintf("removed/%08x", uint32(
 func (nextRecord) key() string      { return "next" }
 func (authorityRecord) key() string { return "authority" }
 
+// record is one value of the store. Its key is below [Prefix].
 type record interface{ key() string }
 
 // change is a set of records to make durable together.
@@ -98,6 +107,7 @@ type change struct {
 	deletes []record
 }
 
+// empty reports whether there is nothing to store.
 func (ch *change) empty() bool { return len(ch.puts)+len(ch.deletes) == 0 }
 
 func (ch *change) put(r record)    { ch.puts = append(ch.puts, r) }

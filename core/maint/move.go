@@ -12,7 +12,7 @@ import (
 // mover makes a piece elsewhere: it plans the move, has the destination's node copy, and records the result.
 type mover struct{ engine *Engine }
 
-// relocate makes one piece of the entry anew somewhere and records it in place of drop. It returns
+// relocate makes one piece of the entry again somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
 // here. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
 // is recorded: its node does not stop it, and what it makes would be no file's.

@@ -52,6 +52,7 @@ func lost(v *hemera.View, d hemera.Disk) bool {
 	return !d.Active || d.Health == hemera.HealthFailing
 }
 
+// lostWhy says why a disk counts as lost.
 func lostWhy(d hemera.Disk) string {
 	if d.Why != "" {
 		return d.Why
@@ -81,7 +82,7 @@ type moveSpec struct {
 	watch   func(bytes int64) // told how far the copy is; may be nil
 }
 
-// plan decides where a piece is made anew and from what. NoReplicas when nothing can be read;
+// plan decides where a piece is made again and from what. NoReplicas when nothing can be read;
 // NoSpace when no disk can take it.
 func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })

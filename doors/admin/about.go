@@ -26,6 +26,7 @@ type VersionInfo struct {
 	Started time.Time
 }
 
+// serveAbout serves the verbs about the process itself. Version is open to every user.
 func serveAbout(d *door) {
 	unary(d, "Config", true, func(context.Context, hemera.Identity, *none) ([]Setting, error) {
 		if d.Config == nil {

@@ -7,6 +7,7 @@ import (
 	"hemera"
 )
 
+// setMode is the request of the verb of that name; so are the types below.
 type setMode struct {
 	Path string
 	Mode uint32
@@ -30,6 +31,7 @@ type setXattr struct {
 
 type removeXattr struct{ Path, Name string }
 
+// serveAttributes serves changes of an entry's mode, owner, times and extended attributes.
 func serveAttributes(d *door) {
 	attribute(d, "SetMode", func(ctx context.Context, a hemera.Attributes, who hemera.Identity, r *setMode) error {
 		return a.SetMode(ctx, who, r.Path, r.Mode)
@@ -48,6 +50,7 @@ func serveAttributes(d *door) {
 	})
 }
 
+// attribute serves a verb of hemera.Attributes, with the caller's identity.
 func attribute[Req any](d *door, verb string, f func(context.Context, hemera.Attributes, hemera.Identity, *Req) error) {
 	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (none, error) {
 		a, err := part(d.Attributes, "attributes")

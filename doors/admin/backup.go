@@ -11,6 +11,7 @@ import (
 // chunk is a run of an archive's bytes.
 type chunk struct{ Data []byte }
 
+// serveBackup serves a backup as a stream of chunks. A client that reads slowly slows the backup, not the manager.
 func serveBackup(d *door) {
 	h := streamed(d, "Backup", func(ctx context.Context, _ hemera.Identity, _ *none, send func(*chunk) error) error {
 		b, err := part(d.Backups, "backup")

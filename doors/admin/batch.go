@@ -14,6 +14,7 @@ type batch[T any] struct {
 	first time.Time
 }
 
+// add takes an item, and sends the batch if it is full.
 func (b *batch[T]) add(item T) error {
 	if len(b.items) == 0 {
 		b.first = time.Now()
@@ -30,6 +31,7 @@ func (b *batch[T]) touch() error {
 	return nil
 }
 
+// flush sends what the batch has.
 func (b *batch[T]) flush() error {
 	if len(b.items) == 0 {
 		return nil

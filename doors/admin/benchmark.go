@@ -6,8 +6,10 @@ import (
 	"hemera"
 )
 
+// benchmarkPrefix is the request of CleanBenchmark.
 type benchmarkPrefix struct{ Prefix string }
 
+// serveBenchmark serves the benchmark of the namespace, which runs in the manager.
 func serveBenchmark(d *door) {
 	stream(d, "Benchmark", true, func(ctx context.Context, who hemera.Identity, r *hemera.BenchmarkRequest, send func(*hemera.BenchmarkUpdate) error) error {
 		b, err := part(d.Benchmark, "the benchmark")

@@ -15,6 +15,7 @@ import (
 // answerPiece is how much of an answer is collected before it is sent on.
 const answerPiece = 32 << 10
 
+// callerKey is the context key of an identity that a door has already proved; see caller.
 type callerKey struct{}
 
 // calls has a handler of [NewHandler] answer requests that came through another door.
@@ -33,10 +34,12 @@ func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, an
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, service) {
 		return errs.New(errs.Unsupported, "admin.Call", r.URL.Path, "only verbs of the admin API are answered here")
 	}
+	// For the log; nothing is decided by it.
 	r.RemoteAddr = who.Host
 	w := &callAnswer{header: http.Header{}, answer: answer}
 	w.out = bufio.NewWriterSize(pieces{w}, answerPiece)
 	c.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callerKey{}, who)))
+	// A verb without any output still has a status line.
 	w.WriteHeader(http.StatusOK)
 	_ = w.out.Flush()
 	return w.err

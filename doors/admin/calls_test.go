@@ -172,7 +172,7 @@ func TestWalkThroughADoorEndsWithItsListener(t *testing.T) {
 	<-ended
 }
 
-// endless answers one message of a walk, and then waits until it is told to end.
+// endless answers one message of a walk, and then waits until it has to end.
 type endless struct{ ended chan struct{} }
 
 func (e endless) Call(ctx context.Context, _ []byte, answer func([]byte) error) error {

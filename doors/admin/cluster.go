@@ -7,8 +7,11 @@ import (
 	"hemera"
 )
 
+// none is an empty request or answer.
 type none struct{}
 
+// addDisk is the request of the verb of that name; so are the types below. Their JSON is the API: fields may be added,
+// never renamed.
 type addDisk struct {
 	Node  hemera.NodeID
 	Path  string
@@ -39,6 +42,7 @@ type setSpace struct{ Name, Key, Value string }
 
 type removeSpace struct{ Name string }
 
+// serveCluster serves the view of the cluster and changes to disks, nodes and spaces.
 func serveCluster(d *door) {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -88,6 +92,7 @@ func change[Req any](d *door, verb string, f func(context.Context, hemera.Cluste
 		if err != nil {
 			return none{}, err
 		}
+		// Before the change: a crash during it must leave a trace, too.
 		d.audit(ctx, who, verb, r)
 		return none{}, f(ctx, c, r)
 	})

@@ -89,12 +89,14 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a manager").
 			WithRemedy("write it as root://host:1094, or unix:///path/of/admin.sock on the manager's machine")
 	}
+	// url.Parse accepts any scheme; only these lead to a manager.
 	port := u.Port()
 	if port == "" {
 		port = PortDefault
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
 	c := newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext)
+	// Which way to go is decided at the first request, when a context is there.
 	if elsewhere != nil {
 		c.http.Transport = &nearest{base: c.base, host: u.Hostname(), here: c.http.Transport, elsewhere: through{elsewhere}}
 	}
@@ -131,6 +133,7 @@ func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req
 
 // call does one verb with one answer.
 func call[Res, Req any](ctx context.Context, to *server, verb string, message Req) (answer Res, err error) {
+	// The trace is known also if the answer never comes.
 	r, trace := request(ctx, &message)
 	res, err := connect.NewClient[Req, Res](to.http, to.base+service+verb, options()...).CallUnary(ctx, r)
 	if err != nil {
@@ -147,6 +150,7 @@ func (s *server) do(ctx context.Context, verb string, message any) error {
 
 // receive does one verb with many answers; visit's error ends it and is returned as it is.
 func receive[Res, Req any](ctx context.Context, to *server, verb string, message Req, visit func(*Res) error) error {
+	// A cancellation of our own is not the caller's.
 	asker := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,7 +1,6 @@
-// Package admin is the door for people and programs that run a cluster: an HTTP API served on the
-// same port as root://, Prometheus metrics at /metrics, liveness at /healthz and a page that lists
-// them at /. It is protocol in, one service call, protocol out; every decision is behind the
-// hemera.* interfaces it is given.
+// Package admin is the door for people and programs that run a cluster: an HTTP API at the same port as root://,
+// Prometheus metrics at /metrics, liveness at /healthz, and a page at / that lists the verbs. It is protocol in, one
+// service call, protocol out; every decision is behind the hemera.* interfaces that it gets.
 //
 // The API speaks the Connect protocol with JSON bodies, so that a verb is one POST:
 //
@@ -11,6 +10,15 @@
 // slices base64, checksums "kind:hex". A request with a field the server does not know is refused; a
 // client ignores fields it does not know. Errors keep their kind, remedy and trace id.
 //
-// [Client] speaks the same API and implements the same hemera.* interfaces, so a command cannot
-// tell a remote manager from one in its own process.
+// [Client] speaks the same API and implements the same hemera.* interfaces, so a command cannot tell a remote manager
+// from one in its own process. Door and client have a part for each subject (cluster, names, quota …) in one file.
+//
+// Identity: a request has one before its body is read. Over the unix socket and on loopback it is the owner
+// of the process; a call from another machine comes through an XRootD session ([Calls]) with that session's identity.
+// Verbs on files are done as that identity, all others need an admin. Web pages are refused.
+//
+// The handler keeps no state but a limiter for users' searches, and may serve any number of requests at a time. It holds
+// no lock over a call of a service. A verb blocks as long as its service; streams end with their client.
+//
+// DESIGN.md explains walks of trees and calls from other machines.
 package admin

@@ -27,16 +27,16 @@ const (
 
 // Services is what the door asks. Verbs of a part that is nil answer Unsupported.
 type Services struct {
-	Cluster   hemera.ClusterAdmin
-	Tokens    hemera.TokenAdmin
-	Trust     hemera.TrustAdmin
-	Maint     hemera.MaintAdmin
-	Observe   hemera.Observer
+	Cluster   hemera.ClusterAdmin // disks, nodes, spaces
+	Tokens    hemera.TokenAdmin   // join tokens
+	Trust     hemera.TrustAdmin   // admission of nodes, keys
+	Maint     hemera.MaintAdmin   // jobs, checks, fsck
+	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
-	Writes    hemera.WriteAdmin
-	Status    hemera.StatusAdmin
+	Writes    hemera.WriteAdmin  // locks of writes
+	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
-	Names     hemera.Names
+	Names     hemera.Names // the tree
 	// Directories is what trees are walked with.
 	Directories hemera.Directories
 	Attributes  hemera.Attributes
@@ -54,13 +54,15 @@ type Services struct {
 // Verbs on files are done as that identity; all others need its Admin.
 type Authorizer func(*http.Request) (hemera.Identity, error)
 
+// door is the handler of the admin API: routing, identification, errors and logs. The verbs of each subject are in a
+// file with that subject's name, as functions that register themselves.
 type door struct {
 	Services
-	mux       *http.ServeMux
-	authorize Authorizer
-	verbs     []string
-	failures  *connect.ErrorWriter
-	users     limiter
+	mux       *http.ServeMux       // all paths
+	authorize Authorizer           // of HTTP requests
+	verbs     []string             // for the page at /
+	failures  *connect.ErrorWriter // for requests that reach no verb
+	users     limiter              // of all users' searches together
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
@@ -92,12 +94,13 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 // traced gives every request a trace id before anything can fail.
 func (d *door) traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A client's id joins the logs of both sides.
 		id := r.Header.Get(TraceHeader)
 		if !validTrace(id) {
 			id = hemera.NewTraceID()
 		}
 		w.Header().Set(TraceHeader, id)
-		// Who has not said who he is may not keep a connection by never finishing a request.
+		// A client that is not identified yet must not keep a connection by never finishing its request.
 		deadlines, now := http.NewResponseController(w), time.Now()
 		_ = deadlines.SetReadDeadline(now.Add(strangerTime))
 		_ = deadlines.SetWriteDeadline(now.Add(strangerAnswer))
@@ -118,6 +121,7 @@ func validTrace(id string) bool {
 	return true
 }
 
+// identityKey is the context key of the caller's identity within a verb.
 type identityKey struct{}
 
 // guard lets a request through to its verb with an identity, or answers why not. The body has not
@@ -131,6 +135,7 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
 			return
 		}
+		// From here on a verb may take as long as it needs.
 		deadlines := http.NewResponseController(w)
 		_ = deadlines.SetReadDeadline(time.Time{})
 		_ = deadlines.SetWriteDeadline(time.Time{})
@@ -138,15 +143,18 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 	})
 }
 
+// admit returns the identity of a request's sender, or why it may not call. admin verbs need an admin. The identity is
+// returned with the error too, for the log.
 func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
-	// A browser sends Origin, or with plain GETs Sec-Fetch-Site; programs do not. Who owns the socket
-	// says nothing about which web page wrote the request, so pages are kept out altogether. "none" is
-	// an address that the user typed.
+	// A browser sends Origin, or Sec-Fetch-Site with plain GETs; programs do not. The owner of the socket is the
+	// user, whatever web page wrote the request, so all web pages are refused. "none" is an address that the user
+	// typed.
 	site := r.Header.Get("Sec-Fetch-Site")
 	if r.Header.Get("Origin") != "" || site != "" && site != "none" {
 		return hemera.Identity{}, errs.New(errs.Denied, "admin.Authorize", r.RemoteAddr, "requests from web pages are not taken").
 			WithRemedy("use the hemera command, or a program that sends no Origin header")
 	}
+	// An XRootD session has proved who it is.
 	who, known := caller(r.Context())
 	if !known {
 		var err error
@@ -193,6 +201,7 @@ func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Conte
 	d.serve(verb, admin, streamed(d, verb, f))
 }
 
+// streamed makes the handler of a verb with many answers.
 func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) http.Handler {
 	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[Req], s *connect.ServerStream[Res]) error {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
@@ -203,11 +212,13 @@ func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera
 	}, d.options()...)
 }
 
+// serve registers a verb behind the guard, and lists it on the page at /.
 func (d *door) serve(verb string, admin bool, h http.Handler) {
 	d.verbs = append(d.verbs, verb)
 	d.mux.Handle(service+verb, d.guard(admin, h))
 }
 
+// options are those of every verb: the codec, a limit for requests, and an error instead of a crash.
 func (d *door) options() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(codec{strict: true}),

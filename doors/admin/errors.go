@@ -128,6 +128,7 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 	return &RemoteError{Trace: trace, cause: cause, text: cause.Error()}
 }
 
+// fromDetail rebuilds an error from the details that toConnect added. It returns nil if they are not such details.
 func fromDetail(message string, fields map[string]*structpb.Value) error {
 	text := func(key string) string { return fields[key].GetStringValue() }
 	cause := &errs.Error{

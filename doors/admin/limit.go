@@ -19,7 +19,9 @@ var (
 	mLimitRefused = counter("limit_refused_total", "Requests and connections that were refused: share is when one client had its share, total when all was in use.", "limit", "why")
 )
 
+// sendLimits sends the bounds of the process, and how often each refused a client.
 func sendLimits(ch chan<- prometheus.Metric, limits []Limit) {
+	// One series for each bound.
 	for _, l := range limits {
 		mLimitUsed.send(ch, float64(l.Used), l.Name)
 		mLimitTotal.send(ch, float64(l.Total), l.Name)

@@ -19,6 +19,7 @@ func (l limiter) acquire(ctx context.Context) (release func(), err error) {
 		return func() {}, nil
 	}
 	select {
+	// A free slot in the channel is a place to read.
 	case l <- struct{}{}:
 		return func() { <-l }, nil
 	case <-ctx.Done():

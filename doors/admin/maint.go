@@ -9,21 +9,25 @@ import (
 	"hemera/errs"
 )
 
+// fileRef is the request of verbs about one file: by path or by id.
 type fileRef struct {
 	Ref    string // a path, fid:<dec> or fxid:<hex>
 	Repair bool   `json:",omitempty"` // CheckFile only
 }
 
+// diskFiles is the request for a page of the files of a disk.
 type diskFiles struct {
 	ID    hemera.DiskID
 	After hemera.FileID
 	Limit int
 }
 
+// fsck is the request of Fsck.
 type fsck struct {
 	Repair bool `json:",omitempty"`
 }
 
+// serveMaint serves jobs, checks and what is on disks. FileInfo is open to users; fileInfo hides what they may not see.
 func serveMaint(d *door) {
 	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *none) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
@@ -53,6 +57,7 @@ func serveMaint(d *door) {
 	})
 }
 
+// maint serves a verb of hemera.MaintAdmin, for admins.
 func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.MaintAdmin, *Req) (Res, error)) {
 	unary(d, verb, true, func(ctx context.Context, _ hemera.Identity, r *Req) (res Res, err error) {
 		m, err := part(d.Maint, "maintenance")
@@ -88,10 +93,10 @@ func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *fileRef) (re
 		if e, err = names.Stat(ctx, who, report.Path); err == nil && e.ID != report.Entry.ID {
 			err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
 		}
-		report.Entry.Xattrs = e.Xattrs // those that he may see
+		report.Entry.Xattrs = e.Xattrs // those that the user may see
 	}
 	if err != nil && !byPath && slices.Contains([]errs.Kind{errs.NotFound, errs.Denied}, errs.KindOf(err)) {
-		// The same for all, and without the path.
+		// The same error in all cases, and without the path, so that it tells nothing about other users' files.
 		err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "there is no such file, or it is below a directory that is not for you")
 	}
 	if err != nil {

@@ -35,10 +35,12 @@ type metric struct {
 	kind prometheus.ValueType
 }
 
+// gauge describes a metric that goes up and down.
 func gauge(name, help string, labels ...string) metric {
 	return metric{prometheus.NewDesc("hemera_"+name, help, labels, nil), prometheus.GaugeValue}
 }
 
+// counter describes a metric that only grows while the process lives.
 func counter(name, help string, labels ...string) metric {
 	return metric{prometheus.NewDesc("hemera_"+name, help, labels, nil), prometheus.CounterValue}
 }
@@ -64,6 +66,7 @@ func (m metric) observe(ch chan<- prometheus.Metric, l hemera.Latency, labels ..
 	ch <- prometheus.MustNewConstHistogram(m.desc, below, l.Sum.Seconds(), buckets, labels...)
 }
 
+// send sends one sample. labels are values, in the order of the description.
 func (m metric) send(ch chan<- prometheus.Metric, value float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
 }
@@ -170,6 +173,7 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
+// report sends a sample that says that a part of the scrape failed, and logs the error: a scrape always answers.
 func (s scrape) report(ctx context.Context, ch chan<- prometheus.Metric, part string, err error) {
 	if err != nil {
 		s.d.Log.WarnContext(ctx, "scrape", "part", part, "error", err, "trace", hemera.TraceID(ctx))
@@ -177,6 +181,7 @@ func (s scrape) report(ctx context.Context, ch chan<- prometheus.Metric, part st
 	mUp.send(ch, number(err == nil), part)
 }
 
+// number is 1 or 0.
 func number(b bool) float64 {
 	if b {
 		return 1
@@ -197,6 +202,7 @@ func named(v *hemera.View, id hemera.DiskID, more ...string) []string {
 	return append(names, more...)
 }
 
+// sendDisks sends the state, room and rates of each disk.
 func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 	for _, d := range v.Disks {
 		where := named(v, d.ID, d.Node.String(), d.Space)
@@ -225,6 +231,7 @@ func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 	}
 }
 
+// sendNodes sends the state of each node and what it measures of itself.
 func sendNodes(ch chan<- prometheus.Metric, nodes []hemera.NodeInfo, now time.Time) {
 	for _, n := range nodes {
 		id := n.ID.String()
@@ -244,6 +251,7 @@ func sendNodes(ch chan<- prometheus.Metric, nodes []hemera.NodeInfo, now time.Ti
 	}
 }
 
+// sendObserved sends counts, rates and latencies of the manager.
 func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Observer) error {
 	ops, err := o.Operations(ctx)
 	if err != nil {

@@ -12,8 +12,10 @@ const batchMax = 256
 // attributesMax is with how many bytes of attributes a message is sent before it has so many entries.
 const attributesMax = 1 << 20
 
+// path is the request of verbs about one path.
 type path struct{ Path string }
 
+// mkdir is the request of the verb of that name; so are the types below.
 type mkdir struct {
 	Path    string
 	Mode    uint32
@@ -27,8 +29,10 @@ type remove struct {
 	Kind hemera.EntryKind `json:",omitempty"`
 }
 
+// entries is one message of a listing.
 type entries struct{ Entries []hemera.Entry }
 
+// serveNames serves the verbs of hemera.Names to users, with their identity.
 func serveNames(d *door) {
 	names(d, "Stat", func(ctx context.Context, n hemera.Names, who hemera.Identity, r *path) (hemera.Entry, error) {
 		return n.Stat(ctx, who, r.Path)
@@ -69,6 +73,7 @@ func serveNames(d *door) {
 	})
 }
 
+// names serves a verb of hemera.Names.
 func names[Req, Res any](d *door, verb string, f func(context.Context, hemera.Names, hemera.Identity, *Req) (Res, error)) {
 	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (res Res, err error) {
 		n, err := part(d.Names, "namespace")

@@ -9,11 +9,13 @@ import (
 // eventsMax bounds one answer of Events, whatever was asked for.
 const eventsMax = 10_000
 
+// events is the request for events after a sequence number.
 type events struct {
 	After uint64
 	Limit int
 }
 
+// serveObserve serves measurements: operations, sessions, open files, counts and events.
 func serveObserve(d *door) {
 	observe(d, "Operations", func(ctx context.Context, o hemera.Observer, _ *none) ([]hemera.OpStat, error) {
 		return o.Operations(ctx)
@@ -35,6 +37,7 @@ func serveObserve(d *door) {
 	})
 }
 
+// observe serves a verb of hemera.Observer, for admins.
 func observe[Req, Res any](d *door, verb string, f func(context.Context, hemera.Observer, *Req) (Res, error)) {
 	unary(d, verb, true, func(ctx context.Context, _ hemera.Identity, r *Req) (res Res, err error) {
 		o, err := part(d.Observe, "observation")

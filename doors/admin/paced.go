@@ -27,6 +27,7 @@ func (p paced) Flush() {
 	_ = http.NewResponseController(p.ResponseWriter).Flush()
 }
 
+// again extends the deadline of the answer: the client has the time of one write for the next chunk.
 func (p paced) again() {
 	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(stallTime))
 }

@@ -7,13 +7,16 @@ import (
 	"hemera"
 )
 
+// setQuota is the request of the verb of that name.
 type setQuota struct {
 	Key    hemera.QuotaKey
 	Limits hemera.QuotaAmount
 }
 
+// quotaRef is the request for the quotas at and above a path, or for all.
 type quotaRef struct{ Path string }
 
+// serveQuota serves quotas. Users may ask; quotas decides what they see.
 func serveQuota(d *door) {
 	unary(d, "SetQuota", true, func(ctx context.Context, who hemera.Identity, r *setQuota) (none, error) {
 		q, err := part(d.Quota, "quota")
@@ -55,14 +58,17 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 			return nil, err
 		}
 	}
+	// A node has a row for every user with a file below it.
 	release, err := d.users.acquire(ctx) // it reads all rows
 	if err != nil {
 		return nil, err
 	}
 	rows, err := q.Quotas(ctx, r.Path)
 	release()
+	// One look at each quota node, not at each of its rows.
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
+		// A user sees own limits, those of own groups, and of projects.
 		if !bounds(row, who) {
 			return true
 		}

@@ -30,6 +30,7 @@ func dialSocket(rawURL string) (*Client, error) {
 		return nil, err
 	}
 	dialer := net.Dialer{Timeout: dialTime}
+	// The host in the URL is not used: every connection goes to the socket.
 	return newClient("http://localhost", rawURL, func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialer.DialContext(ctx, "unix", u.Path)
 	}), nil

@@ -8,10 +8,13 @@ import (
 	"hemera"
 )
 
+// why is the request for an explanation; kinds are hemera.WhyFile and so on.
 type why struct{ Kind, Ref string }
 
+// impact is the request for what the loss of disks would mean.
 type impact struct{ Disks []hemera.DiskID }
 
+// serveStatus serves the health of the cluster and explanations.
 func serveStatus(d *door) {
 	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")

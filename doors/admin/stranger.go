@@ -6,6 +6,7 @@ import (
 	"strconv"
 )
 
+// strangerKey is the context key of a request from a stranger.
 type strangerKey struct{}
 
 // FromStranger marks a request as one of somebody who shall learn that the server lives, and nothing of it.
@@ -13,6 +14,7 @@ func FromStranger(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), strangerKey{}, true))
 }
 
+// fromStranger is true if FromStranger marked the request.
 func fromStranger(r *http.Request) bool {
 	is, _ := r.Context().Value(strangerKey{}).(bool)
 	return is

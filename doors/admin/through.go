@@ -28,6 +28,7 @@ func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
+	// The answer is read while it arrives.
 	in, out := io.Pipe()
 	go func() {
 		_ = out.CloseWithError(t.Call(ctx, request.Bytes(), func(b []byte) error {
@@ -73,6 +74,7 @@ type nearest struct {
 // RoundTrip implements http.RoundTripper.
 func (n *nearest) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.once.Do(func() {
+		// The decision includes a look-up of names and one request.
 		ctx, cancel := context.WithTimeout(r.Context(), dialTime)
 		defer cancel()
 		if n.way = n.here; !onThisMachine(ctx, n.host) || n.foreign(ctx) {

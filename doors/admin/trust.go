@@ -6,15 +6,17 @@ import (
 	"hemera"
 )
 
+// token is the answer of CreateToken.
 type token struct{ Token string }
 
+// removeToken is the request of the verb of that name; so are the types below.
 type removeToken struct{ ID string }
 
 type nodeVerb struct{ ID hemera.NodeID }
 
 type rotateKeys struct{ End bool }
 
-// serveTrust serves what decides about who may be a node.
+// serveTrust serves tokens, the admission and removal of nodes, and the keys of capabilities.
 func serveTrust(d *door) {
 	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *hemera.TokenRequest) (token, error) {
 		c, err := part(d.Tokens, "tokens")

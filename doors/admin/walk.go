@@ -55,6 +55,7 @@ type Found struct {
 // Sum is how much a walk found.
 type Sum struct{ Files, Dirs, Bytes, Physical int64 }
 
+// add counts an entry. Directories count by number only.
 func (s *Sum) add(e hemera.Entry) {
 	if e.IsDir() {
 		s.Dirs++
@@ -72,6 +73,7 @@ type found struct {
 	Sum   *Sum     `json:",omitempty"`
 }
 
+// serveWalk serves the search of a tree. Users' walks share a limiter; see limiter.go.
 func serveWalk(d *door) {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *WalkRequest, send func(*found) error) error {
 		names, err := part(d.Names, "namespace")
@@ -82,6 +84,7 @@ func serveWalk(d *door) {
 		if err != nil {
 			return err
 		}
+		// A bad pattern is an error now, rather than a search without matches.
 		if _, err := gopath.Match(r.Name, ""); err != nil {
 			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is no pattern").
 				WithRemedy("patterns take *, ? and [a-z], as in a shell")
@@ -94,6 +97,7 @@ func serveWalk(d *door) {
 		out := &finder{request: r,
 			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}
+		// These come from lists of disks; the tree is not walked.
 		if r.Lost || r.Unreadable {
 			if err := unreadable(ctx, d, who, top, out); err != nil {
 				return err
@@ -118,6 +122,7 @@ func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, o
 		return errs.New(errs.Denied, "admin.Walk", top, "only an admin is told which files cannot be read").
 			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 	}
+	// These files come from the lists of disks, so depth and top are checked here.
 	prefix := strings.TrimSuffix(top, "/") + "/"
 	return s.Unreadable(ctx, func(path string, e hemera.Entry, lost bool) error {
 		below, inside := strings.CutPrefix(path, prefix)
@@ -135,13 +140,14 @@ func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, o
 // finder sends what a walk meets and the request asks for.
 type finder struct {
 	request *WalkRequest
-	found   batch[Found]
-	paths   batch[string]
-	sum     Sum
+	found   batch[Found]  // matches
+	paths   batch[string] // matches of a brief walk
+	sum     Sum           // of all matches
 }
 
 // visit takes one entry, or a directory that could not be listed.
 func (f *finder) visit(path string, e hemera.Entry, failure error) error {
+	// Paths and entries go in different messages; a failure keeps its place between them.
 	if failure != nil {
 		if err := f.paths.flush(); err != nil {
 			return err
@@ -163,12 +169,14 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 			}
 		}
 	}
+	// A search without matches must still send something in time.
 	if err := f.found.touch(); err != nil {
 		return err
 	}
 	return f.paths.touch()
 }
 
+// end sends what is left, and the sum.
 func (f *finder) end(send func(*found) error) error {
 	if err := f.found.flush(); err != nil {
 		return err
@@ -179,6 +187,7 @@ func (f *finder) end(send func(*found) error) error {
 	return send(&found{Sum: &f.sum})
 }
 
+// matches is true if an entry meets all conditions.
 func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if r.Name != "" {
 		if ok, _ := gopath.Match(r.Name, e.Name); !ok {
@@ -188,6 +197,7 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if e.IsDir() && (r.Layout != "" || r.Pieces != 0 || r.Incomplete) {
 		return false
 	}
+	// A directory has the size of all below it.
 	size := e.Size
 	if e.IsDir() {
 		size = e.Tree.Bytes

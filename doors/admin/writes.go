@@ -6,8 +6,10 @@ import (
 	"hemera"
 )
 
+// writeRef is the request of FreeWrite.
 type writeRef struct{ ID string }
 
+// serveWrites serves the locks of writes under way.
 func serveWrites(d *door) {
 	unary(d, "Writes", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.WriteInfo, error) {
 		w, err := part(d.Writes, "writes")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
@@ -62,7 +61,7 @@ func TestRequestsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Nobody needs long lists at a node unless he has a file open there.
+// A client needs long lists at a node only if it has a file open there.
 func TestNodesTakeLongRequestsForOpenFilesOnly(t *testing.T) {
 	p := newPair(t, nil)
 	p.put("/f", "original")
@@ -177,22 +176,6 @@ func TestQueriesAreBounded(t *testing.T) {
 	c := dial(t, p.nodeAddr)
 	c.must(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax))
 	c.refused(t, wire.Query{Kind: wire.QueryConfig}, strings.Repeat("chksum ", configKeysMax+1), wire.ArgTooLong)
-}
-
-// One client cannot take all third-party copies that can be arranged.
-func TestRendezvousIsSharedByClients(t *testing.T) {
-	var v rendezvous
-	for i := range rendezvousShare {
-		if err := v.register(fmt.Sprintf("key-%08d", i), meeting{path: "/f", owner: Client{Name: "man"}}, time.Minute); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := v.register("one more of them", meeting{path: "/f", owner: Client{Name: "man"}}, time.Minute); errs.KindOf(err) != errs.Overloaded {
-		t.Error(err)
-	}
-	if err := v.register("somebody else's", meeting{path: "/f", owner: Client{Name: "games"}}, time.Minute); err != nil {
-		t.Error(err)
-	}
 }
 
 // A refused login is in the log, with who it was.

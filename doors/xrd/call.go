@@ -11,7 +11,7 @@ import (
 const (
 	// callMax is the longest argument of a query that carries a call: an attribute at its limit, in base64.
 	callMax = 160 << 10
-	// callSeconds is how long a client is asked to wait when too many calls are under way.
+	// callSeconds is how long a client waits when too many calls are under way.
 	callSeconds = 1
 )
 
@@ -20,30 +20,29 @@ func isCall(q wire.Query, payload []byte) bool {
 	return q.Kind == wire.QueryOpaque && bytes.HasPrefix(payload, []byte(hemera.OpaqueCall))
 }
 
-// call answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
+// serveCall answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
 // meanwhile that its client goes away; the answer goes out as it comes.
-func (c *conn) call(r *request) error {
-	select {
-	case c.slots <- struct{}{}:
-	default:
+func (q *queryHandlers) serveCall(r *request) error {
+	c := r.conn
+	if !c.async.acquire() {
 		return &waitFor{Seconds: callSeconds, Text: "too much slow work on this connection"}
 	}
-	account := c.srv.o.Budgets.Calls.Open(c.countedAs())
+	// A call may run as long as an admin's command, so how many run is bounded for each client, beside the slots of the
+	// connection.
+	account := q.srv.o.Budgets.Calls.Open(c.countedAs())
 	if verdict := account.Take(1); verdict != limits.Fits {
 		account.Close()
-		<-c.slots
+		c.async.release()
 		return &waitFor{Seconds: callSeconds, Text: "too many calls are under way: " + verdict.String()}
 	}
-	who, message := c.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):])
-	own := &request{RequestHeader: r.RequestHeader, trace: r.traceID()}
-	c.jobs.Go(func() {
+	who, message := r.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):]) // the payload's memory is used again
+	own := r.detach()                                                        // this request ends now; the answer does not
+	c.async.start(c, func() {
 		defer func() {
 			account.Give(1)
 			account.Close()
-			<-c.slots
 		}()
-		defer c.contain()
-		if err := c.answerCall(own, who, message); err != nil {
+		if err := q.answerCall(own, who, message); err != nil {
 			_ = c.nc.Close()
 		}
 	})
@@ -51,20 +50,22 @@ func (c *conn) call(r *request) error {
 }
 
 // answerCall sends each piece of the answer when it is there. Its error ends the connection.
-func (c *conn) answerCall(r *request, who hemera.Identity, message []byte) error {
-	err := c.srv.o.Calls.Call(c.traced(r), who, message, func(piece []byte) error {
-		if err := c.out.Answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
+func (q *queryHandlers) answerCall(r *request, who hemera.Identity, message []byte) error {
+	out := r.conn.out
+	err := q.calls.Call(r.context(), who, message, func(piece []byte) error {
+		if err := out.Answer(r.Stream, wire.StatusOKSoFar, piece); err != nil {
 			return err
 		}
-		return c.out.Flush()
+		return out.Flush()
 	})
+	// The last frame is empty: the pieces before it were complete answers so far.
 	if err == nil {
-		err = c.ok(r, nil)
+		err = r.ok(nil)
 	} else {
-		err = c.answerError(r, err)
+		err = r.fail(err)
 	}
 	if err != nil {
 		return err
 	}
-	return c.out.Flush()
+	return out.Flush()
 }

@@ -25,8 +25,8 @@ func newCalls(t *testing.T, budgets *Budgets, f callsFunc) *pair {
 	t.Helper()
 	return newPair(t, func(o *Options) {
 		o.Budgets = budgets
-		if o.Role == RoleManager {
-			o.Calls = f
+		if o.Manager != nil {
+			o.Manager.Calls = f
 		}
 	})
 }
@@ -138,7 +138,7 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 	drained(t, budgets.Calls)
 }
 
-// TestCallsAreBounded: one client is asked to wait when it has its share, another is answered.
+// TestCallsAreBounded: a client that has its share has to wait, another is answered.
 func TestCallsAreBounded(t *testing.T) {
 	budgets := NewBudgets(1024, 0)
 	release := make(chan struct{})
@@ -152,7 +152,7 @@ func TestCallsAreBounded(t *testing.T) {
 		return nil
 	})
 	var held []*rawConn
-	for range callsShare {
+	for range callsPerClient {
 		c := dial(t, p.managerAddr)
 		if _, err := c.send(callQuery, []byte(hemera.OpaqueCall+"hold")); err != nil {
 			t.Fatal(err)
@@ -169,8 +169,8 @@ func TestCallsAreBounded(t *testing.T) {
 	if err != nil || status != wire.StatusWait {
 		t.Fatalf("one call too many: %v %q %v", status, body, err)
 	}
-	if used := budgets.Calls.Usage().Used; used >= callsMost {
-		t.Errorf("one client has %d of %d", used, callsMost)
+	if used := budgets.Calls.Usage().Used; used >= callsMax {
+		t.Errorf("one client has %d of %d", used, callsMax)
 	}
 	c.must(t, wire.Ping{}, "")
 	close(release)

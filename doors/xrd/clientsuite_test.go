@@ -31,7 +31,7 @@ func (e enginePuller) Pull(ctx context.Context, s PullSource, dst hemera.Handle,
 func TestClientSuite(t *testing.T) {
 	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
-	p := newPair(t, func(o *Options) { o.Puller = enginePuller{c} })
+	p := newPair(t, node(func(o *NodeOptions) { o.Puller = enginePuller{c} }))
 	conform.Client(t, "root://"+p.managerAddr+"//suite")
 	conform.ClientTPC(t, "root://"+p.managerAddr+"//", "root://"+p.managerAddr+"//")
 }
@@ -40,7 +40,7 @@ func TestClientSuite(t *testing.T) {
 func TestClientSuiteLocally(t *testing.T) {
 	c := xrootd.New(xrootd.Options{})
 	defer c.Close()
-	p, opened := newLocalPair(t, func(o *Options) { o.Puller = enginePuller{c} })
+	p, opened := newLocalPair(t, node(func(o *NodeOptions) { o.Puller = enginePuller{c} }))
 	conform.Client(t, "root://"+p.managerAddr+"//suite")
 	conform.ClientTPC(t, "root://"+p.managerAddr+"//", "root://"+p.managerAddr+"//")
 	if opened.Load() == 0 {

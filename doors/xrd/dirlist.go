@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )
 
 // listing sends a directory in frames as it is read: memory does not grow with its length.
 type listing struct {
-	c      *conn
+	out    *transport.Sink
 	stream wire.StreamID
 	who    hemera.Identity
 	stats  bool
@@ -22,55 +23,56 @@ type listing struct {
 // frameSize is how much of a listing is sent at a time.
 const frameSize = transport.BufferSize / 2
 
-// dirlist answers kXR_dirlist.
-func (c *conn) dirlist(r *request) error {
-	path, opaque, err := r.pathOf()
+// dirlist answers kXR_dirlist: names, with stat lines or checksums if they were asked for. The service calls back for each
+// entry, and the answer goes out in frames while the directory is read; a client that does not read stops the listing.
+func (n *nameHandlers) dirlist(r *request) error {
+	path, opaque, err := r.path()
 	if err != nil {
 		return err
 	}
 	options := wire.DecodeDirlist(r.Body).Options
-	l := &listing{c: c, stream: r.Stream, who: c.who(), sums: options&wire.DirlistCksum != 0}
-	l.stats = l.sums || options&wire.DirlistStat != 0
+	l := &listing{out: r.conn.out, stream: r.Stream, who: r.who(), sums: options&wire.DirlistCksum != 0}
+	l.stats = l.sums || options&wire.DirlistStat != 0 // the protocol has no listing of checksums without stat lines
 	if name := opaque.Value("cks.type"); name != "" && l.sums {
-		if l.kind, err = checksumKind(name); err != nil {
+		if l.kind, err = translate.ChecksumKind(name); err != nil {
 			return err
 		}
 	}
-	if l.stats {
+	if l.stats { // the lead tells the client that stat lines follow
 		l.buf = wire.AppendDirlistLead(l.buf)
 	}
-	var making []hemera.Entry
-	if !l.stats { // their sizes are known at nodes
-		making, err = c.srv.o.Files.PendingIn(c.ctx, l.who, path, c.session.processName())
+	var pending []hemera.Entry // files that the same process is making, which it finds by stat as well
+	if !l.stats {              // only nodes know their sizes
+		pending, err = n.files.PendingIn(r.conn.ctx, l.who, path, r.session.processName())
 		if err != nil {
 			return err
 		}
 	}
-	if err := c.srv.o.Names.List(c.ctx, l.who, path, func(e hemera.Entry) error {
-		making = slices.DeleteFunc(making, func(m hemera.Entry) bool { return m.Name == e.Name })
+	if err := n.names.List(r.conn.ctx, l.who, path, func(e hemera.Entry) error {
+		pending = slices.DeleteFunc(pending, func(m hemera.Entry) bool { return m.Name == e.Name }) // visible meanwhile: not twice
 		return l.add(e)
 	}); err != nil {
 		return err
 	}
-	for _, e := range making { // files that the same process is making, which it finds by stat as well
+	for _, e := range pending {
 		if err := l.add(e); err != nil {
 			return err
 		}
 	}
-	return c.ok(r, wire.EndDirlist(l.buf))
+	return r.ok(wire.EndDirlist(l.buf))
 }
 
 // add takes one entry. The last entry always stays in buf, for the last frame must end in NUL.
 func (l *listing) add(e hemera.Entry) error {
-	if len(l.buf) > frameSize {
-		if err := l.c.out.Answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
+	if len(l.buf) > frameSize { // before the entry is added: the last one stays for the last frame
+		if err := l.out.Answer(l.stream, wire.StatusOKSoFar, l.buf); err != nil {
 			return err
 		}
 		l.buf = l.buf[:0]
 	}
 	d := wire.DirEntry{Name: e.Name}
 	if l.stats {
-		s := statOfEntry(e, l.who)
+		s := translate.StatOfEntry(e, l.who) // as this identity sees it
 		d.Stat = &s
 	}
 	if l.sums {
@@ -80,12 +82,13 @@ func (l *listing) add(e hemera.Entry) error {
 	return nil
 }
 
+// checksum returns what is stored of the kind. Nothing is computed for a listing.
 func (l *listing) checksum(e hemera.Entry) string {
 	kind := l.kind
 	if kind == hemera.ChecksumNone && len(e.Checksums) > 0 {
 		kind = e.Checksums[0].Kind
 	}
-	if kind == hemera.ChecksumNone {
+	if kind == hemera.ChecksumNone { // the protocol's default
 		kind = hemera.Adler32
 	}
 	if c, ok := hemera.FindChecksum(e.Checksums, kind); ok {

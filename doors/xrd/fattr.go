@@ -6,59 +6,23 @@ import (
 	"strings"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/access"
 	"hemera/rules/wire"
 )
 
-// userPrefix is the part of the attributes' namespace that clients name without prefix.
-const userPrefix = "user."
-
-// attributeName is the stored name of a client's: "x" is "user.x", "sys.x" is itself.
-func attributeName(name string) string {
-	if strings.HasPrefix(name, "sys.") {
-		return name
-	}
-	return userPrefix + name
-}
-
-// usersOwn reports whether a client's name is of an attribute that only readers of the entry may see.
-func usersOwn(name string) bool { return strings.HasPrefix(attributeName(name), userPrefix) }
-
-// shownAttributes lists attributes under the names clients use for them. Of files only the users'
-// own are shown, so that a copy of all of them can be made by anyone.
-func shownAttributes(all map[string][]byte, system bool) []wire.FattrResult {
-	var list []wire.FattrResult
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		short, ok := strings.CutPrefix(name, userPrefix)
-		if ok || system && strings.HasPrefix(name, "sys.") {
-			list = append(list, wire.FattrResult{Name: short, Value: all[name]})
-		}
-	}
-	return list
-}
-
-// lookupAttributes answers a get from a set of attributes.
-func lookupAttributes(all map[string][]byte, names []string) []wire.FattrResult {
-	results := make([]wire.FattrResult, len(names))
-	for i, name := range names {
-		value, ok := all[attributeName(name)]
-		results[i] = wire.FattrResult{Name: name, Value: value}
-		if !ok {
-			results[i].Code = wire.AttrNotFound
-		}
-	}
-	return results
-}
-
-// fattrPath answers kXR_fattr of a path, at a manager.
-func (c *conn) fattrPath(r *request) error {
+// fattr answers kXR_fattr of a path, at a manager.
+//
+// Attributes of a path are the manager's, and changes are durable when they are answered. Attributes of an open file are
+// shown as the client will find them after its close, and change with its commit.
+func (n *nameHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
 	args, err := wire.ParseFattrArgs(q, r.payload)
 	if err != nil {
 		return err
 	}
-	if args.Path == "" {
+	if args.Path == "" { // a handle, at a door without open files
 		return errBadHandle
 	}
 	raw, _ := wire.SplitPath([]byte(args.Path))
@@ -66,45 +30,44 @@ func (c *conn) fattrPath(r *request) error {
 	if err != nil {
 		return err
 	}
-	e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+	e, err := n.names.Stat(r.conn.ctx, r.who(), path)
 	if err != nil {
 		return err
 	}
 	switch q.Subcode {
 	case wire.FattrList:
 		values := q.Options&wire.FattrData != 0
-		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(e.Xattrs, e.IsDir()), values))
+		return r.ok(wire.AppendFattrList(nil, translate.ShownAttributes(e.Xattrs, e.IsDir()), values))
 	case wire.FattrGet:
-		if d := access.Decide(c.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, usersOwn) {
-			return errs.New(errs.Denied, "read attributes", path, "permission denied: "+d.Rule)
+		// A stat is allowed to everybody who gets to the entry. User attributes are content: they need the right to read.
+		if d := access.Decide(r.who(), access.Of(e), access.Read); !d.Allowed && slices.ContainsFunc(args.Names, translate.OfUser) {
+			return errs.New(errs.Denied, "xrd.Fattr", path, "permission denied: "+d.Rule)
 		}
-		return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(e.Xattrs, args.Names), true))
+		return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(e.Xattrs, args.Names), true))
 	}
-	c.lend()
+	r.lend()
+	// Each name has a result of its own: a failure of one does not undo the others.
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
 		results[i].Name = name
 		var err error
 		if q.Subcode == wire.FattrSet {
-			err = c.srv.o.Attributes.SetXattr(c.ctx, c.who(), path, attributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0)
+			err = n.attributes.SetXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name), slices.Clone(args.Values[i]), q.Options&wire.FattrIsNew != 0) // the payload's memory is used again
 		} else {
-			err = c.srv.o.Attributes.RemoveXattr(c.ctx, c.who(), path, attributeName(name))
+			err = n.attributes.RemoveXattr(r.conn.ctx, r.who(), path, translate.AttributeName(name))
 		}
 		if err != nil {
-			results[i].Code = codeOfError(err)
+			results[i].Code = translate.CodeOfError(err)
 		}
 	}
-	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
 
-// fattrHandle answers kXR_fattr at a node: of an open file. What is set is kept with the handle and
-// committed with the content; paths are the manager's.
-func (c *conn) fattrHandle(r *request) error {
+// fattr answers kXR_fattr of an open file. What is set is kept with the handle and
+// committed with the content.
+func (f *fileHandlers) fattr(r *request) error {
 	q := wire.DecodeFattr(r.Body)
-	if r.byPath() {
-		return c.toManager(r)
-	}
-	h, err := c.session.handle(q.Handle)
+	h, err := r.session.handles.file(q.Handle)
 	if err != nil {
 		return err
 	}
@@ -113,95 +76,88 @@ func (c *conn) fattrHandle(r *request) error {
 		return err
 	}
 	switch q.Subcode {
-	case wire.FattrSet, wire.FattrDel:
-		return c.changeAttributes(r, h, q, args)
+	case wire.FattrSet, wire.FattrDel: // kept with the handle until the commit
+		return f.changeAttributes(r, h, q, args)
 	}
-	known, err := c.attributesOf(h)
+	known, err := f.attributesOf(r, h)
 	if err != nil {
 		return err
 	}
 	if q.Subcode == wire.FattrList {
-		return c.ok(r, wire.AppendFattrList(nil, shownAttributes(known, false), q.Options&wire.FattrData != 0))
+		return r.ok(wire.AppendFattrList(nil, translate.ShownAttributes(known, false), q.Options&wire.FattrData != 0))
 	}
-	return c.ok(r, wire.AppendFattrResults(nil, lookupAttributes(known, args.Names), true))
+	return r.ok(wire.AppendFattrResults(nil, translate.LookupAttributes(known, args.Names), true))
 }
 
 // attributesOf is what an open file has: committed, and set since.
-func (c *conn) attributesOf(h *handle) (map[string][]byte, error) {
-	known, err := c.attributesBelow(h)
+func (f *fileHandlers) attributesOf(r *request, h *fileHandle) (map[string][]byte, error) {
+	known, err := f.committedAttributes(r, h)
 	if err == nil {
-		applyAttributes(known, h.attributes)
+		translate.ApplyAttributes(known, h.attributes)
 	}
 	return known, err
 }
 
-// attributesBelow is what an open file has without what this handle changed.
-func (c *conn) attributesBelow(h *handle) (map[string][]byte, error) {
+// committedAttributes is what an open file has without what this handle changed.
+func (f *fileHandlers) committedAttributes(r *request, h *fileHandle) (map[string][]byte, error) {
 	known := map[string][]byte{}
-	if c.srv.o.Resolve != nil {
-		e, _, err := c.srv.o.Resolve(c.ctx, h.file.Info().ID)
+	if f.resolve != nil {
+		e, _, err := f.resolve(r.conn.ctx, h.file.Info().ID)
 		if err != nil && errs.KindOf(err) != errs.NotFound {
 			return nil, err
 		}
 		if info := h.file.Info(); info.Writable {
-			// The right to write is none to read. What the handle itself sets is shown below.
+			// The right to write is not one to read. What the handle itself sets is shown below.
 			maps.Copy(known, access.Attributes(hemera.Identity{UID: info.UID, GID: info.GID}, &e))
 		} else {
 			maps.Copy(known, e.Xattrs)
 		}
 	}
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
-		applyAttributes(known, pending.Xattrs())
+		translate.ApplyAttributes(known, pending.Xattrs())
 	}
 	return known, nil
 }
 
-// applyAttributes makes changes to a set of attributes; a nil value removes one.
-func applyAttributes(known, changes map[string][]byte) {
-	for name, value := range changes {
-		if value == nil {
-			delete(known, name)
-		} else {
-			known[name] = value
-		}
-	}
-}
-
-// changeAttributes sets or removes attributes of a file being written.
-func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.FattrArgs) error {
+// changeAttributes sets or removes attributes of a file being written. Each name has a result of its own.
+func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr, args wire.FattrArgs) error {
 	if err := h.forWriting(); err != nil {
 		return err
 	}
-	if _, ok := h.file.(hemera.XattrSetter); !ok {
-		return refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
+	if _, ok := h.file.(hemera.XattrSetter); !ok { // open for reading, or its commit carries none
+		return translate.Refuse(wire.Unsupported, "attributes of this open file cannot be changed; close it first")
 	}
-	below, err := c.attributesBelow(h)
+	committed, err := f.committedAttributes(r, h)
 	if err != nil {
 		return err
 	}
-	known := maps.Clone(below)
-	applyAttributes(known, h.attributes)
+	known := maps.Clone(committed)
+	translate.ApplyAttributes(known, h.attributes)
+	// total is what the entry will hold, in bytes. It is checked here, as the client cannot tell later which change made
+	// its close fail.
 	total := 0
 	for name, value := range known {
 		total += len(name) + len(value)
 	}
 	results := make([]wire.FattrResult, len(args.Names))
 	for i, name := range args.Names {
-		full := attributeName(name)
+		full := translate.AttributeName(name)
 		old, exists := known[full]
 		had := 0
 		if exists {
 			had = len(full) + len(old)
 		}
-		_, ours := h.attributes[full]
+		_, ours := h.attributes[full] // a second change of one name takes no more room
 		results[i].Name = name
 		switch {
-		case !strings.HasPrefix(full, userPrefix):
+		// sys. attributes decide about policy; writing a file is no right to change them.
+		case !strings.HasPrefix(full, translate.UserPrefix):
 			results[i].Code = wire.NotAuthorized
 		case q.Subcode == wire.FattrDel && !exists:
 			results[i].Code = wire.AttrNotFound
 		case q.Subcode == wire.FattrDel:
-			if _, stored := below[full]; stored {
+			// The commit has to remove what is stored, and to forget what was only set here.
+			if _, stored := committed[full]; stored {
 				h.setAttribute(full, nil)
 			} else {
 				delete(h.attributes, full)
@@ -221,18 +177,19 @@ func (c *conn) changeAttributes(r *request, h *handle, q wire.Fattr, args wire.F
 			total += len(full) + len(value) - had
 		}
 	}
-	return c.ok(r, wire.AppendFattrResults(nil, results, false))
+	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
 
-func (h *handle) setAttribute(name string, value []byte) {
+// setAttribute keeps one change; a nil value removes the attribute.
+func (h *fileHandle) setAttribute(name string, value []byte) {
 	if h.attributes == nil {
 		h.attributes = map[string][]byte{}
 	}
 	h.attributes[name] = value
 }
 
-// handAttributes gives the file what was set through the handle, so that it is committed with it.
-func (h *handle) handAttributes() {
+// passAttributes gives the file what was set through the handle, so that it is committed with it.
+func (h *fileHandle) passAttributes() {
 	if pending, ok := h.file.(hemera.XattrSetter); ok {
 		for name, value := range h.attributes {
 			pending.SetXattr(name, value)

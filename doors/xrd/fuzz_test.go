@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
 
@@ -60,11 +61,12 @@ func FuzzSession(f *testing.F) {
 		if _, err := p.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessUpdate}); err != nil {
 			t.Fatal(err)
 		}
-		for _, role := range []Role{RoleManager, RoleNode} {
-			s, err := New(Options{
-				Role: role, Names: m, Attributes: m, Files: memoryFiles{m}, Node: smallNode{m}, ManagerAddr: func() string { return "m:1" },
-				Policy: everybody{}, Puller: failingPuller{}, Resolve: m.Resolve, Limits: Limits{RendezvousTTL: time.Millisecond},
-			})
+		for _, o := range []Options{
+			{Manager: &ManagerOptions{Names: m, Attributes: m, Files: memoryFiles{m}}},
+			{Node: &NodeOptions{Node: smallNode{m}, Resolve: m.Resolve, Puller: failingPuller{}}},
+		} {
+			o.ManagerAddr, o.Policy, o.Limits.RendezvousTTL = func() string { return "m:1" }, everybody{}, time.Millisecond
+			s, err := New(o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,4 +105,4 @@ func (f smallFile) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-var errTooBig = refuse(wire.NoSpace, "too big for a test")
+var errTooBig = translate.Refuse(wire.NoSpace, "too big for a test")

@@ -2,285 +2,360 @@ package xrd
 
 import (
 	"context"
+	"encoding/binary"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
+	"hemera/doors/xrd/undo"
 	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
 
-// handle is one open file of a session. Its fields belong to the session's goroutine; what is served on a bound
-// connection, and the sealing of a piece, use only file and, for pages, bad.
-type handle struct {
-	file     hemera.Handle // whole or piece, one of which is nil
-	whole    hemera.File
-	piece    hemera.PieceHandle
-	path     string
-	posc     bool // persist on successful close: given up when the connection ends
-	sealed   bool // a piece that was sealed or given up: only close is left
-	writable bool
-	badMu    sync.Mutex
-	bad      map[int64]int // length of each page whose checksum did not match and was not sent again; see badMu
-	undo     *undo         // checkpoint under way
-	place    *limits.Account[Client]
-	pull     *pull          // third-party copy into this file
-	anew     *anew          // to have a copy begun anew when a write fails
-	ticket   *ticket        // of a write that a manager's door opened itself
-	granted  *hemera.Permit // of a read that it opened itself
-	// attributes were set through this handle, under their stored names.
-	attributes map[string][]byte
-	// inflight counts work that uses the file beside the session's goroutine, which alone adds.
-	inflight sync.WaitGroup
+// handle is what a session has open: a file, or one piece of a file.
+//
+// What becomes of a write when its handle ends:
+//
+//   - close of a file commits it; nothing of it is visible if that fails.
+//   - close of a piece keeps it: its head decides, by a seal or an abort before.
+//   - abort removes what is pending.
+//   - a client that goes away leaves its write pending for a while, and finds it when it opens again. It is aborted if
+//     the client asked for that (posc), or if pages are known to be bad. A checkpoint that was not committed is undone.
+//
+// Each handle is ended once, by the goroutine of the session's connection or by asynchronous work that it started.
+type handle interface {
+	// data is the part that both have in common.
+	data() *openFile
+	// close ends the handle as its client asked for. Of a write it returns when the file is durable and visible.
+	close(ctx context.Context) error
+	// abort ends the handle; nothing of a write is kept.
+	abort(ctx context.Context)
+	// abandon ends the handle of a client that went away, which may come back to a write.
+	abandon(log *slog.Logger)
 }
 
-// forWriting refuses what changes a file that is open for reading.
-func (h *handle) forWriting() error {
-	switch {
-	case h.sealed:
+// endable is what [hemera.File] and [hemera.PieceHandle] have in common.
+type endable interface {
+	hemera.Handle
+	End(ctx context.Context, how hemera.Ending) error
+}
+
+// openFile is what is read and written through a handle. It belongs to the session's goroutine. Work on a bound
+// connection, and asynchronous work, uses only file and the bad pages, and is counted in inUse.
+type openFile struct {
+	file     endable // what is open: all I/O goes here
+	path     string  // as the client opened it, for errors and logs
+	writable bool    // opened for writing; never changes
+	ended    bool    // sealed or aborted by a query: only close is left
+	bad      badPages
+	counted  *limits.Account[Client] // the budget of open files that this one is counted in; nil if none
+	// inUse counts work that uses the file beside the session's goroutine, which alone adds to it.
+	inUse sync.WaitGroup
+}
+
+func (f *openFile) data() *openFile { return f }
+
+// uncount ends the count of an open file. Later calls do nothing.
+func (f *openFile) uncount() {
+	if f.counted != nil {
+		f.counted.Give(1)
+		f.counted = nil
+	}
+}
+
+// forReading fails for a file that was ended.
+func (f *openFile) forReading() error {
+	if f.ended {
 		return errBadHandle
-	case !h.writable:
-		return refuse(wire.NotAuthorized, "the file is not open for writing")
 	}
 	return nil
 }
 
-// closeFor ends the handle on the client's wish.
-func (h *handle) closeFor(ctx context.Context) error {
-	h.inflight.Wait()
+// forWriting fails for a file that was ended, or is open for reading.
+func (f *openFile) forWriting() error {
 	switch {
-	case h.sealed:
-		h.letGo(ctx)
+	case f.ended:
+		return errBadHandle
+	case !f.writable:
+		return translate.Refuse(wire.NotAuthorized, "the file is not open for writing")
+	}
+	return nil
+}
+
+// badPages are pages whose checksums did not match and that the client has to send again before it closes. Safe for
+// concurrent use.
+type badPages struct {
+	mu    sync.Mutex
+	pages map[int64]int // the length of each, by offset
+}
+
+// add records a page. inRequest is how many of the same request are bad already.
+func (b *badPages) add(off int64, n, inRequest int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pages == nil {
+		b.pages = map[int64]int{}
+	}
+	b.pages[off] = n
+	if inRequest >= wire.PageErrorsMax || len(b.pages) > wire.PageErrorsFileMax {
+		return translate.Refuse(wire.TooManyErrs, "too many pages do not match their checksums")
+	}
+	return nil
+}
+
+// remove forgets a page that came again, with a checksum that matches.
+func (b *badPages) remove(off int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.pages, off)
+}
+
+// has reports whether the client is to send the page again.
+func (b *badPages) has(off int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.pages[off]
+	return ok
+}
+
+func (b *badPages) any() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.pages) > 0
+}
+
+// fileHandle is a handle of a whole file, as clients have them.
+type fileHandle struct {
+	openFile
+	posc    bool              // persist on successful close: aborted when the connection ends
+	undo    *undo.Log[Client] // checkpoint under way
+	pull    *pull             // third-party copy into this file
+	restart *copyRestart      // to have a copy restarted when a write fails
+	write   *hemera.Grant     // of a write that a manager's door opened itself
+	granted *hemera.Permit    // of a read that a manager's door opened itself
+	// attributes were set through this handle, under their stored names; nil removes one.
+	attributes map[string][]byte
+}
+
+// close first lets the work on bound connections and the queries of holes end.
+func (h *fileHandle) close(ctx context.Context) error {
+	h.inUse.Wait()
+	switch {
+	case h.ended:
+		h.detach(ctx)
 		return nil
+	// A client that closes the destination of a copy cancels it; the protocol has no other way.
 	case h.pull != nil && !h.pull.finished():
 		h.pull.stop()
-		h.giveUp(ctx)
+		h.abort(ctx)
 		return nil
-	case h.pull != nil && h.pull.err != nil:
-		h.giveUp(ctx)
+	case h.pull != nil && h.pull.err != nil: // the sync has reported it
+		h.abort(ctx)
 		return nil
-	case len(h.bad) > 0:
-		h.giveUp(ctx)
-		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
+	case h.bad.any():
+		h.abort(ctx)
+		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
+	// A checkpoint that was not committed is undone by the close.
 	if h.undo != nil {
 		if err := h.rollback(); err != nil {
-			h.giveUp(ctx)
+			h.abort(ctx)
 			return err
 		}
 	}
-	h.handAttributes()
-	return h.end(ctx, hemera.EndClose)
+	h.passAttributes()
+	return h.file.End(ctx, hemera.EndClose)
 }
 
-// end ends use of what is open.
-func (h *handle) end(ctx context.Context, how hemera.Ending) error {
-	if h.piece != nil {
-		return h.piece.End(ctx, how)
-	}
-	return h.whole.End(ctx, how)
-}
-
-// giveUp drops a write: nothing becomes visible.
-func (h *handle) giveUp(ctx context.Context) {
-	h.leave()
+// abort also ends the count of the handle, as a handle that is aborted may never have got into its table.
+func (h *fileHandle) abort(ctx context.Context) {
+	h.uncount() // the caller may not remove the handle from its table
 	h.forgetUndo()
 	if h.writable {
-		_ = h.end(ctx, hemera.EndAbort)
+		_ = h.file.End(ctx, hemera.EndAbort)
 		return
 	}
-	h.letGo(ctx)
+	h.detach(ctx)
 }
 
-// letGo ends use of the handle, and keeps a pending write for a client that comes back. It never
-// commits.
-func (h *handle) letGo(ctx context.Context) {
+// detach ends use of the file, and keeps a pending write for a client that comes back. It never commits.
+func (h *fileHandle) detach(ctx context.Context) {
 	h.forgetUndo()
-	h.handAttributes()
-	how := hemera.EndDetach
-	if h.sealed && h.piece != nil { // nothing of it is pending any more
-		how = hemera.EndClose
-	}
-	_ = h.end(ctx, how)
+	h.passAttributes()
+	_ = h.file.End(ctx, hemera.EndDetach)
 }
 
 // abandonTimeout bounds what is done for a client that went away.
 const abandonTimeout = 30 * time.Second
 
-// abandon ends the handle of a client that went away.
-func (h *handle) abandon(log *slog.Logger) {
-	h.inflight.Wait()
+// abandon is close without an answer: what the client may want to find again is kept.
+func (h *fileHandle) abandon(log *slog.Logger) {
+	h.inUse.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	if h.sealed { // its head may come back to give the piece up
-		_ = h.end(ctx, hemera.EndDetach)
+	if h.ended {
+		_ = h.file.End(ctx, hemera.EndDetach)
 		return
 	}
 	if h.pull != nil {
 		h.pull.stop()
-		h.giveUp(ctx)
+		h.abort(ctx)
 		return
 	}
 	if h.undo != nil {
 		if err := h.rollback(); err != nil {
-			log.Warn("checkpoint of a lost client not rolled back", "path", h.path, "err", err)
-			h.giveUp(ctx)
+			log.Warn("checkpoint of a lost client not rolled back", "path", h.path, "error", err)
+			h.abort(ctx)
 			return
 		}
 	}
-	if h.posc || len(h.bad) > 0 && h.writable {
-		h.giveUp(ctx)
+	// The client asked for nothing to be kept, or its data is known to be incomplete.
+	if h.posc || h.bad.any() && h.writable {
+		h.abort(ctx)
 		return
 	}
-	h.letGo(ctx)
+	h.detach(ctx)
 }
 
-// statOf is the stat line of an open file.
-func statOf(i hemera.FileInfo) wire.StatInfo {
-	flags := wire.StatReadable
-	if i.Writable || i.Mode&0o222 != 0 {
-		flags |= wire.StatWritable
-	}
-	if i.Mode&0o111 != 0 {
-		flags |= wire.StatXset
-	}
-	t := i.Mtime.Unix()
-	if i.Mtime.IsZero() {
-		t = time.Now().Unix()
-	}
-	return wire.StatInfo{
-		ID: uint64(i.ID), Size: i.Size, Flags: flags, Mtime: t, Ctime: t, Atime: t,
-		Mode: i.Mode, Owner: decimal(i.UID), Group: decimal(i.GID),
-	}
+// pieceHandle is a handle of one piece, as head nodes have them at other nodes. A query seals or aborts the piece, and
+// then it is closed. Close alone keeps a piece pending.
+type pieceHandle struct {
+	openFile
+	piece hemera.PieceHandle // also file
 }
 
-// statHandle answers kXR_stat at a node: of a handle, or of a write whose process the manager sent here to ask
-// for what it has written.
-func (c *conn) statHandle(r *request) error {
-	if r.byPath() {
-		raw, opaque := wire.SplitPath(r.payload)
-		token, ok := opaque.Get(hemera.OpaqueCapability)
-		if !ok {
-			return c.toManager(r)
-		}
-		path, err := wire.CleanPath(raw)
-		if err != nil {
-			return err
-		}
-		info, err := c.srv.o.Node.Written(c.traced(r), hemera.ParsePermit(token), path)
-		if err != nil {
-			return err
-		}
-		return c.ok(r, append(statOf(info).Append(nil), 0))
+// close of a piece that was not ended keeps it pending, unless pages are known to be bad.
+func (h *pieceHandle) close(ctx context.Context) error {
+	h.inUse.Wait()
+	switch {
+	case h.ended:
+		_ = h.file.End(ctx, hemera.EndClose) // after an abort there is nothing to end
+		return nil
+	case h.bad.any():
+		h.abort(ctx)
+		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again; nothing was kept")
 	}
-	h, err := c.session.usable(wire.DecodeStat(r.Body).Handle)
+	return h.file.End(ctx, hemera.EndClose)
+}
+
+// abort removes the piece, also one that is sealed.
+func (h *pieceHandle) abort(ctx context.Context) {
+	h.uncount()
+	_ = h.file.End(ctx, hemera.EndAbort)
+}
+
+// abandon keeps the piece for a head that reconnects.
+func (h *pieceHandle) abandon(*slog.Logger) {
+	h.inUse.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+	defer cancel()
+	if h.bad.any() && h.writable && !h.ended {
+		h.abort(ctx)
+		return
+	}
+	_ = h.file.End(ctx, hemera.EndDetach) // its head may come back, to write on or to abort it
+}
+
+// handleTable holds what one session has open. It belongs to the goroutine of the session's connection but for open and
+// reading.
+type handleTable struct {
+	limit   int // of handles
+	budget  *limits.Budget[Client]
+	account *limits.Account[Client] // nil until the first open
+	files   map[wire.Handle]handle
+	lastID  uint32 // ids are not used again while the session lasts
+
+	open    atomic.Int32 // len(files) // for Shutdown, CloseIdle and admins
+	reading localReads   // for other sessions: see readMemory
+}
+
+// count charges one more open file to the client, and returns the account that gives it back.
+func (t *handleTable) count(client Client) (*limits.Account[Client], error) {
+	if len(t.files) >= t.limit { // one session's limit; the budget is its client's, over all sessions
+		return nil, errs.New(errs.Overloaded, "xrd.Open", "", "this session has too many open files").
+			WithRemedy("close some")
+	}
+	if t.account == nil {
+		t.account = t.budget.Open(client)
+	}
+	if verdict := t.account.Take(1); verdict != limits.Fits {
+		return nil, errs.New(errs.Overloaded, "xrd.Open", "", "too many files are open at this server: "+verdict.String()).
+			WithRemedy("close some, or let the server have more open files (LimitNOFILE)")
+	}
+	return t.account, nil
+}
+
+// add gives an open file its handle.
+func (t *handleTable) add(h handle) wire.Handle {
+	t.lastID++
+	var id wire.Handle
+	binary.BigEndian.PutUint32(id[:], t.lastID)
+	t.files[id] = h
+	if f, ok := h.(*fileHandle); ok && f.granted != nil {
+		t.reading.add(id, f)
+	}
+	t.open.Add(1)
+	return id
+}
+
+// get returns the handle with the id.
+func (t *handleTable) get(id wire.Handle) (handle, error) {
+	if h := t.files[id]; h != nil {
+		return h, nil
+	}
+	return nil, errBadHandle
+}
+
+// forReading returns what is open under the id. It fails for what was ended: then only close is left.
+func (t *handleTable) forReading(id wire.Handle) (*openFile, error) {
+	h, err := t.get(id)
 	if err != nil {
-		return err
-	}
-	return c.ok(r, append(statOf(h.file.Info()).Append(nil), 0))
-}
-
-// closeHandle answers kXR_close: for a file that was written, when it is durable and visible.
-func (c *conn) closeHandle(r *request) error {
-	id := wire.DecodeClose(r.Body).Handle
-	h, err := c.session.handle(id)
-	if err != nil {
-		return err
-	}
-	c.session.dropHandle(id)
-	if h.ticket != nil {
-		c.session.settled(h.path, *h.ticket)
-	}
-	if !h.writable && h.pull == nil {
-		// Nothing is waited for but reads under way.
-		if err := h.closeFor(c.ctx); err != nil {
-			return err
-		}
-		return c.ok(r, nil)
-	}
-	ctx := hemera.WithTrace(context.Background(), r.traceID()) // the client finds the answer when it comes back
-	work := func() ([]byte, error) {
-		err := h.closeFor(ctx)
-		if err != nil && h.ticket != nil {
-			c.session.refuse(h.path, *h.ticket)
-		}
 		return nil, err
 	}
-	if len(c.session.handles) > 0 || c.in.Buffered() > 0 || c.session.wasBound(1) {
-		// The client has more to do than to wait for this file's disks, or may go away before it has sent on
-		// another connection what the close waits for.
-		return c.beside(r, work)
-	}
-	return c.inPlace(r, work)
+	f := h.data()
+	return f, f.forReading()
 }
 
-// sync answers kXR_sync; for a third-party copy it begins the copy (see tpc.go).
-func (c *conn) sync(r *request) error {
-	h, err := c.session.usable(wire.DecodeSync(r.Body).Handle)
-	switch {
-	case err != nil:
-		return err
-	case h.pull != nil:
-		return c.syncPull(r, h)
-	case !h.writable:
-		return c.ok(r, nil)
+// forWriting is forReading for what is open for writing.
+func (t *handleTable) forWriting(id wire.Handle) (*openFile, error) {
+	h, err := t.get(id)
+	if err != nil {
+		return nil, err
 	}
-	return c.inPlace(r, func() ([]byte, error) { return nil, h.file.Sync(c.traced(r)) })
+	f := h.data()
+	return f, f.forWriting()
 }
 
-// truncate answers kXR_truncate at a node: of a handle, or of a path with the manager's grant.
-func (c *conn) truncate(r *request) error {
-	t := wire.DecodeTruncate(r.Body)
-	if t.Size < 0 || t.Size > hemera.FileSizeMax {
-		return refuse(wire.ArgInvalid, "no file can have this size")
+// file returns the handle with the id if it is of a file.
+func (t *handleTable) file(id wire.Handle) (*fileHandle, error) {
+	if h, ok := t.files[id].(*fileHandle); ok {
+		return h, nil
 	}
-	if !r.byPath() {
-		h, err := c.session.handle(t.Handle)
-		if err == nil {
-			err = h.forWriting()
-		}
-		if err == nil {
-			err = h.file.Truncate(t.Size)
-		}
-		if err != nil {
-			return err
-		}
-		return c.ok(r, nil)
-	}
-	_, opaque := wire.SplitPath(r.payload)
-	token, ok := opaque.Get(hemera.OpaqueCapability)
-	if !ok {
-		return c.toManager(r)
-	}
-	return c.inPlace(r, func() ([]byte, error) {
-		ctx := c.traced(r)
-		f, err := c.srv.o.Node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
-		if err != nil {
-			return nil, openFailure(err)
-		}
-		if err := f.Truncate(t.Size); err != nil {
-			switch {
-			case errs.KindOf(err) == errs.BadHandle: // of a write that was closed meanwhile: begin another
-				_ = f.End(ctx, hemera.EndClose)
-				return nil, c.toManager(r)
-			case f.Shared():
-				_ = f.End(ctx, hemera.EndDetach)
-			default:
-				_ = f.End(ctx, hemera.EndAbort)
-			}
-			return nil, err
-		}
-		if f.Shared() { // another handle's client commits
-			return nil, f.End(ctx, hemera.EndDetach)
-		}
-		return nil, f.End(ctx, hemera.EndClose)
-	})
+	return nil, errBadHandle
 }
 
-// tooMany refuses one more open file.
-func (c *conn) tooMany() error {
-	return errs.New(errs.Overloaded, "xrd.Open", "", "this session has too many open files").
-		WithRemedy("close some")
+// remove takes a handle out of the table. The caller closes it.
+func (t *handleTable) remove(id wire.Handle) {
+	h := t.files[id]
+	h.data().uncount()
+	if f, ok := h.(*fileHandle); ok && f.granted != nil {
+		t.reading.remove(id)
+	}
+	delete(t.files, id)
+	t.open.Add(-1)
+}
+
+// abandonAll ends all handles, for a client that went away.
+func (t *handleTable) abandonAll(log *slog.Logger) {
+	for id, h := range t.files {
+		h.abandon(log)
+		t.remove(id)
+	}
+	if t.account != nil {
+		t.account.Close()
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera"
+	"hemera/doors/xrd/undo"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
@@ -436,7 +437,7 @@ func TestCheckpoint(t *testing.T) {
 	if got := content(); got != "ORig" {
 		t.Errorf("changed to %q", got)
 	}
-	if b := c.must(t, op(wire.CkpQuery), ""); binary.BigEndian.Uint32(b) != undoMax || binary.BigEndian.Uint32(b[4:]) == 0 {
+	if b := c.must(t, op(wire.CkpQuery), ""); binary.BigEndian.Uint32(b) != undo.BytesMax || binary.BigEndian.Uint32(b[4:]) == 0 {
 		t.Errorf("query %x", b)
 	}
 	c.must(t, op(wire.CkpRollback), "")
@@ -497,19 +498,6 @@ func TestCheckpointIsOfOneFile(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsBounded also in the number of changes, each of which takes memory.
-func TestCheckpointIsBounded(t *testing.T) {
-	h := &handle{file: lostFile{}, undo: &undo{size: 1 << 40, account: NewBudgets(1<<20, 1<<40).Checkpoints.Open(Client{})}}
-	for i := range undoMax {
-		if err := h.save(wire.Handle{}, wire.Handle{}, int64(i), 1); err != nil {
-			break
-		}
-	}
-	if n := len(h.undo.saved); n < 1000 || n > undoMax/savedCost+1 {
-		t.Errorf("%d ranges are kept", n)
-	}
-}
-
 // onDisk is a file that offers itself for pipes and for sendfile, but only its upper half.
 type onDisk struct {
 	hemera.File
@@ -565,7 +553,7 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 	defer func() { _ = unix.Munmap(mapped) }()
 	for _, pipes := range []bool{true, false} {
 		var piped, sendfile atomic.Int64
-		p := newPair(t, func(o *Options) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} })
+		p := newPair(t, node(func(o *NodeOptions) { o.Node = diskNode{o.Node.(*memory), onDisk{nil, f, mapped, &piped, &sendfile}} }))
 		if !pipes {
 			p.node.pool.Close()
 		}
@@ -609,7 +597,7 @@ func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 func TestAFrameThatCannotBeFinishedEndsTheConnection(t *testing.T) {
 	needsLoop(t, "frames are read before they are sent")
 	for good, frames := range map[int64]bool{0: false, 2 << 20: true} {
-		p := newPair(t, func(o *Options) { o.Node = fadingNode{o.Node.(*memory), good} })
+		p := newPair(t, node(func(o *NodeOptions) { o.Node = fadingNode{o.Node.(*memory), good} }))
 		p.put("/f", string(random(6<<20)))
 		c := dial(t, p.nodeAddr)
 		fh := p.openOld(t, c, "/f", hemera.AccessRead)

@@ -7,79 +7,78 @@ import (
 	"strings"
 	"time"
 
+	"hemera/doors/xrd/reconnect"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/rules/wire"
 )
 
-// handshake reads the client's first 20 bytes, which may come in any pieces (§2.1).
-func (c *conn) handshake() error {
-	b, err := c.in.Peek(wire.HandshakeSize)
-	if err != nil {
-		return err
-	}
-	if !wire.IsHandshake(b) {
-		return refuse(wire.InvalidRequest, "not an XRootD client")
-	}
-	c.in.Skip(wire.HandshakeSize)
-	c.greeted = true
-	kind := wire.HandshakeServer
-	if c.srv.o.Role == RoleManager {
-		kind = wire.HandshakeManager
-	}
-	return c.out.Collect(wire.HandshakeReply{Version: wire.ProtocolVersion, Type: kind}.Append(nil))
+// loginHandlers serve what is about a connection and its session: who the client is, and which session it belongs to.
+type loginHandlers struct {
+	policy     auth.Policy
+	clients    *registry
+	lostWrites *writeMemory
+	manager    bool // the role announced
+	binds      bool // connections can be bound to sessions
+}
+
+// loginState is how far one connection's login has come.
+type loginState struct {
+	refusal  error     // why the client was not let in; its first request is answered with it
+	exchange *exchange // authentication under way
 }
 
 // protocol answers kXR_protocol, which may come at any time (§2.2).
-func (c *conn) protocol(r *request) error {
+func (l *loginHandlers) protocol(r *request) error {
 	p := wire.DecodeProtocol(r.Body)
-	c.version = max(c.version, p.Version)
 	flags := wire.FlagIsServer | wire.FlagSupPosc | wire.FlagSupPgrw
-	if c.srv.o.Role == RoleManager {
+	if l.manager { // clients expect redirects from a manager
 		flags = wire.FlagIsManager | wire.FlagSupPosc | wire.FlagSupPgrw
 	}
 	if p.Version == 0 {
 		// The oldest clients know only 1 for a data server and 0 for a balancer.
 		flags &= wire.FlagIsServer
 	}
-	return c.ok(r, wire.ProtocolReply{Version: wire.ProtocolVersion, Flags: flags}.Append(nil))
+	return r.ok(wire.ProtocolReply{Version: wire.ProtocolVersion, Flags: flags}.Append(nil))
 }
 
-// doLogin makes the session (§2.3).
-func (c *conn) doLogin(r *request) error {
+// login makes the session (§2.3).
+func (l *loginHandlers) login(r *request) error {
+	c := r.conn
 	switch {
-	case c.refusal != nil:
-		return closing{c.refusal}
+	case c.login.refusal != nil:
+		return closeAfter{c.login.refusal}
 	case c.session != nil || c.bound != nil:
-		return refuse(wire.InvalidRequest, "already logged in")
+		return translate.Refuse(wire.InvalidRequest, "already logged in")
 	}
 	login := wire.DecodeLogin(r.Body)
 	c.peer.Login = printable(login.User)
-	_, env := wire.SplitPath(append([]byte("?"), r.payload...))
+	_, env := wire.SplitPath(append([]byte("?"), r.payload...)) // the payload is a query without a path
 	c.peer.App = printable(env.Value("xrd.appname"))
-	offers, err := c.srv.o.Policy.Offer(c.peer)
+	offers, err := l.policy.Offer(c.peer)
 	if err != nil {
 		// Stock clients print no text that answers a login, but that of their first request: it is refused.
-		c.refusedLogin(err)
-		c.refusal = err
+		logRefusal(c, err)
+		c.login.refusal = err
 		ss := newSession(c, login) // nobody finds it: it was not added
-		return c.ok(r, wire.LoginReply{Session: ss.id}.Append(nil))
+		return r.ok(wire.LoginReply{Session: ss.id}.Append(nil))
 	}
 	ss := newSession(c, login)
 	ss.host, ss.stock = printable(env.Value("xrd.hostname")), env.Has("xrd.rn")
 	var security strings.Builder
-	for _, m := range offers {
+	for _, m := range offers { // the client takes the first that it can
 		security.WriteString("&P=" + m.Offer())
 	}
 	c.session = ss
 	c.shared.Store(ss)
-	if len(offers) == 0 {
-		ss.setIdentity(c.srv.o.Policy.Anonymous(c.peer))
-		c.becameReady()
+	if len(offers) == 0 { // nothing to prove: the session is usable at once
+		ss.setIdentity(l.policy.Anonymous(c.peer))
+		c.deadline.enter(ownsSession)
 	}
-	c.srv.addSession(ss)
-	return c.ok(r, wire.LoginReply{Session: ss.id, Security: security.String()}.Append(nil))
+	l.clients.addSession(ss) // from here on others may find it
+	return r.ok(wire.LoginReply{Session: ss.id, Security: security.String()}.Append(nil))
 }
 
 // printable makes a client's claim safe for logs.
@@ -98,48 +97,49 @@ type exchange struct {
 	auth.Exchange
 }
 
-// doAuth runs one step. A failure leaves the connection open: the client tries its next mechanism.
-func (c *conn) doAuth(r *request) error {
+// auth runs one step of an authentication. A failure leaves the connection open: the client tries its next mechanism.
+func (l *loginHandlers) auth(r *request) error {
+	c := r.conn
 	if c.session == nil {
-		return closing{refuse(wire.InvalidRequest, "authentication before login")}
+		return closeAfter{translate.Refuse(wire.InvalidRequest, "authentication before login")}
 	}
-	if c.ready() {
-		return c.ok(r, nil)
+	if c.deadline.loggedIn() {
+		return r.ok(nil)
 	}
 	end := bytes.IndexByte(r.payload, 0)
 	if end < 0 {
 		end = len(r.payload)
 	}
 	name := string(r.payload[:end])
-	if c.exchange == nil || c.exchange.name != name {
-		mechanism, err := c.mechanism(name)
+	if c.login.exchange == nil || c.login.exchange.name != name { // a client may change its mind between two steps
+		mechanism, err := l.mechanism(c.peer, name)
 		if err != nil {
 			return err
 		}
-		c.exchange = &exchange{name, mechanism.Begin(c.peer)}
+		c.login.exchange = &exchange{name, mechanism.Begin(c.peer)}
 	}
-	who, more, err := c.exchange.Step(r.payload)
+	who, more, err := c.login.exchange.Step(r.payload)
 	switch {
 	case err != nil:
-		c.exchange = nil
-		c.refusedLogin(err)
+		c.login.exchange = nil
+		logRefusal(c, err)
 		return err
 	case who == nil:
 		return c.out.Answer(r.Stream, wire.StatusAuthMore, more)
 	}
-	c.exchange = nil
+	c.login.exchange = nil
 	c.session.setIdentity(*who)
-	c.becameReady()
-	return c.ok(r, nil)
+	c.deadline.enter(ownsSession)
+	return r.ok(nil)
 }
 
-// refusedLogin leaves in the log who was not let in. Lines that name a remote address are thinned out there.
-func (c *conn) refusedLogin(why error) {
-	c.srv.o.Log.Warn("login refused", "remote", c.peer.Remote.String(), "claims", c.peer.Login, "app", c.peer.App, "err", why)
+// logRefusal leaves in the log which client was not let in. The log drops some of many lines that name one remote address.
+func logRefusal(c *conn, why error) {
+	c.srv.o.Log.Warn("login refused", "remote", c.peer.Remote.String(), "claims", c.peer.Login, "app", c.peer.App, "error", why)
 }
 
-func (c *conn) mechanism(name string) (auth.Mechanism, error) {
-	offers, err := c.srv.o.Policy.Offer(c.peer)
+func (l *loginHandlers) mechanism(peer auth.Peer, name string) (auth.Mechanism, error) {
+	offers, err := l.policy.Offer(peer)
 	if err != nil {
 		return nil, err
 	}
@@ -152,109 +152,114 @@ func (c *conn) mechanism(name string) (auth.Mechanism, error) {
 }
 
 // ping answers who has logged in, before authentication too, as the reference does.
-func (c *conn) ping(r *request) error {
-	if c.session == nil {
-		return closing{refuse(wire.InvalidRequest, "ping before login")}
+func (l *loginHandlers) ping(r *request) error {
+	if r.session == nil {
+		return closeAfter{translate.Refuse(wire.InvalidRequest, "ping before login")}
 	}
-	return c.ok(r, nil)
+	return r.ok(nil)
 }
 
-// sigver is dropped: nothing is announced that needs signing, and it has no answer (§2.6).
-func (c *conn) sigver(*request) error { return nil }
+// bind makes this connection carry data of another's session.
+func (l *loginHandlers) bind(r *request) error {
+	c := r.conn
+	if c.session != nil || c.bound != nil {
+		return translate.Refuse(wire.InvalidRequest, "the connection is in use")
+	}
+	ss := l.clients.session(wire.DecodeBind(r.Body).Session)
+	switch {
+	case !l.binds:
+		return translate.Refuse(wire.Unsupported, "a manager has one stream")
+	case ss == nil || ss.identity() == nil:
+		return errNoSession
+	// A session id travels unencrypted. A host that overhears one gets nothing by it.
+	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
+		return translate.Refuse(wire.NotAuthorized, "the session belongs to another host")
+	}
+	bound := &substream{session: ss, conn: c, quit: make(chan struct{}), queue: make(chan queuedWork, substreamQueue)}
+	if err := ss.streams.add(bound); err != nil {
+		return err
+	}
+	c.bound = bound // from here on the connection serves the queue
+	c.shared.Store(ss)
+	c.deadline.enter(carriesSubstreams)
+	return r.ok([]byte{bound.id})
+}
 
 const (
-	// endsessWait is how long an old session may take to let its files go before the client is asked
-	// to come back.
+	// endsessWait is how long an old session may take to close its files before the client has to come back.
 	endsessWait = 5 * time.Second
-	// endsessPatience is how long it is asked so: longer than anything takes that a disk which does not
-	// hang has to do.
-	endsessPatience = time.Minute
+	// endsessTimeout is for how long it has to: longer than anything takes on a disk that is not stalled.
+	endsessTimeout = time.Minute
 )
 
-// endsess ends an earlier session of the same client, which has reconnected. Its files are free
-// when the answer goes out, unless they are on a disk that hangs: then the client must not be kept from
-// all others. Any error but NotFound would be fatal to stock clients.
-func (c *conn) endsess(r *request) error {
-	id := wire.DecodeEndsess(r.Body).Session
-	if id == c.session.id {
-		if err := c.ok(r, nil); err != nil {
+// endsess ends an earlier session of the same client, which has reconnected. Its files are free when the answer goes
+// out, unless they are on a stalled disk: then the client must not be kept from all others. Any error but NotFound would
+// be fatal to stock clients.
+func (l *loginHandlers) endsess(r *request) error {
+	id, ss := wire.DecodeEndsess(r.Body).Session, r.session
+	if id == ss.id { // a client may end its own session instead of closing the connection
+		if err := r.ok(nil); err != nil {
 			return err
 		}
-		_ = c.out.Flush()
+		_ = r.conn.out.Flush()
 		return transport.Broken{Err: net.ErrClosed}
 	}
-	c.session.replaces = true
-	c.session.follows(id)
-	old := c.srv.session(id)
-	if old == nil && c.srv.unfinished.take(id, c.session) {
-		return c.ok(r, nil)
-	}
+	ss.reconnect.replace(id)
+	old := l.clients.session(id)
 	if old == nil {
-		c.session.earlier = sessionBegan(id, c.session.since)
-	}
-	if old == nil || !old.samePrincipal(c.session) {
+		if l.lostWrites.claim(id, ss) {
+			return r.ok(nil)
+		}
+		ss.reconnect.earlier = reconnect.BeganAt(id, ss.since)
 		return errNoSession
 	}
-	_ = old.conn.nc.Close()
-	if old.endingFor() > endsessPatience {
+	if !old.samePrincipal(ss) {
+		return errNoSession
+	}
+	_ = old.conn.nc.Close() // its goroutine ends it
+	if old.endingFor() > endsessTimeout {
 		return errNoSession
 	}
 	t := time.NewTimer(endsessWait)
 	defer t.Stop()
 	select {
 	case <-old.ended:
-		c.srv.unfinished.take(id, c.session)
-		return c.ok(r, nil)
+		l.lostWrites.claim(id, ss)
+		return r.ok(nil)
 	case <-t.C:
 		return &waitFor{Seconds: 2, Text: "the old session is closing its files"}
 	}
 }
 
-// set takes what clients tell about themselves.
-func (c *conn) set(r *request) error {
+// set records what clients tell about themselves.
+func (l *loginHandlers) set(r *request) error {
 	text := wire.Text(r.payload)
-	verb, rest, _ := strings.Cut(text, " ")
+	verb, rest, _ := strings.Cut(text, " ") // what is not about identity is accepted and ignored
 	switch verb {
 	case "appid":
-		who := c.who()
+		who := r.who()
 		who.App = printable(strings.TrimSpace(rest))
-		c.session.setIdentity(who)
-		return c.ok(r, nil)
+		r.session.setIdentity(who)
+		return r.ok(nil)
 	case "monitor":
-		return c.setMonitor(r, rest)
+		return setMonitor(r, rest)
 	case "cache":
-		return c.ok(r, nil)
+		return r.ok(nil)
 	}
-	return refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
+	return translate.Refuse(wire.ArgInvalid, "cannot set "+strconv.Quote(verb))
 }
 
-// setMonitor answers requests about monitoring, of which there is none: the id of an info is 0, which means that
-// it was not recorded.
-func (c *conn) setMonitor(r *request, rest string) error {
+// setMonitor answers requests about monitoring. There is none, so the id of an info is 0, which means that it was not
+// recorded.
+func setMonitor(r *request, rest string) error {
 	verb, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	switch verb {
 	case "info":
-		return c.ok(r, make([]byte, 4))
+		return r.ok(make([]byte, 4))
 	case "on", "off":
-		return c.ok(r, nil)
+		return r.ok(nil)
 	case "":
-		return refuse(wire.ArgMissing, "set monitor needs on, off or info")
+		return translate.Refuse(wire.ArgMissing, "set monitor needs on, off or info")
 	}
-	return refuse(wire.ArgInvalid, "cannot set monitor "+strconv.Quote(verb))
-}
-
-// splitAddr takes host:port apart; brackets of IPv6 addresses stay.
-func splitAddr(addr string) (host string, port int32, err error) {
-	h, p, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, errs.New(errs.Internal, "xrd.Redirect", addr, "not host:port")
-	}
-	n, err := strconv.ParseUint(p, 10, 16)
-	if err != nil || n == 0 {
-		return "", 0, errs.New(errs.Internal, "xrd.Redirect", addr, "not host:port")
-	}
-	if strings.Contains(h, ":") {
-		h = "[" + h + "]"
-	}
-	return h, int32(n), nil
+	return translate.Refuse(wire.ArgInvalid, "cannot set monitor "+strconv.Quote(verb))
 }

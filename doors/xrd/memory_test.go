@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -157,6 +158,9 @@ func (m *memory) Rename(_ context.Context, _ hemera.Identity, from, to string) e
 	if old := m.entries[to]; old != nil && old.IsDir() {
 		return errs.New(errs.IsDirectory, "rename", to, "")
 	}
+	if to == from || strings.HasPrefix(to, from+"/") {
+		return errs.New(errs.Invalid, "rename", to, "is below "+from)
+	}
 	if _, err := m.find("rename", path.Dir(to)); err != nil {
 		return err
 	}
@@ -206,6 +210,9 @@ func (m *memory) Remove(_ context.Context, _ hemera.Identity, p string, kind hem
 	}
 	if kind == hemera.KindDirectory && !e.IsDir() {
 		return errs.New(errs.NotDirectory, "remove", p, "")
+	}
+	if kind == hemera.KindFile && e.IsDir() {
+		return errs.New(errs.IsDirectory, "remove", p, "")
 	}
 	for name := range m.entries {
 		if strings.HasPrefix(name, p+"/") {
@@ -553,7 +560,7 @@ func (f *memoryFile) close() error {
 	}
 	e.data, e.Mtime = f.data, time.Now()
 	e.Checksums = []hemera.Checksum{sumOf(hemera.Adler32, f.data)}
-	applyAttributes(e.Xattrs, f.xattrs)
+	translate.ApplyAttributes(e.Xattrs, f.xattrs)
 	if g := f.m.grants[f.token]; g.pending == f {
 		g.pending = nil
 	}

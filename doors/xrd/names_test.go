@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
 )
 
@@ -233,7 +232,7 @@ func TestLocateNamesTheServers(t *testing.T) {
 			{ID: 2, Node: 3, Active: true, Config: hemera.ConfigRO, Health: hemera.HealthOK},
 		},
 	}
-	p := newPair(t, func(o *Options) { o.View = func() *hemera.View { return view } })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.View = func() *hemera.View { return view } }))
 	c := dial(t, p.managerAddr)
 	for arg, want := range map[string]string{"*": "Swn1:1095 Srn3:1095\x00", "*/": "Sw" + p.managerAddr + "\x00"} {
 		if got := string(c.must(t, wire.Locate{}, arg)); got != want {
@@ -377,17 +376,6 @@ func TestAttributesOfAFileOneMayNotRead(t *testing.T) {
 	}
 }
 
-func TestCodes(t *testing.T) {
-	for k := errs.Internal; k <= errs.Overloaded; k++ {
-		if code := codeOf(k); code < wire.ArgInvalid || code > wire.TimerExpired {
-			t.Errorf("%s has code %d", k, code)
-		}
-	}
-	if len(codes) != int(errs.Overloaded)+1 || codeOf(200) != wire.ServerError {
-		t.Error("the ends of the table")
-	}
-}
-
 // discarding says of one path that the process is writing it.
 type discarding struct {
 	hemera.Files
@@ -402,7 +390,7 @@ func (d discarding) Discard(ctx context.Context, who hemera.Identity, path, proc
 }
 
 func TestRemovalOfAnOwnWrite(t *testing.T) {
-	p := newPair(t, func(o *Options) { o.Files = discarding{o.Files, "/own"} })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.Files = discarding{o.Files, "/own"} }))
 	c := able(t, p.managerAddr)
 	c.must(t, wire.Rm{}, "/own")
 	c.refused(t, wire.Rm{}, "/other", wire.NotFound)

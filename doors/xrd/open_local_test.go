@@ -273,36 +273,30 @@ func TestLocalWriteIsNotMistaken(t *testing.T) {
 	}
 }
 
-// TestUnfinishedIsBounded: the oldest are forgotten.
-func TestUnfinishedIsBounded(t *testing.T) {
-	var u unfinished
-	who := hemera.Identity{Name: "alice"}
-	session := func(n int) *session {
-		ss := &session{id: wire.SessionID{byte(n), byte(n >> 8), byte(n >> 16)}}
-		ss.setIdentity(who)
+// TestLostWritesOfASession: a session that ends leaves what it had under way to its client's next session, once; of closes
+// that failed, only so many.
+func TestLostWritesOfASession(t *testing.T) {
+	var m writeMemory
+	session := func(n byte) *session {
+		ss := &session{id: wire.SessionID{n}}
+		ss.setIdentity(hemera.Identity{Name: "alice"})
 		return ss
 	}
-	for i := range unfinishedMax + 1 {
-		ss := session(i)
-		if ss.refuse("/f", ticket{permit: hemera.ParsePermit("t")}); i == 1 {
-			for n := range 2 * refusedMax {
-				ss.refuse(strconv.Itoa(n), ticket{})
-			}
-		}
-		u.keep(ss)
+	old := session(1)
+	for n := range 2 * failedClosesMax {
+		old.reconnect.closeFailed(strconv.Itoa(n), hemera.Grant{})
 	}
-	u.keep(session(-1)) // had nothing
-	if len(u.sessions) != unfinishedMax || len(u.order) != unfinishedMax {
-		t.Errorf("%d sessions are remembered", len(u.sessions))
+	old.reconnect.closeFailed("/f", hemera.Grant{Permit: hemera.ParsePermit("t")})
+	m.add(old)
+	m.add(session(2)) // had nothing
+	heir := session(3)
+	if m.claim(session(2).id, heir) || !m.claim(old.id, heir) || len(heir.reconnect.lost) == 0 || len(heir.reconnect.lost) > failedClosesMax+1 {
+		t.Errorf("the heir has %d writes", len(heir.reconnect.lost))
 	}
-	heir := session(-2)
-	if u.take(session(0).id, heir) || !u.take(session(1).id, heir) || len(heir.lost) > refusedMax+1 {
-		t.Errorf("the heir has %d writes", len(heir.lost))
-	}
-	if u.take(session(1).id, heir) {
+	if m.claim(old.id, heir) {
 		t.Error("a session's writes were given twice")
 	}
-	if _, lost, err := heir.resumes("/f", wire.Open{Options: again}); lost || !errors.Is(err, errs.Conflict) && err != nil {
+	if _, lost, err := heir.reconnect.lostWrite("/f", wire.Open{Options: again}); lost || !errors.Is(err, errs.Conflict) && err != nil {
 		t.Error(lost, err)
 	}
 }

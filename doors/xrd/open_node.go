@@ -2,188 +2,172 @@ package xrd
 
 import (
 	"context"
-	"strconv"
-	"strings"
+	"time"
 
 	"hemera"
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
 
-// openAtNode answers kXR_open with a manager's grant in its opaque part; without one the client is
-// sent to the manager.
-func (c *conn) openAtNode(r *request) error {
-	raw, opaque := wire.SplitPath(r.payload)
-	path, err := wire.CleanPath(raw)
+// nodeOpens serve opens, and truncations and stats by path, at a node. What they open a client needs a capability for;
+// a client without one is sent to the manager.
+type nodeOpens struct {
+	node        hemera.Node
+	puller      Puller // nil: no third-party copies into this node
+	managerAddr func() string
+	restarts    *copyRestarts
+	rendezvous  tpc.Rendezvous[Client]
+	ttl         time.Duration // how long a third-party copy's key is good
+}
+
+// toManager sends a client that asks about names to the manager.
+func (n *nodeOpens) toManager(r *request) error { return redirectToManager(r, n.managerAddr) }
+
+// open answers kXR_open.
+func (n *nodeOpens) open(r *request) error {
+	path, opaque, err := r.path()
 	if err != nil {
 		return err
 	}
-	o, err := openOptions(r)
+	o, err := translate.OpenOptions(r.Body)
 	if err != nil {
 		return err
 	}
-	if opaque.Has(tpcKey) {
-		part, err := tpcPart(opaque)
+	// A destination that reads a source shows the key instead of a capability.
+	if opaque.Has(tpc.Key) {
+		party, err := tpc.PartyOf(opaque)
 		if err != nil {
 			return err
 		}
-		if part == tpcPuller {
-			return c.openRendezvous(r, path, opaque)
+		if party == tpc.Puller {
+			return n.openRendezvous(r, path, opaque)
 		}
 	}
-	if !opaque.Has(hemera.OpaqueCapability) {
-		return c.toManager(r)
+	if !opaque.Has(hemera.OpaqueCapability) { // a client that was not sent here by the manager
+		return n.toManager(r)
 	}
-	h, err := c.openFile(r, path, opaque, o)
-	again := c.anewFor(opaque, o)
-	if again != nil && comesBack(o) && isConflict(err) {
+	if opaque.Has(hemera.OpaquePiece) { // another node's open, of one piece
+		return n.openPiece(r, path, opaque, o)
+	}
+	h, err := n.openFile(r, path, opaque, o)
+	restart := n.restarts.forOpen(r.session, opaque, o) // kept whatever becomes of the open: it may be of a lost write
+	if restart != nil && translate.ReopensWrite(o) && translate.IsConflict(err) {
 		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
 	}
 	if err != nil {
 		return err
 	}
-	h.anew = again
-	if err := c.arrangeCopy(h, path, opaque); err != nil {
-		h.giveUp(c.ctx)
+	h.restart = restart
+	if err := n.arrangeCopy(r, h, opaque); err != nil {
+		h.abort(r.conn.ctx)
 		return err
 	}
-	return c.okOpen(r, h, o)
+	return okOpen(r, h, o)
 }
 
-func (c *conn) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*handle, error) {
-	open := nodeOpen(o)
-	open.Path = path
-	c.takeTrace(r, opaque)
-	if text, ok := opaque.Get(hemera.OpaquePiece); ok {
-		piece, err := hemera.ParsePieceOpen(text)
-		if err != nil {
-			return nil, errs.As(err, errs.Invalid, "xrd.Open", path)
-		}
-		piece.Truncate = open.Truncate
-		return c.newHandle(path, o, func(h *handle) (err error) {
-			h.piece, err = c.srv.o.Node.OpenPiece(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
-			h.file = h.piece
-			return err
-		})
+// openFile opens a whole file with the capability in the opaque part.
+func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*fileHandle, error) {
+	r.useTrace(opaque) // before the open, so that the node's log has it
+	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
+	err := openInto(r, &h.openFile, path, func() (endable, error) {
+		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
+	})
+	return h, err
+}
+
+// openPiece opens one piece, for another node.
+func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wire.Open) error {
+	piece, err := hemera.ParsePieceOpen(opaque.Value(hemera.OpaquePiece))
+	if err != nil {
+		return errs.As(err, errs.Invalid, "xrd.Open", path)
 	}
-	return c.newHandle(path, o, func(h *handle) (err error) {
-		h.whole, err = c.srv.o.Node.Open(c.traced(r), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), open)
-		h.file = h.whole
+	if opaque.Has(tpc.Key) {
+		return errs.New(errs.Invalid, "xrd.Open", path, "a piece takes no part in third-party copies")
+	}
+	r.useTrace(opaque)
+	piece.Truncate = translate.CreatesFile(o)
+	h := &pieceHandle{}
+	err = openInto(r, &h.openFile, path, func() (_ endable, err error) {
+		h.piece, err = n.node.OpenPiece(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
+		return h.piece, err
+	})
+	if err != nil {
 		return err
+	}
+	return okOpen(r, h, o)
+}
+
+// openInto opens a file for one more handle of the request's session, which is counted.
+func openInto(r *request, f *openFile, path string, open func() (endable, error)) error {
+	counted, err := r.session.handles.count(r.conn.countedAs()) // before the open: an open file that is refused would have to be closed
+	if err != nil {
+		return err
+	}
+	file, err := open()
+	if err != nil {
+		counted.Give(1)
+		return translate.OpenFailure(err)
+	}
+	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable // the capability decides whether it is for writing
+	return nil
+}
+
+// statWrite answers kXR_stat of a path: of a write whose process the manager sent here to ask for what it has written.
+func (n *nodeOpens) statWrite(r *request) error {
+	raw, opaque := wire.SplitPath(r.payload)
+	token, ok := opaque.Get(hemera.OpaqueCapability)
+	if !ok {
+		return n.toManager(r)
+	}
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		return err
+	}
+	info, err := n.node.Written(r.context(), hemera.ParsePermit(token), path)
+	if err != nil {
+		return err
+	}
+	return okStat(r, info)
+}
+
+// truncate answers kXR_truncate of a path, with the manager's capability: an open, a truncation and a close, or a step
+// of the write that has the file open.
+func (n *nodeOpens) truncate(r *request) error {
+	t := wire.DecodeTruncate(r.Body)
+	if err := translate.CheckSize(t.Size); err != nil {
+		return err
+	}
+	_, opaque := wire.SplitPath(r.payload)
+	token, ok := opaque.Get(hemera.OpaqueCapability)
+	if !ok {
+		return n.toManager(r)
+	}
+	return runInline(r, func() ([]byte, error) {
+		ctx := r.context()
+		f, err := n.node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
+		if err != nil {
+			return nil, translate.OpenFailure(err)
+		}
+		err = f.Truncate(t.Size)
+		if errs.KindOf(err) == errs.BadHandle { // of a write that was closed meanwhile: the manager begins another
+			_ = f.End(ctx, hemera.EndClose)
+			return nil, n.toManager(r)
+		}
+		return nil, endTruncate(ctx, f, err)
 	})
 }
 
-// nodeOpen is how a node opens what a client's open asks for.
-func nodeOpen(o wire.Open) hemera.NodeOpen {
-	return hemera.NodeOpen{Truncate: o.Options&(wire.OpenNew|wire.OpenDelete) != 0}
-}
-
-// takeTrace goes on with the client's trace id.
-func (c *conn) takeTrace(r *request, opaque wire.Opaque) {
-	if trace := opaque.Value(hemera.OpaqueTrace); trace != "" && len(trace) <= 64 {
-		r.trace = printable(trace)
-	}
-}
-
-// newHandle opens a file for one more handle.
-func (c *conn) newHandle(path string, o wire.Open, open func(*handle) error) (*handle, error) {
-	if len(c.session.handles) >= c.limits.Handles {
-		return nil, c.tooMany()
-	}
-	place, err := c.place()
-	if err != nil {
-		return nil, err
-	}
-	h := &handle{place: place, path: path, posc: o.Options&wire.OpenPosc != 0}
-	if err := open(h); err != nil {
-		place.Give(1)
-		return nil, openFailure(err)
-	}
-	h.writable = h.file.Info().Writable
-	return h, nil
-}
-
-// okOpen answers an open with the handle it makes.
-func (c *conn) okOpen(r *request, h *handle, o wire.Open) error {
-	reply := wire.OpenReply{Handle: c.session.addHandle(h)}
-	if o.Options&wire.OpenRetStat != 0 {
-		s := statOf(h.file.Info())
-		reply.Stat = &s
-	}
-	return c.ok(r, reply.Append(nil, o.Options&wire.OpenCompress != 0))
-}
-
-// holes tells a copy where the data of an open file goes on, so that holes are not sent, or how much it is.
-func (c *conn) holes(r *request, id wire.Handle, arg string) error {
-	h, err := c.session.handle(id)
-	if err != nil {
+// endTruncate ends the open of a truncation by path that returned err.
+func endTruncate(ctx context.Context, f hemera.File, err error) error {
+	switch {
+	case f.Shared(): // another handle has the write open, and commits
+		_ = f.End(ctx, hemera.EndDetach)
+		return err
+	case err != nil:
+		_ = f.End(ctx, hemera.EndAbort)
 		return err
 	}
-	var ask func() (int64, error)
-	if arg == hemera.OpaqueAllocated {
-		if a, ok := h.file.(hemera.Sparse); ok {
-			ask = a.Allocated
-		}
-	} else {
-		off, err := hemera.ParseAskData(arg)
-		if err != nil {
-			return errs.As(err, errs.Invalid, "xrd.Data", h.path)
-		}
-		if s, ok := h.file.(hemera.Sparse); ok {
-			ask = func() (int64, error) { return s.NextData(off) }
-		}
-	}
-	if ask == nil {
-		return errs.New(errs.Unsupported, "xrd.Data", h.path, "the handle knows no holes")
-	}
-	h.inflight.Add(1)
-	return c.beside(r, func() ([]byte, error) {
-		defer h.inflight.Done()
-		n, err := ask()
-		return append(strconv.AppendInt(nil, n, 10), 0), err
-	})
-}
-
-// finishPiece serves what a head node asks of a piece handle by kXR_query: to seal it or give it up.
-func (c *conn) finishPiece(r *request, id wire.Handle, arg string) error {
-	h, err := c.session.handle(id)
-	if err != nil {
-		return err
-	}
-	abort := strings.HasPrefix(arg, hemera.OpaqueAbort)
-	if abort && h.sealed && h.writable {
-		// What is sealed is given up too, as long as its head has not let go of it.
-	} else if err := h.forWriting(); err != nil {
-		return err
-	}
-	h.inflight.Wait()
-	ctx := context.WithoutCancel(c.traced(r))
-	if abort {
-		h.sealed = true
-		h.inflight.Add(1)
-		return c.beside(r, func() ([]byte, error) {
-			defer h.inflight.Done()
-			return nil, h.end(ctx, hemera.EndAbort)
-		})
-	}
-	seal, err := hemera.ParseSealInfo(arg)
-	if err != nil {
-		return errs.As(err, errs.Invalid, "xrd.Seal", h.path)
-	}
-	if h.piece == nil {
-		return errs.New(errs.Unsupported, "xrd.Seal", h.path, "the handle is no piece")
-	}
-	if len(h.bad) > 0 {
-		return refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
-	}
-	h.sealed = true
-	h.inflight.Add(1)
-	return c.beside(r, func() ([]byte, error) {
-		defer h.inflight.Done()
-		stat, err := h.piece.Seal(ctx, seal)
-		if err != nil {
-			return nil, err
-		}
-		return append([]byte("piece="+stat.ID.String()+"&size="+strconv.FormatInt(stat.Size, 10)), 0), nil
-	})
+	return f.End(ctx, hemera.EndClose)
 }

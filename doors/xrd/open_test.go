@@ -4,82 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
-
-func TestOpenRequest(t *testing.T) {
-	const async = wire.OpenAsync
-	for _, c := range []struct {
-		options uint16
-		opaque  wire.Opaque
-		want    hemera.OpenRequest
-	}{
-		{wire.OpenRead, "", hemera.OpenRequest{Access: hemera.AccessRead}},
-		{0, "", hemera.OpenRequest{Access: hemera.AccessRead}},
-		{wire.OpenRead | wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessRead}},
-		{wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessUpdate}},
-		{wire.OpenWriteTo, "", hemera.OpenRequest{Access: hemera.AccessUpdate}},
-		{wire.OpenNew, "", hemera.OpenRequest{Access: hemera.AccessCreate, Exclusive: true}},
-		{wire.OpenDelete, "", hemera.OpenRequest{Access: hemera.AccessCreate}},
-		{wire.OpenNew | wire.OpenDelete | wire.OpenUpdate, "", hemera.OpenRequest{Access: hemera.AccessCreate, Exclusive: true}},
-		{wire.OpenDelete | async, "", hemera.OpenRequest{Access: hemera.AccessCreate, Parents: true}},
-		{wire.OpenDelete | wire.OpenMkpath, "", hemera.OpenRequest{Access: hemera.AccessCreate, Parents: true}},
-		{wire.OpenUpdate | async | wire.OpenForce, "", hemera.OpenRequest{Access: hemera.AccessUpdate, Force: true}},
-		{wire.OpenDelete, "oss.asize=42&hem.layout=replica&hem.replicas=3&hem.checksum=md5&hem.space=ssd", hemera.OpenRequest{
-			Access: hemera.AccessCreate, Size: 42, Wish: hemera.Wish{Space: "ssd", Layout: "replica", Replicas: 3, Checksum: "md5"}}},
-		{wire.OpenDelete, "oss.asize=-1&eos.layout.type=plain&eos.layout.nstripes=x&eos.layout.checksum=adler&eos.space=hdd", hemera.OpenRequest{
-			Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "hdd", Layout: "plain", Replicas: -1, Checksum: "adler"}}},
-		{wire.OpenDelete, "hem.replica=3&hem.x=1", hemera.OpenRequest{Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}},
-		{wire.OpenDelete, "hem.new2=1&hem.node=7&tried=a", hemera.OpenRequest{Access: hemera.AccessCreate}}, // from a node that is newer
-		{wire.OpenDelete, "hem.where=1&eos.foo=1&oss.cgroup=x", hemera.OpenRequest{Access: hemera.AccessCreate}},
-	} {
-		c.want.Path, c.want.Mode = "/f", hemera.ModeUnset
-		got := openRequest("/f", c.opaque, wire.Open{Options: c.options})
-		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("options %x %q: %+v, want %+v", c.options, c.opaque, got, c.want)
-		}
-	}
-}
-
-func TestTried(t *testing.T) {
-	var v visits
-	first := v.of("/f", false)
-	first.nodes = append(first.nodes, visited{1, "a", 11}, visited{2, "a", 21}, visited{2, "a", 22}, visited{3, "b", 0})
-	again := v.of("/f", true)
-	for opaque, want := range map[wire.Opaque]struct {
-		nodes []hemera.NodeID
-		disks []hemera.DiskID
-	}{
-		"tried=a":              {[]hemera.NodeID{1, 2}, []hemera.DiskID{11, 21, 22}},
-		"tried=a,b":            {[]hemera.NodeID{1, 2, 3}, []hemera.DiskID{11, 21, 22}},
-		"tried=c&hem.node=9":   {[]hemera.NodeID{9}, nil},
-		"tried=c&hem.node=2":   {[]hemera.NodeID{2}, []hemera.DiskID{21, 22}},
-		"tried=+b&hem.node=3":  {[]hemera.NodeID{3}, nil},
-		"tried=&hem.node=junk": {},
-	} {
-		if nodes, disks := again.tried(opaque); !reflect.DeepEqual(nodes, want.nodes) || !reflect.DeepEqual(disks, want.disks) {
-			t.Errorf("%s: %v %v, want %v", opaque, nodes, disks, want)
-		}
-	}
-	if !again.forgive() || again.forgive() {
-		t.Error("nodes are not forgiven just once")
-	}
-	if len(v.of("/f", false).nodes) != 0 {
-		t.Error("an open that failed nowhere remembers nodes")
-	}
-	for i := range 2 * visitsMax {
-		v.of(fmt.Sprint(i), false)
-	}
-	if len(v) > visitsMax {
-		t.Errorf("%d paths are remembered", len(v))
-	}
-}
 
 func TestOpenIsRedirected(t *testing.T) {
 	p := newPair(t, nil)
@@ -161,12 +93,12 @@ func (n *joinedNode) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hem
 	return n.write, nil
 }
 
-// TestTruncationOfAWriteUnderWay: it is its writer's to commit or to give up, as long as he has it open.
+// TestTruncationOfAWriteUnderWay: its writer commits or aborts it, as long as it has the file open.
 func TestTruncationOfAWriteUnderWay(t *testing.T) {
 	node := &joinedNode{}
 	p := newPair(t, func(o *Options) {
-		if o.Role == RoleNode {
-			node.Node, o.Node = o.Node, node
+		if o.Node != nil {
+			node.Node, o.Node.Node = o.Node.Node, node
 		}
 	})
 	c := dial(t, p.nodeAddr)
@@ -212,13 +144,13 @@ func (s settling) Move(ctx context.Context, who hemera.Identity, from, to, proce
 // TestRenameWaitsForTheCloseOfItsProcess: clients such as xrootdfs rename a file whose close they are sending.
 func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
 	var p *pair
-	p = newPair(t, func(o *Options) {
+	p = newPair(t, manager(func(o *ManagerOptions) {
 		o.Files = settling{o.Files, func(path, process string) {
 			if path == "/a" && process != "" {
 				p.put("/a", "written")
 			}
 		}}
-	})
+	}))
 	c := dial(t, p.managerAddr)
 	c.must(t, wire.Mv{FromLength: 2}, "/a /b")
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/b"); err != nil || e.Size != 7 {
@@ -276,9 +208,9 @@ func (refusing) Open(context.Context, hemera.Identity, hemera.OpenRequest) (heme
 }
 
 func TestOpenWaits(t *testing.T) {
-	p := newPair(t, func(o *Options) { o.Files = refusing{o.Files} })
+	p := newPair(t, manager(func(o *ManagerOptions) { o.Files = refusing{o.Files} }))
 	c := dial(t, p.managerAddr)
-	for i := range grantWaits {
+	for i := range openWaitsMax {
 		status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f"))
 		if w, e := wire.ParseWait(body); status != wire.StatusWait || err != nil || e != nil || w.Seconds < 1 {
 			t.Fatalf("open %d: status %d, %v %v", i, status, err, e)
@@ -289,11 +221,11 @@ func TestOpenWaits(t *testing.T) {
 
 func TestNodeFailureSendsClientBack(t *testing.T) {
 	for _, k := range []errs.Kind{errs.Corrupt, errs.Unavailable, errs.Timeout, errs.Fenced} {
-		if code := codeOfError(openFailure(errs.New(k, "open", "", ""))); code != wire.ServerError {
+		if code := translate.CodeOfError(translate.OpenFailure(errs.New(k, "open", "", ""))); code != wire.ServerError {
 			t.Errorf("%s: %d", k, code)
 		}
 	}
-	if code := codeOfError(openFailure(errs.New(errs.IO, "open", "", ""))); code != wire.IOError {
+	if code := translate.CodeOfError(translate.OpenFailure(errs.New(errs.IO, "open", "", ""))); code != wire.IOError {
 		t.Errorf("I/O error: %d", code)
 	}
 }

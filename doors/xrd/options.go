@@ -12,61 +12,23 @@ import (
 	"hemera/rules/wire"
 )
 
-// Role says which half of the protocol a door serves.
-type Role uint8
-
-// The roles.
-const (
-	RoleManager Role = 1
-	RoleNode    Role = 2
-)
-
-// String is what `query config role` answers.
-func (r Role) String() string {
-	if r == RoleManager {
-		return "manager"
-	}
-	return "server"
-}
-
-// Options is what a [Server] is built from.
+// Options is what a [Server] is built from. Manager or Node is set: that is its role.
 type Options struct {
-	Role Role
-	// A manager's services.
-	Names      hemera.Names
-	Attributes hemera.Attributes
-	Files      hemera.Files
-	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
-	Calls hemera.Calls
-	// View is the cluster as it is now, for those who ask for all servers; nil shows this one alone.
-	View func() *hemera.View
-	// First says that the cluster never had a manager's door before this one.
-	First bool
-	// Local finds a node of this process, nil for others. Small files whose head is such a node are
-	// opened there by the manager's door itself, and served on the client's connection. May be nil.
-	Local func(id hemera.NodeID) hemera.Node
-	// A node's service.
-	Node hemera.Node
-	// ManagerAddr is the manager's door as clients reach it, host:port, or "" while no manager is known:
-	// there a node sends who asks for names, and who has to write a file anew.
+	Manager *ManagerOptions
+	Node    *NodeOptions
+
+	// ManagerAddr returns the manager's door as clients reach it, host:port, or "" while no manager is known. A node
+	// sends clients there that ask for names, or have to restart a copy.
 	ManagerAddr func() string
-	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
-	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
-	// Puller runs third-party copies into this node; nil refuses them.
-	Puller Puller
-
-	// Loop takes over the TCP connections that are served; with nil, or for any other kind of
-	// connection, each has a goroutine of its own.
-	Loop *poll.Loop
-
+	// Loop takes over the TCP connections that are served. With nil, and for any other kind of connection, each has a
+	// goroutine of its own.
+	Loop   *poll.Loop
 	Policy auth.Policy
 	Log    *slog.Logger
 	// Recorder counts operations; nil counts nothing.
 	Recorder Recorder
-	// Space answers somebody's questions about room below a path, "" for all room; nil answers zeros.
-	Space func(ctx context.Context, who hemera.Identity, path string) (Space, error)
-	// Host is the name clients reach this server by, given to those that ask for a name; without
-	// one they get the address they connected to.
+	// Host is the name clients reach this server by, for those that ask for a name. Without one they get the address
+	// they connected to.
 	Host    string
 	Site    string
 	Version string
@@ -75,14 +37,51 @@ type Options struct {
 	Budgets *Budgets
 }
 
+// ManagerOptions are a manager's services.
+type ManagerOptions struct {
+	Names      hemera.Names
+	Attributes hemera.Attributes
+	Files      hemera.Files
+	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
+	Calls hemera.Calls
+	// View returns the cluster as it is now, for clients that ask for all servers; nil shows this one alone.
+	View func() *hemera.View
+	// First says that the cluster never had a manager's door before this one.
+	First bool
+	// Local finds a node of this process, nil for others. The manager's door opens small files itself whose head is
+	// such a node, and serves them on the client's connection. May be nil.
+	Local func(id hemera.NodeID) hemera.Node
+	// Resolve is as in [NodeOptions], for files that the door opens itself.
+	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Space answers a client's questions about room below a path, "" for all room; nil answers zeros.
+	Space func(ctx context.Context, who hemera.Identity, path string) (Space, error)
+}
+
+// NodeOptions are a node's services.
+type NodeOptions struct {
+	Node hemera.Node
+	// Resolve finds the committed entry of an open file, for its attributes; nil shows none.
+	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Puller runs third-party copies into this node; nil refuses them.
+	Puller Puller
+}
+
+// role is what `query config role` answers.
+func (o *Options) role() string {
+	if o.Manager != nil {
+		return "manager"
+	}
+	return "server"
+}
+
 // Recorder counts operations.
 type Recorder interface {
 	// Record is called once for each request, from many goroutines.
 	Record(op string, d time.Duration, err error)
 }
 
-// Space is the room behind a path, in bytes. Where a quota holds for who asks, Quota is its limit, or
-// else 0, and Total, Used and the rest are of what it leaves him.
+// Space is the room below a path, in bytes. If a quota holds for the client, Quota is its limit, and Total, Used and the
+// rest are of what it leaves; otherwise Quota is 0.
 type Space struct {
 	Name              string
 	Total, Free, Used int64
@@ -93,8 +92,8 @@ type Space struct {
 
 // Puller copies a remote file into an open one.
 type Puller interface {
-	// Pull copies the whole source into dst, verified page by page, calling progress with the bytes
-	// done so far. It returns when all was accepted by dst, which the caller closes.
+	// Pull copies the whole source into dst, verified page by page, and calls progress with the bytes
+	// done so far. It returns when dst has accepted all; the caller closes dst.
 	Pull(ctx context.Context, source PullSource, dst hemera.Handle, progress func(done int64)) error
 }
 
@@ -102,7 +101,7 @@ type Puller interface {
 type PullSource struct {
 	Addr    string // host:port
 	Path    string
-	Key     string      // tpc.key: the source gives the file to whoever shows it
+	Key     string      // tpc.key: the source gives the file to a client that shows it
 	Origins []string    // tpc.org: user.pid@host of the client that arranged the copy, likeliest first
 	Opaque  wire.Opaque // what the client wants the source to see besides
 }
@@ -143,11 +142,11 @@ func (l Limits) withDefaults() Limits {
 func (o Options) check() (Options, error) {
 	missing := ""
 	switch {
-	case o.Role != RoleManager && o.Role != RoleNode:
-		missing = "a role"
-	case o.Role == RoleManager && (o.Names == nil || o.Attributes == nil || o.Files == nil):
+	case (o.Manager != nil) == (o.Node != nil):
+		missing = "one role"
+	case o.Manager != nil && (o.Manager.Names == nil || o.Manager.Attributes == nil || o.Manager.Files == nil):
 		missing = "the manager's services"
-	case o.Role == RoleNode && o.Node == nil:
+	case o.Node != nil && o.Node.Node == nil:
 		missing = "the node's service"
 	case o.ManagerAddr == nil:
 		missing = "the manager's address"

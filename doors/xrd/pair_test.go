@@ -46,11 +46,14 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 	}
 	tb.Cleanup(loop.Close) // after the servers' cleanups
 	logs := slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
-	build := func(role Role) (*Server, string) {
+	build := func(isManager bool) (*Server, string) {
 		o := Options{
-			Role: role, Loop: loop, Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Node: p.memory,
-			ManagerAddr: func() string { return p.managerAddr },
-			Resolve:     p.memory.Resolve, Policy: everybody{}, Log: logs, Puller: directPuller{p},
+			Loop: loop, ManagerAddr: func() string { return p.managerAddr }, Policy: everybody{}, Log: logs,
+		}
+		if isManager {
+			o.Manager = &ManagerOptions{Names: p.memory, Attributes: p.memory, Files: memoryFiles{p.memory}, Resolve: p.memory.Resolve}
+		} else {
+			o.Node = &NodeOptions{Node: p.memory, Resolve: p.memory.Resolve, Puller: directPuller{p}}
 		}
 		if change != nil {
 			change(&o)
@@ -79,8 +82,8 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 		})
 		return s, l.Addr().String()
 	}
-	p.manager, p.managerAddr = build(RoleManager)
-	p.node, p.nodeAddr = build(RoleNode)
+	p.manager, p.managerAddr = build(true)
+	p.node, p.nodeAddr = build(false)
 	p.memory.mu.Lock()
 	p.memory.addr = p.nodeAddr
 	p.memory.mu.Unlock()
@@ -91,21 +94,39 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 func newLocalPair(tb testing.TB, change func(*Options)) (*pair, *atomic.Int64) {
 	tb.Helper()
 	opened := new(atomic.Int64)
-	return newPair(tb, func(o *Options) {
-		if o.Role == RoleManager {
-			here := countingNode{o.Node, opened}
-			o.Local = func(id hemera.NodeID) hemera.Node {
+	p := newPair(tb, func(o *Options) {
+		if o.Manager != nil {
+			here := countingNode{o.Manager.Names.(*memory), opened}
+			o.Manager.Local = func(id hemera.NodeID) hemera.Node {
 				if id != 7 {
 					return nil
 				}
 				return here
 			}
-			o.Node = nil
 		}
 		if change != nil {
 			change(o)
 		}
-	}), opened
+	})
+	return p, opened
+}
+
+// node makes a change of a node's options one for newPair.
+func node(change func(*NodeOptions)) func(*Options) {
+	return func(o *Options) {
+		if o.Node != nil {
+			change(o.Node)
+		}
+	}
+}
+
+// manager is node for a manager.
+func manager(change func(*ManagerOptions)) func(*Options) {
+	return func(o *Options) {
+		if o.Manager != nil {
+			change(o.Manager)
+		}
+	}
 }
 
 // tokenOf is the token of a grant of [memory], which needs no signing.

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
@@ -8,46 +9,44 @@ import (
 
 // pgwrite answers kXR_pgwrite: each page is checked against its checksum; good ones are written,
 // bad ones are listed for the client to send again (§2.9).
-func (c *conn) pgwrite(r *request) error {
+func (w *writeHandlers) pgwrite(r *request) error {
 	q := wire.DecodePgwrite(r.Body)
-	left := int64(r.Length)
-	h, err := c.target(q.Handle, q.Offset, left)
+	n := int64(r.Length) // with the checksums between the pages
+	f, err := writeTarget(r, q.Handle, q.Offset, n)
 	if q.Path != 0 {
-		return c.writeOnSubstream(q.Path, r, h, err, func(b *conn) error { return b.takePgwrite(h, q, left) })
+		return r.session.streams.queueWrite(q.Path, r, f, err, func(r *request) error { return w.takePgwrite(r, f, q) })
 	}
 	if err != nil {
-		return c.drain(left, err)
+		return r.drain(n, err)
 	}
-	return c.takePgwrite(h, q, left)
+	return w.takePgwrite(r, f, q)
 }
 
-// takePgwrite takes the pages of the write that the connection is about, and answers it.
-func (c *conn) takePgwrite(h *handle, q wire.Pgwrite, left int64) error {
-	n, err := wire.PagesDataLen(q.Offset, left)
+// takePgwrite takes the pages of a write off the request's connection, and answers it.
+func (w *writeHandlers) takePgwrite(r *request, f *openFile, q wire.Pgwrite) error {
+	n, err := wire.PagesDataLen(q.Offset, int64(r.Length)) // of file data
 	if err == nil {
-		err = checkPageWrite(h, q, n)
+		err = checkRetry(f, q, n)
 	}
 	if err != nil {
-		return c.drain(left, err)
+		return r.drain(int64(r.Length), err)
 	}
-	bad, err := c.takePages(h, q.Offset, n)
+	bad, err := w.takePages(r, f, q.Offset, n)
 	if err != nil {
 		return err
 	}
-	return c.okPages(&c.current, q.Offset, bad)
+	return okPages(r, q.Offset, bad)
 }
 
-func checkPageWrite(h *handle, q wire.Pgwrite, n int64) error {
-	if q.Flags&wire.PageRetry == 0 {
+// checkRetry fails for a page that is sent again although the server did not ask for it.
+func checkRetry(f *openFile, q wire.Pgwrite, n int64) error {
+	switch {
+	case q.Flags&wire.PageRetry == 0: // a first attempt
 		return nil
-	}
-	if wire.Fragments(q.Offset, n) != 1 {
-		return refuse(wire.ArgInvalid, "a page sent again must be one page")
-	}
-	h.badMu.Lock()
-	defer h.badMu.Unlock()
-	if _, expected := h.bad[q.Offset]; !expected {
-		return refuse(wire.ArgInvalid, "this page was not asked for again")
+	case wire.Fragments(q.Offset, n) != 1:
+		return translate.Refuse(wire.ArgInvalid, "a page sent again must be one page")
+	case !f.bad.has(q.Offset):
+		return translate.Refuse(wire.ArgInvalid, "this page was not asked for again")
 	}
 	return nil
 }
@@ -58,103 +57,85 @@ type badPage struct {
 	n   int
 }
 
-// takePages takes n bytes of page data off the connection and writes what matches its checksum.
-func (c *conn) takePages(h *handle, off, n int64) ([]badPage, error) {
+// takePages takes n bytes of page data off the connection and writes what matches its checksum. It returns the other
+// pages.
+func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badPage, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	k := c.srv.pool.Chunk()
-	defer c.srv.pool.PutChunk(k)
+	k := w.pool.Chunk()
+	defer w.pool.PutChunk(k)
 	var bad []badPage
 	for n > 0 {
 		want := transport.ChunkLen(off, n)
-		raw := k.Buf[:wire.PagesLen(off, want)]
-		if err := c.in.ReadFull(raw); err != nil {
+		raw := k.Buf[:wire.PagesLen(off, want)] // pages and checksums as they come
+		if err := r.conn.in.ReadFull(raw); err != nil {
 			return nil, err
 		}
-		rest := wire.PagesLen(off+want, n-want)
-		p, sums, err := wire.CutPages(raw, k.Sums[:], off)
+		p, sums, err := wire.CutPages(raw, k.Sums[:], off) // moves the pages together, in place
 		if err == nil {
-			bad, err = c.writePages(h, run{p, sums, off, rest}, bad)
+			bad, err = writePages(f, pageRun{p, sums, off}, bad) // bad pages do not fail the request
 		}
 		if err != nil {
-			return nil, c.drain(rest, err)
+			return nil, r.drain(wire.PagesLen(off+want, n-want), err)
 		}
 		off, n = off+want, n-want
 	}
 	return bad, nil
 }
 
-// run is consecutive page data, with how many bytes of the request are behind it.
-type run struct {
+// pageRun is consecutive page data with its checksums, at an offset of the file.
+type pageRun struct {
 	p    []byte
 	sums []uint32
 	off  int64
-	rest int64
+}
+
+// write writes the pages from byte start to end, whose checksums are those from first to last.
+func (u *pageRun) write(f *openFile, start, end, first, last int) error {
+	if end == start {
+		return nil
+	}
+	return f.file.WritePages(u.p[start:end], u.sums[first:last], u.off+int64(start))
 }
 
 // writePages writes the good pages of a run and returns bad with the others appended.
-func (c *conn) writePages(h *handle, of run, bad []badPage) ([]badPage, error) {
-	p, sums, off := of.p, of.sums, of.off
+func writePages(f *openFile, u pageRun, bad []badPage) ([]badPage, error) {
+	// A run of good pages is written with one call, with the client's checksums: they are what the disk keeps, so the
+	// data is protected from the client to the disk.
 	start, first := 0, 0 // of consecutive good pages: in p, in sums
-	flush := func(end, last int) error {
-		if end == start {
-			return nil
-		}
-		return c.writing(h, of.rest, func() error { return h.file.WritePages(p[start:end], sums[first:last], off+int64(start)) })
-	}
 	at := 0
-	for i, sum := range sums {
-		f := wire.FragmentLen(off+int64(at), len(p)-at)
-		if checksum.CRC32C(p[at:at+f]) == sum {
-			h.corrected(off + int64(at))
-			at += f
+	for i, sum := range u.sums {
+		off := u.off + int64(at)
+		n := wire.FragmentLen(off, len(u.p)-at)
+		if checksum.CRC32C(u.p[at:at+n]) == sum {
+			f.bad.remove(off)
+			at += n
 			continue
 		}
-		if err := flush(at, i); err != nil {
+		if err := u.write(f, start, at, first, i); err != nil {
 			return nil, err
 		}
-		if err := h.remember(off+int64(at), f, len(bad)); err != nil {
+		if err := f.bad.add(off, n, len(bad)); err != nil { // the rest of the request is dropped then
 			return nil, err
 		}
-		bad = append(bad, badPage{off + int64(at), f})
-		at += f
+		bad = append(bad, badPage{off, n})
+		at += n
 		start, first = at, i+1
 	}
-	return bad, flush(at, len(sums))
-}
-
-// corrected notes that a page came whole.
-func (h *handle) corrected(off int64) {
-	h.badMu.Lock()
-	defer h.badMu.Unlock()
-	delete(h.bad, off)
-}
-
-// remember notes a bad page that the client has to send again before it closes.
-func (h *handle) remember(off int64, n, already int) error {
-	h.badMu.Lock()
-	defer h.badMu.Unlock()
-	if h.bad == nil {
-		h.bad = map[int64]int{}
-	}
-	h.bad[off] = n
-	if already >= wire.PageErrorsMax || len(h.bad) > wire.PageErrorsFileMax {
-		return refuse(wire.TooManyErrs, "too many pages do not match their checksums")
-	}
-	return nil
+	return bad, u.write(f, start, at, first, len(u.sums))
 }
 
 // okPages answers with the list of bad pages.
-func (c *conn) okPages(r *request, off int64, bad []badPage) error {
+func okPages(r *request, off int64, bad []badPage) error {
 	frame := wire.StatusFrame{Stream: r.Stream, Request: wire.ReqPgwrite, Offset: off}
-	if len(bad) == 0 {
-		return c.out.Collect(frame.Append(nil))
+	if len(bad) == 0 { // the usual case has an empty body
+		return r.conn.out.Collect(frame.Append(nil))
 	}
-	list := wire.PageErrors{FirstLength: int16(bad[0].n), LastLength: int16(bad[len(bad)-1].n)}
+	list := wire.PageErrors{FirstLength: int16(bad[0].n), LastLength: int16(bad[len(bad)-1].n)} // the client sends these pages again, one by one
 	for _, b := range bad {
 		list.Offsets = append(list.Offsets, b.off)
 	}
 	frame.DataLength = int32(8 + 8*len(bad))
-	return c.out.Collect(list.Append(frame.Append(nil)))
+	return r.conn.out.Collect(list.Append(frame.Append(nil)))
 }

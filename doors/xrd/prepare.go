@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -16,68 +17,77 @@ const preparesMax = 4096
 // prepares remembers the ids of prepare requests. Every file is on disk, so a request is done when
 // it is answered; the ids let clients ask and cancel as they are used to.
 type prepares struct {
-	mu    sync.Mutex
-	known map[string]bool
-	order []string // ring of the known ids
+	mu    sync.Mutex // guards all
+	ids   map[string]bool
+	order []string // ring of the ids
 	next  int
 }
 
+// add makes an id, and forgets the oldest.
 func (p *prepares) add() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id := "hemera." + hemera.NewTraceID()
-	if p.known == nil {
-		p.known = map[string]bool{}
+	if p.ids == nil {
+		p.ids = map[string]bool{}
 		p.order = make([]string, preparesMax)
 	}
-	delete(p.known, p.order[p.next])
+	delete(p.ids, p.order[p.next])
 	p.order[p.next] = id
-	p.next = (p.next + 1) % preparesMax
-	p.known[id] = true
+	p.next = (p.next + 1) % preparesMax // the ring's oldest is next
+	p.ids[id] = true
 	return id
 }
 
+// has reports whether the id is remembered.
 func (p *prepares) has(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.known[id]
+	return p.ids[id]
 }
 
+// remove forgets an id, and reports whether it was remembered.
 func (p *prepares) remove(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	had := p.known[id]
-	delete(p.known, id)
+	had := p.ids[id]
+	delete(p.ids, id)
 	return had
 }
 
+// prepareHandlers serve prepare requests at a manager.
+type prepareHandlers struct {
+	names hemera.Names
+	known prepares
+}
+
 // prepare answers kXR_prepare: it checks that the files are there.
-func (c *conn) prepare(r *request) error {
+func (p *prepareHandlers) prepare(r *request) error {
 	q := wire.DecodePrepare(r.Body)
 	lines := wire.Lines(r.payload)
 	if len(lines) == 0 {
 		return errNoPath
 	}
-	if q.Options&wire.PrepareCancel != 0 {
-		if !c.srv.prepares.remove(lines[0]) {
-			return refuse(wire.ArgInvalid, "no such prepare request")
+	if q.Options&wire.PrepareCancel != 0 { // the first line is the id
+		if !p.known.remove(lines[0]) {
+			return translate.Refuse(wire.ArgInvalid, "no such prepare request")
 		}
-		return c.ok(r, nil)
+		return r.ok(nil)
 	}
 	for _, line := range lines {
 		raw, _ := wire.SplitPath([]byte(line))
 		path, err := wire.CleanPath(raw)
 		if err == nil {
-			_, err = c.srv.o.Names.Stat(c.ctx, c.who(), path)
+			_, err = p.names.Stat(r.conn.ctx, r.who(), path)
 		}
-		if err != nil && q.Options&wire.PrepareNoErrs == 0 {
+		if err != nil && q.Options&wire.PrepareNoErrs == 0 { // clients may ask for paths that do not exist yet
 			return err
 		}
 	}
-	if q.Options&wire.PrepareStage == 0 {
-		return c.ok(r, nil)
+	if q.Options&wire.PrepareStage == 0 { // only a stage request has an id to ask about
+		return r.ok(nil)
 	}
-	return c.okText(r, c.srv.prepares.add())
+	return r.okText(p.known.add())
 }
 
 // prepareStatus is what tape clients expect of each file.
@@ -92,24 +102,24 @@ type prepareStatus struct {
 	Error     string `json:"error_text"`
 }
 
-// queryPrepare answers about a request: its id, and the paths asked about, a line each.
-func (c *conn) queryPrepare(r *request) error {
+// query answers about a request: its id, and the paths asked about, a line each.
+func (p *prepareHandlers) query(r *request) error {
 	lines := wire.Lines(r.payload)
 	if len(lines) == 0 {
 		return errNoPath
 	}
 	id := lines[0]
-	known := c.srv.prepares.has(id)
-	list := []prepareStatus{}
+	hasID := p.known.has(id)
+	list := []prepareStatus{} // not nil: clients expect a JSON list
 	for _, line := range lines[1:] {
 		raw, _ := wire.SplitPath([]byte(line))
-		s := prepareStatus{Path: raw, HasReqID: known}
+		s := prepareStatus{Path: raw, HasReqID: hasID}
 		path, err := wire.CleanPath(raw)
 		if err == nil {
-			_, err = c.srv.o.Names.Stat(c.ctx, c.who(), path)
+			_, err = p.names.Stat(r.conn.ctx, r.who(), path)
 		}
-		s.Exists = err == nil
-		s.Online = err == nil
+		s.Exists = err == nil // Denied looks like missing here, and error_text says which
+		s.Online = err == nil // there is no tape: what exists is online
 		if err != nil {
 			s.Error = errs.KindOf(err).String()
 		}
@@ -120,5 +130,5 @@ func (c *conn) queryPrepare(r *request) error {
 	if err != nil {
 		return errs.Wrap(err, "xrd.Prepare", id)
 	}
-	return c.okText(r, strings.TrimSpace(b.String()))
+	return r.okText(strings.TrimSpace(b.String()))
 }

@@ -9,119 +9,137 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/errs"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
 
-// query answers kXR_query (§1.4).
-func (c *conn) query(r *request) error {
-	q := wire.DecodeQuery(r.Body)
-	manager := c.srv.o.Role == RoleManager
-	if isCall(q, r.payload) && (!manager || c.srv.o.Calls != nil) {
-		if !manager {
-			return c.toManager(r)
-		}
-		return c.call(r)
-	}
-	arg := wire.Text(r.payload)
-	switch q.Kind {
-	case wire.QueryConfig:
-		return c.queryConfig(r, arg)
-	case wire.QueryStats:
-		return c.okText(r, c.srv.statistics())
-	case wire.QuerySpace:
-		if !manager {
-			return c.toManager(r)
-		}
-		return c.querySpace(r, arg)
-	case wire.QueryCksCancel:
-		return c.ok(r, nil)
-	case wire.QueryChecksum, wire.QueryXattr, wire.QueryPrepare:
-		if !manager {
-			return c.toManager(r)
-		}
-		return c.queryFile(r, q.Kind)
-	case wire.QueryOpaquf, wire.QueryOpaqug:
-		if (!manager || c.srv.o.Local != nil) && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
-			return c.finishPiece(r, q.Handle, arg)
-		}
-		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
-			return c.holes(r, q.Handle, arg)
-		}
-		return refuse(wire.Unsupported, "no plugin answers this query")
-	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque:
-		return refuse(wire.Unsupported, "no plugin answers this query")
-	}
-	return refuse(wire.ArgInvalid, "the query is not known")
+// queryHandlers answer kXR_query in both roles.
+//
+// kXR_query is the protocol's place for everything else: configuration, room, checksums, and what servers add for
+// themselves. Hemera adds calls of the admin API, and what head nodes ask of the nodes that hold pieces.
+type queryHandlers struct {
+	srv       *Server
+	openFiles bool // clients have handles
+	// A manager's.
+	names    *nameHandlers // nil at a node
+	files    hemera.Files
+	prepares *prepareHandlers
+	calls    hemera.Calls // nil: refused
+	// A node's.
+	managerAddr func() string
+	pulls       bool // third-party copies into it
 }
 
-func (c *conn) queryFile(r *request, kind uint16) error {
-	switch kind {
-	case wire.QueryChecksum:
-		return c.queryChecksum(r)
-	case wire.QueryXattr:
-		return c.queryXattr(r)
+// query answers kXR_query (§1.4). A node sends what is about names to the manager.
+func (q *queryHandlers) query(r *request) error {
+	ask := wire.DecodeQuery(r.Body)
+	manager := q.names != nil
+	if isCall(ask, r.payload) && (!manager || q.calls != nil) {
+		if !manager {
+			return redirectToManager(r, q.managerAddr)
+		}
+		return q.serveCall(r)
 	}
-	return c.queryPrepare(r)
+	arg := wire.Text(r.payload)
+	switch ask.Kind {
+	case wire.QueryConfig:
+		return q.config(r, arg)
+	case wire.QueryStats:
+		return r.okText(q.srv.statistics())
+	case wire.QueryCksCancel: // checksums are computed once; a client that no longer waits changes nothing
+		return r.ok(nil)
+	case wire.QuerySpace, wire.QueryChecksum, wire.QueryXattr, wire.QueryPrepare:
+		if !manager {
+			return redirectToManager(r, q.managerAddr)
+		}
+		return q.aboutName(r, ask.Kind, arg)
+	case wire.QueryOpaquf, wire.QueryOpaqug:
+		// Queries on a handle: the end of a piece or of a write, and where its data is.
+		if q.openFiles && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
+			return endFile(r, ask.Handle, arg)
+		}
+		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
+			return queryHoles(r, ask.Handle, arg)
+		}
+		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
+	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque: // known, but for plugins that do not exist here
+		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
+	}
+	return translate.Refuse(wire.ArgInvalid, "the query is not known")
+}
+
+// aboutName answers queries about paths, at a manager.
+func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
+	switch kind {
+	case wire.QuerySpace:
+		return q.names.querySpace(r, arg)
+	case wire.QueryChecksum:
+		return q.checksum(r)
+	case wire.QueryXattr:
+		return q.names.queryXattr(r)
+	}
+	return q.prepares.query(r)
 }
 
 // configKeysMax bounds the keys of one query: the answer to some is much longer than the key.
 const configKeysMax = 64
 
-// queryConfig answers one line a key, without NUL: some clients take the text as it is. What is not
+// config answers one line a key, without NUL: some clients take the text as it is. What is not
 // known is echoed.
-func (c *conn) queryConfig(r *request, arg string) error {
+func (q *queryHandlers) config(r *request, arg string) error {
 	keys := strings.Fields(arg)
 	if len(keys) == 0 {
-		return refuse(wire.ArgMissing, "the query names no key")
+		return translate.Refuse(wire.ArgMissing, "the query names no key")
 	}
 	if len(keys) > configKeysMax {
-		return refuse(wire.ArgTooLong, "a query names at most "+strconv.Itoa(configKeysMax)+" keys")
+		return translate.Refuse(wire.ArgTooLong, "a query names at most "+strconv.Itoa(configKeysMax)+" keys")
 	}
 	var b strings.Builder
 	for _, key := range keys {
-		b.WriteString(c.srv.config(key) + "\n")
+		b.WriteString(q.configValue(key) + "\n")
 	}
-	return c.ok(r, []byte(b.String()))
+	return r.ok([]byte(b.String()))
 }
 
-func (s *Server) config(key string) string {
+// configValue is what the server says of one key.
+func (q *queryHandlers) configValue(key string) string {
 	switch key {
-	case "bind_max":
-		return strconv.Itoa(maxSubstreams)
-	case "chksum":
+	case "bind_max": // parallel connections that one session may have
+		return strconv.Itoa(substreamsMax)
+	case "chksum": // the client takes the first that it knows too
 		var list []string
 		for i, k := range hemera.ChecksumKinds() {
 			list = append(list, strconv.Itoa(i)+":"+k.String())
 		}
 		return strings.Join(list, ",")
-	case hemera.ConfigPublish:
+	case hemera.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
 		return "1"
 	case "fattr":
 		return fmt.Sprintf("%d %d", wire.FattrMaxName, wire.FattrMaxValue)
-	case "pio_max":
+	case "pio_max": // the reference's value
 		return "5"
 	case "readv_ior_max":
 		return strconv.Itoa(wire.ReadvElementMax)
 	case "readv_iov_max":
 		return strconv.Itoa(wire.VectorMax)
 	case "role":
-		return s.o.Role.String()
+		return q.srv.o.role()
 	case "sitename":
-		return s.o.Site
+		return q.srv.o.Site
 	case "start":
-		return strconv.FormatInt(s.started.Unix(), 10)
+		return strconv.FormatInt(q.srv.started.Unix(), 10)
 	case "sysid":
-		return strconv.Itoa(os.Getpid()) + "." + s.o.Host
+		return strconv.Itoa(os.Getpid()) + "." + q.srv.o.Host
+	// A node without a Puller echoes the key, which tells the client that it cannot copy there.
 	case "tpc":
-		if s.o.Role == RoleManager || s.o.Puller != nil {
+		if q.names != nil || q.pulls {
 			return "1"
 		}
 	case "version":
-		return s.o.Version
+		return q.srv.o.Version
 	case "xattrs":
 		return "1"
-	case "wan_port", "wan_window", "window", "tls_port":
+	case "wan_port", "wan_window", "window", "tls_port": // asked by old clients; zero means none
 		return "0"
 	}
 	return key
@@ -129,88 +147,73 @@ func (s *Server) config(key string) string {
 
 // statistics is the answer to `query stats`, as much of the reference's form as has meaning here.
 func (s *Server) statistics() string {
-	s.mu.Lock()
-	conns, sessions := len(s.conns), len(s.sessions)
-	s.mu.Unlock()
+	conns, sessions := s.clients.counts()
 	now := time.Now().Unix()
 	return fmt.Sprintf(`<statistics tod="%d" ver="%s" src="%s" tos="%d" pgm="hemera" ins="%s" pid="%d" site="%s">`+
 		`<stats id="link"><num>%d</num></stats><stats id="xrootd"><sessions>%d</sessions></stats><toe>%d</toe></statistics>`,
-		now, s.o.Version, s.o.Host, s.started.Unix(), s.o.Role, os.Getpid(), s.o.Site, conns, sessions, now)
+		now, s.o.Version, s.o.Host, s.started.Unix(), s.o.role(), os.Getpid(), s.o.Site, conns, sessions, now)
 }
 
-func (c *conn) space(path string) (Space, error) {
-	if c.srv.o.Space == nil {
+// spaceOf returns the room below a path, "" for all room.
+func (n *nameHandlers) spaceOf(r *request, path string) (Space, error) {
+	if n.space == nil {
 		return Space{Name: hemera.DefaultSpace}, nil
 	}
-	return c.srv.o.Space(c.ctx, c.who(), path)
+	return n.space(r.conn.ctx, r.who(), path)
 }
 
-// querySpace answers with the keys that `xrdfs spaceinfo` adds up. What is no path is the name of a
-// space for some servers; here it asks for all room.
-func (c *conn) querySpace(r *request, arg string) error {
+// querySpace answers with the keys that `xrdfs spaceinfo` adds up. For some servers
+// anything but a path is the name of a space; here it asks for all room.
+func (n *nameHandlers) querySpace(r *request, arg string) error {
 	raw, _ := wire.SplitPath([]byte(arg))
 	path, err := wire.CleanPath(raw)
 	if err != nil {
 		path = ""
 	}
-	s, err := c.space(path)
+	s, err := n.spaceOf(r, path)
 	if err != nil {
 		return err
 	}
 	quota := s.Quota
-	if quota == 0 {
+	if quota == 0 { // the protocol's word for none is -1
 		quota = -1
 	}
-	return c.okText(r, fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",
+	return r.okText(fmt.Sprintf("oss.cgroup=%s&oss.space=%d&oss.free=%d&oss.maxf=%d&oss.used=%d&oss.quota=%d",
 		s.Name, s.Total, s.Free, s.LargestFree, s.Used, quota))
 }
 
 // statSpace answers kXR_stat with the vfs option.
-func (c *conn) statSpace(r *request, path string) error {
-	s, err := c.space(path)
+func (n *nameHandlers) statSpace(r *request, path string) error {
+	s, err := n.spaceOf(r, path)
 	if err != nil {
 		return err
 	}
-	v := wire.SpaceInfo{NodesRW: s.Disks, FreeRW: s.Free >> 20}
+	v := wire.SpaceInfo{NodesRW: s.Disks, FreeRW: s.Free >> 20} // free space is in MiB here
 	if s.Total > 0 {
 		v.UseRW = min(100, max(0, (s.Total-s.Free)*100/s.Total))
 	}
-	return c.ok(r, v.Append(nil))
-}
-
-// checksumKind is the kind a client names, or the failure that says which are known.
-func checksumKind(name string) (hemera.ChecksumKind, error) {
-	if name == "" || name == "default" {
-		return hemera.ChecksumNone, nil
-	}
-	k, err := hemera.ParseChecksumKind(name)
-	if err != nil || k == hemera.ChecksumNone {
-		var known []string
-		for _, k := range hemera.ChecksumKinds() {
-			known = append(known, k.String())
-		}
-		return 0, errs.New(errs.Unsupported, "xrd.Checksum", name, "checksum not supported").
-			WithRemedy("ask for one of " + strings.Join(known, ", "))
-	}
-	return k, nil
+	return r.ok(v.Append(nil))
 }
 
 // checksumGrace is how long a checksum may take before its answer is promised for later.
+//
+// A stored checksum is answered in order, within the grace. One that a node has to compute takes as long as reading the
+// file; it is promised, and the connection serves other requests meanwhile.
 const checksumGrace = time.Second
 
-// queryChecksum answers "kind hex", exactly two words.
-func (c *conn) queryChecksum(r *request) error {
-	path, opaque, err := r.pathOf()
+// checksum answers "kind hex", exactly two words.
+func (q *queryHandlers) checksum(r *request) error {
+	path, opaque, err := r.path()
 	if err != nil {
 		return err
 	}
-	kind, err := checksumKind(opaque.Value("cks.type"))
+	kind, err := translate.ChecksumKind(opaque.Value("cks.type"))
 	if err != nil {
 		return err
 	}
-	who := c.who()
-	return c.background(r, checksumGrace, func(ctx context.Context) ([]byte, error) {
-		sum, err := c.srv.o.Files.Checksum(ctx, who, path, kind)
+	who := r.who()
+	return runAsyncAfter(r, checksumGrace, func(ctx context.Context) ([]byte, error) {
+		sum, err := q.files.Checksum(ctx, who, path, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -218,12 +221,13 @@ func (c *conn) queryChecksum(r *request) error {
 	})
 }
 
-func (c *conn) queryXattr(r *request) error {
-	path, _, err := r.pathOf()
+// queryXattr answers the keys of an entry that `xrdfs query xattr` shows, in the reference's words.
+func (n *nameHandlers) queryXattr(r *request) error {
+	path, _, err := r.path()
 	if err != nil {
 		return err
 	}
-	e, err := c.srv.o.Names.Stat(c.ctx, c.who(), path)
+	e, err := n.names.Stat(r.conn.ctx, r.who(), path)
 	if err != nil {
 		return err
 	}
@@ -231,6 +235,6 @@ func (c *conn) queryXattr(r *request) error {
 	if e.IsDir() {
 		kind = "d"
 	}
-	return c.okText(r, fmt.Sprintf("oss.cgroup=%s&oss.type=%s&oss.used=%d&oss.mt=%d&oss.ct=%d&oss.at=%d&oss.u=%d&oss.g=%d&oss.fs=w&ofs.ap=a",
+	return r.okText(fmt.Sprintf("oss.cgroup=%s&oss.type=%s&oss.used=%d&oss.mt=%d&oss.ct=%d&oss.at=%d&oss.u=%d&oss.g=%d&oss.fs=w&ofs.ap=a",
 		e.Space, kind, e.Size, e.Mtime.Unix(), e.Ctime.Unix(), e.Mtime.Unix(), e.UID, e.GID))
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
@@ -17,26 +18,36 @@ const (
 	frameMax = 16 << 20
 )
 
+// readHandlers answer reads of open files.
+//
+// A read is answered in frames. Which way its data goes depends on the file and the size:
+//
+//   - short reads are read into the buffer of answers, and go out with others;
+//   - longer ones of a file whose pages are in memory and verified go through a pipe, or by sendfile, without a copy;
+//   - the rest is read into a chunk, and written with its header in one call.
+//
+// The file is read before the turn to write is taken: see package transport.
+type readHandlers struct{ pool *transport.Pool }
+
 // read answers kXR_read.
-func (c *conn) read(r *request) error {
+func (h *readHandlers) read(r *request) error {
 	q := wire.DecodeRead(r.Body)
 	path, err := wire.ReadArgs(r.payload)
 	if err != nil {
 		return err
 	}
-	h, err := c.session.usable(q.Handle)
+	f, err := r.session.handles.forReading(q.Handle)
 	switch {
 	case err != nil:
 		return err
 	case q.Offset < 0 || q.Length < 0:
-		return refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
-	case path != 0:
-		stream, f := r.Stream, h.file
-		return c.onSubstream(path, substreamWork{request: *r, done: &h.inflight, run: func(b *conn) error {
-			return sendRead(b.out, stream, f, q.Offset, int64(q.Length))
-		}})
+		return translate.Refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
+	case path != 0: // the answer goes out on the connection that is bound as this path
+		return r.session.streams.queueRead(path, r, f, func(r *request) error {
+			return sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
+		})
 	}
-	return sendRead(c.out, r.Stream, h.file, q.Offset, int64(q.Length))
+	return sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
 }
 
 // sendRead sends n bytes of the file at off. An error means that no final answer was sent.
@@ -44,7 +55,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	if n == 0 {
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
-	direct, _ := f.(zerocopy.Source)
+	direct, _ := f.(zerocopy.Source) // nil for pieces of other nodes and for writes
 	if !o.ZeroCopy() {
 		direct = nil
 	}
@@ -55,7 +66,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	n = max(0, min(n, f.Info().Size-off))
 	a := readAnswer{out: o, stream: stream, file: f, direct: direct}
 	for {
-		sent, last, err := a.frame(off, n)
+		sent, last, err := a.frame(off, n) // one frame at a time: the file may end, or fail, between two
 		if err != nil || last {
 			return err
 		}
@@ -68,8 +79,8 @@ type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
 	file   hemera.Handle
-	direct zerocopy.Source // the file, if its pages may be sent from memory
-	header [wire.ResponseHeaderSize]byte
+	direct zerocopy.Source               // the file, if its pages may be sent from memory
+	header [wire.ResponseHeaderSize]byte // so that a header costs no allocation
 }
 
 // frame sends one frame with the next of n bytes at off. It returns how many, and whether this was the last frame.
@@ -77,7 +88,7 @@ func (a *readAnswer) frame(off, n int64) (sent int64, last bool, err error) {
 	if a.direct != nil && n > readStep {
 		long := min(n, frameMax)
 		if _, ok := a.direct.Verified(off, long); ok {
-			return long, long == n, a.longFrame(off, long, long == n)
+			return long, long == n, a.longFrame(off, long, long == n) // one frame for all that is verified
 		}
 	}
 	part, err := a.part(off, min(n, readStep))
@@ -85,7 +96,7 @@ func (a *readAnswer) frame(off, n int64) (sent int64, last bool, err error) {
 		return 0, false, err
 	}
 	defer a.out.Pool().Release(&part)
-	sent, last = part.Len, part.Ends || part.Len == n
+	sent, last = part.Len, part.Ends || part.Len == n // a short part ends the file
 	return sent, last, a.out.SendPart(a.head(sent, last), &part)
 }
 
@@ -126,6 +137,7 @@ func (a *readAnswer) part(off, n int64) (transport.Part, error) {
 
 // head begins a frame of n bytes.
 func (a *readAnswer) head(n int64, last bool) []byte {
+	// Clients join the frames of one stream until one has another status.
 	status := wire.StatusOKSoFar
 	if last {
 		status = wire.StatusOK
@@ -134,90 +146,92 @@ func (a *readAnswer) head(n int64, last bool) []byte {
 }
 
 // readv answers kXR_readv: every element whole, or an error for all.
-func (c *conn) readv(r *request) error {
+func (h *readHandlers) readv(r *request) error {
 	count, err := wire.CheckSegments(r.payload)
 	if err != nil {
 		return err
 	}
+	// Everything is checked before the first byte is sent: an error must be the whole answer. A file that becomes
+	// shorter meanwhile is noticed when it is read.
 	segments := make([]wire.Segment, count)
 	for i := range segments {
 		s := wire.ParseSegment(r.payload[i*wire.SegmentSize:])
-		if _, err := c.session.usable(s.Handle); err != nil {
+		if _, err := r.session.handles.forReading(s.Handle); err != nil {
 			return err
 		}
 		if s.Length > wire.ReadvElementMax {
-			return refuse(wire.NoMemory, "an element of the vector is longer than readv_ior_max")
+			return translate.Refuse(wire.NoMemory, "an element of the vector is longer than readv_ior_max")
 		}
 		segments[i] = s
 	}
-	sizes := map[wire.Handle]int64{}
+	sizes := map[wire.Handle]int64{} // of each file, asked once
 	for _, s := range segments {
 		size, known := sizes[s.Handle]
 		if !known {
-			size = c.session.handles[s.Handle].file.Info().Size
+			size = r.session.handles.files[s.Handle].data().file.Info().Size
 			sizes[s.Handle] = size
 		}
 		if s.Offset+int64(s.Length) > size {
 			return errPastEnd
 		}
 	}
-	return c.sendVector(r.Stream, segments)
+	return h.sendVector(r, segments)
 }
 
 // sendVector sends the elements in frames that end on element borders.
-func (c *conn) sendVector(stream wire.StreamID, segments []wire.Segment) error {
-	k := c.srv.pool.Chunk()
-	defer c.srv.pool.PutChunk(k)
-	used := 0
+func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
+	k := h.pool.Chunk()
+	defer h.pool.PutChunk(k)
+	used := 0 // bytes of the frame in k
 	for i, s := range segments {
 		need := wire.SegmentSize + int(s.Length)
 		if used > 0 && used+need > len(k.Buf) {
-			if err := c.sendFrame(stream, wire.StatusOKSoFar, k, used); err != nil {
+			if err := h.sendFrame(r, wire.StatusOKSoFar, k, used); err != nil {
 				return err
 			}
 			used = 0
 		}
 		last := i == len(segments)-1
-		if need > len(k.Buf) {
-			if err := c.sendElement(stream, s, last); err != nil || last {
+		if need > len(k.Buf) { // it gets a frame of its own, read and sent in parts
+			if err := h.sendElement(r, s, last); err != nil || last {
 				return err
 			}
 			continue
 		}
 		s.Append(k.Buf[:used])
-		if err := readWhole(c.session.handles[s.Handle].file, k.Buf[used+wire.SegmentSize:used+need], s.Offset); err != nil {
+		if err := readWhole(r.session.handles.files[s.Handle].data().file, k.Buf[used+wire.SegmentSize:used+need], s.Offset); err != nil {
 			return err
 		}
 		used += need
 	}
-	return c.sendFrame(stream, wire.StatusOK, k, used)
+	return h.sendFrame(r, wire.StatusOK, k, used)
 }
 
-func (c *conn) sendFrame(stream wire.StreamID, status wire.Status, k *transport.Chunk, n int) error {
-	head := wire.ResponseHeader{Stream: stream, Status: status, Length: int32(n)}.Append(nil)
-	return c.out.Send(k.Vec(head, n))
+func (h *readHandlers) sendFrame(r *request, status wire.Status, k *transport.Chunk, n int) error {
+	head := wire.ResponseHeader{Stream: r.Stream, Status: status, Length: int32(n)}.Append(nil)
+	return r.conn.out.Send(k.Vec(head, n))
 }
 
 // sendElement sends one element that is longer than a chunk as a frame of its own. If the file fails after the frame
 // has begun the connection ends.
-func (c *conn) sendElement(stream wire.StreamID, s wire.Segment, last bool) error {
+func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error {
 	status := wire.StatusOKSoFar
 	if last {
 		status = wire.StatusOK
 	}
-	head := wire.ResponseHeader{Stream: stream, Status: status, Length: wire.SegmentSize + s.Length}.Append(nil)
+	head := wire.ResponseHeader{Stream: r.Stream, Status: status, Length: wire.SegmentSize + s.Length}.Append(nil)
 	head = s.Append(head)
-	f, off, n := c.session.handles[s.Handle].file, s.Offset, int64(s.Length)
+	f, off, n := r.session.handles.files[s.Handle].data().file, s.Offset, int64(s.Length)
 	next := func() (transport.Part, error) {
 		if n == 0 {
 			return transport.Part{}, io.EOF
 		}
-		part, err := c.srv.pool.ReadPart(f, off, n)
+		part, err := h.pool.ReadPart(f, off, n)
 		if err != nil {
 			return part, errs.Wrap(err, "xrd.Readv", "")
 		}
 		if part.Len < transport.ChunkLen(off, n) {
-			c.srv.pool.Release(&part)
+			h.pool.Release(&part)
 			return transport.Part{}, errPastEnd
 		}
 		off, n = off+part.Len, n-part.Len
@@ -227,11 +241,11 @@ func (c *conn) sendElement(stream wire.StreamID, s wire.Segment, last bool) erro
 	if err != nil {
 		return err
 	}
-	return c.out.SendFrame(head, &first, next)
+	return r.conn.out.SendFrame(head, &first, next)
 }
 
 // errPastEnd refuses a vector, as the file may have become shorter since its size was looked up.
-var errPastEnd = refuse(wire.FSError, "an element of the vector is past the end of the file")
+var errPastEnd = translate.Refuse(wire.FSError, "an element of the vector is past the end of the file")
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
 func readWhole(f hemera.Handle, p []byte, off int64) error {

@@ -2,20 +2,20 @@ package xrd
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"encoding/hex"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"hemera"
-	"hemera/rules/limits"
+	"hemera/doors/xrd/reconnect"
+	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
 )
 
-// session is one login and what it holds. Its handles and visits belong to the goroutine of its
-// connection; the rest is guarded as said.
+// session is one login and what it holds: open files, bound connections, and what is known of the client from before.
+// It ends with its connection.
+//
+// What is not marked belongs to the goroutine of its connection.
 type session struct {
 	id    wire.SessionID
 	conn  *conn
@@ -25,82 +25,48 @@ type session struct {
 	stock bool          // the client says which version of the stock client it is
 	ended chan struct{} // closed when the session's handles are released
 
-	open  atomic.Int32 // len(handles), for who asks from outside
-	last  atomic.Int64
-	asked atomic.Int64 // when its client first asked to have it ended, in Unix nanoseconds
+	// Safe for concurrent use.
+	lastUsed     atomic.Int64                    // when the last request came, in Unix nanoseconds
+	endRequested atomic.Int64                    // when its client first asked to have it ended, in Unix nanoseconds
+	who          atomic.Pointer[hemera.Identity] // nil until the client is authenticated
+	streams      substreams
 
-	who atomic.Pointer[hemera.Identity] // nil until the client is authenticated
+	handles   handleTable           // what the client has open
+	opens     reconnect.OpenHistory // where its opens were sent
+	reconnect reconnection          // what it may come back to
 
-	mu         sync.Mutex                    // guards these, which come from other goroutines too
-	ending     bool                          // nothing is bound to it any more
-	substreams [maxSubstreams + 1]*substream // by path id; 0 is the session's own connection
-	bound      [maxSubstreams + 1]bool       // the path ids that were ever given out
-	refused    map[string]ticket             // of writes that a manager's door opened, those whose close failed
-	reading    map[wire.Handle]*handle       // those of handles that have granted
-
-	files   *limits.Account[Client] // of open files; nil until the first
-	handles map[wire.Handle]*handle
-	next    uint32
-	visits  visits
-
-	// Of a manager that opens files itself: whether the client has named a session before this one, and
-	// the writes it had there.
-	replaces bool
-	earlier  time.Time // since when the sessions that it has named are, of which nothing else is known
-	lost     map[string]ticket
-
-	client string   // see processName
-	name   string   // how the manager knows the session; a secret of its client
-	named  []string // the same of earlier sessions that the client has named
+	client string // see processName
+	name   string // how the manager knows the session; a secret of its client
 }
 
-// namedMax bounds how many earlier sessions one remembers. A client names one for each connection it loses.
-const namedMax = 8
-
-func nameOf(id wire.SessionID) string { return hex.EncodeToString(id[:]) }
-
-// follows remembers an earlier session that the client has named. Nobody else knows its id.
-func (ss *session) follows(id wire.SessionID) {
-	name := nameOf(id)
-	if slices.Contains(ss.named, name) {
-		return
-	}
-	ss.named = append(ss.named, name)
-	if len(ss.named) > namedMax {
-		ss.named = ss.named[1:]
-	}
-}
+func sessionName(id wire.SessionID) string { return hex.EncodeToString(id[:]) }
 
 func newSession(c *conn, login wire.Login) *session {
-	ss := &session{
-		conn: c, since: time.Now(), login: login, ended: make(chan struct{}),
-		handles: map[wire.Handle]*handle{},
-	}
-	_, _ = rand.Read(ss.id[:])
-	markSession(&ss.id, ss.since)
-	ss.name = nameOf(ss.id)
-	ss.last.Store(ss.since.UnixNano())
+	o := &c.srv.o
+	ss := &session{conn: c, since: time.Now(), login: login, ended: make(chan struct{})}
+	ss.handles = handleTable{limit: o.Limits.Handles, budget: o.Budgets.Handles, files: map[wire.Handle]handle{}}
+	_, _ = rand.Read(ss.id[:]) // never fails
+	reconnect.MarkSession(&ss.id, ss.since)
+	ss.name = sessionName(ss.id)
+	ss.lastUsed.Store(ss.since.UnixNano())
 	return ss
 }
 
-// identity is nil until the client is authenticated.
+// identity returns nil until the client is authenticated.
 func (ss *session) identity() *hemera.Identity { return ss.who.Load() }
 
 func (ss *session) setIdentity(who hemera.Identity) { ss.who.Store(&who) }
 
 // samePrincipal reports whether both sessions are of one authenticated client.
 func (ss *session) samePrincipal(other *session) bool {
-	return samePrincipal(ss.identity(), other.identity())
+	return reconnect.SamePrincipal(ss.identity(), other.identity())
 }
 
-func samePrincipal(a, b *hemera.Identity) bool {
-	return a != nil && b != nil && a.Name == b.Name && a.UID == b.UID && a.Protocol == b.Protocol
-}
-
+// info describes the session for an admin. It is safe for concurrent use.
 func (ss *session) info() hemera.SessionInfo {
 	s := hemera.SessionInfo{
-		Since: ss.since, Idle: time.Since(time.Unix(0, ss.last.Load())),
-		Open: int(ss.open.Load()), Addr: ss.conn.nc.RemoteAddr().String(),
+		Since: ss.since, Idle: time.Since(time.Unix(0, ss.lastUsed.Load())),
+		Open: int(ss.handles.open.Load()), Addr: ss.conn.nc.RemoteAddr().String(),
 	}
 	if who := ss.identity(); who != nil {
 		s.Who = *who
@@ -110,71 +76,48 @@ func (ss *session) info() hemera.SessionInfo {
 	return s
 }
 
-// endingFor is for how long the session's client has been asking to have it ended.
+// endingFor returns for how long the session's client has been asking to have it ended. It is safe for concurrent use.
 func (ss *session) endingFor() time.Duration {
 	now := time.Now()
-	ss.asked.CompareAndSwap(0, now.UnixNano())
-	return now.Sub(time.Unix(0, ss.asked.Load()))
+	ss.endRequested.CompareAndSwap(0, now.UnixNano())
+	return now.Sub(time.Unix(0, ss.endRequested.Load()))
 }
 
-// addHandle gives the file its handle.
-func (ss *session) addHandle(h *handle) wire.Handle {
-	ss.next++
-	var id wire.Handle
-	binary.BigEndian.PutUint32(id[:], ss.next)
-	ss.handles[id] = h
-	if h.granted != nil {
-		ss.opened(id, h)
+// process returns the client process whose session this is.
+func (ss *session) process() reconnect.Process {
+	p := reconnect.Process{Host: ss.conn.peer.Remote.Addr().String(), Name: ss.host, User: ss.login.User, PID: ss.login.PID}
+	if who := ss.identity(); who != nil {
+		p.Principal, p.Protocol, p.UID = who.Name, who.Protocol, who.UID
 	}
-	ss.open.Add(1)
-	return id
+	return p
 }
 
-func (ss *session) handle(id wire.Handle) (*handle, error) {
-	if h := ss.handles[id]; h != nil {
-		return h, nil
+// processName is how a manager tells processes of one user apart. It is empty for clients that do not say which process
+// they are.
+func (ss *session) processName() string {
+	if ss.client == "" && ss.login.PID != 0 {
+		ss.client = ss.conn.peer.Remote.Addr().String() + "/" + translate.Decimal(ss.login.PID)
 	}
-	return nil, errBadHandle
+	return ss.client
 }
 
-// usable is the handle, unless it is of a piece that was ended: then only close is left.
-func (ss *session) usable(id wire.Handle) (*handle, error) {
-	h, err := ss.handle(id)
-	if err == nil && h.sealed {
-		return nil, errBadHandle
-	}
-	return h, err
+// remembersReads reports whether the client is one that opens a file again after it lost its connection in a read, and
+// that the door can tell from others.
+func (ss *session) remembersReads() bool { return ss.stock || ss.reconnect.replaces }
+
+// tpcClient names this session's client to the other end of a third-party copy.
+func (ss *session) tpcClient() string {
+	return printable(ss.login.User) + "." + translate.Decimal(ss.login.PID)
 }
 
-func (ss *session) dropHandle(id wire.Handle) {
-	h := ss.handles[id]
-	if h.leave(); h.granted != nil {
-		ss.closed(id)
-	}
-	delete(ss.handles, id)
-	ss.open.Add(-1)
-}
-
-func (s *Server) addSession(ss *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sessions[ss.id] = ss
-}
-
-// endSession releases what the session holds. Only its connection's goroutine calls it.
+// endSession releases what the session holds. Only its connection's goroutine calls it, after all asynchronous work.
 func (s *Server) endSession(ss *session) {
-	ss.closeSubstreams()
-	s.unfinished.keep(ss)
-	s.keepReads(ss)
-	for id, h := range ss.handles {
-		h.abandon(s.o.Log)
-		ss.dropHandle(id)
-	}
-	if ss.files != nil {
-		ss.files.Close()
-	}
-	s.mu.Lock()
-	delete(s.sessions, ss.id)
-	s.mu.Unlock()
-	close(ss.ended)
+	ss.streams.close()
+	// Before the handles are gone, and before kXR_endsess of the next session returns: what is remembered here is what
+	// that one looks for.
+	s.lostWrites.add(ss)
+	s.reads.addOpen(ss)
+	ss.handles.abandonAll(s.o.Log)
+	s.clients.removeSession(ss)
+	close(ss.ended) // kXR_endsess waits for it
 }

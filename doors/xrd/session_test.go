@@ -237,7 +237,7 @@ func TestAuthentication(t *testing.T) {
 	}
 	c.must(t, wire.Stat{}, "/")
 
-	// Who is not let in is told at his first request, whatever it is: stock clients drop what answers a login.
+	// A client that is not let in learns it from its first request, whatever that is: stock clients drop what answers a login.
 	for _, first := range []func(c *rawConn) *wire.Error{
 		func(c *rawConn) *wire.Error { return c.refused(t, wire.Stat{}, "/", wire.NotAuthorized) },
 		func(c *rawConn) *wire.Error {
@@ -311,13 +311,13 @@ func TestBoundConnectionsLiveWithTheirSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	bound.expect(t, wire.StatusOK) // whatever the bind did is done
-	p.node.mu.Lock()
-	for sc := range p.node.conns {
+	p.node.clients.mu.Lock()
+	for sc := range p.node.clients.conns {
 		if sc.nc.RemoteAddr().String() == bound.LocalAddr().String() && sc.expired(time.Now().Add(24*time.Hour)) {
 			t.Error("the bound connection expires")
 		}
 	}
-	p.node.mu.Unlock()
+	p.node.clients.mu.Unlock()
 	stopped := background(func() error { return p.node.Shutdown(context.Background()) })
 	idle := bare(t, p.nodeAddr)
 	idle.closed(t) // the shutdown has begun
@@ -427,7 +427,7 @@ func TestEndsessOfASessionThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	p.node.session(old.id).asked.Store(time.Now().Add(-2 * endsessPatience).UnixNano())
+	p.node.clients.session(old.id).endRequested.Store(time.Now().Add(-2 * endsessTimeout).UnixNano())
 	dial(t, p.nodeAddr).refused(t, wire.Endsess{Session: old.id}, "", wire.NotFound)
 	close(again)
 }

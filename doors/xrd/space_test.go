@@ -11,7 +11,7 @@ import (
 
 // TestSpace asks for room by every path a client may name, with a quota and without.
 func TestSpace(t *testing.T) {
-	p := newPair(t, func(o *Options) {
+	p := newPair(t, manager(func(o *ManagerOptions) {
 		o.Space = func(_ context.Context, who hemera.Identity, path string) (Space, error) {
 			switch {
 			case who.UID != 1000:
@@ -23,7 +23,7 @@ func TestSpace(t *testing.T) {
 			}
 			return Space{Name: "default" + path, Total: 1000, Free: 400, Used: 600, LargestFree: 300, Disks: 2}, nil
 		}
-	})
+	}))
 	c := dial(t, p.managerAddr)
 	for arg, want := range map[string]string{
 		"/exp/alice":           "oss.cgroup=default&oss.space=104857600&oss.free=26214400&oss.maxf=26214400&oss.used=78643200&oss.quota=104857600",

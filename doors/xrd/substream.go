@@ -4,100 +4,78 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
 )
 
 const (
-	// maxSubstreams is how many connections may be bound to one session, the reference's number.
-	maxSubstreams = 15
+	// substreamsMax is how many connections may be bound to one session, the reference's number.
+	substreamsMax = 15
 	// substreamQueue is how many requests may wait for one bound connection.
 	substreamQueue = 32
 )
 
-// substream is a bound connection as its session sees it. Reads that are answered there and writes whose
-// data comes there are queued for it, and the goroutine of the bound connection runs them in that order.
-// Nothing else comes on a bound connection.
-type substream struct {
-	session *session
-	id      uint8
-	conn    *conn
-	quit    chan struct{}
-	once    sync.Once
-
-	mu     sync.Mutex // held while something is put into work
-	closed bool
-	work   chan substreamWork
+// substreams are the connections that are bound to one session. It is safe for concurrent use.
+type substreams struct {
+	mu      sync.Mutex
+	ended   bool                          // nothing is bound to the session any more
+	streams [substreamsMax + 1]*substream // by path id; 0 is the session's own connection
+	given   [substreamsMax + 1]bool       // the path ids that were ever given out
 }
 
-// errUnannounced ends a bound connection on which data came that no request announced.
-var errUnannounced = errors.New("data came on a bound connection that no write announced")
-
-// substreamWork is one request that is served on a bound connection.
-type substreamWork struct {
-	request request
-	done    *sync.WaitGroup // of the handle; nil if the request is refused
-	run     func(*conn) error
-}
-
-// doBind makes this connection carry data of another's session.
-func (c *conn) doBind(r *request) error {
-	if c.session != nil || c.bound != nil {
-		return refuse(wire.InvalidRequest, "the connection is in use")
-	}
-	ss := c.srv.session(wire.DecodeBind(r.Body).Session)
-	switch {
-	case c.srv.o.Role == RoleManager && c.srv.o.Local == nil:
-		return refuse(wire.Unsupported, "a manager has one stream")
-	case ss == nil || ss.identity() == nil:
-		return errNoSession
-	case ss.conn.peer.Remote.Addr() != c.peer.Remote.Addr():
-		return refuse(wire.NotAuthorized, "the session belongs to another host")
-	}
-	l := &substream{session: ss, conn: c, quit: make(chan struct{}), work: make(chan substreamWork, substreamQueue)}
-	if err := ss.addSubstream(l); err != nil {
-		return err
-	}
-	c.bound = l
-	c.shared.Store(ss)
-	c.becameReady()
-	return c.ok(r, []byte{l.id})
-}
-
-func (ss *session) addSubstream(l *substream) error {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	if ss.ending {
+// add gives a bound connection its path id.
+func (s *substreams) add(l *substream) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
 		return errNoSession
 	}
-	for id := 1; id <= maxSubstreams; id++ {
-		if ss.substreams[id] == nil {
+	for id := 1; id <= substreamsMax; id++ { // the lowest that is free
+		if s.streams[id] == nil {
 			l.id = uint8(id)
-			ss.substreams[id] = l
-			ss.bound[id] = true
+			s.streams[id] = l
+			s.given[id] = true
 			return nil
 		}
 	}
-	return refuse(wire.NoMemory, "the session has all the parallel connections it can")
+	return translate.Refuse(wire.NoMemory, "the session has all the parallel connections it can")
 }
 
-func (ss *session) substream(id uint8) *substream {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	if int(id) >= len(ss.substreams) {
+// get returns the connection that is bound as a path id, or nil.
+func (s *substreams) get(id uint8) *substream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int(id) >= len(s.streams) {
 		return nil
 	}
-	return ss.substreams[id]
+	return s.streams[id]
 }
 
-// closeSubstreams cuts off the bound connections, for good; their own goroutines clean up.
-func (ss *session) closeSubstreams() {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	ss.ending = true
-	for _, l := range ss.substreams {
+// remove makes a path id free for the next connection that is bound.
+func (s *substreams) remove(id uint8) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[id] = nil
+}
+
+// wasGiven reports whether a connection was ever bound as the path id. If so, a client that has not noticed that this
+// connection is lost may write on it.
+func (s *substreams) wasGiven(id uint8) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(id) < len(s.given) && s.given[id]
+}
+
+// close closes the bound connections, for good; their own goroutines clean up.
+func (s *substreams) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for _, l := range s.streams {
 		if l != nil {
 			_ = l.conn.nc.Close()
 			l.stop()
@@ -105,155 +83,157 @@ func (ss *session) closeSubstreams() {
 	}
 }
 
-// onSubstream queues a read for a bound connection. It waits while the queue is full.
-func (c *conn) onSubstream(id uint8, w substreamWork) error {
-	if l := c.session.substream(id); l != nil && l.submit(w, c.beforeQueue) {
+// queueRead queues a read for the connection that is bound as id, where run answers it. file is what it uses. It waits
+// while the queue is full.
+func (s *substreams) queueRead(id uint8, r *request, file *openFile, run func(*request) error) error {
+	if l := s.get(id); l != nil && l.submit(queuedWork{request: *r, inUse: &file.inUse, run: run}) {
 		return nil
 	}
-	return refuse(wire.ArgInvalid, "no such path")
+	return translate.Refuse(wire.ArgInvalid, "no such path")
 }
 
-// writeOnSubstream queues a write to h whose data comes on a bound connection, where take takes it. cause, if
-// not nil, is why it is refused; then the data is dropped there. Where nothing was ever bound as the path nobody
-// knows where the data is: the connection is closed, lest data is taken for requests.
-func (c *conn) writeOnSubstream(id uint8, r *request, h *handle, cause error, take func(*conn) error) error {
-	w := substreamWork{request: *r, run: take}
-	if cause == nil {
-		w.done = &h.inflight
+// queueWrite queues a write to a file whose data comes on the connection that is bound as id, where run takes it.
+// refusal, if not nil, is why it is refused; then the data is dropped there. If nothing was ever bound as id the server
+// cannot know where the data is: the connection is closed, so that data is not taken for requests.
+func (s *substreams) queueWrite(id uint8, r *request, file *openFile, refusal error, run func(*request) error) error {
+	w := queuedWork{request: *r, run: run}
+	if refusal == nil { // a close waits until the data is written
+		w.inUse = &file.inUse
 	} else {
 		n := int64(r.Length)
-		w.run = func(b *conn) error { return b.drain(n, cause) }
+		w.run = func(r *request) error { return r.drain(n, refusal) }
 	}
-	if l := c.session.substream(id); l != nil && l.submit(w, c.beforeQueue) {
+	if l := s.get(id); l != nil && l.submit(w) {
 		return nil
 	}
-	err := refuse(wire.ArgInvalid, "no connection is bound as this path")
-	if r.Length > 0 && !c.session.wasBound(id) {
-		return closing{err}
+	err := translate.Refuse(wire.ArgInvalid, "no connection is bound as this path")
+	if r.Length > 0 && !s.wasGiven(id) {
+		return closeAfter{err}
 	}
 	return err
 }
 
-// wasBound reports whether a connection was ever bound as the path: then a client may write on it that has
-// not noticed that it is lost.
-func (ss *session) wasBound(id uint8) bool {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	return int(id) < len(ss.bound) && ss.bound[id]
+// substream is a bound connection as its session sees it. Reads that are answered there and writes whose data comes
+// there are queued for it, and the goroutine of the bound connection serves them in that order. Clients send no
+// requests on a bound connection.
+type substream struct {
+	session *session
+	id      uint8
+	conn    *conn
+	// The session's goroutine waits for this one when the queue is full; quit keeps it from waiting for ever.
+	quit chan struct{} // closed when the substream ends
+	once sync.Once
+
+	closed atomic.Bool // nothing is queued any more
+	queue  chan queuedWork
 }
 
-// beforeQueue runs before the connection waits for room in a queue.
-func (c *conn) beforeQueue() {
-	_ = c.out.Flush()
-	c.lend()
+// errUnannounced ends a bound connection on which data came that no request announced.
+var errUnannounced = errors.New("data came on a bound connection that no write announced")
+
+// queuedWork is one request that is served on a bound connection.
+type queuedWork struct {
+	request request
+	inUse   *sync.WaitGroup // of the file; nil if the request is refused
+	run     func(*request) error
 }
 
-func (l *substream) submit(w substreamWork, beforeWait func()) bool {
-	w.request.payload, w.request.release = nil, nil
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+// finish ends the work's use of its file. Later calls do nothing.
+func (w *queuedWork) finish() {
+	if w.inUse != nil {
+		w.inUse.Done()
+		w.inUse = nil
+	}
+}
+
+// submit queues a request, and reports whether it did: not after the connection was lost. It waits for room in the queue.
+// Only the goroutine of the session's connection calls it.
+func (l *substream) submit(w queuedWork) bool {
+	if l.closed.Load() {
 		return false
 	}
-	if w.done != nil {
-		w.done.Add(1)
+	main := w.request.conn
+	w.request.payload, w.request.release = nil, nil
+	if w.inUse != nil {
+		w.inUse.Add(1)
 	}
+	// The queue is full: the client gets its answers, and the poller another goroutine, while this one waits.
 	select {
-	case l.work <- w:
+	case l.queue <- w:
 	default:
-		beforeWait()
+		_ = main.out.Flush()
+		main.lend()
 		select {
-		case l.work <- w:
+		case l.queue <- w:
 		case <-l.quit:
-			w.finished()
+			w.finish()
 			return false
 		}
 	}
+	if l.closed.Load() { // then close may have emptied the queue before this request was in it
+		l.dropQueued()
+		return true
+	}
 	if l.conn.sock != nil {
-		l.conn.sock.Wake()
+		l.conn.sock.Wake() // it may be parked
 	}
 	return true
 }
 
-// finished lets the file of the request go.
-func (w *substreamWork) finished() {
-	if w.done != nil {
-		w.done.Done()
-		w.done = nil
-	}
-}
-
 func (l *substream) stop() { l.once.Do(func() { close(l.quit) }) }
 
-// close ends the link, and forgets what is queued: the client asks again elsewhere. The goroutine of its
+// close ends the substream and drops what is queued: the client asks again elsewhere. The goroutine of the bound
 // connection calls it.
 func (l *substream) close() {
 	l.stop()
-	l.mu.Lock()
-	l.closed = true
-	for len(l.work) > 0 {
-		w := <-l.work
-		w.finished()
-	}
-	l.mu.Unlock()
-	l.session.mu.Lock()
-	defer l.session.mu.Unlock()
-	l.session.substreams[l.id] = nil
+	l.closed.Store(true)
+	l.dropQueued()
+	l.session.streams.remove(l.id)
 }
 
-// nextBound runs one request that was queued for the bound connection. Like [conn.next] it returns transport.ErrIdle
-// when there is none.
-func (c *conn) nextBound() error {
-	w, err := c.bound.await(c)
-	if err != nil {
-		return err
+// dropQueued ends what is queued. It may run on two goroutines at once.
+func (l *substream) dropQueued() {
+	for {
+		select {
+		case w := <-l.queue:
+			w.finish()
+		default:
+			return
+		}
 	}
-	c.busy.Store(true)
-	c.working = w
-	c.current = w.request
-	return c.finishBound(w.run(c))
 }
 
-// finishBound answers a queued request that failed, and lets its file go.
-func (c *conn) finishBound(err error) error {
-	if err != nil {
-		err = c.finish(&c.current, err)
-	}
-	c.working.finished()
-	return err
-}
-
-// await takes the next request out of the queue.
-func (l *substream) await(c *conn) (substreamWork, error) {
+// next takes the next request out of the queue. It waits for one, or returns ErrIdle if the connection can be parked.
+func (l *substream) next(c *conn) (queuedWork, error) {
 	select {
-	case w := <-l.work:
+	case w := <-l.queue: // without a flush while there is more to do
 		return w, nil
 	default:
 	}
 	if err := c.out.Flush(); err != nil {
-		return substreamWork{}, err
+		return queuedWork{}, err
 	}
 	var late <-chan time.Time
 	if c.sock != nil {
 		_, err := c.in.Next(1)
-		if err == transport.ErrIdle && len(l.work) == 0 {
-			return substreamWork{}, err
+		if err == transport.ErrIdle && len(l.queue) == 0 {
+			return queuedWork{}, err
 		}
 		if err != nil && err != transport.ErrIdle {
-			return substreamWork{}, err
+			return queuedWork{}, err
 		}
 		// Data is here before the request that announces it, which comes on another connection.
 		c.lend()
-		t := time.NewTimer(c.limits.RequestTime)
+		t := time.NewTimer(c.srv.o.Limits.RequestTime)
 		defer t.Stop()
 		late = t.C
 	}
 	select {
-	case w := <-l.work:
+	case w := <-l.queue:
 		return w, nil
 	case <-l.quit:
-		return substreamWork{}, transport.Broken{Err: net.ErrClosed}
+		return queuedWork{}, transport.Broken{Err: net.ErrClosed}
 	case <-late:
-		return substreamWork{}, transport.Broken{Err: errUnannounced}
+		return queuedWork{}, transport.Broken{Err: errUnannounced}
 	}
 }

@@ -91,7 +91,7 @@ func TestBindRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger.refused(t, wire.Bind{Session: wire.SessionID{1, 2, 3}}, "", wire.NotFound)
-	for range maxSubstreams {
+	for range substreamsMax {
 		bind(t, p.nodeAddr, c.id)
 	}
 	stranger.refused(t, wire.Bind{Session: c.id}, "", wire.NoMemory)
@@ -252,7 +252,7 @@ func TestUnknownPath(t *testing.T) {
 		if addr == p.managerAddr {
 			door = p.manager
 		}
-		for door.session(c.id).substream(path) != nil {
+		for door.clients.session(c.id).streams.get(path) != nil {
 			runtime.Gosched()
 		}
 		c.sendHead(t, wire.Write{Handle: fh, Path: path}, 100)

@@ -3,110 +3,75 @@ package xrd
 import (
 	"context"
 	"net"
-	"net/netip"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/tpc"
+	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
 
-// Keys of third-party copy in the opaque part of a URL (§4.1). The client opens the destination
-// with the source's address, then the source with the destination's; the destination then opens
-// the source by the key that only the three know.
-const (
-	tpcPrefix = "tpc."
-	tpcKey    = "tpc.key"
-	tpcSource = "tpc.src" // at the destination: where the source is
-	tpcDest   = "tpc.dst" // at the source, from the client: who will come
-	tpcOrigin = "tpc.org" // at the source, from the destination: for which client
-	tpcLFN    = "tpc.lfn"
-	tpcOpaque = "tpc.scgi"
-)
-
-// tpcParty is which of the three opens a copy makes this one is.
-type tpcParty uint8
-
-const (
-	tpcTarget   tpcParty = 1
-	tpcProvider tpcParty = 2
-	tpcPuller   tpcParty = 3
-)
-
-func tpcPart(o wire.Opaque) (tpcParty, error) {
-	src, dst, org := o.Has(tpcSource), o.Has(tpcDest), o.Has(tpcOrigin)
-	switch {
-	case src && !dst && !org:
-		return tpcTarget, nil
-	case dst && !org && !src:
-		return tpcProvider, nil
-	case org && !dst && !src:
-		return tpcPuller, nil
-	}
-	return 0, refuse(wire.ArgInvalid, "third-party copy: exactly one of tpc.src, tpc.dst and tpc.org goes with tpc.key")
-}
-
-// client names this session's client to the other end of a copy.
-func (c *conn) client() string {
-	return printable(c.session.login.User) + "." + strconv.FormatUint(uint64(c.session.login.PID), 10)
-}
-
 // arrangeCopy makes a freshly opened file one end of a third-party copy, if the open says so.
-func (c *conn) arrangeCopy(h *handle, path string, opaque wire.Opaque) error {
-	if !opaque.Has(tpcKey) {
+//
+// The node is one end of a third-party copy. As the destination it keeps what to pull with the handle, and the client's
+// syncs drive the copy. As the source it remembers the client's arrangement, and opens the file for the destination.
+func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) error {
+	if !opaque.Has(tpc.Key) {
 		return nil
 	}
-	part, err := tpcPart(opaque)
+	party, err := tpc.PartyOf(opaque)
 	if err != nil {
 		return err
 	}
-	if part == tpcProvider {
-		meeting := meeting{path: path, client: c.client(), owner: c.countedAs(), token: opaque.Value(hemera.OpaqueCapability)}
-		return c.srv.rendezvous.register(opaque.Value(tpcKey), meeting, c.limits.RendezvousTTL)
+	if party == tpc.Provider { // the client opened the source: the destination will come with the same key
+		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: r.conn.countedAs(), Token: opaque.Value(hemera.OpaqueCapability)}
+		return n.rendezvous.Register(opaque.Value(tpc.Key), a, n.ttl)
 	}
-	if c.srv.o.Puller == nil {
-		return refuse(wire.FSError, "tpc not supported")
+	if n.puller == nil {
+		return translate.Refuse(wire.FSError, "tpc not supported")
 	}
-	if err := h.forWriting(); err != nil {
+	if err := h.forWriting(); err != nil { // a destination is written
 		return err
 	}
-	h.pull = &pull{source: c.pullSource(path, opaque)}
+	h.pull = &pull{puller: n.puller, source: pullSource(h.path, opaque)}
 	return nil
 }
 
-func (c *conn) pullSource(path string, opaque wire.Opaque) PullSource {
-	s := PullSource{Addr: opaque.Value(tpcSource), Path: path}
-	// Stock clients write the user of their URL here. It is who they are at the source, and nobody's right
-	// to be that in the server's name: it is dropped.
+// pullSource reads from the opaque part of an open which file is to be copied.
+func pullSource(path string, opaque wire.Opaque) PullSource {
+	s := PullSource{Addr: opaque.Value(tpc.SourceKey), Path: path}
+	// Stock clients write the user of their URL here. That is a name at the source, and no client may use it in the
+	// server's name: it is dropped.
 	if _, after, ok := strings.Cut(s.Addr, "@"); ok {
 		s.Addr = after
 	}
 	if _, _, err := net.SplitHostPort(s.Addr); err != nil {
-		s.Addr = net.JoinHostPort(strings.Trim(s.Addr, "[]"), "1094")
+		s.Addr = net.JoinHostPort(strings.Trim(s.Addr, "[]"), "1094") // the protocol's port
 	}
-	if lfn := opaque.Value(tpcLFN); lfn != "" {
+	if lfn := opaque.Value(tpc.PathKey); lfn != "" { // the source may have it under another path
 		s.Path = lfn
 	}
-	s.Key = opaque.Value(tpcKey)
+	s.Key = opaque.Value(tpc.Key)
 	// Clients write tabs for the ampersands of what they hand through.
-	s.Opaque = wire.Opaque(strings.ReplaceAll(opaque.Value(tpcOpaque), "\t", "&"))
+	s.Opaque = wire.Opaque(strings.ReplaceAll(opaque.Value(tpc.OpaqueKey), "\t", "&"))
 	return s
 }
 
 // pull is a third-party copy into an open file. The client's first sync prepares it, the second
 // runs it and waits.
 type pull struct {
+	puller   Puller // runs it
 	source   PullSource
-	prepared bool
-	cancel   context.CancelFunc
-	done     chan struct{} // nil until it runs; closed when it ended
-	err      error         // valid once done is closed
+	prepared bool               // the first sync came
+	cancel   context.CancelFunc // of the copy; set with done
+	done     chan struct{}      // nil until it runs; closed when it ended
+	err      error              // valid once done is closed
 }
 
+// finished reports whether the copy ran and ended.
 func (p *pull) finished() bool {
 	if p.done == nil {
 		return false
@@ -127,50 +92,21 @@ func (p *pull) stop() {
 	}
 }
 
-// hostNames are what a source may call a host: stock servers use the DNS name where they find one,
-// else the address in a form of their own.
-func hostNames(ctx context.Context, ip netip.Addr) []string {
-	number := "[" + ip.String() + "]"
-	if ip.Is4() {
-		number = "[::ffff:" + ip.String() + "]"
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	names, err := net.DefaultResolver.LookupAddr(ctx, ip.String())
-	switch {
-	case err != nil || len(names) == 0:
-		return []string{number}
-	case ip.IsLoopback(): // they find no name for the form in which they see it
-		return []string{number, strings.TrimSuffix(names[0], ".")}
-	}
-	return []string{strings.TrimSuffix(names[0], "."), number}
-}
-
-// syncGrace is how long a copy may take before its answer is promised for later.
+// syncGrace is how long a copy may take before its answer is promised.
 const syncGrace = 50 * time.Millisecond
 
-func (c *conn) syncPull(r *request, h *handle) error {
+// syncPull answers the syncs of a file that is copied into: the first prepares the copy, the second starts it and
+// waits for its end.
+func syncPull(r *request, h *fileHandle) error {
 	p := h.pull
 	if !p.prepared {
 		p.prepared = true
-		return c.ok(r, nil)
+		return r.ok(nil)
 	}
 	if p.done == nil {
-		p.done = make(chan struct{})
-		ctx, cancel := context.WithCancel(c.traced(r))
-		p.cancel = cancel
-		go func() {
-			defer close(p.done)
-			defer cancel()
-			defer c.contain()
-			p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in a way nobody foresaw") // if it panics
-			for _, host := range hostNames(ctx, c.peer.Remote.Addr()) {
-				p.source.Origins = append(p.source.Origins, c.client()+"@"+host)
-			}
-			p.err = c.srv.o.Puller.Pull(ctx, p.source, h.file, func(int64) {})
-		}()
+		p.start(r, h.file)
 	}
-	return c.background(r, syncGrace, func(ctx context.Context) ([]byte, error) {
+	return runAsyncAfter(r, syncGrace, func(ctx context.Context) ([]byte, error) {
 		select {
 		case <-p.done:
 			return nil, p.err
@@ -180,104 +116,55 @@ func (c *conn) syncPull(r *request, h *handle) error {
 	})
 }
 
-// rendezvousMax bounds how many copies may be arranged at once, rendezvousShare how many of them by one client.
-const rendezvousMax, rendezvousShare = 16384, 1024
-
-// rendezvous remembers, at a source, which keys open which file once.
-type rendezvous struct {
-	mu       sync.Mutex
-	meetings map[string]meeting
-	changed  chan struct{} // closed and made anew when a meeting is added
-}
-
-type meeting struct {
-	path    string
-	client  string
-	owner   Client // who arranged it
-	token   string
-	expires time.Time
-}
-
-func (v *rendezvous) register(key string, m meeting, ttl time.Duration) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	now := time.Now()
-	if v.meetings == nil {
-		v.meetings = map[string]meeting{}
-	}
-	owned := 0
-	for k, old := range v.meetings {
-		switch {
-		case now.After(old.expires):
-			delete(v.meetings, k)
-		case old.owner == m.owner:
-			owned++
+// start runs the copy on a goroutine of its own.
+func (p *pull) start(r *request, into hemera.Handle) {
+	p.done = make(chan struct{})
+	ctx, cancel := context.WithCancel(r.context()) // ends with the connection too
+	p.cancel = cancel
+	c, client := r.conn, r.session.tpcClient()
+	go func() {
+		defer close(p.done)
+		defer cancel()
+		defer c.containPanic()                                                                             // before done is closed, so that a goroutine that waits finds the error
+		p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in an unexpected way") // if it panics
+		// The source compares the client's name with what it saw itself, so each name that it may have seen is offered.
+		for _, host := range tpc.HostNames(ctx, c.peer.Remote.Addr()) {
+			p.source.Origins = append(p.source.Origins, client+"@"+host)
 		}
-	}
-	switch _, taken := v.meetings[key]; {
-	case len(key) < 8:
-		return refuse(wire.ArgInvalid, "tpc.key is too short")
-	case taken:
-		return refuse(wire.ItExists, "tpc.key is in use")
-	case owned >= rendezvousShare:
-		return errs.New(errs.Overloaded, "xrd.Copy", m.path, "this client has arranged too many third-party copies").
-			WithRemedy("let those that were arranged begin first")
-	case len(v.meetings) >= rendezvousMax:
-		return errs.New(errs.Overloaded, "xrd.Copy", m.path, "too many third-party copies are arranged")
-	}
-	m.expires = now.Add(ttl)
-	v.meetings[key] = m
-	if v.changed != nil {
-		close(v.changed)
-		v.changed = nil
-	}
-	return nil
-}
-
-// take uses a key up. When it is not known, news is closed at the next chance that it is.
-func (v *rendezvous) take(key, path, client string) (m meeting, ok bool, news <-chan struct{}) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	m, ok = v.meetings[key]
-	if ok && m.path == path && m.client == client && time.Now().Before(m.expires) {
-		delete(v.meetings, key)
-		return m, true, nil
-	}
-	if v.changed == nil {
-		v.changed = make(chan struct{})
-	}
-	return meeting{}, false, v.changed
+		p.err = p.puller.Pull(ctx, p.source, into, func(int64) {})
+	}()
 }
 
 // rendezvousWait is how long a destination that comes before its client is kept waiting.
 const rendezvousWait = 8 * time.Second
 
 // openRendezvous opens the file that a client arranged for this destination to read.
-func (c *conn) openRendezvous(r *request, path string, opaque wire.Opaque) error {
-	key := opaque.Value(tpcKey)
-	client, _, _ := strings.Cut(opaque.Value(tpcOrigin), "@")
+func (n *nodeOpens) openRendezvous(r *request, path string, opaque wire.Opaque) error {
+	key := opaque.Value(tpc.Key)
+	client, _, _ := strings.Cut(opaque.Value(tpc.OriginKey), "@")
 	o := wire.DecodeOpen(r.Body)
-	if err := c.out.Flush(); err != nil {
+	if err := r.conn.out.Flush(); err != nil {
 		return err
 	}
-	t := time.NewTimer(min(rendezvousWait, c.limits.RendezvousTTL))
+	r.lend()
+	t := time.NewTimer(min(rendezvousWait, n.ttl))
 	defer t.Stop()
 	for {
-		m, ok, news := c.srv.rendezvous.take(key, path, client)
+		a, ok, added := n.rendezvous.Redeem(key, path, client)
 		if ok {
-			grant := wire.Opaque(hemera.OpaqueCapability + "=" + m.token)
-			h, err := c.openFile(r, path, grant, wire.Open{Options: wire.OpenRead})
+			capability := wire.Opaque(hemera.OpaqueCapability + "=" + a.Token)
+			h, err := n.openFile(r, path, capability, wire.Open{Options: wire.OpenRead})
 			if err != nil {
 				return err
 			}
-			return c.okOpen(r, h, o)
+			return okOpen(r, h, o)
 		}
 		select {
-		case <-news:
-		case <-c.ctx.Done():
-			return transport.Broken{Err: c.ctx.Err()}
+		case <-added: // the client may come after the destination
+		case <-r.conn.ctx.Done():
+			return transport.Broken{Err: r.conn.ctx.Err()}
 		case <-t.C:
-			return refuse(wire.NotAuthorized, "third-party copy: no client arranged this copy here")
+			return translate.Refuse(wire.NotAuthorized, "third-party copy: no client arranged this copy here")
 		}
 	}
 }

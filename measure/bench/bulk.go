@@ -93,6 +93,7 @@ func (r *run) bulkWrite(pages bool, step, flights int) (float64, error) {
 	return float64(size) * float64(len(r.clients)), err
 }
 
+// newFile is the name of a file that does not exist yet.
 func (r *run) newFile(i int) string { return fmt.Sprintf("/bench/new/%d", i) }
 
 // removeNew removes what a write made.

@@ -62,6 +62,7 @@ func dial(addr string) (*conn, error) {
 	return c, nil
 }
 
+// login does the handshake and logs in as unix.
 func (c *conn) login() error {
 	c.out = wire.AppendHandshake(c.out)
 	c.queue(wire.Protocol{Version: wire.ProtocolVersion, Expect: wire.ExpectLogin}, nil)
@@ -85,6 +86,7 @@ func (c *conn) login() error {
 	return err
 }
 
+// close closes the socket.
 func (c *conn) close() { _ = unix.Close(c.fd) }
 
 // queue appends a request to what flush sends.
@@ -92,12 +94,14 @@ func (c *conn) queue(r wire.Request, payload []byte) {
 	c.out = append(wire.AppendRequest(c.out, wire.StreamID{0, 1}, r, len(payload)), payload...)
 }
 
+// flush sends the requests that are collected.
 func (c *conn) flush() error {
 	err := c.write(c.out)
 	c.out = c.out[:0]
 	return err
 }
 
+// write sends all bytes.
 func (c *conn) write(b []byte) error {
 	for len(b) > 0 {
 		n, err := unix.SendmsgN(c.fd, b, nil, nil, unix.MSG_NOSIGNAL)

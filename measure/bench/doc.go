@@ -5,7 +5,13 @@
 // is the process's CPU clock, which counts threads that have ended, and is far less noisy than rates.
 // Where there are four cores or more, servers have the first two and clients the next two.
 //
-// The load generator speaks the protocol over plain blocking sockets, a locked thread for each
-// connection, so that the client limits as little as it can. It follows redirects as clients do and
-// keeps its connections: for Hemera an open costs a request at the manager and one at the node.
+// The load generator speaks the protocol over plain blocking sockets, with a locked thread for each connection, so that
+// the client is no limit. It follows redirects as clients do and keeps its connections: for Hemera an open costs a
+// request at the manager and one at the node.
+//
+// A row (rows.go) is a load: its name, its preparation and its measured step, at 1, 4 and 16 connections. A round
+// measures every row once on each server; a Result has the samples of all rounds. report.go prints tables of medians
+// and can compare two results, which is how a regression is found.
+//
+// Every thread owns its session and buffers; threads meet at the start and the end of a measurement only.
 package bench

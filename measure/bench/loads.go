@@ -68,6 +68,7 @@ func (r *run) connect() error {
 	})
 }
 
+// disconnect closes the sessions of all threads.
 func (r *run) disconnect() {
 	for _, s := range r.clients {
 		s.close()
@@ -83,6 +84,7 @@ func (r *run) openBig() error {
 	})
 }
 
+// closeBig closes the large file of each thread.
 func (r *run) closeBig() error {
 	return r.each(func(i int, _ *session) error { return r.files[i].close() })
 }

@@ -81,6 +81,7 @@ func Run(ctx context.Context, o Options) (rep Report, err error) {
 	return rep, err
 }
 
+// besidePeer measures Hemera and the xrootd server in turn.
 func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 	rows := o.chosen(peerRows())
 	if len(rows) == 0 {
@@ -132,6 +133,7 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 	return results, nil
 }
 
+// besideEOS measures Hemera and EOS in turn.
 func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 	rows := o.chosen(eosRows())
 	if len(rows) == 0 {
@@ -308,6 +310,7 @@ func (w *row) result(a, b []Sample) Result {
 	return res
 }
 
+// median is the middle of some values; 0 of none.
 func median(v []float64) float64 {
 	sort.Float64s(v)
 	n := len(v)
@@ -317,6 +320,7 @@ func median(v []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
+// progress prints a result while the run goes on.
 func (o *Options) progress(r Result) {
 	if o.Progress != nil {
 		fmt.Fprintln(o.Progress, r.line())

@@ -13,9 +13,16 @@ const (
 	smallFile = 4096
 )
 
-func bigFile(i int) string  { return fmt.Sprintf("/bench/big/%d", i%bigFiles) }
+// bigFile is the name of the large file of a thread.
+func bigFile(i int) string { return fmt.Sprintf("/bench/big/%d", i%bigFiles) }
+
+// treeFile is the name of a file in the directory that is listed.
 func treeFile(n int) string { return fmt.Sprintf("%s/file-%04d", treeDir, n%treeFiles) }
-func ownDir(i int) string   { return fmt.Sprintf("/bench/own/%d", i) }
+
+// ownDir is the directory of one thread.
+func ownDir(i int) string { return fmt.Sprintf("/bench/own/%d", i) }
+
+// ownName is a name in the directory of a thread.
 func ownName(i, n int) string {
 	return fmt.Sprintf("/bench/own/%d/name-%06d", i, n)
 }
@@ -61,10 +68,12 @@ func prepared(op func(s *session, name string) error) func(*run) error {
 	return func(r *run) error { _, err := r.all(op); return err }
 }
 
+// timed makes a step of an operation on many names, and returns its rate.
 func timed(op func(s *session, name string) error) func(*run) (float64, error) {
 	return func(r *run) (float64, error) { return r.all(op) }
 }
 
+// create makes an empty file: open, close.
 func create(s *session, name string) error {
 	return put(s, name, wire.OpenNew|wire.OpenUpdate, nil)
 }
@@ -89,6 +98,7 @@ func put(s *session, name string, options uint16, content []byte) error {
 	return f.close()
 }
 
+// openClose opens a file for reading and closes it.
 func openClose(s *session, name string) error {
 	f, err := s.open(name, wire.OpenRead)
 	if err != nil {
@@ -97,6 +107,11 @@ func openClose(s *session, name string) error {
 	return f.close()
 }
 
-func mkdir(s *session, name string) error  { return s.do(wire.Mkdir{Mode: 0o755}, name) }
+// mkdir makes a directory.
+func mkdir(s *session, name string) error { return s.do(wire.Mkdir{Mode: 0o755}, name) }
+
+// remove removes a file.
 func remove(s *session, name string) error { return s.do(wire.Rm{}, name) }
-func rmdir(s *session, name string) error  { return s.do(wire.Rmdir{}, name) }
+
+// rmdir removes a directory.
+func rmdir(s *session, name string) error { return s.do(wire.Rmdir{}, name) }

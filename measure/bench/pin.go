@@ -30,6 +30,7 @@ func split() (servers, clients cores) {
 	return list[:2], list[2:4]
 }
 
+// set is the set for sched_setaffinity.
 func (c cores) set() *unix.CPUSet {
 	var s unix.CPUSet
 	for _, i := range c {

@@ -20,6 +20,7 @@ func (o *Options) profile(t *target, w *row) func() error {
 	return func() error { return <-done }
 }
 
+// fetch saves a profile of the server.
 func fetch(url, name string) error {
 	answer, err := http.Get(url)
 	if err != nil {

@@ -17,6 +17,7 @@ func (r Result) line() string {
 	return s + fmt.Sprintf(" %14s  C++ %14s %14s   rate x%-5.2f CPU x%-5.2f", r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
 }
 
+// rate writes a sample's rate in the unit of the row.
 func (r Result) rate(s Sample) string {
 	switch {
 	case r.Bulk && r.CPURatio == 0:
@@ -27,6 +28,7 @@ func (r Result) rate(s Sample) string {
 	return fmt.Sprintf("%.0f /s", s.Rate)
 }
 
+// cpu writes the server's CPU time for each operation or byte.
 func (r Result) cpu(s Sample) string {
 	if r.Bulk {
 		return fmt.Sprintf("%.3f s/GB", s.CPU*1e9)

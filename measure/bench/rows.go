@@ -21,8 +21,10 @@ type row struct {
 // bytes is how long each client's file is.
 func (w *row) bytes(o *Options) int64 { return o.FileBytes / max(w.part, 1) }
 
+// steps are the measured parts of a row.
 type steps = []func(*run) error
 
+// widths are the numbers of connections.
 var widths = []int{1, 4, 16}
 
 // peerRows are measured at the C++ server and at Hemera.
@@ -77,6 +79,7 @@ func peerRows() []row {
 	return rows
 }
 
+// kind names reads and writes with or without page checksums.
 func kind(pages bool) string {
 	if pages {
 		return "pages"
@@ -87,10 +90,12 @@ func kind(pages bool) string {
 // share makes files shorter where many are written at once, so that they fit into memory twice.
 func share(clients int) int64 { return int64(max(clients/4, 1)) }
 
+// stat measures stat.
 func stat(r *run) (float64, error) {
 	return r.rate(func(i, n int, s *session) error { return s.do(wire.Stat{}, treeFile(n*37+i)) })
 }
 
+// readdir measures listings.
 func readdir(r *run) (float64, error) {
 	entries := make([]float64, len(r.clients))
 	_, err := r.rate(func(i, _ int, s *session) error {
@@ -111,6 +116,7 @@ func (r *run) writeFresh() error {
 	return err
 }
 
+// openFresh opens a new file in each thread.
 func (r *run) openFresh() error {
 	r.files = make([]file, len(r.clients))
 	return r.each(func(i int, s *session) (err error) {

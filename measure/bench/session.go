@@ -16,14 +16,17 @@ type session struct {
 	conns map[string]*conn
 }
 
+// newSession makes a session that begins at a server.
 func newSession(home string) *session { return &session{home: home, conns: map[string]*conn{}} }
 
+// close closes all connections.
 func (s *session) close() {
 	for _, c := range s.conns {
 		c.close()
 	}
 }
 
+// at is the connection to a server; it is made at the first use.
 func (s *session) at(addr string) (*conn, error) {
 	if c := s.conns[addr]; c != nil {
 		return c, nil
@@ -86,6 +89,7 @@ func addressOf(to wire.Redirect) string {
 	return strings.TrimRight(addr, "/")
 }
 
+// close closes the file at its server.
 func (f file) close() error {
 	f.queue(wire.Close{Handle: f.handle}, nil)
 	_, err := f.call()

@@ -135,13 +135,6 @@ func (s *Socket) ReleasePoller() {
 	}
 }
 
-// Detach is for a goroutine that goes on with the connection of one that hangs. The other must not touch
-// the connection any more; if it is one of the loop's, another takes its place there.
-func (s *Socket) Detach() {
-	s.ReleasePoller()
-	s.poller.Store(nil)
-}
-
 // Released reports whether another goroutine takes the place of the one serving the connection, or has no need
 // to: it is none of the loop's.
 func (s *Socket) Released() bool {

@@ -21,7 +21,7 @@ const (
 // Options say how a tree is walked.
 type Options struct {
 	Dirs hemera.Directories
-	// Who lists the directories; their permissions are checked for it.
+	// The identity that lists the directories, with its permissions.
 	Who hemera.Identity
 	// Depth is the number of levels below the top to visit. 0 means all, a negative number only the top.
 	Depth int

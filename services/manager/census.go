@@ -66,6 +66,8 @@ type counting struct {
 	sum    hemera.FileHealth
 }
 
+// newCounting begins a count: first the disks that cannot be read, then the incomplete files, then the broken pieces
+// on the other disks.
 func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID, broken []hemera.BadPiece) *counting {
 	c := &counting{key: key, view: view, disks: disks, sizes: map[string]int{}, broken: newBrokenSet(broken)}
 	for _, b := range broken {
@@ -200,6 +202,7 @@ const (
 // brokenSet is the pieces that are known to be bad and cannot be mended.
 type brokenSet map[hemera.BadPiece]bool
 
+// newBrokenSet is the set of a list.
 func newBrokenSet(list []hemera.BadPiece) brokenSet {
 	set := make(brokenSet, len(list))
 	for _, b := range list {
@@ -208,6 +211,7 @@ func newBrokenSet(list []hemera.BadPiece) brokenSet {
 	return set
 }
 
+// has reports whether the entry's piece is known to be bad.
 func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
 	return len(s) > 0 && s[hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}]
 }

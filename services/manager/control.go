@@ -101,7 +101,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
-// given up. It is refused, unless it was made before.
+// removed. It is refused, unless it was made before.
 func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
 	e, _, err := ctl.tree.Resolve(ctx, c.File)
 	switch {
@@ -191,7 +191,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	if barred {
-		return hemera.Grant{}, errs.New(errs.Conflict, "manager.Replace", c.Path, "the write was refused before, or its pieces were given up").
+		return hemera.Grant{}, errs.New(errs.Conflict, "manager.Replace", c.Path, "the write was refused before, or its pieces were removed").
 			WithRemedy("write the file again")
 	}
 	// It may outlive what the namespace remembers of a new name, so it says that itself.

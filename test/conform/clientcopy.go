@@ -24,6 +24,7 @@ func write(t testing.TB, name string, data []byte) {
 	must(t, os.WriteFile(name, data, 0o644))
 }
 
+// wantFile fails the test unless a local file has these bytes.
 func wantFile(t testing.TB, name string, data []byte) {
 	t.Helper()
 	got, err := os.ReadFile(name)
@@ -33,6 +34,7 @@ func wantFile(t testing.TB, name string, data []byte) {
 	}
 }
 
+// copies checks copies of files and trees in both directions.
 func (s *clientSuite) copies(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	local := t.TempDir()
 	tree := map[string][]byte{

@@ -47,11 +47,13 @@ func Client(t *testing.T, url string) {
 	}
 }
 
+// clientSuite is one run of the client's suite against one server.
 type clientSuite struct {
 	base xrootd.URL
 	c    *xrootd.Client
 }
 
+// must ends the test if there is an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -59,6 +61,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// wantKind fails the test unless the error has one of the kinds.
 func wantKind(t testing.TB, err error, kinds ...errs.Kind) {
 	t.Helper()
 	for _, k := range kinds {
@@ -78,6 +81,7 @@ func randomBytes(seed uint64, n int) []byte {
 	return b
 }
 
+// put writes a file.
 func (s *clientSuite) put(t testing.TB, ctx context.Context, u xrootd.URL, data []byte) {
 	t.Helper()
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
@@ -86,6 +90,7 @@ func (s *clientSuite) put(t testing.TB, ctx context.Context, u xrootd.URL, data 
 	must(t, f.Close(ctx))
 }
 
+// get reads a file.
 func (s *clientSuite) get(t testing.TB, ctx context.Context, u xrootd.URL) []byte {
 	t.Helper()
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
@@ -98,6 +103,7 @@ func (s *clientSuite) get(t testing.TB, ctx context.Context, u xrootd.URL) []byt
 	return data
 }
 
+// names checks mkdir, rename, remove and rmdir.
 func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	deep := dir.Join("a/b/c")
 	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
@@ -130,6 +136,7 @@ func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	must(t, s.c.Ping(ctx, dir.Endpoint))
 }
 
+// list is a listing by name.
 func (s *clientSuite) list(t testing.TB, ctx context.Context, dir xrootd.URL) map[string]xrootd.Info {
 	t.Helper()
 	found := map[string]xrootd.Info{}
@@ -143,6 +150,7 @@ func (s *clientSuite) list(t testing.TB, ctx context.Context, dir xrootd.URL) ma
 	return found
 }
 
+// listing checks small listings with their properties.
 func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	if n := len(s.list(t, ctx, dir)); n != 0 {
 		t.Errorf("empty directory lists %d entries", n)
@@ -160,6 +168,7 @@ func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir xrootd.URL)
 	wantKind(t, s.c.List(ctx, dir.Join("missing"), func(xrootd.Info) error { return nil }), errs.NotFound)
 }
 
+// bigListing checks a listing that takes several responses.
 func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	const n = 500
 	for i := range n {
@@ -179,6 +188,7 @@ func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir xrootd.U
 	}
 }
 
+// attributes checks modes and times.
 func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	s.put(t, ctx, u, []byte("x"))
@@ -204,6 +214,7 @@ func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir xrootd.U
 	wantKind(t, err, errs.NoAttribute)
 }
 
+// errors checks the kinds of errors.
 func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	_, err := s.c.Open(ctx, dir.Join("missing"), xrootd.OpenOptions{})
 	wantKind(t, err, errs.NotFound)
@@ -222,6 +233,7 @@ func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	wantKind(t, err, errs.BadHandle)
 }
 
+// sizes checks files around the sizes of pages and requests.
 func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3<<20 + 17} {
 		u := dir.Join(fmt.Sprint(n))
@@ -233,6 +245,7 @@ func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	}
 }
 
+// pages checks reads and writes with page checksums.
 func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	const size = 2<<20 + 777
@@ -264,6 +277,7 @@ func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	}
 }
 
+// vector checks vector reads.
 func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	const size = 5 << 20
@@ -290,6 +304,7 @@ func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	}
 }
 
+// stream checks the reader that reads ahead.
 func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(3, 20<<20+5)
@@ -317,6 +332,7 @@ func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	}
 }
 
+// update checks writes into an existing file.
 func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(4, 100_000)
@@ -336,6 +352,7 @@ func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	}
 }
 
+// concurrent checks many requests on one session at a time.
 func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	const files, size = 8, 300_000
 	done := make(chan error, files)
@@ -368,6 +385,7 @@ func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir xrootd.U
 	}
 }
 
+// queries checks checksums, configuration and space.
 func (s *clientSuite) queries(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(6, 70_000)

@@ -56,6 +56,7 @@ func (p *Cutter) Connections() int {
 	return p.seen
 }
 
+// accept takes connections until the cutter is closed.
 func (p *Cutter) accept() {
 	for {
 		c, err := p.listener.Accept()

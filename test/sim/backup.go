@@ -35,6 +35,7 @@ func (n *nemesis) backup(ctx context.Context) {
 	}
 }
 
+// takeBackup writes a backup of a store, as the manager does.
 func takeBackup(ctx context.Context, store kv.Store, out *bytes.Buffer, taken time.Time) (archive.Totals, error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {

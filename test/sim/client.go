@@ -25,6 +25,7 @@ type client struct {
 
 const shared = "/shared"
 
+// newClient makes client number i, with a random generator of its own.
 func newClient(w *world, i int) *client {
 	name := fmt.Sprintf("c%d", i)
 	c := &client{w: w, name: name, host: host(name), rng: w.plan.random(name)}
@@ -54,6 +55,7 @@ func (c *client) run(ctx context.Context) {
 	}
 }
 
+// step does one random operation and tells the oracle what was acknowledged.
 func (c *client) step(ctx context.Context) {
 	dir := c.dirs[c.rng.IntN(len(c.dirs))]
 	own := c.rng.IntN(4) != 0
@@ -85,6 +87,7 @@ func (c *client) step(ctx context.Context) {
 	}
 }
 
+// saw adds a line to the trace.
 func (c *client) saw(format string, args ...any) { c.w.trace.add(c.name, format, args...) }
 
 // bytes makes content that no other write makes.
@@ -182,7 +185,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	}
 	if c.rng.IntN(12) == 0 { // somebody who goes away
 		err = h.writeAll(ctx, p[:off+(len(p)-off)/2], off)
-		c.saw("write %s given up: %v", path, err)
+		c.saw("write %s cancelled: %v", path, err)
 		h.giveUp(ctx)
 		return
 	}

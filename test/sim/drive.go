@@ -26,6 +26,7 @@ type drive struct {
 	store  atomic.Pointer[store] // as the last life opened it
 }
 
+// newDrive makes an empty drive with a file system in memory.
 func newDrive(path string, now func() time.Time) (*drive, error) {
 	d := &drive{path: path, memory: vfs.NewMemory(0, now), now: now}
 	d.faulty = vfs.NewFaulty(d.memory)
@@ -77,8 +78,10 @@ type mount struct {
 	life  *process
 }
 
+// broken is true if calls must fail: the process is dead, or the drive is gone.
 func (m *mount) broken() bool { return m.life.isDead() || m.drive.gone.Load() }
 
+// Open implements vfs.FS; so do the methods below. Each fails if the drive is gone, and may stall.
 func (m *mount) Open(name string, flag int) (vfs.File, error) {
 	if m.broken() {
 		return nil, syscall.EIO
@@ -161,6 +164,7 @@ type store struct {
 	life  *process
 }
 
+// drag makes a call of a strained store slow.
 func (s *store) drag() {
 	if gate := s.drive.hung.Load(); gate != nil {
 		select {

@@ -22,6 +22,7 @@ type handle struct {
 	life   *process // of the node that has it
 }
 
+// open opens the handle's file, at the manager and then at its node.
 func (h *handle) open(ctx context.Context) error {
 	m := h.client.w.machine(h.grant.Addr)
 	f, life, err := m.open(ctx, h.client.host, tokenOf(&h.grant), hemera.NodeOpen{
@@ -77,6 +78,7 @@ func (h *handle) again(ctx context.Context, do func(context.Context, hemera.File
 	return err
 }
 
+// readAll reads the whole file in requests of random sizes.
 func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 	const chunk = 10_000 // no multiple of a page
 	var all []byte
@@ -96,6 +98,7 @@ func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 	}
 }
 
+// writeAll writes p at an offset in requests of random sizes.
 func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
 	const chunk = 30_000
 	for at := off; at < len(p); at += chunk {

@@ -34,6 +34,7 @@ type nodeLife struct {
 	stop  context.CancelFunc // ends the goroutines it leaves behind
 }
 
+// newMachine makes a machine with drives. Its node is started later.
 func newMachine(w *world, i, drives int) (*machine, error) {
 	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i))}
 	for d := range drives {
@@ -79,6 +80,7 @@ func (m *machine) start() error {
 	return nil
 }
 
+// drive is the drive at a path.
 func (m *machine) drive(path string) *drive {
 	for _, d := range m.drives {
 		if d.path == path {

@@ -13,7 +13,7 @@ import (
 
 const managerHost host = "manager"
 
-// lostAfter is how long a disk is away before its files are made whole elsewhere.
+// lostAfter is how long a disk is away before its files are repaired on other disks.
 const lostAfter = 20 * time.Second
 
 // head is one life of the manager.
@@ -107,6 +107,7 @@ var _ hemera.Control = (*control)(nil)
 // again.
 var errDead = errs.New(errs.Denied, "sim.Manager", "", "this process is dead")
 
+// askAs sends a request of a node to the manager through the network, twice if the network doubles it.
 func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.Context, *manager.Manager) (T, error)) (T, error) {
 	var none T
 	if c.life.isDead() {
@@ -125,6 +126,7 @@ func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.C
 	return out, err
 }
 
+// Register implements hemera.Control; so do the methods below. All go through the network.
 func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.NodeWelcome, error) {
 		said := hello

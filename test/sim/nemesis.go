@@ -17,8 +17,10 @@ type nemesis struct {
 	rng *rand.Rand
 }
 
+// did adds a line to the trace.
 func (n *nemesis) did(format string, args ...any) { n.w.trace.add("nemesis", format, args...) }
 
+// pause waits for a random time, at most so long.
 func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
@@ -51,6 +53,7 @@ func (n *nemesis) run(ctx context.Context) {
 	all.Wait()
 }
 
+// centre is the life of a nemesis of the manager.
 func (n *nemesis) centre(ctx context.Context) {
 	strikes := 5
 	if n.w.plan.stale {
@@ -79,6 +82,7 @@ func (n *nemesis) admin(ctx context.Context) {
 	n.quotas(ctx)
 }
 
+// edge is the life of a nemesis of nodes and disks.
 func (n *nemesis) edge(ctx context.Context) {
 	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	d := m.drives[n.rng.IntN(len(m.drives))]
@@ -127,6 +131,7 @@ func (n *nemesis) drain(ctx context.Context) {
 	n.did("disk %d is to be used again: %v", id, err)
 }
 
+// reviveManager starts the manager again after it was killed.
 func (n *nemesis) reviveManager() {
 	for range 10 {
 		err := n.w.startManager(n.rng)
@@ -158,6 +163,7 @@ func (n *nemesis) burnManager(ctx context.Context) {
 	n.reviveManager()
 }
 
+// restartNode ends a node, by a power cut or a kill, and starts it again later.
 func (n *nemesis) restartNode(ctx context.Context, m *machine, power bool) {
 	n.did("kills %s (power cut: %t)", m.host, power)
 	m.kill(power, n.rng)
@@ -169,6 +175,7 @@ func (n *nemesis) restartNode(ctx context.Context, m *machine, power bool) {
 	n.reviveNode(m)
 }
 
+// reviveNode starts a node's process.
 func (n *nemesis) reviveNode(m *machine) {
 	err := m.start()
 	n.did("starts %s: %v", m.host, err)

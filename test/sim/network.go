@@ -22,6 +22,7 @@ type weather struct {
 	delay, slowDelay, late time.Duration
 }
 
+// calm is the weather without faults.
 func calm() weather { return weather{delay: 2 * time.Millisecond, slowDelay: time.Millisecond} }
 
 // network carries calls between hosts and decides what happens to each.
@@ -38,6 +39,7 @@ type network struct {
 	deaf    map[[2]host]bool // the first hears nothing from the second
 }
 
+// newNetwork makes a network that ends with done.
 func newNetwork(done context.Context, seed uint64) *network {
 	return &network{done: done, seed: seed, rng: map[[2]host]*rand.Rand{}, weather: calm(), cut: map[host]bool{}, pairs: map[[2]host]bool{}, deaf: map[[2]host]bool{}}
 }
@@ -48,6 +50,7 @@ type fate struct {
 	unreachable, lostRequest, lostReply, twin bool
 }
 
+// fate decides what happens to one message.
 func (n *network) fate(from, to host) fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,24 +85,28 @@ func (n *network) set(w weather) {
 	n.weather = w
 }
 
+// isolate cuts a host off from all others, or connects it again.
 func (n *network) isolate(h host, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut[h] = cut
 }
 
+// separate cuts two hosts off from each other, or connects them again.
 func (n *network) separate(a, b host, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.pairs[[2]host{a, b}] = cut
 }
 
+// deafen cuts messages in one direction: h no longer hears to.
 func (n *network) deafen(h, to host, on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.deaf[[2]host{h, to}] = on
 }
 
+// connect ends all cuts.
 func (n *network) connect() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,7 +137,7 @@ func rest(ctx context.Context, d time.Duration) {
 }
 
 // send makes one call over the network. twice says whether the call may reach its goal again later,
-// as a request does that was sent anew because its answer was late.
+// as a request does that was sent again because its answer was late.
 func send[T any](ctx context.Context, n *network, from, to host, twice bool, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	f := n.fate(from, to)

@@ -16,6 +16,7 @@ type content string
 
 const absent content = "nothing"
 
+// contentOf names a content by a hash, which the oracle remembers instead of the bytes.
 func contentOf(p []byte) content {
 	sum := sha256.Sum256(p)
 	return content(fmt.Sprintf("%x/%d", sum[:6], len(p)))
@@ -60,6 +61,7 @@ func (o *oracle) forked() {
 	o.forks = append(o.forks, fork{o.now, never})
 }
 
+// joined forgets changes that no answer can show any more.
 func (o *oracle) joined() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,8 +74,10 @@ func (o *oracle) astray(start, end instant) bool {
 	return slices.ContainsFunc(o.forks, func(f fork) bool { return start < f.to && end > f.from })
 }
 
+// newOracle makes an oracle that knows no files.
 func newOracle() *oracle { return &oracle{paths: map[string][]*change{}} }
 
+// tick returns the next instant of the oracle's clock.
 func (o *oracle) tick() instant {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -151,6 +155,7 @@ func (o *oracle) possible(path string) []content {
 	return slices.Sorted(maps.Keys(o.allowed(path, o.now)))
 }
 
+// list writes contents in order, for messages.
 func list(may map[content]string) string {
 	var b strings.Builder
 	for _, v := range slices.Sorted(maps.Keys(may)) {
@@ -159,6 +164,7 @@ func list(may map[content]string) string {
 	return b.String()
 }
 
+// origin tells by which change a content came, for messages.
 func (o *oracle) origin(v content) string {
 	for path, history := range o.paths {
 		for _, c := range history {

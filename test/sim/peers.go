@@ -20,6 +20,7 @@ type peers struct {
 
 var _ transfer.Peers = (*peers)(nil)
 
+// newPeers makes the peers of one node's process.
 func newPeers(w *world, life *process, from host) *peers {
 	return &peers{w: w, life: life, from: from, open: map[*peerWriter]bool{}}
 }
@@ -31,6 +32,7 @@ type line struct {
 	host  host
 }
 
+// dial finds the node of a target.
 func (p *peers) dial(t hemera.Target) (line, error) {
 	m := p.w.machine(t.Addr)
 	if m == nil || m.process() == nil {
@@ -55,6 +57,7 @@ func over[T any](ctx context.Context, l line, do func(context.Context) (T, error
 	return out, err
 }
 
+// call does a call over the network; do runs at the other host.
 func (l line) call(ctx context.Context, do func(context.Context) error) error {
 	_, err := over(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
 	return err
@@ -108,6 +111,7 @@ func (p *peers) hangUp() {
 	}
 }
 
+// forget removes a writer that has ended.
 func (p *peers) forget(w *peerWriter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +172,7 @@ type peerReader struct {
 }
 
 func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	// What is read may arrive after the reader has given up.
+	// What is read may arrive after the reader has stopped waiting.
 	type answer struct {
 		n   int
 		err error

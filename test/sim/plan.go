@@ -60,6 +60,7 @@ type plan struct {
 	cruel  bool
 }
 
+// newPlan draws a plan from the seed: sizes of the cluster, actors and faults.
 func newPlan(o Options) plan {
 	p := plan{seed: o.Seed, dir: o.Dir, sabotage: o.Sabotage}
 	r := p.random("plan")

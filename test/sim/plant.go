@@ -27,6 +27,7 @@ const (
 	plants
 )
 
+// String names a plant in the trace.
 func (p plant) String() string {
 	return [...]string{"damaged", "a hole", "other bytes", "short", "stale", "whole"}[p]
 }

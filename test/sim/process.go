@@ -17,6 +17,7 @@ type process struct {
 	calls sync.WaitGroup
 }
 
+// newProcess makes a live process.
 func newProcess() *process {
 	p := &process{done: make(chan struct{})}
 	p.ctx, p.kill = context.WithCancel(context.Background())
@@ -34,6 +35,7 @@ func (p *process) enter() bool {
 	return true
 }
 
+// leave ends a call that enter began.
 func (p *process) leave() { p.calls.Done() }
 
 // die marks the process dead: sleeping callers of it wake, and its own calls fail from now on.
@@ -44,6 +46,7 @@ func (p *process) die() {
 	p.kill()
 }
 
+// isDead is true after the process was killed. Its goroutines may still run; what they do has no effect.
 func (p *process) isDead() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -95,6 +95,7 @@ func count(used map[hemera.QuotaKey]hemera.QuotaAmount, nodes map[string]bool, n
 	}
 }
 
+// counting is true while the manager still counts the files below a new quota node.
 func counting(rows []hemera.QuotaRow) bool {
 	for _, row := range rows {
 		if row.Counting {

@@ -61,7 +61,7 @@ func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 	return err == nil, err
 }
 
-// exists asks until it is told whether the path exists.
+// exists asks until it knows whether the path exists.
 func (c *client) exists(ctx context.Context, path string) bool {
 	const tries = 600 // the manager is never away for as long
 	for range tries {
@@ -80,6 +80,7 @@ func (c *client) exists(ctx context.Context, path string) bool {
 // dirsMax is how many directories a client has at most.
 const dirsMax = 4
 
+// makeDir makes a directory with a random name.
 func (c *client) makeDir(ctx context.Context) {
 	if len(c.dirs) == dirsMax {
 		return

@@ -35,6 +35,7 @@ type overheard struct {
 
 const overheardMax = 64
 
+// add remembers a grant that the rogue may try to use.
 func (o *overheard) add(g hemera.Grant) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,6 +81,7 @@ func (r *rogue) call(ctx context.Context, do func(context.Context, *manager.Mana
 	return err
 }
 
+// register joins the cluster as a node would.
 func (r *rogue) register(ctx context.Context) error {
 	return r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		w, err := m.Register(ctx, hemera.NodeHello{ID: r.id, Addr: "rogue:1095", Version: "evil"})
@@ -90,6 +92,7 @@ func (r *rogue) register(ctx context.Context) error {
 	})
 }
 
+// run tries until its context ends what a node in bad hands can try.
 func (r *rogue) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.lie(ctx)
@@ -129,7 +132,7 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 	r.refused("committed", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		return m.Commit(ctx, hemera.CommitRequest{Permit: shown(tokenOf(&g))})
 	}))
-	r.refused("gave up the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
+	r.refused("cancelled the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		return m.Abort(ctx, shown(tokenOf(&g)))
 	}))
 	if len(g.Permit.Targets) > 0 {
@@ -164,6 +167,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 	}
 }
 
+// open tries a token at a machine's node.
 func (r *rogue) open(ctx context.Context, m *machine, token string) error {
 	f, _, err := m.open(ctx, rogueHost, token, hemera.NodeOpen{})
 	if err == nil {

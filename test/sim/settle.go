@@ -85,6 +85,7 @@ func (w judge) mended(ctx context.Context) {
 	}
 }
 
+// mendedIn waits until nothing is left to repair, and returns what is left after the limit.
 func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) {
 	const pause = 5 * time.Second
 	for waited := time.Duration(0); waited < limit; waited += pause {
@@ -96,13 +97,14 @@ func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) 
 	return left
 }
 
+// unmended says what is left to repair, or "".
 func (w judge) unmended(ctx context.Context) string {
 	h := w.head.Load()
 	report, err := h.Fsck(ctx, true)
 	if err != nil {
 		return err.Error()
 	}
-	if w.keeper.anew { // what it does not know of is kept
+	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
 	if len(report.Problems) > 0 {
@@ -120,6 +122,7 @@ func (w judge) unmended(ctx context.Context) string {
 	return ""
 }
 
+// checkTree compares the namespace with the oracle.
 func (w judge) checkTree(ctx context.Context) {
 	problems, err := w.head.Load().tree.Check(ctx)
 	if err != nil {
@@ -205,7 +208,7 @@ func (w judge) checkDrives(ctx context.Context) {
 			continue // a piece that lost its footer stays; nobody can tell whose it was
 		}
 		files := drive.files()
-		if w.keeper.anew {
+		if w.keeper.again {
 			files = slices.DeleteFunc(files, func(name string) bool { return w.forgotten(drive, name) })
 		}
 		if len(files) != int(pieces) {
@@ -215,8 +218,7 @@ func (w judge) checkDrives(ctx context.Context) {
 	}
 }
 
-// forgotten reports whether the file is a piece of content that a restored namespace may have forgotten, of which it
-// has no part.
+// forgotten is true if the file is a piece of content that a restored namespace may have forgotten as a whole.
 func (w judge) forgotten(d *drive, name string) bool {
 	h := w.head.Load()
 	p, err := hemera.ParsePieceID(path.Base(name))

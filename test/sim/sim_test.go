@@ -60,7 +60,7 @@ func show(t *testing.T, seed uint64, r Report) {
 	if len(r.Failures) == 0 {
 		return
 	}
-	t.Errorf("seed %d:\n  %s\nreplay: HEMERA_SIM_SEED=%d HEMERA_SIM_TRACE=trace.txt go test -count=1 -run 'TestSeeds' ./sim/\nthe end of the trace:\n%s",
+	t.Errorf("seed %d:\n  %s\nreplay: HEMERA_SIM_SEED=%d HEMERA_SIM_TRACE=trace.txt go test -count=1 -run 'TestSeeds' ./test/sim/\nthe end of the trace:\n%s",
 		seed, strings.Join(r.Failures, "\n  "), seed, strings.Join(r.Trace[max(0, len(r.Trace)-traceShown):], "\n"))
 }
 

@@ -18,7 +18,7 @@ import (
 type keeper struct {
 	older *image // of the device, some time ago
 	stale atomic.Pointer[stale]
-	anew  bool // the store was made anew from a backup
+	again bool // the store was made again from a backup
 	// moving counts renames of directories, which the oracle follows one by one: none is under way while
 	// managers are exchanged.
 	moving, still atomic.Int64
@@ -121,7 +121,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 		if err := w.restore(context.WithoutCancel(ctx)); err != nil {
 			w.fail("the right store cannot be restored: %v", err)
 		}
-		w.keeper.anew, w.keeper.older = true, nil
+		w.keeper.again, w.keeper.older = true, nil
 	}
 	w.oracle.joined()
 	n.reviveManager()
@@ -136,7 +136,7 @@ func (m *machine) seen() uint64 {
 	return binary.BigEndian.Uint64(mark[markLife:])
 }
 
-// restore makes the store anew from a backup of what it holds.
+// restore makes the store again from a backup of what it holds.
 func (w *world) restore(ctx context.Context) error {
 	now := time.Now().Add(managerSkewMax) // later than any manager's, as the command asks for
 	was := w.device.copy()

@@ -11,7 +11,7 @@ import (
 	"hemera/errs"
 )
 
-// stalled are commits that heads asked for and that stay on their way until the audits have given the pieces up,
+// stalled are commits that heads asked for and that stay on their way until audits have removed the pieces,
 // as those of a head do that stands still between the seal and the commit. Then they arrive, and must not
 // bring back what is gone.
 type stalled struct {

@@ -134,7 +134,7 @@ func (s *still) writeAll() (heads []*machine, closed chan error) {
 	return heads, closed
 }
 
-// audited lets so much time go by, by the manager's clock, that audits have given up what is old.
+// audited lets so much time go by, by the manager's clock, that audits have removed what is old.
 func (s *still) audited() {
 	s.managerSkew.Add(int64(2 * maint.OrphanAge))
 	rest(s.t.Context(), 30*time.Minute)
@@ -173,7 +173,7 @@ func TestAHeadThatStoodStillTellsItsClientNo(t *testing.T) {
 }
 
 // TestAHeadThatDiesBeforeItsCommit is killed, or loses its power, when the pieces are sealed and the commit is
-// not asked for. The client is told that nobody knows; nothing is there, and the audit leaves no piece.
+// not asked for. The client gets the error that nobody knows; nothing is there, and the audit leaves no piece.
 func TestAHeadThatDiesBeforeItsCommit(t *testing.T) {
 	for name, power := range map[string]bool{"killed": false, "power cut": true} {
 		t.Run(name, func(t *testing.T) {

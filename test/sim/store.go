@@ -21,6 +21,7 @@ type device struct {
 	epoch uint64
 }
 
+// newDevice makes an empty device for a store.
 func newDevice() *device {
 	d := &device{pairs: memkv.New()}
 	d.write, _ = d.pairs.Acquire(context.Background(), "device")
@@ -129,10 +130,12 @@ func (s *session) flush(n int) {
 	s.pending = s.pending[n:]
 }
 
+// gone is the error of a session that was fenced or whose process is dead.
 func (s *session) gone(op string) error {
 	return errs.New(errs.Unavailable, op, "", "the process is dead")
 }
 
+// alive returns an error if the session must not be used any more.
 func (s *session) alive(op string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,6 +263,7 @@ type ticket struct {
 	seq     uint64
 }
 
+// Seq implements kv.Ticket.
 func (t ticket) Seq() uint64 { return t.seq }
 
 // Wait makes everything enqueued so far durable, as one sync does.

@@ -31,6 +31,7 @@ func (w *world) strain(tree namespace.Parts) namespace.Parts {
 // somebody waits for one.
 func (s *strained) drag(ctx context.Context) { s.w.drag(ctx) }
 
+// drag strains the machines of a world for random times.
 func (w *world) drag(ctx context.Context) {
 	if w.plan.strain > 0 && w.straining.Load() && w.coin(2) {
 		rest(ctx, w.upTo(w.plan.strain))

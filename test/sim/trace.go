@@ -20,8 +20,10 @@ type trace struct {
 // traceMax bounds the lines kept of one simulation.
 const traceMax = 200_000
 
+// newTrace makes a trace whose times count from start.
 func newTrace(start time.Time) *trace { return &trace{start: start} }
 
+// add adds a line.
 func (t *trace) add(who, format string, args ...any) {
 	at := time.Since(t.start)
 	t.mu.Lock()

@@ -53,6 +53,7 @@ type Report struct {
 // failuresMax bounds the failures spelled out.
 const failuresMax = 20
 
+// fail reports a violation once, with the trace.
 func (w *world) fail(format string, args ...any) {
 	w.trace.add("FAIL", format, args...)
 	w.mu.Lock()
@@ -74,6 +75,7 @@ func (w *world) clock(skew *atomic.Int64) func() time.Time {
 	return func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 }
 
+// machine is the machine with an address.
 func (w *world) machine(addr string) *machine {
 	for _, m := range w.machines {
 		if m.addr == addr {

@@ -8,7 +8,7 @@
 // # Ownership
 //
 // A Source belongs to the goroutine that serves its connection. A Sink is shared: asynchronous work answers on it
-// beside that goroutine. Answers may overtake each other, but one frame is never torn.
+// beside that goroutine. Answers may go out in another order, but one frame is never torn.
 //
 // # Locks
 //

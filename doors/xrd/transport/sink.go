@@ -66,24 +66,12 @@ func (s *Sink) Answer(stream wire.StreamID, status wire.Status, body []byte) err
 		var b [wire.ResponseHeaderSize]byte
 		return s.write([][]byte{nil, head.Append(b[:0]), body})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.room(wire.ResponseHeaderSize + len(body)); err != nil {
-		return err
-	}
-	s.collected.data = append(head.Append(s.collected.data), body...)
-	return nil
+	return s.collect(wire.ResponseHeaderSize+len(body), func(b []byte) []byte { return append(head.Append(b), body...) })
 }
 
 // Collect appends bytes that are already framed; at most half of BufferSize.
 func (s *Sink) Collect(framed []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.room(len(framed)); err != nil {
-		return err
-	}
-	s.collected.data = append(s.collected.data, framed...)
-	return nil
+	return s.collect(len(framed), func(b []byte) []byte { return append(b, framed...) })
 }
 
 // PageReader is what an answer reads from: [hemera.Handle] without the rest.
@@ -116,18 +104,22 @@ func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int)
 	}
 	wire.ResponseHeader{Stream: stream, Length: int32(got)}.Append(b[:0])
 	frame := b[:wire.ResponseHeaderSize+got]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil && s.collected.memory == nil {
-		s.collected = outBuffer{b, frame} // as it is, without a copy
+	if s.adopt(outBuffer{b, frame}) {
 		return nil
 	}
 	defer s.pool.buffers.Put(b)
-	if err := s.room(len(frame)); err != nil {
-		return err
+	return s.Collect(frame)
+}
+
+// adopt makes a buffer the one of collected answers, without a copy, if there is none.
+func (s *Sink) adopt(b outBuffer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || s.collected.memory != nil {
+		return false
 	}
-	s.collected.data = append(s.collected.data, frame...)
-	return nil
+	s.collected = b
+	return true
 }
 
 // Send sends one frame: the slices of vec, whose first must be nil, as it is the place for what was collected before.
@@ -140,15 +132,12 @@ func (s *Sink) Send(vec [][]byte) error {
 	if total > SmallRead {
 		return s.write(vec)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.room(total); err != nil {
-		return err
-	}
-	for _, p := range vec {
-		s.collected.data = append(s.collected.data, p...)
-	}
-	return nil
+	return s.collect(total, func(b []byte) []byte {
+		for _, p := range vec {
+			b = append(b, p...)
+		}
+		return b
+	})
 }
 
 // SendPart sends a frame of one part behind head.
@@ -195,8 +184,8 @@ func (s *Sink) SendFrame(head []byte, first *Part, next func() (Part, error)) er
 	return broken(err)
 }
 
-// Flush writes what was collected. While another goroutine has the turn, that one is told to write it, and Flush
-// returns at once.
+// Flush writes what was collected. While another goroutine has the turn, it leaves that to it and returns at
+// once.
 func (s *Sink) Flush() error { return s.flush(false) }
 
 // FlushLast is Flush before the connection is closed: it waits until everything was written.
@@ -229,24 +218,34 @@ func (s *Sink) write(vec [][]byte) error {
 	return s.endTurn(s.writeLeading(vec))
 }
 
-// room makes sure that n more bytes fit behind what was collected. mu is held at the call and at the return, and
-// released while room waits or writes.
-func (s *Sink) room(n int) error {
-	for s.err == nil && s.collected.memory != nil && len(s.collected.data)+n > BufferSize {
-		if s.turn {
-			s.turnEnded.Wait()
-			continue
+// collect has add append n bytes to what was collected. If they do not fit it writes what was collected first, which may
+// wait for another goroutine's turn.
+func (s *Sink) collect(n int, add func([]byte) []byte) error {
+	for {
+		if done, err := s.tryCollect(n, add); done {
+			return err
 		}
-		s.takeTurn()
-		s.mu.Unlock()
-		_ = s.endTurn(s.writeLeading(nil)) // in err
-		s.mu.Lock()
+		if err := s.write(nil); err != nil {
+			return err
+		}
 	}
-	if s.err == nil && s.collected.memory == nil {
+}
+
+// tryCollect returns false if the n bytes do not fit behind what was collected.
+func (s *Sink) tryCollect(n int, add func([]byte) []byte) (done bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.err != nil:
+		return true, s.err
+	case s.collected.memory == nil:
 		b := s.pool.buffer()
 		s.collected = outBuffer{b, b[:0]}
+	case len(s.collected.data)+n > BufferSize:
+		return false, nil
 	}
-	return s.err
+	s.collected.data = add(s.collected.data)
+	return true, nil
 }
 
 // beginTurn waits for the turn. After nil the caller has it, and must end it.

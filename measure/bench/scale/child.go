@@ -230,5 +230,5 @@ func resident(line string) int64 {
 	return kib << 10
 }
 
-// resetPeak begins VmHWM anew.
+// resetPeak starts a new peak of memory (VmHWM).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

@@ -37,7 +37,7 @@ type Tree struct {
 	Shape nsload.Shape
 }
 
-// Run loads and measures. Each measurement is done by this program anew, called with the word
+// Run loads and measures. Each measurement is done by a new process of this program, called with the word
 // "child" (see [Child]), so that a process's memory is that of a manager alone.
 func Run(ctx context.Context, o Options, visit func(Result) error) error {
 	var trees []Tree

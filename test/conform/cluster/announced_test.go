@@ -12,7 +12,7 @@ import (
 	"hemera/platform/xrootd"
 )
 
-// TestFailedUploadsAreNotVisible: xrdcp closes a file like any other when it gives up by itself. What was
+// TestFailedUploadsAreNotVisible: xrdcp closes a file like any other when it stops by itself. What was
 // at the name stays, or nothing comes to be there.
 func TestFailedUploadsAreNotVisible(t *testing.T) {
 	t.Parallel()

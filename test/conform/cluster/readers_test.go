@@ -167,8 +167,8 @@ func TestCutStockReaderGetsOneContent(t *testing.T) {
 	}
 }
 
-// TestOpenRacesAReplacement: who was granted a file reads it, though its name has another content or none
-// by the time he comes to the node, and again after that, with the same capability.
+// TestOpenRacesAReplacement: a client with a grant reads the file, although its name has another content or none by the
+// time that the client comes to the node, and again after that, with the same capability.
 func TestOpenRacesAReplacement(t *testing.T) {
 	t.Parallel()
 	s := newSplit(t, time.Hour)

@@ -89,12 +89,12 @@ func xrdcp(t *testing.T, args ...string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "xrdcp", append([]string{"--nopbar"}, args...)...)
-	// Who is refused by his first server tries again when this is over: two minutes, unless it is said.
+	// A client whose first server refuses it tries again after this time: two minutes by default.
 	cmd.Env = append(os.Environ(), "XRD_CONNECTIONWINDOW=3", "XRD_CONNECTIONRETRY=20")
 	out, err := cmd.CombinedOutput()
 	if err != nil && bytes.Contains(out, []byte("[FATAL] Invalid operation")) {
-		// xrdcp 5.5.3 loses count of its sockets when a server stops in the middle of a login, and gives up
-		// without having asked for anything. Who sees that starts it again.
+		// xrdcp 5.5.3 loses count of its sockets when a server stops in the middle of a login, and stops
+		// before its first request. The caller starts it again.
 		return xrdcp(t, args...)
 	}
 	if err != nil {

@@ -78,14 +78,17 @@ func paint(whole draw.Canvas, heading []string, panels []Panel) error {
 		}
 		grid[i/panelsAcross] = append(grid[i/panelsAcross], p)
 	}
+	// The last row may have fewer panels. plot.Align wants a full matrix.
 	for i := range grid {
 		grid[i] = append(grid[i], make([]*plot.Plot, panelsAcross-len(grid[i]))...)
 	}
+	// A white page: viewers with a dark background would hide the text.
 	whole.SetColor(color.White)
 	whole.Fill(whole.Rectangle.Path())
 	head(whole, heading)
 	if rows > 0 {
 		body := draw.Crop(whole, 6, -6, 6, -headHeight)
+		// Lengths are points of 1/72 inch.
 		tiles := draw.Tiles{Rows: rows, Cols: panelsAcross, PadX: 14, PadY: 14}
 		for i, row := range plot.Align(grid, tiles, body) {
 			for j, c := range row {
@@ -127,6 +130,7 @@ func (panel Panel) plot(low, high float64) (*plot.Plot, error) {
 	for _, f := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font} {
 		f.Variant = "Sans"
 	}
+	// The numbers of package font: 0 is regular.
 	p.Title.TextStyle.Font.Weight = 1 // semi-bold
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xcc}, color.Gray{0xe4}
@@ -134,6 +138,7 @@ func (panel Panel) plot(low, high float64) (*plot.Plot, error) {
 	for _, k := range curves() {
 		var xy plotter.XYs
 		for _, point := range panel.Points {
+			// A point stands for an interval.
 			middle := point.At + point.Width/2
 			xy = append(xy, plotter.XY{X: middle.Seconds(), Y: math.Max(k.of(point).Seconds(), low)})
 		}
@@ -147,6 +152,7 @@ func (panel Panel) plot(low, high float64) (*plot.Plot, error) {
 		line.LineStyle = k.line()
 		dots.GlyphStyle = draw.GlyphStyle{Color: k.colour, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}
 		p.Add(line)
+		// Dots show the few points of a short phase; many would hide the line.
 		if len(xy) < dotsBelow {
 			p.Add(dots)
 		}
@@ -173,6 +179,7 @@ func decades(panels []Panel) (low, high float64) {
 			least, most = min(least, p.P50), max(most, p.Max)
 		}
 	}
+	// At least one decade, also if all latencies are equal or one is 0.
 	least = min(max(least, 100*time.Nanosecond), most/10)
 	return math.Pow(10, math.Floor(math.Log10(least.Seconds()))), math.Pow(10, math.Ceil(math.Log10(most.Seconds())))
 }
@@ -185,6 +192,7 @@ func (latencies) Ticks(low, high float64) (ticks []plot.Tick) {
 	for e := int(math.Round(math.Log10(low))); e <= int(math.Round(math.Log10(high))); e++ {
 		at := math.Pow10(e)
 		ticks = append(ticks, plot.Tick{Value: at, Label: decade(e)})
+		// Small ticks without labels between the decades.
 		for i := 2; i < 10 && at*10 <= high*1.01; i++ {
 			ticks = append(ticks, plot.Tick{Value: at * float64(i)})
 		}
@@ -194,6 +202,7 @@ func (latencies) Ticks(low, high float64) (ticks []plot.Tick) {
 
 // decade is 10 to the e seconds in words.
 func decade(e int) string {
+	// Each is 1000 times the one before; 10^-9 s is the first.
 	units := []string{"ns", "µs", "ms", "s"}
 	n := max(0, min(len(units)-1, (e+9)/3))
 	return fmt.Sprintf("%.0f %s", math.Pow10(e+9-3*n), units[n])

@@ -7,6 +7,7 @@ import (
 // Noun makes a command that only has sub-commands. Without a sub-command it prints its help. With an unknown one it
 // prints an error rather than pages of help.
 func Noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	// Distance 1: only words with one letter changed are suggested.
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {

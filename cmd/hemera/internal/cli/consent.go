@@ -39,6 +39,7 @@ func (e *Env) Agree(ctx context.Context, k Consent, op string, stake []string) (
 	if k.yes {
 		return true, nil
 	}
+	// The same error for no terminal and for no; only the remedy differs.
 	refused := errs.New(errs.Denied, op, "", "nothing was done: this needs consent")
 	if !e.Asks {
 		return false, refused.WithRemedy("look at it with --dry-run, then repeat with --yes; there is no terminal to ask at")

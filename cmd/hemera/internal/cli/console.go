@@ -11,9 +11,9 @@ import (
 // Console is where a command reads and writes: its streams, what they are connected to, and the form of output that
 // the user asked for.
 type Console struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Getenv   func(string) string
+	In       io.Reader           // standard input
+	Out, Err io.Writer           // standard output and standard error
+	Getenv   func(string) string // as os.Getenv
 	// Terminal is the width of the terminal that Out is connected to. 0: Out is not a terminal and gets no colours.
 	Terminal int
 	// Asks is true if a person can answer questions: In and Err are a terminal.

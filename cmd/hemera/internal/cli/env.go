@@ -27,7 +27,7 @@ type Env struct {
 	Build admin.VersionInfo
 	// Environ lists the variables of the environment as os.Environ does; nil stands for none.
 	Environ func() []string
-	Now     func() time.Time
+	Now     func() time.Time // the clock
 	// Completion is the longest wait for words that a shell completes; 0 is completionTimeout.
 	Completion time.Duration
 

@@ -68,7 +68,9 @@ func traceOf(err error) string {
 
 // report prints the error that ends a command: for a person on Err, and with -j on Out too, with the exit code.
 func (c *Console) report(err error, code int) {
+	// With -j standard output is one JSON object also if the command failed.
 	if c.json {
+		// Nothing was printed yet: an empty result list.
 		if c.open == nil {
 			c.open = c.Printer().Stream(nil)
 		}

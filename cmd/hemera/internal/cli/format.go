@@ -65,6 +65,7 @@ func unitOf(key string) func(any) string {
 
 // Unix returns seconds since 1970, and 0 for no time.
 func Unix(t time.Time) int64 {
+	// A zero time has a large negative number of seconds.
 	if t.IsZero() {
 		return 0
 	}
@@ -105,6 +106,7 @@ func Percent(part, whole int64) float64 {
 
 // HostPort splits an address; an address without a port is all host.
 func HostPort(addr string) (string, int) {
+	// IPv6 addresses have brackets.
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return addr, 0

@@ -25,6 +25,7 @@ func ParseCount(text string, most int64) (int64, bool) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)
+	// To a thousandth, so that 0.1k is 100 and not 100.00000000000001.
 	f = math.Round(f*unit*1e3) / 1e3 // 0.1 has no exact float
 	return int64(f), err == nil && f == math.Trunc(f) && f <= float64(most)
 }

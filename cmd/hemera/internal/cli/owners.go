@@ -14,6 +14,7 @@ func NameOf(id uint32, numeric bool, lookup func(string) (string, error)) string
 		return "default"
 	}
 	digits := strconv.FormatUint(uint64(id), 10)
+	// A name that is unknown here shows as its number.
 	if !numeric {
 		if name, err := lookup(digits); err == nil {
 			return name

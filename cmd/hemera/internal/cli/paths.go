@@ -70,6 +70,7 @@ func (c *Console) Each(ctx context.Context, args []string, f func(string) error)
 			return errs.Wrap(err, "hemera.GoOn", arg)
 		}
 		if err := f(arg); err != nil {
+			// The last error is returned, so it is printed by Run and not here.
 			if last != nil {
 				c.Complain(last)
 			}

@@ -26,6 +26,7 @@ func plainly(text string) (plain, trace string) {
 		trace, text = m[1], traces.ReplaceAllString(text, "")
 		text = code.ReplaceAllString(text, "")
 	}
+	// An error's text has a part for each step that led to it.
 	parts := strings.Split(text, ": ")
 	var out []string
 	for i, part := range parts {

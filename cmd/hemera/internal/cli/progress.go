@@ -13,6 +13,7 @@ func BarForms(line func(bar int) string) []string {
 
 // Bar draws a percentage in a number of characters: "[######..................] 25.0%".
 func Bar(percent float64, width int) string {
+	// A file that grows during a copy has more than 100 %.
 	done := min(width, max(0, int(percent/100*float64(width))))
 	return fmt.Sprintf("[%s%s] %.1f%%", strings.Repeat("#", done), strings.Repeat(".", width-done), percent)
 }

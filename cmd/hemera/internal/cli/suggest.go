@@ -16,6 +16,7 @@ import (
 func teach(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
+			// cobra's own errors name neither the command nor its usage.
 			if check(c, args) == nil {
 				return nil
 			}
@@ -54,6 +55,7 @@ func UnknownCommand(c *cobra.Command, name string) error {
 		slices.Sort(names)
 		remedy = "it has " + strings.Join(names, ", ")
 	}
+	// By cobra: words that are similar, and those of SuggestFor.
 	if like := c.SuggestionsFor(name); len(like) > 0 {
 		remedy = "did you mean " + c.CommandPath() + " " + strings.Join(like, " or ") + "? " + remedy
 	}

@@ -51,6 +51,7 @@ func Disks(e *cli.Env) cobra.CompletionFunc {
 		}
 		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
 			for _, d := range v.Disks {
+				// The description stands beside the word in shells that show it.
 				n, _ := v.Node(d.Node)
 				out = append(out, cobra.CompletionWithDesc(d.ID.String(), n.Addr+" "+d.Path))
 			}
@@ -139,10 +140,12 @@ func Paths(e *cli.Env) cobra.CompletionFunc {
 			if !strings.HasPrefix(name, prefix) || output.Visible(name) != name { // shells print words unchanged
 				return nil
 			}
+			// The whole word, as the user wrote its beginning.
 			name = mark + dir + name
 			if isDir {
 				name += "/"
 			}
+			// The word stays as typed; the user types more of it.
 			if out = append(out, name); len(out) == wordsMax {
 				return errEnough
 			}
@@ -163,6 +166,7 @@ func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name stri
 	if err == nil || errors.Is(err, errEnough) || errors.Is(err, errs.NotFound) {
 		return err
 	}
+	// Denied, or no admin API there: the data protocol may still list.
 	u, err := e.Remote(dir)
 	if err != nil {
 		return err

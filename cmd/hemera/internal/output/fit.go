@@ -70,10 +70,10 @@ func titles(columns []Column) []string {
 
 // grid is a table's cells, with its heading as the first row.
 type grid struct {
-	columns []Column
-	right   []bool
-	widths  []int
-	rows    [][]string
+	columns []Column   // those that are shown
+	right   []bool     // by column: numbers, which stand at the right
+	widths  []int      // by column, in characters
+	rows    [][]string // the titles, then a row for each record
 }
 
 // grid lays out the cells of all records before the first is printed, because the widest cell of a column decides its
@@ -95,6 +95,7 @@ func (p Printer) grid(columns []Column, records []Record) *grid {
 
 // total is the width of the longest line.
 func (g *grid) total() int {
+	// Two blanks between columns.
 	sum := 2 * (len(g.widths) - 1)
 	for _, w := range g.widths {
 		sum += w
@@ -105,6 +106,7 @@ func (g *grid) total() int {
 // fit leaves out wide columns, the widest first and then from the right, until lines are not longer than
 // width, and returns their titles.
 func (g *grid) fit(width int) (out []string) {
+	// One column goes at a time: often one is enough.
 	for g.total() > width {
 		i := 0
 		for n, c := range g.columns {
@@ -112,10 +114,12 @@ func (g *grid) fit(width int) (out []string) {
 				i = n
 			}
 		}
+		// Only columns that every user needs are left.
 		if g.columns[i].Wide == 0 {
 			return out
 		}
 		out = append(out, g.columns[i].Title)
+		// A clone: the columns are a table that all calls share.
 		g.columns = slices.Delete(slices.Clone(g.columns), i, i+1)
 		g.right = slices.Delete(g.right, i, i+1)
 		g.widths = slices.Delete(g.widths, i, i+1)

@@ -112,6 +112,7 @@ func (p Printer) One(columns []Column, r Record) error {
 
 // Head writes a single record, one field a line, above a table: columns are chosen of the table.
 func (p Printer) Head(columns []Column, r Record) error {
+	// The user chose columns of the table below.
 	p.Choice = nil
 	return p.One(columns, r)
 }
@@ -119,8 +120,8 @@ func (p Printer) Head(columns []Column, r Record) error {
 // Stream writes records as they come, without waiting for the last.
 type Stream struct {
 	p     Printer
-	line  func(Record) string
-	count int
+	line  func(Record) string // a record as a person reads it; nil if persons get nothing
+	count int                 // records so far
 }
 
 // Stream begins a stream; line is a record's line for eyes.
@@ -135,6 +136,7 @@ func (s *Stream) Add(r Record) error {
 	case Monitor:
 		text = MonitorLine(r) + "\n"
 	case JSON:
+		// The object is open between two calls: Close or Fail ends it.
 		lead := ",\n"
 		if s.count == 0 {
 			lead = `{"result":[` + "\n"
@@ -164,6 +166,7 @@ func (s *Stream) end(message string, code int, remedy, trace string) error {
 	if s.count == 0 {
 		lead = `{"result":[]`
 	}
+	// errormsg and retc are EOS's names; scripts test retc.
 	tail := fmt.Sprintf(`,"errormsg":%s,"retc":%d`, quote(message), code)
 	if remedy != "" {
 		tail += `,"remedy":` + quote(remedy)
@@ -180,6 +183,7 @@ func (s *Stream) end(message string, code int, remedy, trace string) error {
 func MonitorLine(r Record) string {
 	pairs := make([]string, len(r))
 	for i, f := range r {
+		// A reader splits at blanks, so a value with one must be quoted.
 		v := plain(f.Value)
 		if strings.ContainsFunc(v, func(c rune) bool { return c == ' ' || c == '"' || !unicode.IsPrint(c) }) || !utf8.ValidString(v) {
 			v = strconv.Quote(v)
@@ -200,7 +204,7 @@ func plain(v any) string {
 	return fmt.Sprint(v)
 }
 
-// quote returns a value as -m prints it: bare if it is one printable word, else as a Go string.
+// quote returns a string as JSON.
 func quote(s string) string {
 	text, _ := json.Marshal(s) // a string always marshals
 	return string(text)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// show is the text of one cell.
+// show is the text of a record's cell in this column.
 func (c Column) show(r Record) string {
 	v := r.Get(c.Key)
 	if c.Show != nil {
@@ -16,10 +16,11 @@ func (c Column) show(r Record) string {
 	return plain(v)
 }
 
-// right reports whether a column's values are numbers, which stand at the right.
+// right is true if the column's values are numbers, which stand at the right. The first known value decides.
 func (c Column) right(records []Record) bool {
 	for _, r := range records {
 		switch r.Get(c.Key).(type) {
+		// An unknown value says nothing about its column.
 		case nil:
 		case string, bool:
 			return false
@@ -41,6 +42,7 @@ func (p Printer) table(columns []Column, records []Record) error {
 	g := p.grid(columns, records)
 	var left []string
 	if p.Width > 0 {
+		// Columns that the user chose are never left out.
 		if p.Choice == nil || len(p.Choice.Names) == 0 {
 			left = g.fit(p.Width)
 		}
@@ -106,7 +108,7 @@ var colours = map[string]string{
 	"off": "31", "offline": "31", "failing": "31", "gone": "31", "down": "31", "opserror": "31", "bootfailure": "31", "stalled": "31", "stalling": "31", "bad": "31", "exceeded": "31",
 }
 
-// paint colours a cell that is one of the words of the table above; other cells stay as they are.
+// paint colours a cell whose text says how something is, such as "online" or "failing".
 func (p Printer) paint(text string) string {
 	if code, ok := colours[text]; ok {
 		return p.wrap(code, text)

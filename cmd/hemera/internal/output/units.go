@@ -37,6 +37,7 @@ func Seconds(v any) string {
 		return ""
 	}
 	d := time.Duration(number(v) * float64(time.Second))
+	// Fractions matter for seconds only.
 	if d < time.Minute {
 		return d.Round(100 * time.Millisecond).String()
 	}
@@ -88,6 +89,7 @@ func Count(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
+	// entry, directory, copy
 	if stem, ok := strings.CutSuffix(what, "y"); ok {
 		return fmt.Sprintf("%d %sies", n, stem)
 	}

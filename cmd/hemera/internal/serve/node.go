@@ -70,6 +70,7 @@ func joinToken(e *cli.Env, n config.Node) (string, error) {
 	if n.Join != "" || n.JoinFile == "" {
 		return n.Join, nil
 	}
+	// "-" is standard input, so that a token can be piped from ssh.
 	from := e.In
 	if n.JoinFile != "-" {
 		f, err := os.Open(n.JoinFile)

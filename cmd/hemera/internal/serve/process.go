@@ -44,9 +44,11 @@ func keepPrivate() { syscall.Umask(0o077) }
 
 // serve runs a server until it ends, and logs why.
 func serve(ctx context.Context, log *slog.Logger, run func() error) error {
+	// Never read or written, so the kernel gives it no pages.
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)
 	defer context.AfterFunc(ctx, func() { log.Info("stopping", "why", context.Cause(ctx)) })()
+	// The error is printed by the command, so it is not logged twice.
 	err := run()
 	log.Info("stopped")
 	return err

@@ -37,6 +37,7 @@ func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error
 // lines that strangers can cause.
 func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
+	// A terminal has a reader; anything else is probably a log collector.
 	if format == "auto" {
 		format = "json"
 		if e.Live {
@@ -59,10 +60,11 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 
 // managerOptions turns settings into the options of a manager. role is "up" or "manager"; hemera version shows it.
 func managerOptions(e *cli.Env, l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
+	// Settings of the space can contradict each other; that is an error before anything is opened.
 	space, err := l.Space.Define(hemera.DefaultSpace)
 	socket, wished := adminSocket(l)
 	return daemon.ManagerOptions{
-		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise,
+		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, // where
 		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, WritesOfUser: l.Writes.PerUser, WritesOfSession: l.Writes.PerConnection, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
 		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
 		Settings: func() []admin.Setting {
@@ -85,6 +87,7 @@ func adminSocket(l *config.Loaded) (path string, wished bool) {
 	if l.HTTP.Socket == "" || filepath.IsAbs(l.HTTP.Socket) {
 		return l.HTTP.Socket, wished
 	}
+	// A unix socket's path has about 100 characters at most; clients need the absolute one.
 	path = filepath.Join(l.Data, l.HTTP.Socket)
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
@@ -109,6 +112,7 @@ func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *
 	if err != nil || viewErr != nil {
 		return
 	}
+	// The default space always exists.
 	have, _ := view.Space(hemera.DefaultSpace)
 	for _, v := range l.Values() {
 		if strings.HasPrefix(v.Key, "space.") && v.Source != "default" && have != wish {

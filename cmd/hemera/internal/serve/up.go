@@ -23,9 +23,9 @@ func UpCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
 		Long: `Runs a manager and storage nodes in one process, with folders as disks, until Ctrl-C.
-Everything is kept in DIR (default ./hemera-data) and is there again at the next start, also
-the number of nodes and disks and the grace, unless other ones are given then.
-It listens on this machine only unless --listen says otherwise.`,
+Everything is kept in DIR (default ./hemera-data) and is there again at the next start. The number
+of nodes and disks and the grace stay too, unless the next start gives others.
+The cluster listens on this machine only, unless --listen says otherwise.`,
 		Example: `  hemera up
   hemera up /data/hemera --port 21094 --nodes 3`,
 		Args: cobra.MaximumNArgs(1),
@@ -50,6 +50,7 @@ It listens on this machine only unless --listen says otherwise.`,
 			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
 			log = logger(e, l.Log, &level)
 		}
+		// The welcome and errors name it; the working directory says nothing to their readers.
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
@@ -89,6 +90,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 		return last, err
 	}
 	if ok {
+		// What this start does not say is taken from the last one.
 		if !said["up.nodes"] {
 			l.Up.Nodes = last.Nodes
 		}
@@ -111,6 +113,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 		"up.nodes": strconv.Itoa(l.Up.Nodes), "up.disks": strconv.Itoa(l.Up.Disks), "repair.grace": l.Repair.Grace.String(),
 	} {
 		if ok && !said[key] {
+			// hemera config show prints where the value came from.
 			l.Note(key, value, "as before")
 		}
 	}
@@ -129,6 +132,7 @@ const upData = "./hemera-data"
 // rather than the default of a manager.
 func chooseData(c *cobra.Command, args []string) error {
 	switch {
+	// One of them would be ignored in silence.
 	case len(args) == 1 && c.Flags().Changed("data"):
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Up", args[0], "--data names a directory too").WithRemedy("name one of them"))
 	case len(args) == 1:
@@ -143,6 +147,7 @@ func chooseData(c *cobra.Command, args []string) error {
 		return cli.Usage(err)
 	}
 	for _, v := range l.Values() {
+		// /var/lib/hemera belongs to a manager that runs as a service.
 		if v.Key == "data" && v.Source == "default" {
 			dir, err := filepath.Abs(upData)
 			if err != nil {
@@ -156,6 +161,7 @@ func chooseData(c *cobra.Command, args []string) error {
 
 // welcome prints where the cluster answers and what to try first.
 func welcome(e *cli.Env, up *daemon.Up) {
+	// The lines below are meant to be copied into a terminal.
 	url := "root://" + friendly(up.Manager.Addr)
 	doors := [][2]string{{url, "files, for any XRootD client"}, {"http://" + friendly(up.Manager.Addr) + "/metrics", "measurements, for Prometheus"}}
 	if up.Manager.Socket != "" {
@@ -170,6 +176,7 @@ func welcome(e *cli.Env, up *daemon.Up) {
 		fmt.Fprintf(e.Out, "  %-*s  %s\n", width, d[0], d[1])
 	}
 	fmt.Fprint(e.Out, "\nTry, in another terminal:\n\n")
+	// Commands find the default port by themselves.
 	if url != cli.URLDefault {
 		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
 	}

@@ -1,0 +1,199 @@
+package xrd
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hemera/rules/wire"
+)
+
+const (
+	// promisedSeconds is how long clients wait for an answer that was promised.
+	promisedSeconds = 1800
+	// asyncMax is how much asynchronous work one connection may have under way.
+	asyncMax = 64
+)
+
+// asyncWork is the work of one connection that runs beside its goroutine, each on a goroutine of its own. It answers
+// when it is done, in any order. It is safe for concurrent use.
+//
+// What runs beside its connection must not use what belongs to the connection's goroutine: it has the handle of a file,
+// which is counted as in use, and a copy of the request. The Sink is safe to answer on.
+type asyncWork struct {
+	slots   chan struct{}  // one element for each that is under way
+	running sync.WaitGroup // also goroutines that wait for one of them
+}
+
+// acquire takes a slot; false if none is free. The caller gives it to start, or releases it.
+func (a *asyncWork) acquire() bool {
+	select {
+	case a.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *asyncWork) release() { <-a.slots }
+
+// start runs work on a goroutine of its own and then releases the slot, which the caller has acquired.
+func (a *asyncWork) start(c *conn, work func()) {
+	a.running.Go(func() {
+		defer a.release()
+		defer c.containPanic()
+		work()
+	})
+}
+
+// runInline runs work that waits for a disk while the connection waits for it, and answers.
+func runInline(r *request, work func() ([]byte, error)) error {
+	r.lend()
+	return withWaitResp(r, work)
+}
+
+// withWaitResp runs work and answers. If work takes longer than SlowAnswer it promises the answer, so that the client does
+// not take the connection for dead (§5 STREAMTIMEOUT).
+func withWaitResp(r *request, work func() ([]byte, error)) error {
+	waits := &r.conn.srv.waits
+	w := waits.Get().(*slowAnswer) // pooled with its timer
+	w.begin(r)
+	body, err := work()
+	if w.timer.Stop() { // otherwise it may still run; then it is not used again
+		w.conn = nil
+		waits.Put(w)
+	} else if w.wasPromised() {
+		return deliver(r, body, err)
+	}
+	if err != nil {
+		return err
+	}
+	return r.ok(body)
+}
+
+// slowAnswer promises a client its answer when it takes long.
+type slowAnswer struct {
+	timer  *time.Timer // runs promise; made with the first use
+	conn   *conn
+	stream wire.StreamID
+
+	mu       sync.Mutex
+	done     bool // the answer is there; it is not promised any more
+	promised bool
+}
+
+// begin starts the timer of one request.
+func (w *slowAnswer) begin(r *request) {
+	w.conn, w.stream = r.conn, r.Stream
+	after := r.conn.srv.o.Limits.SlowAnswer
+	if w.timer == nil {
+		w.timer = time.AfterFunc(after, w.promise)
+		return
+	}
+	w.timer.Reset(after)
+}
+
+// promise runs on the timer's goroutine.
+func (w *slowAnswer) promise() {
+	w.mu.Lock()
+	if w.done {
+		w.mu.Unlock()
+		return
+	}
+	// Set before the promise goes out, and without holding the lock while it does.
+	w.promised = true
+	w.mu.Unlock()
+	promiseAnswer(w.conn, w.stream)
+}
+
+// wasPromised ends the wait and reports whether the answer was promised. If not, it is not promised afterwards.
+func (w *slowAnswer) wasPromised() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = true
+	return w.promised
+}
+
+// runAsync runs work that ends a write, and answers when it is done, while the connection goes on: head nodes send the
+// pieces of many files over one connection, and clients with many threads files, and those must not wait for each
+// other's disks. Without a free slot it is runInline.
+func runAsync(r *request, work func() ([]byte, error)) error {
+	c := r.conn
+	if !c.async.acquire() {
+		return runInline(r, work)
+	}
+	own := r.detach() // the request itself ends when this function returns
+	c.async.start(c, func() {
+		err := withWaitResp(own, work)
+		if err != nil {
+			err = own.fail(err)
+		}
+		if err == nil {
+			err = c.out.Flush()
+		}
+		if err != nil { // the connection's goroutine finds that out
+			_ = c.nc.Close()
+		}
+	})
+	return nil
+}
+
+// promiseAnswer sends kXR_waitresp. If that fails the next write fails too.
+func promiseAnswer(c *conn, stream wire.StreamID) {
+	_ = c.out.Answer(stream, wire.StatusWaitResp, wire.Wait{Seconds: promisedSeconds}.Append(nil))
+	_ = c.out.Flush()
+}
+
+// deliver sends a promised answer.
+func deliver(r *request, body []byte, err error) error {
+	status := wire.StatusOK
+	if err != nil {
+		status, body = r.failure(err)
+	}
+	if err := r.conn.out.Collect(wire.AppendAsync(nil, r.Stream, status, body)); err != nil {
+		return err
+	}
+	return r.conn.out.Flush()
+}
+
+// runAsyncAfter runs work beside the connection. An answer that is there within the grace goes out in order. Otherwise
+// it is promised, and the connection goes on.
+func runAsyncAfter(r *request, grace time.Duration, work func(context.Context) ([]byte, error)) error {
+	c := r.conn
+	if !c.async.acquire() {
+		return &waitFor{Seconds: retryBusySeconds, Text: "too much slow work on this connection"}
+	}
+	if err := c.out.Flush(); err != nil {
+		c.async.release()
+		return err
+	}
+	later := r.detach() // for the answer after the promise
+	type outcome struct {
+		body []byte
+		err  error
+	}
+	done := make(chan outcome, 1) // with room, so that the work ends although nobody waits
+	c.async.start(c, func() {
+		body, err := work(later.context())
+		done <- outcome{body, err}
+	})
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return o.err
+		}
+		return r.ok(o.body)
+	case <-t.C:
+	}
+	promiseAnswer(c, r.Stream)
+	c.async.running.Go(func() {
+		select {
+		case o := <-done:
+			_ = deliver(later, o.body, o.err)
+		case <-c.ctx.Done():
+		}
+	})
+	return nil
+}

@@ -1,0 +1,205 @@
+package xrd
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/doors/xrd/translate"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// resolver finds the committed entry of an open file.
+type resolver func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+
+// fileHandlers serve what is about an open file, but for its data.
+type fileHandlers struct {
+	resolve resolver // nil: attributes of open files are those set through the handle alone
+}
+
+// okStat answers with the stat line of an open file.
+func okStat(r *request, i hemera.FileInfo) error {
+	return r.ok(append(translate.StatOf(i).Append(nil), 0))
+}
+
+// okOpen answers an open with the handle it makes.
+func okOpen(r *request, h handle, o wire.Open) error {
+	reply := wire.OpenReply{Handle: r.session.handles.add(h)}
+	if o.Options&wire.OpenRetStat != 0 {
+		s := translate.StatOf(h.data().file.Info())
+		reply.Stat = &s
+	}
+	return r.ok(reply.Append(nil, o.Options&wire.OpenCompress != 0))
+}
+
+// stat answers kXR_stat of a handle.
+func (f *fileHandlers) stat(r *request) error {
+	file, err := r.session.handles.forReading(wire.DecodeStat(r.Body).Handle)
+	if err != nil {
+		return err
+	}
+	return okStat(r, file.file.Info())
+}
+
+// close answers kXR_close. Of a file that was written it answers when the file is durable and visible.
+func (f *fileHandlers) close(r *request) error {
+	ss, id := r.session, wire.DecodeClose(r.Body).Handle
+	h, err := ss.handles.get(id)
+	if err != nil {
+		return err
+	}
+	// The id is free at once, also if the close fails: clients never use it again.
+	ss.handles.remove(id)
+	file, _ := h.(*fileHandle)
+	var write *hemera.Grant // if a manager's door opened it
+	if file != nil && file.write != nil {
+		write = file.write
+		ss.forgetWrite(file.path, write)
+	}
+	if !h.data().writable && (file == nil || file.pull == nil) { // a read, which is not a copy's destination
+		// Nothing is waited for but reads under way.
+		if err := h.close(r.conn.ctx); err != nil {
+			return err
+		}
+		return r.ok(nil)
+	}
+	// The close ends even if the connection does: a client that comes back finds its outcome.
+	ctx := hemera.WithTrace(context.Background(), r.traceID())
+	work := func() ([]byte, error) {
+		err := h.close(ctx)
+		if err != nil && write != nil {
+			ss.reconnect.closeFailed(file.path, *write)
+		}
+		return nil, err
+	}
+	if len(ss.handles.files) > 0 || r.conn.in.Buffered() > 0 || ss.streams.wasGiven(1) {
+		// The client has more to do than to wait for this file's disks, or may go away before it has sent on
+		// another connection what the close waits for.
+		return runAsync(r, work)
+	}
+	return runInline(r, work)
+}
+
+// sync answers kXR_sync. For a third-party copy it starts the copy; see tpc.go.
+func (f *fileHandlers) sync(r *request) error {
+	file, err := r.session.handles.forReading(wire.DecodeSync(r.Body).Handle)
+	if err != nil {
+		return err
+	}
+	if h, err := r.session.handles.file(wire.DecodeSync(r.Body).Handle); err == nil && h.pull != nil { // stock clients drive a third-party copy by syncs
+		return syncPull(r, h)
+	}
+	if !file.writable { // there is nothing to make durable
+		return r.ok(nil)
+	}
+	return runInline(r, func() ([]byte, error) { return nil, file.file.Sync(r.context()) })
+}
+
+// truncate answers kXR_truncate of a handle.
+func (f *fileHandlers) truncate(r *request) error {
+	t := wire.DecodeTruncate(r.Body)
+	if err := translate.CheckSize(t.Size); err != nil {
+		return err
+	}
+	file, err := r.session.handles.forWriting(t.Handle)
+	if err == nil { // accepted, not durable, as a write
+		err = file.file.Truncate(t.Size)
+	}
+	if err != nil {
+		return err
+	}
+	return r.ok(nil)
+}
+
+// queryHoles tells a copy where the data of an open file continues, so that holes are not sent, or how many bytes it
+// has.
+func queryHoles(r *request, id wire.Handle, arg string) error {
+	h, err := r.session.handles.get(id)
+	if err != nil {
+		return err
+	}
+	f := h.data()
+	var ask func() (int64, error)
+	if arg == hemera.OpaqueAllocated {
+		if a, ok := f.file.(hemera.Sparse); ok {
+			ask = a.Allocated
+		}
+	} else {
+		off, err := hemera.ParseAskData(arg)
+		if err != nil {
+			return errs.As(err, errs.Invalid, "xrd.Data", f.path)
+		}
+		if s, ok := f.file.(hemera.Sparse); ok {
+			ask = func() (int64, error) { return s.NextData(off) }
+		}
+	}
+	if ask == nil {
+		return errs.New(errs.Unsupported, "xrd.Data", f.path, "holes are not known of this handle")
+	}
+	f.inUse.Add(1) // a close waits for it
+	return runAsync(r, func() ([]byte, error) {
+		defer f.inUse.Done()
+		n, err := ask()
+		return append(strconv.AppendInt(nil, n, 10), 0), err
+	})
+}
+
+// endFile answers the queries that end a write without a close: a head node seals or aborts a piece, a client aborts a
+// file. Afterwards only close is left.
+func endFile(r *request, id wire.Handle, arg string) error {
+	h, err := r.session.handles.get(id)
+	if err != nil {
+		return err
+	}
+	f := h.data()
+	abort := strings.HasPrefix(arg, hemera.OpaqueAbort)
+	// A sealed piece can still be aborted, as long as its head has not closed it.
+	if again := abort && f.ended && f.writable; !again {
+		if err := f.forWriting(); err != nil {
+			return err
+		}
+	}
+	f.inUse.Wait() // data that came on bound connections belongs before the end
+	// The head may lose this connection and ask again on another: what was begun is finished.
+	ctx := context.WithoutCancel(r.context())
+	if abort {
+		return abortFile(ctx, r, f)
+	}
+	return sealPiece(ctx, r, h, arg)
+}
+
+func abortFile(ctx context.Context, r *request, f *openFile) error {
+	f.ended = true
+	f.inUse.Add(1)
+	return runAsync(r, func() ([]byte, error) {
+		defer f.inUse.Done()
+		return nil, f.file.End(ctx, hemera.EndAbort)
+	})
+}
+
+func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
+	f := h.data()
+	seal, err := hemera.ParseSealInfo(arg)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "xrd.Seal", f.path)
+	}
+	p, ok := h.(*pieceHandle) // a file is sealed by its close
+	if !ok {
+		return errs.New(errs.Unsupported, "xrd.Seal", f.path, "the handle is not a piece")
+	}
+	if f.bad.any() {
+		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
+	}
+	f.ended = true
+	f.inUse.Add(1)
+	return runAsync(r, func() ([]byte, error) {
+		defer f.inUse.Done()
+		stat, err := p.piece.Seal(ctx, seal)
+		if err != nil {
+			return nil, err
+		}
+		return append([]byte("piece="+stat.ID.String()+"&size="+strconv.FormatInt(stat.Size, 10)), 0), nil
+	})
+}

@@ -1,0 +1,55 @@
+package translate
+
+import (
+	"strconv"
+	"time"
+
+	"hemera"
+	"hemera/rules/access"
+	"hemera/rules/wire"
+)
+
+// Decimal is how the protocol writes users and groups.
+func Decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+// StatOfEntry returns an entry's stat line as who sees it. The rights in it are those that access decides by.
+func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
+	s := wire.StatInfo{
+		ID: uint64(e.ID), Size: e.Size, Mtime: e.Mtime.Unix(), Ctime: e.Ctime.Unix(), Atime: e.Mtime.Unix(),
+		Mode: e.Mode, Owner: Decimal(e.UID), Group: Decimal(e.GID),
+	}
+	if e.IsDir() { // a directory's size is that of all files below it
+		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
+	}
+	rights := access.Rights(who, access.Of(e)) // the same rule that decides about opens
+	if rights&4 != 0 {
+		s.Flags |= wire.StatReadable
+	}
+	if rights&2 != 0 {
+		s.Flags |= wire.StatWritable
+	}
+	if rights&1 != 0 || e.IsDir() && who.Admin { // admins pass all directories
+		s.Flags |= wire.StatXset
+	}
+	return s
+}
+
+// StatOf returns the stat line of an open file. Its flags say how the file may be opened, as its mode has it, and
+// whether it is open for writing now.
+func StatOf(i hemera.FileInfo) wire.StatInfo {
+	flags := wire.StatReadable
+	if i.Writable || i.Mode&0o222 != 0 {
+		flags |= wire.StatWritable
+	}
+	if i.Mode&0o111 != 0 {
+		flags |= wire.StatXset
+	}
+	t := i.Mtime.Unix() // an open file has one time
+	if i.Mtime.IsZero() {
+		t = time.Now().Unix()
+	}
+	return wire.StatInfo{
+		ID: uint64(i.ID), Size: i.Size, Flags: flags, Mtime: t, Ctime: t, Atime: t,
+		Mode: i.Mode, Owner: Decimal(i.UID), Group: Decimal(i.GID),
+	}
+}
