@@ -32,7 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 		{"sequence numbers follow the order of enqueueing", sequence},
 		{"concurrent batches apply in the order of their numbers", concurrent},
 		{"a load is there at its commit, in its place", load},
-		{"a load that was given up, fenced or out of order changes nothing", loadRefused},
+		{"a load that was aborted, fenced or out of order changes nothing", loadRefused},
 		{"a closed store refuses everything", closedStore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
