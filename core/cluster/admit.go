@@ -31,6 +31,7 @@ func (c *leases) newDisks(ctx context.Context) hemera.DiskConfig {
 	return hemera.ConfigRW
 }
 
+// waiting is the error of a node that an admin has not admitted. It names the command that does.
 func waiting(op string, id hemera.NodeID) error {
 	return errs.New(errs.Denied, op, "node "+id.String(), "the node waits for an admin to admit it").
 		WithRemedy("at the manager: `hemera node admit " + id.String() + "`")
@@ -56,17 +57,19 @@ func (c *admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
 }
 
 // RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
-// join anew. NotEmpty while it has disks.
+// join again. NotEmpty while it has disks.
 func (c *admin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	return c.removeNode(ctx, id, false)
 }
 
-// ExpelNode forgets a node and its disks, which are lost or in bad hands: what they held is made anew from other
+// ExpelNode forgets a node and its disks, which are lost or in bad hands: what they held is made again from other
 // pieces where there are any.
 func (c *admin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
 	return c.removeNode(ctx, id, true)
 }
 
+// removeNode removes a node, with its disks if disks is set. A new key goes with the removal, so that what
+// the removed node may still see of later capabilities is nothing.
 func (c *admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) error {
 	var addr string
 	return c.update(ctx, func(ch *change) error {

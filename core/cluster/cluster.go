@@ -157,6 +157,7 @@ func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
 	return c.dropTokens(ctx)
 }
 
+// absent is the report of a disk that no node reports: gone, for the reason given.
 func absent(d diskRecord, why string) hemera.NodeDisk {
 	return hemera.NodeDisk{UUID: d.UUID, Path: d.Path, ID: d.ID, Health: hemera.HealthGone, Why: why}
 }

@@ -24,6 +24,7 @@ type current struct {
 	outdated atomic.Pointer[errs.Error] // decided: a node saw more
 }
 
+// decide ends the wait. What was decided is in outdated.
 func (s *current) decide() { s.once.Do(func() { close(s.known) }) }
 
 // awaitNodes begins to wait for one of the nodes that the store knows, if there are any. c.mu is held.

@@ -1,10 +1,44 @@
-// Package cluster knows the nodes, disks and spaces: what an admin decided about them, which is
-// durable in the manager's kv store, and what nodes last reported, which is not. From both it makes
-// an immutable hemera.View for whoever decides.
+// Package cluster knows the nodes, disks and spaces: what an admin decided about them, which is durable in the manager's
+// kv store, and what nodes last reported, which is not. From both it makes an immutable [hemera.View], on which every
+// decision of the manager is made.
 //
-// Each registration gives a node a new epoch, its lease. The lease ends with the next registration
-// or after [hemera.HeartbeatTimeout] of silence by the monotonic clock; calls under an ended lease
-// are Fenced, and the node registers anew. Epochs are durable, so they never repeat.
+// # Leases
+//
+// Each registration gives a node a new epoch, its lease. The lease ends with the next registration or after
+// [hemera.HeartbeatTimeout] of silence by the monotonic clock. Calls under an ended lease are Fenced, and the node
+// registers again. Epochs are durable, so they never repeat.
+//
+// # Parts
+//
+// [Cluster] is made of parts that share one state: leases (registration, heartbeats), admin (what admins set), keyring
+// (capability keys), surveyor (audits, scrubs, backups), marks (whether the store is as new as the cluster) and tokens
+// (join tokens). The records themselves are tables without a lock; the state around them orders access.
+//
+// # How a change is made
+//
+// A change takes the turn, a token that one change has at a time. It decides with the mutex held, stores its records
+// without it, and applies them to memory with it again. So:
+//
+//   - the mutex guards memory only. A store that syncs slowly holds up other changes, but no heartbeat, no view and no
+//     end of a lease;
+//   - nothing else changes records between a decision and its application, as only the owner of the turn does;
+//   - reports and leases may change meanwhile. A decision that used them is as good as one made a moment earlier;
+//   - if the store fails, memory has what is known to be durable, and the caller gets the error.
+//
+// Take the turn before the mutex; never wait while holding the mutex.
+//
+// # Views
+//
+// Each change of a record makes a new view at once. Reports of nodes do so too, but in a cluster of more than a thousand
+// disks at most ten times a second: a view costs about a microsecond a disk. A view is never changed after it was
+// published; readers take a pointer and no lock.
+//
+// # Goroutines and blocking
+//
+// [Cluster.Run] has two: one ends leases and publishes late reports twice a second, the other makes the changes that time
+// brings (keys, scrubs, old removals) and may wait for the store. [Cluster.View], [Cluster.Member] and [Cluster.Current]
+// never block. [Cluster.Heartbeat] and [Cluster.Check] take the mutex only. Everything that changes a record waits for
+// the store's sync.
 //
 // # Keys in the store
 //

@@ -21,7 +21,7 @@ const (
 	keysKept    = 2
 	// keyLead is how long before it signs a key is given to nodes.
 	keyLead    = 2 * hemera.HeartbeatTimeout
-	secretSize = 32
+	secretSize = 32 // bytes
 	// keysHeld is how many keys can be held before an admin's are refused; the daily ones still fit.
 	keysHeld = capability.KeysMax - 4
 	// keyVersion is of keys that no node was ever told: nodes are told what is made of them.
@@ -39,6 +39,7 @@ type keyring struct {
 // time to learn it.
 func (c *keyring) Ring() *capability.Keyring { return &c.ring }
 
+// newKey makes a key whose id is above all others. Only its record makes it count. mu is held.
 func (c *keyring) newKey() keyRecord {
 	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now(), Version: keyVersion}
 	_, _ = rand.Read(k.Secret)
@@ -85,6 +86,7 @@ func (c *keyring) refreshRing() {
 	c.ring.Set(secrets(keys))
 }
 
+// secrets are the keys without what the records say besides.
 func secrets(keys []keyRecord) []hemera.Key {
 	list := make([]hemera.Key, len(keys))
 	for i, k := range keys {

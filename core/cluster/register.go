@@ -107,12 +107,12 @@ func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 		}
 		return nodeRecord{}, noMember("cluster.Register", h.ID)
 	}
-	for _, d := range h.Disks {
+	for _, d := range h.Disks { // it lost its state: its disks say who it is, unless their node is alive
 		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.leased(c.nodes[known.Node]) {
 			return c.nodes[known.Node].nodeRecord, nil
 		}
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.nodes { // it has no disk that is known, and was here before
 		if n.Addr == h.Addr {
 			return n.nodeRecord, nil
 		}
@@ -120,6 +120,7 @@ func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 	return nodeRecord{}, nil
 }
 
+// noMember is the error for a node id that the cluster does not have, or does not have any more.
 func noMember(op string, id hemera.NodeID) error {
 	return errs.New(errs.NotFound, op, "node "+id.String(), "it is not of this cluster, or was removed from it").
 		WithRemedy("remove the node's own state, not its disks, and let it join again")
@@ -164,12 +165,12 @@ func (c *leases) checkAddr(id hemera.NodeID, addr string) error {
 				WithRemedy("if that is another machine, this one has a copy of its state: remove that here, not the disks, and join with a token; a node that was given another address waits some seconds")
 		}
 		return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
-			WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted anew waits some seconds")
+			WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted again waits some seconds")
 	}
 	return nil
 }
 
-// replaceNode forgets nodes whose address and disks this one has taken: it was admitted anew.
+// replaceNode forgets nodes whose address and disks this one has taken: it was admitted again.
 func (c *leases) replaceNode(ch *change, by nodeRecord) {
 	for _, n := range c.nodes {
 		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) {
@@ -193,6 +194,7 @@ func (c *leases) replaceNode(ch *change, by nodeRecord) {
 // if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
 func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, fresh newcomers) {
+	// An admin's wish for this path is fulfilled, whatever disk is there.
 	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
 	if asked {
 		ch.delete(wanted)
@@ -213,13 +215,13 @@ func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 		}
 		return
 	}
-	if d.ID != 0 && !asked {
+	if d.ID != 0 && !asked { // its label has an id that this cluster does not have for it
 		c.log.Warn("disk of another cluster, or removed from this one, is not used", "node", on, "path", d.Path, "disk", d.ID)
 		return
 	}
 	rec := diskRecord{ID: next.Disk, UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: fresh.config}
 	next.Disk++
-	if asked {
+	if asked { // an admin said what it is for, and that it is to be used
 		rec.Space, rec.Config = wanted.Space, hemera.ConfigRW
 	}
 	if rec.Space == "" {
@@ -255,7 +257,7 @@ func claimStrength(r hemera.NodeDisk) int {
 }
 
 // holderStrength is the claim of the node that has the disk. One that is offline has none: a disk moves by being
-// mounted elsewhere. While it is there in good health, whoever else shows it has a copy, or an old list.
+// mounted elsewhere. While it is there in good health, another node that shows it has a copy, or an old list.
 func (c *leases) holderStrength(d *disk) int {
 	if n := c.nodes[d.Node]; n == nil || !c.leased(n) {
 		return 0
@@ -282,6 +284,7 @@ func (c *leases) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why st
 	return changed
 }
 
+// welcome is what a node needs to serve, as of now. Removed and absent disks get no id. mu is held.
 func (c *leases) welcome(n *node) hemera.NodeWelcome {
 	w := hemera.NodeWelcome{
 		ID: n.ID, Epoch: n.Epoch, DiskIDs: map[string]hemera.DiskID{}, Keys: c.keyring.nodeKeys(n.ID), Barred: c.barred,

@@ -42,6 +42,7 @@ type life struct{ ID, Since uint64 }
 
 func (historyRecord) key() string { return "history" }
 
+// newHistory begins the history of a store, with a secret that no other store has.
 func newHistory() historyRecord {
 	secret := make([]byte, secretLen)
 	_, _ = rand.Read(secret) // never fails
@@ -73,6 +74,7 @@ type marks struct {
 	current  current
 }
 
+// newMarks begins a life of the manager.
 func newMarks(s *state) *marks {
 	return &marks{state: s, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})}}
 }
@@ -99,6 +101,7 @@ func (c *marks) seen() []byte {
 	return append(mark, c.seal(mark)...)
 }
 
+// seal is the MAC of a mark. Without the secret nobody can make a mark that this store believes. mu is held.
 func (c *marks) seal(mark []byte) []byte {
 	mac := hmac.New(sha256.New, c.history)
 	mac.Write(mark)

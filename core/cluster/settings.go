@@ -34,6 +34,7 @@ func Settings() []Setting {
 	}
 }
 
+// defaultSpace is a space as `space set NAME define` makes it: two replicas, Adler-32.
 func defaultSpace(name string) spaceRecord {
 	return spaceRecord{Name: name, Layout: hemera.Replica(2), Checksum: hemera.Adler32.String(), GroupSize: 24}
 }
@@ -141,7 +142,7 @@ func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 }
 
 // RemoveDisk takes a disk out of the view for good; its id is not reused. [Cluster.Removed] lists it
-// until [Cluster.ForgetDisk]: pieces on it may have to be made anew elsewhere.
+// until [Cluster.ForgetDisk]: pieces on it may have to be made again elsewhere.
 func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	return c.update(ctx, func(ch *change) error {
 		d, err := c.knownDisk("cluster.Remove", id)
@@ -286,6 +287,7 @@ func (c *admin) SetSpace(ctx context.Context, name, key, value string) error {
 	}, nil)
 }
 
+// set changes one property of the record. Invalid for keys and values that are not in [Settings].
 func (s *spaceRecord) set(key, value string) (err error) {
 	switch key {
 	case "policy.layout":
@@ -339,6 +341,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	return nil
 }
 
+// knownDisk finds a disk that was not removed. NotFound. mu is held.
 func (c *admin) knownDisk(op string, id hemera.DiskID) (*disk, error) {
 	d := c.disks[id]
 	if d == nil || d.Removed {
@@ -358,6 +361,7 @@ func groupCounts(disks map[hemera.DiskID]*disk) map[string]map[string]int {
 	return counts
 }
 
+// addGroup counts one more disk in a group.
 func addGroup(counts map[string]map[string]int, space, group string) {
 	if counts[space] == nil {
 		counts[space] = map[string]int{}

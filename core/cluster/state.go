@@ -25,7 +25,7 @@ type state struct {
 	grace time.Duration // shown in views
 	view  atomic.Pointer[hemera.View]
 
-	turn   chan struct{} // holds one value while a change is under way
+	turn   chan struct{} // buffered one; holds one value while a change is under way
 	writer kv.Writer     // used by the change that has the turn
 
 	mu sync.Mutex // guards all below
@@ -35,6 +35,7 @@ type state struct {
 	dirty   bool      // reports came that no view shows yet
 }
 
+// newState is the empty state of a store. The writer must be the one of everything else that writes there.
 func newState(store kv.Reader, writer kv.Writer, o Options) *state {
 	return &state{store: store, writer: writer, log: o.Log, now: o.Now, grace: o.Grace, turn: make(chan struct{}, 1), tables: newTables()}
 }
@@ -79,6 +80,7 @@ func (c *state) takeTurn(ctx context.Context) error {
 	}
 }
 
+// decide runs a decision with mu held.
 func (c *state) decide(do func(ch *change) error, ch *change) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,6 +105,7 @@ func (c *state) commit(ctx context.Context, ch *change) error {
 	return nil
 }
 
+// commitBatch stores one batch and waits for the sync, then applies it.
 func (c *state) commitBatch(ctx context.Context, steps []step) error {
 	var b kv.Batch
 	for _, s := range steps {

@@ -38,6 +38,7 @@ type tables struct {
 	members *sync.Map
 }
 
+// newTables is a cluster without anything.
 func newTables() tables {
 	return tables{
 		nodes: map[hemera.NodeID]*node{}, disks: map[hemera.DiskID]*disk{},
@@ -152,6 +153,8 @@ func (c *tables) load(ctx context.Context, store kv.Reader) error {
 	return errs.Wrap(err, "cluster.Open", "")
 }
 
+// decode applies the value of a key below [Prefix]. Kinds that it does not know are of a newer version, or are read
+// elsewhere, and are skipped.
 func (c *tables) decode(name string, value []byte) error {
 	kind, _, _ := strings.Cut(name, "/")
 	switch kind {
@@ -183,6 +186,7 @@ func (c *tables) decode(name string, value []byte) error {
 	return nil // tokens stay in the store
 }
 
+// decodeInto applies one record from its JSON.
 func decodeInto[R record](c *tables, value []byte) error {
 	var r R
 	if err := json.Unmarshal(value, &r); err != nil {

@@ -17,8 +17,8 @@ var _ pki.TokenStore = (*Cluster)(nil)
 // tokens keeps the records of join tokens. They are in the store alone, so it needs neither the turn nor mu.
 type tokens struct{ *state }
 
-// tokenKept is how long the record of a token stays after the token's end: whoever comes late with it
-// is told that it has expired.
+// tokenKept is how long the record of a token stays after the token's end: a node that comes late
+// with it gets the reason, that it has expired.
 const tokenKept = 24 * time.Hour
 
 // PutToken implements [pki.TokenStore].
@@ -39,6 +39,7 @@ func (c *tokens) RemoveToken(ctx context.Context, id [32]byte) error {
 	return errs.Wrap(c.write(ctx, &b), "cluster.RemoveToken", "")
 }
 
+// write makes a batch durable.
 func (c *tokens) write(ctx context.Context, b *kv.Batch) error {
 	ticket, err := c.writer.Enqueue(b)
 	if err == nil {
@@ -87,4 +88,5 @@ func (c *tokens) Token(ctx context.Context, id [32]byte) (pki.TokenRecord, error
 	return r, errs.Wrap(err, "cluster.Token", "")
 }
 
+// tokenKey is the key of a token by the SHA-256 of its secret: the store does not have the secret.
 func tokenKey(id [32]byte) []byte { return []byte(Prefix + "token/" + hex.EncodeToString(id[:])) }

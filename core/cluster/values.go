@@ -9,6 +9,8 @@ import (
 	"hemera/errs"
 )
 
+// validName reports whether s may name a space or be part of a zone: 1 to 64 letters, digits, dots, dashes and
+// underscores.
 func validName(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false
@@ -31,10 +33,12 @@ func settings(of string) (keys []string) {
 	return keys
 }
 
+// unknownKey refuses a key of a noun (fs, node, space) and lists those that there are.
 func unknownKey(of, key string) *errs.Error {
 	return errs.New(errs.Invalid, "cluster.Set", key, "no such key; known are "+strings.Join(settings(of), ", "))
 }
 
+// invalid refuses a value and says which ones the key takes.
 func invalid(of, key, value string) *errs.Error {
 	for _, s := range Settings() {
 		if s.Of == of && s.Key == key {
@@ -44,11 +48,13 @@ func invalid(of, key, value string) *errs.Error {
 	return unknownKey(of, key)
 }
 
+// noSuchSpace is the error for a space that does not exist. It names the command that makes one.
 func noSuchSpace(op, name string) *errs.Error {
 	return errs.New(errs.NotFound, op, "space "+name, "no such space").
 		WithRemedy("see `hemera space ls`, or make it with `hemera space set " + name + " define=24`")
 }
 
+// onOff reads a switch.
 func onOff(of, key, value string) (bool, error) {
 	switch value {
 	case "on":
@@ -59,6 +65,7 @@ func onOff(of, key, value string) (bool, error) {
 	return false, invalid(of, key, value)
 }
 
+// number reads a count of 1 to most.
 func number(of, key, value string, most int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > most {
@@ -67,6 +74,7 @@ func number(of, key, value string, most int) (int, error) {
 	return n, nil
 }
 
+// zoneValue reads a zone, parts with "::" between them from the largest to the smallest. "-" is no zone of its own.
 func zoneValue(of, value string) (string, error) {
 	if value == "-" {
 		return "", nil

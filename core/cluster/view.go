@@ -30,6 +30,7 @@ func (c *state) publishSoon() {
 func (c *state) publish() {
 	c.dirty, c.shown = false, c.now()
 	c.version++
+	// Everything is sorted by id or name: readers search by halves.
 	v := &hemera.View{
 		Version: c.version, Grace: c.grace,
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
@@ -41,7 +42,7 @@ func (c *state) publish() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
 		d := c.disks[id]
-		if d.Removed {
+		if d.Removed { // shown apart, for files that still name it
 			v.Removed = append(v.Removed, d.removed())
 			continue
 		}
@@ -55,6 +56,7 @@ func (c *state) publish() {
 	c.view.Store(v)
 }
 
+// removed is the disk as views show it after its removal.
 func (r diskRecord) removed() hemera.RemovedDisk {
 	out := hemera.RemovedDisk{ID: r.ID, UUID: r.UUID, Node: r.Node, Addr: r.RemovedAddr, Path: r.Path, Space: r.Space}
 	if r.RemovedAt > 0 {
@@ -63,6 +65,7 @@ func (r diskRecord) removed() hemera.RemovedDisk {
 	return out
 }
 
+// info is the node as views show it.
 func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
@@ -78,6 +81,7 @@ func (n *node) info() hemera.NodeInfo {
 	return info
 }
 
+// zone is the failure domain of the node: the admin's word goes before the node's.
 func (n nodeRecord) zone() string { return cmp.Or(n.ZoneSet, n.Zone) }
 
 // info joins the admin's wish with the last report. A node that is offline or switched off makes its
@@ -107,6 +111,7 @@ func (d *disk) info(n *node) hemera.Disk {
 	return info
 }
 
+// info is the space as views show it. A checksum that this version does not know is none.
 func (s spaceRecord) info() hemera.Space {
 	sum, _ := hemera.ParseChecksumKind(s.Checksum)
 	return hemera.Space{

@@ -29,10 +29,10 @@ const (
 	orphanTime = 10 * time.Second
 )
 
-// auditor compares disks with the namespace: each every [AuditInterval], and once whatever was being
+// auditor compares disks with the namespace: each every [AuditInterval], and once what was being
 // written is old enough to judge after the disk came back, or after its node or the manager did not end
 // in good order. Every finding is confirmed before it counts, since
-// files change meanwhile. A missing piece is made anew, one that is bad only when its copy is sealed; an
+// files change meanwhile. A missing piece is made again, one that is bad only when its copy is sealed; an
 // orphan is removed.
 type auditor struct {
 	engine *Engine
@@ -47,6 +47,7 @@ type auditor struct {
 
 func (a *auditor) Name() string { return "audit" }
 
+// Step audits the disks that are due, all at once, and sleeps until the next is.
 func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 	now := a.engine.Now()
 	var disks []hemera.Disk
@@ -131,11 +132,13 @@ type tally struct {
 	lost     map[hemera.FileID]bool
 }
 
+// problemKey is one line of a report: a kind of problem on a disk.
 type problemKey struct {
 	tag  string
 	disk hemera.DiskID
 }
 
+// add counts a problem of a file, and names the file while the report has room.
 func (t *tally) add(tag string, disk hemera.DiskID, file hemera.FileID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,12 +169,13 @@ func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
 	p.Paths[s.ID.File] = s.Path
 }
 
-// Fsck compares every disk with the namespace now, and puts right what can be only if it is asked to.
+// Fsck compares every disk with the namespace now, and puts right what can be only with repair.
 // Disks that cannot be read count as offline.
 func (e *Engine) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
 	return e.auditor.run(ctx, e.Cluster.View().Disks, repair)
 }
 
+// run compares the disks with the namespace and returns what does not agree. With repair it acts on what it finds.
 func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (hemera.FsckReport, error) {
 	t := &tally{repair: repair, problems: map[problemKey]*hemera.FsckProblem{}}
 	g, gctx := errgroup.WithContext(ctx)
@@ -229,6 +233,7 @@ func (a *auditor) short(ctx context.Context, t *tally) error {
 	}, func(e hemera.Entry) { t.add(tagShort, 0, e.ID) })
 }
 
+// pages visits all entries of a list, a page at a time.
 func (a *auditor) pages(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), visit func(hemera.Entry)) error {
 	var after hemera.FileID
 	for ctx.Err() == nil {
@@ -295,6 +300,7 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 	}
 }
 
+// inventory asks the disk's node for the pieces that the disk has, from the one after after.
 func (a *auditor) inventory(ctx context.Context, d hemera.Disk, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	r, err := a.engine.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderInventory, Disk: d.ID, After: after, Limit: limit})
 	return r.Pieces, err
@@ -341,7 +347,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 // orphan removes a piece that no file has and that is not on its way out. The write it belongs to may still be
 // under way, at a head that stood still for all that time: from the moment of the removal on it cannot be
 // committed. A piece of changes that a restored namespace has forgotten is kept (see forgotten). The file is
-// held, lest a relocation find the piece where it wants to make it, and take it for made.
+// locked, so that no relocation finds the piece where it wants to make it, and takes it for made.
 func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
 	if e.Findings.NewerThanRestore(f.piece, f.stat.Sealed) {
@@ -394,7 +400,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if !condemned {
 		return nil
 	}
-	// Whoever asked for the audit may go away, the order does not: the file is held until it is done.
+	// The caller of the audit may go away, the order does not: the file is held until it is done.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orphanTime)
 	defer cancel()
 	_, err = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: f.piece})

@@ -59,6 +59,7 @@ func (k *broken) Broken() (list []hemera.BadPiece, version uint64) {
 	return list, k.version
 }
 
+// sortKey orders broken pieces by disk, file, generation and index.
 func sortKey(b hemera.BadPiece) []uint64 {
 	return []uint64{uint64(b.Disk), uint64(b.Piece.File), uint64(b.Piece.Gen), uint64(b.Piece.Index)}
 }

@@ -16,7 +16,7 @@ import (
 type checker struct{ engine *Engine }
 
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
-// pieces, and pieces that are missing or wrong are made anew elsewhere.
+// pieces, and pieces that are missing or wrong are made again elsewhere.
 func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
 	view := ck.engine.Cluster.View()
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))
@@ -42,6 +42,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	return checks, ctx.Err()
 }
 
+// verify has the node of a piece read and check all of it. It reports failures in the result and returns none.
 func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.Entry, p hemera.Piece) hemera.PieceCheck {
 	c := hemera.PieceCheck{Piece: p}
 	d, ok := view.Disk(p.Disk)

@@ -18,11 +18,11 @@ import (
 // use that place: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn on. Plans are
 // made without the lock, on a copy of the counts, and are checked again before they are counted.
 type copyLimiter struct {
-	perDisk, total int
+	perDisk, total int // copies; set by newCopyLimiter
 
 	mu      sync.Mutex
-	counts  map[hemera.DiskID]int
-	under   map[copyKey]bool
+	counts  map[hemera.DiskID]int  // copies under way to each disk; none is 0
+	under   map[copyKey]bool       // those copies
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
 	waiters []*copyWaiter          // oldest first
@@ -34,11 +34,13 @@ type copyWaiter struct {
 	tried uint64        // what freed was when it was given its last turn
 }
 
+// copyKey names a copy under way: a piece and where it goes.
 type copyKey struct {
 	disk  hemera.DiskID
 	piece hemera.PieceID
 }
 
+// newCopyLimiter bounds copies to perDisk for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
 	return &copyLimiter{perDisk: perDisk, total: total, counts: map[hemera.DiskID]int{}, under: map[copyKey]bool{},
 		files: map[hemera.FileID]bool{}}
@@ -113,6 +115,7 @@ func (l *copyLimiter) count(m plannedMove) bool {
 	return true
 }
 
+// full lists the disks that take no more copies. mu is held.
 func (l *copyLimiter) full() (ids []hemera.DiskID) {
 	for id, n := range l.counts {
 		if n >= l.perDisk {
@@ -134,6 +137,7 @@ func (l *copyLimiter) release(m plannedMove) {
 	l.next()
 }
 
+// join puts a waiter at the end of the line.
 func (l *copyLimiter) join() *copyWaiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,6 +191,7 @@ func (l *copyLimiter) lockFile(id hemera.FileID) bool {
 	return true
 }
 
+// unlockFile ends what lockFile began.
 func (l *copyLimiter) unlockFile(id hemera.FileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,6 +212,7 @@ func (l *copyLimiter) busy() (copies, full int) {
 	return len(l.under), len(l.full())
 }
 
+// key names the copy that the move makes.
 func (m plannedMove) key() copyKey {
 	return copyKey{m.add.Disk, hemera.PieceID{File: m.entry.ID, Gen: m.entry.Gen, Index: m.add.Index}}
 }

@@ -1,8 +1,44 @@
-// Package maint keeps files whole in the background: it has disks remove pieces that no file has any
-// more, empties disks that are to be drained, makes the pieces of lost disks and of incomplete files
-// anew, and compares what disks hold with the namespace.
+// Package maint repairs and removes in the background. It has disks remove pieces that no file has any more, drains disks,
+// makes the pieces of lost disks and of incomplete files again, repairs single bad pieces, and compares what disks hold
+// with the namespace.
 //
-// Nodes do the work: the engine decides on a view, gives nodes orders and records the results in the
-// namespace. All of its state can be lost: what is to be done is read from the namespace again. Every
-// kind of work has the shape of worker; decisions are pure functions (plan.go, compare.go).
+// # Who does what
+//
+// The [Engine] decides, nodes work. A decision is made on one [hemera.View] by a pure function (plan.go, compare.go). A node
+// gets an order for it through core/orders, and its result is recorded in the namespace by one conditional change: it has no
+// effect if the file changed meanwhile. All of the engine's state can be lost at any time: what is to be done is read from
+// the namespace and the view again. The only durable things are the times of audits and the list of broken pieces.
+//
+// # Workers
+//
+// Each kind of work is a [Worker]: a step does what is due with bounded memory and says how long to rest; [Engine.Wake] ends
+// the rest of all of them. The engine has six, and [Options] may add more:
+//
+//   - watch ends the orders of nodes that went offline;
+//   - remove has disks remove unlinked pieces, in batches, one batch a disk (remove.go; room.go for held pieces);
+//   - drain empties disks that an admin drains, and those that are lost, with one job for each (drain.go);
+//   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go);
+//   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
+//   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go).
+//
+// # A move
+//
+// Drain, repair and heal make a piece elsewhere in the same way (move.go): lock the file, read the entry again, wait for room
+// for a copy and plan it, have the destination's node pull the piece, record it in place of the old one. The old one is then
+// unlinked, and the remover has its disk remove it.
+//
+// # Invariants
+//
+//   - Two pieces of one file are never moved at once, or both could go to one disk. copyLimiter locks the file.
+//   - A piece leaves its file only when another is recorded in the same change.
+//   - A disk that is still to remove a piece is no destination for that same piece: the removal would take the copy.
+//   - An orphan is removed only after every write that it may belong to is over: by its node's clock, and by the time that
+//     the manager has known of it (OrphanAge, suspectTime). The namespace then bars its write for ever.
+//   - At most copiesPerDisk copies go to one disk and copiesTotal to all.
+//
+// # Locks, goroutines, blocking
+//
+// Each worker has a goroutine; jobs, batches and repairs have their own and are waited for when Run ends. Locks guard memory
+// only, no lock is held while an order is under way, and none is taken within another. [Engine.Wake], [Engine.RepairPieces],
+// [Engine.Bad] and [Engine.Broken] do not block. [Engine.Fsck], [Engine.Check] and [Engine.Strays] wait for nodes.
 package maint

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	pageFiles = 512
+	pageFiles = 512 // files of one page of a list
 	// stallRest is how long a job that moved nothing rests.
 	stallRest = 5 * time.Second
-	// noSpaceMax is how many files in a row find no room before a pass is given up.
+	// noSpaceMax is how many files in a row find no room before a pass ends.
 	noSpaceMax = 64
 	// jobsKept is how many finished jobs are remembered, jobKept how long.
 	jobsKept = 100
@@ -34,12 +34,14 @@ type drainer struct {
 	jobs []*drainJob // oldest first, finished ones too
 }
 
+// drainJob is the job of one disk, from when it is due until its end is forgotten.
 type drainJob struct {
-	task task
-	*job
+	task   task
+	*job                      // its state and counts, as admins see them
 	cancel context.CancelFunc // nil while it waits
 }
 
+// newDrainer is a drainer without jobs: they follow from the view.
 func newDrainer(e *Engine) *drainer {
 	return &drainer{engine: e, since: map[hemera.DiskID]time.Time{}}
 }
@@ -131,6 +133,7 @@ func (v *drainer) running(t task) bool {
 	return v.find(t) != nil
 }
 
+// find is the job of a task that has not ended, or nil. mu is held.
 func (v *drainer) find(t task) *drainJob {
 	for _, j := range v.jobs {
 		if _, ended := j.state(); ended.IsZero() && j.task.disk == t.disk && j.task.kind == t.kind {
@@ -140,6 +143,7 @@ func (v *drainer) find(t task) *drainJob {
 	return nil
 }
 
+// finish ends the task of a disk that holds nothing: a removed disk is forgotten, a drained one is empty.
 func (v *drainer) finish(ctx context.Context, t task) error {
 	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
 		return v.forgetDisk(ctx, t.disk)
@@ -150,6 +154,7 @@ func (v *drainer) finish(ctx context.Context, t task) error {
 	return nil
 }
 
+// start makes the job of a task, and begins it once the task need not wait for the disk to come back. mu is held.
 func (v *drainer) start(ctx context.Context, t task) {
 	j := v.find(t)
 	if j == nil {
@@ -157,7 +162,7 @@ func (v *drainer) start(ctx context.Context, t task) {
 		v.jobs = append(v.jobs, j)
 	}
 	if t.wait > 0 {
-		j.set("waiting", fmt.Sprintf("%s; its files are made whole elsewhere in %s", t.why, t.wait.Round(time.Second)))
+		j.set("waiting", fmt.Sprintf("%s; its files are repaired elsewhere in %s", t.why, t.wait.Round(time.Second)))
 		return
 	}
 	if j.cancel != nil {
@@ -171,6 +176,7 @@ func (v *drainer) start(ctx context.Context, t task) {
 	})
 }
 
+// trim forgets finished jobs, the oldest first. mu is held.
 func (v *drainer) trim(now time.Time) {
 	finished := 0
 	for _, j := range slices.Backward(v.jobs) {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// LostAfter is how long a disk is out of reach before its pieces are made anew elsewhere.
+	// LostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
 	LostAfter = 5 * time.Minute
 	// copiesPerDisk and copiesTotal bound the copies under way to one disk, and to all.
 	copiesPerDisk = 8
@@ -20,7 +20,7 @@ const (
 	AuditInterval = 7 * 24 * time.Hour
 	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
 	// any write it may belong to is over by then. Since that clock may be wrong, the manager must also
-	// have known of it for suspectTime, in which a head asks for a commit or gives it up.
+	// have known of it for suspectTime, in which a head asks for a commit or cancels the write.
 	OrphanAge   = hemera.UnsealedLifetime
 	suspectTime = 2*hemera.PendingHold + time.Minute
 )
@@ -173,6 +173,7 @@ const (
 	wakeMax   = 500 * time.Millisecond
 )
 
+// loop runs one worker. A wake-up ends its rest after a delay that gathers more of them.
 func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	for ctx.Err() == nil {
 		started := time.Now()
@@ -224,11 +225,12 @@ func (e *Engine) Jobs(ctx context.Context) (list []hemera.JobStatus, err error) 
 	return list, nil
 }
 
-// watcher ends the orders of nodes that are offline or were removed: whoever waits decides anew.
+// watcher ends the orders of nodes that are offline or were removed: their callers decide again.
 type watcher struct{ engine *Engine }
 
 func (w *watcher) Name() string { return "watch" }
 
+// Step ends the orders of nodes that are not online. A node that comes back registers and gets new ones.
 func (w *watcher) Step(context.Context) (time.Duration, error) {
 	view := w.engine.Cluster.View()
 	for _, id := range w.engine.Orders.Busy() {

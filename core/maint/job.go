@@ -30,10 +30,12 @@ type job struct {
 	part    int64 // bytes of pieces that are being copied
 }
 
+// newJob is a job of a kind (drain, repair) for a disk, 0 for none, that begins now.
 func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
 	return &job{now: now, started: now(), status: hemera.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
 }
 
+// set changes the state of a job and why it is in it. A job that is done stays done.
 func (j *job) set(state, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -46,6 +48,7 @@ func (j *job) set(state, why string) {
 	}
 }
 
+// state is the state of the job, and when it ended; zero if it has not.
 func (j *job) state() (string, time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,7 +66,7 @@ func (j *job) again(why string) {
 	}
 }
 
-// moved counts one piece made anew, of which so many bytes were counted on the way.
+// moved counts one piece that was made again. counted is how many of its bytes were counted on the way.
 func (j *job) moved(bytes, counted int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -95,7 +98,7 @@ type partial struct {
 // begin watches the copy of one piece of that size.
 func (j *job) begin(size int64) *partial { return &partial{job: j, most: size} }
 
-// to says how many bytes of the piece are copied. A copy that begins anew is behind for a while.
+// to says how many bytes of the piece are copied. A copy that begins again is behind for a while.
 func (p *partial) to(bytes int64) {
 	p.job.mu.Lock()
 	defer p.job.mu.Unlock()

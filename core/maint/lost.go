@@ -9,7 +9,7 @@ import (
 )
 
 // removed counts the files that still have a piece on disks which an admin took out: lost ones, when too
-// few of their pieces are on disks of the cluster, and those that repair has still to make whole. A file
+// few of their pieces are on disks of the cluster, and those that have still to be repaired. A file
 // counts once, at the removed disk with the lowest id.
 func (a *auditor) removed(ctx context.Context, t *tally) error {
 	gone := a.engine.Cluster.Removed()

@@ -12,7 +12,7 @@ import (
 // mover makes a piece elsewhere: it plans the move, has the destination's node copy, and records the result.
 type mover struct{ engine *Engine }
 
-// relocate makes one piece of the entry anew somewhere and records it in place of drop. It returns
+// relocate makes one piece of the entry again somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
 // here. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
 // is recorded: its node does not stop it, and what it makes would be no file's.
@@ -21,6 +21,7 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 		return 0, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
 	defer mv.engine.copies.unlockFile(entry.ID)
+	// The work was decided on a page of a list, which may be minutes old.
 	entry, path, err := mv.current(ctx, entry, w)
 	if err != nil {
 		return 0, err

@@ -27,11 +27,12 @@ type pieceRepairer struct {
 	engine *Engine
 
 	mu      sync.Mutex
-	waiting []hemera.BadPiece // oldest first
-	known   map[hemera.BadPiece]bool
-	running int
+	waiting []hemera.BadPiece        // oldest first
+	known   map[hemera.BadPiece]bool // waiting or being repaired
+	running int                      // at most repairsAtOnce
 }
 
+// newPieceRepairer has nothing to repair yet.
 func newPieceRepairer(e *Engine) *pieceRepairer {
 	return &pieceRepairer{engine: e, known: map[hemera.BadPiece]bool{}}
 }
@@ -46,6 +47,7 @@ func (e *Engine) RepairPieces(bad ...hemera.BadPiece) bool {
 	return all
 }
 
+// add queues bad pieces, each once. It reports whether all had room.
 func (h *pieceRepairer) add(bad []hemera.BadPiece) (all bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,6 +85,7 @@ func (h *pieceRepairer) queued(b hemera.BadPiece) bool {
 	return h.known[b]
 }
 
+// listJobs implements jobLister. The kind "heal" is the name that the command line and the metrics have for it.
 func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err error) {
 	if s, show := h.status(); show {
 		list = append(list, s)
@@ -103,6 +106,7 @@ func (h *pieceRepairer) status() (hemera.JobStatus, bool) {
 
 func (h *pieceRepairer) Name() string { return "heal" }
 
+// Step begins repairs while there is room for more, each in a goroutine of its own.
 func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
 	h.add(h.engine.broken.due(h.engine.Now()))
 	for _, b := range h.take() {
@@ -131,6 +135,7 @@ func (h *pieceRepairer) take() []hemera.BadPiece {
 	return list
 }
 
+// done ends the repair of a piece, and makes way for the next.
 func (h *pieceRepairer) done(b hemera.BadPiece) {
 	h.mu.Lock()
 	delete(h.known, b)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// removeBatch is how many pieces one disk is told to remove at once.
+	// removeBatch is how many pieces one disk gets to remove at once.
 	removeBatch = 512
 	// removeRest is how long the remover rests when nobody wakes it.
 	removeRest = 5 * time.Second
-	// holdRest is the same while a disk holds pieces, of which some may have to go for lack of room.
+	// holdRest is the same while a disk holds pieces. Some may have to go for lack of room.
 	holdRest = time.Second
 	// removePause is how long a disk that removed none of a batch is left alone. Each failure is a line
 	// in its node's log, and success at other disks wakes the remover many times a second.
@@ -32,12 +32,14 @@ type remover struct {
 	paused map[hemera.DiskID]time.Time // until then, guarded by mu
 }
 
+// newRemover has no batch under way.
 func newRemover(e *Engine) *remover {
 	return &remover{engine: e, busy: map[hemera.DiskID]bool{}, paused: map[hemera.DiskID]time.Time{}}
 }
 
 func (r *remover) Name() string { return "remove" }
 
+// Step begins a batch at each disk that has pieces to remove and no batch under way.
 func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 	view, rest := r.engine.Cluster.View(), removeRest
 	for _, d := range view.Disks {
@@ -100,6 +102,7 @@ func (r *remover) ready(id hemera.DiskID) bool {
 	return !r.busy[id] && !r.engine.Now().Before(r.paused[id])
 }
 
+// begin notes that the disk has a batch under way.
 func (r *remover) begin(id hemera.DiskID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,6 +18,7 @@ type repairer struct {
 
 func (r *repairer) Name() string { return "repair" }
 
+// Step goes over all incomplete files once and makes one missing piece of each. It rests when nothing could be made.
 func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	if left := r.pause.Sub(r.engine.Now()); left > 0 {
 		return left, nil
@@ -55,6 +56,7 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	return stallRest, nil
 }
 
+// listJobs implements jobLister: one job for all incomplete files, if there are any.
 func (r *repairer) listJobs(ctx context.Context) (list []hemera.JobStatus, err error) {
 	s, show, err := r.status(ctx)
 	if show {

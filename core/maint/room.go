@@ -68,6 +68,7 @@ type room struct {
 	wishes map[hemera.DiskID]wish
 }
 
+// wish is how many bytes an open wants to be free on a disk, and until when.
 type wish struct {
 	bytes int64
 	until time.Time

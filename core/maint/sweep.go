@@ -19,11 +19,12 @@ type sweep struct {
 	group  sync.WaitGroup
 
 	mu      sync.Mutex
-	moved   int
-	noSpace int // in a row
-	last    error
+	moved   int   // pieces
+	noSpace int   // in a row
+	last    error // the last failure that says something
 }
 
+// newSweep begins one pass over the files of a job.
 func newSweep(e *Engine, j *job) *sweep {
 	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
 }
@@ -52,6 +53,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 	})
 }
 
+// done counts a piece that was moved. counted is how many of its bytes the job has counted already.
 func (p *sweep) done(bytes, counted int64) {
 	p.job.moved(bytes, counted)
 	p.mu.Lock()
@@ -60,6 +62,7 @@ func (p *sweep) done(bytes, counted int64) {
 	p.noSpace = 0
 }
 
+// fail counts a piece that could not be moved.
 func (p *sweep) fail(err error) {
 	p.job.failed(err)
 	p.mu.Lock()

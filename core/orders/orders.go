@@ -36,10 +36,11 @@ type Dispatcher struct {
 	limit int // orders waiting or under way for one node
 
 	mu     sync.Mutex
-	lastID uint64
-	nodes  map[hemera.NodeID]*queue
+	lastID uint64                   // ids are of this process only: a node forgets its orders with its lease
+	nodes  map[hemera.NodeID]*queue // kept for good: there are few
 }
 
+// queue is the orders of one node.
 type queue struct {
 	waiting []*order          // oldest first
 	sent    map[uint64]*order // handed to the node, not answered
@@ -49,20 +50,23 @@ type queue struct {
 	call uint64
 }
 
+// order is an order and the caller that waits for it.
 type order struct {
 	hemera.Order
 	done  chan outcome      // buffered: one outcome
 	watch func(bytes int64) // told how far a copy is; may be nil
 }
 
+// outcome is what a waiting caller gets.
 type outcome struct {
-	result hemera.OrderResult
-	err    error
+	result hemera.OrderResult // zero if the node went offline
+	err    error              // also when the node says that the order failed
 }
 
 // New returns a dispatcher without orders.
 func New() *Dispatcher { return &Dispatcher{limit: ordersMax, nodes: map[hemera.NodeID]*queue{}} }
 
+// node is the queue of a node, made when it is first needed. mu is held.
 func (q *Dispatcher) node(id hemera.NodeID) *queue {
 	n := q.nodes[id]
 	if n == nil {
@@ -76,7 +80,7 @@ func (q *Dispatcher) node(id hemera.NodeID) *queue {
 // kind the node reported, beside the result. Unavailable when the node goes offline, Overloaded when
 // its queue is full. When the context ends, the node is told, but may still execute the order.
 //
-// An order is handed out once in a lease. A node that loses an Exchange's answer registers anew, which
+// An order is handed out once in a lease. A node that loses an Exchange's answer registers again, which
 // ends what it was doing: so no removal can come late, after a copy of the same piece.
 func (q *Dispatcher) Do(ctx context.Context, id hemera.NodeID, o hemera.Order) (hemera.OrderResult, error) {
 	return q.Follow(ctx, id, o, nil)
@@ -105,11 +109,13 @@ func (q *Dispatcher) Follow(ctx context.Context, id hemera.NodeID, o hemera.Orde
 	}
 }
 
+// signal ends the wait of the node's Exchange, if one waits. mu is held.
 func (n *queue) signal() {
 	close(n.wake)
 	n.wake = make(chan struct{})
 }
 
+// withdraw drops an order that nobody waits for any more. If the node has it already, it gets an order to stop.
 func (q *Dispatcher) withdraw(id hemera.NodeID, ord *order) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,6 +167,7 @@ func (q *Dispatcher) Exchange(ctx context.Context, id hemera.NodeID, results []h
 	}
 }
 
+// take hands out the next orders. They stay in sent until the node answers. mu is held.
 func (n *queue) take() (list []hemera.Order) {
 	batch := n.waiting[:min(len(n.waiting), handout)]
 	n.waiting = n.waiting[len(batch):]
@@ -203,7 +210,7 @@ func (q *Dispatcher) settle(id hemera.NodeID, results []hemera.OrderResult) (cal
 	return n.call
 }
 
-// Redeliver is called when a node registered anew: it knows nothing of what it was handed, so all
+// Redeliver is called when a node registered again: it knows nothing of what it was handed, so all
 // unanswered orders wait again.
 func (q *Dispatcher) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()

@@ -46,7 +46,7 @@ func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value
 	return a.cluster.SetDisk(ctx, id, key, value)
 }
 
-// RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made anew from the
+// RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made again from the
 // files' other pieces.
 func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
 	if r.Force && !r.Lose {
@@ -62,7 +62,7 @@ func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemer
 	}
 	if pieces > 0 && !r.Force {
 		return errs.New(errs.NotEmpty, "manager.Remove", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
-			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or give it up with --force")
+			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or remove it as it is with --force")
 	}
 	defer a.engine.Wake()
 	return a.cluster.RemoveDisk(ctx, id)

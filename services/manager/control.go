@@ -45,7 +45,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	ctl.orders.Progress(node, report.Copies)
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
-	reply.Writes = ctl.writes.asks.take(node)
+	reply.Writes = ctl.writes.asks.take(node) // the node answers with its next heartbeat
 	return reply, nil
 }
 
@@ -101,7 +101,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were
-// given up. It is refused, unless it was made before.
+// removed. It is refused, unless it was made before.
 func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
 	e, _, err := ctl.tree.Resolve(ctx, c.File)
 	switch {
@@ -191,7 +191,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	if barred {
-		return hemera.Grant{}, errs.New(errs.Conflict, "manager.Replace", c.Path, "the write was refused before, or its pieces were given up").
+		return hemera.Grant{}, errs.New(errs.Conflict, "manager.Replace", c.Path, "the write was refused before, or its pieces were removed").
 			WithRemedy("write the file again")
 	}
 	// It may outlive what the namespace remembers of a new name, so it says that itself.
@@ -199,8 +199,8 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	bad := ctl.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
-	var lost []int
-	var kept []hemera.DiskID
+	var lost []int           // indexes in Targets
+	var kept []hemera.DiskID // no second piece may go there
 	for i, t := range c.Targets {
 		if slices.Contains(failed, t.Disk) {
 			lost = append(lost, i)

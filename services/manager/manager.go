@@ -1,10 +1,3 @@
-// Package manager is the service that holds the namespace, knows the cluster and decides where files
-// are. It answers clients (Names, Attributes, Files), nodes (Control) and admins (ClusterAdmin,
-// MaintAdmin, QuotaAdmin, Observer); protocols are the doors' business.
-//
-// What is durable is in the namespace and in the cluster's records. Opens are not: a pending write
-// lives in the table of locks, which dies with the process, and in its signed capability, which
-// still commits afterwards.
 package manager
 
 import (
@@ -33,7 +26,7 @@ type Options struct {
 	Tree   namespace.Parts
 	// Addr is the manager's xrd door as nodes tell it to clients.
 	Addr string
-	// LostAfter is how long a disk is out of reach before its files are made whole elsewhere; zero
+	// LostAfter is how long a disk is out of reach before its files are repaired elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
 	// Version is the program's, to compare the nodes' with; may be empty.
@@ -180,6 +173,7 @@ func (m *Manager) Run(ctx context.Context) error {
 // stopTime bounds how long a manager that ends notes that it did so in good order.
 const stopTime = 5 * time.Second
 
+// stopped notes that the manager ends in good order, so that its next start audits no disk for it.
 func (m *Manager) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()

@@ -58,6 +58,7 @@ func (o *ownWrites) moveOwn(ctx context.Context, who hemera.Identity, from, to, 
 	return false, err
 }
 
+// renameWrite reserves the new name of a file that is being made, so that its commit puts it there.
 func (o *ownWrites) renameWrite(ctx context.Context, who hemera.Identity, w *write, old name, to string) (err error) {
 	defer o.ops.begin("Rename").end(&err)
 	return o.tree.RenameWrite(ctx, who, namespace.Commit{ID: w.file, Parent: old.parent, Name: old.name, UID: w.who.UID, GID: w.who.GID}, to)

@@ -125,6 +125,7 @@ type process struct {
 	threads, descriptors      int
 }
 
+// processStats reads /proc. What cannot be read is zero.
 func processStats() (p process) {
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		pages := make([]int64, 3)

@@ -33,11 +33,11 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	began := o.ops.begin(op)
 	defer began.end(&err)
 	if r.Access != hemera.AccessRead {
-		if err := o.cluster.Current(); err != nil { // clients are told to wait, as for a disk
+		if err := o.cluster.Current(); err != nil { // so that clients wait, as for a disk
 			return g, err
 		}
 	}
-	for range claimTries {
+	for range claimTries { // what the open read may have changed before it took the lock
 		if g, err = o.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
 			break
 		}
@@ -48,6 +48,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
 const claimTries = 16
 
+// tryOpen is one attempt of an open. errOutdated means that something it read changed meanwhile: the caller tries again.
 func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
 	since := before{o.pending.claims.returned.load(), o.pending.ends.Load()}
 	var prep namespace.Prepared
@@ -78,13 +79,14 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	return o.openWrite(ctx, &c, &prep, since, r)
 }
 
+// openRead grants a read: the pieces that can be read, best first. NoReplicas.
 func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
 	if prep.Entry.IsDir() {
 		return hemera.Grant{}, errs.New(errs.IsDirectory, "manager.Open", r.Path, "")
 	}
 	describe(c, &prep.Entry)
 	view := o.cluster.View()
-	seed := o.nonce.Add(1)
+	seed := o.nonce.Add(1) // equal replicas take turns
 	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
 		c.Targets = anyNode(view, r.Tried, seed)
 	} else {
@@ -114,6 +116,7 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
 }
 
+// noReplicas says why no piece of a file can be read.
 func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
 	return errs.New(errs.NoReplicas, "manager.Open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
 		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
@@ -137,6 +140,8 @@ type before struct {
 	ends     uint64             // see pending
 }
 
+// openWrite grants a write: policy, placement, what quotas leave, and the lock of the name, in this order. Nothing is
+// durable before the commit but the range of ids.
 func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *namespace.Prepared, since before, r hemera.OpenRequest) (hemera.Grant, error) {
 	view := o.cluster.View()
 	e := &prep.Entry
@@ -150,6 +155,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	c.Layout, c.Space, c.Sync = pol.Layout, pol.Space, pol.Sync
+	// CRC32C is always computed: pieces are compared by it, whatever the policy names.
 	c.Checksums = []hemera.ChecksumKind{hemera.CRC32C}
 	if pol.Checksum != hemera.ChecksumNone && pol.Checksum != hemera.CRC32C {
 		c.Checksums = []hemera.ChecksumKind{pol.Checksum, hemera.CRC32C}
@@ -171,7 +177,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
-	c.SizeMax = o.sizeMax(prep, c)
+	c.SizeMax = o.sizeMax(prep, c) // nodes hold the write to it
 	g := grant(c, o.cluster.Ring())
 	now := o.now()
 	t := &taker{
@@ -236,8 +242,8 @@ func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 
 // without is where a write must not go.
 type without struct {
-	nodes []hemera.NodeID
-	disks []hemera.DiskID
+	nodes []hemera.NodeID // that failed this client
+	disks []hemera.DiskID // the same, where whole nodes leave nothing
 }
 
 // place chooses the targets. An update prefers the disks that have the base: they can share blocks
@@ -294,6 +300,7 @@ func number(ts []hemera.Target) {
 	}
 }
 
+// disks are those of the targets, in their order.
 func disks(ts []hemera.Target) []hemera.DiskID {
 	ids := make([]hemera.DiskID, len(ts))
 	for i, t := range ts {

@@ -48,10 +48,11 @@ type operation struct {
 	last      int64
 }
 
+// part is what one processor counted of an operation.
 type part struct {
 	mu            sync.Mutex
-	count, errors int64
-	sum           time.Duration
+	count, errors int64                   // errors are among count
+	sum           time.Duration           // of latencies
 	latency       *hdrhistogram.Histogram // nanoseconds
 	// fresh counts the second, which perSecond does not have yet.
 	second int64
@@ -59,12 +60,14 @@ type part struct {
 	_      [64]byte // the neighbour is another processor's
 }
 
+// newOperations counts from now on.
 func newOperations(now func() time.Time) *operations {
 	o := &operations{now: now, start: now()}
 	o.ops.Store(&map[string]*operation{})
 	return o
 }
 
+// newOperation has a part for each processor.
 func newOperation() *operation {
 	op := &operation{parts: make([]part, min(runtime.GOMAXPROCS(0), partsMax))}
 	for i := range op.parts {
@@ -90,6 +93,7 @@ func (t timing) end(err *error) {
 	t.o.record(t.name, now, now.Sub(t.at), *err != nil)
 }
 
+// record counts one operation that ended now.
 func (o *operations) record(name string, at time.Time, took time.Duration, failed bool) {
 	op := (*o.ops.Load())[name]
 	if op == nil {
@@ -98,6 +102,7 @@ func (o *operations) record(name string, at time.Time, took time.Duration, faile
 	op.record(int64(at.Sub(o.start)/time.Second), int64(min(max(took, 1), latencyMax)), failed)
 }
 
+// add makes the counts of an operation that is seen for the first time.
 func (o *operations) add(name string) *operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,6 +116,7 @@ func (o *operations) add(name string) *operation {
 	return more[name]
 }
 
+// record counts in the part of this processor. second and took are since the start, in seconds, and in nanoseconds.
 func (op *operation) record(second, took int64, failed bool) {
 	p := op.mine.Get().(*part)
 	defer op.mine.Put(p)
@@ -160,6 +166,7 @@ func (o *operations) list() []hemera.OpStat {
 	return stats
 }
 
+// stat adds the parts up. It collects what they have not given to perSecond yet.
 func (op *operation) stat(name string, second int64) hemera.OpStat {
 	s := hemera.OpStat{Name: name}
 	latency := hdrhistogram.New(1, int64(latencyMax), latencyDigits)

@@ -15,7 +15,7 @@ import (
 )
 
 // Clients such as xrootdfs answer a close to their user before they send it, and open the file again at
-// once, or look at it. Whoever asks for a file that the same process is writing therefore waits for the
+// once, or look at it. A request for a file that the same process is writing therefore waits for the
 // end of that write, as long as this: a close takes milliseconds, and a second handle beside an open one
 // is rare. In one session it is shorter, as the close may be waiting in line behind this request.
 const (
@@ -29,6 +29,7 @@ type processes struct {
 	names map[string]map[name]struct{}
 }
 
+// add notes that the process is writing the name. An empty process is not known.
 func (p *processes) add(process string, n name) {
 	if process == "" {
 		return
@@ -44,6 +45,7 @@ func (p *processes) add(process string, n name) {
 	p.names[process][n] = struct{}{}
 }
 
+// remove notes that the write of the name has ended.
 func (p *processes) remove(process string, n name) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +73,7 @@ func (s *stripe) own(n name, who hemera.Identity, process string) *write {
 	return w
 }
 
-// errNoWrite answers a stat, of which nearly every one asks in vain.
+// errNoWrite answers stats. Nearly every stat gets it, so it is made once.
 var errNoWrite = errs.New(errs.NotFound, "manager.Stat", "", "the process is not writing the file")
 
 // ownWrites is the part of hemera.Files by which a process finds its own writes that are not committed yet.
@@ -211,7 +213,7 @@ func (o *ownWrites) nameOf(ctx context.Context, who hemera.Identity, prep *names
 }
 
 // awaitOwn waits for the end of a write of the same process, and reports whether one ended: the name is
-// to be looked up again then. Who comes back to a write that was cut off does not wait for himself.
+// to be looked up again then. A client that comes back to a write that was cut off does not wait for itself.
 func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) bool {
 	if r.Process == "" || r.Exclusive || r.Force || len(r.Ended)+len(r.Tried) > 0 || r.Again != nil || o.pending.size() == 0 {
 		return false

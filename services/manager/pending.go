@@ -43,47 +43,49 @@ type pending struct {
 // stripes is in how many parts the table is locked: enough that every processor finds one free.
 const stripes = 256
 
+// stripe is the part of the table that has the names of one hash.
 type stripe struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards all below
 	writes map[name]*write
 	ended  uint64 // what ends was when a lock of these names was freed last
 }
 
+// name is a name in a directory: what a lock is for. It stays the same while a directory above is renamed.
 type name struct {
-	parent hemera.FileID
+	parent hemera.FileID // the directory's id
 	name   string
 }
 
 // write is one write under way. Who began it and where it is does not change, as a rename makes another record of it;
 // the rest is guarded by the lock of its name's stripe.
 type write struct {
-	nonce   uint64
-	file    hemera.FileID
-	gen     hemera.Generation
-	path    string // as it was at the open, or after its own rename
-	who     hemera.Identity
-	session string
-	head    hemera.NodeID
-	size    int64 // announced
-	began   time.Time
-	expires time.Time
-	permit  *hemera.Permit // for its writer to find it again, at its name
-	process string         // that opened it; see hemera.OpenRequest
-	mode    uint32
+	nonce   uint64            // of its capability: names the write
+	file    hemera.FileID     // that it makes or changes
+	gen     hemera.Generation // that it makes
+	path    string            // as it was at the open, or after its own rename
+	who     hemera.Identity   // as the door found out
+	session string            // of the client at a door; a secret
+	head    hemera.NodeID     // gathers the write and commits it
+	size    int64             // announced
+	began   time.Time         // at its open
+	expires time.Time         // its lock is free then at the latest
+	permit  *hemera.Permit    // for its writer to find it again, at its name
+	process string            // that opened it; see hemera.OpenRequest
+	mode    uint32            // of the file
 
-	disks   []hemera.DiskID
-	claim   *claim
-	counted counted
+	disks   []hemera.DiskID // its targets at the open, which count it in writers
+	claim   *claim          // on quotas; nil where no limit holds
+	counted counted         // in holders
 	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
-	report  headReport
-	ended   chan struct{} // closed when the lock is freed; nil while nobody waits for that
-	renamed bool          // and in pending.renamed
+	report  headReport      // what its head said last
+	ended   chan struct{}   // closed when the lock is freed; nil while nobody waits for that
+	renamed bool            // and in pending.renamed
 }
 
 // taker is who asks for the lock of a name, and how.
 type taker struct {
 	*write
-	force     bool
+	force     bool            // take the lock from any writer: the later commit wins
 	exclusive bool            // the name must not be taken, by a write under way neither
 	ended     []string        // earlier sessions of the same client
 	tried     []hemera.NodeID // nodes that failed this client in this open
@@ -99,8 +101,8 @@ func (w *write) sameUser(other *write) (user, host bool) {
 
 // comesBack reports whether the lock is the taker's own. Of an exclusive create there is one winner: it is
 // known by a session that has ended, as the client was cut off before it heard of its open, or by the head,
-// to which nobody else was sent. Any other writer is believed when user and host are the same: if both of
-// his writes live, the first to commit wins and the other is told at its close, so nothing is lost unseen.
+// to which nobody else was sent. Any other writer is believed when user and host are the same: if both
+// writes live, the first to commit wins, and the close of the other fails, so nothing is lost unseen.
 func (t *taker) comesBack(old *write) bool {
 	user, host := t.sameUser(old)
 	if !t.exclusive {
@@ -121,19 +123,20 @@ func (t *taker) mayBeGone(old *write) bool {
 	return t.exclusive && host && t.left != nil && t.left(old.session)
 }
 
-// held refuses whoever comes after the writer of a name. A lostWriter where the head is to be asked about it.
+// held is the error for a caller that comes after the writer of a name. It is a lostWriter if the manager must ask the head.
 func (t *taker) held(n name, old *write, now time.Time) error {
 	if t.mayBeGone(old) && !(old.report.fresh(now) && old.report.attached) {
 		return lostWriter{old.head, ask{n, hemera.WriteRef{File: old.file, Gen: old.gen, Nonce: old.nonce}}, old.expires}
 	}
 	if t.exclusive {
 		return errs.New(errs.Exists, "manager.Open", n.name, "the file is being made by another writer ("+old.who.Name+")").
-			WithRemedy("wait until it is closed, or given up")
+			WithRemedy("wait until it is closed, or cancelled")
 	}
 	return errs.New(errs.Locked, "manager.Open", n.name, "another writer ("+old.who.Name+") holds the file").
 		WithRemedy("try again when it is closed, or open with force")
 }
 
+// newPending is a table without writes. The arguments bound the writes of one user and one session; 0 is the default.
 func newPending(ofUser, ofSession int) *pending {
 	p := &pending{seed: maphash.MakeSeed(), holders: newHolders(ofUser, ofSession)}
 	p.writers.Store(new([]*atomic.Int64))
@@ -150,6 +153,7 @@ func (p *pending) lock(n name) *stripe {
 	return s
 }
 
+// index is the stripe of a name.
 func (p *pending) index(n name) uint64 { return maphash.Comparable(p.seed, n) % stripes }
 
 // begin takes the lock of a name. Locked, or Exists for an exclusive create, when another has it; see
@@ -160,11 +164,13 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	defer s.mu.Unlock()
 	old := s.writes[n]
 	switch {
+	// A lock is the taker's if nobody has it, if its time is over, if it is the taker's own, or if its writer is gone.
 	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):
 		return t.held(n, old, now)
 	case old == nil && t.exclusive && s.ended > t.since:
 		return errOutdated
 	}
+	// What can refuse the write comes before the old one is dropped: then everything stays as it was.
 	if err := p.holders.take(t.write); err != nil {
 		return err
 	}
@@ -241,6 +247,7 @@ func (p *pending) holder(n name) (who hemera.Identity, disks []hemera.DiskID, ex
 	return w.who, w.disks, w.expires, true
 }
 
+// drop ends a write: its lock, its claim on quotas, and what it counts for. The stripe is locked.
 func (p *pending) drop(s *stripe, n name, w *write) {
 	p.free(s, n, w)
 	if w.renamed {
@@ -262,12 +269,14 @@ func (p *pending) free(s *stripe, n name, w *write) {
 	p.processes.remove(w.process, n)
 }
 
+// count adds to the writes of each disk.
 func (p *pending) count(disks []hemera.DiskID, by int64) {
 	for _, d := range disks {
 		p.counter(d).Add(by)
 	}
 }
 
+// counter is the count of a disk. A new id makes the table longer; readers keep the one they have.
 func (p *pending) counter(d hemera.DiskID) *atomic.Int64 {
 	if all := *p.writers.Load(); int(d) < len(all) {
 		return all[d]

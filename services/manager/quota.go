@@ -132,6 +132,8 @@ type claims struct {
 // grows, if it does not wrap.
 type returned struct{ files, bytes, physical atomic.Int64 }
 
+// load reads the three counters one by one. A claim that is given back meanwhile may be seen in part, which errs on the
+// side of trying again.
 func (r *returned) load() hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: r.files.Load(), Bytes: r.bytes.Load(), Physical: r.physical.Load()}
 }
@@ -158,6 +160,7 @@ func (c *claims) take(fresh, replaced *claim) error {
 	return nil
 }
 
+// fits decides whether a claim has room beside those that are held. OverQuota, errOutdated. mu is held.
 func (c *claims) fits(fresh *claim) error {
 	if fresh == nil {
 		return nil
@@ -222,6 +225,7 @@ func (c *claims) release(old *claim) {
 	c.returned.physical.Add(h.Physical)
 }
 
+// add counts a claim, or takes it out again with times -1. mu is held.
 func (c *claims) add(one *claim, times int64) {
 	if one == nil {
 		return

@@ -10,14 +10,14 @@ import (
 )
 
 // A piece must not be recorded on a disk that was removed: nobody would look for it there, nor make it
-// anew. So whoever records pieces looks at the view and writes while holding removal for reading, and
-// a disk leaves the view while it is held for writing.
+// again. So a caller that records pieces looks at the view and writes while it holds [recorder].mu for reading, and
+// a disk leaves the view while the lock is held for writing.
 
 // recorder records pieces in the namespace, but none on a disk that has left the cluster.
 type recorder struct {
 	tree namespace.Parts
 	view func() *hemera.View
-	mu   sync.RWMutex
+	mu   sync.RWMutex // holds: over the change in the namespace, on purpose; see above
 }
 
 // lock keeps others from recording pieces until [recorder.unlock]. A disk may leave the cluster meanwhile.

@@ -8,7 +8,7 @@ import (
 	"hemera/errs"
 )
 
-// returnTime is how long nodes that are away may take to register again before clients are told that
+// returnTime is how long nodes that are away may take to register again before clients hear that
 // there is no disk: from the manager's start, or from a node's last heartbeat. A node that restarts,
 // or a switch that does, takes less.
 const returnTime = 4 * hemera.HeartbeatTimeout

@@ -16,7 +16,7 @@ import (
 type reporter struct {
 	*parts
 	observer *observer
-	version  string
+	version  string                   // of this program, to compare the nodes' with
 	limits   func() []hemera.LimitUse // nil: none
 	quotas   aged[[]hemera.QuotaRow]
 	census   *census
@@ -59,7 +59,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 	return s, err
 }
 
-// aged keeps an answer for censusShare times as long as it took, so that whoever asks often does not
+// aged keeps an answer for censusShare times as long as it took, so that a client that asks often does not
 // keep the namespace busy.
 type aged[T any] struct {
 	now func() time.Time

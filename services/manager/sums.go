@@ -31,6 +31,7 @@ type sumUser struct {
 	name, host string
 }
 
+// sumUserOf is by whom a request is counted. All users without a name of one host count as one.
 func sumUserOf(who hemera.Identity) sumUser {
 	if who.UID == hemera.NobodyID {
 		return sumUser{uid: who.UID, host: who.Host}
@@ -44,7 +45,7 @@ type sums struct {
 	mu      sync.Mutex // guards all below, and the fields of computations
 	under   map[sumKey]*computation
 	waiting []*computation // oldest first
-	running int
+	running int            // computations
 	of      map[sumUser]*struct{ running, waiting int }
 	kept    map[sumKey]hemera.Checksum
 	order   []sumKey // of kept, oldest first
@@ -53,17 +54,18 @@ type sums struct {
 // computation is one checksum that is waited for.
 type computation struct {
 	key     sumKey
-	user    sumUser // who asked first
-	askers  int
-	started bool
-	ctx     context.Context
-	cancel  context.CancelFunc
+	user    sumUser            // who asked first
+	askers  int                // callers that wait; it is cancelled without any
+	started bool               // or it waits for its turn
+	ctx     context.Context    // of run
+	cancel  context.CancelFunc // of ctx
 	run     func(context.Context) (hemera.Checksum, error)
 	done    chan struct{} // closed when sum and err are there
 	sum     hemera.Checksum
 	err     error
 }
 
+// newSums has nothing under way and nothing kept.
 func newSums() *sums {
 	return &sums{under: map[sumKey]*computation{}, of: map[sumUser]*struct{ running, waiting int }{}, kept: map[sumKey]hemera.Checksum{}}
 }
@@ -107,7 +109,7 @@ func (s *sums) add(ctx context.Context, user sumUser, key sumKey, run func(conte
 			WithRemedy("ask for the kind that the file is stored with, or for fewer at a time")
 	}
 	c := &computation{key: key, user: user, run: run, done: make(chan struct{})}
-	// It goes on for who asks later, whoever began it.
+	// It goes on for callers that ask later, even if the first has gone.
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.under[key] = c
 	s.waiting = append(s.waiting, c)
@@ -135,6 +137,7 @@ func (s *sums) start() {
 	s.waiting = kept
 }
 
+// compute runs one computation, tells those who wait, and starts what may start then.
 func (s *sums) compute(c *computation) {
 	sum, err := c.run(c.ctx)
 	c.cancel()

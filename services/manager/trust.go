@@ -9,7 +9,7 @@ import (
 )
 
 // A node that calls from another process is trusted with its own writes and its own disks only. What is decided
-// here is who calls; what he may ask for is in the capability, which no node can make.
+// here is who calls; what it may ask for is in the capability, which no node can make.
 
 // fromHead refuses a call about a write by any node but the one that gathers it. Denied; Unavailable while that
 // node has no lease: it registers, and asks again.

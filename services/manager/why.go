@@ -74,6 +74,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	return out, nil
 }
 
+// whyPiece says whether a piece can be read, and if not, what stands in the way.
 func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
 	d, ok := v.Disk(p.Disk)
 	r := hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk)}
@@ -328,6 +329,7 @@ func (rep *reporter) addJob(ctx context.Context, out *hemera.Explanation, id hem
 	return busy, nil
 }
 
+// whyJob says how far a job is and what it waits for.
 func whyJob(j hemera.JobStatus) hemera.Reason {
 	r := hemera.Reason{About: j.Kind, Text: fmt.Sprintf("%s: %d files and %d bytes done, %d files and %d bytes left, %.1f MB/s", j.State,
 		j.FilesDone, j.BytesDone, j.FilesLeft, j.BytesLeft, j.Rate/1e6)}

@@ -27,7 +27,7 @@ const (
 	abandonTime = 4 * time.Second
 	// freshTime is how old a head's word may be for that.
 	freshTime = 10 * time.Second
-	// asksMax is how many writes a node is asked about in one heartbeat.
+	// asksMax is how many writes one heartbeat asks a node about.
 	asksMax = 1024
 )
 
@@ -38,6 +38,7 @@ type holders struct {
 	sessions *limits.Budget[string]
 }
 
+// newHolders bounds the writes of one user and one session; 0 is the default.
 func newHolders(ofUser, ofSession int) holders {
 	return holders{
 		users:    limits.NewBudget[holder]("writes", limits.Bounds{Total: pendingMax, Share: int64(cmp.Or(ofUser, PendingUser))}),
@@ -52,6 +53,7 @@ type holder struct {
 	admin      bool
 }
 
+// holderOf is by whom a write is counted.
 func holderOf(who hemera.Identity) holder {
 	h := holder{uid: who.UID, name: who.Name, admin: who.Admin}
 	if who.UID == hemera.NobodyID {
@@ -91,6 +93,7 @@ func (h *holders) take(w *write) error {
 	return nil
 }
 
+// tooManyWrites says whose limit refuses a write, and which setting it is.
 func tooManyWrites(path string, v limits.Verdict, whose string, limit int64, setting string) error {
 	if v == limits.TotalFull {
 		return errs.New(errs.Overloaded, "manager.Open", path, "too many files are being written").
@@ -100,6 +103,7 @@ func tooManyWrites(path string, v limits.Verdict, whose string, limit int64, set
 		WithRemedy("close some, as those of a client that went away are after some minutes; the manager's setting " + setting + " is the limit")
 }
 
+// release counts a write out again.
 func (h *holders) release(w *write) {
 	w.counted.user.Give(1)
 	w.counted.user.Close()
@@ -129,6 +133,7 @@ type headReport struct {
 	attached bool // a client has it open there
 }
 
+// fresh reports whether the head said it a short time ago.
 func (r headReport) fresh(now time.Time) bool { return !r.at.IsZero() && now.Sub(r.at) < freshTime }
 
 // lostWriter is the outcome of an exclusive create of a name whose writer seems to be gone, until its head has
@@ -153,17 +158,19 @@ func (o *opener) lost(view *hemera.View, w lostWriter) error {
 		WithRemedy("try again in some seconds")
 }
 
-// asks are the writes that nodes are to be asked about, and those they were asked about.
+// asks are the questions to nodes about writes: those to come, and those without an answer yet.
 type asks struct {
 	mu    sync.Mutex
 	nodes map[hemera.NodeID]*nodeAsks
 }
 
+// nodeAsks are the questions to one node.
 type nodeAsks struct {
 	next []ask          // not asked yet
 	out  map[uint64]ask // by nonce
 }
 
+// ask is a question to a head about one write.
 type ask struct {
 	name name
 	ref  hemera.WriteRef
@@ -227,7 +234,7 @@ func (a *asks) set(nodes map[hemera.NodeID]*nodeAsks) {
 	a.nodes = nodes
 }
 
-// add has a node asked about one more write, unless it is to be asked about many.
+// add queues a question to a node about one more write, unless many wait already.
 func (a *asks) add(id hemera.NodeID, q ask) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -289,6 +296,7 @@ func (wa *writeAdmin) reported(id hemera.NodeID, states []hemera.WriteState) {
 	}
 }
 
+// hear takes what the head says of a write. freed reports that the write is not there any more and its lock is free.
 func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bool) {
 	s, n, w := p.find(n, state.Nonce)
 	defer s.mu.Unlock()
@@ -314,6 +322,7 @@ func (wa *writeAdmin) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
 	return list[:min(len(list), hemera.WritesListMax)], nil
 }
 
+// info is the write as admins see it. The stripe is locked.
 func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
 	i := hemera.WriteInfo{
 		ID: strconv.FormatUint(w.nonce, 36), Path: w.path, File: w.file, Who: w.who, Since: w.began, Expires: w.expires, Head: w.head, Announced: w.size,

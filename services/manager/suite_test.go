@@ -1,0 +1,36 @@
+package manager
+
+import (
+	"context"
+	"testing"
+
+	"hemera"
+	"hemera/test/conform/service"
+)
+
+func TestNamesSuite(t *testing.T) {
+	service.Names(t, func(t *testing.T) service.NamesOptions {
+		r := newRig(t, 2, 1)
+		if _, err := r.m.Mkdir(t.Context(), hemera.SystemIdentity(), "/suite", 0o777, false); err != nil {
+			t.Fatal(err)
+		}
+		return service.NamesOptions{Names: r.m, Who: alice, Dir: "/suite", MakeFile: func(t *testing.T, path string) { r.write(path, 0) }}
+	})
+}
+
+func TestControlSuite(t *testing.T) {
+	service.Control(t, func(t *testing.T) service.ControlOptions {
+		r := newRig(t, 1, 1)
+		return service.ControlOptions{Control: r.m, Context: (*testing.T).Context}
+	})
+	t.Run("AsARemoteNode", func(t *testing.T) {
+		service.Control(t, func(t *testing.T) service.ControlOptions {
+			r := newRig(t, 1, 1)
+			id, err := r.m.Cluster().ReserveNode(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return service.ControlOptions{Control: r.m, Node: id, Context: func(t *testing.T) context.Context { return hemera.WithCaller(t.Context(), id) }}
+		})
+	})
+}
