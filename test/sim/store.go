@@ -232,6 +232,7 @@ func (s *session) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return ticket{s, s.next}, nil
 }
 
+// ticket is a write to the simulated store that may not be durable yet.
 type ticket struct {
 	session *session
 	seq     uint64
