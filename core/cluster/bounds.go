@@ -14,14 +14,14 @@ import (
 // What a node may say of itself. A node may be in bad hands: no number of its reports may overflow a sum, and no
 // text fill the manager's memory or somebody's terminal.
 const (
-	disksPerNodeMax = 4096
-	netsPerNodeMax  = 64
+	disksPerNodeMax = 4096 // disks of one node
+	netsPerNodeMax  = 64   // interfaces of one node
 	// capacityMax is of one disk, 8 PiB; a thousand of them still fit an int64.
 	capacityMax = 1 << 53
-	countMax    = 1 << 40
-	rateMax     = 1 << 50
-	textMax     = 512
-	addrMax     = 300
+	countMax    = 1 << 40 // of pieces, inodes, errors
+	rateMax     = 1 << 50 // bytes, or bytes per second
+	textMax     = 512     // bytes of any text
+	addrMax     = 300     // bytes of an address: a host name has 253
 )
 
 // checkHello refuses a registration that makes no sense: no usable address, too many disks, or two of one UUID.

@@ -24,6 +24,7 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
 	}
 	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.marks.seen()}
+	// Disks that changed hands need a registration, which is durable; a heartbeat changes no record.
 	for _, r := range report.Disks {
 		known := c.byUUID[r.UUID]
 		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
@@ -43,7 +44,7 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 	if !report.Clock.IsZero() {
 		n.skew = report.Clock.Round(0).Sub(came.Round(0))
 	}
-	for _, u := range n.stats.Unusable {
+	for _, u := range n.stats.Unusable { // the node tried a path that an admin wants, and could not
 		if a, asked := c.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
 			c.refused = append(c.refused, a)
 		}

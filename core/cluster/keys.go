@@ -21,7 +21,7 @@ const (
 	keysKept    = 2
 	// keyLead is how long before it signs a key is given to nodes.
 	keyLead    = 2 * hemera.HeartbeatTimeout
-	secretSize = 32
+	secretSize = 32 // bytes
 	// keysHeld is how many keys can be held before an admin's are refused; the daily ones still fit.
 	keysHeld = capability.KeysMax - 4
 	// keyVersion is of keys that no node was ever told: nodes are told what is made of them.

@@ -16,25 +16,25 @@ const Prefix = "!cluster/"
 // nodeRecord is what is durable of a node. What it reports is not: see node.
 type nodeRecord struct {
 	ID       hemera.NodeID
-	Addr     string
+	Addr     string // host:port of its xrd door, as it registered last; "" before
 	Zone     string // as the node says
 	ZoneSet  string // as an admin says; wins
-	Disabled bool
-	Waiting  bool // for an admin to admit it
-	Epoch    uint64
-	Version  string
+	Disabled bool   // an admin switched it off
+	Waiting  bool   // for an admin to admit it
+	Epoch    uint64 // of its newest lease; it only grows
+	Version  string // of its program, as it says
 }
 
 // diskRecord is what is durable of a disk: its identity, and what an admin decided.
 type diskRecord struct {
-	ID      hemera.DiskID
-	UUID    string
-	Node    hemera.NodeID
-	Path    string
-	Space   string
-	Group   string
-	ZoneSet string
-	Config  hemera.DiskConfig
+	ID      hemera.DiskID     // in the records of pieces; never given out twice
+	UUID    string            // on the disk itself, by which it is known again at another path or node
+	Node    hemera.NodeID     // that has it now
+	Path    string            // there
+	Space   string            // whose policy new files on it have
+	Group   string            // a label; see DESIGN.md
+	ZoneSet string            // as an admin says; wins over the node's
+	Config  hemera.DiskConfig // what an admin wants of it
 	// Removed: an admin took it out. It is in no view; the record goes when the namespace lists no
 	// piece on it any more.
 	Removed bool
@@ -46,27 +46,27 @@ type diskRecord struct {
 // spaceRecord is a space and its policy for new files.
 type spaceRecord struct {
 	Name      string
-	Layout    hemera.Layout
-	Checksum  string
-	PiecesMin uint8
-	NoSync    bool
-	Headroom  int64
-	GroupSize int
+	Layout    hemera.Layout // of new files
+	Checksum  string        // by its name: numbers are the program's
+	PiecesMin uint8         // 0: found out at each open
+	NoSync    bool          // pieces count as sealed before they are on the device
+	Headroom  int64         // bytes kept free on each disk; 0: see [Headroom]
+	GroupSize int           // disks a group aims at
 }
 
 // attachRecord is the wish of an admin that a node takes a path as a disk. It goes when the node has taken it,
 // or has said that it cannot.
 type attachRecord struct {
-	Node   hemera.NodeID
-	Path   string
-	Space  string
-	Folder bool `json:",omitempty"`
+	Node   hemera.NodeID // that is to take it
+	Path   string        // absolute and clean
+	Space  string        // of the new disk
+	Folder bool          `json:",omitempty"` // a directory that is no filesystem of its own will do
 }
 
 // keyRecord is one secret of capabilities.
 type keyRecord struct {
 	hemera.Key
-	Made time.Time
+	Made time.Time // by the manager's clock, which may have been wrong
 	// Version is 2 for keys that nodes have only their own parts of; older ones all nodes had.
 	Version int
 	// Ends is when the key stops to verify, if an admin said so.
@@ -85,10 +85,11 @@ type authorityRecord struct{ Fingerprint []byte }
 // nextRecord has the ids that the next node and disk get. Ids are never given out twice, so it is stored before
 // anything has them.
 type nextRecord struct {
-	Node hemera.NodeID
+	Node hemera.NodeID // above all that were ever given out
 	Disk hemera.DiskID
 }
 
+// The keys of the records, below [Prefix]. The document docs/formats/cluster.md has them all.
 func (n nodeRecord) key() string    { return fmt.Sprintf("node/%08x", uint32(n.ID)) }
 func (r diskRecord) key() string    { return fmt.Sprintf("disk/%08x", uint32(r.ID)) }
 func (s spaceRecord) key() string   { return "space/" + s.Name }
@@ -103,8 +104,8 @@ type record interface{ key() string }
 
 // change is a set of records to make durable together.
 type change struct {
-	puts    []record
-	deletes []record
+	puts    []record // stored first, in their order: ids go before what has them
+	deletes []record // then removed
 }
 
 // empty reports whether there is nothing to store.
@@ -115,8 +116,8 @@ func (ch *change) delete(r record) { ch.deletes = append(ch.deletes, r) }
 
 // step is one record of a change as the store takes it.
 type step struct {
-	op  kv.Op
-	rec record
+	op  kv.Op  // for the store
+	rec record // for memory, once the batch is durable
 }
 
 // steps are what a change does, in its order: what is put, then what is deleted.

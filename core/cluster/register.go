@@ -107,12 +107,12 @@ func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 		}
 		return nodeRecord{}, noMember("cluster.Register", h.ID)
 	}
-	for _, d := range h.Disks {
+	for _, d := range h.Disks { // it lost its state: its disks say who it is, unless their node is alive
 		if known := c.byUUID[d.UUID]; known != nil && c.nodes[known.Node] != nil && !c.leased(c.nodes[known.Node]) {
 			return c.nodes[known.Node].nodeRecord, nil
 		}
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.nodes { // it has no disk that is known, and was here before
 		if n.Addr == h.Addr {
 			return n.nodeRecord, nil
 		}
@@ -194,6 +194,7 @@ func (c *leases) replaceNode(ch *change, by nodeRecord) {
 // if the one that had it does not any more; a new one gets an id and a group. A disk that carries an id we do not know was removed, or is another
 // cluster's: it is left alone unless an admin added it.
 func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d hemera.NodeDisk, fresh newcomers) {
+	// An admin's wish for this path is fulfilled, whatever disk is there.
 	wanted, asked := c.attaches[attachRecord{Node: on, Path: d.Path}.key()]
 	if asked {
 		ch.delete(wanted)
@@ -214,13 +215,13 @@ func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 		}
 		return
 	}
-	if d.ID != 0 && !asked {
+	if d.ID != 0 && !asked { // its label has an id that this cluster does not have for it
 		c.log.Warn("disk of another cluster, or removed from this one, is not used", "node", on, "path", d.Path, "disk", d.ID)
 		return
 	}
 	rec := diskRecord{ID: next.Disk, UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: fresh.config}
 	next.Disk++
-	if asked {
+	if asked { // an admin said what it is for, and that it is to be used
 		rec.Space, rec.Config = wanted.Space, hemera.ConfigRW
 	}
 	if rec.Space == "" {

@@ -25,7 +25,7 @@ type state struct {
 	grace time.Duration // shown in views
 	view  atomic.Pointer[hemera.View]
 
-	turn   chan struct{} // holds one value while a change is under way
+	turn   chan struct{} // buffered one; holds one value while a change is under way
 	writer kv.Writer     // used by the change that has the turn
 
 	mu sync.Mutex // guards all below

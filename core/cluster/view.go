@@ -30,6 +30,7 @@ func (c *state) publishSoon() {
 func (c *state) publish() {
 	c.dirty, c.shown = false, c.now()
 	c.version++
+	// Everything is sorted by id or name: readers search by halves.
 	v := &hemera.View{
 		Version: c.version, Grace: c.grace,
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
@@ -41,7 +42,7 @@ func (c *state) publish() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
 		d := c.disks[id]
-		if d.Removed {
+		if d.Removed { // shown apart, for files that still name it
 			v.Removed = append(v.Removed, d.removed())
 			continue
 		}

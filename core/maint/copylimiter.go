@@ -18,11 +18,11 @@ import (
 // use that place: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn on. Plans are
 // made without the lock, on a copy of the counts, and are checked again before they are counted.
 type copyLimiter struct {
-	perDisk, total int
+	perDisk, total int // copies; set by newCopyLimiter
 
 	mu      sync.Mutex
-	counts  map[hemera.DiskID]int
-	under   map[copyKey]bool
+	counts  map[hemera.DiskID]int  // copies under way to each disk; none is 0
+	under   map[copyKey]bool       // those copies
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
 	waiters []*copyWaiter          // oldest first

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	pageFiles = 512
+	pageFiles = 512 // files of one page of a list
 	// stallRest is how long a job that moved nothing rests.
 	stallRest = 5 * time.Second
 	// noSpaceMax is how many files in a row find no room before a pass ends.
@@ -36,8 +36,8 @@ type drainer struct {
 
 // drainJob is the job of one disk, from when it is due until its end is forgotten.
 type drainJob struct {
-	task task
-	*job
+	task   task
+	*job                      // its state and counts, as admins see them
 	cancel context.CancelFunc // nil while it waits
 }
 

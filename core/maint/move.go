@@ -21,6 +21,7 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 		return 0, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
 	defer mv.engine.copies.unlockFile(entry.ID)
+	// The work was decided on a page of a list, which may be minutes old.
 	entry, path, err := mv.current(ctx, entry, w)
 	if err != nil {
 		return 0, err

@@ -27,9 +27,9 @@ type pieceRepairer struct {
 	engine *Engine
 
 	mu      sync.Mutex
-	waiting []hemera.BadPiece // oldest first
-	known   map[hemera.BadPiece]bool
-	running int
+	waiting []hemera.BadPiece        // oldest first
+	known   map[hemera.BadPiece]bool // waiting or being repaired
+	running int                      // at most repairsAtOnce
 }
 
 // newPieceRepairer has nothing to repair yet.

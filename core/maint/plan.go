@@ -14,7 +14,7 @@ import (
 // task says why a disk is emptied.
 type task struct {
 	disk hemera.DiskID
-	kind string // drain or repair
+	kind string // drain or repair, as admins see it
 	// wait is above zero while a lost disk may still come back.
 	wait time.Duration
 	why  string
@@ -62,11 +62,11 @@ func lostWhy(d hemera.Disk) string {
 
 // plannedMove is a decision: have Add made from Sources, then record it in place of Drop.
 type plannedMove struct {
-	entry   hemera.Entry
-	path    string
-	drop    []hemera.Piece
-	add     hemera.Target
-	sources []hemera.Target
+	entry   hemera.Entry    // as it was when the move was planned
+	path    string          // for the footer and for people
+	drop    []hemera.Piece  // leave the file when the new piece is recorded
+	add     hemera.Target   // the new piece, and where it goes
+	sources []hemera.Target // best first
 }
 
 // moveSpec says which piece is to be made, and around what the move is planned.
@@ -77,9 +77,9 @@ type moveSpec struct {
 	full  []hemera.DiskID // not to write to now
 	// leaving are disks that are still to remove this very piece: what a copy found there would go.
 	leaving []hemera.DiskID
-	writes  func(hemera.DiskID) int
-	seed    uint64
-	watch   func(bytes int64) // told how far the copy is; may be nil
+	writes  func(hemera.DiskID) int // writes and copies under way to a disk
+	seed    uint64                  // of equal choices, so that they spread
+	watch   func(bytes int64)       // told how far the copy is; may be nil
 }
 
 // plan decides where a piece is made again and from what. NoReplicas when nothing can be read;

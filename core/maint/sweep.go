@@ -19,9 +19,9 @@ type sweep struct {
 	group  sync.WaitGroup
 
 	mu      sync.Mutex
-	moved   int
-	noSpace int // in a row
-	last    error
+	moved   int   // pieces
+	noSpace int   // in a row
+	last    error // the last failure that says something
 }
 
 // newSweep begins one pass over the files of a job.

@@ -12,9 +12,9 @@ import (
 // Parts is a namespace as a collection of small interfaces, so that each consumer takes the part it needs, and a test can
 // replace one. Embedding makes the methods of all parts those of the collection. See [Namespace.Parts].
 type Parts struct {
-	hemera.Names
-	hemera.Directories
-	hemera.Attributes
+	hemera.Names       // lookup, mkdir, rename, remove
+	hemera.Directories // listing page by page
+	hemera.Attributes  // mode, owner, times, extended attributes
 	Opener
 	PendingWrites
 	PieceIndex

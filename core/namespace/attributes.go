@@ -36,6 +36,7 @@ func (n Tree) SetOwner(ctx context.Context, who hemera.Identity, path string, ui
 		return refuse(errs.Invalid, "SetOwner", path, "uid %d, gid %d: ids have 32 bits, or are -1", uid, gid)
 	}
 	return n.change(ctx, who, path, "SetOwner", func(t tx, f found, e *hemera.Entry) error {
+		// The rule gets both ids as they were asked for: -1 is no change and needs no right.
 		if uid >= 0 {
 			e.UID = uint32(uid)
 		}
@@ -55,7 +56,7 @@ func (n Tree) SetTimes(ctx context.Context, who hemera.Identity, path string, mt
 	if err := checkTime("SetTimes", path, mtime); err != nil {
 		return err
 	}
-	mtime = mtime.UTC().Round(0)
+	mtime = mtime.UTC().Round(0) // as it is stored: without a zone and a monotonic reading
 	return n.change(ctx, who, path, "SetTimes", func(t tx, f found, e *hemera.Entry) error {
 		e.Mtime = mtime
 		if e.IsDir() {
@@ -86,7 +87,7 @@ func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name stri
 	if err := checkXattr("SetXattr", path, name, value); err != nil {
 		return err
 	}
-	value = bytes.Clone(value)
+	value = bytes.Clone(value) // the entry in the cache keeps it
 	return n.change(ctx, who, path, "SetXattr", func(_ tx, f found, e *hemera.Entry) error {
 		if err := permitXattr("SetXattr", path, who, f, name); err != nil {
 			return err

@@ -9,6 +9,9 @@ import (
 	"hemera/errs"
 )
 
+// A broken piece is one that is known to be bad, where nothing good is left to repair it from. Remembering it
+// keeps repair from reading the same bad pages again after every restart, and gives admins a list of lost files.
+
 // MarkBroken remembers that a piece is bad and nothing good is left to repair it from, or forgets that. It
 // remembers only pieces that the file has now. A record may outlive its piece: readers compare it with the entry.
 func (n Pieces) MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error {

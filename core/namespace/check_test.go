@@ -145,7 +145,7 @@ func damages(s kv.Store) map[string]struct {
 	}
 }
 
-// TestCheckNamesEveryDamage plants each kind, with the namespace opened anew behind it.
+// TestCheckNamesEveryDamage plants each kind, and opens the namespace again over it.
 func TestCheckNamesEveryDamage(t *testing.T) {
 	for name, d := range damages(patient(t)) {
 		t.Run(name, func(t *testing.T) {

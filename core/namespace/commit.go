@@ -20,7 +20,7 @@ import (
 //	 the file is new                           made in its directory, under its name or the one it was given since
 //
 // A refusal is made final before it is answered (see refuseForGood), because the head removes the pieces when it
-// hears of it.
+// gets the answer.
 
 // Commit makes content visible, in one batch with everything that follows from it; the pieces of the
 // replaced generation become unlinked. It is idempotent. Conflict when the name is now another file's,
@@ -34,6 +34,7 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
+	// The numbers come from capabilities, which this manager signed, perhaps over another copy of the store.
 	if next := n.numbers.Next(); uint64(c.ID) >= next || uint64(c.Gen) >= next {
 		return out, refuse(errs.Invalid, "Commit", c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
 	}
@@ -42,6 +43,7 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 		e, err = commitTx(t).commit(&c)
 		return err
 	})
+	// An error of the store says nothing about the commit: the head asks again, and finds out.
 	if err != nil && !errs.Undecided(err) {
 		e, err = n.refuseForGood(ctx, &c, err)
 	}
@@ -104,7 +106,7 @@ func checkCommit(c *Commit) error {
 	if len(c.Pieces) > int(c.Layout.Pieces) {
 		return refuse(errs.Invalid, "Commit", c.Name, "%d pieces for layout %s", len(c.Pieces), c.Layout)
 	}
-	seen := make(map[uint8]bool)
+	seen := make(map[uint8]bool) // indexes of pieces
 	for _, p := range c.Pieces {
 		if p.Disk == 0 || p.Index >= c.Layout.Pieces || seen[p.Index] {
 			return refuse(errs.Invalid, "Commit", c.Name, "piece %d on disk %d does not fit layout %s", p.Index, p.Disk, c.Layout)
@@ -175,7 +177,7 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 	if err != nil {
 		return nil, err
 	}
-	e := *now
+	e := *now // readers may have the old entry; its name and owner stay
 	fill(&e, c)
 	e.Ctime = t.Now()
 	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
@@ -195,7 +197,7 @@ func (t commitTx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if parent == nil || !parent.IsDir() {
+	if parent == nil || !parent.IsDir() { // it is not made again: somebody wanted it gone
 		return nil, conflict(c, "its directory was removed meanwhile")
 	}
 	other, err := t.Entry(parent.ID, c.Name)
@@ -223,7 +225,7 @@ func (t commitTx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 	case name == "":
 		return t.commitFile(c)
 	}
-	renamed := *c
+	renamed := *c // the caller's commit keeps the name of the open, for its errors
 	renamed.Name = name
 	e, err := t.commitFile(&renamed)
 	if err == nil {
@@ -263,6 +265,7 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	if e.Mtime.IsZero() {
 		e.Mtime = t.Now()
 	}
+	// The directories above now, not at the open: the file counts where it is.
 	dirs, path, err := t.Above(parent)
 	if err != nil {
 		return nil, err
@@ -271,6 +274,7 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 		return nil, err
 	}
 	delta, _ := t.Weight(e) // of a file: no error
+	// A new file changes the list of names of its directory, a new content only the sums.
 	adjust := t.Relist
 	if old != nil {
 		before, _ := t.Weight(old)

@@ -60,7 +60,7 @@ func TestDepthAfterRemoval(t *testing.T) {
 	}
 }
 
-// TestNewNamesAreWhatDoorsTake: no door makes a name that another cannot show, whoever asks.
+// TestNewNamesAreWhatDoorsTake: no door makes a name that another cannot show, not even for an admin.
 func TestNewNamesAreWhatDoorsTake(t *testing.T) {
 	ctx := t.Context()
 	n := open(t, memkv.New(), namespace.Options{})

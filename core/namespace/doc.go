@@ -1,6 +1,6 @@
 // Package namespace is the tree of a cluster: directories, files, their attributes, the pieces that each disk holds,
-// exact totals of every directory, quotas, and the log of events. It lives in one kv store, of which it is the one
-// writer. Every answer is durable before it is given.
+// exact totals of every directory, quotas, and the log of events. It lives in one kv store and is its only writer.
+// Every answer is durable before it is given.
 //
 // # Rooms
 //
@@ -30,6 +30,17 @@
 //   - A write that was refused, or whose file was removed, stays refused while its commit may come again: a tombstone
 //     under its number says so. A write that lost pieces to an audit is barred.
 //   - The depth of directories is bounded, and so is the number of records that a change touches.
+//
+// # States of a write, as the namespace knows them
+//
+//	prepared   an id or a generation was handed out; nothing is stored. Most writes go from here to committed.
+//	renamed    its file gets another name with the commit: a record by the write's number
+//	barred     an audit removed a piece of it: a record by its number refuses the commit
+//	committed  visible and durable
+//	ended      refused, discarded, or removed soon after the commit: a tombstone by its number, for an hour
+//
+// The number of a write is the id of the new file, or the generation of the new content. A commit of a write that is
+// neither renamed, barred nor ended, and whose id the cache knows to be new, reads nothing but its directory.
 //
 // # What a reader sees, and when it gets an answer
 //

@@ -22,7 +22,7 @@ const (
 	expireBatch = 1000
 )
 
-// expiring is about how many records there are in a table about writes under way, each of which begins with the time when it is
+// expiring counts, approximately, the records of a table about writes under way. A record begins with the time when it is
 // over. The records are counted when they are looked through first, and whenever old ones are removed.
 type expiring struct {
 	mu     sync.Mutex

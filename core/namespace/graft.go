@@ -15,7 +15,7 @@ import (
 // nobody else uses. The load writes the records of the tree; [Graft.Surroundings] says what else changes.
 type Graft struct {
 	n     *Namespace
-	path  string
+	path  string          // of the tree's top
 	above []*hemera.Entry // the directories from the root to the one that the tree is in
 
 	Parent hemera.FileID // the directory that the tree is in
@@ -36,6 +36,7 @@ func (n *Namespace) Graft(ctx context.Context, path string) (*Graft, error) {
 		if f.entry != nil {
 			return refuse(errs.Exists, "Load", path, "the name is taken")
 		}
+		// The load charges no accounts: that would take a change for each user and group of the tree.
 		if err := t.ledger().RefuseUnderQuota(f.dirs, path); err != nil {
 			return err
 		}

@@ -12,15 +12,15 @@ import (
 )
 
 // The pieces of a content that was replaced or removed are held for a while: readers that have the content
-// open go on with it, also when they lose their connection. A held piece is unlinked; its disk is told to
-// remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
+// open go on with it, also when they lose their connection. A held piece is unlinked; its disk gets
+// the order to remove it when the time is over. Pieces that a move to another disk leaves behind are not held: their
 // content is still there.
 
 // dueTimes remembers, by disk, until when no held piece can be due, because disks ask often. It is a hint in
 // memory: a disk that is not in it is looked up.
 type dueTimes struct {
 	mu   sync.Mutex
-	next map[hemera.DiskID]time.Time
+	next map[hemera.DiskID]time.Time // nothing is due before
 }
 
 // passed reports whether a piece of the disk may be due.
@@ -77,6 +77,7 @@ func (t pieceTx) release(disk hemera.DiskID, p hemera.PieceID, h *schema.HeldPie
 // that was wrong, or from a longer hold that was set before: it counts as over.
 func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	now := n.clock()
+	// Callers ask for every disk often, and nearly always nothing is due: the hint saves reading an empty range.
 	if limit <= 0 || !n.dueTimes.passed(disk, now) {
 		return nil, nil
 	}
@@ -88,6 +89,7 @@ func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemer
 		out = append(out, more...)
 	}
 	if err == nil && len(out) == 0 {
+		// Nothing is due: remember when to look again. Pieces that are held from now on are due after that.
 		var first time.Time
 		_, first, err = n.heldBetween(ctx, schema.DueFrom(disk, now), schema.PrefixEnd(schema.DiskKey(schema.TableDue, disk)), 1)
 		if err == nil && (first.IsZero() || first.After(next)) {

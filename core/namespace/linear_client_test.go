@@ -104,7 +104,7 @@ type client struct {
 	deaf []hemera.PieceID    // contents of whose commit an answer was not heard
 	gone [4][]hemera.PieceID // by disk, as last listed
 
-	alone bool // and nobody gives up waiting
+	alone bool // and no call is canceled
 }
 
 // name is one that no other call has.

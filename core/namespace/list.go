@@ -82,7 +82,7 @@ func (n Tree) Page(ctx context.Context, who hemera.Identity, r hemera.PageReques
 		return nil, "", err
 	}
 	lo, hi := schema.EntryKey(r.Dir.ID, r.After), schema.PrefixEnd(schema.EntryKey(r.Dir.ID, ""))
-	if r.After != "" {
+	if r.After != "" { // begin behind this name: the smallest key after it
 		lo = append(lo, 0)
 	}
 	page, err := n.page(ctx, r.Path, lo, hi, r.Limit)
@@ -94,9 +94,9 @@ func (n Tree) Page(ctx context.Context, who hemera.Identity, r hemera.PageReques
 
 // entryPage is a part of a directory's entries.
 type entryPage struct {
-	shown []hemera.Entry
-	next  []byte // where the next page begins, nil after the last
-	last  string // name of the last that was looked at, "" with no next
+	shown []hemera.Entry // in the order of names
+	next  []byte         // where the next page begins, nil after the last
+	last  string         // name of the last that was looked at, "" with no next
 }
 
 // page reads up to limit entries of a range of the entry table, as they were at one time, and waits until they are
@@ -130,7 +130,7 @@ func (n Tree) pageOfSnapshot(ctx context.Context, lo, hi []byte, limit int) (ent
 // directories was removed in between.
 func readPage(ctx context.Context, from kv.Reader, lo, hi []byte, limit int) (p entryPage, whole bool, err error) {
 	var entries []*hemera.Entry
-	var states [][]byte
+	var states [][]byte // keys of the totals of the directories among them, then the totals
 	var bad error
 	err = from.Scan(ctx, lo, hi, func(k, raw []byte) bool {
 		if len(entries) == limit {

@@ -30,7 +30,7 @@ func (n Tree) Stat(ctx context.Context, who hemera.Identity, path string) (out h
 		}
 		return err
 	})
-	out.Xattrs = access.Attributes(who, &out)
+	out.Xattrs = access.Attributes(who, &out) // what who may not read is left out for every door
 	return out, err
 }
 
@@ -41,7 +41,7 @@ func (n Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode 
 	if err := checkMode("Mkdir", path, mode); err != nil {
 		return out, err
 	}
-	// What is there already is said without a turn among the changes.
+	// What exists already is answered without a turn among the changes.
 	done := false
 	seq, err := n.look(ctx, func(t tx) error {
 		f, err := t.walk("Mkdir", who, path)
@@ -60,6 +60,7 @@ func (n Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode 
 	if err != nil {
 		return out, err
 	}
+	// Nothing can be below an id that nobody has. It does no harm if the mkdir fails.
 	n.records.MarkComplete(schema.EntryKey(hemera.FileID(id), ""))
 	err = n.update(ctx, func(t tx) error {
 		f, err := t.walk("Mkdir", who, path)
@@ -67,7 +68,7 @@ func (n Tree) Mkdir(ctx context.Context, who hemera.Identity, path string, mode 
 		case err != nil:
 		case f.entry == nil:
 			out, err = t.mkdir(who, path, f, id, mode)
-		default:
+		default: // made by another client since the look
 			out, err = t.taken(path, f, parents)
 		}
 		return err
@@ -90,6 +91,7 @@ func (n *base) makeParents(ctx context.Context, who hemera.Identity, path string
 	if err != nil {
 		return err
 	}
+	// Each turn makes the highest directory that is missing. Another client may be faster, which is as good.
 	for {
 		missing := 0
 		err := n.view(ctx, func(t tx) error {
@@ -192,7 +194,7 @@ func (n Tree) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, 
 		if out, err = t.Full(e); err != nil {
 			return err
 		}
-		if e.ID == hemera.RootID {
+		if e.ID == hemera.RootID { // which has no location
 			path = "/"
 			return nil
 		}

@@ -23,24 +23,24 @@ type Options struct {
 	EventsMax  uint64           // events kept; 0: 1,000,000
 	Clock      func() time.Time // nil: time.Now
 	Logger     *slog.Logger     // nil: silent
-	Owner      string           // who acquires the store, for its errors
+	Owner      string           // who acquires the store, for the errors of the process that loses it
 	// Hold is how long the pieces of replaced and removed content stay on their disks; 0: no longer than
 	// their removal takes.
 	Hold time.Duration
 }
 
-// Namespace is the tree over a store, of which it is the one writer. It is made of parts, which share one record
+// Namespace is the tree over a store. It is the only writer of that store. It is made of parts, which share one record
 // engine; each part is a small type with methods of one kind. Calls may come from any goroutine.
 type Namespace struct {
-	*base
-	Tree
-	Writes
-	Pieces
-	QuotaAdmin
+	*base                 // what the parts share
+	Tree                  // names, directories, attributes
+	Writes                // opens and commits
+	Pieces                // what disks hold and are to remove
+	QuotaAdmin            // limits and usage
 	boundaries []Boundary // of restores; does not change after Open
 
-	booted time.Time
-	boot   time.Duration
+	booted time.Time     // when it was opened
+	boot   time.Duration // how long that took
 }
 
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root

@@ -13,8 +13,8 @@ import (
 )
 
 // TestNumbersGivenOutTwice: a manager over an older copy of the store gives numbers out once more. When the right
-// store is back, a write that began there is told that it came to nothing, and not that it is the file which has
-// its number; a commit that comes again is told that it was made.
+// store is back, a write that began there fails, and does not get the file that has its number for an answer;
+// a commit that comes again succeeds.
 func TestNumbersGivenOutTwice(t *testing.T) {
 	store := memkv.New()
 	ctx := t.Context()

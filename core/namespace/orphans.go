@@ -20,6 +20,7 @@ func (n Writes) ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.Pi
 	if err := n.expire(ctx, schema.TableBarred, &n.ended.barred); err != nil {
 		return false, err
 	}
+	// Of a write that began so long ago no commit is taken, so it needs no record.
 	possible := !n.ended.barred.over(schema.WriteNumber(p), n.clock())
 	if possible && n.ended.barred.full() {
 		return false, refuse(errs.Overloaded, "ClaimOrphan", p.String(), "%d writes are barred", expiringMax)
@@ -50,6 +51,7 @@ func (t writeTx) claimOrphan(disk hemera.DiskID, p hemera.PieceID, possible bool
 			}
 		}
 	}
+	// What the disk is to remove anyway is no orphan: it had a file, and its removal is being counted.
 	unlinked, err := pieceTx(t).isUnlinked(disk, p)
 	switch {
 	case err != nil || unlinked:

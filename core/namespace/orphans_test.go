@@ -22,9 +22,9 @@ func barredCount(t *testing.T, s *memkv.Store) (count int) {
 
 func pieceOf(c namespace.Commit) hemera.PieceID { return hemera.PieceID{File: c.ID, Gen: c.Gen} }
 
-// TestACondemnedPieceIsNeverCommitted: a head stood still between the seal and the commit, and an audit gave up
+// TestAClaimedOrphanIsNeverCommitted: a head stood still between the seal and the commit, and an audit removed
 // one of the pieces meanwhile. Whatever happens to the name or the manager then, the commit fails for good.
-func TestACondemnedPieceIsNeverCommitted(t *testing.T) {
+func TestAClaimedOrphanIsNeverCommitted(t *testing.T) {
 	for what, replaced := range map[string]bool{"new file": false, "new content": true} {
 		for _, restart := range []bool{false, true} {
 			store := memkv.New()

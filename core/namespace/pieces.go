@@ -107,6 +107,7 @@ func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Gen
 		if e.Pieces, err = moved(subject, now, drop, add); err != nil {
 			return err
 		}
+		// The content is the same, so only physical bytes change above.
 		delta := hemera.TreeTotals{Physical: schema.Physical(&e) - schema.Physical(now)}
 		parent, err := t.ByID(e.Parent)
 		if err != nil {
@@ -128,6 +129,7 @@ func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Gen
 		if err := t.pieces().add(&e, add); err != nil {
 			return err
 		}
+		// After drop: a piece that moves back to a disk before its removal was confirmed must wait.
 		for _, p := range add { // the disk may be removing it at this moment
 			leaving, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: id, Gen: gen, Index: p.Index})
 			if err != nil {
@@ -193,8 +195,8 @@ func (n Pieces) Incomplete(ctx context.Context, from hemera.FileID, limit int) (
 
 // index is a list of files: keys of a prefix and an id, and what is true of an entry in it.
 type index struct {
-	prefix []byte
-	holds  func(*hemera.Entry) bool
+	prefix []byte                   // of its keys; an id follows
+	holds  func(*hemera.Entry) bool // what is true of an entry in it
 }
 
 // listMax is the most entries that one call lists, so that no caller can make it hold much.
@@ -205,7 +207,7 @@ const listMax = 10_000
 func (n Pieces) indexed(ctx context.Context, x index, from hemera.FileID, limit int) ([]hemera.Entry, error) {
 	limit = min(limit, listMax)
 	for {
-		var ids []hemera.FileID
+		var ids []hemera.FileID // each once: a file may have several pieces on a disk
 		lo := binary.BigEndian.AppendUint64(slices.Clone(x.prefix), uint64(from)+1)
 		err := n.records.Engine().Scan(ctx, lo, schema.PrefixEnd(x.prefix), func(k, _ []byte) bool {
 			id := hemera.FileID(schema.Uint64At(k, len(x.prefix)))
@@ -271,7 +273,7 @@ func (n Pieces) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]
 	var out []hemera.PieceID
 	var err error
 	limit = min(limit, listMax)
-	if u.Unlinked > u.Held {
+	if u.Unlinked > u.Held { // held ones are counted as unlinked, too
 		lo := schema.DiskKey(schema.TableUnlinked, disk)
 		err = n.records.Engine().Scan(ctx, lo, schema.PrefixEnd(lo), func(k, _ []byte) bool {
 			if len(out) >= limit || len(k) != 23 {

@@ -47,6 +47,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 		})
 	}
 	err := look()
+	// The directories are made by changes of their own; the open itself writes nothing.
 	if r.Parents && errors.Is(err, errs.NotFound) {
 		err = n.makeParents(ctx, who, r.Path, parentsMode)
 		if err == nil {
@@ -64,6 +65,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 		p.Gen = hemera.Generation(number)
 		return p, nil
 	}
+	// From now on the cache knows that nothing has this id, so its commit needs no reading.
 	p.ID, p.Gen = hemera.FileID(number), 1
 	n.records.MarkUnused(schema.IDKey(schema.TableLocation, p.ID))
 	return p, nil
@@ -85,6 +87,8 @@ func (t openTx) read(who hemera.Identity, r hemera.OpenRequest) (Prepared, error
 	if err := permit("Open", path, who, f.entry, access.Read); err != nil {
 		return Prepared{}, err
 	}
+	// A reader that lost its session, and no longer knows which generation it was reading, may go on only if nothing on
+	// the way has changed since.
 	if !r.Unchanged.IsZero() {
 		for _, e := range append(slices.Clone(f.dirs), f.entry) {
 			if !e.Ctime.Before(r.Unchanged) {
@@ -155,7 +159,7 @@ func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path stri
 		if f.entry != nil && f.entry.IsDir() {
 			f.dirs = append(f.dirs, f.entry)
 		}
-		f.entry = nil
+		f.entry = nil // the file would be new
 		p = openTx(t).prepared(f)
 		p.Quota, err = openTx(t).standing(f, who)
 		return err
@@ -166,7 +170,7 @@ func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path stri
 // standing is what an open for writing has to comply with; see accounts.Ledger.Standing.
 func (t openTx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
 	uid, gid := who.UID, who.GID
-	if f.entry != nil {
+	if f.entry != nil { // content counts for the file's owner, not for its writer
 		uid, gid = f.entry.UID, f.entry.GID
 	}
 	return tx(t).ledger().Standing(f.dirs, uid, gid)

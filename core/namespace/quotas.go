@@ -9,6 +9,9 @@ import (
 	"hemera/errs"
 )
 
+// Limits are set and removed here; package accounts keeps them and the usage. A change of limits takes effect with
+// its batch. A new node's limits of users and groups hold once the counter has counted what is there.
+
 // QuotaAdmin keeps what users, groups and projects may use, and do; it implements hemera.QuotaAdmin. The manager enforces
 // limits when it opens files, with Prepared.Quota, and a commit of more than was promised then is refused if it exceeds
 // one. Renames and changes of owner enforce them themselves: OverQuota.

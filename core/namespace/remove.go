@@ -12,8 +12,8 @@ import (
 )
 
 // Removal and renaming, which is removal of what was at the target and a move. Both first read what they will
-// touch in a view (warm), so that the leader finds it in the cache: a change that reads the disk holds up all
-// others.
+// touch in a view (warm), so that the leader finds it in the cache: while a change reads the disk, all
+// others wait.
 
 // Remove implements hemera.Names: it removes a file, or an empty directory that has no limits. A file's pieces
 // become unlinked in the same batch. kind, if not 0, is what the entry must be. NotFound, NotEmpty, IsDirectory,
@@ -51,6 +51,7 @@ func (t tx) unlink(op, path string, f found) error {
 		return err
 	}
 	if e.IsDir() {
+		// The totals are exact, so nothing has to be listed to know that a directory is empty.
 		if delta != (hemera.TreeTotals{Dirs: 1}) {
 			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
 		}
@@ -156,7 +157,7 @@ func (t tx) rename(who hemera.Identity, from, to string, condition func(f, targe
 		return err
 	}
 	if target.entry != nil && target.entry.ID == f.entry.ID {
-		return nil
+		return nil // onto itself: POSIX says that nothing happens
 	}
 	if target.entry != nil {
 		if err := permitRemove("Rename", to, who, target.parent(), target.entry); err != nil {
@@ -176,6 +177,7 @@ func movable(f, target found, from, to string) error {
 	if f.entry.ID == hemera.RootID {
 		return refuse(errs.Invalid, "Rename", from, "the root directory stays")
 	}
+	// By id and not by path: a path may reach the same directory by another name before the rename is made.
 	for _, dir := range target.dirs {
 		if dir.ID == f.entry.ID {
 			return refuse(errs.Invalid, "Rename", from, "a directory cannot move below itself, to %s", to)
@@ -199,7 +201,7 @@ func (t tx) move(f, target found, depth int64) error {
 	if err != nil {
 		return err
 	}
-	same := 0
+	same := 0 // directories above both places
 	for same < len(f.dirs) && same < len(target.dirs) && f.dirs[same].ID == target.dirs[same].ID {
 		same++
 	}
@@ -217,6 +219,7 @@ func (t tx) move(f, target found, depth int64) error {
 			return err
 		}
 	}
+	// The id stays, so open files, capabilities and pieces are not concerned.
 	e := *f.entry
 	t.Remove(schema.EntryKey(e.Parent, e.Name))
 	e.Parent, e.Name, e.Ctime = target.parent().ID, target.name, t.Now()

@@ -10,10 +10,10 @@ import (
 	"hemera/rules/access"
 )
 
-// A process may rename the new file that it is still writing. The right to write it, which its head has, goes on to
-// say the name of the open; so the namespace remembers, by the write's number, the name for its commit. A record ends
-// with the commit, or with the refusal of the write, and else when no commit of the write is taken any more. The
-// content of a file that is there needs none: it is committed by the file's id, wherever that is.
+// A process may rename the new file that it is still writing. The head's capability still has the name of the open, so
+// the namespace remembers the name for the commit, by the number of the write. The record ends with the commit, with
+// the refusal of the write, or when the manager takes no commit of the write any more. A write that replaces the
+// content of an existing file needs no such record: its commit finds the file by id.
 
 // RenameWrite makes the commit of a new file that was begun use the last name of the path, which must be free and
 // in the file's directory. Of the commit, ID, Parent, Name as it is now, UID and GID are used. Conflict when the file is
@@ -25,7 +25,7 @@ func (n Writes) RenameWrite(ctx context.Context, who hemera.Identity, c Commit, 
 	if n.ended.renamed.full() {
 		return conflict(&c, "too many files that are being written have been renamed")
 	}
-	again := false
+	again := false // renamed before: the record is replaced, and counted already
 	err := n.update(ctx, func(t tx) (err error) {
 		again, err = t.writes().rename(who, &c, path)
 		return err

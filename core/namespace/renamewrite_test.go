@@ -98,7 +98,7 @@ func TestRenamesOfWritesThatAreRefused(t *testing.T) {
 
 	barred := prepare(t, n, alice(), "/barred")
 	must[bool](t)(n.ClaimOrphan(ctx, 1, pieceOf(barred)))
-	refused("its pieces were given up", barred, alice(), "/g", errs.Conflict)
+	refused("an audit removed its pieces", barred, alice(), "/g", errs.Conflict)
 	gone := prepare(t, n, alice(), "/gone")
 	must[bool](t)(n.Discard(ctx, gone))
 	refused("it was discarded", gone, alice(), "/g", errs.Conflict)

@@ -13,6 +13,11 @@ import (
 	"hemera/platform/kv"
 )
 
+// A backup is older than the cluster it is restored into: disks hold pieces of changes that the backup does not
+// have, clients hold capabilities with numbers that it never handed out, and followers have read events that it
+// does not know. The restored namespace therefore goes on with ids, generations and events far above all of those,
+// and remembers the gap: see Boundary.
+
 // Summary is what a picture of a store says of the tree in it.
 type Summary struct {
 	Totals   hemera.TreeTotals
@@ -35,6 +40,7 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	if err != nil || len(raw[0]) != 16 {
 		return Summary{}, schema.Damaged(schema.MetaKey(schema.MetaEvents), schema.ErrRecord)
 	}
+	// Neither number is estimated: the log says what its newest event is, and the root's totals count everything.
 	first, next := schema.Uint64At(raw[0], 0), schema.Uint64At(raw[0], 8)
 	s := Summary{Totals: root.Tree, Sequence: next - 1}
 	if raw, err := r.Get(ctx, schema.EventKey(s.Sequence)); err == nil {
@@ -46,6 +52,7 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 	} else if !errors.Is(err, errs.NotFound) {
 		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
 	}
+	// A file has an entry and a location, a directory totals as well; then events, and lists by disk.
 	s.Pairs = 2*s.Totals.Files + 3*s.Totals.Dirs + int64(next-first)
 	err = r.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
 		if u, bad := schema.DecodeUsage(k, raw); bad == nil {
@@ -84,6 +91,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 	if err != nil {
 		return Boundary{}, errs.Wrap(err, "namespace.Restored", "")
 	}
+	// All numbers from the end of the backup's to here may have been used by the life that was lost.
 	b := Boundary{From: end, To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
 	if !now.After(taken) || b.To <= b.From {
 		return b, errs.New(errs.Invalid, "namespace.Restored", now.UTC().Format(time.RFC3339),
@@ -100,7 +108,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 			err = schema.Damaged(k, bad)
 			return false
 		}
-		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0
+		u.Unlinked, u.Held, u.HeldBytes = 0, 0, 0 // their records were left out
 		batch.Put(bytes.Clone(k), schema.EncodeUsage(u))
 		return true
 	})
@@ -140,6 +148,7 @@ func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
 // does not know, because it was restored from an older backup: its id or generation was not handed out by this
 // store, or it was made between the backup and the restore. Such a piece is not an orphan.
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
+	// A number beyond the end was never handed out by this store: a copy of it that went on is ahead.
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
 	if file >= next || gen >= next {
 		return true

@@ -39,7 +39,7 @@ func TestUpdatesAskForTheRightToRead(t *testing.T) {
 	}
 }
 
-// TestUsersAttributesAreForReaders: whoever may only go through a directory sees neither content nor notes.
+// TestUsersAttributesAreForReaders: a user that may only go through a directory sees neither content nor notes.
 func TestUsersAttributesAreForReaders(t *testing.T) {
 	n := open(t, memkv.New(), namespace.Options{})
 	made(t, n, "/secret", 0o600)
@@ -78,7 +78,7 @@ func TestUsersAttributesAreForReaders(t *testing.T) {
 	if got := see(alice(), "/secret"); got != all {
 		t.Errorf("its owner sees %q", got)
 	}
-	// Whoever may list the directory, and not go through it, sees names.
+	// A user that may list the directory, and not go through it, sees names.
 	if err := n.SetMode(t.Context(), hemera.SystemIdentity(), "/", 0o754); err != nil {
 		t.Fatal(err)
 	}

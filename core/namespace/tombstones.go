@@ -40,6 +40,7 @@ type endedWrites struct {
 // in the order of opens, so looking ends at the first that is not over, and begins again when that one is. A record
 // that cannot be read stays, and its file's commit is refused.
 func (n *base) purgeTombstones(t *record.Txn, counts record.Counters) {
+	// Twice as many as were made: so a burst of removals is caught up with, and no batch becomes large.
 	now, left := t.Now(), min(purgeMax, purgePerTombstone*int(counts[tables.Tombstones]))
 	e := &n.ended
 	if left == 0 || now.Before(e.purgeAt) {
@@ -137,7 +138,7 @@ func (t writeTx) checkNotEnded(c *Commit) error {
 	}
 	barred, err := t.isBarred(c.number())
 	if err == nil && barred {
-		err = conflict(c, "its node was silent for too long after the file was closed, and its pieces were given up").
+		err = conflict(c, "its node was silent for too long after the file was closed, and an audit removed its pieces").
 			WithRemedy("write the file again")
 	}
 	return err
@@ -175,7 +176,7 @@ func (n Writes) refuseForGood(ctx context.Context, c *Commit, why error) (out *h
 // Of the commit, ID, Gen and BaseGen are used.
 func (n Writes) Discard(ctx context.Context, c Commit) (bool, error) {
 	n.ended.refused.Add(1)
-	discarded := false
+	discarded := false // set by the last run of the change, which may run several times
 	err := n.update(ctx, func(t tx) error {
 		now, err := t.ByID(c.ID)
 		if discarded = err == nil && (now == nil || now.Gen != c.Gen); !discarded {

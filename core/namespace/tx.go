@@ -21,8 +21,8 @@ type base struct {
 	log     *slog.Logger
 
 	hold     time.Duration // see Options
-	dueTimes dueTimes
-	ended    endedWrites
+	dueTimes dueTimes      // hints about held pieces
+	ended    endedWrites   // what is known of writes that are over
 	counter  *accounts.Counter
 }
 
@@ -45,7 +45,7 @@ func (n *base) update(ctx context.Context, fn func(t tx) error) error {
 func (n *base) tx(t *record.Txn) tx { return tx{tables.Txn{Txn: t}, n} }
 
 // warm brings what a change will look at into the cache, so that the leader does not read the disk
-// while it holds up the other changes. What it finds is the change's own business.
+// while all other changes wait for it. Errors are left to the change, which meets them again.
 func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) error {
 	for _, path := range paths {
 		_, _ = n.look(ctx, func(t tx) error {

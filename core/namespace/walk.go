@@ -15,9 +15,9 @@ import (
 // found is the end of a walk along a path: the directories from the root to the last name's parent, and the entry
 // of that name, nil if there is none. The root itself has no name and no directories.
 type found struct {
-	dirs  []*hemera.Entry
-	name  string
-	entry *hemera.Entry
+	dirs  []*hemera.Entry // from the root on; shared with the cache
+	name  string          // the last one
+	entry *hemera.Entry   // nil: nothing has the name
 }
 
 // parent is the directory of the last name. Not for the root.
@@ -88,7 +88,7 @@ func (t tx) follow(op string, who hemera.Identity, path string, names []string) 
 	if f.entry, err = t.Root(); err != nil {
 		return f, nil, err
 	}
-	f.dirs = make([]*hemera.Entry, 0, len(names))
+	f.dirs = make([]*hemera.Entry, 0, len(names)) // one allocation for any depth
 	for i, name := range names {
 		dir := f.entry
 		if !dir.IsDir() {

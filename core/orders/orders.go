@@ -36,8 +36,8 @@ type Dispatcher struct {
 	limit int // orders waiting or under way for one node
 
 	mu     sync.Mutex
-	lastID uint64
-	nodes  map[hemera.NodeID]*queue
+	lastID uint64                   // ids are of this process only: a node forgets its orders with its lease
+	nodes  map[hemera.NodeID]*queue // kept for good: there are few
 }
 
 // queue is the orders of one node.
@@ -59,8 +59,8 @@ type order struct {
 
 // outcome is what a waiting caller gets.
 type outcome struct {
-	result hemera.OrderResult
-	err    error
+	result hemera.OrderResult // zero if the node went offline
+	err    error              // also when the node says that the order failed
 }
 
 // New returns a dispatcher without orders.

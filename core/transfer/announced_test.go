@@ -15,7 +15,7 @@ func (b *bench) announce(c hemera.Capability, size int64) (string, hemera.Capabi
 	return b.manager.sign(c), c
 }
 
-// TestCloseBelowTheAnnouncedSize: who gives up closes the file like any other; what he wrote is no file.
+// TestCloseBelowTheAnnouncedSize: a client that stops early closes the file like any other; what it wrote is not a file.
 func TestCloseBelowTheAnnouncedSize(t *testing.T) {
 	for _, size := range []int{1, 50_000, 3 << 20} { // in memory, in memory, on disk
 		for _, written := range []int{0, size / 2, size, size + 1} {
@@ -44,7 +44,7 @@ func TestCloseBelowTheAnnouncedSize(t *testing.T) {
 	}
 }
 
-// TestAnnouncedSizeTakenBack: a truncation says that less is meant, once and until the client begins anew.
+// TestAnnouncedSizeTakenBack: a truncation says that less is meant, once and until the client starts over.
 func TestAnnouncedSizeTakenBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(b *bench, token string, f hemera.File) (hemera.File, error)

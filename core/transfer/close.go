@@ -22,6 +22,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.state.phase == ended {
 		return w.result
 	}
+	// What follows must not stop half-way: pieces would be left that nobody knows.
 	if ctx.Done() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -43,14 +44,17 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	h := &w.head
 	h.host.uses.end(&w.usage)
 	w.content.drop()
+	// An answer was lost on the way, so "refused" may be the second of two answers.
 	unsure := w.commit != nil && w.commit.unsure
 	if err != nil && unsure {
 		err = mayBeCommitted(err, subject(h.cap))
 	}
+	// Recorded before the pieces are removed: what comes meanwhile waits for the turn, and finds the answer.
 	w.result = err
 	w.setPhase(ended)
 	p, _ := w.content.(*pieces)
 	switch {
+	// After a commit that may have happened nothing is removed: the pieces may be those of the file.
 	case err != nil && !unsure:
 		w.discard(ctx)
 	case p != nil:
@@ -64,6 +68,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	return err
 }
 
+// setPhase records how far the write is. Only the holder of the turn calls it, so it may read the phase without mu.
 func (w *Writer) setPhase(p writePhase) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,6 +92,7 @@ func (w *Writer) Abort(ctx context.Context) error {
 
 // abort cancels the write; later calls fail with why.
 func (w *Writer) abort(ctx context.Context, why error) {
+	// The turn may be held by a call that waits for a peer. Disks return by themselves.
 	w.cancel() // frees the holder of the turn, if it waits for a peer
 	w.turn.acquire()
 	defer w.turn.release()
@@ -97,6 +103,7 @@ func (w *Writer) abort(ctx context.Context, why error) {
 
 // expire cancels the write, or asks a last time whether it was committed.
 func (w *Writer) expire(ctx context.Context) {
+	// Nobody holds the write any more, so its phase does not change between these two.
 	if !w.undecided() {
 		w.abort(ctx, lostWrite("transfer.Write", w.head.cap, "its node stopped or waited too long for its client"))
 		return
@@ -123,6 +130,7 @@ func (w *Writer) discard(ctx context.Context) {
 	if p, ok := w.content.(*pieces); ok {
 		p.abort()
 	}
+	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
 	h.host.Counters.Aborts.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -138,10 +146,11 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if h.broken != nil {
 		return false, h.broken
 	}
+	// A client that announced a size has to reach it, or to truncate the file.
 	if size < w.least {
 		return false, w.incomplete()
 	}
-	set, removed := w.changedXattrs()
+	set, removed := splitXattrs(w.Xattrs())
 	if h.cap.Access == hemera.AccessUpdate && h.cap.Base != nil && !w.changed && len(set)+len(removed) == 0 {
 		w.discard(ctx) // frees the lock; there are no pieces
 		return true, nil
@@ -151,6 +160,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
+	// What was not written in order is read back for the checksums; usually there is nothing to read.
 	sums, err := w.sums.finish(size, pendingSource{w.content}, w.usage.bytes.Load())
 	if err != nil {
 		return false, errs.Wrap(err, "transfer.Close", subject(h.cap))
@@ -159,8 +169,10 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// The permit is the last one granted: its targets are where the pieces are now.
 	r := hemera.CommitRequest{Permit: h.permit, Size: size, Checksums: sums, Pieces: sealed, Mtime: time.Now(), Xattrs: set, XattrsGone: removed}
 	w.commit = &commit{head: h, request: r}
+	// From here on nothing changes the content, and a close that comes again sends the same request.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.phase, w.state.mtime = committing, r.Mtime
@@ -177,11 +189,13 @@ func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemer
 		if err := c.check(); err != nil {
 			return nil, err
 		}
+		// The memory stays until the commit may be made: every planned piece is made from it.
 		p := newPieces(&w.head)
 		p.whole, p.ledger.kept = c, true
 		w.content = p
 	case *pieces:
 		if info.FileSize == 0 {
+			// A file without bytes needs no pieces. Those that were made for bytes that are gone are removed.
 			c.abort()
 			w.content = &inlineContent{head: &w.head}
 			return nil, nil
@@ -202,9 +216,9 @@ func (w *Writer) incomplete() error {
 		WithRemedy("write the whole file again, or truncate it before the close if it is to be shorter than announced")
 }
 
-// changedXattrs returns the attributes that the commit sets, and those that it removes.
-func (w *Writer) changedXattrs() (set map[string][]byte, removed []string) {
-	for name, value := range w.Xattrs() {
+// splitXattrs returns the attributes that a commit sets, and those that it removes, which are nil in changes.
+func splitXattrs(changes map[string][]byte) (set map[string][]byte, removed []string) {
+	for name, value := range changes {
 		if value == nil {
 			removed = append(removed, name)
 			continue

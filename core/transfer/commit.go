@@ -30,6 +30,7 @@ func (c *commit) run(ctx context.Context) error {
 			host.Counters.Commits.Add(1)
 			return nil
 		}
+		// From the first lost answer on, no refusal is certain to mean that nothing was committed.
 		c.unsure = c.unsure || errs.Undecided(err)
 		if !errs.Undecided(err) || time.Now().Add(pause).After(deadline) {
 			return errs.Wrap(err, "transfer.Commit", subject(file))

@@ -63,6 +63,8 @@ func (s pendingSource) NextData(off int64) (int64, error) { return s.nextData(of
 // before the first read.
 type baseView struct{ *Reader }
 
+// newBaseView returns the content that an update begins from: the same file, with the generation, size and pieces of
+// the base. Other nodes open those pieces by the capability of the update, which names them as the base.
 func newBaseView(h *head) baseView {
 	base := h.permit.Capability
 	base.Gen, base.Size, base.Targets = base.Base.Gen, base.Base.Size, base.Base.Pieces
@@ -79,15 +81,18 @@ func (b baseView) writePages([]byte, []uint32, int64, *streamSums) error {
 // truncate is not called: the first change makes pieces.
 func (b baseView) truncate(int64) error { return readOnly("transfer.Truncate", subject(b.cap)) }
 
+// readPages implements content.
 func (b baseView) readPages(p []byte, sums []uint32, off int64) (int, error) {
 	return b.ReadPages(p, sums, off)
 }
 
+// nextData implements content.
 func (b baseView) nextData(off int64) (int64, error) { return b.NextData(off) }
 
 // sync has nothing to do: the base is durable.
 func (b baseView) sync(context.Context) error { return nil }
 
+// drop closes the pieces of the base.
 func (b baseView) drop() { b.Close() }
 
 // copyTo fills fresh pieces with the first keep bytes. The content passes through the head once, whatever the number
@@ -101,6 +106,7 @@ func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n i
 			if next > off && hash.next == off {
 				hash.skip(next-off, 0)
 			}
+			// Holes of the base are holes of the new pieces; only the checksums have to see them.
 			if off = next; off == keep {
 				break
 			}
@@ -108,6 +114,7 @@ func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n i
 		if err := buf.read(b, off, int(min(copyWindow, keep-off))); err != nil {
 			return p.head.fail(errs.Wrap(err, "transfer.Update", subject(p.head.cap)))
 		}
+		// Pages go on with the checksums that the base vouches for, so a bit that flips here is noticed at the disk.
 		lost := p.lost
 		if err := p.send(buf.data, buf.sums, off, hash); err != nil {
 			return err

@@ -20,6 +20,7 @@ func readFull(src source, p []byte, sums []uint32, off int64) error {
 	if n == len(p) {
 		return nil
 	}
+	// The size was known before the read, so an end is a piece that was cut.
 	if err == nil || errors.Is(err, io.EOF) {
 		return sizeMismatch("transfer.Copy", "source", off+int64(n), off+int64(len(p)))
 	}
@@ -31,12 +32,15 @@ func readFull(src source, p []byte, sums []uint32, off int64) error {
 func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uint32, error) {
 	windows := int((size + copyWindow - 1) / copyWindow)
 	crcs := make([]uint32, windows)
+	// Windows are reused among the copyWindows that are in flight, and only if their last use went well.
 	free := sync.Pool{New: func() any { return newWindow() }}
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(copyWindows)
+	// Holes are looked for only behind a window of zeros: asking the device costs more than reading a page.
 	var zeros atomic.Bool // a window was read that may be in a hole
 	data, end := int64(0), int64(0)
 	for i := range windows {
+		// A failure of one window ends the copy; the error comes from the group.
 		if working.Err() != nil {
 			break
 		}
@@ -74,6 +78,7 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 	if err := ctx.Err(); err != nil {
 		return 0, errs.Wrap(err, "transfer.Copy", "")
 	}
+	// A hole at the end was not written, so the size has to be said.
 	if end < size {
 		if err := dst.Truncate(size); err != nil {
 			return 0, err
@@ -92,6 +97,7 @@ type window struct {
 	sums []uint32 // of its page fragments
 }
 
+// newWindow returns a window for copyWindow bytes at any offset: an unaligned one has one more page fragment.
 func newWindow() *window {
 	return &window{data: make([]byte, copyWindow), sums: make([]uint32, copyWindow/hemera.PageSize+1)}
 }

@@ -7,14 +7,17 @@ import (
 	"hemera/errs"
 )
 
+// sizeMismatch says that a piece has got bytes where the file, by its layout, has want.
 func sizeMismatch(op, subject string, got, want int64) error {
 	return errs.New(errs.Corrupt, op, subject, fmt.Sprintf("the piece has %d bytes, the file %d", got, want))
 }
 
+// badHandle refuses a call on a handle that has ended.
 func badHandle(op, subject string) error {
 	return errs.New(errs.BadHandle, op, subject, "the handle is closed")
 }
 
+// readOnly refuses a change through a handle that only reads.
 func readOnly(op, subject string) error {
 	return errs.New(errs.Denied, op, subject, "the handle is open for reading")
 }

@@ -39,11 +39,12 @@ func (h *writeHandle) Truncate(size int64) error {
 	return h.Writer.Truncate(size)
 }
 
-// restart empties the file for a client that begins anew.
+// restart empties the file for a client that starts over.
 func (h *writeHandle) restart() error { return h.Writer.restart() }
 
 // End implements hemera.File.
 func (h *writeHandle) End(ctx context.Context, how hemera.Ending) error {
+	// The door decides by what its client did: closed, went away, or asked for nothing to be kept.
 	switch how {
 	case hemera.EndDetach:
 		h.detach()
@@ -65,6 +66,7 @@ func (h *writeHandle) detach() {
 func (h *writeHandle) Shared() bool {
 	h.table.mu.Lock()
 	defer h.table.mu.Unlock()
+	// A handle whose connection is dead counts until the door has noticed.
 	return h.entry.refs > 1
 }
 
@@ -73,6 +75,7 @@ func (h *writeHandle) close(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Close", subject(h.head.cap))
 	}
+	// The handle is closed whatever comes of it; the write may go on in the table.
 	err := h.Writer.Close(ctx)
 	switch {
 	case err == nil:
@@ -90,6 +93,7 @@ func (h *writeHandle) abort(ctx context.Context) error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.Abort", subject(h.head.cap))
 	}
+	// Aborting is what frees the lock of the name at the manager, so it is done for clients that left as well.
 	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
 	if !h.undecided() {
 		h.table.finish(h.entry, nil)
@@ -109,6 +113,7 @@ var (
 	_ hemera.Sparse = (*readHandle)(nil)
 )
 
+// newReadHandle returns the handle of a client that reads. It owns the reader.
 func newReadHandle(r *Reader) *readHandle {
 	return &readHandle{Reader: r, Refusal: hemera.Refusal{Err: readOnly("transfer.Write", subject(r.cap))}}
 }
@@ -142,6 +147,8 @@ var _ hemera.File = (*committedHandle)(nil)
 
 var errCommitted = errors.New("the write is committed; open the file again")
 
+// newCommittedHandle returns the handle for a client that comes back to a write that is committed. Its close succeeds,
+// as the close before did; anything else has to go through a new open.
 func newCommittedHandle(info hemera.FileInfo) *committedHandle {
 	return &committedHandle{hemera.Refusal{Err: errs.As(errCommitted, errs.BadHandle, "transfer.Write", info.Path)}, info}
 }

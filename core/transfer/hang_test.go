@@ -117,7 +117,7 @@ func TestOnlyDiskHangs(t *testing.T) {
 }
 
 // TestOnlyDiskHangsInWrite: a write with one piece waits for its disk, but nobody else waits for that write:
-// after a while it is given up, and everything but the call that hangs says so at once.
+// after a while it fails, and everything but the call that hangs says so at once.
 func TestOnlyDiskHangsInWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, faulty := hangingBench(t, 2)
@@ -176,7 +176,7 @@ func TestOnlyDiskHangsInWrite(t *testing.T) {
 }
 
 // TestOnlyDiskHangsInCopy: the content that an update begins from is copied by whatever changes it first, also
-// by calls that no door goes on without: these give the disk up by themselves.
+// by calls other than writes: they fail at the deadline of the disk.
 func TestOnlyDiskHangsInCopy(t *testing.T) {
 	for name, call := range map[string]func(f hemera.File) error{
 		"truncate": func(f hemera.File) error { return f.Truncate(5000) },

@@ -378,7 +378,7 @@ func (f *fault) at(step string, n int) error {
 
 var errGone = errs.New(errs.Unavailable, "peer", "", "gone")
 
-// faultyPeers are local peers, some of which fail.
+// faultyPeers are local peers. Some of them fail.
 type faultyPeers struct {
 	*node.LocalPeers
 	mu     sync.Mutex

@@ -19,6 +19,7 @@ const sparseLeast = 1 << 20
 
 // nextData is the first offset at or after off, up to size, from where the source may have data.
 func nextData(src source, off, size int64) int64 {
+	// One call looks only so far, so it is repeated for as long as it gets further.
 	for off < size {
 		next, err := src.NextData(off)
 		if err != nil || next <= off {
@@ -43,6 +44,7 @@ func allZeros(sums []uint32, n int) bool {
 
 // tooSparse is why a digest, one of the kinds, is not made.
 func tooSparse(kinds []hemera.ChecksumKind) error {
+	// Checksums that are linear combine the zeros of a hole in no time; digests have to be fed with them.
 	digest := kinds[slices.IndexFunc(kinds, func(k hemera.ChecksumKind) bool { return !checksum.SkipsZeros(k) })]
 	return errs.New(errs.TooLarge, "transfer.Checksum", "",
 		fmt.Sprintf("%s must see every byte, and more than %d GiB of the file are holes, and more than was written to it", digest, holesHashed>>30)).
@@ -82,6 +84,7 @@ func (r *Reader) Allocated() (int64, error) {
 
 // NextData looks in the piece, pending or sealed.
 func (h *pieceHandle) NextData(off int64) (next int64, err error) {
+	// As in ReadPages: a sealed piece has a reader, and no writer any more.
 	if h.sealed() && h.open.Load() {
 		r, err := h.store.Open(h.id)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // Limits of one node's transfers.
 const (
 	// CommitPatience is how long a close waits for a manager that does not answer: longer than a
-	// restart takes, shorter than the 60 s of silence after which stock clients give a link up.
+	// restart takes, shorter than the 60 s of silence after which stock clients drop a connection.
 	CommitPatience = 45 * time.Second
 	// copyWindow is the unit in which content is copied and read back, in bytes; copyWindows are
 	// in flight at once.
@@ -28,28 +28,35 @@ const (
 	callTimeout = 10 * time.Second
 )
 
-// Committer is the part of [hemera.Control] the head of a write needs.
+// Committer is the part of [hemera.Control] the head of a write needs. Calls block for a round trip to the manager, or
+// until its store has synced. All are idempotent for one capability.
 type Committer interface {
+	// Commit makes the content visible and durable. After an error that is undecided (errs.Undecided) the caller
+	// repeats the same request; any other means that nothing was committed by this request.
 	Commit(ctx context.Context, r hemera.CommitRequest) error
+	// Abort frees the lock of the name. If it is not heard, the lock goes with the capability's expiry.
 	Abort(ctx context.Context, p *hemera.Permit) error
+	// Replace returns a permit in which other disks stand in the places of the failed ones. NoSpace.
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 
 // Host is the node that transfers run on. All of its transfers share one; its fields are set before
 // the first and not changed after.
 type Host struct {
+	// Self, Born and Disk are called often, from any goroutine, and must answer from memory.
 	// Self is the node's id; a target with this node is local.
 	Self func() hemera.NodeID
 	// Born is the first lease of this process: writes granted under an older one may have content
 	// that is lost. Zero while there is none.
 	Born func() uint64
 	// Disk finds a local disk.
-	Disk    func(hemera.DiskID) (disk.Store, bool)
+	Disk func(hemera.DiskID) (disk.Store, bool)
+	// Peers opens pieces at other nodes, and Control is the manager. Both may block, for a bounded time.
 	Peers   Peers
 	Control Committer
 	Log     *slog.Logger
-	// Bad is told of pieces that a read found bad, missing or another's, for them to be repaired; nil for
-	// nobody. It does not wait.
+	// Bad, if not nil, receives pieces that a read found bad, missing or another's, for them to be repaired. It
+	// must not wait.
 	Bad func(hemera.BadPiece)
 	// Patience replaces [CommitPatience] when above zero.
 	Patience time.Duration
@@ -59,15 +66,19 @@ type Host struct {
 
 	Counters Counters
 
+	// What all transfers share; each part has its own lock, or is atomic.
 	inline   inlineMemory
 	uses     uses
 	removals removals
-	repairs  atomic.Int32
-	work     sync.WaitGroup
+	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
+	repairs atomic.Int32
+	work    sync.WaitGroup
 }
 
 // Counters count what a node's transfers met since it started.
 type Counters struct {
+	// ReadBytes counts what was sent to clients, WriteBytes what was accepted from clients and heads: for a file of
+	// two pieces once at the head and once at the other node.
 	ReadBytes, WriteBytes atomic.Int64
 	// ChecksumErrors counts pages and pieces that did not check; Repairs the pages made good and
 	// RepairsFailed those that could not be.
@@ -75,12 +86,18 @@ type Counters struct {
 	// Switches counts reads that went on at another piece, Replaced the pieces of writes that moved
 	// to another disk, Short the commits with fewer pieces than the layout's.
 	Switches, Replaced, Short atomic.Int64
-	Commits, Aborts           atomic.Int64
+	// Commits counts files that became visible, Aborts writes that ended otherwise.
+	Commits, Aborts atomic.Int64
 }
 
-// Wait returns when no background work (page repairs, giving up dead pieces) is left.
+// Wait blocks until no background work (repairs of pages, removals of lost pieces) is left.
 func (h *Host) Wait() { h.work.Wait() }
 
+// Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
+// they were last asked for, or since the file was opened.
+func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.list(limit) }
+
+// local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }
 
 // found reports the piece that an error is about, if it says that the piece is bad.
@@ -102,6 +119,7 @@ func (h *Host) store(t hemera.Target) (disk.Store, error) {
 	return s, nil
 }
 
+// patience is how long a commit is repeated.
 func (h *Host) patience() time.Duration {
 	if h.Patience > 0 {
 		return h.Patience

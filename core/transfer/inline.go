@@ -41,6 +41,7 @@ func (c *inlineContent) grow(size int64) bool {
 	if c.inlineBuffer != nil {
 		have = int64(cap(c.data))
 	}
+	// Classes double, so a file that grows in small steps is copied a few times at most.
 	need, _ := classSize(size)
 	if need <= have {
 		return true
@@ -50,6 +51,7 @@ func (c *inlineContent) grow(size int64) bool {
 		return false
 	}
 	before := c.inlineBuffer
+	// The pool gives buffers of the right class; the old one goes back, as nothing but this write has seen it.
 	c.inlineBuffer = memory.get(size)
 	if before != nil {
 		c.data = append(c.data, before.data...)
@@ -95,7 +97,7 @@ func (c *inlineContent) nextData(off int64) (int64, error) { return off, nil }
 // sync has nothing to do: a content that is not empty spills first.
 func (c *inlineContent) sync(context.Context) error { return nil }
 
-// drop gives the memory up; others may not use it, as a call that is stuck may still look at it.
+// drop releases the memory. Others may not use it, as a call that is stuck may still read it.
 func (c *inlineContent) drop() {
 	if c.inlineBuffer != nil {
 		c.head.host.inline.bytes.Add(-int64(cap(c.data)))
@@ -103,7 +105,7 @@ func (c *inlineContent) drop() {
 	}
 }
 
-// recycle gives the memory up for others to use: no call looks at it any more.
+// recycle releases the memory for other writes to use: no call reads it any more.
 func (c *inlineContent) recycle() {
 	buffer := c.inlineBuffer
 	c.drop()
@@ -131,6 +133,7 @@ func (b *inlineBuffer) write(p []byte, sums []uint32, off int64) {
 		b.resize(end)
 	}
 	copy(b.data[off:], p)
+	// Only what is appended can use the sums that came with it; a change inside of a page needs the page.
 	if off != before {
 		b.sum()
 		return

@@ -44,6 +44,7 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
 		return 0, err
 	}
+	// Orders come again when an answer was lost, and find their work done.
 	err := h.intact(ctx, &j)
 	if err == nil {
 		return 0, nil
@@ -52,14 +53,15 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 		return 0, err
 	}
 	if errs.KindOf(err) != errs.NotFound {
-		h.Log.Warn("a piece that was there already is not right and is copied anew", "piece", j.Piece.String(), "err", err)
+		h.Log.Warn("a piece that was there already is not right and is copied again", "piece", j.Piece.String(), "error", err)
 	}
 	return h.replacePiece(ctx, &j)
 }
 
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
-// CRC32C are what the namespace says. Whoever believes a piece drops another for it.
+// CRC32C are what the namespace says: a caller that believes a piece drops another for it.
 func (h *Host) intact(ctx context.Context, j *Job) error {
+	// What the disk remembers of the piece was true when it was read last, which may be why this job exists.
 	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
 	if err != nil {
@@ -95,7 +97,7 @@ func (h *Host) checkContent(crc uint32, c *hemera.Capability) error {
 	return nil
 }
 
-// replacePiece copies the piece anew. What is there under its name stays until the copy is sealed:
+// replacePiece copies the piece again. What is there under its name stays until the copy is sealed:
 // bad as it is, it may be the last that has some page.
 func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	src, err := h.source(j)
@@ -104,7 +106,9 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	}
 	defer src.Close()
 	o := createOptions(&j.Cap, j.Piece.Index)
+	// Both have the same name; the disk keeps the old one until the new one is sealed.
 	o.Replace = true
+	// A file with holes is not given the room of its size: the disk may have less than that left.
 	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
 		o.SizeHint, o.Sparse = held, true
 	}
@@ -113,6 +117,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 		return 0, err
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
+	// Half a copy is of no use: a piece is there whole, or not.
 	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap); err != nil {
 		if !dst.ended.Load() {
 			_ = w.Abort()
@@ -122,7 +127,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	return j.Cap.Size, nil
 }
 
-// counted is a destination that counts what is written to it, for whoever watches.
+// counted is a destination that counts the bytes that it takes, for the progress of an order.
 type counted struct {
 	PeerWriter
 	bytes *atomic.Int64
@@ -144,6 +149,8 @@ func (c counted) skip(n int64) {
 	}
 }
 
+// copySealed copies a whole content to a piece that was begun, and seals it, durable. The CRC32C of what was copied is
+// compared with the committed one before the seal, so a source that is wrong as a whole makes no piece.
 func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {
 	crc, err := copyPages(ctx, dst, src, c.Size)
 	if err != nil {
@@ -191,6 +198,7 @@ func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, 
 		h.Counters.ChecksumErrors.Add(int64(len(v.Bad)))
 		return v, err
 	}
+	// Every page is good by its own checksum; this finds a footer and data that are not of the same content.
 	for _, got := range v.Sums {
 		if want, ok := hemera.FindChecksum(v.Stat.Checksums, got.Kind); ok && want != got {
 			return v, errs.New(errs.Corrupt, "transfer.Verify", id.String(), "the content has "+got.String()+", the footer says "+want.String())
@@ -214,12 +222,13 @@ func (s stoppable) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 }
 
 // Repair makes a piece good again: bad pages are rewritten from the sources; a piece that is not
-// there, has no good footer, or whose page checksums are bad is copied anew. It returns the pages
+// there, has no good footer, or whose page checksums are bad is copied again. It returns the pages
 // repaired.
 func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
 		return 0, err
 	}
+	// Page by page first: a piece with one bad page is still the best source of all its others.
 	pages, err := h.repairPages(ctx, &j)
 	h.Counters.Repairs.Add(pages)
 	if err == nil {
@@ -235,6 +244,7 @@ func (h *Host) Repair(ctx context.Context, j Job) (int64, error) {
 		h.Counters.RepairsFailed.Add(1)
 		return pages, err
 	}
+	// A copy counts as the repair of all of its pages.
 	copied := (bytes + hemera.PageSize - 1) / hemera.PageSize
 	h.Counters.Repairs.Add(copied)
 	return pages + copied, nil
@@ -253,6 +263,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 		if err := checkFooter(v.Stat, j.Piece, &j.Cap); err != nil {
 			return repaired, err
 		}
+		// Good pages can still be of another content, so the whole is compared before the repair counts as done.
 		if len(v.Bad) == 0 {
 			return repaired, h.intact(ctx, j)
 		}
@@ -282,11 +293,13 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 // repairPage writes a good page over a bad one in the background. When too many repairs run, the
 // piece is reported instead.
 func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off int64) {
+	// A device that fails in many places would be written to without end: the manager orders that repair instead.
 	if h.repairs.Add(1) > repairsMax {
 		h.repairs.Add(-1)
 		h.found(t, id, errs.Corrupt)
 		return
 	}
+	// The reader that found the page does not wait for the repair.
 	h.work.Go(func() {
 		defer h.repairs.Add(-1)
 		store, err := h.store(t)
@@ -296,7 +309,7 @@ func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off i
 		if err != nil {
 			h.Counters.RepairsFailed.Add(1)
 			h.found(t, id, err)
-			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "err", err)
+			h.Log.Warn("bad page not repaired", "piece", id.String(), "disk", t.Disk, "offset", off, "error", err)
 			return
 		}
 		h.Counters.Repairs.Add(1)

@@ -15,6 +15,9 @@ const (
 	sealed                    // complete and immutable
 )
 
+// A close asks the ledger for one step after the other. No step is taken twice without a change: a seal or a fill makes
+// its pieces sealed or failed, and a question for other disks uses up one round.
+//
 // step is what the head of a write does next at its close.
 type step uint8
 
@@ -33,7 +36,7 @@ const replaceRounds = 3
 // machine and the only place that changes a state. An acknowledged write never has fewer than min sealed pieces; it
 // has fewer than all only if no other disk was to be had.
 type ledger struct {
-	min    int // sealed pieces that a commit takes
+	min    int // sealed pieces that a commit takes; at least needed
 	needed int // pieces that are enough to read the content
 	states []pieceState
 	kept   bool // the head has the content in memory: it needs no piece to copy from

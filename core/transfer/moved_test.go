@@ -8,7 +8,7 @@ import (
 	"hemera/core/transfer"
 )
 
-// TestPieceMovesToAnotherDiskOfItsNode: what was begun on the first disk, and is not given up yet,
+// TestPieceMovesToAnotherDiskOfItsNode: what was begun on the first disk, and is not removed yet,
 // must not be taken for the piece on the second.
 func TestPieceMovesToAnotherDiskOfItsNode(t *testing.T) {
 	stores := map[hemera.DiskID]disk.Store{1: newMemoryBench(t, 1).hosts[0].disk, 2: newMemoryBench(t, 1).hosts[0].disk}

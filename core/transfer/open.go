@@ -18,13 +18,14 @@ func (t *Pending) Open(ctx context.Context, c *hemera.Permit, o hemera.NodeOpen)
 		}
 		return newReadHandle(r), nil
 	}
-	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return t.host.OpenWriter(ctx, c) })
+	e, done, err := t.acquireWrite(&c.Capability, o.Truncate, func() (work, error) { return newWriter(ctx, t.host, c) })
 	if err != nil {
 		return nil, err
 	}
 	if done != nil {
 		return newCommittedHandle(done.info(&c.Capability)), nil
 	}
+	// The work of a whole key is a Writer always.
 	h := &writeHandle{Writer: e.work.(*Writer), table: t, entry: e}
 	h.open.Store(true)
 	opened, err := begun(h, o.Truncate)
@@ -61,14 +62,15 @@ func (t *Pending) continues(c *hemera.Capability) bool {
 
 // lostWrite refuses to go on with a write whose earlier content is not here.
 func lostWrite(op string, c *hemera.Capability, why string) error {
-	return errs.New(errs.Conflict, op, subject(c), why+": the write was given up, its content is lost").
+	return errs.New(errs.Conflict, op, subject(c), why+": the write was aborted, its content is lost").
 		WithRemedy("write the file again from its beginning")
 }
 
-// OpenPiece opens one piece of the file on this node, for the head of its write or for whoever
-// copies it. With a capability for writing it begins the piece, or comes back to it while pending;
+// OpenPiece opens one piece of the file on this node, for the head of its write or for a node
+// that copies it. With a capability for writing it begins the piece, or comes back to it while pending;
 // a sealed piece opens for reading. Denied when the capability has no such piece on this node.
 func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	// The base is sealed and committed, so the permit to write the update is one to read it.
 	if o.Base {
 		if c.Base == nil {
 			return nil, errs.New(errs.Invalid, "transfer.OpenPiece", subject(&c), "the capability has no base")
@@ -85,7 +87,8 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.Pie
 		return nil, err
 	}
 	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
-	e, err := t.acquire(key, func() (work, error) { return t.host.beginPiece(&c, target) })
+	e, err := t.acquire(key, func() (work, error) { return beginPiece(t.host, &c, target) })
+	// The piece is sealed already: its head comes back to read it, or asks again for an answer that was lost.
 	if errs.KindOf(err) == errs.Exists {
 		return t.openOwn(&c, target)
 	}
@@ -148,6 +151,7 @@ func (h *Host) openPiece(c *hemera.Capability, t hemera.Target) (disk.Reader, er
 	id := pieceID(c, t.Index)
 	r, err := store.Open(id)
 	if err != nil {
+		// Found by the disk: a footer or a table that does not match its own checksum.
 		if errs.KindOf(err) == errs.Corrupt {
 			h.Counters.ChecksumErrors.Add(1)
 		}
@@ -169,9 +173,11 @@ func checkFooter(stat hemera.PieceStat, id hemera.PieceID, c *hemera.Capability)
 	if stat.FileSize != c.Size {
 		return sizeMismatch("transfer.Open", id.String(), stat.FileSize, c.Size)
 	}
+	// The footer of every piece has the size of the whole file, and the data the size of its part.
 	if want := layout.PieceSize(c.Layout, c.Size, id.Index); stat.Size != want {
 		return sizeMismatch("transfer.Open", id.String(), stat.Size, want)
 	}
+	// Not all checksums need be in both: a space may have been given another kind since. Those that are must agree.
 	for _, want := range c.Sums {
 		if got, ok := hemera.FindChecksum(stat.Checksums, want.Kind); ok && got != want {
 			return errs.New(errs.Corrupt, "transfer.Open", id.String(),

@@ -1,5 +1,3 @@
-// Package transfer moves the bytes of one open file: a write fans out to all pieces at once and
-// ends in seal and commit; a read is verified and finds another piece when one is bad.
 package transfer
 
 import (
@@ -32,7 +30,7 @@ type PeerWriter interface {
 	Sync(ctx context.Context) error
 	// Seal waits for everything sent and seals the piece.
 	Seal(ctx context.Context, s hemera.SealInfo) error
-	// Abort gives the piece up, sealed or not; the peer removes it.
+	// Abort removes the piece at the peer, sealed or not. It does not wait.
 	Abort()
 	// Release ends the hold on a sealed piece: it is the file's, or left to the audit. Only until then
 	// Abort removes it.

@@ -16,15 +16,14 @@ const (
 	// PendingMax is how many writes and pieces of writes one node keeps pending.
 	PendingMax = 1 << 16
 	// endedMax is how many committed writes are remembered, so that a close whose answer was lost can
-	// be asked again, and how many that were given up.
+	// be repeated, and how many that were aborted.
 	endedMax = 1 << 16
 	// expireParallel is how many works are ended at once when a node stops.
 	expireParallel = 64
 )
 
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
-// again by the same capability. A write that no handle holds is given up after
-// [hemera.PendingHold].
+// again by the same capability. A write that no handle holds is aborted after [hemera.PendingHold].
 type Pending struct {
 	host *Host
 
@@ -38,7 +37,7 @@ type Pending struct {
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
 // signed to replace it. A piece that moves to another disk of the node is another work: what was
-// begun on the first may not be given up yet.
+// begun on the first may not be removed yet.
 type pendingKey struct {
 	piece hemera.PieceID
 	disk  hemera.DiskID // of a piece
@@ -61,13 +60,15 @@ func (m committed) info(c *hemera.Capability) hemera.FileInfo {
 	return written(c, m.size, time.Unix(0, m.mtime))
 }
 
-// work is what is pending: a [Writer] or a piece.
+// work is what is pending: a [Writer] or a piece. It exists once for its key, however many handles are on it, and ends
+// by one of the handles or by expire.
 type work interface {
-	// expire gives the work up, or settles it when it can no longer be given up.
+	// expire aborts the work, or ends it otherwise if it cannot be aborted any more.
 	expire(ctx context.Context)
 }
 
-// entry is one pending work and who holds it.
+// entry is one pending work, with the number of handles on it. An entry without handles has a timer, and is removed
+// when that fires. A handle that comes in time stops it.
 type entry struct {
 	key  pendingKey
 	once sync.Once
@@ -106,6 +107,7 @@ func (t *Pending) acquire(key pendingKey, begin func() (work, error)) (*entry, e
 func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
 	key, continues := writeKey(c), t.continues(c)
 	t.mu.Lock()
+	// An entry that is there goes on, whatever was remembered of an earlier one.
 	if t.entries[key] == nil {
 		if done, ok := t.commits.get(key); ok {
 			t.mu.Unlock()
@@ -152,6 +154,7 @@ func (t *Pending) holdLocked(key pendingKey) (*entry, error) {
 
 // begun makes the work of a held entry, once. If that fails the entry is gone.
 func (t *Pending) begun(e *entry, begin func() (work, error)) (*entry, error) {
+	// The first caller begins the work, which may create a piece on a disk; others wait for it, without the lock.
 	e.once.Do(func() {
 		made, err := begin()
 		t.mu.Lock()
@@ -170,6 +173,7 @@ func (t *Pending) release(e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.refs--
+	// A write that has ended is not in the table any more, and needs no timer.
 	if e.refs == 0 && !e.gone {
 		e.timer = time.AfterFunc(hemera.PendingHold, func() { t.expire(e) })
 	}
@@ -198,6 +202,7 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	}
 	t.remove(e)
 	switch {
+	// Only client writes are remembered: pieces have no clients, and heads know what they did.
 	case e.work == nil: // it never began
 	case info != nil:
 		t.commits.add(e.key, committed{info.Size, info.Mtime.UnixNano()})
@@ -206,6 +211,7 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	}
 }
 
+// remove takes an entry off the table. Its key may belong to a newer entry by now. The caller holds mu.
 func (t *Pending) remove(e *entry) {
 	e.gone = true
 	if t.entries[e.key] == e {
@@ -243,9 +249,11 @@ func (t *Pending) Written(c *hemera.Capability) hemera.FileInfo {
 
 // States says of each write what is known here.
 func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
+	// States are read from memory, under the writes' own locks, so a stalled disk does not delay a heartbeat.
 	list := make([]hemera.WriteState, len(refs))
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// The manager asks in heartbeats, for all writes of a client at a time.
 	for i, r := range refs {
 		list[i] = hemera.WriteState{Nonce: r.Nonce}
 		e := t.entries[pendingKey{piece: hemera.PieceID{File: r.File, Gen: r.Gen}, whole: true, nonce: r.Nonce}]
@@ -284,8 +292,8 @@ func (t *Pending) Known(c *hemera.Capability) bool {
 	return done || aborted || t.entries[key] != nil
 }
 
-// Settle gives up everything that is pending, as a node does before it stops in good order; works
-// whose commit may have happened are asked about once more. It returns when ctx ends at the latest.
+// Settle aborts everything that is pending, as a node does before it stops in good order. A write whose commit may
+// have happened asks the manager once more. Settle returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()
 	var all []work
@@ -296,6 +304,7 @@ func (t *Pending) Settle(ctx context.Context) {
 		t.remove(e)
 	}
 	t.mu.Unlock()
+	// What is not settled when ctx ends goes on until the process ends; restarts and audits find what it leaves.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -50,7 +50,7 @@ func TestDetachedWriteGoesOn(t *testing.T) {
 	}
 }
 
-// TestJoinedTruncation: a truncation beside the writer is part of his write.
+// TestJoinedTruncation: a truncation beside the writer is part of its write.
 func TestJoinedTruncation(t *testing.T) {
 	b := newBench(t, 2)
 	for i, size := range []int{100, 200_000} { // in memory, in pieces
@@ -249,7 +249,7 @@ func TestALateHeadDoesNotAskAgain(t *testing.T) {
 		if err := f.End(ctx, hemera.EndClose); !isKind(err, errs.Timeout) {
 			t.Fatalf("close: %v", err)
 		}
-		time.Sleep(time.Hour) // the write is given up
+		time.Sleep(time.Hour) // the write expires
 		if b.manager.commits != 1 {
 			t.Errorf("asked %d times", b.manager.commits)
 		}
@@ -366,7 +366,7 @@ func TestUpdateOfAnotherContent(t *testing.T) {
 	}
 }
 
-// TestForgottenWriteDoesNotGoOn: a client whose write was given up so long ago that nobody remembers it
+// TestForgottenWriteDoesNotGoOn: a client whose write was aborted so long ago that nobody remembers it
 // must not begin in the middle of an empty file.
 func TestForgottenWriteDoesNotGoOn(t *testing.T) {
 	b := newBench(t, 1)
@@ -381,8 +381,8 @@ func TestForgottenWriteDoesNotGoOn(t *testing.T) {
 	b.mustRead(c, []byte("abc"))
 }
 
-// TestANodeThatStopsSaysWhatBecameOfWrites: who goes on writing is told to begin anew, which another
-// node will take.
+// TestANodeThatStopsSaysWhatBecameOfWrites: a client that continues a write learns that it has to start over, which
+// another node will take.
 func TestANodeThatStopsSaysWhatBecameOfWrites(t *testing.T) {
 	b := newBench(t, 2)
 	token, c := b.grant(46, 2, 1, 2)

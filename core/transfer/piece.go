@@ -50,6 +50,9 @@ func (pc *piece) writeSpans(l hemera.Layout, b []byte, sums []uint32, off int64)
 }
 
 // diskPiece is a pending piece on a disk in the shape of a peer's.
+//
+// A disk.Writer must not be called again after a seal or an abort. As the abort of a lost piece runs in the background,
+// ended says whether one of them was begun.
 type diskPiece struct {
 	disk.Writer
 	store disk.Store
@@ -62,6 +65,7 @@ func (p *diskPiece) Sync(context.Context) error { return p.Writer.Sync() }
 
 // Seal seals the piece and compares what the disk kept with what the head counted.
 func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
+	// A seal that fails has removed the piece as well.
 	p.ended.Store(true)
 	stat, err := p.Writer.Seal(s)
 	if err != nil {
@@ -72,6 +76,7 @@ func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
 
 // Abort removes the piece, sealed or not.
 func (p *diskPiece) Abort() {
+	// A writer that has sealed or aborted must not be called again; the piece may be there under its name all the same.
 	if !p.ended.Swap(true) {
 		_ = p.Writer.Abort()
 	}
@@ -125,6 +130,8 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, e
 	return &diskPiece{Writer: w, store: store, id: id}, nil
 }
 
+// createOptions returns how a disk begins the piece with the index. The size hint lets it refuse at once what has no
+// room, and reserve the space.
 func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
 	// Nothing is reserved for an update of what may have holes.
 	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}

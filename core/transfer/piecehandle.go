@@ -31,7 +31,8 @@ type pendingPiece struct {
 	ended chan struct{}     // while a call ends the piece: closed when it is done
 }
 
-func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
+// beginPiece creates the piece at a target of this node, which its head begins.
+func beginPiece(h *Host, c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
 	store, err := h.store(target)
 	if err != nil {
 		return nil, err
@@ -49,6 +50,7 @@ func (h *Host) beginPiece(c *hemera.Capability, target hemera.Target) (*pendingP
 func (p *pendingPiece) use() disk.Writer {
 	p.await()
 	defer p.mu.Unlock()
+	// Counted before the lock is released, so that a call that ends the piece waits for this one.
 	if p.w != nil {
 		p.uses++
 	}
@@ -78,6 +80,7 @@ func (p *pendingPiece) await() {
 // beginEnd gives the caller the piece alone, until endEnd, and returns what is known of it.
 func (p *pendingPiece) beginEnd() (w disk.Writer, stat *hemera.PieceStat, taken bool) {
 	p.await()
+	// From here on use and sealed wait, and so does the next call that would end the piece.
 	p.ended = make(chan struct{})
 	idle := make(chan struct{})
 	if p.uses > 0 {
@@ -121,6 +124,7 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 			}
 		}
 	}
+	// Outside of the lock of the table, as ending a piece waits for its calls in progress.
 	t.mu.Unlock()
 	for _, p := range left {
 		w, _, _ := p.beginEnd()
@@ -169,6 +173,7 @@ func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
 
 // ReadPages reads the content, pending or sealed.
 func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
+	// A head that lost its connection behind the seal reads the piece to copy it elsewhere.
 	if h.sealed() && h.open.Load() {
 		r, err := h.store.Open(h.id)
 		if err != nil {
@@ -211,6 +216,7 @@ func (h *pieceHandle) Sync(context.Context) error {
 
 // Seal seals the piece. Called again, it answers as before.
 func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	// Writes in progress end first; those that come now wait, and find the piece sealed.
 	w, stat, taken := h.beginEnd()
 	defer func() { h.endEnd(w, stat, taken) }()
 	if stat != nil {
@@ -254,6 +260,7 @@ func (h *pieceHandle) abort() error {
 	if w != nil {
 		_ = w.Abort()
 	}
+	// After Take the name is another's: repair may have made the piece again by now.
 	if !taken { // before the entry leaves the table: a caller that does not find it there any more waits for this
 		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
 	}
@@ -308,6 +315,7 @@ var (
 	_ zerocopy.Source    = (*sealedHandle)(nil)
 )
 
+// newSealedHandle returns the handle of a node that reads a sealed piece here. It owns the reader.
 func newSealedHandle(r disk.Reader, c *hemera.Capability) *sealedHandle {
 	return &sealedHandle{Reader: r, cap: *c, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
 }

@@ -36,6 +36,7 @@ func newPieces(h *head) *pieces {
 // create makes the planned pieces, all at once. Targets that cannot even begin are replaced, while there is nothing
 // to copy. It fails, and ends the write, when too few pieces are left.
 func (p *pieces) create() error {
+	// Once is enough here: targets that fail later are replaced at the close, with the content at hand.
 	p.createPlanned()
 	if p.ledger.Count(failed) > 0 && p.replace(p.head.ctx) {
 		p.createPlanned()
@@ -43,6 +44,7 @@ func (p *pieces) create() error {
 	return p.writable("transfer.Write")
 }
 
+// createPlanned creates every planned piece, all at once. Those that cannot be created are lost.
 func (p *pieces) createPlanned() {
 	failures := p.each(planned, nil, func(_ int, pc *piece) error {
 		out, local, err := p.head.host.create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
@@ -64,6 +66,7 @@ func (p *pieces) createPlanned() {
 // returns the result of each piece. A peer takes pages without waiting for its disk, so this goroutine sees to one of
 // those itself; a disk of this node is waited for on another one while there is something to do beside it.
 func (p *pieces) each(which pieceState, meanwhile func(), do func(i int, pc *piece) error) []error {
+	// One allocation for the results, and a goroutine for each piece but one; none for a write with one piece.
 	failures := make([]error, len(p.list))
 	mine := -1
 	for i, pc := range p.list {
@@ -113,6 +116,7 @@ func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums
 	if i < 0 {
 		return p.send(b, sums, off, hash)
 	}
+	// With one piece there is nothing to overlap that would be worth a second goroutine.
 	hash.wrote(b, sums, off)
 	pc := p.list[i]
 	err := pc.writeSpans(p.head.cap.Layout, b, sums, off)
@@ -162,6 +166,7 @@ func (p *pieces) readPages(b []byte, sums []uint32, off int64) (int, error) {
 	return done, nil
 }
 
+// readSpan reads one span from the first piece that has its column and can be read.
 func (p *pieces) readSpan(span layout.Span, b []byte, sums []uint32) (int, error) {
 	for {
 		src, i, closeSource, err := p.source(span.Column)
@@ -198,6 +203,7 @@ func (p *pieces) nextData(off int64) (int64, error) {
 
 // source returns a live piece with the column, to read from, and its number: the local ones first.
 func (p *pieces) source(column uint8) (source, int, func(), error) {
+	// Reading a peer back costs a sync and an open there, as what was sent may still be on its way.
 	for _, local := range []bool{true, false} {
 		for i, pc := range p.list {
 			has, isData := layout.Column(p.head.cap.Layout, pc.target.Index)
@@ -235,12 +241,13 @@ func (p *pieces) drop() {
 	}
 }
 
-// lose gives up a piece; its node removes what is there of it.
+// lose records that a piece is lost; its node removes what is there of it, in the background.
 func (p *pieces) lose(i int, err error) {
 	h, pc := p.head, p.list[i]
 	p.ledger.Fail(i)
 	p.lost++
 	pc.err = err
+	// A disk that is stalled, or a peer that is gone, must not delay the write that goes on without it.
 	if out := pc.out; out != nil {
 		end := func() {}
 		if pc.local != nil {
@@ -251,6 +258,7 @@ func (p *pieces) lose(i int, err error) {
 			out.Abort()
 		})
 	}
+	// Nothing reaches the piece from here on.
 	pc.out, pc.local = nil, nil
 	h.host.Log.Warn("piece of a write lost", "path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace,
 		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "error", err)
@@ -261,6 +269,7 @@ const everyPieceFailed = "every piece of the write failed"
 
 // fail ends the write for good: too few pieces hold its content, or none. The cause is the first failure of a piece.
 func (p *pieces) fail(op, text string) error {
+	// The first failure is most likely the cause of the others, and its kind is what a client acts on.
 	var cause error
 	for _, pc := range p.list {
 		if pc.err != nil {
@@ -294,12 +303,14 @@ func (p *pieces) replace(ctx context.Context) bool {
 		h.host.Log.Warn("no other disk for lost pieces", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost, "error", err)
 		return false
 	}
+	// Peers are opened with the new permit from now on: the old one does not name the new targets.
 	h.permit = grant.Permit
 	found := false
 	for i, pc := range p.list {
 		if !p.ledger.Is(i, failed) {
 			continue
 		}
+		// The replacement stands in the place of the piece. If the target is the same, there was none.
 		for _, t := range h.permit.Targets {
 			if t.Index == pc.target.Index && t.Disk != pc.target.Disk {
 				p.list[i] = &piece{target: t}

@@ -98,6 +98,8 @@ func (c *callCount) end() bool {
 // opened. An empty file has no piece and always opens.
 func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 	r := h.newReader(&c.Capability, c)
+	// The first piece is opened here, so that an open fails at once if nothing can be read, and the client asks the
+	// manager for what it knows by now.
 	if c.Size > 0 {
 		if _, err := r.pick(nil); err != nil {
 			return nil, err
@@ -110,6 +112,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 // newReader reads what the capability says of the file, which is the permit's own or rests on it.
 func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
 	r := &Reader{host: h, cap: c, permit: permit}
+	// The manager sends a client to a node that has a piece if it can; that piece needs no network.
 	for _, mine := range []bool{true, false} {
 		for _, t := range c.Targets {
 			if h.local(t) == mine {
@@ -144,6 +147,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if int64(len(p)) > r.cap.Size-off {
 		p, end = p[:r.cap.Size-off], io.EOF
 	}
+	// Each round reads something or excludes a replica, so this ends.
 	for done := 0; done < len(p); {
 		n, err := r.readSome(p[done:], after(sums, off, done), off+int64(done))
 		done += n
@@ -167,6 +171,7 @@ func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
 	if n == len(p) {
 		return n, nil
 	}
+	// A page that was read in part cannot be compared with its checksum.
 	n = wholePages(off, n)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
@@ -193,6 +198,7 @@ func wholePages(off int64, n int) int {
 func (r *Reader) patch(bad *replica, p []byte, sums []uint32, off int64, cause error) (int, error) {
 	r.host.Counters.ChecksumErrors.Add(1)
 	start := off / hemera.PageSize * hemera.PageSize
+	// The whole page is read, as it is also what the bad one is repaired with.
 	page, err := r.readElsewhere(bad, int(min(hemera.PageSize, r.cap.Size-start)), start)
 	if err != nil {
 		r.host.found(bad.target, r.piece(bad), cause)
@@ -245,6 +251,7 @@ func (r *Reader) readElsewhere(bad *replica, n int, off int64) ([]byte, error) {
 // pick returns the best replica that is not in the set, open. It blocks while that one is opened. A replica on a
 // stalled disk of this node is used if there is no other.
 func (r *Reader) pick(except map[*replica]bool) (*replica, error) {
+	// A replica whose opening failed is bad, so each round waits, returns or takes one away.
 	for {
 		best, opening, err := r.best(except)
 		switch {
@@ -265,6 +272,7 @@ func (r *Reader) pick(except map[*replica]bool) (*replica, error) {
 func (r *Reader) best(except map[*replica]bool) (best *replica, opening chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// In the first round disks that are known to be stalled are left out; they are better than nothing in the second.
 	var last error
 	var waits *replica
 	for _, stalledToo := range []bool{false, true} {
@@ -323,12 +331,14 @@ func (r *Reader) openPiece(t hemera.Target) (opened replica, err error) {
 		}
 		return replica{src: local, local: local, close: local.Close}, nil
 	}
+	// The opening serves all reads of the file, so it does not end with the one that began it.
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	remote, err := r.host.openPeer(ctx, r.permit, RemotePiece{t, r.base})
 	if err != nil {
 		return opened, err
 	}
+	// A peer compares the footer itself. This finds a peer that has another generation under the name.
 	if remote.Size() != r.cap.Size {
 		_ = remote.Close()
 		return opened, sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), r.cap.Size)
@@ -366,6 +376,7 @@ func (r *Reader) exclude(o *replica, why error) {
 	}
 }
 
+// openPeer opens a piece at another node, for reading. The token is made when the first peer needs it.
 func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiece) (PeerReader, error) {
 	token, err := permit.Token()
 	if err != nil {
@@ -421,6 +432,7 @@ func (r *Reader) localInUse() disk.Reader {
 
 // Close ends all use; it waits for calls in progress and never fails.
 func (r *Reader) Close() {
+	// No call is in progress any more, so nothing opens a replica behind this.
 	if !r.calls.end() {
 		return
 	}

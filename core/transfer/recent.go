@@ -7,6 +7,7 @@ type recentWrites[V any] struct {
 	oldest int
 }
 
+// add remembers what became of a write, and forgets the oldest one if there are too many.
 func (m *recentWrites[V]) add(key pendingKey, what V) {
 	if m.known == nil {
 		m.known = map[pendingKey]V{}
@@ -24,6 +25,7 @@ func (m *recentWrites[V]) add(key pendingKey, what V) {
 	}
 }
 
+// get returns what became of a write, if it is remembered.
 func (m *recentWrites[V]) get(key pendingKey) (V, bool) {
 	what, ok := m.known[key]
 	return what, ok

@@ -23,8 +23,8 @@ func TestRecentWritesKeepsTheLast(t *testing.T) {
 	}
 }
 
-// TestCommitsDoNotCrowdOut: however much was committed since, an update that was given up is not begun
-// anew by a client that means to go on with it.
+// TestCommitsDoNotCrowdOut: however much was committed since, an update that was aborted does not begin
+// again when a client means to continue it.
 func TestCommitsDoNotCrowdOut(t *testing.T) {
 	p := NewPending(&Host{})
 	end := func(file int, info *hemera.FileInfo) pendingKey {

@@ -6,21 +6,23 @@ import (
 	"hemera"
 )
 
-// removals are the pieces that writes are removing at this moment from disks of this node. Removing may take
-// long, and the write may have been committed without the piece meanwhile: whoever makes it anew at the same
-// place waits, or the removal would take what he made. The zero value has none.
+// removals are the pieces that writes are removing at this moment from disks of this node. Removing may take long,
+// and the write may have been committed without the piece meanwhile. A repair that makes the piece again at the same
+// place waits, or the removal would take the new one. The zero value has none.
 type removals struct {
 	mu    sync.Mutex
 	under map[removalKey]*removal
 }
 
+// removalKey is a place: the same piece may be removed from one disk and made at another at the same time.
 type removalKey struct {
 	piece hemera.PieceID
 	disk  hemera.DiskID
 }
 
+// removal is the removing of one piece at one disk. Two writes may be at it, one of them late.
 type removal struct {
-	count int // of those who remove the piece
+	count int // of calls that remove the piece
 	over  chan struct{}
 }
 
@@ -48,7 +50,7 @@ func (r *removals) begin(piece hemera.PieceID, disk hemera.DiskID) (end func()) 
 	}
 }
 
-// wait returns when nobody removes the piece any more.
+// wait blocks until no call removes the piece any more.
 func (r *removals) wait(piece hemera.PieceID, disk hemera.DiskID) {
 	r.mu.Lock()
 	one := r.under[removalKey{piece, disk}]

@@ -20,7 +20,7 @@ func (r *reluctant) Remove(id hemera.PieceID) error {
 	return r.Store.Remove(id)
 }
 
-// TestTakenPieceWaitsForItsRemoval: a head gives a piece up, and its slow disk has not removed it yet when
+// TestTakenPieceWaitsForItsRemoval: a head aborts a piece, and its slow disk has not removed it yet when
 // repair makes the piece there. The removal must not take what repair made.
 func TestTakenPieceWaitsForItsRemoval(t *testing.T) {
 	for _, sealed := range []bool{true, false} {

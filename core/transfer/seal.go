@@ -13,6 +13,7 @@ import (
 
 // seal takes the ledger's steps until a commit may be made of what is sealed.
 func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
+	// Each step changes the ledger, and rounds of replacement are bounded, so this ends.
 	for {
 		switch p.ledger.Next() {
 		case stepSeal:
@@ -50,6 +51,7 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 			p.ledger.Sealed(i)
 		}
 	}
+	// With nothing sealed there is nothing to copy from, wherever the manager might offer room.
 	if p.ledger.Count(sealed) == 0 {
 		return p.fail("transfer.Write", everyPieceFailed)
 	}
@@ -58,6 +60,7 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 
 // short is the error of a close that cannot reach the layout's minimum.
 func (p *pieces) short() error {
+	// The kind of the first failure decides whether a client tries again.
 	done := p.ledger.Count(sealed)
 	if done == 0 {
 		return p.fail("transfer.Close", everyPieceFailed)
@@ -71,6 +74,7 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 	if p.whole == nil {
 		fillOne = func(_ int, pc *piece) error { return p.copySealed(ctx, pc, info) }
 	}
+	// A piece that cannot be filled is lost, and may be replaced once more.
 	for i, err := range p.each(planned, nil, fillOne) {
 		switch {
 		case !p.ledger.Is(i, planned):
@@ -86,7 +90,7 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error {
 	h, content := p.head, p.whole
 	if h.host.local(pc.target) {
-		return h.host.putLocal(h.cap, pc, disk.Content{Data: content.data, Sums: content.sums}, info)
+		return p.putLocal(pc, info)
 	}
 	var err error
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
@@ -99,12 +103,14 @@ func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error
 }
 
 // putLocal makes one piece on a disk of this node, in one call that leaves nothing behind when it fails.
-func (h *Host) putLocal(c *hemera.Capability, pc *piece, whole disk.Content, info hemera.SealInfo) error {
-	store, err := h.store(pc.target)
+func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
+	store, err := p.head.host.store(pc.target)
 	if err != nil {
 		return err
 	}
+	c, whole := p.head.cap, disk.Content{Data: p.whole.data, Sums: p.whole.sums}
 	made := &diskPiece{store: store, id: pieceID(c, pc.target.Index)}
+	// Put removes what it began when it fails, so there is no writer to abort.
 	made.ended.Store(true)
 	stat, err := disk.Put(store, made.id, createOptions(c, pc.target.Index), whole, info)
 	if err != nil {
@@ -124,6 +130,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	if layout.Needed(h.cap.Layout) > 1 {
 		return errs.New(errs.Unsupported, "transfer.Close", subject(h.cap), "a lost piece of this layout is left to repair")
 	}
+	// A reader of what this write has sealed: not committed, so its size and sums are those of the seal.
 	c := *h.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, other := range p.list {
@@ -131,6 +138,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 			c.Targets = append(c.Targets, other.target)
 		}
 	}
+	// It reads with the checks of any reader, so what it copies is what was sealed.
 	src := h.host.newReader(&c, h.permit)
 	defer src.Close()
 	var err error

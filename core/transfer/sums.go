@@ -20,6 +20,8 @@ type streamSums struct {
 	holes   int64
 }
 
+// newStreamSums returns the sums of an empty content: of the kinds, and CRC32C always. It fails for kinds that are not
+// known.
 func newStreamSums(kinds []hemera.ChecksumKind) (*streamSums, error) {
 	s := &streamSums{}
 	for _, k := range kinds {
@@ -36,6 +38,7 @@ func newStreamSums(kinds []hemera.ChecksumKind) (*streamSums, error) {
 	return s, err
 }
 
+// restart forgets everything: what was hashed has changed, and is read back at the end.
 func (s *streamSums) restart() {
 	s.crc, s.next, s.holes = checksum.Appender{}, 0, 0
 	if s.hash != nil {
@@ -48,12 +51,14 @@ func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
 	if off < s.next {
 		s.restart() // what was hashed has changed
 	}
+	// What comes out of order is read back at the end: several streams of one client write so.
 	if off != s.next {
 		return
 	}
 	if s.hash != nil {
 		_, _ = s.hash.Write(p)
 	}
+	// The CRC32C of the file is combined from those of its fragments, in the order of the file.
 	for _, sum := range sums {
 		n := min(hemera.PageSize-s.next%hemera.PageSize, off+int64(len(p))-s.next)
 		s.crc.Append(sum, n)
@@ -61,7 +66,7 @@ func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
 	}
 }
 
-// skip takes note of n zeros that follow, none of which was read; false, and nothing is noted, when digests
+// skip takes note of n zeros that follow and were not read; false, and nothing is noted, when digests
 // would have to see more than allowed.
 func (s *streamSums) skip(n, allowed int64) bool {
 	if s.digests && s.holes+n > max(holesHashed, allowed) {
@@ -77,6 +82,7 @@ func (s *streamSums) skip(n, allowed int64) bool {
 
 // truncated takes note of a new size. Bytes above the old size need no note: they are read back.
 func (s *streamSums) truncated(size int64) {
+	// A longer file has a hole at its end, which is read back as zeros.
 	if size < s.next {
 		s.restart()
 	}
@@ -85,6 +91,7 @@ func (s *streamSums) truncated(size int64) {
 // finish reads what was not hashed yet, up to size, and returns the checksums: the kinds asked for
 // in their order, then crc32c. Holes are not read; digests see as many bytes of them as are allowed.
 func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Checksum, error) {
+	// Read back in windows of the copy's size, at their borders: whole pages are what disks verify.
 	if s.next < size {
 		zeros := true // what was read last
 		buf := newWindow()
@@ -113,6 +120,7 @@ func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Che
 	return append(sums, crcChecksum(s.crc.Sum())), nil
 }
 
+// crcChecksum returns a CRC32C in the shape of a stored checksum, which is big-endian.
 func crcChecksum(crc uint32) hemera.Checksum {
 	c := hemera.Checksum{Kind: hemera.CRC32C}
 	binary.BigEndian.PutUint32(c.Value[:], crc)

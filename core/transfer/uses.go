@@ -10,7 +10,7 @@ import (
 	"hemera"
 )
 
-// sampleMin is the shortest time a rate is taken over: who asks more often has the rate before.
+// sampleMin is the shortest time that a rate is taken over. A question that comes sooner gets the previous rate.
 const sampleMin = 500 * time.Millisecond
 
 // uses are the files that are open through a [Host]. The zero value is empty.
@@ -21,6 +21,7 @@ type uses struct {
 
 // usage is one open file. What is read and written is added without a lock.
 type usage struct {
+	// Set by begin, before others see the usage.
 	cap   *hemera.Capability // not to be changed
 	since time.Time
 	bytes atomic.Int64
@@ -51,26 +52,26 @@ func (u *uses) end(use *usage) {
 	delete(u.open, use)
 }
 
-// Uses lists at most limit of the files that are open here, those that move most first. Rates are
-// averages since they were asked for last, or since the file was opened.
-func (h *Host) Uses(limit int) []hemera.OpenFile {
+// list returns at most limit of the open files, those that move most first.
+func (u *uses) list(limit int) []hemera.OpenFile {
 	now := time.Now()
-	h.uses.mu.Lock()
-	list := make([]hemera.OpenFile, 0, len(h.uses.open))
-	for use := range h.uses.open {
+	u.mu.Lock()
+	list := make([]hemera.OpenFile, 0, len(u.open))
+	for use := range u.open {
 		list = append(list, use.describe(now))
 	}
-	h.uses.mu.Unlock()
+	u.mu.Unlock()
 	slices.SortFunc(list, func(a, b hemera.OpenFile) int {
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Path, b.Path), a.Since.Compare(b.Since))
 	})
 	return slices.Clip(list[:min(len(list), limit)])
 }
 
-// describe takes the rate anew. It is called with the table's lock.
+// describe takes a new rate if it is time for one. The caller holds the lock of the table.
 func (use *usage) describe(now time.Time) hemera.OpenFile {
 	c := use.cap
 	bytes := use.bytes.Load()
+	// Two admins who watch the same node share the samples; neither gets a rate over too short a time.
 	if took := now.Sub(use.sampled); took >= sampleMin {
 		use.rate = float64(bytes-use.counted) / took.Seconds()
 		use.sampled, use.counted = now, bytes
@@ -79,6 +80,7 @@ func (use *usage) describe(now time.Time) hemera.OpenFile {
 		Who: c.Who, Path: c.Path, File: c.File, Write: c.Access != hemera.AccessRead,
 		Since: use.since, Bytes: bytes, Rate: use.rate,
 	}
+	// A reader is at one disk; a writer is at all of its targets.
 	if d := hemera.DiskID(use.disk.Load()); d != 0 {
 		f.Disks = []hemera.DiskID{d}
 		return f

@@ -42,10 +42,13 @@ type Writer struct {
 // not a mutex.
 type turn chan struct{}
 
+// newTurn returns a turn that nobody holds.
 func newTurn() turn { return make(turn, 1) }
 
+// acquire blocks until the caller has the turn. Callers get it in the order of their arrival.
 func (t turn) acquire() { t <- struct{}{} }
 
+// release gives the turn to the next caller. The goroutine that acquired it calls this.
 func (t turn) release() { <-t }
 
 // writePhase says how far a write is.
@@ -56,7 +59,7 @@ type writePhase uint8
 
 const (
 	writing    writePhase = iota // takes changes
-	committing                   // all is sealed, and the manager was asked to commit it
+	committing                   // all is sealed; only the answer of the manager is missing
 	ended                        // committed or aborted; result says which
 )
 
@@ -69,8 +72,9 @@ type writeState struct {
 	xattrs map[string][]byte
 }
 
-// OpenWriter begins the write that the capability permits. It touches no disk.
-func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, error) {
+// newWriter begins the write that the capability permits. It touches no disk. ctx gives its values only: the write
+// outlives the request that opened it. Denied for a capability to read, Invalid for one without usable targets.
+func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, error) {
 	c := &permit.Capability
 	if c.Access != hemera.AccessCreate && c.Access != hemera.AccessUpdate {
 		return nil, errs.New(errs.Denied, "transfer.OpenWriter", subject(c), "the capability is for reading")
@@ -85,6 +89,7 @@ func (h *Host) OpenWriter(ctx context.Context, permit *hemera.Permit) (*Writer, 
 	now := time.Now()
 	w := &Writer{opened: now, turn: newTurn(), sums: sums, least: c.Size, state: writeState{at: now}}
 	w.head = head{host: h, cap: c, permit: permit}
+	// The context ends with the abort, not with the request that opened the file.
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
@@ -137,12 +142,14 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.checkQuota(end); err != nil {
 		return err
 	}
+	// From here on a failure may have changed the content, or ended the write.
 	if err := w.makeRoom(max(end, w.state.size), w.state.size); err != nil {
 		return err
 	}
 	if err := w.content.writePages(p, w.pageSums(p, sums, off), off, w.sums); err != nil {
 		return err
 	}
+	// Only what every live piece has accepted counts; a lost piece is made again from the others.
 	w.accepted(len(p))
 	w.resized(max(w.state.size, end))
 	return nil
@@ -153,6 +160,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 func (w *Writer) makeRoom(size, keep int64) error {
 	w.changed = true
 	switch c := w.content.(type) {
+	// A content in memory stays there while it is small and the node has memory for it.
 	case *inlineContent:
 		if c.grow(size) {
 			return nil
@@ -224,6 +232,7 @@ func (w *Writer) Truncate(size int64) error { return w.resize(size, size) }
 // restart empties the content for a client that starts over. What it announced holds again.
 func (w *Writer) restart() error { return w.resize(0, w.head.cap.Size) }
 
+// resize sets the size, and the least size of a close.
 func (w *Writer) resize(size, least int64) error {
 	w.turn.acquire()
 	defer w.turn.release()
@@ -246,6 +255,7 @@ func (w *Writer) resize(size, least int64) error {
 	return nil
 }
 
+// truncate changes the size of the content. The base of an update is not copied to be thrown away.
 func (w *Writer) truncate(size int64) error {
 	if view, ok := w.content.(baseView); ok && size == 0 {
 		view.drop()
@@ -282,6 +292,7 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if off >= size {
 		return 0, io.EOF
 	}
+	// Contents are asked for bytes within the size only: pieces may be longer for a moment, after a failed truncation.
 	short := int64(len(p)) > size-off
 	if short {
 		p = p[:size-off]
@@ -300,6 +311,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
 	}
+	// What waits in memory has to be on disks to be durable. An empty content has nothing to lose.
 	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
 		if err := w.spill(c); err != nil {
 			return err

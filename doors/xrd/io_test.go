@@ -357,6 +357,7 @@ func TestPieceHandle(t *testing.T) {
 	fh = open("/g")
 	f := p.pendingOf("/g")
 	q.Handle = fh
+	c.must(t, wire.Pgwrite{Handle: fh, Offset: 12288}, string(pages([]byte("data"), 12288)))
 	if got := string(c.must(t, q, hemera.AskData(8192))); got != "12288\x00" {
 		t.Errorf("data after 8192: %q", got)
 	}

@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"fmt"
@@ -489,6 +490,9 @@ func (f *memoryFile) writeAt(p []byte, off int64) error {
 	if err := f.m.failing("write"); err != nil {
 		return err
 	}
+	if err := f.refusal(); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if end := off + int64(len(p)); end > int64(len(f.data)) {
@@ -507,7 +511,18 @@ func (f *memoryFile) WritePages(p []byte, sums []uint32, off int64) error {
 	return f.writeAt(p, off)
 }
 
+// refusal is why the file cannot be changed.
+func (f *memoryFile) refusal() error {
+	if !f.writable {
+		return errs.New(errs.Denied, "write", f.path, "the handle is open for reading")
+	}
+	return nil
+}
+
 func (f *memoryFile) Truncate(size int64) error {
+	if err := f.refusal(); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if size <= int64(len(f.data)) {
@@ -602,8 +617,19 @@ func (f *memoryFile) Xattrs() map[string][]byte {
 // memoryPiece is a file opened as a piece.
 type memoryPiece struct{ *memoryFile }
 
-// NextData says that the page at off is zeros.
-func (p memoryPiece) NextData(off int64) (int64, error) { return off + hemera.PageSize, nil }
+// NextData passes pages that are zeros.
+func (p memoryPiece) NextData(off int64) (int64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for off < int64(len(p.data)) {
+		next := min(off+hemera.PageSize-off%hemera.PageSize, int64(len(p.data)))
+		if len(bytes.Trim(p.data[off:next], "\x00")) > 0 {
+			break
+		}
+		off = next
+	}
+	return off, nil
+}
 
 // Allocated is not known.
 func (p memoryPiece) Allocated() (int64, error) {
@@ -627,6 +653,7 @@ func (p *memoryPiece) Seal(ctx context.Context, s hemera.SealInfo) (hemera.Piece
 	if s.FileSize != p.Info().Size {
 		return hemera.PieceStat{}, errs.New(errs.Conflict, "seal", p.path, "the size differs")
 	}
+	p.writable = false
 	return hemera.PieceStat{ID: hemera.PieceID{File: p.id, Gen: 1}, Size: s.FileSize}, p.memoryFile.close()
 }
 

@@ -24,7 +24,7 @@
 // Each worker is a goroutine, with as many lanes as the shape has depth. A lane counts into a record of its own, in
 // memory that does not grow with the run, so counting costs no lock and no allocation. When a phase has ended, the
 // goroutine of Run adds the records up. Run blocks until everything that has begun has ended, also when its
-// context ends; what it made it removes, unless it is told to keep it.
+// context ends; what it made it removes, unless Options.Keep is set.
 //
 // Latencies are kept in histograms of two digits, and, if wanted, over time in at most 64 stretches that double
 // when a phase outlasts them.

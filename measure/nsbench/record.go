@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// unit is the smallest latency told apart and latencyMax, in units, the largest: a minute.
+	// unit is the smallest difference of latencies, latencyMax the largest latency in units: a minute.
 	unit          = 100 * time.Nanosecond
 	latencyMax    = int64(time.Minute / unit)
 	latencyDigits = 2
-	// failuresMax is how many distinct failures are told.
+	// failuresMax is the number of different failures in a result.
 	failuresMax = 5
 )
 

@@ -12,7 +12,7 @@ import (
 	"hemera/errs"
 )
 
-// progressEvery is how often progress is told.
+// progressEvery is the time between two updates.
 const progressEvery = 100 * time.Millisecond
 
 // Options of a run.
@@ -20,9 +20,9 @@ type Options struct {
 	Shape Shape
 	// Open makes the target of one worker; it is called for all at the same time.
 	Open func(ctx context.Context, worker int) (Target, error)
-	// Visit is told how it goes, by one goroutine; its error ends the run.
+	// Visit gets progress and results, from one goroutine; its error ends the run.
 	Visit func(hemera.BenchmarkUpdate) error
-	// CPU is the processor time the measured process has spent so far; nil if nobody knows.
+	// CPU returns the processor time that the measured process has spent so far; nil if it is not known.
 	CPU func() time.Duration
 	// Keep leaves the tree of a run that did not come to its end.
 	Keep bool
@@ -65,6 +65,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		r.records = append(r.records, newRecord(o.Series))
 	}
 	r.began = time.Now()
+	// The last phase removes the tree; after anything else it is swept.
 	gone, err := r.phases(ctx)
 	if gone || o.Keep {
 		return err
@@ -107,6 +108,7 @@ func (r *run) close() {
 func (r *run) phases(ctx context.Context) (gone bool, err error) {
 	for _, p := range r.Shape.phases() {
 		res, err := r.phase(ctx, p)
+		// Locks are given back outside of the time that was measured.
 		if p.name == writePhase {
 			err = errors.Join(err, r.release(context.WithoutCancel(ctx)))
 		}
@@ -203,7 +205,7 @@ func (r *run) lane(ctx context.Context, w, lane int, st step, began time.Time) {
 		if r.stop.Load() {
 			return
 		}
-		name := st.path(w, i)
+		name := st.path(w, i) // made before the clock starts
 		start := time.Now()
 		err := st.do(r.targets[w], ctx, name)
 		end := time.Now()

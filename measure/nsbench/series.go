@@ -8,6 +8,9 @@ import (
 	"hemera"
 )
 
+// A series shows when latencies were high, which quantiles of a whole phase hide. Nobody knows beforehand how long
+// a phase takes, so the stretches of time begin with a millisecond and double whenever the phase outlasts them.
+
 const (
 	// stretches is how many stretches of time a series has at most; they begin with stretchMin and
 	// double when a phase outlasts them, so that memory is bounded however long it runs.

@@ -13,6 +13,9 @@ import (
 	"hemera/errs"
 )
 
+// Inside the manager a run calls the same services as the doors do, with the identity of the admin that started
+// it. What is left out is the network and the protocol: clients measure those with a Target that is a session.
+
 // ServiceOptions are the manager's services that a run calls. All are required.
 type ServiceOptions struct {
 	Names   hemera.Names
@@ -55,6 +58,7 @@ func (s *Service) Benchmark(ctx context.Context, who hemera.Identity, q hemera.B
 	if err := visit(hemera.BenchmarkUpdate{Setup: Setup(view)}); err != nil {
 		return err
 	}
+	// The same calls, but for the wait for the disk.
 	if q.Relaxed {
 		ctx = s.Relaxed(ctx)
 	}
@@ -191,7 +195,7 @@ func (s *Service) CleanBenchmark(ctx context.Context, who hemera.Identity, prefi
 	case <-ctx.Done():
 		return errs.Wrap(ctx.Err(), "nsbench.Benchmark", base)
 	}
-	names := []string{"worker.", "d.", "f."}
+	names := []string{"worker.", "d.", "f."} // from the base down, as Shape makes them
 	if err := s.clean(ctx, who, base, names, false); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ const (
 
 // Shape is the size of a run and where its tree is: Base/worker.<i>/d.<j>/f.<k>.
 type Shape struct {
-	Threads, Subdirs, Files int
-	Base                    string
+	Threads, Subdirs, Files int    // directories of each thread, files of each directory
+	Base                    string // removed at the end
 	// Depth is how many operations a worker has under way at once; zero is one.
 	Depth int
 }

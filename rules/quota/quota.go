@@ -1,5 +1,5 @@
-// Package quota is the rule of who may take how much: limits and usage in, a decision and the limit
-// that made it out. It is pure; the caller finds the standings and keeps the usage.
+// Package quota decides whether a file may use more: limits and usage in, a decision out, with the limit
+// that refused. It is pure; the caller finds the standings and keeps the usage.
 package quota
 
 import (
@@ -8,7 +8,7 @@ import (
 	"hemera"
 )
 
-// Account is whose usage is counted: a user's or a group's below one quota node, or all that is
+// Account says whose usage is counted: a user's or a group's below one quota node, or all that is
 // below it.
 type Account struct {
 	Node hemera.FileID
@@ -24,8 +24,8 @@ type Standing struct {
 	Used   hemera.QuotaAmount
 }
 
-// Want is what is asked for on top of what is used. Open says that more bytes may come than Bytes and
-// Physical, nobody knows how many: some must be left, then, in each limit of bytes.
+// Want is the usage that is wanted in addition to what is used. Open says that an unknown number of bytes may come
+// beyond Bytes and Physical: then each limit of bytes must have something left.
 type Want struct {
 	hemera.QuotaAmount
 	Open bool

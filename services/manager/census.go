@@ -34,7 +34,7 @@ type holdings interface {
 type census struct {
 	files  holdings
 	now    func() time.Time
-	broken func() ([]hemera.BadPiece, uint64)
+	broken func() ([]hemera.BadPiece, uint64) // the list, and its version
 
 	turn sync.Mutex // who counts; others take the last result
 	mu   sync.Mutex // guards last and its key
@@ -43,8 +43,8 @@ type census struct {
 	rest time.Time // last is good until then, though files changed
 
 	// Of who has the turn.
-	under  *counting
-	worked time.Duration
+	under  *counting     // nil: none
+	worked time.Duration // on it so far
 }
 
 // censusKey says what a count depends on.
@@ -56,13 +56,13 @@ type censusKey struct {
 
 // counting is a count under way: first the disks, then the incomplete files, then those with broken pieces.
 type counting struct {
-	key    censusKey
-	view   *hemera.View
+	key    censusKey    // what it depends on: another makes it void
+	view   *hemera.View // on which files are judged
 	broken brokenSet
 	ruined []hemera.BadPiece // still to go through
 	disks  []hemera.DiskID   // still to go through
-	after  hemera.FileID
-	sizes  map[string]int // how many disks a space has
+	after  hemera.FileID     // of the list that is gone through
+	sizes  map[string]int    // how many disks a space has
 	sum    hemera.FileHealth
 }
 

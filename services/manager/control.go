@@ -45,7 +45,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	ctl.orders.Progress(node, report.Copies)
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
-	reply.Writes = ctl.writes.asks.take(node)
+	reply.Writes = ctl.writes.asks.take(node) // the node answers with its next heartbeat
 	return reply, nil
 }
 
@@ -199,8 +199,8 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
 	bad := ctl.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
-	var lost []int
-	var kept []hemera.DiskID
+	var lost []int           // indexes in Targets
+	var kept []hemera.DiskID // no second piece may go there
 	for i, t := range c.Targets {
 		if slices.Contains(failed, t.Disk) {
 			lost = append(lost, i)

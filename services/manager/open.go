@@ -37,7 +37,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 			return g, err
 		}
 	}
-	for range claimTries {
+	for range claimTries { // what the open read may have changed before it took the lock
 		if g, err = o.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
 			break
 		}
@@ -86,7 +86,7 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 	}
 	describe(c, &prep.Entry)
 	view := o.cluster.View()
-	seed := o.nonce.Add(1)
+	seed := o.nonce.Add(1) // equal replicas take turns
 	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
 		c.Targets = anyNode(view, r.Tried, seed)
 	} else {
@@ -155,6 +155,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
 	c.Layout, c.Space, c.Sync = pol.Layout, pol.Space, pol.Sync
+	// CRC32C is always computed: pieces are compared by it, whatever the policy names.
 	c.Checksums = []hemera.ChecksumKind{hemera.CRC32C}
 	if pol.Checksum != hemera.ChecksumNone && pol.Checksum != hemera.CRC32C {
 		c.Checksums = []hemera.ChecksumKind{pol.Checksum, hemera.CRC32C}
@@ -176,7 +177,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
-	c.SizeMax = o.sizeMax(prep, c)
+	c.SizeMax = o.sizeMax(prep, c) // nodes hold the write to it
 	g := grant(c, o.cluster.Ring())
 	now := o.now()
 	t := &taker{
@@ -241,8 +242,8 @@ func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 
 // without is where a write must not go.
 type without struct {
-	nodes []hemera.NodeID
-	disks []hemera.DiskID
+	nodes []hemera.NodeID // that failed this client
+	disks []hemera.DiskID // the same, where whole nodes leave nothing
 }
 
 // place chooses the targets. An update prefers the disks that have the base: they can share blocks

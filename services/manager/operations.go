@@ -51,8 +51,8 @@ type operation struct {
 // part is what one processor counted of an operation.
 type part struct {
 	mu            sync.Mutex
-	count, errors int64
-	sum           time.Duration
+	count, errors int64                   // errors are among count
+	sum           time.Duration           // of latencies
 	latency       *hdrhistogram.Histogram // nanoseconds
 	// fresh counts the second, which perSecond does not have yet.
 	second int64

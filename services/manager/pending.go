@@ -45,47 +45,47 @@ const stripes = 256
 
 // stripe is the part of the table that has the names of one hash.
 type stripe struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards all below
 	writes map[name]*write
 	ended  uint64 // what ends was when a lock of these names was freed last
 }
 
 // name is a name in a directory: what a lock is for. It stays the same while a directory above is renamed.
 type name struct {
-	parent hemera.FileID
+	parent hemera.FileID // the directory's id
 	name   string
 }
 
 // write is one write under way. Who began it and where it is does not change, as a rename makes another record of it;
 // the rest is guarded by the lock of its name's stripe.
 type write struct {
-	nonce   uint64
-	file    hemera.FileID
-	gen     hemera.Generation
-	path    string // as it was at the open, or after its own rename
-	who     hemera.Identity
-	session string
-	head    hemera.NodeID
-	size    int64 // announced
-	began   time.Time
-	expires time.Time
-	permit  *hemera.Permit // for its writer to find it again, at its name
-	process string         // that opened it; see hemera.OpenRequest
-	mode    uint32
+	nonce   uint64            // of its capability: names the write
+	file    hemera.FileID     // that it makes or changes
+	gen     hemera.Generation // that it makes
+	path    string            // as it was at the open, or after its own rename
+	who     hemera.Identity   // as the door found out
+	session string            // of the client at a door; a secret
+	head    hemera.NodeID     // gathers the write and commits it
+	size    int64             // announced
+	began   time.Time         // at its open
+	expires time.Time         // its lock is free then at the latest
+	permit  *hemera.Permit    // for its writer to find it again, at its name
+	process string            // that opened it; see hemera.OpenRequest
+	mode    uint32            // of the file
 
-	disks   []hemera.DiskID
-	claim   *claim
-	counted counted
+	disks   []hemera.DiskID // its targets at the open, which count it in writers
+	claim   *claim          // on quotas; nil where no limit holds
+	counted counted         // in holders
 	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
-	report  headReport
-	ended   chan struct{} // closed when the lock is freed; nil while nobody waits for that
-	renamed bool          // and in pending.renamed
+	report  headReport      // what its head said last
+	ended   chan struct{}   // closed when the lock is freed; nil while nobody waits for that
+	renamed bool            // and in pending.renamed
 }
 
 // taker is who asks for the lock of a name, and how.
 type taker struct {
 	*write
-	force     bool
+	force     bool            // take the lock from any writer: the later commit wins
 	exclusive bool            // the name must not be taken, by a write under way neither
 	ended     []string        // earlier sessions of the same client
 	tried     []hemera.NodeID // nodes that failed this client in this open
@@ -164,11 +164,13 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	defer s.mu.Unlock()
 	old := s.writes[n]
 	switch {
+	// A lock is the taker's if nobody has it, if its time is over, if it is the taker's own, or if its writer is gone.
 	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):
 		return t.held(n, old, now)
 	case old == nil && t.exclusive && s.ended > t.since:
 		return errOutdated
 	}
+	// What can refuse the write comes before the old one is dropped: then everything stays as it was.
 	if err := p.holders.take(t.write); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 type reporter struct {
 	*parts
 	observer *observer
-	version  string
+	version  string                   // of this program, to compare the nodes' with
 	limits   func() []hemera.LimitUse // nil: none
 	quotas   aged[[]hemera.QuotaRow]
 	census   *census

@@ -45,7 +45,7 @@ type sums struct {
 	mu      sync.Mutex // guards all below, and the fields of computations
 	under   map[sumKey]*computation
 	waiting []*computation // oldest first
-	running int
+	running int            // computations
 	of      map[sumUser]*struct{ running, waiting int }
 	kept    map[sumKey]hemera.Checksum
 	order   []sumKey // of kept, oldest first
@@ -54,11 +54,11 @@ type sums struct {
 // computation is one checksum that is waited for.
 type computation struct {
 	key     sumKey
-	user    sumUser // who asked first
-	askers  int
-	started bool
-	ctx     context.Context
-	cancel  context.CancelFunc
+	user    sumUser            // who asked first
+	askers  int                // callers that wait; it is cancelled without any
+	started bool               // or it waits for its turn
+	ctx     context.Context    // of run
+	cancel  context.CancelFunc // of ctx
 	run     func(context.Context) (hemera.Checksum, error)
 	done    chan struct{} // closed when sum and err are there
 	sum     hemera.Checksum

@@ -258,6 +258,7 @@ func (s *sessionWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return ticket{s.session, s.next}, nil
 }
 
+// ticket is a write to the simulated store that may not be durable yet.
 type ticket struct {
 	session *session
 	seq     uint64

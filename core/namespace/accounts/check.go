@@ -8,6 +8,11 @@ import (
 	"hemera/platform/kv"
 )
 
+// The stored accounts are right if each set has what the files of its realm use. A realm is counted from the
+// entries, as when the node was new, and compared with the stored sums. Nodes whose files are being counted,
+// merged or ended are the hard part: parts of their usage are in the side set or at the node above. The check
+// moves those parts, as the counter would, before it compares.
+
 // Check counts every quota node's realm again, in the picture r, and names what does not agree with its accounts.
 // marked is the number of directories whose entries say that they are nodes. It reads each realm once, which may
 // be the whole tree; memory grows with the number of accounts.
@@ -57,6 +62,7 @@ func (c *checker) nodes(marked int64) error {
 		}
 		c.all[schema.IDOf(k)] = q
 	})
+	// An entry without a record, or a record without an entry: changes below would fail, or charge nothing.
 	if int64(len(c.all)) != marked && err == nil {
 		c.problem("%d directories say that they are quota nodes, %d have records", marked, len(c.all))
 	}
@@ -73,11 +79,13 @@ func (c *checker) limits() error {
 		count[schema.IDOf(k)]++
 	})
 	for dir, q := range c.all {
+		// A wrong number would end a node that has limits, or keep one without.
 		if q.Limits != count[dir] && err == nil {
 			c.problem("quota node %s: %d limits, its record says %d", dir, count[dir], q.Limits)
 		}
 		delete(count, dir)
 	}
+	// What is left belongs to directories that are no nodes.
 	for dir, n := range count {
 		c.problem("%d limits of %s, which is no quota node", n, dir)
 	}
@@ -117,6 +125,7 @@ func (c *checker) realm(dir hemera.FileID, q *schema.QuotaNode) error {
 		}
 		c.add(q.Set, sums)
 	}
+	// Each state is handled as the counter will go on from it.
 	switch q.State {
 	case schema.NodeCounting: // what the node above has too much, the node has too little
 		c.move(q.Set, q.From)
@@ -129,7 +138,7 @@ func (c *checker) realm(dir hemera.FileID, q *schema.QuotaNode) error {
 			}
 		}
 		delete(c.sets, q.Side)
-	case schema.NodeEnding:
+	case schema.NodeEnding: // its files count above already, what it had is on its way there
 		c.move(q.Set, q.From)
 	}
 	return nil
@@ -145,6 +154,7 @@ func (c *checker) move(set, to uint64) {
 
 // compare names each account of which something is left.
 func (c *checker) compare() {
+	// Sets of no node must have come to nothing, too.
 	for set, sums := range c.sets {
 		for a, missing := range sums {
 			if missing != (hemera.QuotaAmount{}) {

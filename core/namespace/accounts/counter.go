@@ -34,7 +34,7 @@ const retryAfter = time.Minute
 // Run counts whenever there is something to count, until ctx ends.
 func (c *Counter) Run(ctx context.Context) error {
 	for {
-		var retry <-chan time.Time
+		var retry <-chan time.Time // nil: no retry, only a wake
 		if err := c.CountAll(ctx); err != nil && ctx.Err() == nil {
 			c.log.Error("counting for quotas failed, will try again", "error", err)
 			retry = time.After(retryAfter)
@@ -60,7 +60,7 @@ func (c *Counter) Wake() {
 // when nothing is left to do. Of several callers one counts at a time.
 func (c *Counter) CountAll(ctx context.Context) error {
 	select {
-	case c.running <- struct{}{}:
+	case c.running <- struct{}{}: // a token: a caller that waits for it can be canceled
 	case <-ctx.Done():
 		return errs.Wrap(ctx.Err(), "namespace.CountQuotas", "")
 	}
@@ -224,7 +224,7 @@ func (c *Counter) drainAccounts(ctx context.Context, set uint64, into func(l Led
 		}
 		err = c.update(ctx, func(l Ledger) error {
 			for _, k := range keys {
-				used, err := l.amount(k)
+				used, err := l.amount(k) // as it is now: it may have changed since the keys were listed
 				if err != nil {
 					return err
 				}
@@ -312,7 +312,7 @@ func (c *Counter) beginEnd(ctx context.Context, dir hemera.FileID) error {
 func (c *Counter) end(ctx context.Context, dir hemera.FileID, q *schema.QuotaNode) error {
 	err := c.drainAccounts(ctx, q.Set, func(l Ledger, a schema.Account, used hemera.QuotaAmount) error {
 		if q.From == 0 {
-			return nil
+			return nil // no node is above: the usage is dropped with the account
 		}
 		return l.add(q.From, a, used)
 	})

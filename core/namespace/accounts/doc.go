@@ -23,6 +23,11 @@
 // what is under way is in the node's record, and no account is ever added twice. Limits of users and groups hold when
 // the node is exact; those of projects always.
 //
+// An example: user 7 has 30 files below /exp, and gets a limit there. Set 100 becomes the node's and set 101 the side
+// set. While the snapshot with 30 files is counted, the user removes two: set 100 says -2. The count writes 30 to
+// set 101. Then that account moves: set 100 says 28 and set 101 is empty. If a node is above /exp, its set still
+// has the 30 files of that instant, and loses them in the same change.
+//
 // # Invariants
 //
 //   - The sum of all sets is what all files below quota nodes use, at any instant, whatever is being counted.
@@ -44,6 +49,9 @@
 //	Counter  the background work that makes usage exact
 //	List     rows for an admin, out of one picture of the store
 //	Check    counts every realm again, and compares
+//
+// Usage is signed and exact, limits are never negative; an amount of a limit that is zero limits nothing. All three
+// amounts, files, bytes and physical bytes, are charged together.
 //
 // [Ledger] is a view of a transaction and belongs to its goroutine. Counter may be called from any goroutine; its token
 // is held while nodes are counted, which takes minutes for large trees, and nothing waits for it but other counts.

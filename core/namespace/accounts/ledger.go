@@ -25,9 +25,10 @@ func Limited(dirs []*hemera.Entry) bool {
 // owners' accounts change.
 func (l Ledger) Charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
 	set, err := l.realm(dirs)
-	if err != nil || set == 0 {
+	if err != nil || set == 0 { // below no node, as in most trees
 		return err
 	}
+	// Two steps, because the owners may differ; the same account is written once, as a batch has each key once.
 	if before != nil {
 		err = l.addUsage(set, before, schema.FileUsage(before).Negate())
 	}
@@ -69,6 +70,7 @@ func (l Ledger) realmAbove(dir hemera.FileID) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	// The node itself does not count: the question is where its files would be without it.
 	parent, err := l.ByID(e.Parent)
 	if err != nil {
 		return 0, err
@@ -117,7 +119,7 @@ func (l Ledger) unmark(dir hemera.FileID) error {
 	if err != nil {
 		return err
 	}
-	plain := *e
+	plain := *e // readers have the old one
 	plain.Quota = false
 	l.PutEntry(&plain)
 	l.Remove(schema.IDKey(schema.TableQuotaNode, dir))

@@ -8,6 +8,10 @@ import (
 	"hemera/rules/quota"
 )
 
+// A limit is the quota of a user, a group or a project at a node, in files, bytes and physical bytes. Projects of
+// all directories above a file hold at the same time; of users and groups only the limits of the nearest node. The
+// decision itself is package quota; here is found what it decides on.
+
 // Standing returns the limits that hold for a file of the user and group in the last of dirs, with what is used of
 // them; nil where no directory has limits. What it reads may not be durable yet, and no answer waits for it: a limit
 // is not a promise.
@@ -32,7 +36,7 @@ func (l Ledger) CheckCommit(dirs []*hemera.Entry, before, after *hemera.Entry, p
 			return err
 		}
 	}
-	want := quota.Want{QuotaAmount: schema.FileUsage(after)}
+	want := quota.Want{QuotaAmount: schema.FileUsage(after)} // in addition to what is used
 	if before != nil {
 		want.QuotaAmount = want.Add(schema.FileUsage(before).Negate())
 	}
@@ -62,7 +66,7 @@ func (l Ledger) projects(dirs []*hemera.Entry, from int) (out []quota.Standing, 
 		if err != nil {
 			return nil, err
 		}
-		if q.Project == (hemera.QuotaAmount{}) {
+		if q.Project == (hemera.QuotaAmount{}) { // its limits are of users and groups only
 			continue
 		}
 		s, err := l.Directory(dirs[i].ID)
@@ -111,7 +115,7 @@ func (l Ledger) limits(node hemera.FileID, a schema.Account) (hemera.QuotaAmount
 
 // pathTo is the path of the directory with the index.
 func pathTo(dirs []*hemera.Entry, last int) string {
-	names := ""
+	names := "" // the root has no name; alone it is "/"
 	for _, dir := range dirs[1 : last+1] {
 		names += "/" + dir.Name
 	}

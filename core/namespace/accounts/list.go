@@ -14,6 +14,9 @@ import (
 	"hemera/platform/kv"
 )
 
+// Rows for an admin are read from one snapshot, so that usage and limits of all nodes belong together, without a
+// turn among the changes and without filling the cache.
+
 // List returns a row for every limit and every account of the nodes, out of one picture of the store; of all nodes if
 // there are none in dirs.
 func List(ctx context.Context, r kv.Reader, dirs []hemera.FileID) ([]hemera.QuotaRow, error) {
@@ -90,6 +93,7 @@ func (l *lister) node(dir hemera.FileID, q *schema.QuotaNode) error {
 	if err != nil {
 		return err
 	}
+	// While a node is counted its usage is not exact, and may even be negative: the row says so.
 	row := func(a schema.Account, limit hemera.QuotaAmount, fallback bool) {
 		l.rows = append(l.rows, hemera.QuotaRow{QuotaKey: hemera.QuotaKey{Path: path, Kind: a.Kind, ID: a.ID},
 			Limits: limit, Used: used[a], Default: fallback, Counting: q.State != schema.NodeExact})

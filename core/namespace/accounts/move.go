@@ -9,6 +9,11 @@ import (
 	"hemera/rules/quota"
 )
 
+// What a move costs depends on what is moved. A file's usage is known, so it can change realms. A quota node takes
+// its set of accounts along, whatever is above it. For any other directory nobody knows how much of it belongs to
+// whom without counting it, which may take hours; so it may not leave its realm, as XFS refuses to rename between
+// projects.
+
 // Move is the move of an entry to another directory.
 type Move struct {
 	Entry    *hemera.Entry
@@ -78,7 +83,7 @@ func (l Ledger) checkMovesWhole(above string, dir *hemera.Entry, tree hemera.Tre
 	if dir.Quota {
 		q, err := l.node(dir.ID)
 		if err != nil || q.State == schema.NodeExact {
-			return err
+			return err // its set comes along
 		}
 		empty = empty && !q.Active()
 	}

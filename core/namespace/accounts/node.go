@@ -50,6 +50,7 @@ func (n *Node) SetLimit(key hemera.QuotaKey, old, fresh hemera.QuotaAmount) {
 		return
 	}
 	none := hemera.QuotaAmount{}
+	// The record counts limits, so that a node without any need not be looked through.
 	if old != none {
 		n.record.Limits--
 	}

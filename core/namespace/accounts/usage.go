@@ -9,6 +9,11 @@ import (
 	"hemera/platform/kv"
 )
 
+// Counting walks a tree in the order of its keys, one directory after the other, out of one picture of the store.
+// It reads only the headers of entries. A directory is met among the names of its parent: the walk leaves the
+// parent there, counts what is below, and goes on behind that name. So memory grows with the depth of the tree and
+// the number of accounts, not with files.
+
 // countUsage counts what users and groups use in the realm of a directory: below it, and not below an
 // active quota node in between. Memory grows with the depth of the tree and the number of accounts.
 func countUsage(ctx context.Context, r kv.Reader, dir hemera.FileID) (map[schema.Account]hemera.QuotaAmount, error) {
@@ -60,10 +65,10 @@ func (c *usageCounter) files(from []byte) (below hemera.FileID, next []byte, err
 	if err == nil {
 		err = bad
 	}
-	if err != nil || next == nil {
+	if err != nil || next == nil { // no directory is left among the names
 		return 0, nil, errs.Wrap(err, "namespace.CountQuotas", "")
 	}
-	if c.at.Quota {
+	if c.at.Quota { // an active node is a realm of its own
 		q, err := readNode(c.ctx, c.r, c.at.ID)
 		if err != nil || q.Active() {
 			return 0, next, err

@@ -16,7 +16,7 @@ import (
 
 const (
 	// problemsMax bounds how many problems a check spells out.
-	problemsMax = 1000
+	problemsMax = 1000 // the rest are counted
 	// bucketsNamed is of how many buckets of each index a check names the records that differ.
 	bucketsNamed = 16
 )
@@ -33,6 +33,7 @@ type Options struct {
 // at one picture of the store and blocks no change. All tables are read from end to end, and nothing is
 // looked up but pieces to remove and cached records. Memory is 52 bytes a directory and a few MiB.
 func Run(ctx context.Context, records *record.Store, o Options) (hemera.NamespaceCheck, error) {
+	// Half of the processors: a check runs beside a manager that serves clients.
 	if o.Workers <= 0 {
 		o.Workers = max(1, runtime.NumCPU()/2)
 	}
@@ -41,6 +42,7 @@ func Run(ctx context.Context, records *record.Store, o Options) (hemera.Namespac
 		return hemera.NamespaceCheck{}, errs.Wrap(err, "namespace.Check", "")
 	}
 	defer func() { _ = c.view.Close() }()
+	// An error is one of the store: what does not agree is a problem, and the passes go on.
 	for _, pass := range c.passes() {
 		if err := pass(); err != nil {
 			return c.report(), errs.Wrap(err, "namespace.Check", "")
@@ -148,8 +150,8 @@ func (c *checker) report() hemera.NamespaceCheck {
 	return out
 }
 
-// sayEvery is the time between two calls of Progress, batchOf how many records a scan visits between
-// two looks at the clock.
+// sayEvery is the time between two calls of Progress. batchOf is the number of records that a scan visits between
+// two readings of the clock.
 const (
 	sayEvery = 200 * time.Millisecond
 	batchOf  = 1 << 13

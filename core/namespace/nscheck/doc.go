@@ -23,6 +23,12 @@
 // records must follow from one entry, so both sides are hashed and added up, in any order, in buckets of file ids
 // (multiset.go). Only buckets that differ are read a second time, to name the records.
 //
+// # Problems
+//
+// A problem is a line of text that names the record by its id or its key. All problems are counted, and the first
+// thousand are spelled out. A record that cannot be decoded is a problem too, and the check goes on behind it; only an
+// error of the store itself ends a check. One damage can show as several problems, seen from both of its sides.
+//
 // # Cost
 //
 // Memory is 52 bytes a directory and a few MiB. The entry pass has a few goroutines, half of the processors unless

@@ -12,6 +12,10 @@ import (
 	"hemera/core/namespace/schema"
 )
 
+// The entry pass reads two thirds of the store. Its tables are cut into chunks, which a few goroutines take from a
+// queue; each goroutine has counts and sums of its own, and memory that it uses again for every entry. Entries of
+// one directory are in one chunk, so the totals of a directory belong to one goroutine at a time.
+
 // counts is what one goroutine found. They are added up when all have ended.
 type counts struct {
 	files, dirs, pieces int64

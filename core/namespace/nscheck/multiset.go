@@ -147,6 +147,7 @@ func (c *collector) add(i fact, from side, h sum, at []byte) {
 	if was.at == "" || from == inEntry {
 		was.at = string(at)
 	}
+	// Both sides have it, and say the same: it is not what differs in this bucket.
 	if was.sides == inEntry|inIndex && was.diff == (sum{}) {
 		delete(c.seen, i)
 		return

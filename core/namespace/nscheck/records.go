@@ -7,6 +7,9 @@ import (
 	"hemera/core/namespace/tables"
 )
 
+// The tables here are small beside the entries: they are about what is under way. So each record is read by one
+// goroutine, and what it contradicts is looked up.
+
 // unlinked counts the pieces that disks are to remove, and looks up whether one is in use.
 func (c *checker) unlinked() error {
 	return c.keyed(schema.TableKey(schema.TableUnlinked), 23, func(k, raw []byte) error {
@@ -42,6 +45,7 @@ func (c *checker) held() error {
 			c.problem("held piece %x: %v", k, err)
 			return nil
 		}
+		// Its record in the order of time must exist; there are as many of those as of these, so there is no other.
 		there, err := c.view.GetMany(c.ctx, [][]byte{schema.DueKey(schema.DiskOf(k), h.Until, schema.PieceIDOf(k))})
 		if err != nil {
 			return err
@@ -72,6 +76,7 @@ func (c *checker) held() error {
 
 // current reads the entry with an id, if there is a readable one.
 func (c *checker) current(g *schema.EntryHeader, id hemera.FileID) (bool, error) {
+	// A location that is damaged is a problem of the entry pass, and here the entry counts as absent.
 	at, err := c.view.GetMany(c.ctx, [][]byte{schema.IDKey(schema.TableLocation, id)})
 	if err != nil || len(at[0]) < 8 {
 		return false, err
@@ -129,7 +134,7 @@ func (c *checker) quotas() error {
 	return accounts.Check(c.ctx, c.view, c.found.quotaNodes, c.problem)
 }
 
-// barred looks for writes that were committed although their pieces were given up.
+// barred looks for writes that were committed although an audit had removed pieces of them.
 func (c *checker) barred() error {
 	return c.keyed(schema.TableKey(schema.TableBarred), schema.IDKeyBytes, func(k, raw []byte) error {
 		file, err := schema.DecodeBarred(raw)

@@ -9,7 +9,7 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// held is a store that holds back what is given to it, until it is told to go on.
+// held is a store that holds back what is given to it until the test lets it go on.
 type held struct {
 	kv.Store
 	entered, resume chan struct{}

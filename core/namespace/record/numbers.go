@@ -63,7 +63,7 @@ func (n *Numbers) reserve(ctx context.Context, seen uint64) error {
 		return nil
 	}
 	end := seen + numberRange
-	ctx = strict(ctx) // a number must never be handed out twice, whoever asks
+	ctx = strict(ctx) // a number must never be handed out twice, whatever the caller measures
 	if err := n.store.Update(ctx, func(t *Txn) error {
 		t.Set(n.key, Opaque{}, n.encode(end))
 		return nil

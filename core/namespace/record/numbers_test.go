@@ -8,7 +8,7 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// TestIDsAreTakenOnce: whoever asks how often, and whatever is reserved meanwhile, a number is given
+// TestIDsAreTakenOnce: however many callers there are, and whatever is reserved meanwhile, a number is given
 // out once, and only when the store says that it is taken.
 func TestIDsAreTakenOnce(t *testing.T) {
 	engine, key := memkv.New(), []byte("nmi")

@@ -60,7 +60,7 @@ func (c *Counters) add(o *Counters) {
 // viewTries is how often a view runs beside the changes before it takes its turn among them.
 const viewTries = 8
 
-// Store is the record engine over a kv store, of which it is the one writer. The package comment describes how
+// Store is the record engine over a kv store. It is the only writer of that store. The package comment describes how
 // changes and views run.
 type Store struct {
 	engine  kv.Store
@@ -214,7 +214,7 @@ func (s *Store) apply(r *request) {
 	s.await(r)
 }
 
-// await returns when the change was made and sent, or has failed, whoever led: perhaps this goroutine.
+// await returns when the change was made and sent, or has failed. Any caller may have led, this one included.
 func (s *Store) await(r *request) {
 	r.done.Wait()
 	if r.lead {

@@ -10,9 +10,6 @@ import (
 // TotalMax bounds the encoded form of a record that holds totals, which are a few numbers: a [Directory], a [Usage].
 const TotalMax = 64
 
-// Mark is the value of keys that only exist, and of records that nobody reads decoded.
-type Mark struct{}
-
 // Location is where an id is in the tree.
 type Location struct {
 	Parent hemera.FileID
@@ -257,7 +254,7 @@ func DecodePair(k, raw []byte) (a, b uint64, err error) {
 // one between the backup and the restore.
 type Boundary struct {
 	// From and To bound the ids and generations that this store never handed out: the lost namespace may have
-	// used them. From is where the ids of the backup end, and this store goes on at To.
+	// used them. From is where the ids of the backup end. The first id after the restore is To.
 	From, To uint64
 	// Taken is when the backup was made and Restored when it was restored.
 	Taken, Restored time.Time

@@ -23,7 +23,7 @@ func (t Txn) Weight(e *hemera.Entry) (hemera.TreeTotals, error) {
 // Adjust adds to the totals of every directory.
 func (t Txn) Adjust(dirs []*hemera.Entry, delta hemera.TreeTotals) error {
 	if delta == (hemera.TreeTotals{}) {
-		return nil
+		return nil // a rewrite of the same size changes no totals
 	}
 	for _, dir := range dirs {
 		s, err := t.Directory(dir.ID)
@@ -114,6 +114,7 @@ func (t Txn) Above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 		}
 		e = up
 	}
+	// From the top down; the directory itself is the last name.
 	var b strings.Builder
 	b.Grow(length)
 	for i := len(dirs) - 2; i >= 0; i-- {

@@ -1,0 +1,30 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"hemera"
+	"hemera/core/transfer/transfertest"
+)
+
+// TestPeersConform runs the suite of peers on those of a simulated node, whose network is slow but loses nothing here.
+func TestPeersConform(t *testing.T) {
+	inStill(t, func(s *still) {
+		files := 0
+		transfertest.RunPeersInBubble(s.t, func(t *testing.T) transfertest.PeerFixture {
+			files++
+			r := hemera.OpenRequest{Path: fmt.Sprintf("/piece%d", files), Access: hemera.AccessCreate, Mode: 0o644}
+			g, err := s.head.Load().Open(t.Context(), hemera.SystemIdentity(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			token, err := g.Permit.Token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := s.machine(g.Permit.Targets[0].Addr).life.Load()
+			return transfertest.PeerFixture{Peers: head.peers, Target: g.Permit.Targets[1], Write: token, Read: func() string { return token }}
+		})
+	})
+}
