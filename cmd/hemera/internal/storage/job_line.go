@@ -11,7 +11,7 @@ import (
 // JobLine is a drain or repair in one line: a bar, how much, how fast, how long still, and why not.
 func JobLine(j hemera.JobStatus, width int) string {
 	if j.Kind == "heal" {
-		return "mending of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
+		return "repair of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
 	b := fmt.Sprintf("%s of disk %d %s  %s  %s of %s  %s left", j.Kind, j.Disk, j.State, cli.Bar(progress(j), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
