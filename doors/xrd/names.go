@@ -23,8 +23,8 @@ type nameHandlers struct {
 	attributes hemera.Attributes // mode, owner, times, extended attributes
 	files      hemera.Files      // what concerns files being written, and where pieces are
 	locate     *locator
-	local      localNodes                                                    // nil: no node is in this process
-	space      func(context.Context, hemera.Identity, string) (Space, error) // room below a path; nil: zeros
+	local      localNodes                                                              // nil: no node is in this process
+	space      func(context.Context, hemera.Identity, string) (hemera.PathRoom, error) // room below a path; nil: zeros
 }
 
 // localNodes finds a node of this process; nil for others.

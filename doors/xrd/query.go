@@ -155,9 +155,9 @@ func (s *Server) statistics() string {
 }
 
 // spaceOf returns the room below a path, "" for all room.
-func (n *nameHandlers) spaceOf(r *request, path string) (Space, error) {
+func (n *nameHandlers) spaceOf(r *request, path string) (hemera.PathRoom, error) {
 	if n.space == nil {
-		return Space{Name: hemera.DefaultSpace}, nil
+		return hemera.PathRoom{Name: hemera.DefaultSpace}, nil
 	}
 	return n.space(r.conn.ctx, r.who(), path)
 }
