@@ -95,8 +95,7 @@ func (v *View) Room(disks []Disk) (r Room) {
 	seen := map[place]bool{}
 	for _, d := range disks {
 		n, _ := v.Node(d.Node)
-		host, _, _ := net.SplitHostPort(n.Addr)
-		at := place{host, d.Filesystem}
+		at := place{n.Host(), d.Filesystem}
 		if d.Filesystem != 0 && seen[at] {
 			continue
 		}
@@ -152,6 +151,12 @@ type NodeInfo struct {
 	Stats     NodeStats
 	// Stopping: it is about to stop, and lets the writes end that it has. It is read, and given no new pieces.
 	Stopping bool
+}
+
+// Host is the host in the node's address, a name or an IP address without brackets. It is "" without an address.
+func (n NodeInfo) Host() string {
+	host, _, _ := net.SplitHostPort(n.Addr)
+	return host
 }
 
 // NodeStats is what a node measures of itself.

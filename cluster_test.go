@@ -43,3 +43,11 @@ func TestRoom(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+func TestHostOfANode(t *testing.T) {
+	for addr, want := range map[string]string{"node1:1095": "node1", "[fd00::1]:1095": "fd00::1", "": ""} {
+		if got := (NodeInfo{Addr: addr}).Host(); got != want {
+			t.Errorf("%q: %q, want %q", addr, got, want)
+		}
+	}
+}

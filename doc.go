@@ -1,18 +1,25 @@
-// Package hemera is the vocabulary of the Hemera storage system: the identifiers, records and
-// limits every other package speaks in, and the service interfaces that the layers meet at.
+// Package hemera is the vocabulary of the system: the types that every part uses, and the interfaces at which doors,
+// services and transports meet. It depends on the standard library alone, and nothing here does I/O.
 //
-// A manager holds the namespace and places files; storage nodes hold the bytes. A file is cut by
-// its layout into pieces, one per disk. A write is pending until every piece is sealed and the
-// head node's Commit is durable at the manager; only then is the file visible, whole.
+// A manager holds the namespace and places files; storage nodes hold the bytes. A file is cut by its layout into pieces, one
+// per disk. A write is pending until every piece is sealed and the head node's Commit is durable at the manager; only then
+// is the file visible, whole. The words are defined in docs/GLOSSARY.md; internal/lint holds who may import whom.
 //
-// The interfaces, by who implements them:
+// # What is where
 //
-//   - a manager: [Names], [Directories], [Attributes], [Files] for doors, [Control] for nodes, and those of admins;
-//   - a node: [Node], whose handles are a [File] for a client and a [PieceHandle] for another node.
+//   - ids.go, entry.go, name.go, identity.go: files and directories, their names, and who asks for them;
+//   - layout.go, checksum.go, limits.go: how content is stored, and the bounds of everything;
+//   - cluster.go, status.go, latency.go: nodes, disks and spaces in a [View], and how well they are;
+//   - grant.go, permit.go: what an open is granted. A [Capability] says what is permitted; a [Permit] is a capability in
+//     the hands of a process, and travels as its signed token;
+//   - services.go: what a manager and a node offer to doors and to each other ([Names], [Files], [Control], [Node]);
+//   - adminsvc.go, quota.go, benchmark.go: what admins ask.
 //
-// What crosses a process is a value here too, with its text or binary form beside it or in a package of rules/. A
-// [Capability] is the decision of a manager about one file; a [Permit] is a capability that its holder can rely on.
+// # Contracts
 //
-// The package imports the standard library only, does no I/O and keeps no state. The words are
-// defined in docs/GLOSSARY.md; who may import whom is held by internal/lint.
+// A service returns *errs.Error. Unless a method says otherwise, nil means that the change is durable, and a failure of any
+// kind but Timeout and Unavailable that nothing changed. Methods may be called concurrently. Paths are absolute and clean.
+//
+// Types that travel between processes keep the names of their fields: fields are only added, and a reader skips those that
+// it does not know. Numbers that are stored (kinds of checksums, layouts, orders, events) are never given another meaning.
 package hemera

@@ -12,6 +12,7 @@ import (
 
 // same reports whether source and target, which have the same size, have the same checksum.
 func (x *copier) same(ctx context.Context, j job) (bool, error) {
+	// Cheap where servers keep checksums; a local file is read.
 	from, err := x.checksum(ctx, j.from, j.src.size)
 	if err != nil {
 		return false, err
@@ -42,10 +43,10 @@ func (x *copier) checksum(ctx context.Context, p Place, size int64) (hemera.Chec
 func (x *copier) resume(ctx context.Context, j job) (int64, checksum.Hasher, error) {
 	part := j.to.part()
 	size, err := x.store(j.to).part(ctx, part, j.src)
-	if err != nil || size == 0 {
+	if err != nil || size == 0 { // no part, or one that is of another source for certain
 		return 0, x.newHasher(), err
 	}
-	if !j.to.Remote {
+	if !j.to.Remote { // the part has to be read anyway, for the running checksum
 		sum, err := x.prefix(ctx, part, size)
 		return size, sum, err
 	}
@@ -76,11 +77,11 @@ func (x *copier) prefix(ctx context.Context, p Place, n int64) (checksum.Hasher,
 	sum := x.newHasher()
 	for left := n; left > 0; {
 		b, err := src.next()
-		b = b[:min(left, int64(len(b)))]
+		b = b[:min(left, int64(len(b)))] // sources read whole chunks
 		_, _ = sum.Write(b)
 		left -= int64(len(b))
 		switch {
-		case err == io.EOF && left > 0:
+		case err == io.EOF && left > 0: // another process has cut it
 			return nil, errs.New(errs.Conflict, "copy.Copy", p.String(), "it became shorter while it was copied")
 		case err != nil && err != io.EOF:
 			return nil, err

@@ -29,7 +29,7 @@ func Run(ctx context.Context, c *xrootd.Client, sources []string, to string, o O
 	if err := x.canPreserve(ctx, dst); err != nil {
 		return x.track.close(), err
 	}
-	outer := ctx
+	outer := ctx // the group's own ends with it
 	g, ctx := errgroup.WithContext(ctx)
 	for range x.o.Parallel {
 		g.Go(func() error {
@@ -54,7 +54,7 @@ func Run(ctx context.Context, c *xrootd.Client, sources []string, to string, o O
 	}
 	x.track.add(func(p *Progress) { p.Listed = true })
 	close(x.jobs)
-	_ = g.Wait()
+	_ = g.Wait() // workers return no errors: failures are counted
 	if listing == nil {
 		x.finishDirs(outer)
 	}
@@ -70,25 +70,26 @@ func Run(ctx context.Context, c *xrootd.Client, sources []string, to string, o O
 
 // job is one file to copy.
 type job struct {
-	from, to Place
-	src      state
+	from, to Place // of the file itself, not of the tree
+	src      state // when it was listed
 }
 
 // copier is one [Run] under way.
 type copier struct {
 	c     *xrootd.Client
 	o     Options
-	umask uint32
-	track *tracker
-	jobs  chan job
+	umask uint32   // of this process
+	track *tracker // counts for Progress
+	jobs  chan job // from enumerate to the workers
 
 	mu     sync.Mutex               // guards first and atomic
 	first  error                    // failure
-	atomic map[xrootd.Endpoint]bool // servers that were asked whether they show no file before its close
+	atomic map[xrootd.Endpoint]bool // what servers answered: do they show no file before its close?
 
 	dirs []job // to get their attributes at the end; only the goroutine that lists uses it
 }
 
+// newCopier makes a copier whose workers do not run yet.
 func newCopier(c *xrootd.Client, o Options, track *tracker) *copier {
 	o = o.withDefaults()
 	return &copier{c: c, o: o, umask: umask(), track: track, jobs: make(chan job, o.Parallel), atomic: map[xrootd.Endpoint]bool{}}
@@ -107,7 +108,7 @@ func (x *copier) mode(src state, unknown uint32) uint32 { return cmp.Or(src.mode
 
 // umask is the process's. It is read where that does not change it, as other goroutines make files.
 func umask() uint32 {
-	status, _ := os.ReadFile("/proc/self/status")
+	status, _ := os.ReadFile("/proc/self/status") // umask(2) would change it to tell it
 	for line := range strings.Lines(string(status)) {
 		if v, ok := strings.CutPrefix(line, "Umask:"); ok {
 			if n, err := strconv.ParseUint(strings.TrimSpace(v), 8, 32); err == nil {
@@ -127,7 +128,7 @@ func (x *copier) publisher(ctx context.Context, j job) (publisher, error) {
 	x.mu.Lock()
 	atomic, known := x.atomic[j.to.URL.Endpoint]
 	x.mu.Unlock()
-	if !known {
+	if !known { // two workers may ask at once; the answer is the same
 		var err error
 		if atomic, err = x.c.Publishes(ctx, j.to.URL.Endpoint); err != nil {
 			return p, err
@@ -163,6 +164,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	if !from.dir {
 		return x.submit(ctx, job{src, dst, from})
 	}
+	// The top directory first; without it nothing below can be made.
 	if err := x.store(dst).mkdir(ctx, dst, x.mode(from, 0o755)); err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 				return nil
 			}
 			if !ofEntry(err) {
-				return err
+				return err // of the server, and so of all entries
 			}
 			x.fault(j, err)
 		default:
@@ -193,6 +195,7 @@ func (x *copier) enumerate(ctx context.Context, source string, dst Place, source
 	})
 }
 
+// noteDir remembers a directory that gets its attributes at the end.
 func (x *copier) noteDir(j job) {
 	if x.o.Preserve {
 		x.dirs = append(x.dirs, j)
@@ -205,6 +208,7 @@ func (x *copier) fault(j job, err error) {
 	x.done(j, err)
 }
 
+// submit counts a file and hands it to a worker.
 func (x *copier) submit(ctx context.Context, j job) error {
 	x.track.add(func(p *Progress) { p.FilesTotal++; p.BytesTotal += j.src.size })
 	select {

@@ -134,7 +134,7 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 	}
 }
 
-// A node that stops gives up what is written through it; the file goes to another, as with stock clients.
+// A node that stops aborts what is written through it; the file goes to another, as with stock clients.
 func TestAWriteThatTheServerLosesIsBegunAnew(t *testing.T) {
 	data := xrootdtest.Pattern(300_000)
 	for _, c := range []struct {

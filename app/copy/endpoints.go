@@ -56,6 +56,7 @@ type targetOptions struct {
 // servers is the store of remote places.
 type servers struct{ c *xrootd.Client }
 
+// stat implements store.
 func (s servers) stat(ctx context.Context, p Place) (state, error) {
 	i, err := s.c.Stat(ctx, p.URL)
 	if err != nil {
@@ -67,17 +68,21 @@ func (s servers) stat(ctx context.Context, p Place) (state, error) {
 	return stateOfInfo(i), nil
 }
 
+// stateOfInfo is what a server says of an entry. Its time has no fractions of seconds.
 func stateOfInfo(i xrootd.Info) state {
 	return state{exists: true, dir: i.IsDir(), size: i.Size, mode: i.Mode, mtime: time.Unix(i.Mtime, 0), owner: i.Owner, group: i.Group}
 }
 
+// walk implements store.
 func (s servers) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
 	return s.walkBelow(ctx, p.URL, "", visit)
 }
 
+// walkBelow visits a directory, and then the directories in it: a listing has a session of its own, and depth would add sessions.
 func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visit func(rel string, s state) error) error {
-	var dirs []string
+	var dirs []string // visited after the listing, whose session is then free
 	var refused error // by the visitor
+	// With attributes: a stat for each entry would cost a round trip each.
 	err := s.c.List(ctx, top.Join(rel), func(i xrootd.Info) error {
 		name := i.Name
 		if rel != "" {
@@ -89,6 +94,7 @@ func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visi
 		refused = visit(name, stateOfInfo(i))
 		return refused
 	})
+	// A directory below that cannot be listed is one failure; the top one is the source's.
 	if err != nil && refused == nil && rel != "" && ofEntry(err) {
 		err = visit(rel, state{fault: err})
 	}
@@ -100,13 +106,15 @@ func (s servers) walkBelow(ctx context.Context, top xrootd.URL, rel string, visi
 	return err
 }
 
+// mkdir implements store. The owner can always write into it; finishDirs sets the final mode.
 func (s servers) mkdir(ctx context.Context, p Place, mode uint32) error {
 	return s.c.Mkdir(ctx, p.URL, mode|0o700, true)
 }
 
+// part implements store. Whether the part is of this source is for resume to find out.
 func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 	st, err := s.stat(ctx, p)
-	if err != nil || st.dir || st.size > src.size {
+	if err != nil || st.dir || st.size > src.size { // longer than the source: of another content
 		return 0, err
 	}
 	return st.size, nil
@@ -119,6 +127,7 @@ type remoteSource struct {
 	reader *xrootd.Reader
 }
 
+// source implements store.
 func (s servers) source(ctx context.Context, p Place, off int64) (source, error) {
 	f, err := s.c.Open(ctx, p.URL, xrootd.OpenOptions{})
 	if err != nil {
@@ -127,8 +136,10 @@ func (s servers) source(ctx context.Context, p Place, off int64) (source, error)
 	return &remoteSource{ctx, f, f.NewReader(ctx, off, hemera.FileSizeMax)}, nil
 }
 
+// next implements source.
 func (s *remoteSource) next() ([]byte, error) { return s.reader.Next() }
 
+// close implements source. The server is told also after an interruption.
 func (s *remoteSource) close() {
 	s.reader.Close()
 	s.file.Close(context.WithoutCancel(s.ctx))
@@ -144,6 +155,7 @@ type remoteTarget struct {
 	targetOptions
 }
 
+// target implements store. A new part is created exclusively, so that two copies never write the same one.
 func (s servers) target(ctx context.Context, p Place, t targetOptions) (target, error) {
 	o := xrootd.OpenOptions{Write: true, Parents: true, Persist: t.persist, Mode: t.mode, Size: t.src.size}
 	u := t.at.written(p).URL
@@ -183,6 +195,7 @@ func outlast(ctx context.Context, grace time.Duration) (context.Context, context
 // visible.
 type unwritten struct{ error }
 
+// Unwrap returns the failure itself.
 func (u unwritten) Unwrap() error { return u.error }
 
 // retryable reports whether the same write may succeed at another server: this one stopped, or its disks fail.
@@ -195,6 +208,7 @@ func (u unwritten) retryable() bool {
 	return false
 }
 
+// write implements target. It returns before the server has the bytes.
 func (t *remoteTarget) write(p []byte) error {
 	if _, err := t.writer.Write(p); err != nil {
 		return unwritten{err}
@@ -211,7 +225,7 @@ func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 		_ = t.file.Abandon(ctx)
 		return unwritten{err}
 	}
-	if err := t.file.Close(ctx); err != nil {
+	if err := t.file.Close(ctx); err != nil { // the content is durable after this, not before
 		return err
 	}
 	return t.at.publish(ctx, t.place, t.src.size, want, t.replace)

@@ -20,10 +20,11 @@ import (
 
 // machine is the store of local paths. A file gets its name when it is complete.
 type machine struct {
-	chunk int
+	chunk int // bytes of one read
 	links Links
 }
 
+// stat implements store. It follows links.
 func (machine) stat(_ context.Context, p Place) (state, error) {
 	i, err := os.Stat(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,6 +36,7 @@ func (machine) stat(_ context.Context, p Place) (state, error) {
 	return stateOf(i), nil
 }
 
+// stateOf is what the system says of a file.
 func stateOf(i os.FileInfo) state {
 	s := state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
 	if sys, ok := i.Sys().(*syscall.Stat_t); ok {
@@ -43,6 +45,7 @@ func stateOf(i os.FileInfo) state {
 	return s
 }
 
+// walk implements store.
 func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s state) error) error {
 	top, err := os.Stat(p.Path)
 	if err != nil {
@@ -55,11 +58,11 @@ func (m machine) walk(ctx context.Context, p Place, visit func(rel string, s sta
 // link to one of them would lead round in circles.
 func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.FileInfo, visit func(rel string, s state) error) error {
 	dir := filepath.Join(top, filepath.FromSlash(rel))
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir) // sorted by name, all of one directory in memory
 	if err != nil && rel == "" {
 		return errs.Wrap(err, "copy.List", dir)
 	}
-	if err != nil {
+	if err != nil { // a directory that cannot be read is one failure, not the end
 		return visit(rel, state{fault: errs.Wrap(err, "copy.List", dir)})
 	}
 	for _, d := range entries {
@@ -81,7 +84,7 @@ func (m machine) walkBelow(ctx context.Context, top, rel string, above []os.File
 
 // found is what a walk has come upon; a file or directory may be behind a link.
 func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, os.FileInfo) {
-	link := d.Type()&fs.ModeSymlink != 0
+	link := d.Type()&fs.ModeSymlink != 0 // from the listing: no stat for what is skipped
 	if link && m.links == LinksSkip {
 		return state{link: true}, nil
 	}
@@ -98,7 +101,7 @@ func (m machine) found(path string, d fs.DirEntry, above []os.FileInfo) (state, 
 	case i.IsDir() && link && m.links != LinksFollow && m.links != LinksGood:
 		return fault(errs.New(errs.Unsupported, "copy.Copy", path, "links to directories are not followed").
 			WithRemedy("-L follows them, --skip-links passes over links"))
-	case i.IsDir() && among(above, i):
+	case i.IsDir() && among(above, i): // following it would never end
 		return fault(errs.New(errs.Invalid, "copy.Copy", path, "the link leads to a directory that it is in").WithRemedy("--skip-links passes over links"))
 	case special(i):
 		return fault(errs.New(errs.Unsupported, "copy.Copy", path, "it is neither a file nor a directory"))
@@ -115,13 +118,14 @@ func nowhere(i os.FileInfo, err error, above []os.FileInfo) bool {
 	return special(i) || i.IsDir() && among(above, i)
 }
 
+// among reports whether a file is in a list, by device and inode.
 func among(list []os.FileInfo, i os.FileInfo) bool {
 	return slices.ContainsFunc(list, func(a os.FileInfo) bool { return os.SameFile(a, i) })
 }
 
 // mkdir makes a directory that this user can fill.
 func (machine) mkdir(_ context.Context, p Place, mode uint32) error {
-	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "make directory", p.Path)
+	return errs.Wrap(os.MkdirAll(p.Path, fs.FileMode(mode|0o700)), "copy.MakeDirectory", p.Path)
 }
 
 // part is what a download may go on with: the part of a source of that signature.
@@ -132,11 +136,12 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 		return 0, nil
 	case err != nil:
 		return 0, errs.Wrap(err, "copy.Stat", p.Path)
-	case !own(i) || i.Size() > src.size:
+	case !own(i) || i.Size() > src.size: // somebody else's, or of another content
 		return 0, nil
 	}
 	var b [64]byte
 	n, err := unix.Lgetxattr(p.Path, sourceAttribute, b[:])
+	// Filesystems without attributes have no signature; then the checksum at the end decides.
 	if err == nil && string(b[:n]) != src.signature() {
 		return 0, nil
 	}
@@ -145,11 +150,12 @@ func (machine) part(_ context.Context, p Place, src state) (int64, error) {
 
 // localSource reads a local file.
 type localSource struct {
-	ctx  context.Context
+	ctx  context.Context // of the copy: reading a file cannot be interrupted otherwise
 	file *os.File
-	buf  []byte
+	buf  []byte // used for each chunk
 }
 
+// source implements store.
 func (m machine) source(ctx context.Context, p Place, off int64) (source, error) {
 	f, err := os.Open(p.Path)
 	if err != nil {
@@ -164,6 +170,7 @@ func (m machine) source(ctx context.Context, p Place, off int64) (source, error)
 	return &localSource{ctx, f, make([]byte, m.chunk)}, nil
 }
 
+// next implements source.
 func (s *localSource) next() ([]byte, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, errs.Wrap(err, "copy.Read", s.file.Name())
@@ -175,6 +182,7 @@ func (s *localSource) next() ([]byte, error) {
 	return s.buf[:n], err
 }
 
+// close implements source.
 func (s *localSource) close() { s.file.Close() }
 
 // localTarget writes a part, which gets the final name at the end.
@@ -184,11 +192,13 @@ type localTarget struct {
 	targetOptions
 }
 
+// target implements store. A device or pipe is written to as it is; a file gets a part.
 func (machine) target(_ context.Context, p Place, t targetOptions) (target, error) {
 	if i, err := os.Stat(p.Path); err == nil && special(i) {
 		f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
 		return deviceTarget{f}, errs.Wrap(err, "copy.Open", p.Path)
 	}
+	// Directories above are made as at servers, which make them with OpenOptions.Parents.
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return nil, errs.Wrap(err, "copy.MakeDirectory", filepath.Dir(p.Path))
 	}
@@ -202,6 +212,7 @@ func (machine) target(_ context.Context, p Place, t targetOptions) (target, erro
 	return &localTarget{f, p.Path, t}, nil
 }
 
+// write implements target.
 func (t *localTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
 	return errs.Wrap(err, "copy.Write", t.file.Name())
@@ -211,7 +222,7 @@ func (t *localTarget) write(p []byte) error {
 func (t *localTarget) commit(context.Context, hemera.Checksum) error {
 	err := t.finishAttributes()
 	if err == nil {
-		err = t.file.Sync()
+		err = t.file.Sync() // before the name: a file that is there after a power cut is complete
 	}
 	if err == nil {
 		err = publish(t.file.Name(), t.name, t.replace)
@@ -242,7 +253,9 @@ func (t *localTarget) finishAttributes() error {
 	return nil
 }
 
+// abandon implements target. An empty part is not worth keeping.
 func (t *localTarget) abandon(_ context.Context, keep bool) bool {
+	// A part that is kept needs no sync: resume compares what is there.
 	if i, err := t.file.Stat(); !keep || err != nil || i.Size() == 0 {
 		keep = false
 		os.Remove(t.file.Name())
@@ -254,15 +267,18 @@ func (t *localTarget) abandon(_ context.Context, keep bool) bool {
 // deviceTarget writes to a device or a pipe, such as /dev/null.
 type deviceTarget struct{ file *os.File }
 
+// write implements target.
 func (t deviceTarget) write(p []byte) error {
 	_, err := t.file.Write(p)
 	return errs.Wrap(err, "copy.Write", t.file.Name())
 }
 
+// commit implements target. There is nothing to rename or to compare.
 func (t deviceTarget) commit(context.Context, hemera.Checksum) error {
 	return errs.Wrap(t.file.Close(), "copy.Write", t.file.Name())
 }
 
+// abandon implements target. What was written cannot be taken back.
 func (t deviceTarget) abandon(context.Context, bool) bool {
 	t.file.Close()
 	return false

@@ -62,6 +62,7 @@ type Options struct {
 	NewHasher func() checksum.Hasher
 }
 
+// withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	if o.Parallel <= 0 {
 		o.Parallel = 4

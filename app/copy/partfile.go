@@ -38,7 +38,7 @@ func partName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	mark := "~" + hex.EncodeToString(sum[:8])
 	keep := nameMax - len(partMark) - len(mark) - len(partSuffix)
-	for keep > 0 && !utf8.RuneStart(name[keep]) {
+	for keep > 0 && !utf8.RuneStart(name[keep]) { // not in the middle of a character
 		keep--
 	}
 	return partMark + name[:keep] + mark + partSuffix
@@ -83,7 +83,7 @@ func openPart(part string, off int64, mode uint32) (*os.File, error) {
 
 // goTo empties a part, or goes to its end, which must be at off.
 func goTo(f *os.File, off int64) error {
-	if off == 0 {
+	if off == 0 { // whatever was there is of another copy
 		return f.Truncate(0)
 	}
 	end, err := f.Seek(0, io.SeekEnd)
@@ -106,7 +106,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 			}
 		}
 		switch {
-		case errors.Is(err, unix.ELOOP):
+		case errors.Is(err, unix.ELOOP): // a link, which O_NOFOLLOW refuses
 			return nil, foreign(name)
 		case err != nil:
 			return nil, errs.Wrap(err, "copy.Create", name)
@@ -125,7 +125,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 		if err == nil && os.SameFile(now, opened) {
 			return f, nil
 		}
-		f.Close() // between open and lock it was finished, or given up: look again
+		f.Close() // between open and lock its copy finished or removed it: look again
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errs.Wrap(err, "copy.Create", name)
 		}
@@ -138,6 +138,7 @@ func own(i os.FileInfo) bool {
 	return ok && i.Mode().IsRegular() && int(s.Uid) == os.Geteuid() && s.Nlink == 1
 }
 
+// foreign is the error of a part's name that is taken by something else.
 func foreign(name string) error {
 	return errs.New(errs.Denied, "copy.Create", name, "there is something of that name that is no file of yours").
 		WithRemedy("remove it, or give the copy another target")
@@ -146,7 +147,7 @@ func foreign(name string) error {
 // publish gives a part its final name. Unless it is to replace a file, Exists when one was made there
 // meanwhile.
 func publish(part, name string, replace bool) error {
-	if replace {
+	if replace { // atomic: readers see the old file or the new one
 		return os.Rename(part, name)
 	}
 	err := vfs.OS{}.Move(part, name)

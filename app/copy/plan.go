@@ -13,9 +13,9 @@ import (
 // Place is one end of a copy: a remote URL or a local path.
 type Place struct {
 	Remote  bool
-	URL     xrootd.URL
-	Path    string // local
-	Content bool   // written with /. at its end: what is in the directory, not the directory itself
+	URL     xrootd.URL // if remote
+	Path    string     // local, clean
+	Content bool       // written with /. at its end: what is in the directory, not the directory itself
 }
 
 // ParsePlace reads a URL or a local path.
@@ -55,7 +55,7 @@ func (p Place) Join(rel string) Place {
 	return p
 }
 
-// base is the last name of the place.
+// base is the last name of the place: what the copy of it is called in a directory.
 func (p Place) base() string {
 	if p.Remote {
 		return path.Base(p.URL.Path)
@@ -65,10 +65,10 @@ func (p Place) base() string {
 
 // state is what was found at a place.
 type state struct {
-	exists  bool
+	exists  bool // if not, all else is zero
 	dir     bool
-	special bool // a device or a pipe of this machine
-	size    int64
+	special bool      // a device or a pipe of this machine
+	size    int64     // bytes
 	mode    uint32    // permission bits; 0 if not known
 	mtime   time.Time // in seconds at servers; zero if not known
 	owner   string    // name or number
@@ -101,13 +101,13 @@ func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 		return dst, errs.New(errs.NotFound, "copy.Copy", src.String(), "")
 	case from.dir && !recursive:
 		return dst, errs.New(errs.IsDirectory, "copy.Copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
-	case to.exists && to.dir && src.Content && from.dir:
+	case to.exists && to.dir && src.Content && from.dir: // written with /. at its end
 		return dst, nil
 	case to.exists && to.dir:
 		return dst.Join(src.base()), nil
-	case sources > 1:
+	case sources > 1: // they would replace each other
 		return dst, errs.New(errs.NotDirectory, "copy.Copy", dst.String(), "several sources need a directory to go to")
-	case from.dir && to.exists:
+	case from.dir && to.exists: // to is a file
 		return dst, errs.New(errs.NotDirectory, "copy.Copy", dst.String(), "a directory cannot replace a file")
 	}
 	return dst, nil
@@ -128,13 +128,13 @@ func choose(src state, dst state, dstName string, o Options) (action, error) {
 		return actCopy, nil
 	case dst.dir:
 		return actCopy, errs.New(errs.IsDirectory, "copy.Copy", dstName, "a file cannot replace a directory")
-	case dst.special:
+	case dst.special: // nothing to replace, compare or continue
 		return actCopy, nil
-	case o.Continue && dst.size == src.size:
+	case o.Continue && dst.size == src.size: // also with Force: what is the same need not be copied
 		return actCompare, nil
 	case o.Force:
 		return actCopy, nil
-	case o.Continue:
+	case o.Continue: // parts have names of their own, so this is no beginning of ours
 		return actCopy, errs.New(errs.Exists, "copy.Copy", dstName, "another file of that name is there, with another size").
 			WithRemedy("use --force to replace it")
 	}

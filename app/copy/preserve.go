@@ -19,6 +19,7 @@ func attributesOf(src state, unknown uint32) xrootd.Attributes {
 	if a.Mode == 0 {
 		a.Mode = unknown
 	}
+	// Names of another machine are ids here only if this one has them too.
 	if os.Geteuid() == 0 {
 		a.UID, a.GID = idOf(src.owner, user.Lookup), idOf(src.group, lookupGroup)
 	}
@@ -27,7 +28,7 @@ func attributesOf(src state, unknown uint32) xrootd.Attributes {
 
 // idOf is an id that is written as a number, or as a name that this machine knows; else -1.
 func idOf(name string, lookup func(string) (*user.User, error)) int64 {
-	if n, err := strconv.ParseUint(name, 10, 32); err == nil {
+	if n, err := strconv.ParseUint(name, 10, 32); err == nil { // a server that has no name for it
 		return int64(n)
 	}
 	if name == "" {
@@ -41,6 +42,7 @@ func idOf(name string, lookup func(string) (*user.User, error)) int64 {
 	return -1
 }
 
+// lookupGroup finds a group in the form of a user, for idOf.
 func lookupGroup(name string) (*user.User, error) {
 	g, err := user.LookupGroup(name)
 	if err != nil {
@@ -61,10 +63,11 @@ func setAttributes(f *os.File, a xrootd.Attributes) error {
 			return err
 		}
 	}
+	// After the owner, since a change of owner clears the bits of setuid and setgid.
 	if err := f.Chmod(fs.FileMode(a.Mode)); err != nil {
 		return err
 	}
-	return os.Chtimes(f.Name(), time.Time{}, a.Mtime)
+	return os.Chtimes(f.Name(), time.Time{}, a.Mtime) // the zero time leaves the access time
 }
 
 // preserve gives what was copied the mode, time and owner of its source.
@@ -86,7 +89,7 @@ func (x *copier) preserve(ctx context.Context, to Place, src state, unknown uint
 func (x *copier) finishDirs(ctx context.Context) {
 	for len(x.dirs) > 0 && ctx.Err() == nil {
 		last := x.dirs[len(x.dirs)-1]
-		x.dirs = x.dirs[:len(x.dirs)-1]
+		x.dirs = x.dirs[:len(x.dirs)-1] // children were noted after their parents
 		if err := x.preserve(ctx, last.to, last.src, 0o755); err != nil {
 			x.fault(last, err)
 		}

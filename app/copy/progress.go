@@ -7,7 +7,7 @@ import (
 
 // Progress is how far a copy is.
 type Progress struct {
-	Files, FilesTotal int64 // done: copied or skipped
+	Files, FilesTotal int64 // done (copied or skipped), and found so far
 	Failed            int64
 	Bytes, BytesTotal int64
 	// Skipped and SkippedBytes are what of it was there already.
@@ -33,10 +33,11 @@ type tracker struct {
 	stop   chan struct{}
 	ended  sync.WaitGroup
 
-	mu  sync.Mutex
+	mu  sync.Mutex // guards now; not held while reporting
 	now Progress
 }
 
+// newTracker starts the goroutine that reports; without a function there is none.
 func newTracker(report func(Progress)) *tracker {
 	t := &tracker{report: report, stop: make(chan struct{})}
 	if report != nil {
@@ -58,7 +59,7 @@ func (t *tracker) bytes(n int64) { t.add(func(p *Progress) { p.Bytes += n }) }
 // close makes the last report and returns the final counts.
 func (t *tracker) close() Progress {
 	close(t.stop)
-	t.ended.Wait()
+	t.ended.Wait() // no report comes after the last one
 	t.now.Done = true
 	if t.report != nil {
 		t.report(t.now)
@@ -66,6 +67,7 @@ func (t *tracker) close() Progress {
 	return t.now
 }
 
+// run reports until close. The rate is smoothed over a few seconds.
 func (t *tracker) run() {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
@@ -87,7 +89,7 @@ func (t *tracker) run() {
 
 // smooth is the rate after n more bytes in d: half old, half new.
 func smooth(rate float64, n int64, d time.Duration) float64 {
-	if d <= 0 {
+	if d <= 0 { // the clock was set back
 		return rate
 	}
 	fresh := float64(n) / d.Seconds()

@@ -30,6 +30,7 @@ func (p publisher) written(to Place) Place {
 // removed.
 func (p publisher) publish(ctx context.Context, to Place, size int64, want hemera.Checksum, replace bool) error {
 	part := p.written(to)
+	// An atomic server compares in the same step as it moves; others are asked before.
 	if p.direct || !p.atomic {
 		if err := p.check(ctx, part, want); err != nil {
 			if !p.direct {
@@ -47,6 +48,7 @@ func (p publisher) publish(ctx context.Context, to Place, size int64, want hemer
 	} else {
 		err = p.replaceAt(ctx, part, to, replace)
 	}
+	// While it is not known whether the move happened, the part stays: it is all there is to go on with.
 	if err != nil && !errs.Undecided(err) {
 		_ = p.c.Remove(context.WithoutCancel(ctx), part.URL)
 	}
@@ -55,7 +57,7 @@ func (p publisher) publish(ctx context.Context, to Place, size int64, want hemer
 
 // move has the server compare and move in one step.
 func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publication) error {
-	m.From, m.To = part.URL.Path, to.URL.Path
+	m.From, m.To = part.URL.Path, to.URL.Path // of one server
 	err := p.c.Publish(ctx, to.URL, m)
 	if err != nil && errs.KindOf(err) == errs.Unavailable && p.moved(ctx, part, to, m.Size) {
 		return nil // the answer was lost, not the move
@@ -68,7 +70,7 @@ func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publicatio
 		err = p.c.Publish(ctx, to.URL, m)
 	}
 	switch errs.KindOf(err) {
-	case errs.Conflict:
+	case errs.Conflict: // size or checksum differ: find out which, for the message
 		if bad := p.check(ctx, part, m.Sum); errors.Is(bad, errs.Corrupt) {
 			return bad
 		}
@@ -81,7 +83,7 @@ func (p publisher) move(ctx context.Context, part, to Place, m hemera.Publicatio
 // moved reports whether a part is gone and a file of its size has the final name.
 func (p publisher) moved(ctx context.Context, part, to Place, size int64) bool {
 	_, err := p.c.Stat(ctx, part.URL)
-	if err == nil || errs.KindOf(err) != errs.NotFound {
+	if err == nil || errs.KindOf(err) != errs.NotFound { // the part is still there, or nobody can say
 		return false
 	}
 	i, err := p.c.Stat(ctx, to.URL)
@@ -99,7 +101,7 @@ func (p publisher) replaceAt(ctx context.Context, part, to Place, replace bool) 
 		return errs.New(errs.IsDirectory, "copy.Copy", to.String(), "a file cannot replace a directory")
 	case there.exists && !replace:
 		return errs.New(errs.Exists, "copy.Copy", to.String(), "it was made while this copy was under way").WithRemedy("use --force to replace it")
-	case there.exists:
+	case there.exists: // such servers do not replace by a move
 		if err := p.c.Remove(ctx, to.URL); err != nil {
 			return err
 		}
@@ -109,7 +111,7 @@ func (p publisher) replaceAt(ctx context.Context, part, to Place, replace bool) 
 
 // check compares the checksum of a server's file; the zero checksum is not compared.
 func (p publisher) check(ctx context.Context, at Place, want hemera.Checksum) error {
-	if want.Kind == hemera.ChecksumNone {
+	if want.Kind == hemera.ChecksumNone { // VerifyNever
 		return nil
 	}
 	got, err := p.c.Checksum(ctx, at.URL, want.Kind)
@@ -122,6 +124,7 @@ func (p publisher) check(ctx context.Context, at Place, want hemera.Checksum) er
 	return err
 }
 
+// mismatch is the error of a file whose checksum is not that of the bytes that were copied.
 func mismatch(at Place, got, want hemera.Checksum) error {
 	return errs.New(errs.Corrupt, "copy.Copy", at.String(), "checksum is "+got.String()+", the copy has "+want.String()).
 		WithRemedy("copy the file again with --force; if it fails again, one of the two servers or the network damages data")

@@ -19,6 +19,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	if err != nil {
 		return 0, err
 	}
+	// There is nothing to go on with after a failure, so a part has a use only where files are visible before their close.
 	at.direct = at.atomic // a content of unknown length, that cannot be gone on with, needs no part there
 	if !at.direct {
 		there, err := servers{c}.stat(ctx, j.to)
@@ -35,7 +36,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	}
 	sum := x.newHasher()
 	n, err := x.pump(&readerSource{r, make([]byte, c.Options().Chunk)}, dst, sum)
-	if err == nil {
+	if err == nil { // an interrupted program in front ends its output too, and that is no end
 		err = errs.Wrap(ctx.Err(), "copy.Copy", j.to.String())
 	}
 	if err != nil {
@@ -55,6 +56,7 @@ type readerSource struct {
 	buf []byte
 }
 
+// next implements source.
 func (s *readerSource) next() ([]byte, error) {
 	n, err := readFull(s.r, s.buf)
 	if err != nil && err != io.EOF {
@@ -63,4 +65,5 @@ func (s *readerSource) next() ([]byte, error) {
 	return s.buf[:n], err
 }
 
+// close implements source. The reader is the caller's.
 func (s *readerSource) close() {}

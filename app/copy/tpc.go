@@ -19,6 +19,7 @@ const tpcPoll = 2500 * time.Millisecond
 // thirdParty has the destination's server fetch the file from the source's: the sequence of the
 // stock clients. Unsupported if one of the servers does not do it.
 func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
+	// The first of the source's two opens: a manager redirects it to the server that will be read.
 	placed, err := x.c.Open(ctx, withOpaque(j.from.URL, "tpc.stage", "placement"), xrootd.OpenOptions{})
 	if err != nil {
 		return err
@@ -30,6 +31,7 @@ func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
 	if err := x.canThirdParty(ctx, src.Endpoint); err != nil {
 		return err
 	}
+	// The key ties the three parties together: who has it may read this one file.
 	key := tpcKey()
 	dst, err := x.c.Open(ctx, orderURL(at.written(j.to).URL, src, j.from.URL, key), xrootd.OpenOptions{
 		Write: true, Create: true, Exclusive: at.direct && !x.o.Force, Parents: true, Persist: x.o.Persist, Mode: x.mode(j.src, 0o644), Size: size,
@@ -42,12 +44,13 @@ func (x *copier) thirdParty(ctx context.Context, j job, at publisher) error {
 		err = x.direct(ctx, j, src, dst, key)
 	}
 	if err != nil {
-		_ = dst.Abandon(context.WithoutCancel(ctx))
+		_ = dst.Abandon(context.WithoutCancel(ctx)) // nothing of it stays, also after an interruption
 		return err
 	}
 	if err := dst.Close(ctx); err != nil {
 		return err
 	}
+	// This process has not seen the bytes: both servers are asked.
 	var want hemera.Checksum
 	if x.o.Verify != VerifyNever {
 		want, err = x.c.Checksum(ctx, j.from.URL, hemera.Adler32)
@@ -72,6 +75,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 		return err
 	}
 	defer src.Close(context.WithoutCancel(ctx))
+	// The second sync runs the copy and answers at its end, which may be hours later.
 	finished := make(chan error, 1)
 	go func() {
 		finished <- dst.SyncWithin(ctx, x.c.Options().WaitFor, "copy.CopyDirectly")
@@ -86,6 +90,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 			}
 			return err
 		case <-tick.C:
+			// For the progress display only: what cannot be asked is not shown.
 			if i, err := dst.Stat(ctx); err == nil && i.Size > seen && i.Size <= j.src.size {
 				x.track.bytes(i.Size - seen)
 				seen = i.Size
@@ -96,7 +101,7 @@ func (x *copier) direct(ctx context.Context, j job, from xrootd.URL, dst *xrootd
 
 // canThirdParty asks a server whether it takes part.
 func (x *copier) canThirdParty(ctx context.Context, e xrootd.Endpoint) error {
-	values, err := x.c.Config(ctx, e, "tpc")
+	values, err := x.c.Config(ctx, e, "tpc") // a version, 0 for none; or the key itself
 	if err != nil && !errors.Is(err, errs.Unsupported) {
 		return err
 	}
@@ -119,6 +124,7 @@ func orderURL(dst, src, from xrootd.URL, key string) xrootd.URL {
 	return dst
 }
 
+// withOpaque adds one key to a URL.
 func withOpaque(u xrootd.URL, key, value string) xrootd.URL {
 	u.Opaque = u.Opaque.With(key, value)
 	return u

@@ -24,7 +24,7 @@ import (
 
 // Peers is the pool of connections to other nodes. Methods may be called concurrently.
 type Peers struct {
-	client *xrootd.Client
+	client *xrootd.Client // with options for peers, see New
 }
 
 var _ transfer.Peers = (*Peers)(nil)
@@ -66,6 +66,7 @@ func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
 	if err != nil {
 		return xrootd.URL{}, err
 	}
+	// The path says nothing, so that a node cannot be made to open another piece by it.
 	opaque := wire.Opaque("").With(hemera.OpaqueCapability, token).
 		With(hemera.OpaquePiece, hemera.PieceOpen{Index: p.Index, Base: p.Base}.Encode())
 	return xrootd.URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
@@ -106,9 +107,9 @@ func (p *Peers) Open(ctx context.Context, r transfer.RemotePiece, token string) 
 
 // reader is a sealed piece. Its calls have no context: the sessions' own timeouts end them.
 type reader struct {
-	file *xrootd.File
-	peer string      // host:port, for errors
-	full atomic.Bool // the peer does not support the questions about holes
+	file *xrootd.File // recovers by itself from a lost connection
+	peer string       // host:port, for errors
+	full atomic.Bool  // the peer does not support the questions about holes
 }
 
 // NextData implements [hemera.Sparse]. Of a peer that cannot tell holes all is data.
@@ -135,7 +136,7 @@ func (r *reader) ask(what string, full int64) (int64, error) {
 		return full, nil
 	}
 	text, err := r.file.Query(context.Background(), wire.QueryOpaquf, what)
-	if errors.Is(err, errs.Unsupported) {
+	if errors.Is(err, errs.Unsupported) { // not asked again
 		r.full.Store(true)
 		return full, nil
 	}
@@ -149,14 +150,17 @@ func (r *reader) ask(what string, full int64) (int64, error) {
 	return n, nil
 }
 
+// malformed is the error of an answer about holes that cannot be true.
 func (r *reader) malformed() error {
 	return errs.New(errs.Corrupt, "peers.ReadPieceAt", r.peer, "the answer to where its data is makes no sense")
 }
 
+// ReadPages implements [transfer.PeerReader].
 func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return r.file.ReadPages(context.Background(), p, sums, off)
 }
 
+// Size implements [transfer.PeerReader]: bytes, as of the open.
 func (r *reader) Size() int64 { return r.file.Info().Size }
 
 // Close does not wait for the peer, whose disk may be stalled.

@@ -236,8 +236,8 @@ func TestAbortedPieceIsGivenUp(t *testing.T) {
 	}
 }
 
-// A sealed piece whose connection ends is given up on another: its node would keep it, as it may be
-// committed. One that was released is never given up.
+// A sealed piece whose connection ends is aborted on another: its node would keep it, as it may be
+// committed. One that was released is never aborted.
 func TestSealedPieceIsGivenUpOverAnotherConnection(t *testing.T) {
 	aborts := make(chan int, 10)
 	n := &pieceNode{hold: make(chan struct{})}

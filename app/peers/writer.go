@@ -13,8 +13,8 @@ import (
 type writer struct {
 	*xrootd.AsyncWriter
 
-	mu      sync.Mutex
-	sealing bool // a seal was sent: only an abort that the peer answers is known to remove the piece
+	mu      sync.Mutex // guards what follows
+	sealing bool       // a seal was sent: only an abort that the peer answers is known to remove the piece
 	// reopen opens the piece once more, on another connection; nil once an abort has used it.
 	reopen func(context.Context) (*xrootd.AsyncWriter, error)
 }

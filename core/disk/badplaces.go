@@ -40,6 +40,7 @@ func (b *badPlaces) first(p badPlace) bool {
 	if b.known == nil {
 		b.known = map[badPlace]bool{}
 	}
+	// The ring has what was remembered; what it overwrites is forgotten.
 	if len(b.order) < badPlacesMax {
 		b.order = append(b.order, p)
 	} else {
@@ -62,6 +63,7 @@ func (b *badPlaces) mended(p badPlace) {
 func (b *badPlaces) replaced(id hemera.PieceID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// There are few as a rule, so nothing finds them by piece.
 	for p := range b.known {
 		if p.piece == id {
 			delete(b.known, p)

@@ -3,7 +3,6 @@ package disk
 import (
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -26,9 +25,6 @@ type condition struct {
 	clock func() time.Time
 	gauge *gauge
 
-	looking atomic.Bool  // a look is under way
-	stalls  atomic.Int32 // of which it is known that they should have returned long ago
-
 	mu       sync.Mutex
 	headroom int64             // bytes that stay free
 	health   health            // as of the last look or fault
@@ -45,11 +41,7 @@ func (c *condition) init(t *tree, uuid string, o Options, g *gauge) {
 
 // verdict is the disk's health and why. It is called with mu held.
 func (c *condition) verdict(now time.Time) (hemera.DiskHealth, string) {
-	health, why := c.health.verdict(c.headroom, now)
-	if last := c.silentSince(); !last.IsZero() && health != hemera.HealthGone {
-		return hemera.HealthFailing, NotAnswered(last)
-	}
-	return health, why
+	return c.health.verdict(c.headroom, now)
 }
 
 // blame counts a failure against the disk, if its kind says that the disk is to blame.
@@ -96,13 +88,13 @@ func (c *condition) isStale(now time.Time) bool {
 	if now.Sub(c.looked) < pictureAge {
 		return false
 	}
-	c.looked = now
+	c.looked = now // others that come meanwhile make do with the old picture
 	return true
 }
 
-// observe looks at the disk's label and room. It waits for the device as long as that takes. A look that fails because
+// look looks at the disk's label and room. It waits for the device as long as that takes. A look that fails because
 // the process has run out of something says nothing: the picture before it stays.
-func (c *condition) observe() {
+func (c *condition) look() {
 	o, err := c.observation()
 	if errs.Exhausted(err) {
 		c.blind(err)
@@ -130,9 +122,10 @@ func (c *condition) observation() (o observation, err error) {
 	if err != nil {
 		return o, err
 	}
-	if uuid != c.uuid {
+	if uuid != c.uuid { // the mount was exchanged under a process that has files open in both
 		return observation{Gone: "another disk is mounted there: " + uuid}, nil
 	}
+	// The label is there, so this is the disk's room and not that of the filesystem above.
 	space, err := c.tree.fs.Space(c.tree.path)
 	if err != nil {
 		return o, err
@@ -192,6 +185,7 @@ func (c *condition) status() Status {
 	defer c.mu.Unlock()
 	health, why := c.verdict(now)
 	seen := c.health.seen
+	// Used is what others have on the filesystem too: to placement it makes no difference.
 	return Status{
 		UUID: c.uuid, Path: c.tree.path, Health: health, Why: why,
 		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-c.headroom),

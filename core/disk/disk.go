@@ -20,7 +20,7 @@ type Options struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	// IdlePieces is how many pieces that nobody reads stay open, with what is known of them; 256 if 0.
-	IdlePieces int
+	IdlePieces int // each has a descriptor
 	// TableBlocks is how many blocks of page CRCs stay in memory, 4 KiB each for 4 MiB of data; 4096 if 0.
 	TableBlocks int
 	// PendingBlocks is the same for each piece being written; 256 if 0.
@@ -65,6 +65,7 @@ type Disk struct {
 	// ahead is set if sequential readers keep a window of their own in flight.
 	ahead bool
 
+	// What follows are the parts of a disk; each says itself what it guards, and with what.
 	pending   dirSync
 	open      openPieces
 	tables    tableCache
@@ -122,13 +123,9 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 // UUID is the disk's identity, from its label.
 func (d *Disk) UUID() string { return d.uuid }
 
-// Status looks at the disk and reports. Rates are averages since the report before.
+// Status looks at the disk, as long as its device takes, and reports. Rates are averages since the report before.
 func (d *Disk) Status() Status {
 	d.condition.look()
-	return d.status()
-}
-
-func (d *Disk) status() Status {
 	s := d.condition.status()
 	s.Pieces, s.LastScrub = d.sealed.now(), d.scrubbed.time()
 	return s
@@ -172,6 +169,7 @@ func (d *Disk) Create(id hemera.PieceID, o CreateOptions) (Writer, error) {
 
 // admit refuses what the disk cannot take.
 func (d *Disk) admit(op string, id hemera.PieceID, o CreateOptions) error {
+	// What the footer could not hold is refused now, and not at the seal.
 	if len(o.Path) > hemera.PathMax || o.SizeHint < 0 || o.SizeHint > hemera.FileSizeMax {
 		return errs.New(errs.Invalid, op, id.String(), "path too long, or size out of range")
 	}
@@ -217,6 +215,7 @@ func (d *Disk) refuseSealed(op string, id hemera.PieceID) error {
 	} else if err != nil {
 		return d.failed(err, op, id)
 	}
+	// Something is there. Only its footer says whether that is a piece.
 	p, err := d.acquire(id)
 	if err == nil {
 		d.release(p)
@@ -278,7 +277,7 @@ func (d *Disk) acquire(id hemera.PieceID) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.stat.ID != id {
+	if p.stat.ID != id { // a filesystem that was repaired may have mixed up its files
 		p.close()
 		return nil, errs.New(errs.Corrupt, "disk.Open", id.String(), fmt.Sprintf("the footer is that of piece %s", p.stat.ID))
 	}
@@ -320,7 +319,7 @@ func (d *Disk) Close() error {
 		d.mu.Unlock()
 		return nil
 	}
-	d.closed = true
+	d.closed = true // from now on begin makes no Writer
 	writers := d.writers
 	d.writers = map[hemera.PieceID]*writer{}
 	d.mu.Unlock()
@@ -338,6 +337,7 @@ func (d *Disk) failed(err error, op string, id hemera.PieceID) error {
 	if err == nil {
 		return nil
 	}
+	// A bad page that is read again and again is one fault of the disk.
 	kind := errs.KindOf(err)
 	if kind != errs.Corrupt || d.bad.first(placeOf(err, id)) {
 		d.condition.blame(kind)

@@ -34,6 +34,7 @@ type gauge struct {
 // start begins timing an I/O call. The wall clock of [Options] is not used: it may be a test's.
 func (g *gauge) start() time.Time {
 	now := time.Now()
+	// The first of several calls begins the time without an answer.
 	if g.inProgress.Add(1) == 1 {
 		g.moved.Store(now.UnixNano())
 	}

@@ -25,8 +25,6 @@ type health struct {
 	at      time.Time   // that faults were last decayed to
 	failing bool        // since faults reached faultLimit, until they are below faultForgiven
 	refused time.Time   // when a write was last refused as read-only
-	hanging int         // calls that should have returned long ago
-	hung    time.Time   // since when there are any
 	seen    observation // the last look
 }
 
@@ -63,20 +61,6 @@ func (h health) fault(now time.Time) health {
 	return h
 }
 
-// stall notes a call that does not return.
-func (h health) stall(now time.Time) health {
-	if h.hanging++; h.hanging == 1 {
-		h.hung = now
-	}
-	return h
-}
-
-// resume notes that one returned after all.
-func (h health) resume() health {
-	h.hanging--
-	return h
-}
-
 // refusal notes that the filesystem refused a write as read-only.
 func (h health) refusal(now time.Time) health {
 	h.refused = now
@@ -96,8 +80,6 @@ func (h health) verdict(headroom int64, now time.Time) (hemera.DiskHealth, strin
 	switch {
 	case h.seen.Gone != "":
 		return hemera.HealthGone, h.seen.Gone
-	case h.hanging > 0:
-		return hemera.HealthFailing, NotAnswered(h.hung)
 	case h.failing:
 		return hemera.HealthFailing, fmt.Sprintf("%.0f recent I/O or checksum errors", h.faults)
 	case h.seen.ReadOnly:

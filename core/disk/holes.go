@@ -93,7 +93,7 @@ func (p *piece) zerosUntil(first, end int64) int64 {
 			}
 		}
 		b, err := p.block(index)
-		if err != nil {
+		if err != nil { // a reader of the page will say why
 			return page
 		}
 		for ; page < min(end, (index+1)*blockSums); page++ {
@@ -131,6 +131,7 @@ func (w *writer) NextData(off int64) (int64, error) {
 	if off < 0 || off >= w.table.size || !w.table.absent(off/reach) {
 		return off, nil
 	}
+	// The block of off is absent. Those behind it are too, up to the first that was written to, or as far as a look goes.
 	index := off/reach + 1
 	for end := min(index+holeBlocks, blocks(w.table.size)); index < end && w.table.absent(index); {
 		index++

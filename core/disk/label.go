@@ -44,6 +44,7 @@ func Format(fsys vfs.FS, path string) (uuid string, err error) {
 	if err := fsys.Rename(label+".new", label); err != nil {
 		return "", errs.Wrap(err, op, path)
 	}
+	// The directory has both names: that of the label and that of the pending directory.
 	if err := fsys.SyncDir(path); err != nil {
 		return "", errs.Wrap(err, op, path)
 	}

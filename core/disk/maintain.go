@@ -46,7 +46,7 @@ func (d *Disk) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
 			if len(found) >= limit {
 				break
 			}
-			if comparePieces(id, after) <= 0 {
+			if comparePieces(id, after) <= 0 { // it was listed before
 				continue
 			}
 			stat, ok, err := d.stat(op, id)
@@ -140,7 +140,7 @@ func (d *Disk) RepairPages(id hemera.PieceID, b []byte, off int64) error {
 		return d.failed(err, op, id)
 	}
 	defer d.release(p)
-	end := off + int64(len(b))
+	end := off + int64(len(b)) // pages are whole, but for the last one of the piece
 	if off < 0 || off%hemera.PageSize != 0 || end > p.stat.Size || end%hemera.PageSize != 0 && end != p.stat.Size {
 		return errs.New(errs.Invalid, op, id.String(), "not whole pages of the piece")
 	}

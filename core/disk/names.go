@@ -77,6 +77,7 @@ func (t *tree) piecesIn(dir uint64) ([]hemera.PieceID, error) {
 	}
 	ids := make([]hemera.PieceID, 0, len(names))
 	for _, name := range names {
+		// What is not a piece, or is one of another directory, is not Hemera's, and stays.
 		if id, err := hemera.ParsePieceID(name); err == nil && uint64(id.File)/perDirectory == dir {
 			ids = append(ids, id)
 		}
@@ -87,6 +88,7 @@ func (t *tree) piecesIn(dir uint64) ([]hemera.PieceID, error) {
 
 // removePending removes the pending file and its side file, if they are there.
 func (t *tree) removePending(id hemera.PieceID) error {
+	// The file of sums has a name only for a moment; a crash in that moment leaves it.
 	for _, name := range []string{t.pendingPath(id), t.pendingPath(id) + sumsSuffix} {
 		if err := t.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

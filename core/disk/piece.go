@@ -69,6 +69,7 @@ func parsePiece(d *Disk, f vfs.File) (*piece, error) {
 	p := &piece{disk: d, file: f, stat: stat, tables: make([]atomic.Pointer[tableBlock], blocks(stat.Size))}
 	p.hint, _ = f.(vfs.Hinter)
 	p.windows.init(p)
+	// One block covers 4 MiB of data, which most files fit in.
 	if len(p.tables) == 1 { // small: the table was read with the footer
 		from := tableOff(stat.Size) - (fileSize - int64(len(tail)))
 		if from >= 0 {
@@ -121,6 +122,7 @@ type openPieces struct {
 	forgets uint64 // how often a piece was forgotten; a file opened before the last time may be another's
 }
 
+// init begins with none.
 func (o *openPieces) init(idleMax int) {
 	o.byID, o.idleMax = map[hemera.PieceID]*piece{}, idleMax
 }
@@ -143,7 +145,7 @@ func (o *openPieces) take(id hemera.PieceID) (p *piece, forgets uint64) {
 
 // put adds a piece that was opened after take; if somebody else was faster, theirs is taken.
 func (o *openPieces) put(id hemera.PieceID, p *piece, forgets uint64) *piece {
-	if other, _ := o.take(id); other != nil {
+	if other, _ := o.take(id); other != nil { // side by side, without a lock: one of both is enough
 		p.close()
 		return other
 	}
@@ -164,13 +166,13 @@ func (o *openPieces) giveBack(p *piece) (out *piece) {
 	defer o.mu.Unlock()
 	p.refs--
 	switch {
-	case p.refs > 0:
-	case p.gone:
+	case p.refs > 0: // others have it
+	case p.gone: // nobody will open it by its name
 		out = p
 		if o.byID[p.stat.ID] == p {
 			delete(o.byID, p.stat.ID)
 		}
-	default:
+	default: // it is kept, and perhaps another is not any more
 		p.idle = o.idle.PushBack(p)
 		if o.idle.Len() > o.idleMax {
 			out = o.idle.Front().Value.(*piece)
@@ -216,6 +218,7 @@ func (o *openPieces) resize(idleMax int) {
 	}
 	o.idleMax = idleMax
 	var out []*piece
+	// They are closed below, without the lock.
 	for o.idle.Len() > max(idleMax, 0) {
 		p := o.idle.Front().Value.(*piece)
 		o.drop(p)

@@ -64,6 +64,7 @@ func (d *Disk) Put(id hemera.PieceID, o CreateOptions, c Content, s hemera.SealI
 	if !errors.Is(err, fs.ErrExist) {
 		return stat, err
 	}
+	// The place is taken: by a piece, or by what a crash left, which is removed now.
 	if err := d.refuseSealed(op, id); err != nil {
 		return hemera.PieceStat{}, err
 	}

@@ -95,7 +95,7 @@ func readPages(s pageSource, p []byte, sums []uint32, off int64) (int, error) {
 // readSome reads whole pages from off, or the part of one. It returns how many bytes and fragments
 // are good.
 func readSome(s pageSource, p []byte, sums []uint32, off int64) (n, fragments int, err error) {
-	in := int(off % hemera.PageSize)
+	in := int(off % hemera.PageSize) // where in its page the range begins
 	whole := min(len(p), readStep*hemera.PageSize)
 	if off+int64(whole) < s.dataSize() {
 		whole -= whole % hemera.PageSize
@@ -104,6 +104,7 @@ func readSome(s pageSource, p []byte, sums []uint32, off int64) (n, fragments in
 		n, err := readPart(s, p, sums, off)
 		return n, 1, err
 	}
+	// Checksums come first: memory has them mostly, and without them the bytes are of no use.
 	var buf [readStep]uint32
 	want := buf[:checksum.Fragments(off, whole)]
 	if err := s.pageSums(off/hemera.PageSize, want); err != nil {

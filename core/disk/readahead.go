@@ -50,6 +50,7 @@ func kernelAhead(fsys vfs.FS, name string) int64 {
 		return 0
 	}
 	device := fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
+	// A partition has no queue of its own; its disk is the directory above.
 	for _, queue := range []string{"/queue", "/../queue"} { // of a disk, of a partition
 		text, err := os.ReadFile(device + queue + "/read_ahead_kb")
 		if err != nil {
@@ -127,6 +128,7 @@ func (a *readAhead) step(off, n, size int64) (from, to int64) {
 		a.next, a.run, a.window, a.end = off+n, n, 0, 0
 		return 0, 0
 	}
+	// In order, or nearly so.
 	a.run += n
 	a.next = max(a.next, off+n)
 	if a.run < aheadAfter {
@@ -137,7 +139,7 @@ func (a *readAhead) step(off, n, size int64) (from, to int64) {
 	if to-from < a.window/4 && to < size || from >= to { // not worth a call yet
 		return 0, 0
 	}
-	a.window = min(2*a.window, aheadMax)
+	a.window = min(2*a.window, aheadMax) // it grows with each use: short reads cost little, long ones get all
 	a.end = to
 	return from, to
 }

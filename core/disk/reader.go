@@ -132,7 +132,8 @@ func (r *reader) SpliceBy(wait Waiter, pipe *zerocopy.Pipe, off, n int64) int64 
 func (r *reader) Verify() (bad []int64, err error) { return VerifyPages(r) }
 
 // VerifyPages is [Reader.Verify] in steps: it reads all of a piece, a little at a time, and leaves out what is known
-// to be zeros.
+// to be zeros. A Reader whose calls have deadlines uses it, since a whole piece may take hours. Bad pages are at most
+// badPagesMax: a piece with more is not repaired page by page.
 func VerifyPages(r Reader) (bad []int64, err error) {
 	const op = "disk.Verify"
 	stat := r.Stat()
@@ -144,6 +145,7 @@ func VerifyPages(r Reader) (bad []int64, err error) {
 			off = next
 			continue
 		}
+		// What comes before a bad page is good; the read goes on behind it.
 		n, err := r.ReadPages(buf, nil, off)
 		off += int64(n)
 		if errors.Is(err, errs.Corrupt) {

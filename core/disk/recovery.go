@@ -56,6 +56,7 @@ func (r recovery) replaces(id hemera.PieceID) bool {
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errs.Corrupt)
 	}
 	defer there.close()
+	// Both are whole. The same content means that the move was repeated, or is to be; then either may stay.
 	pending, err := loadPiece(d, d.pendingPath(id))
 	if err != nil {
 		return false
@@ -77,6 +78,7 @@ func (r recovery) complete(id hemera.PieceID) (bool, error) {
 	if err != nil || len(bad) > 0 || p.stat.ID != id {
 		return false, r.skips(err, id)
 	}
+	// What was read may be in memory only: it counts as sealed once it is on the device, with its name.
 	if err := p.file.Sync(); err != nil {
 		return false, err
 	}

@@ -138,6 +138,7 @@ func (s *scrub) save() {
 	if err != nil {
 		return
 	}
+	// The name is not synced: after a power cut the scrub reads a little again.
 	name := s.disk.path + "/" + scrubName
 	f, err := s.disk.fs.Open(name+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err == nil {
@@ -162,6 +163,7 @@ func (s *scrub) pass(ctx context.Context) error {
 		if dir < uint64(s.state.After.File)/perDirectory {
 			continue
 		}
+		// Pieces that come meanwhile are read in the next pass, at the latest.
 		ids, err := s.disk.piecesIn(dir)
 		if err != nil {
 			return err
@@ -173,7 +175,7 @@ func (s *scrub) pass(ctx context.Context) error {
 			if err := s.piece(ctx, id); err != nil {
 				return err
 			}
-			s.state.After = id
+			s.state.After = id // also one that is bad: it was reported
 			if s.disk.opt.Now().Sub(s.saved) >= scrubSave {
 				s.save()
 			}

@@ -54,12 +54,12 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 		// After a power cut that undid the move, recovery would keep the piece that was there, if its footer differs.
 		err = errors.Join(err, w.disk.fs.SyncDir(w.disk.sealedDir(w.id.File)))
 	}
-	if moved && w.opt.Replace {
+	if moved && w.opt.Replace { // Readers that have the old piece open keep it
 		w.disk.open.forget(w.id) // what had the name before
 		w.disk.bad.replaced(w.id)
 	}
 	if err != nil {
-		if moved && !w.opt.Replace {
+		if moved && !w.opt.Replace { // its caller will hear that there is no piece
 			_ = w.disk.Remove(w.id)
 		}
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
@@ -81,7 +81,9 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	size := w.table.size
 	stat := w.stat(size, s)
 	off := tableOff(size)
+	// For a small piece this is all of the tail, and one write.
 	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
+	// Sums of dirty pages are taken from the data here, at the latest.
 	src := (*pendingSource)(w)
 	for i := range blocks(size) {
 		if w.table.absent(i) {

@@ -101,6 +101,7 @@ func (c *sealedPieces) move(id hemera.PieceID, replace bool) (replaced bool, err
 	if !errors.Is(err, fs.ErrNotExist) {
 		return replaced, err
 	}
+	// The directory is of the first piece in it; another may make it at the same time.
 	if err := c.tree.fs.Mkdir(c.tree.sealedDir(id.File)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
@@ -112,7 +113,7 @@ func (c *sealedPieces) rename(id hemera.PieceID, replace bool) (replaced bool, e
 	c.listing.beginShare()
 	defer c.listing.endShare()
 	from, to := c.tree.pendingPath(id), c.tree.sealedPath(id)
-	if replace {
+	if replace { // a removal between both calls leaves the number one too low, until the next open
 		_, missing := c.tree.fs.Stat(to)
 		replaced = missing == nil
 		err = c.tree.fs.Rename(from, to)

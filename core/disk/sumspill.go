@@ -26,6 +26,7 @@ type sumSpill struct {
 
 // save writes a block over the one of that index that may be there.
 func (s *sumSpill) save(index int64, b *sumBlock) error {
+	// Most pieces never need the file: their sums fit in memory.
 	if s.file == nil {
 		if err := s.make(); err != nil {
 			return err
@@ -72,6 +73,7 @@ func (s *sumSpill) load(index int64) (*sumBlock, error) {
 	if _, err := s.file.ReadAt(p, index*spillRecord); err != nil && err != io.EOF {
 		return nil, err
 	}
+	// A short read leaves zeros, whose CRC does not match.
 	end := spillRecord - 4
 	if checksum.CRC32C(p[:end]) != binary.LittleEndian.Uint32(p[end:]) {
 		return nil, &PageError{What: fmt.Sprintf("checksums of block %d, kept aside", index)}

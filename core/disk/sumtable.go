@@ -74,7 +74,7 @@ func (t *sumTable) absent(index int64) bool { return t.blocks[index] == nil && !
 
 // spill moves the block that was not used for longest to the side file.
 func (t *sumTable) spill() error {
-	oldest := int64(-1)
+	oldest := int64(-1) // a scan of at most limit blocks, beside a write to the device
 	for i, b := range t.blocks {
 		if oldest < 0 || b.used < t.blocks[oldest].used {
 			oldest = i
@@ -148,6 +148,8 @@ func (t *sumTable) fragment(page int64, in, length int, sum uint32) error {
 
 // grow extends the data with zeros to the size.
 func (t *sumTable) grow(size int64) error {
+	// The last page gets zeros behind its data; its sum follows. Whole pages of zeros need nothing. The new last page may be
+	// short.
 	if last := t.size / hemera.PageSize; t.size%hemera.PageSize != 0 {
 		old, now := pageLen(t.size, last), pageLen(size, last)
 		if err := t.fragment(last, old, now-old, checksum.CRC32C(zeros[:now-old])); err != nil {

@@ -32,6 +32,7 @@ func (c *tableCache) init(most int) { c.max = most }
 
 // pageSums puts the CRCs of the pages from first on into dst.
 func (p *piece) pageSums(first int64, dst []uint32) error {
+	// The pages may lie in two blocks.
 	for len(dst) > 0 {
 		index, from := first/blockSums, int(first%blockSums)
 		b, err := p.block(index)
@@ -128,7 +129,7 @@ func (c *tableCache) add(s tableSlot) {
 	}
 	for {
 		c.hand = (c.hand + 1) % len(c.slots)
-		old := &c.slots[c.hand]
+		old := &c.slots[c.hand] // used since the last round: it stays for another
 		if b := old.piece.tables[old.index].Load(); b == nil || !b.used.Swap(false) {
 			old.piece.tables[old.index].Store(nil)
 			*old = s
@@ -141,7 +142,7 @@ func (c *tableCache) add(s tableSlot) {
 func (c *tableCache) drop(p *piece) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kept := c.slots[:0]
+	kept := c.slots[:0] // in place; what is behind is cleared, as it would keep pieces in memory
 	for _, s := range c.slots {
 		if s.piece != p {
 			kept = append(kept, s)

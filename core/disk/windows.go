@@ -83,6 +83,7 @@ type pieceWindows struct {
 // askedSlots bounds what is remembered of windows that are not mapped.
 const askedSlots = 256
 
+// init opens pagemap, unless there are to be no windows.
 func (c *windowCache) init(bytes int64) {
 	if c.max = int(bytes / windowSize); c.max <= 0 {
 		return
@@ -128,6 +129,7 @@ func mapped(pagemap *os.File, b, bits []byte) bool {
 	return true
 }
 
+// init leaves the piece without windows if its file is not one of the operating system, or nothing tells what is mapped.
 func (w *pieceWindows) init(p *piece) {
 	w.piece = p
 	if b, ok := p.file.(vfs.Backed); ok && p.disk.windows.pagemap != nil {
@@ -141,6 +143,7 @@ func (w *pieceWindows) verified(wait Waiter, off, n int64, eager bool) (*os.File
 	if w.file == nil || n < zerocopy.SizeMin {
 		return nil, false
 	}
+	// All of the range must be good: sendfile takes it without another look.
 	for at := off; at < off+n; {
 		index := at / windowSize
 		end := min((index+1)*windowSize, off+n)
@@ -272,7 +275,7 @@ func (w *pieceWindows) splice(wait Waiter, pipe *zerocopy.Pipe, off, n int64, ea
 		if !ready {
 			return at - off
 		}
-		if !steady {
+		if !steady { // a page had to be mapped for it, so it may be another than was verified
 			pipe.Drop()
 			return 0
 		}
@@ -374,6 +377,7 @@ func (c *windowCache) unmap(v *window) {
 	}
 }
 
+// touch makes a window the one used last.
 func (c *windowCache) touch(v *window) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

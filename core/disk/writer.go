@@ -64,6 +64,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	w.side = &sumSpill{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
 	w.table = newSumTable(d.opt.PendingBlocks, w.side)
 	w.hint, _ = f.(vfs.Hinter)
+	// Room for data, table and footer is reserved now: a write that was let in does not fail for want of room later.
 	if !o.Sparse && o.SizeHint > hemera.PageSize && w.hint != nil {
 		if err := w.hint.Preallocate(footerOff(o.SizeHint) + hemera.PageSize); err != nil {
 			return nil, errors.Join(err, f.Close(), d.removePending(id))
@@ -81,7 +82,7 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 		return errs.New(errs.TooLarge, op, w.id.String(), "offset out of range")
 	}
 	n := checksum.Fragments(off, len(p))
-	if sums == nil {
+	if sums == nil { // a caller that has the bytes from a network has them already
 		sums = make([]uint32, n)
 		checksum.PageSums(p, off, sums)
 	}
@@ -99,6 +100,7 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	start := w.disk.gauge.start()
 	_, err := w.file.WriteAt(p, off)
 	w.disk.gauge.wrote(start, len(p))
+	// The table says what the file should hold: it changes after the file, and not if the file did not.
 	if err == nil {
 		err = w.record(off, len(p), sums)
 	}
@@ -161,6 +163,7 @@ func (w *writer) writeback(off, n int64) (from, to int64) {
 	if w.written += n; w.written < writebackStep {
 		return 0, 0
 	}
+	// From where the last one ended: in a stream that is all that was written since.
 	from, to = min(w.begun, off), off+n
 	w.begun, w.written = to, 0
 	return from, to
@@ -202,6 +205,7 @@ func (s *pendingSource) pageSums(first int64, dst []uint32) error {
 			dst, first = dst[n:], first+int64(n)
 			continue
 		}
+		// Pages that were written over in part are read and summed now, under io alone.
 		if err := s.table.clean(index, from, from+n, (*writer)(s).readData); err != nil {
 			return err
 		}
@@ -310,7 +314,7 @@ func (w *writer) close(last func() error) error {
 	}
 	d.mu.Unlock()
 	var err error
-	if mine {
+	if mine { // else another Writer, or a removal, has seen to the file
 		err = last()
 	}
 	turn.end()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 
@@ -48,7 +47,7 @@ func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.E
 	c := hemera.PieceCheck{Piece: p}
 	d, ok := view.Disk(p.Disk)
 	n, _ := view.Node(d.Node)
-	c.Host, _, _ = net.SplitHostPort(n.Addr)
+	c.Host = n.Host()
 	if !ok || !d.Readable() || n.Status != hemera.NodeOnline {
 		c.Error, c.Offline = place.Unreadable(view, []hemera.Piece{p}, nil), true
 		return c

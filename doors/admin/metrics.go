@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"time"
 
@@ -196,7 +195,7 @@ func named(v *hemera.View, id hemera.DiskID, more ...string) []string {
 	if id != 0 {
 		d, _ := v.Disk(id)
 		n, _ := v.Node(d.Node)
-		host, _, _ := net.SplitHostPort(n.Addr)
+		host := n.Host()
 		names = []string{id.String(), host, d.Path}
 	}
 	return append(names, more...)

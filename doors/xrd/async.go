@@ -35,6 +35,7 @@ func (a *asyncWork) acquire() bool {
 	}
 }
 
+// release frees a slot whose work was not started.
 func (a *asyncWork) release() { <-a.slots }
 
 // start runs work on a goroutine of its own and then releases the slot, which the caller has acquired.
@@ -78,8 +79,8 @@ type slowAnswer struct {
 	stream wire.StreamID
 
 	mu       sync.Mutex
-	done     bool // the answer is there; it is not promised any more
-	promised bool
+	done     bool          // the answer is there; it is not promised any more
+	promised chan struct{} // not nil once the answer is to be promised; closed when the promise is on its way
 }
 
 // begin starts the timer of one request.
@@ -93,25 +94,31 @@ func (w *slowAnswer) begin(r *request) {
 	w.timer.Reset(after)
 }
 
-// promise runs on the timer's goroutine.
+// promise runs on the timer's goroutine. It does not hold mu while it sends.
 func (w *slowAnswer) promise() {
 	w.mu.Lock()
 	if w.done {
 		w.mu.Unlock()
 		return
 	}
-	// Set before the promise goes out, and without holding the lock while it does.
-	w.promised = true
+	w.promised = make(chan struct{})
 	w.mu.Unlock()
 	promiseAnswer(w.conn, w.stream)
+	close(w.promised)
 }
 
-// wasPromised ends the wait and reports whether the answer was promised. If not, it is not promised afterwards.
+// wasPromised ends the wait and reports whether the answer was promised. If not, it is not promised afterwards. If so, it
+// waits for the promise: a client takes an answer that comes before its promise for another's.
 func (w *slowAnswer) wasPromised() bool {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.done = true
-	return w.promised
+	promised := w.promised
+	w.mu.Unlock()
+	if promised == nil {
+		return false
+	}
+	<-promised
+	return true
 }
 
 // runAsync runs work that ends a write, and answers when it is done, while the connection goes on: head nodes send the

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hemera"
+	"hemera/doors/xrd/transport"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -51,6 +55,33 @@ func TestSlowCloseIsPromised(t *testing.T) {
 		}
 		c.must(t, wire.Ping{}, "")
 	}
+}
+
+// TestLateAnswerFollowsItsPromise: an answer that is there while its promise waits for a slow client waits for it.
+func TestLateAnswerFollowsItsPromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		c := &conn{out: transport.NewSink(here, new(transport.Pool), time.Minute)}
+		if err := c.out.Collect(make([]byte, transport.BufferSize)); err != nil { // the promise has to wait for room
+			t.Fatal(err)
+		}
+		w := &slowAnswer{conn: c}
+		go w.promise()
+		synctest.Wait()
+		ended := make(chan bool, 1)
+		go func() { ended <- w.wasPromised() }()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Error("the answer goes out before its promise")
+		default:
+		}
+		go func() { _, _ = io.Copy(io.Discard, there) }()
+		if !<-ended {
+			t.Error("the answer was not promised")
+		}
+		_ = here.Close()
+	})
 }
 
 // heldChecksum answers when it is released.

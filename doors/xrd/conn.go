@@ -65,6 +65,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	return c
 }
 
+// addrOf returns the zero address for anything but TCP.
 func addrOf(a net.Addr) netip.AddrPort {
 	if t, ok := a.(*net.TCPAddr); ok {
 		p := t.AddrPort()

@@ -536,6 +536,7 @@ func (n diskNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen)
 }
 
 func TestReadsThatAreNotCopied(t *testing.T) {
+	needsLoop(t, "every read is copied")
 	data := random(6 << 20)
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -595,6 +596,7 @@ func (f fading) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 
 // A long frame that cannot be finished ends the connection: its client takes what follows for data.
 func TestAFrameThatCannotBeFinishedEndsTheConnection(t *testing.T) {
+	needsLoop(t, "frames are read before they are sent")
 	for good, frames := range map[int64]bool{0: false, 2 << 20: true} {
 		p := newPair(t, node(func(o *NodeOptions) { o.Node = fadingNode{o.Node.(*memory), good} }))
 		p.put("/f", string(random(6<<20)))

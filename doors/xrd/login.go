@@ -138,6 +138,7 @@ func logRefusal(c *conn, why error) {
 	c.srv.o.Log.Warn("login refused", "remote", c.peer.Remote.String(), "claims", c.peer.Login, "app", c.peer.App, "error", why)
 }
 
+// mechanism returns what the client chose, if the policy still offers it to this peer. Unauthenticated otherwise.
 func (l *loginHandlers) mechanism(peer auth.Peer, name string) (auth.Mechanism, error) {
 	offers, err := l.policy.Offer(peer)
 	if err != nil {

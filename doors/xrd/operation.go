@@ -104,6 +104,7 @@ type role struct {
 }
 
 // handler returns what serves one kind of request.
+// It returns nil for a request that the role does not support.
 func (o *role) handler(id wire.RequestID, about subject) handler {
 	var f handlerFunc
 	switch about {

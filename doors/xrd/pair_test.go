@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"log/slog"
 	"net"
@@ -24,6 +25,10 @@ func (everybody) Offer(auth.Peer) ([]auth.Mechanism, error) { return nil, nil }
 func (everybody) Anonymous(p auth.Peer) hemera.Identity {
 	return hemera.Identity{Name: p.Login, UID: 1000, GID: 1000, Protocol: "host", App: p.App}
 }
+
+// noLoop has all tests serve their connections without an event loop, on Go's own poller: go test ./doors/xrd -args -noloop.
+// TestWithoutLoop runs them so.
+var noLoop = flag.Bool("noloop", false, "serve connections without an event loop")
 
 // pair is a manager's door and a node's in front of one memory.
 type pair struct {
@@ -52,6 +57,9 @@ func newPair(tb testing.TB, change func(*Options)) *pair {
 		}
 		if change != nil {
 			change(&o)
+		}
+		if *noLoop {
+			o.Loop = nil
 		}
 		s, err := New(o)
 		if err != nil {

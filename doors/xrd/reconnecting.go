@@ -100,6 +100,7 @@ type localReads struct {
 	handles map[wire.Handle]*fileHandle
 }
 
+// add records a handle, while it is open.
 func (l *localReads) add(id wire.Handle, h *fileHandle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,6 +110,7 @@ func (l *localReads) add(id wire.Handle, h *fileHandle) {
 	l.handles[id] = h
 }
 
+// remove forgets a handle that is closed.
 func (l *localReads) remove(id wire.Handle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 // TestHandlersThatWaitReleaseThePoller has the goroutine that serves a connection lent to the loop before anything
 // that waits for a disk, the first time too: hundreds of clients then wait for one commit.
 func TestHandlersThatWaitReleaseThePoller(t *testing.T) {
+	needsLoop(t, "there are no pollers")
 	for name, run := range map[string]func(p *pair, c *rawConn){
 		"mkdir and rmdir": func(p *pair, c *rawConn) {
 			c.must(t, wire.Mkdir{}, "/d")

@@ -219,6 +219,7 @@ func (g *registry) addConn(c *conn, max int) bool {
 	return true
 }
 
+// removeConn forgets a connection that has ended, and tells Shutdown of the last one.
 func (g *registry) removeConn(c *conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -278,6 +279,7 @@ func (g *registry) silent(now time.Time) []*conn {
 	return conns
 }
 
+// addSession makes a session findable by its id.
 func (g *registry) addSession(ss *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -297,6 +299,7 @@ func (g *registry) session(id wire.SessionID) *session {
 	return g.sessions[id]
 }
 
+// infos lists the sessions for admins.
 func (g *registry) infos() []hemera.SessionInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()

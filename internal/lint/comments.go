@@ -18,7 +18,7 @@ const (
 
 // Comments names each package with too few comments, and each large one whose doc comment is too short to teach.
 func Comments(files []*File) (bad []string) {
-	type share struct{ lines, comments, doc int }
+	type share struct{ lines, comments, doc int } // doc is the length of the package's doc comment
 	packages := map[string]*share{}
 	for _, f := range files {
 		if f.Test {
@@ -30,9 +30,10 @@ func Comments(files []*File) (bad []string) {
 			packages[f.Package] = p
 		}
 		p.lines += f.Lines
-		commented := map[int]bool{}
+		commented := map[int]bool{} // a set, because a line may have two comments
 		for _, group := range f.AST.Comments {
 			for _, c := range group.List {
+				// Directives are for tools, not for readers.
 				if strings.HasPrefix(c.Text, "//go:") || strings.HasPrefix(c.Text, "//nolint") {
 					continue
 				}

@@ -32,6 +32,8 @@ func Docs(files []*File) (bad []string) {
 	return bad
 }
 
+// undocumented names what a declaration exports without a comment. Of a group, the comment over the group is enough, or
+// one behind a constant: lists of error codes would not gain from a comment on each.
 func (f *File) undocumented(d ast.Decl) (bad []string) {
 	report := func(n ast.Node, name string) {
 		bad = append(bad, fmt.Sprintf("%s: %s has no doc comment", f.at(n), name))
@@ -66,4 +68,5 @@ var wellKnown = map[string]bool{
 	"MarshalText": true, "UnmarshalText": true, "Format": true, "LogValue": true,
 }
 
+// receiverExported reports whether a reader of the package's documentation sees the method at all.
 func receiverExported(d *ast.FuncDecl) bool { return d.Recv == nil || ast.IsExported(receiverName(d)) }

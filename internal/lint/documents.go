@@ -17,8 +17,8 @@ var requirement = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/
 // Modules names each direct requirement of go.mod without a row in the table of modules of
 // docs/DECISIONS.md, and each row without its requirement.
 func Modules(goMod, decisions string) (bad []string) {
-	_, table, _ := strings.Cut(decisions, "\n## Modules\n")
-	direct := map[string]bool{}
+	_, table, _ := strings.Cut(decisions, "\n## Modules\n") // its last section
+	direct := map[string]bool{}                             // false for modules that only others need
 	for _, m := range requirement.FindAllStringSubmatch(goMod, -1) {
 		direct[m[1]] = !strings.Contains(m[2], "indirect")
 	}
@@ -59,7 +59,9 @@ func Skips(skips, decisions string) (bad []string) {
 }
 
 var (
+	// mdLink finds links to files; a URL has a colon.
 	mdLink = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	// goFile and goName find "package/file.go" and "package/file.go: Name" in prose, as ARCHITECTURE.md writes its walks.
 	goFile = regexp.MustCompile(`\b[a-z]+(?:/[a-z]+)*/[a-z_0-9]+\.go\b`)
 	goName = regexp.MustCompile(`\b([a-z]+(?:/[a-z]+)*/[a-z_0-9]+\.go): (?:[A-Za-z]+\.)?([A-Za-z]+)`)
 )
@@ -67,6 +69,7 @@ var (
 // References names each link of a document, and each Go file and "file.go: name" it speaks of, that
 // leads nowhere. name is the document's path below root.
 func References(root, name, text string) (bad []string) {
+	// A target may be a directory: it is enough that a reader gets somewhere.
 	missing := func(target string) bool {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(target)))
 		return err != nil
@@ -83,6 +86,7 @@ func References(root, name, text string) (bad []string) {
 	}
 	for _, m := range goName.FindAllStringSubmatch(text, -1) {
 		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m[1])))
+		// A function, a method, a type, or a name in a group of constants or in a struct.
 		declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |\t?)` + m[2] + `\b`)
 		if err == nil && !declared.Match(data) {
 			bad = append(bad, fmt.Sprintf("%s speaks of %s in %s, which does not have it", name, m[2], m[1]))

@@ -46,7 +46,7 @@ func Phrases(where, text string) (bad []string) {
 func English(files []*File) (bad []string) {
 	for _, f := range files {
 		if f.Package == "internal/lint" {
-			continue
+			continue // it holds the list
 		}
 		for _, group := range f.AST.Comments {
 			bad = append(bad, Phrases(f.at(group), group.Text())...)
@@ -80,8 +80,8 @@ const paragraphLinesMax = 7
 
 // Paragraphs names each paragraph or item of a list in a document that is too long. Code and tables are none.
 func Paragraphs(name, text string) (bad []string) {
-	code, count, start := false, 0, 0
-	for number, line := range strings.Split(text+"\n", "\n") {
+	code, count, start := false, 0, 0                          // in a block of code; lines of the paragraph so far, and where it began
+	for number, line := range strings.Split(text+"\n", "\n") { // an empty line more, so that the last paragraph ends too
 		trimmed := strings.TrimSpace(line)
 		if strings.HasPrefix(trimmed, "```") {
 			code = !code
@@ -93,7 +93,7 @@ func Paragraphs(name, text string) (bad []string) {
 				bad = append(bad, fmt.Sprintf("%s:%d: a paragraph of %d lines, the most is %d: make two, or a list", name, start, count, paragraphLinesMax))
 			}
 			count = 0
-			if !item {
+			if !item { // the first line of an item is the first of its paragraph
 				continue
 			}
 		}

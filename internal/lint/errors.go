@@ -34,10 +34,12 @@ func Errors(files []*File) (bad []string) {
 				return true
 			}
 			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "errs" && (sel.Sel.Name == "New" || sel.Sel.Name == "Wrap") && len(call.Args) > 1 {
+				// An operation that is computed cannot be judged here.
 				if op, ok := literal(call.Args[1]); ok && !operation.MatchString(op) {
 					bad = append(bad, fmt.Sprintf("%s: the operation %q is not of the form package.Verb", f.at(n), op))
 				}
 			}
+			// Any type with such a method is taken for a logger: few others take a text and pairs of arguments.
 			if logMethods[sel.Sel.Name] && len(call.Args) > 2 {
 				for _, a := range call.Args[1:] {
 					if key, ok := literal(a); ok && logKeys[key] {

@@ -21,7 +21,7 @@ func Receivers(files []*File) (bad []string) {
 		files   map[string]bool
 	}
 	receivers := map[string]*receiver{}
-	lines := map[string]int{}
+	lines := map[string]int{} // by package
 	for _, f := range files {
 		if f.Test {
 			continue
@@ -32,7 +32,7 @@ func Receivers(files []*File) (bad []string) {
 			if !ok || fn.Recv == nil {
 				continue
 			}
-			name := f.Package + "." + receiverName(fn)
+			name := f.Package + "." + receiverName(fn) // two packages may have types of one name
 			if receivers[name] == nil {
 				receivers[name] = &receiver{files: map[string]bool{}}
 			}
@@ -87,16 +87,18 @@ func Interfaces(files []*File) (bad []string) {
 			return true
 		})
 	}
+	// count follows embedding into other packages of the tree. Interfaces of other modules count as none: their size is
+	// not ours to choose.
 	var count func(f *File, pkg string, i *ast.InterfaceType) int
 	count = func(f *File, pkg string, i *ast.InterfaceType) (n int) {
 		for _, m := range i.Methods.List {
-			n += len(m.Names)
+			n += len(m.Names) // none for an embedded interface
 			switch t := m.Type.(type) {
-			case *ast.Ident:
+			case *ast.Ident: // embedded, of this package
 				if e := declared[pkg+"."+t.Name]; e != nil {
 					n += count(f, pkg, e)
 				}
-			case *ast.SelectorExpr:
+			case *ast.SelectorExpr: // embedded, of another package
 				if p, ok := t.X.(*ast.Ident); ok {
 					if dir, ok := f.imported(p.Name); ok && declared[dir+"."+t.Sel.Name] != nil {
 						n += count(f, dir, declared[dir+"."+t.Sel.Name])

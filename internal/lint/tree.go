@@ -18,13 +18,14 @@ const module = "hemera"
 
 // File is one Go source file of the tree, parsed with comments.
 type File struct {
-	Path    string // from the root, with slashes
+	// Path is from the root, with slashes, also on systems with other ones.
+	Path    string
 	Package string // directory from the root, "." for the root
 	Test    bool
-	Lines   int
-	Text    string
+	Lines   int    // newlines, so the same number that wc -l prints
+	Text    string // as it is on disk, for rules on characters
 	AST     *ast.File
-	Set     *token.FileSet
+	Set     *token.FileSet // shared by all files; turns positions into lines
 }
 
 // Load parses every Go file below root, without testdata, hidden directories and build, where tools are put.
@@ -63,8 +64,10 @@ func Load(root string) ([]*File, error) {
 	return files, err
 }
 
+// line returns the number of a position's line, from 1.
 func (f *File) line(p token.Pos) int { return f.Set.Position(p).Line }
 
+// at returns a node's place as editors and terminals link it.
 func (f *File) at(n ast.Node) string { return fmt.Sprintf("%s:%d", f.Path, f.line(n.Pos())) }
 
 // imported returns the directory of the package of this tree that a file knows by a name.

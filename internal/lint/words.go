@@ -21,6 +21,7 @@ func Words(files []*File) (bad []string) {
 				bad = append(bad, fmt.Sprintf("%s: %q says nothing of what is in the package", f.Path, part))
 			}
 		}
+		// In the text and not in the literals: comments and generated code count too.
 		for i, line := range strings.Split(f.Text, "\n") {
 			if m := machinePath.FindString(line); m != "" {
 				bad = append(bad, fmt.Sprintf("%s:%d: %s is a path of one machine", f.Path, i+1, strings.TrimSpace(m)))

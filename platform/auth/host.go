@@ -9,7 +9,7 @@ import (
 
 // Host is the XRootD mechanism "host": there are no credentials, the client is known by where it
 // is. Its clients are nobody; access rules may name their address. No DNS is asked: a name that
-// whoever owns the address chooses proves nothing.
+// the owner of the address chooses proves nothing.
 type Host struct{}
 
 // Name implements [Mechanism].

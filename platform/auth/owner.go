@@ -8,7 +8,7 @@ import (
 	"hemera/errs"
 )
 
-// IsAdmin reports whether a user, as the kernel names him, is an admin: root, and whom the server runs as. That is
+// IsAdmin reports whether a user, by its uid in the kernel, is an admin: root, and the user that the server runs as. That is
 // never nobody, which is how the kernel shows everybody who has no number in the server's user namespace.
 func IsAdmin(uid uint32) bool { return isAdmin(uid, uint32(os.Geteuid())) }
 

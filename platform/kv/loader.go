@@ -18,7 +18,7 @@ type Load interface {
 	// before: when it returns nil all of them are durable, and a crash before that leaves all or
 	// none. A key that is there gets the new value. Fenced, Invalid for runs that interleave.
 	Commit(ctx context.Context) error
-	// Abort gives up what was not committed; after Commit it does nothing. The runs must not be
+	// Abort removes what was not committed; after Commit it does nothing. The runs must not be
 	// used any more.
 	Abort() error
 }

@@ -12,7 +12,7 @@
 // # Places
 //
 // With limits, each connection holds a lease of rules/limits from its accept to its close. When there is no place, a
-// connection that has said nothing is closed first. Then a door may give up a connection that it can spare
+// connection that has said nothing is closed first. Then a door may close a connection that it can spare
 // (MuxOptions.Relieve). Admins of the same machine have a reserve. Mux.mu guards the list of connections that wait for
 // their first byte; no call that can block runs under it.
 //

@@ -131,7 +131,7 @@ func (m *Mux) Serve() error {
 			return errs.Wrap(err, "link.Serve", m.base.Addr().String())
 		}
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-		m.options.Log.Warn("cannot accept a connection, trying again", "addr", m.base.Addr().String(), "err", err, "after", pause)
+		m.options.Log.Warn("cannot accept a connection, trying again", "addr", m.base.Addr().String(), "error", err, "after", pause)
 		select {
 		case <-m.done:
 			return nil
@@ -150,12 +150,12 @@ func passing(err error) bool {
 	return false
 }
 
-// arrival is a connection that no door has taken yet. gone is closed when the mux gives it up.
+// arrival is a connection that no door has taken yet. gone is closed when the mux closes the connection first.
 type arrival struct {
 	conn  net.Conn
 	lease *limits.Lease // nil without bounds, and before it was found
 	gone  chan struct{}
-	place *list.Element // nil once it is taken or given up; guarded by Mux.mu
+	place *list.Element // nil once it is taken or closed; guarded by Mux.mu
 }
 
 // admit counts the connection among the pending and identifies it in the background.
@@ -194,7 +194,7 @@ func (m *Mux) identify(a *arrival) bool {
 	_ = a.conn.SetReadDeadline(time.Now().Add(m.options.FirstByte))
 	ready, first, err := peek(a.conn)
 	if err != nil {
-		m.options.Log.Debug("connection said nothing", "remote", a.conn.RemoteAddr().String(), "err", err)
+		m.options.Log.Debug("connection said nothing", "remote", a.conn.RemoteAddr().String(), "error", err)
 		return false
 	}
 	_ = a.conn.SetReadDeadline(time.Time{})
@@ -212,7 +212,7 @@ func (m *Mux) identify(a *arrival) bool {
 	return m.doors[class].offer(a, &counted{Conn: ready, lease: a.lease})
 }
 
-// take ends the mux's part: true when the connection is the caller's, false when it was given up.
+// take ends the mux's part: true when the connection is the caller's, false when it was closed meanwhile.
 func (m *Mux) take(a *arrival) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -263,6 +263,7 @@ type door struct {
 	done  chan struct{}
 }
 
+// offered is a connection on its way to a door, which may still be closed before the door has it.
 type offered struct {
 	arrival *arrival
 	conn    net.Conn
@@ -295,6 +296,7 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
+// ended is the error of an accept after the end of the door or the mux.
 func (d *door) ended() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: d.Addr(), Err: net.ErrClosed}
 }
@@ -305,5 +307,5 @@ func (d *door) Close() error {
 	return nil
 }
 
-// Addr is the base listener's.
+// Addr returns the address of the base listener: all classes share it.
 func (d *door) Addr() net.Addr { return d.mux.base.Addr() }

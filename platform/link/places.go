@@ -54,7 +54,7 @@ func (m *Mux) tryPlace(a *arrival) bool {
 	who, here := clientOf(a.conn)
 	lease, verdict := m.options.Connections.Admit(who)
 	if verdict == limits.TotalFull && m.pending.Len() > 0 {
-		// Who has said nothing yet makes room for who may.
+		// A connection that has said nothing yet makes room for one that may.
 		m.giveUp(m.pending.Front().Value.(*arrival))
 		lease, verdict = m.options.Connections.Admit(who)
 	}
@@ -90,7 +90,7 @@ func (m *Mux) hasPlace(a *arrival) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if a.place == nil { // given up meanwhile
+	if a.place == nil { // closed meanwhile
 		lease.Release()
 		return false
 	}
@@ -98,7 +98,8 @@ func (m *Mux) hasPlace(a *arrival) bool {
 	return true
 }
 
-// enter counts the connection in its class.
+// enter counts the connection in its class. It reports false if the class is full, nothing can be spared, and the
+// connection is not an admin's from this machine.
 func (m *Mux) enter(a *arrival, class Class) bool {
 	verdict := a.lease.Enter(int(class))
 	if verdict != limits.Fits && class == XRootD && m.options.Relieve != nil && m.options.Relieve() {
@@ -114,6 +115,7 @@ func (m *Mux) enter(a *arrival, class Class) bool {
 	return false
 }
 
+// refused reports a connection that finds no place, with what an admin can do.
 func (m *Mux) refused(conn net.Conn, why limits.Verdict) {
 	m.options.Log.Warn("connection refused: too many are open", "remote", conn.RemoteAddr().String(), "why", why.String(),
 		"remedy", "see Limits in docs/operations.md; a process that may open more files takes more connections")

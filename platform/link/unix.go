@@ -22,7 +22,7 @@ const socketPathMax = 107
 const probeTime = time.Second
 
 // Process is the address of a client of a unix socket: the process that connected, as the kernel named it then
-// (SO_PEERCRED). A user of another user namespace is who he is in this one; one who has no number here is nobody, 65534.
+// (SO_PEERCRED). A user of another user namespace has the number of this one; a user without a number here is nobody, 65534.
 type Process struct {
 	PID int32
 	UID uint32
@@ -43,7 +43,7 @@ func CheckSocketPath(path string) error {
 		WithRemedy("name a shorter path, for example below /run")
 }
 
-// ListenUnix makes a unix socket that every user of the machine may connect to, if he may pass the directories
+// ListenUnix makes a unix socket that every user of the machine may connect to who may pass the directories
 // above it. What a process that is gone left at the path is replaced. The addresses of clients are [Process].
 // Closing the listener removes the file. Exists when another process answers there, or it is no socket.
 func ListenUnix(path string) (net.Listener, error) {

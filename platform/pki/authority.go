@@ -23,29 +23,29 @@ import (
 // Lifetimes of certificates. They are renewed when two thirds are over, so a node may be switched
 // off for the last third, four months, before it has to join again.
 const (
-	authorityLifetime = 20 * 365 * 24 * time.Hour
+	authorityLifetime = 20 * 365 * 24 * time.Hour // not renewed
 	nodeLifetime      = 365 * 24 * time.Hour
-	managerLifetime   = 90 * 24 * time.Hour
+	managerLifetime   = 90 * 24 * time.Hour // of a key that exists in memory only
 )
 
 // Authority is the certificate authority of one cluster, in the manager. It lives in one file of the
-// manager's state directory, "authority.pem" (0600: certificate and key); whoever has that file is
+// manager's state directory, "authority.pem" (0600: certificate and key). A process with that file is
 // the manager. Safe for concurrent use.
 type Authority struct {
-	options AuthorityOptions
-	root    *x509.Certificate
-	key     *ecdsa.PrivateKey
+	options AuthorityOptions  // complete
+	root    *x509.Certificate // the CA's
+	key     *ecdsa.PrivateKey // of root
 
 	tokens chan struct{} // room for one: its holder reads and changes records of tokens, which is I/O
 
-	mu       sync.Mutex // guards all below
-	manager  *tls.Certificate
-	verified map[[32]byte]nodeCertificate
+	mu       sync.Mutex                   // guards all below
+	manager  *tls.Certificate             // made at first use
+	verified map[[32]byte]nodeCertificate // by the SHA-256 of the certificate
 }
 
 // AuthorityOptions are the parts an authority works with.
 type AuthorityOptions struct {
-	Tokens TokenStore
+	Tokens TokenStore // where join tokens are remembered
 	// NewNode reserves the id of a node that is being admitted. Required to admit nodes.
 	NewNode func(ctx context.Context) (hemera.NodeID, error)
 	Record  AuthorityRecord  // nil: whatever file there is counts
@@ -85,6 +85,7 @@ func OpenAuthority(ctx context.Context, dir string, o AuthorityOptions) (*Author
 	if err != nil {
 		return nil, err
 	}
+	// The record and the file have to agree, whichever of them was restored from a backup.
 	fingerprint := a.Fingerprint()
 	switch {
 	case o.Record == nil || bytes.Equal(known, fingerprint[:]):
@@ -102,6 +103,7 @@ func unusable(kind errs.Kind, dir, text string, cause error) error {
 			"begin a new authority with `hemera ns rekey " + dir + "` and let every node join again"}
 }
 
+// loadAuthority reads the file. Corrupt if it is not a CA certificate with its key.
 func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
 	data, err := readSecret(path)
 	if err != nil {
@@ -114,6 +116,7 @@ func loadAuthority(path string, o AuthorityOptions) (*Authority, error) {
 	return newAuthority(bundle, o), nil
 }
 
+// newAuthority is an authority with what a file held.
 func newAuthority(b bundle, o AuthorityOptions) *Authority {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -125,6 +128,7 @@ func newAuthority(b bundle, o AuthorityOptions) *Authority {
 // one of a cluster, or one that takes the place of one that is lost. Exists while the file is there.
 func NewAuthority(dir string, o AuthorityOptions) (*Authority, error) {
 	path := filepath.Join(dir, AuthorityFile)
+	// Also a dangling link counts: something was meant to be there.
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
 			return nil, errs.Wrap(err, "pki.NewAuthority", path)
@@ -166,6 +170,7 @@ func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte)
 	return a.issue(node, csr)
 }
 
+// issue signs a certificate for the key of a request that was checked.
 func (a *Authority) issue(node hemera.NodeID, csr *x509.CertificateRequest) ([]byte, error) {
 	if node == 0 {
 		return nil, errs.New(errs.Internal, "pki.Issue", "0", "zero is no node")

@@ -29,6 +29,7 @@ const (
 	bundleMax        = 64 << 10
 )
 
+// encode writes the certificates first, so that other programs find the leaf.
 func (b bundle) encode() ([]byte, error) {
 	var out bytes.Buffer
 	for _, c := range b.chain {
@@ -63,7 +64,7 @@ func readSecret(path string) ([]byte, error) {
 // parseBundle reads a file or an issuer's answer; if there is a key it is the leaf's.
 func parseBundle(data []byte) (bundle, error) {
 	var b bundle
-	if len(data) > bundleMax {
+	if len(data) > bundleMax { // it may have come from the network
 		return b, fmt.Errorf("longer than %d bytes", bundleMax)
 	}
 	for len(data) > 0 {
@@ -92,6 +93,7 @@ func parseBundle(data []byte) (bundle, error) {
 	if len(b.chain) == 0 {
 		return bundle{}, errors.New("no certificate in it")
 	}
+	// Two files that were mixed up would be noticed by the other end only, as a handshake that fails.
 	if b.key != nil && !b.key.PublicKey.Equal(b.chain[0].PublicKey) {
 		return bundle{}, errors.New("the key is not the certificate's")
 	}
@@ -107,6 +109,8 @@ func (b bundle) save(path string) error {
 	return errs.Wrap(replace(path, data), "pki.Save", path)
 }
 
+// replace writes a file beside the old one, syncs it, renames it and syncs the directory: after a power cut there is the old
+// file or the new one.
 func replace(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -124,7 +128,7 @@ func replace(path string, data []byte) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
+	d, err := os.Open(dir) // the new name is durable with its directory
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 // Credentials are a node's certificate and key, in one file of its state directory, "node.pem"
 // (0600), with the manager's addresses. Safe for concurrent use.
 type Credentials struct {
-	path    string
+	path    string                 // of node.pem
 	current atomic.Pointer[bundle] // chain: the node's certificate, then the authority's
 }
 
@@ -52,6 +52,7 @@ func LoadCredentials(dir string) (*Credentials, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "pki.LoadCredentials", path)
 	}
+	// Everything that later calls rely on is checked here, so that they cannot fail.
 	b, err := parseBundle(data)
 	if err == nil {
 		_, err = nodeIn(b.chain[0])
@@ -88,7 +89,7 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 	if err != nil {
 		return nil, err
 	}
-	b.addrs = t.Addrs
+	b.addrs = t.Addrs // the manager may have more names later; see Learn
 	if err := b.save(c.path); err != nil {
 		return nil, err
 	}
@@ -99,6 +100,7 @@ func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentia
 // joinTries is how often a node asks to be admitted when no answer comes.
 const joinTries = 3
 
+// newRequest makes a key and the request for its certificate. Nothing but the key counts in it.
 func newRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -154,7 +156,7 @@ func (c *Credentials) Learn(t Token) error {
 			WithRemedy("to leave the former for it, remove " + c.path + " and start the node again; else take --join away")
 	}
 	unknown := func(addr string) bool { return !slices.Contains(old.addrs, addr) }
-	if !slices.ContainsFunc(t.Addrs, unknown) {
+	if !slices.ContainsFunc(t.Addrs, unknown) { // the token of the first start, most often
 		return nil
 	}
 	b := *old
@@ -193,6 +195,7 @@ func (c *Credentials) Renew(ctx context.Context, manager Renewer) error {
 		return errs.Wrap(err, "pki.Renew", c.path)
 	}
 	old := c.current.Load()
+	// The authority stays the one that the node knows: a manager with another one is not its manager.
 	b, err := accept(answer, key, old.chain[1].Equal)
 	if err != nil {
 		return err
@@ -202,7 +205,7 @@ func (c *Credentials) Renew(ctx context.Context, manager Renewer) error {
 		return err
 	}
 	c.current.Store(&b)
-	manager.Reconnect()
+	manager.Reconnect() // or calls would go on showing the old certificate
 	return nil
 }
 
@@ -210,6 +213,7 @@ func (c *Credentials) Renew(ctx context.Context, manager Renewer) error {
 // hour; there is a third of the certificate's life for it.
 func (c *Credentials) Keep(ctx context.Context, manager Renewer, log *slog.Logger) {
 	for {
+		// By this machine's clock. A clock that is behind renews late, and has a third of the lifetime for it.
 		wait := time.Until(renewAt(c.current.Load().chain[0]))
 		if wait <= 0 {
 			err := c.Renew(ctx, manager)

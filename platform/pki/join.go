@@ -35,6 +35,7 @@ func (a *Authority) CreateToken(ctx context.Context, o TokenOptions) (string, er
 	if o.Uses < 0 || o.Uses > UsesMax {
 		return "", errs.New(errs.Invalid, "pki.CreateToken", fmt.Sprint(o.Uses), fmt.Sprintf("a token is for 1 to %d nodes", UsesMax))
 	}
+	// The secret is in the text only; the manager keeps its hash.
 	t, err := newToken(o.Addrs, a.Fingerprint())
 	if err != nil {
 		return "", err
@@ -56,7 +57,7 @@ func (a *Authority) Tokens(ctx context.Context) ([]hemera.TokenInfo, error) {
 	var list []hemera.TokenInfo
 	for id, r := range records {
 		if !a.options.Now().Before(r.Expires) {
-			continue
+			continue // the store may still have it
 		}
 		info := hemera.TokenInfo{ID: shortID(id), Made: r.Made, Expires: r.Expires, Left: r.left()}
 		for _, p := range r.From {
@@ -99,6 +100,7 @@ func (a *Authority) RemoveToken(ctx context.Context, short string) error {
 // for it. A node that lost the answer asks again, with the same key, and gets the same id. Unauthenticated:
 // unknown, expired or used token, or one for another address; Invalid: a bad request.
 func (a *Authority) Join(ctx context.Context, secret string, request []byte, from netip.Addr) ([]byte, error) {
+	// The request is checked first, so that a bad one does not use up the token.
 	csr, err := parseRequest(request)
 	if err != nil {
 		return nil, err
@@ -143,6 +145,7 @@ func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.Certifi
 	case !record.admits(from):
 		return refuse("the join token is not for a node at " + from.Unmap().String())
 	}
+	// The key names the node: the same one again is a node that did not get the answer.
 	key := sha256.Sum256(csr.RawSubjectPublicKeyInfo)
 	if use, ok := record.used(key[:]); ok {
 		return use.Node, nil
@@ -150,6 +153,7 @@ func (a *Authority) redeem(ctx context.Context, secret string, csr *x509.Certifi
 	if record.left() == 0 && !bytes.Equal(record.UsedBy, key[:]) {
 		return refuse("the join token was for fewer nodes and has been used")
 	}
+	// An id that is reserved and then not recorded is lost, which costs nothing.
 	node, err := a.options.NewNode(ctx)
 	if err != nil {
 		return 0, errs.Wrap(err, "pki.Join", "")

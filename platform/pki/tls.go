@@ -30,6 +30,7 @@ func (a *Authority) managerCertificate() (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.options.Now()
+	// Making one takes a key and a signature, which is quick enough to do under the lock.
 	if a.manager != nil && now.Before(renewAt(a.manager.Leaf)) {
 		return a.manager, nil
 	}
@@ -47,7 +48,7 @@ func (a *Authority) managerCertificate() (*tls.Certificate, error) {
 
 // renewAt is when two thirds of a certificate's life, counted from its issue, are over.
 func renewAt(leaf *x509.Certificate) time.Time {
-	issued := leaf.NotBefore.Add(backdate)
+	issued := leaf.NotBefore.Add(backdate) // NotBefore is a day early
 	return issued.Add(leaf.NotAfter.Sub(issued) / 3 * 2)
 }
 
@@ -67,6 +68,7 @@ func (a *Authority) Node(state tls.ConnectionState) (hemera.NodeID, error) {
 		return 0, errs.New(errs.Unauthenticated, "pki.Node", "", "the client showed no certificate").
 			WithRemedy("join the node with a token: hemera node --join TOKEN")
 	}
+	// TLS has proved possession of the key only; who signed, and for what, is checked here.
 	leaf, now := state.PeerCertificates[0], a.options.Now()
 	id := sha256.Sum256(leaf.Raw)
 	a.mu.Lock()
@@ -84,7 +86,7 @@ func (a *Authority) Node(state tls.ConnectionState) (hemera.NodeID, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.verified) >= verifiedMax {
+	if len(a.verified) >= verifiedMax { // renewals leave old ones behind
 		clear(a.verified)
 	}
 	a.verified[id] = nodeCertificate{node, leaf}
@@ -95,6 +97,7 @@ func (a *Authority) Node(state tls.ConnectionState) (hemera.NodeID, error) {
 // the token names, and a manager's certificate signed by it.
 func (t Token) TLS() *tls.Config {
 	return clientTLS(func(chain []*x509.Certificate) (*x509.Certificate, error) {
+		// The fingerprint came with the token, so this certificate needs no further proof.
 		for _, c := range chain {
 			if sha256.Sum256(c.Raw) == t.Fingerprint {
 				return c, nil
@@ -108,7 +111,7 @@ func (t Token) TLS() *tls.Config {
 // clientTLS verifies the manager by one root, and by our clock rules instead of package tls's.
 func clientTLS(root func(chain []*x509.Certificate) (*x509.Certificate, error)) *tls.Config {
 	return &tls.Config{
-		MinVersion:         tls.VersionTLS13,
+		MinVersion:         tls.VersionTLS13, // both ends are ours
 		ServerName:         ManagerName,
 		InsecureSkipVerify: true, // replaced by VerifyConnection, which also runs when a session is resumed
 		VerifyConnection: func(state tls.ConnectionState) error {
@@ -116,7 +119,7 @@ func clientTLS(root func(chain []*x509.Certificate) (*x509.Certificate, error)) 
 			if err != nil {
 				return err
 			}
-			leaf := state.PeerCertificates[0]
+			leaf := state.PeerCertificates[0] // TLS makes sure that there is one
 			if err := verifyChain(leaf, ca, x509.ExtKeyUsageServerAuth, time.Now()); err != nil {
 				return err
 			}

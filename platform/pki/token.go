@@ -25,16 +25,16 @@ import (
 // the SHA-256 of the manager's CA certificate (DER); 32 random bytes, the secret; and the manager's
 // control addresses, "host:port" joined by commas.
 type Token struct {
-	Addrs       []string
-	Fingerprint [32]byte
-	secret      [32]byte
+	Addrs       []string // of the manager's control port, host:port
+	Fingerprint [32]byte // SHA-256 of the CA certificate, DER
+	secret      [32]byte // unexported, so that printing a Token does not show it
 }
 
 const (
-	tokenPrefix  = "hemera-join:"
+	tokenPrefix  = "hemera-join:" // so that people and scanners for secrets recognize it
 	tokenVersion = 1
 	tokenMax     = 4096 // bytes of text
-	addrsMax     = 16
+	addrsMax     = 16   // of a manager, in a token and at a node
 )
 
 // newToken makes a token with a fresh secret.
@@ -70,7 +70,7 @@ func ParseToken(text string) (Token, error) {
 		return Token{}, errs.New(errs.Invalid, "pki.ParseToken", "", "join token: "+what).
 			WithRemedy("copy the whole token that `hemera token create` printed, or create a new one")
 	}
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(text) // of a copied line
 	if len(text) > tokenMax {
 		return invalid(fmt.Sprintf("longer than %d bytes", tokenMax))
 	}
@@ -99,6 +99,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
+// checkAddrs refuses what could not be read back from a token's text.
 func checkAddrs(addrs []string) error {
 	if len(addrs) == 0 || len(addrs) > addrsMax {
 		return errs.New(errs.Invalid, "pki.CheckAddrs", "", fmt.Sprintf("%d manager addresses; 1 to %d are possible", len(addrs), addrsMax))
@@ -119,7 +120,7 @@ func printable(s string) bool {
 
 // TokenRecord is what the manager keeps of a token.
 type TokenRecord struct {
-	Made    time.Time
+	Made    time.Time // by the manager's clock, as is Expires
 	Expires time.Time
 	// Uses is how many nodes the token admits. Zero is a token of before 0.2: one if Once is set, else any number.
 	Uses int
@@ -147,7 +148,7 @@ const UsesMax = 1000
 // left is how many more nodes the token admits.
 func (r *TokenRecord) left() int {
 	switch {
-	case r.Uses > 0:
+	case r.Uses > 0: // since 0.2
 		return max(0, r.Uses-len(r.Used))
 	case r.Once && r.UsedBy != nil:
 		return 0
@@ -192,7 +193,7 @@ type MemoryTokens struct {
 func (m *MemoryTokens) PutToken(_ context.Context, id [32]byte, r TokenRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.records == nil {
+	if m.records == nil { // the zero value is ready
 		m.records = map[[32]byte]TokenRecord{}
 	}
 	m.records[id] = r

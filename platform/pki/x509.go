@@ -27,6 +27,7 @@ const ManagerName = "manager.hemera.internal"
 // verifyChain), but other programs' may.
 const backdate = 24 * time.Hour
 
+// authorityTemplate is a CA that signs leaves only: no authority below it is valid.
 func authorityTemplate(now time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber:          serial(),
@@ -40,6 +41,7 @@ func authorityTemplate(now time.Time) *x509.Certificate {
 	}
 }
 
+// managerTemplate is for servers only.
 func managerTemplate(now time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: serial(),
@@ -70,10 +72,11 @@ func nodeTemplate(id hemera.NodeID, now time.Time) *x509.Certificate {
 func serial() *big.Int {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails (package crypto/rand)
-	b[0] &= 0x7f
+	b[0] &= 0x7f           // a positive number in DER
 	return new(big.Int).SetBytes(b[:])
 }
 
+// sign makes a certificate and parses it again: what is used is what others will read.
 func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {
@@ -83,7 +86,7 @@ func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypt
 	return cert, errs.As(err, errs.Internal, "pki.Sign", template.Subject.CommonName)
 }
 
-// parseRequest checks that whoever sent the request has the key. Nothing else in it counts: names
+// parseRequest checks that the sender of the request has the key. Nothing else in it counts: names
 // and uses are the authority's decision. Only key types of bounded cost are taken.
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	csr, err := x509.ParseCertificateRequest(der)

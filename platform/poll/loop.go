@@ -87,8 +87,8 @@ func NewLoop() (*Loop, error) {
 	return l, nil
 }
 
-// Close ends the pollers, once they have served what they are serving: whoever must end in time whatever
-// hangs there does not wait for it. Connections that were adopted must have been closed.
+// Close ends the pollers, once they have served what they are serving: a caller that must end in time, even if a
+// request there has stalled, does not wait for it. Connections that were adopted must have been closed.
 func (l *Loop) Close() {
 	l.mu.Lock()
 	first := !l.closed
@@ -168,6 +168,7 @@ func (l *Loop) fillUp() {
 	}
 }
 
+// start puts a poller on duty: one that sleeps, or a new one. A closed loop starts none.
 func (l *Loop) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +214,7 @@ func (l *Loop) run(p *poller) {
 			return
 		}
 		if woke {
-			// Who was woken is next on this processor: let it run.
+			// The goroutine that was woken is next on this processor: let it run.
 			runtime.Gosched()
 		}
 	}
@@ -250,6 +251,7 @@ func (l *Loop) park(p *poller) bool {
 	return wanted
 }
 
+// retire forgets a poller whose goroutine ends.
 func (l *Loop) retire(p *poller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -307,6 +309,7 @@ type table struct {
 	list atomic.Pointer[[]atomic.Pointer[Socket]]
 }
 
+// get returns the socket of a descriptor, or nil. It takes no lock: each event calls it.
 func (t *table) get(fd int) *Socket {
 	if list := t.list.Load(); list != nil && fd < len(*list) {
 		return (*list)[fd].Load()
@@ -314,6 +317,7 @@ func (t *table) get(fd int) *Socket {
 	return nil
 }
 
+// set stores the socket of a descriptor; nil removes it. The list only grows, to twice what is asked for.
 func (t *table) set(fd int, s *Socket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -41,6 +41,8 @@ type Socket struct {
 	goOn    func() // what is parked
 }
 
+// newSocket makes a socket of its own descriptor for a TCP connection, which the caller closes. Go's poller keeps the old
+// descriptor until then.
 func newSocket(l *Loop, tcp *net.TCPConn, closed func()) (*Socket, error) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
@@ -195,6 +197,8 @@ func (s *Socket) ReadFull(p []byte) (int, error) {
 	return done, nil
 }
 
+// read is one read that waits: first without a call that blocks, then in the kernel, then without a thread. It releases
+// the poller before it waits.
 func (s *Socket) read(p []byte, flags int) (int, error) {
 	if n, err := s.TryRead(p); err != ErrAgain {
 		return n, err
@@ -304,7 +308,7 @@ func (s *Socket) setInterest(event uint32, on bool) {
 	}
 }
 
-// Close ends the connection. Whoever waits for it gets net.ErrClosed, and a parked one goes on to
+// Close ends the connection. A goroutine that waits for it gets net.ErrClosed, and a parked one goes on to
 // find that out.
 func (s *Socket) Close() error {
 	for {
@@ -339,6 +343,8 @@ func (s *Socket) use() bool {
 	}
 }
 
+// done ends a use. The last one after Close closes the descriptor, so no call works on one that is another connection's
+// by then.
 func (s *Socket) done() {
 	if s.users.Add(-1) == math.MinInt64 {
 		s.loop.sockets.set(s.fd, nil)
@@ -346,6 +352,7 @@ func (s *Socket) done() {
 	}
 }
 
+// failed returns the error of a call as package net would: net.ErrClosed after Close, whatever the kernel said.
 func (s *Socket) failed(op string, err error) error {
 	if s.users.Load() < 0 {
 		err = net.ErrClosed

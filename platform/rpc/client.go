@@ -17,7 +17,7 @@ import (
 
 // Deadlines of calls whose context has none.
 const (
-	callTimeout     = 20 * time.Second
+	callTimeout     = 20 * time.Second // longer than the manager takes for anything but a long poll
 	exchangeTimeout = 90 * time.Second // a long poll
 	dialTimeout     = 5 * time.Second  // to one address, handshake included
 )
@@ -36,14 +36,15 @@ type ClientOptions struct {
 // is a node's way to certificates. It connects at the first call, again after each loss, and goes
 // on to the next address when one does not answer. Safe for concurrent use.
 type Client struct {
-	options ClientOptions
+	options ClientOptions // complete
 	codec   connect.Codec
-	addrs   string
-	next    atomic.Uint64 // index of the address to try first
-	current atomic.Pointer[session]
+	addrs   string                  // all of them, for errors
+	next    atomic.Uint64           // index of the address to try first
+	current atomic.Pointer[session] // never nil
 }
 
-// session is a set of connections, and one typed caller a method.
+// session is a set of connections, and one typed caller for each method. A new one replaces it after the node's certificate
+// was renewed, because HTTP/2 would keep using connections that showed the old one.
 type session struct {
 	transport *http.Transport
 	register  *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
@@ -67,16 +68,16 @@ func Dial(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.DialContext == nil {
+	if o.DialContext == nil { // simulations and tests bring their own
 		o.DialContext = func(ctx context.Context, addr string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 	}
-	o.TLS = o.TLS.Clone()
+	o.TLS = o.TLS.Clone() // NextProtos is ours, not the caller's
 	o.TLS.NextProtos = []string{"h2"}
 	client := &Client{options: o, codec: c, addrs: strings.Join(o.Addrs, ",")}
 	client.Reconnect()
-	return client, nil
+	return client, nil // with a session, though nothing is connected
 }
 
 // Reconnect makes later calls use new connections, which show the newest certificate. Calls under
@@ -84,8 +85,8 @@ func Dial(o ClientOptions) (*Client, error) {
 func (c *Client) Reconnect() {
 	transport := &http.Transport{
 		DialTLSContext:    c.dial,
-		ForceAttemptHTTP2: true,
-		IdleConnTimeout:   time.Minute,
+		ForceAttemptHTTP2: true,        // package http does not by itself when connections are dialed by a function
+		IdleConnTimeout:   time.Minute, // heartbeats keep the one in use
 		HTTP2: &http.HTTP2Config{
 			// A manager whose machine is gone is noticed within ten seconds.
 			SendPingTimeout: 5 * time.Second,
@@ -98,6 +99,7 @@ func (c *Client) Reconnect() {
 	}
 }
 
+// session makes the callers of all methods over one transport.
 func (c *Client) session(transport *http.Transport) *session {
 	h := &http.Client{Transport: transport}
 	return &session{
@@ -115,6 +117,7 @@ func (c *Client) session(transport *http.Transport) *session {
 	}
 }
 
+// caller makes the caller of one method. "manager" is no name to look up: dial chooses the address.
 func caller[Req, Res any](c *Client, h *http.Client, method string) *connect.Client[Req, Res] {
 	return connect.NewClient[Req, Res](h, "https://manager"+Path+method,
 		connect.WithCodec(c.codec),
@@ -127,7 +130,7 @@ func caller[Req, Res any](c *Client, h *http.Client, method string) *connect.Cli
 // last time.
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	var failed error
-	first := c.next.Load()
+	first := c.next.Load() // several calls may dial at once; the last one that succeeds decides
 	for i := range c.options.Addrs {
 		index := (first + uint64(i)) % uint64(len(c.options.Addrs))
 		conn, err := c.dialOne(ctx, c.options.Addrs[index])
@@ -135,14 +138,15 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 			c.next.Store(index)
 			return conn, nil
 		}
-		failed = err
-		if ctx.Err() != nil {
+		failed = err          // of the last address that was tried
+		if ctx.Err() != nil { // the caller has no time for another address
 			break
 		}
 	}
 	return nil, failed
 }
 
+// dialOne connects to one address and makes sure that the manager answers there.
 func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -150,6 +154,7 @@ func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The handshake is part of it: an address where something else answers is as good as one where nobody does.
 	secure := tls.Client(raw, c.options.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		raw.Close()
@@ -171,11 +176,12 @@ func call[Req, Res any](ctx context.Context, c *Client, to *connect.Client[Req, 
 		defer cancel()
 		ctx = bounded
 	}
+	// The trace id goes along, so that a user's request can be followed through the logs of all servers.
 	request := connect.NewRequest(message)
 	if id := hemera.TraceID(ctx); id != "" {
 		request.Header().Set(headerTrace, id)
 	}
-	response, err := to.CallUnary(ctx, request)
+	response, err := to.CallUnary(ctx, request) // blocks; a result is never nil, as callers return its fields
 	if err != nil {
 		method := strings.TrimPrefix(request.Spec().Procedure, Path)
 		return new(Res), fromWire(ctx, c.codec, err, method+" at "+c.addrs)

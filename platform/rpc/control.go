@@ -6,6 +6,7 @@ import (
 	"hemera"
 )
 
+// A node gets a Client where a manager in the same process would hand out its service.
 var (
 	_ hemera.Control   = (*Client)(nil)
 	_ hemera.CopyRules = (*Client)(nil)

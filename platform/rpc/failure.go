@@ -25,10 +25,11 @@ const textMax = 2048
 func toWire(c connect.Codec, err error) *connect.Error {
 	f := failure{Kind: uint8(errs.KindOf(err)), Text: clip(err.Error()), Remedy: clip(errs.RemedyOf(err))}
 	var e *errs.Error
-	if errors.As(err, &e) && e == err {
+	if errors.As(err, &e) && e == err { // else what is around it would be lost
 		f.Op, f.Subject, f.Text = clip(e.Op), clip(e.Subject), clip(textOf(e))
 	}
 	wire := connect.NewError(CodeOf(errs.Kind(f.Kind)), errors.New(clip(err.Error())))
+	// A header rather than the body: clients of our own and Connect's both read the answer.
 	if b, failed := c.Marshal(f); failed == nil {
 		wire.Meta().Set(headerError, base64.RawURLEncoding.EncodeToString(b))
 	}
@@ -46,6 +47,7 @@ func textOf(e *errs.Error) string {
 	return e.Text + ": " + e.Cause.Error()
 }
 
+// clip bounds a text.
 func clip(s string) string {
 	if len(s) > textMax {
 		return s[:textMax] + "…"
@@ -59,12 +61,13 @@ func fromWire(ctx context.Context, c connect.Codec, err error, subject string) e
 	if errors.As(err, &wire) {
 		if b, bad := base64.RawURLEncoding.DecodeString(wire.Meta().Get(headerError)); bad == nil && len(b) > 0 {
 			var f failure
-			if c.Unmarshal(b, &f) == nil {
+			if c.Unmarshal(b, &f) == nil { // a manager of a later version may send kinds that are unknown here
 				return &errs.Error{Kind: errs.Kind(f.Kind), Op: f.Op, Subject: f.Subject, Text: f.Text, Remedy: f.Remedy}
 			}
 		}
 	}
 	kind := kindOf(err)
+	// HTTP/2 says "cancelled" of a stream whose connection broke.
 	if kind == errs.Cancelled && ctx.Err() == nil {
 		kind = errs.Unavailable // the connection was, not the caller
 	}
@@ -118,6 +121,7 @@ func kindOf(err error) errs.Kind {
 	if errors.Is(err, context.Canceled) {
 		return errs.Cancelled
 	}
+	// What was wrong before a request could be sent.
 	var e *errs.Error // from dialling, or from looking at the manager's certificate
 	if errors.As(err, &e) {
 		return e.Kind

@@ -17,9 +17,10 @@ func (s *server) routes() {
 	s.routeCertificates()
 }
 
+// routeNodes serves what keeps a node in the cluster. A node speaks for itself only.
 func (s *server) routeNodes() {
 	handle(s, "Register", func(ctx context.Context, node hemera.NodeID, r *hemera.NodeHello) (*hemera.NodeWelcome, error) {
-		if r.ID == 0 {
+		if r.ID == 0 { // a node that has just joined and takes its id from the certificate
 			r.ID = node
 		}
 		if err := itself(node, r.ID, "Register"); err != nil {
@@ -44,6 +45,7 @@ func (s *server) routeNodes() {
 	})
 }
 
+// routeFiles serves what is about files. The permit in a request says what the node may do; who the node is does not matter.
 func (s *server) routeFiles() {
 	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *commitRequest) (*empty, error) {
 		return &empty{}, s.control.Commit(ctx, r.request())
@@ -64,6 +66,7 @@ func (s *server) routeFiles() {
 	})
 }
 
+// routeCopies serves the rule of third-party copies.
 func (s *server) routeCopies() {
 	handle(s, "MayFetch", func(ctx context.Context, _ hemera.NodeID, r *mayFetchRequest) (*empty, error) {
 		if s.options.Copies == nil {
@@ -73,19 +76,20 @@ func (s *server) routeCopies() {
 	})
 }
 
+// remoteKey is the context key of a joining client's address.
 type remoteKey struct{}
 
-// routeCertificates serves Join to anyone, since who joins has no certificate yet.
+// routeCertificates serves Join to any client, since a joining node has no certificate yet, and Renew to nodes.
 func (s *server) routeCertificates() {
 	join := unary(s, "Join", joinMax, func(ctx context.Context, r *joinRequest) (*certificateReply, error) {
 		if s.options.Issuer == nil {
 			return nil, errs.New(errs.Unsupported, "rpc.Join", "", "this manager admits no nodes")
 		}
-		remote, _ := ctx.Value(remoteKey{}).(string)
+		remote, _ := ctx.Value(remoteKey{}).(string) // tokens may be bound to networks
 		at, _ := netip.ParseAddrPort(remote)
 		chain, err := s.options.Issuer.Join(ctx, r.Secret, r.Request, at.Addr())
 		if err != nil {
-			s.options.Log.Warn("refused a node that wants to join", "remote", remote, "err", err)
+			s.options.Log.Warn("refused a node that wants to join", "remote", remote, "error", err)
 		}
 		return &certificateReply{chain}, err
 	})

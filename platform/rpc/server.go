@@ -55,22 +55,22 @@ func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	}
 	s := &server{control: control, options: o, codec: c, mux: http.NewServeMux(),
 		joins: limits.NewBudget[netip.Addr]("joins", limits.Bounds{Total: joinsMax, Share: joinsShare})}
-	s.routes()
+	s.routes() // from here on the mux is only read
 	return s.mux, nil
 }
 
 // NewHTTPServer gives a handler the limits a control port needs. Serve it with ServeTLS on a listener of raw
-// connections, wrapped by [Strangers]; config is the manager's (auth.Authority.ServerTLS).
+// connections, wrapped by [Strangers]; config is the manager's (pki.Authority.ServerTLS).
 func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
 	return &http.Server{
 		Handler:           h,
 		TLSConfig:         config,
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: 10 * time.Second, // nodes send a request at once
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ConnContext:       withStranger,
+		MaxHeaderBytes:    64 << 10,     // a failure's header is far below
+		ConnContext:       withStranger, // see Strangers
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: streamsMax,
@@ -80,12 +80,13 @@ func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.S
 	}
 }
 
+// server is the manager's end. It has no state but the count of joins under way.
 type server struct {
-	control hemera.Control
-	options ServerOptions
+	control hemera.Control // the manager's service
+	options ServerOptions  // complete
 	codec   connect.Codec
 	mux     *http.ServeMux
-	joins   *limits.Budget[netip.Addr]
+	joins   *limits.Budget[netip.Addr] // by address: a join costs a signature
 }
 
 // handle serves one method to nodes.
@@ -96,7 +97,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 	})
 	s.mux.HandleFunc("POST "+Path+method, func(w http.ResponseWriter, r *http.Request) {
 		node, err := s.caller(r)
-		if err == nil && method != "Register" { // which answers for itself: who waits registers again and again
+		if err == nil && method != "Register" { // which answers for itself: a node that waits for its admission registers again and again
 			err = s.options.Member(node)
 		}
 		if err != nil {
@@ -109,13 +110,14 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 	})
 }
 
+// caller finds the node that a request's certificate names.
 func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
-	if r.TLS == nil {
+	if r.TLS == nil { // a mistake of the assembly, not of the client
 		return 0, errs.New(errs.Unauthenticated, "rpc.Serve", r.URL.Path, "the control interface is served over TLS only")
 	}
 	node, err := s.options.Node(*r.TLS)
 	if err != nil {
-		s.options.Log.Warn("refused a control call", "method", r.URL.Path, "remote", r.RemoteAddr, "err", err)
+		s.options.Log.Warn("refused a control call", "method", r.URL.Path, "remote", r.RemoteAddr, "error", err)
 	}
 	return node, err
 }

@@ -58,8 +58,9 @@ func Strangers(l net.Listener) net.Listener {
 	return &strangers{Listener: l, by: map[netip.Addr]*list.List{}, all: list.New()}
 }
 
+// strangers is the listener that [Strangers] makes.
 type strangers struct {
-	net.Listener
+	net.Listener // of raw connections
 
 	mu  sync.Mutex // guards these, and places of strangers
 	all *list.List // of *stranger, oldest first
@@ -130,6 +131,7 @@ func (c *stranger) known() {
 	c.inAll, c.inShare = nil, nil
 }
 
+// strangerKey is the context key of a connection that has not shown a certificate.
 type strangerKey struct{}
 
 // withStranger has requests know the connection they came on.

@@ -38,7 +38,7 @@ func slowJoin(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// Whoever has no certificate may begin to join as often as he likes: few of that are kept, for a short time,
+// A client without a certificate may begin to join as often as it likes: few of its connections are kept, for a short time,
 // and nodes are served beside.
 func TestSlowJoinsKeepNobodyOut(t *testing.T) {
 	t.Parallel()

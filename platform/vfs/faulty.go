@@ -96,6 +96,7 @@ func (f *Faulty) Calls(ops ...Op) int {
 // next counts a call and returns the rule that applies to it, if any, when the call may go on.
 func (f *Faulty) next(op Op, name string) (Fault, bool) {
 	rule, ok := f.rule(op, name)
+	// Without the lock: other calls go on.
 	if rule.Wait != nil {
 		<-rule.Wait
 	}
@@ -133,6 +134,7 @@ func (r *Fault) matches(op Op, name string) bool {
 	if r.Pattern == "" {
 		return true
 	}
+	// A pattern that is wrong matches nothing.
 	whole, _ := path.Match(r.Pattern, name)
 	last, _ := path.Match(r.Pattern, path.Base(name))
 	return whole || last
@@ -151,6 +153,7 @@ func (f *Faulty) Open(name string, flag int) (File, error) {
 	if err := f.err(OpOpen, name); err != nil {
 		return nil, err
 	}
+	// An open that does not fail by a rule still makes the file of the inner FS.
 	inner, err := f.FS.Open(name, flag)
 	if err != nil {
 		return nil, err
@@ -212,7 +215,7 @@ func (f *Faulty) SyncDir(name string) error {
 	switch {
 	case ok && r.Err != nil:
 		return pathError("syncdir", name, r.Err)
-	case ok && r.Lie:
+	case ok && r.Lie: // as a device does that says "done" for what is in its cache
 		return nil
 	}
 	return f.FS.SyncDir(name)
@@ -266,7 +269,7 @@ func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	case ok && r.Err != nil:
 		return 0, pathError("write", f.name, r.Err)
 	case ok && r.Flip && len(p) > 0:
-		p = slices.Clone(p)
+		p = slices.Clone(p) // the caller's bytes are its own
 		p[len(p)/2] ^= 1
 	}
 	return f.File.WriteAt(p, off)

@@ -50,6 +50,7 @@ func NewMemory(size int64, now func() time.Time) *Memory {
 	if now == nil {
 		now = time.Now
 	}
+	// The root is durable from the start.
 	root := &node{dir: true, modified: now()}
 	return &Memory{
 		now: now, size: size,
@@ -89,11 +90,13 @@ func (m *Memory) Crash(keep func() bool) {
 // torn is old with some of the pages of now.
 func torn(old, now []byte, keep func() bool) []byte {
 	out := slices.Clone(old)
+	// The size is durable by itself, before or without the content: pages that were not written are zeros.
 	if len(old) != len(now) && keep() {
 		out = append(out[:min(len(out), len(now))], make([]byte, max(0, len(now)-len(out)))...)
 	}
 	for off := 0; off < min(len(out), len(now)); off += memoryBlock {
 		end := min(off+memoryBlock, len(out), len(now))
+		// A page that is the same in both needs no choice, and takes none from a seeded one.
 		if off < len(old) && slices.Equal(old[off:min(end, len(old))], now[off:min(end, len(old))]) && end <= len(old) {
 			continue
 		}
@@ -125,7 +128,7 @@ func (m *Memory) Corrupt(name string, off int64, mask byte) error {
 	if off < 0 || off >= int64(len(n.data)) {
 		return pathError("corrupt", name, syscall.EINVAL)
 	}
-	n.data[off] ^= mask
+	n.data[off] ^= mask // as a program reads it, and below as a power cut leaves it
 	if off < int64(len(n.synced)) {
 		n.synced[off] ^= mask
 	}
@@ -202,6 +205,7 @@ func (m *Memory) rename(from, to string) error {
 	if old := m.names[to]; old != nil && old.dir {
 		return pathError("rename", to, syscall.EISDIR)
 	}
+	// A rename to its own name changes nothing, and is no error.
 	if from != to {
 		if old := m.names[to]; old != nil {
 			m.used -= room(len(old.data))
@@ -222,6 +226,7 @@ func (m *Memory) Remove(name string) error {
 	if n == nil {
 		return pathError("remove", name, fs.ErrNotExist)
 	}
+	// Handles that have the file open keep its content.
 	if n.dir && len(m.list(name)) > 0 {
 		return pathError("remove", name, syscall.ENOTEMPTY)
 	}
@@ -263,7 +268,7 @@ func (m *Memory) SyncDir(name string) error {
 	if err := m.directory("syncdir", path.Clean(name)); err != nil {
 		return err
 	}
-	m.commit(len(m.journal))
+	m.commit(len(m.journal)) // of all directories: the journal is one
 	return nil
 }
 
@@ -274,7 +279,7 @@ func (m *Memory) Space(name string) (Space, error) {
 	if m.names[path.Clean(name)] == nil {
 		return Space{}, pathError("space", name, fs.ErrNotExist)
 	}
-	if m.size == 0 {
+	if m.size == 0 { // no limit: a petabyte
 		return Space{Total: 1 << 50, Free: 1<<50 - m.used}, nil
 	}
 	return Space{Total: m.size, Free: m.size - m.used}, nil
@@ -288,7 +293,7 @@ func (m *Memory) change(c change) {
 
 // commit makes the first n changes durable, and the one that belongs to the last.
 func (m *Memory) commit(n int) {
-	if n < len(m.journal) && m.journal[n].with {
+	if n < len(m.journal) && m.journal[n].with { // the other half of a rename
 		n++
 	}
 	for _, c := range m.journal[:n] {

@@ -51,6 +51,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, pathError("read", f.name, syscall.EINVAL)
 	}
+	// As io.ReaderAt says: fewer bytes than asked only with an error.
 	if off >= int64(len(f.node.data)) {
 		if len(p) == 0 {
 			return 0, nil

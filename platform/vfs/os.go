@@ -97,7 +97,7 @@ func (OS) SyncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
+	err = d.Sync() // the close after it has nothing left to say
 	_ = d.Close()
 	return err
 }
@@ -108,14 +108,14 @@ func (OS) Space(name string) (Space, error) {
 	if err := unix.Statfs(name, &s); err != nil {
 		return Space{}, &fs.PathError{Op: "statfs", Path: name, Err: err}
 	}
-	unit := s.Frsize
+	unit := s.Frsize // what blocks are counted in; Bsize is what reads and writes should have
 	if unit == 0 {
 		unit = s.Bsize
 	}
 	return Space{
 		ID:       uint64(uint32(s.Fsid.Val[0]))<<32 | uint64(uint32(s.Fsid.Val[1])),
 		Total:    int64(s.Blocks) * unit,
-		Free:     int64(s.Bavail) * unit,
+		Free:     int64(s.Bavail) * unit, // without what is reserved for root
 		ReadOnly: s.Flags&unix.ST_RDONLY != 0,
 		Inodes:   int64(s.Files), InodesFree: int64(s.Ffree),
 	}, nil

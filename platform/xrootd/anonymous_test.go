@@ -21,7 +21,7 @@ func anonymous(t *testing.T, o xrootd.Options) *xrootd.Client {
 	return c
 }
 
-// TestAnonymousClientsClaimNothing: who acts for somebody else must not lend him its own name.
+// TestAnonymousClientsClaimNothing: a client that acts for somebody else must not lend its own name.
 func TestAnonymousClientsClaimNothing(t *testing.T) {
 	s := xrootdtest.NewSecure(t, "&P=unix&P=host", func(r xrootdtest.Request) []byte {
 		if r.ID == wire.ReqOpen {

@@ -17,18 +17,18 @@ import (
 // Methods may be called concurrently. Those that send (WritePages, Truncate, Sync, Query) take turns; the others
 // return at once, also while one of those blocks.
 type AsyncWriter struct {
-	client *Client
-	handle *handle
-	peer   string // host:port, the subject of errors
+	client *Client // for its options and buffers
+	handle *handle // never replaced
+	peer   string  // host:port, the subject of errors
 
 	turn chan struct{} // room for one token: its holder sends, and may wait for answers
 
 	mu       sync.Mutex // what follows is shared with the reading goroutine
 	inFlight int        // payload bytes sent and not answered
 	bad      []*badWrite
-	err      error // final
-	signal   chan struct{}
-	left     bool // the handle is closed, or about to be
+	err      error         // final
+	signal   chan struct{} // has a token after an answer; settle waits for it
+	left     bool          // the handle is closed, or about to be
 }
 
 // badWrite is a write of which the server could not use some pages.
@@ -37,6 +37,7 @@ type badWrite struct {
 	list  []byte // wire.ParsePageErrors reads it
 }
 
+// newAsyncWriter takes over a handle, and with it the duty to close it.
 func newAsyncWriter(c *Client, h *handle, peer string) *AsyncWriter {
 	return &AsyncWriter{client: c, handle: h, peer: peer, turn: make(chan struct{}, 1), signal: make(chan struct{}, 1)}
 }
@@ -47,6 +48,7 @@ func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
 	for len(p) > 0 {
+		// Requests end at multiples of the chunk, so that no page is in two of them.
 		n := min(len(p), w.client.opts.Chunk-int(off%int64(w.client.opts.Chunk)))
 		count := wire.Fragments(off, int64(n))
 		if err := w.settle(noContext, w.client.opts.Window-n); err != nil {
@@ -78,7 +80,7 @@ func (w *AsyncWriter) answered(piece *writePiece, a answer) {
 	w.mu.Lock()
 	w.inFlight -= len(piece.payload)
 	switch {
-	case err != nil && w.err == nil:
+	case err != nil && w.err == nil: // its payload is not reused: it may still be on its way
 		w.err = err
 	case err == nil && len(a.body) > 0:
 		w.bad = append(w.bad, &badWrite{piece, a.body})
@@ -97,6 +99,7 @@ func (w *AsyncWriter) wake() {
 	}
 }
 
+// failed returns the final error, nil while there is none.
 func (w *AsyncWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,6 +127,7 @@ func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
 		case err != nil:
 			return err
 		case bad != nil:
+			// In the sender's turn: the reading goroutine could not wait for the answers.
 			if err := bad.piece.sendBad(ctx, w.peer, bad.list); err != nil {
 				return w.fail(err)
 			}

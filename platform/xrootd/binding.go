@@ -90,6 +90,7 @@ const (
 // open goes the route and makes what it finds the file's handle. The caller holds the turn, or is the only one.
 func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	again := why != openFirst
+	// Says that this goes on with a read, see hemera.OpaqueAgain.
 	if again && !b.opts.Write {
 		r.url.Opaque = r.url.Opaque.With(hemera.OpaqueAgain, "1")
 	}
@@ -108,7 +109,7 @@ func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "xrootd.Open", r.url.Redacted())
 	}
-	if b.opts.Write {
+	if b.opts.Write { // before data is sent that a stalled disk may hold up
 		a.conn.raiseUserTimeout()
 	}
 	return b.bind(a, reply, again)
@@ -117,6 +118,7 @@ func (b *binding) open(ctx context.Context, r route, why openReason) error {
 // bind makes a handle of an open's answer, unless the file is another than before. It closes the handle before.
 func (b *binding) bind(a result, reply wire.OpenReply, again bool) error {
 	old, fresh, err := b.swap(a, reply, again)
+	// Handles are closed without the lock: that sends requests.
 	switch {
 	case err != nil && b.opts.Write:
 		fresh.abort()
@@ -132,7 +134,7 @@ func (b *binding) bind(a result, reply wire.OpenReply, again bool) error {
 func (b *binding) swap(a result, reply wire.OpenReply, again bool) (old, fresh *handle, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	gen := 0
+	gen := 0 // of the first opening
 	if b.handle != nil {
 		gen = b.handle.gen + 1
 	}
@@ -227,7 +229,7 @@ func (b *binding) with(ctx context.Context, op func(h *handle) error) error {
 		if err = op(h); err == nil {
 			return nil
 		}
-		if tries == recoveriesMax {
+		if tries == recoveriesMax { // servers come and go faster than one request
 			return err
 		}
 		if err := b.recover(ctx, h, err); err != nil {
@@ -239,7 +241,7 @@ func (b *binding) with(ctx context.Context, op func(h *handle) error) error {
 // recover replaces the handle that failed with cause. It returns cause if nothing can be done. It blocks while
 // another caller opens the file again.
 func (b *binding) recover(ctx context.Context, failed *handle, cause error) error {
-	_, gone := isLoss(cause)
+	_, gone := isLoss(cause) // else the server has answered, and the session lives
 	kind := errs.KindOf(cause)
 	if ctx.Err() != nil || (!gone && (b.opts.Write || failoverReason(kind) == "" || kind == errs.NotFound)) {
 		return cause
@@ -253,7 +255,7 @@ func (b *binding) recover(ctx context.Context, failed *handle, cause error) erro
 	if now, err := b.current(); err != nil || now.gen != failed.gen {
 		return nil // another caller has done it, or closed the file: current tells
 	}
-	r := b.place()
+	r := b.place() // nobody changes it while the turn is held
 	log := b.client.opts.Log.With("url", b.url.Redacted(), "error", cause)
 	if b.opts.Write {
 		log.Info("opening again to go on writing")
@@ -270,7 +272,7 @@ func (b *binding) recover(ctx context.Context, failed *handle, cause error) erro
 			return err
 		}
 	} else if !gone {
-		return cause
+		return cause // there is no manager to ask for another server
 	}
 	log.Info("opening again to go on reading")
 	return b.open(ctx, newRoute(b.url), openLost)

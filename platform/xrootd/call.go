@@ -10,12 +10,12 @@ import (
 	"hemera/rules/wire"
 )
 
-// bodyMax bounds an answer that is kept whole; larger ones go to a sink of their own.
+// bodyMax bounds, in bytes, an answer that is kept whole; larger ones go to a sink of their own.
 const bodyMax = 16 << 20
 
 // frame is one piece of an answer as it stands in the stream.
 type frame struct {
-	n      int   // bytes that follow
+	n      int   // bytes that follow, and that the sink must read
 	offset int64 // in the file; page answers only
 	paged  bool  // kXR_status: pages with checksums, or the errors of written ones
 }
@@ -30,7 +30,7 @@ type sink interface {
 type answer struct {
 	status wire.Status
 	body   []byte // without a sink, and of errors, redirects and waits
-	err    error  // the session ended, or the caller gave up
+	err    error  // the session ended, or the caller left
 }
 
 // failure is nil for a good answer; else the error it stands for. Redirects and waits, which only
@@ -56,8 +56,8 @@ func waitTime(w wire.Wait) time.Duration {
 }
 
 // call is one request in flight. The fields above the line belong to the session's lock, those
-// below to whoever holds the call: first the caller, then the reading goroutine, then again the
-// caller, once it has finished.
+// below to one goroutine at a time: first the caller, then the reading goroutine, then again the
+// caller, once the call has finished.
 type call struct {
 	slot       uint16
 	busy       bool // the reading goroutine is in the middle of one of its frames
@@ -68,9 +68,9 @@ type call struct {
 
 	// ------
 	sink   sink
-	got    []byte
-	answer answer
-	// onLateAnswer, if set, runs in a goroutine of its own when a good answer comes to a call that was given up.
+	got    []byte // collected without a sink
+	answer answer // set by complete
+	// onLateAnswer, if set, runs in a goroutine of its own when a good answer comes to a call that was abandoned.
 	onLateAnswer func(conn *Conn, body []byte)
 	// finish runs once, in the reading goroutine, and must not wait. Without it done is closed.
 	finish func(*call)

@@ -19,7 +19,7 @@ func partial(r xrootdtest.Request, body string) []byte {
 	return wire.AppendResponse(nil, r.Stream, wire.StatusOKSoFar, []byte(body))
 }
 
-// TestCall: a call goes where it is sent, waits when it is told to, and is sent again only if it cannot have arrived.
+// TestCall: a call follows redirects, obeys waits, and is sent again only if it cannot have arrived.
 func TestCall(t *testing.T) {
 	var turns atomic.Int64
 	there := xrootdtest.New(t, xrootdtest.Manager, func(r xrootdtest.Request) []byte {

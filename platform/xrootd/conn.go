@@ -20,7 +20,7 @@ import (
 // concurrently.
 type Conn struct {
 	endpoint Endpoint
-	opts     Options
+	opts     Options // complete
 	nc       net.Conn
 	in       *bufio.Reader // the reading goroutine's
 	out      *sender
@@ -28,16 +28,16 @@ type Conn struct {
 	// Set by the login, constant afterwards.
 	flags   uint32
 	version uint32
-	session wire.SessionID
+	session wire.SessionID // by which a later session ends this one
 
 	free  chan uint16 // slots for requests; its capacity bounds them
 	down  chan struct{}
 	users atomic.Int64 // open files and borrowers: the session is not idle
 	heard atomic.Int64 // when the last bytes came, in Unix nanoseconds
 
-	mu    sync.Mutex
-	calls []*call // by slot; nil is free
-	err   error   // why it is down
+	mu    sync.Mutex // guards calls, err, and in each call what stands above its line
+	calls []*call    // by slot; nil is free
+	err   error      // why it is down
 }
 
 // inBuffer is the reading goroutine's buffer: one system call for many pages of a page answer.
@@ -59,18 +59,18 @@ func newConn(nc net.Conn, e Endpoint, o Options) *Conn {
 	return c
 }
 
-// Endpoint is the server and user of the session.
+// Endpoint returns the server and user of the session.
 func (c *Conn) Endpoint() Endpoint { return c.endpoint }
 
-// HasPages reports whether the server knows pgread and pgwrite.
+// HasPages reports whether the server has pgread and pgwrite: it says so, and its version is new enough that it means it.
 func (c *Conn) HasPages() bool {
 	return c.flags&wire.FlagSupPgrw != 0 && c.version >= wire.VersionPages
 }
 
-// Down is closed when the session has ended.
+// Down returns a channel that is closed when the session has ended, for whatever reason. A Conn never comes back.
 func (c *Conn) Down() <-chan struct{} { return c.down }
 
-// Close ends the session; requests in flight fail with Unavailable.
+// Close ends the session; requests in flight fail with Unavailable. What is open in the session the server closes by itself.
 func (c *Conn) Close() error {
 	c.fail(errs.New(errs.Cancelled, "xrootd.TalkTo", c.endpoint.String(), "closed"))
 	return nil
@@ -80,21 +80,21 @@ func (c *Conn) Close() error {
 // is ended by the reading goroutine itself.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
-	if c.err != nil {
+	if c.err != nil { // the first reason counts
 		c.mu.Unlock()
 		return
 	}
 	c.err = err
 	var ended []*call
 	for slot, k := range c.calls {
-		if k != nil && !k.busy {
+		if k != nil && !k.busy { // a busy one is completed by endFrame
 			c.calls[slot] = nil
 			ended = append(ended, k)
 		}
 	}
 	c.mu.Unlock()
 	close(c.down)
-	c.nc.Close()
+	c.nc.Close() // wakes the reading goroutine and a writer
 	for _, k := range ended {
 		if !k.abandoned {
 			k.complete(answer{err: lost(c.endpoint, true, err)})
@@ -102,7 +102,7 @@ func (c *Conn) fail(err error) {
 	}
 }
 
-// streamID is how a slot travels.
+// streamID is how a slot travels. Servers return it as it was; 16 bits bound the requests in flight.
 func streamID(slot uint16) (id wire.StreamID) {
 	binary.BigEndian.PutUint16(id[:], slot)
 	return id
@@ -112,6 +112,7 @@ func streamID(slot uint16) (id wire.StreamID) {
 // the flush has returned. It blocks while too many requests are in flight. After nil, finish will
 // be called, or done closed, exactly once; after an error never.
 func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]byte) error {
+	// A free slot is the right to send one request.
 	select {
 	case k.slot = <-c.free:
 	case <-ctx.Done():
@@ -122,7 +123,7 @@ func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]b
 	if k.finish == nil {
 		k.done = make(chan struct{})
 	}
-	k.since = time.Now()
+	k.since = time.Now() // before it is in the socket: waiting for other senders counts as silence too
 	if k.silenceMax == 0 {
 		k.silenceMax = c.opts.Stall
 	}
@@ -152,15 +153,15 @@ func (c *Conn) flush() {
 	}
 }
 
-// reason is why the session is down.
+// reason is why the session is down; nil while it is up.
 func (c *Conn) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// wait returns the answer of a call that was sent. When the context ends first the call is given
-// up: its sink is not used any more once wait has returned.
+// wait returns the answer of a call that was sent. If the context ends first, the call is abandoned: its sink is not
+// used any more once wait has returned.
 func (c *Conn) wait(ctx context.Context, k *call) answer {
 	select {
 	case <-k.done:
@@ -196,11 +197,11 @@ func (c *Conn) abandon(k *call) bool {
 	}
 	c.mu.Unlock()
 	// The caller's memory is being written to by a frame that may never end.
-	c.fail(errors.New("given up in the middle of an answer"))
+	c.fail(errors.New("abandoned in the middle of an answer"))
 	return false
 }
 
-// roundTrip sends one request and waits for its answer.
+// roundTrip sends one request and waits for its answer, which goes to the sink if there is one.
 func (c *Conn) roundTrip(ctx context.Context, s sink, r wire.Request, payload ...[]byte) answer {
 	k := &call{sink: s}
 	if err := c.send(ctx, k, r, payload...); err != nil {
@@ -210,7 +211,7 @@ func (c *Conn) roundTrip(ctx context.Context, s sink, r wire.Request, payload ..
 	return c.wait(ctx, k)
 }
 
-// Ping asks whether the server is there.
+// Ping returns when the server has answered on this session.
 func (c *Conn) Ping(ctx context.Context) error {
 	return c.roundTrip(ctx, nil, wire.Ping{}).failure("xrootd.Ping", c.endpoint.String())
 }

@@ -46,7 +46,7 @@ func TestCloseDoesNotWaitForADial(t *testing.T) {
 }
 
 // TestCloseAfterTheContextsEnd: the server is told all the same, or it would keep the file open as long as the
-// session lives; a write is given up, and not made visible as it is.
+// session lives; a write is aborted, and not made visible as it is.
 func TestCloseAfterTheContextsEnd(t *testing.T) {
 	for range 20 { // what is told must not be left to chance
 		s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
@@ -80,7 +80,7 @@ func TestCloseAfterTheContextsEnd(t *testing.T) {
 	}
 }
 
-// TestLateOpen: what is opened for somebody who has stopped waiting is closed again, and a write given up.
+// TestLateOpen: what is opened for a caller that has stopped waiting is closed again, and a write is aborted.
 func TestLateOpen(t *testing.T) {
 	for _, write := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -12,7 +12,7 @@ import (
 // kindOf is the kind nearest to a server's code. FSError and ItExists stand for several failures
 // that only their text tells apart.
 func kindOf(e *wire.Error) errs.Kind {
-	text := strings.ToLower(e.Text)
+	text := strings.ToLower(e.Text) // of any server, in its own words
 	switch {
 	case strings.Contains(text, "not empty"):
 		return errs.NotEmpty
@@ -25,6 +25,7 @@ func kindOf(e *wire.Error) errs.Kind {
 	return errs.Internal
 }
 
+// kinds are those of codes that mean one thing.
 var kinds = map[wire.Code]errs.Kind{
 	wire.ArgInvalid: errs.Invalid, wire.ArgMissing: errs.Invalid, wire.ArgTooLong: errs.TooLarge,
 	wire.FileLocked: errs.Locked, wire.FileNotOpen: errs.BadHandle, wire.FSError: errs.IO,
@@ -58,6 +59,7 @@ type lossError struct {
 	cause error
 }
 
+// Error says why the session ended.
 func (e *lossError) Error() string {
 	if e.cause == nil {
 		return "connection closed"
@@ -65,6 +67,7 @@ func (e *lossError) Error() string {
 	return e.cause.Error()
 }
 
+// Unwrap returns why the session ended, nil if the server closed it.
 func (e *lossError) Unwrap() error { return e.cause }
 
 // lost makes the error of a request whose session ended.
@@ -77,7 +80,8 @@ func lost(e Endpoint, sent bool, cause error) error {
 	return err
 }
 
-// isLoss tells whether err is the loss of a session, and whether the request may have arrived.
+// isLoss reports whether err is the loss of a session, and whether the request may have arrived. Only such errors are retried
+// without an answer.
 func isLoss(err error) (sent, loss bool) {
 	var l *lossError
 	if !errors.As(err, &l) {
@@ -86,7 +90,8 @@ func isLoss(err error) (sent, loss bool) {
 	return l.sent, true
 }
 
-// malformed is what a server is told off for: its bytes break the protocol.
+// malformed is the error of an answer that breaks the protocol. The session ends with it: where the next frame begins is
+// not known any more.
 func malformed(format string, args ...any) error {
 	return errs.New(errs.Corrupt, "xrootd.ReadAnswer", "", fmt.Sprintf(format, args...))
 }

@@ -26,7 +26,7 @@ func (f *File) URL() URL { return f.b.place().url }
 // deviceSilenceMax is the least silence allowed to requests that wait for a device, not for the network.
 const deviceSilenceMax = time.Minute
 
-// ask does one small request on the handle.
+// ask does one small request on the handle, and repeats it on a new one when that can help. It obeys waits.
 func (f *File) ask(ctx context.Context, op string, q func(h *handle) (wire.Request, []byte)) ([]byte, error) {
 	return f.askFor(ctx, max(f.b.client.opts.Stall, deviceSilenceMax), op, q)
 }
@@ -50,7 +50,7 @@ func (f *File) askFor(ctx context.Context, silenceMax time.Duration, op string, 
 				body = a.body
 				return next.err
 			}
-			if !next.wait {
+			if !next.wait { // handles belong to one server
 				return errs.New(errs.Unsupported, op, f.b.url.Redacted(), "redirect in the middle of a file")
 			}
 			spent.waited += next.delay
@@ -62,7 +62,8 @@ func (f *File) askFor(ctx context.Context, silenceMax time.Duration, op string, 
 	return body, err
 }
 
-// Sync returns when the server has made everything written durable.
+// Sync returns when the server has made everything written durable. Only what a write call has returned for counts. It blocks
+// for as long as the device needs, and is repeated on a new handle after a lost connection.
 func (f *File) Sync(ctx context.Context) error {
 	_, err := f.ask(ctx, "xrootd.Sync", func(h *handle) (wire.Request, []byte) { return wire.Sync{Handle: h.fh}, nil })
 	return err
@@ -75,7 +76,7 @@ func (f *File) SyncWithin(ctx context.Context, silenceMax time.Duration, op stri
 	return err
 }
 
-// Truncate sets the size.
+// Truncate sets the size in bytes. What it cuts off is gone for a reconnect too: see binding.high.
 func (f *File) Truncate(ctx context.Context, size int64) error {
 	_, err := f.ask(ctx, "xrootd.Truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
 	if err == nil {
@@ -84,7 +85,7 @@ func (f *File) Truncate(ctx context.Context, size int64) error {
 	return err
 }
 
-// Stat asks the server about the file as it is now.
+// Stat asks the server about the file as it is now. Of a file that is being written, the size is what was accepted so far.
 func (f *File) Stat(ctx context.Context) (Info, error) {
 	body, err := f.ask(ctx, "xrootd.Stat", func(h *handle) (wire.Request, []byte) { return wire.Stat{Handle: h.fh}, nil })
 	if err != nil {
@@ -94,7 +95,8 @@ func (f *File) Stat(ctx context.Context) (Info, error) {
 	return Info{baseName(f.b.url.Path), s}, errs.As(err, errs.Corrupt, "xrootd.Stat", f.b.url.Redacted())
 }
 
-// Query asks a question about the open file.
+// Query asks a question about the open file, of a kind that takes a handle. It fails with Unsupported at servers that do
+// not have it.
 func (f *File) Query(ctx context.Context, kind uint16, arg string) (string, error) {
 	body, err := f.ask(ctx, "xrootd.Query", func(h *handle) (wire.Request, []byte) {
 		return wire.Query{Kind: kind, Handle: h.fh}, []byte(arg)
@@ -107,6 +109,7 @@ func (f *File) Query(ctx context.Context, kind uint16, arg string) (string, erro
 // be relied on. A second Close is BadHandle. If ctx has ended before the call, Close tells the server without
 // waiting for it, and a write is aborted.
 func (f *File) Close(ctx context.Context) error {
+	// Waiting would fail at once, and the server would not hear of it.
 	if over := ctx.Err(); over != nil {
 		f.Release()
 		if !f.b.opts.Write {
@@ -119,7 +122,7 @@ func (f *File) Close(ctx context.Context) error {
 		h.done()
 	}
 	if !f.b.opts.Write {
-		return nil
+		return nil // what was read is good, whatever the server says now
 	}
 	return err
 }
@@ -138,7 +141,8 @@ func (f *File) Release() {
 }
 
 // Abandon cancels a write: nothing of it becomes visible where the server can do that; elsewhere
-// the file, if this open made it, is removed.
+// the file, if this open made it, is removed. Unlike Release it waits until the server has done that. The File is closed
+// afterwards, also if there was an error.
 func (f *File) Abandon(ctx context.Context) error {
 	if _, err := f.Query(ctx, wire.QueryOpaquf, hemera.OpaqueAbort); err == nil {
 		return f.Close(ctx)

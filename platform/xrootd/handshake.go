@@ -14,7 +14,8 @@ import (
 	"hemera/rules/wire"
 )
 
-// noContext is for requests that nobody waits for.
+// noContext is for requests that nobody waits for, and for calls whose interface has no context. The session's own timeouts end
+// them.
 var noContext = context.Background()
 
 // Dial connects and logs in, in one round trip where the server asks for no proof of identity.
@@ -23,9 +24,11 @@ func Dial(ctx context.Context, e Endpoint, o Options) (*Conn, error) {
 	return dial(ctx, e, o.withDefaults(), wire.ExpectLogin)
 }
 
+// dial is Dial with options that are complete; expect says what the client will do, see wire.Protocol.
 func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
+	// A redirect may name a user too: an anonymous client must not follow it with a name.
 	if o.Anonymous && e.User != "" {
 		return nil, errs.New(errs.Denied, "xrootd.ConnectTo", e.String(), "this client logs in as nobody, and the address names a user")
 	}
@@ -40,6 +43,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 			return err
 		}
 	}
+	// Keep-alive probes notice a machine that is gone while nothing is in flight, the user timeout while something is.
 	nc, err := link.Dial(ctx, e.Addr(), options)
 	if why := refused.Load(); err != nil && why != nil {
 		return nil, errs.Wrap(*why, "xrootd.ConnectTo", e.String())
@@ -48,8 +52,10 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 		return nil, lost(e, false, err)
 	}
 	c := newConn(nc, e, o)
+	// Both end with the session; login needs them already, to read the answers and to notice silence.
 	go c.receive()
 	go c.watch()
+	// The deadline covers the login: a port that accepts and says nothing is no server.
 	if err := c.login(ctx, expect); err != nil {
 		c.fail(err)
 		return nil, err
@@ -60,7 +66,7 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 // login sends handshake, protocol and login together and then reads the three answers.
 func (c *Conn) login(ctx context.Context, expect uint8) error {
 	hello := call{since: time.Now(), silenceMax: c.opts.DialTimeout, done: make(chan struct{})}
-	var protocol, login call
+	var protocol, login call // answered in this order, each in its own slot
 	c.mu.Lock()
 	if c.err == nil {
 		c.calls[greetingSlot] = &hello
@@ -72,10 +78,10 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	}
 	id := wire.Login{
 		PID: uint32(os.Getpid()), User: c.user(),
-		// Without the flags of redirects: a copy begins anew when a write fails, not when it is redirected.
+		// Without the flags of redirects: a copy restarts when a write fails, not when it is redirected.
 		Ability: wire.LoginAbilities &^ wire.AbilityRedirFlags, Capabilities: wire.LoginCapVer,
 	}
-	host, _ := os.Hostname()
+	host, _ := os.Hostname() // for the server's logs only; an empty one does no harm
 	if err := c.send(ctx, &login, id, fmt.Appendf(nil, "?xrd.appname=%s&xrd.hostname=%s&xrd.rn=hemera", c.opts.App, host)); err != nil {
 		return err
 	}
@@ -92,7 +98,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	if err != nil {
 		return err
 	}
-	c.version, c.flags = p.Version, p.Flags
+	c.version, c.flags = p.Version, p.Flags // before any request that depends on them
 	if err := login.answer.failure("xrootd.LogInAt", c.endpoint.String()); err != nil {
 		return err
 	}
@@ -104,6 +110,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 	return c.authenticate(ctx, l.Security)
 }
 
+// user is the login name: the address's, else the client's.
 func (c *Conn) user() string {
 	if c.endpoint.User != "" {
 		return c.endpoint.User
@@ -114,17 +121,17 @@ func (c *Conn) user() string {
 // authenticate goes through the server's offers in its order; a refusal is not the end of the
 // session, the next offer may do.
 func (c *Conn) authenticate(ctx context.Context, security string) error {
-	if !strings.Contains(security, "&P=") {
+	if !strings.Contains(security, "&P=") { // the server serves anybody
 		return nil
 	}
-	var last error
+	var last error // the server's answer to the last offer that was tried
 	for _, name := range offers(security) {
 		credentials, known := credentials(name, c.user())
-		if !known || c.opts.Anonymous && name != "host" {
+		if !known || c.opts.Anonymous && name != "host" { // unix would say a name
 			continue
 		}
 		a := c.roundTrip(ctx, nil, wire.Auth{Type: name}, credentials)
-		if a.err == nil && a.status == wire.StatusAuthMore {
+		if a.err == nil && a.status == wire.StatusAuthMore { // of mechanisms with a challenge; unix and host have none
 			last = errs.New(errs.Unauthenticated, "xrootd.AuthenticateAt", c.endpoint.String()+" by "+name, "the server wants more steps than the mechanism has")
 			continue
 		}
@@ -135,6 +142,7 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 	if last != nil {
 		return last
 	}
+	// None of the offers is one that this client has: say both sides, so that an admin sees what to configure.
 	has := "unix and host"
 	if c.opts.Anonymous {
 		has = "host, as it acts for somebody else"
@@ -143,7 +151,8 @@ func (c *Conn) authenticate(ctx context.Context, security string) error {
 		"the server wants one of "+strings.Join(offers(security), ", ")+", this client has "+has)
 }
 
-// offers are the mechanisms in a login's answer: "&P=gsi,v:10600&P=unix".
+// offers are the mechanisms in a login's answer, in the server's order of preference: "&P=gsi,v:10600&P=unix". Their arguments are
+// dropped, as neither unix nor host has any.
 func offers(security string) []string {
 	var names []string
 	for part := range strings.SplitSeq(security, "&P=") {

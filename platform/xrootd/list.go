@@ -17,8 +17,10 @@ const chunksAhead = 4
 // the server wait.
 type chunkSink chan []byte
 
+// take implements sink. It blocks while the reader is slow, which is why a listing has a session of its own.
 func (s chunkSink) take(r *bufio.Reader, f frame) error {
 	for left := f.n; left > 0; {
+		// New memory each time: the reader keeps the chunk while the next one arrives.
 		chunk := make([]byte, min(left, 64<<10))
 		if _, err := io.ReadFull(r, chunk); err != nil {
 			return err
@@ -29,7 +31,7 @@ func (s chunkSink) take(r *bufio.Reader, f frame) error {
 	return nil
 }
 
-// drain lets a sink whose session was closed come to its end.
+// drain lets a sink whose session was closed come to its end: the reading goroutine may be about to hand over a piece.
 func drain(chunks chunkSink, k *call) {
 	for {
 		select {
@@ -40,7 +42,8 @@ func drain(chunks chunkSink, k *call) {
 	}
 }
 
-// listing reads the text of a directory listing piece by piece.
+// listing reads the text of a directory listing piece by piece. It is a state machine over lines: with stat lines, names and
+// stats alternate after a lead-in of two lines; without, each line is a name.
 type listing struct {
 	rest  []byte // of a line that has not ended
 	lines int
@@ -51,6 +54,7 @@ type listing struct {
 
 // feed takes a piece of the text and calls visit for each complete entry. end is set with the last.
 func (l *listing) feed(chunk []byte, end bool, visit func(Info) error) error {
+	// A line may begin in one chunk and end in another, so what is left over is kept.
 	l.rest = append(l.rest, chunk...)
 	for {
 		i := bytes.IndexAny(l.rest, "\n\x00")
@@ -89,7 +93,7 @@ func (l *listing) line(s string, visit func(Info) error) error {
 	}
 	name := l.name
 	l.name = ""
-	text, _, _ := strings.Cut(s, " [ ")
+	text, _, _ := strings.Cut(s, " [ ") // a checksum may follow, in brackets
 	info, err := wire.ParseStat([]byte(text))
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "xrootd.List", name)

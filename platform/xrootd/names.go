@@ -11,7 +11,8 @@ import (
 	"hemera/rules/wire"
 )
 
-// Info is what a server says of an entry. Name is its last component.
+// Info is what a server says of an entry. Name is its last component. Servers that are not Hemera leave out fields; those
+// are zero.
 type Info struct {
 	Name string
 	wire.StatInfo
@@ -20,12 +21,14 @@ type Info struct {
 // IsDir reports whether the entry is a directory.
 func (i Info) IsDir() bool { return i.Flags&wire.StatIsDir != 0 }
 
-// onPath is a request whose payload is the URL's path.
+// onPath makes the builder of a request whose payload is the URL's path. It is called for each attempt, since redirects change
+// the URL.
 func onPath(w wire.Request) func(URL) (wire.Request, []byte) {
 	return func(u URL) (wire.Request, []byte) { return w, u.payload() }
 }
 
-// Stat asks for one entry. NotFound.
+// Stat asks for one entry. It follows links that the server follows, and is repeated after a lost connection. It fails with
+// NotFound if nothing has the name, and with NotDirectory if something on the way is a file.
 func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
 	a, err := c.do(ctx, newRoute(u), request{op: "xrootd.Stat", build: onPath(wire.Stat{}), repeatable: true})
 	if err != nil {
@@ -35,15 +38,18 @@ func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
 	return Info{baseName(u.Path), s}, errs.As(err, errs.Corrupt, "xrootd.Stat", u.Redacted())
 }
 
+// baseName is what follows the last slash.
 func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// change does a request without an answer; it is not repeated once it may have arrived.
+// change does a request whose answer is empty. It is not repeated once it may have arrived: a second removal or rename could
+// hit what somebody else made between the two.
 func (c *Client) change(ctx context.Context, u URL, op string, w wire.Request) error {
 	_, err := c.do(ctx, newRoute(u), request{op: op, build: onPath(w)})
 	return err
 }
 
-// Mkdir makes a directory, with parents also those above it, and then an existing one is no error.
+// Mkdir makes a directory with the permission bits of mode. With parents it makes those above it too, an existing directory is
+// no error, and the request is repeated after a lost connection. Without, it fails with Exists if the name is taken.
 func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) error {
 	w := wire.Mkdir{Mode: uint16(mode)}
 	if parents {
@@ -60,27 +66,29 @@ func (c *Client) Mkdir(ctx context.Context, u URL, mode uint32, parents bool) er
 	return err
 }
 
-// Remove removes a file. Some servers also take an empty directory.
+// Remove removes a file. Some servers also take an empty directory. After Unavailable the caller does not know whether the
+// file is gone.
 func (c *Client) Remove(ctx context.Context, u URL) error {
 	return c.change(ctx, u, "xrootd.Remove", wire.Rm{})
 }
 
-// Rmdir removes an empty directory. NotEmpty.
+// Rmdir removes an empty directory. It fails with NotEmpty, also where a server says only in its text why it refused.
 func (c *Client) Rmdir(ctx context.Context, u URL) error {
 	return c.change(ctx, u, "xrootd.RemoveDirectory", wire.Rmdir{})
 }
 
-// Chmod sets permission bits.
+// Chmod sets permission bits; others of mode are not sent.
 func (c *Client) Chmod(ctx context.Context, u URL, mode uint32) error {
 	return c.change(ctx, u, "xrootd.ChangeMode", wire.Chmod{Mode: uint16(mode)})
 }
 
-// Truncate sets a file's size.
+// Truncate sets a file's size in bytes.
 func (c *Client) Truncate(ctx context.Context, u URL, size int64) error {
 	return c.change(ctx, u, "xrootd.Truncate", wire.Truncate{Size: size})
 }
 
-// Rename moves an entry within its server.
+// Rename moves an entry within its server; to is a path. Whether a file of
+// that name is replaced is the server's rule.
 func (c *Client) Rename(ctx context.Context, from URL, to string) error {
 	q := request{op: "xrootd.Rename", build: func(u URL) (wire.Request, []byte) {
 		return wire.Mv{FromLength: int16(len(from.Path))}, []byte(from.Path + " " + u.Opaque.Join(to))
@@ -128,7 +136,8 @@ func (c *Client) SetAttributes(ctx context.Context, u URL, a Attributes) error {
 
 // List calls visit for each entry of a directory, in the server's order, with bounded memory. Its
 // session is its own while it lasts, so that visit may use the client as it likes and be slow. It
-// ends with visit's error, if any.
+// ends with visit's error, if any. Entries that are made or removed meanwhile may be missing or not. A lost connection ends it:
+// visit cannot be called a second time for what it has seen.
 func (c *Client) List(ctx context.Context, u URL, visit func(Info) error) error {
 	var l listing
 	ctx, stop := context.WithCancel(ctx)

@@ -57,14 +57,14 @@ func (o OpenOptions) flags(again bool) uint16 {
 
 // Open opens the file. It follows redirects, and asks the manager for another server when one fails.
 func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) {
-	if o.Size > 0 && o.Create {
+	if o.Size > 0 && o.Create { // the manager chooses disks with room for it, and checks the quota
 		u.Opaque = u.Opaque.With("oss.asize", strconv.FormatInt(o.Size, 10))
 	}
-	if id := hemera.TraceID(ctx); id != "" {
+	if id := hemera.TraceID(ctx); id != "" { // servers go on with it in their logs
 		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
 	}
 	b := &binding{client: c, url: u, opts: o, lane: c.lane(o.Group), turn: make(chan struct{}, 1)}
-	if o.Exclusive && o.Write {
+	if o.Exclusive && o.Write { // needs more care when the caller leaves
 		if err := b.openExclusively(ctx, newRoute(u)); err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	if err != nil {
 		return URL{}, err
 	}
-	if !a.redirected {
+	if !a.redirected { // the file is open now, which was not wanted
 		if reply, err := wire.ParseOpenReply(a.body); err == nil {
 			newHandle(a.conn, reply.Handle, 0).leave()
 		}
@@ -124,6 +124,7 @@ const exclusiveGrace = 2 * time.Second
 // taken: it could not create the file itself the next moment. So the open goes on for a while, and what it
 // created is aborted before the call returns.
 func (b *binding) openExclusively(ctx context.Context, r route) error {
+	// lasting has the values of ctx, but ends exclusiveGrace after it.
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {

@@ -14,15 +14,15 @@ type Options struct {
 	User string // login name, default the process's
 	App  string // what the client calls itself at login, default "hemera"
 	Log  *slog.Logger
-	// Anonymous logs in as nobody, by host or where no proof is asked for: for who acts for somebody else, and
-	// must not lend him rights. An address that names a user, or a redirect to one, is Denied.
+	// Anonymous logs in as nobody, by host or where no proof is asked for: for a process that acts for
+	// somebody else, and must not lend its own rights. An address that names a user, or a redirect to one, is Denied.
 	Anonymous bool
-	// Permit is asked before each connection, with the server's name and the address that it has; its error
+	// Permit is called before each connection, with the server's name and the address that it has; its error
 	// ends the operation. Nil permits all.
 	Permit func(ctx context.Context, e Endpoint, to netip.AddrPort) error
 
 	DialTimeout time.Duration // until logged in; 10 s
-	// Stall is the silence after which a session with requests in flight is given up; 60 s. Stock
+	// Stall is the silence after which a session with requests in flight ends; 60 s. Stock
 	// servers promise to answer, or to say that it takes longer, within this time.
 	Stall time.Duration
 	// UserTimeout is how long sent bytes may stay unacknowledged by the other kernel; 10 s, and 45 s for
@@ -38,13 +38,18 @@ type Options struct {
 	// WaitFor bounds how long one operation obeys servers that say "wait"; 30 min.
 	WaitFor time.Duration
 
-	InFlight int // requests in flight per session; 256
+	// InFlight bounds the requests in flight per session; more wait. The protocol allows 65,536, this client 32,768.
+	InFlight int // 256
 	Sessions int // sessions per server and user, per disk for peers; 1
-	PoolMax  int // sessions in all; 1024
-	Chunk    int // bytes per read or write request; 1 MiB
-	Window   int // bytes in flight per sequential stream or peer; 16 MiB
+	// PoolMax bounds the sessions in all. When it is reached, unused ones end; if there are none, calls are Overloaded.
+	PoolMax int // 1024
+	Chunk   int // bytes per read or write request; 1 MiB
+	// Window bounds the bytes in flight per sequential stream or asynchronous writer: what a path of that bandwidth times
+	// delay can hold, and the memory that one takes.
+	Window int // bytes; 16 MiB
 }
 
+// withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	setDuration := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {
@@ -59,7 +64,7 @@ func (o Options) withDefaults() Options {
 	switch {
 	case o.Anonymous:
 		o.User = "nobody"
-	case o.User == "":
+	case o.User == "": // the session of a process acts for the user who runs it
 		o.User = processUser()
 	}
 	if o.App == "" {
@@ -80,12 +85,13 @@ func (o Options) withDefaults() Options {
 	setInt(&o.PoolMax, 1024)
 	setInt(&o.Chunk, 1<<20)
 	setInt(&o.Window, 16<<20)
-	o.InFlight = min(o.InFlight, 1<<15)
+	o.InFlight = min(o.InFlight, 1<<15) // slots are 16 bits, one of them for the greeting
 	return o
 }
 
 // processUser is the login name of the process, or "nobody".
 func processUser() string {
+	// From /etc/passwd, without the C library; a directory service's users come by the environment.
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}

@@ -13,11 +13,12 @@ import (
 // dataSink puts the bytes of a kXR_read into the caller's memory.
 type dataSink struct {
 	p   []byte
-	got int
+	got int // bytes so far
 }
 
+// take implements sink.
 func (s *dataSink) take(r *bufio.Reader, f frame) error {
-	if f.n > len(s.p)-s.got {
+	if f.n > len(s.p)-s.got { // it would overwrite what is not ours
 		return malformed("read answer is longer than what was asked for")
 	}
 	n, err := io.ReadFull(r, s.p[s.got:s.got+f.n])
@@ -31,16 +32,18 @@ type pageSink struct {
 	sums []uint32 // nil if not wanted
 	off  int64    // of p in the file
 	got  int
-	bad  []span
+	bad  []span // fragments that do not match their checksums
 }
 
-// span is a page fragment of a request, by its place in p.
+// span is a page fragment of a request: where it begins in p, and its length in bytes.
 type span struct{ at, n int }
 
+// take implements sink. A page that does not match is noted, not refused: it is asked for again alone.
 func (s *pageSink) take(r *bufio.Reader, f frame) error {
 	if f.n == 0 {
 		return nil
 	}
+	// Frames come in the order of the file; one that says another offset would put bytes in a wrong place.
 	if !f.paged || f.offset != s.off+int64(s.got) {
 		return malformed("page answer for offset %d, not %d", f.offset, s.off+int64(s.got))
 	}
@@ -53,6 +56,7 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 		if n <= 0 || n > len(s.p)-s.got {
 			return malformed("page answer does not fit what was asked for")
 		}
+		// Read to its place first and checked there: a copy would cost more than asking for a bad page again.
 		page := s.p[s.got : s.got+n]
 		if _, err := io.ReadFull(r, page); err != nil {
 			return err
@@ -70,7 +74,7 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 	return nil
 }
 
-// index is the number of the page fragment that begins at a place in p.
+// index is the number of the page fragment that begins at a place in p: its place in sums, which are one for each fragment.
 func (s *pageSink) index(at int) int {
 	return int((s.off+int64(at))/hemera.PageSize - s.off/hemera.PageSize)
 }

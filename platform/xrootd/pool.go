@@ -34,6 +34,7 @@ type session struct {
 	conn *Conn // nil before the first; may be dead
 }
 
+// newPool makes an empty pool; the options are complete.
 func newPool(o Options) *pool {
 	return &pool{opts: o, sessions: map[sessionKey]*session{}, spare: map[Endpoint][]*Conn{}}
 }
@@ -69,7 +70,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	if s := p.sessions[key]; s != nil {
 		return s, nil
 	}
-	if len(p.sessions) >= p.opts.PoolMax {
+	if len(p.sessions) >= p.opts.PoolMax { // only then: sessions that are kept save a dial
 		p.dropUnused()
 	}
 	if len(p.sessions) >= p.opts.PoolMax {
@@ -80,6 +81,7 @@ func (p *pool) entry(key sessionKey) (*session, error) {
 	return s, nil
 }
 
+// closedError is what calls after Close fail with.
 func closedError(e Endpoint) error {
 	return errs.New(errs.Cancelled, "xrootd.ConnectTo", e.String(), "the client is closed")
 }
@@ -98,7 +100,7 @@ func (p *pool) set(s *session, conn *Conn) bool {
 func (p *pool) dropUnused() {
 	for key, s := range p.sessions {
 		select {
-		case s.turn <- struct{}{}:
+		case s.turn <- struct{}{}: // nobody dials it, so conn can be looked at
 			if s.conn == nil || s.conn.unused() {
 				delete(p.sessions, key)
 				if s.conn != nil {
@@ -124,14 +126,14 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 	}
 	defer func() { <-s.turn }()
 	old := s.conn
-	if old != nil && old.reason() == nil {
+	if old != nil && old.reason() == nil { // it may end the next moment; then the request fails, and is repeated if it may be
 		return old, nil
 	}
 	conn, err := dial(ctx, e, p.opts, wire.ExpectLogin)
 	if err != nil {
 		return nil, err
 	}
-	if !p.set(s, conn) {
+	if !p.set(s, conn) { // the client was closed while this was dialing
 		conn.Close()
 		return nil, closedError(e)
 	}
@@ -149,7 +151,7 @@ func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error)
 // lease returns a session for exclusive use. The caller gives it back with release.
 func (p *pool) lease(ctx context.Context, e Endpoint) (*Conn, error) {
 	p.mu.Lock()
-	for list := p.spare[e]; len(list) > 0; {
+	for list := p.spare[e]; len(list) > 0; { // the last one used is the likeliest to live
 		conn := list[len(list)-1]
 		list = list[:len(list)-1]
 		p.spare[e] = list
@@ -165,7 +167,7 @@ func (p *pool) lease(ctx context.Context, e Endpoint) (*Conn, error) {
 // sparesMax bounds the idle exclusive sessions that are kept for one server.
 const sparesMax = 4
 
-// release takes a leased session back, or closes it if there are enough spare ones.
+// release takes a leased session back, or closes it if there are enough spare ones or it has ended.
 func (p *pool) release(conn *Conn) {
 	p.mu.Lock()
 	if list := p.spare[conn.endpoint]; !p.closed && conn.reason() == nil && len(list) < sparesMax {

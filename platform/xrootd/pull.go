@@ -13,10 +13,10 @@ import (
 // PullRequest says what a destination of a third-party copy fetches, in the words its client used.
 type PullRequest struct {
 	Source Endpoint // tpc.src
-	Path   string   // tpc.lfn
-	Key    string   // tpc.key: the source gives the file to whoever shows it
+	Path   string   // tpc.lfn, at the source
+	Key    string   // tpc.key: the source gives the file to a client that shows it
 	// Origins are what the source may call the client that ordered the copy, user.pid@host, the
-	// likeliest first: it gives the file only to who names it in the same way.
+	// likeliest first: it gives the file only to a puller that names it in the same way.
 	Origins []string
 	Opaque  wire.Opaque // tpc.scgi, for the source
 	Opened  func()      // called when the source is open; nil for nobody
@@ -35,14 +35,14 @@ func Pull(ctx context.Context, c *Client, r PullRequest, dst hemera.Handle, prog
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close(ctx)
+	defer f.Close(ctx) // the source then knows that its part is done
 	if r.Opened != nil {
 		r.Opened()
 	}
 	src := f.NewReader(ctx, 0, hemera.FileSizeMax)
-	src.KeepSums()
+	src.KeepSums() // so that no page is summed twice
 	defer src.Close()
-	done := int64(0)
+	done := int64(0) // bytes that dst has accepted
 	for {
 		p, err := src.Next()
 		if err == io.EOF {
@@ -73,6 +73,7 @@ const originTimeout = 2 * time.Second
 func openPull(ctx context.Context, c *Client, u URL, origins []string) (f *File, err error) {
 	opaque := u.Opaque
 	err = errs.New(errs.Invalid, "xrootd.Pull", u.Redacted(), "the client that ordered the copy has no name")
+	// The last name gets all the time that is left: then the source may wait for its client to tell it of the copy.
 	for i, origin := range origins {
 		u.Opaque = opaque.With("tpc.org", origin)
 		attempt, cancel := ctx, func() {}

@@ -11,7 +11,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// StatVFS asks how much room there is.
+// StatVFS asks how much room there is, in MiB and percent, as the protocol has it. Space has bytes.
 func (c *Client) StatVFS(ctx context.Context, u URL) (wire.SpaceInfo, error) {
 	a, err := c.do(ctx, newRoute(u), request{op: "xrootd.StatSpace", build: onPath(wire.Stat{Options: wire.StatVFS}), repeatable: true})
 	if err != nil {
@@ -21,7 +21,7 @@ func (c *Client) StatVFS(ctx context.Context, u URL) (wire.SpaceInfo, error) {
 	return s, errs.As(err, errs.Corrupt, "xrootd.StatSpace", u.Redacted())
 }
 
-// Ping asks whether the server answers.
+// Ping asks whether the server answers, and returns when it does. It waits for RetryFor while nothing listens.
 func (c *Client) Ping(ctx context.Context, e Endpoint) error {
 	q := request{op: "xrootd.Ping", repeatable: true, build: func(URL) (wire.Request, []byte) { return wire.Ping{}, nil }}
 	_, err := c.do(ctx, newRoute(URL{Endpoint: e, Path: "/"}), q)
@@ -30,6 +30,7 @@ func (c *Client) Ping(ctx context.Context, e Endpoint) error {
 
 // Publishes reports whether a server knows [Client.Publish] and shows no file before its close.
 func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
+	// Servers that are not Hemera return the key, or refuse the question.
 	values, err := c.Config(ctx, e, hemera.ConfigPublish)
 	if errors.Is(err, errs.Unsupported) || errors.Is(err, errs.Invalid) {
 		return false, nil
@@ -37,7 +38,7 @@ func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
 	return err == nil && len(values) == 1 && values[0] == "1", err
 }
 
-// Locate asks which servers have the file; "*" instead of a path asks for all servers.
+// Locate asks a manager which servers have the file; "*" instead of a path asks for all servers. The answer is a moment's.
 func (c *Client) Locate(ctx context.Context, u URL, options uint16) ([]wire.Location, error) {
 	q := request{op: "xrootd.Locate", build: onPath(wire.Locate{Options: options}), repeatable: true}
 	a, err := c.do(ctx, newRoute(u), q)
@@ -48,7 +49,8 @@ func (c *Client) Locate(ctx context.Context, u URL, options uint16) ([]wire.Loca
 	return list, errs.As(err, errs.Corrupt, "xrootd.Locate", u.Redacted())
 }
 
-// Query asks a question of the kind (wire.QueryConfig and so on); arg is its text.
+// Query asks a question of the kind (wire.QueryConfig and so on); arg is its text. The answer ends at its first NUL. It fails
+// with Unsupported at servers that do not have the kind.
 func (c *Client) Query(ctx context.Context, e Endpoint, kind uint16, arg string) (string, error) {
 	q := request{op: "xrootd.Query", repeatable: true, build: func(URL) (wire.Request, []byte) {
 		return wire.Query{Kind: kind}, []byte(arg)
@@ -106,6 +108,7 @@ func (c *Client) Call(ctx context.Context, at URL, message []byte, answer func([
 			return wire.Query{Kind: wire.QueryOpaque}, append([]byte(hemera.OpaqueCall), message...)
 		},
 	}, answer)
+	// A stock server says that it does not know the query: a person has to know what that means.
 	if own, ok := errors.AsType[*errs.Error](err); ok && own.Kind == errs.Unsupported && own.Remedy == "" {
 		return own.WithRemedy("its server is no manager of Hemera, or of a version before 0.2: run the command on its machine")
 	}

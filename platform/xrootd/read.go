@@ -9,7 +9,8 @@ import (
 	"hemera/rules/wire"
 )
 
-// readPiece is one read request of a file: where its bytes go, and the request while it is in flight.
+// readPiece is one read request of a file: where its bytes go, and the request while it is in flight. It may be sent several
+// times, on several handles, but is in flight on one at a time.
 type readPiece struct {
 	p    []byte
 	sums []uint32 // nil if not wanted
@@ -17,15 +18,15 @@ type readPiece struct {
 
 	h     *handle
 	call  *call
-	pages *pageSink
-	data  *dataSink
-	err   error // it could not be sent
+	pages *pageSink // of a pgread
+	data  *dataSink // of a read
+	err   error     // it could not be sent
 }
 
 // send queues the request on the handle; failure shows in wait.
 func (r *readPiece) send(ctx context.Context, h *handle) {
 	r.h, r.call, r.err, r.pages, r.data = h, &call{}, nil, nil, nil
-	if h.pages {
+	if h.pages { // each page with its checksum, where the server can
 		r.pages = &pageSink{p: r.p, sums: r.sums, off: r.off}
 		r.call.sink = r.pages
 		r.err = h.conn.send(ctx, r.call, wire.Pgread{Handle: h.fh, Offset: r.off, Length: int32(len(r.p))})
@@ -46,7 +47,7 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 		a := r.h.conn.wait(ctx, r.call)
 		next := rules.decide(newRoute(u), a, spent)
 		if next.stop && next.err != nil {
-			return 0, next.err
+			return 0, next.err // with decides whether another handle helps
 		}
 		if next.stop {
 			break
@@ -62,7 +63,7 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 		r.h.conn.flush()
 	}
 	if r.data != nil {
-		if r.sums != nil {
+		if r.sums != nil { // of what arrived: there is nothing to compare with
 			checksum.PageSums(r.p[:r.data.got], r.off, r.sums)
 		}
 		return r.data.got, nil
@@ -70,11 +71,12 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 	return r.pages.got, r.readAgain(ctx, u)
 }
 
-// pageRetries is how often one bad page is asked for again before its server is given up.
+// pageRetries is how often one bad page is asked for again before the read fails.
 const pageRetries = 3
 
-// readAgain asks anew for pages that did not match their checksums.
+// readAgain asks again for pages that did not match their checksums.
 func (r *readPiece) readAgain(ctx context.Context, u URL) error {
+	// One page at a time: bad ones are rare, and a short answer is less likely to be damaged again.
 	for _, b := range r.pages.bad {
 		off := r.off + int64(b.at)
 		good := false
@@ -100,8 +102,9 @@ func (r *readPiece) readAgain(ctx context.Context, u URL) error {
 	return nil
 }
 
-// drop gives up requests in flight, so that their memory is the caller's again.
+// dropReads abandons requests in flight, so that their memory is the caller's again.
 func dropReads(pieces []*readPiece) {
+	// Waiting with a context that has ended abandons the call.
 	gone, cancel := context.WithCancel(noContext)
 	cancel()
 	for _, r := range pieces {
@@ -111,11 +114,11 @@ func dropReads(pieces []*readPiece) {
 	}
 }
 
-// finish returns the piece's bytes, from another handle if this one fails.
+// finishRead returns the piece's bytes, from another handle if this one fails.
 func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 	p := policy{op: "xrootd.Read", waitFor: f.b.client.opts.WaitFor}
 	n := 0
-	first := true
+	first := true // the request was sent before, by startReads
 	err := f.b.with(ctx, func(h *handle) error {
 		if !first || r.h == nil {
 			r.send(ctx, h)
@@ -135,12 +138,12 @@ func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 	return n, err
 }
 
-// startReads sends pieces on the current handle.
+// startReads sends pieces on the current handle. Failures show when the pieces are finished.
 func (f *File) startReads(ctx context.Context, pieces ...*readPiece) {
 	h, err := f.b.current()
 	for _, r := range pieces {
 		if err != nil {
-			continue // finishRead tells
+			continue // finishRead returns the error
 		}
 		r.send(ctx, h)
 	}
@@ -149,7 +152,8 @@ func (f *File) startReads(ctx context.Context, pieces ...*readPiece) {
 	}
 }
 
-// ReadAt is io.ReaderAt with a context: fewer bytes than asked only at the end, with io.EOF.
+// ReadAt is io.ReaderAt with a context: fewer bytes than asked only at the end, with io.EOF, or with an error. The bytes were
+// checked on arrival where the server has pgread.
 func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return f.ReadPages(ctx, p, nil, off)
 }
@@ -162,6 +166,7 @@ func (f *File) ReadPages(ctx context.Context, p []byte, sums []uint32, off int64
 	if off < 0 {
 		return 0, errs.New(errs.Invalid, "xrootd.Read", f.b.url.Redacted(), "the offset is negative")
 	}
+	// A window of requests is in flight; each one that is finished lets the next one go.
 	pieces := cutReads(p, sums, off, f.b.client.opts.Chunk)
 	window := max(1, f.b.client.opts.Window/f.b.client.opts.Chunk)
 	sent := min(window, len(pieces))
@@ -170,11 +175,11 @@ func (f *File) ReadPages(ctx context.Context, p []byte, sums []uint32, off int64
 	for i, r := range pieces {
 		n, err := f.finishRead(ctx, r)
 		total += n
-		if err == nil && n < len(r.p) {
+		if err == nil && n < len(r.p) { // the file ends here
 			err = io.EOF
 		}
 		if err != nil {
-			dropReads(pieces[i+1 : sent])
+			dropReads(pieces[i+1 : sent]) // p is the caller's again when this returns
 			return total, err
 		}
 		if sent < len(pieces) {

@@ -20,12 +20,15 @@ func (c *Conn) receive() {
 	c.fail(err)
 }
 
+// readFrames hands each frame to its call until the connection or the protocol breaks.
 func (c *Conn) readFrames() error {
 	var head [wire.ResponseHeaderSize]byte
 	for {
+		// Blocks between frames for as long as the server has nothing to say; watch decides how long that may be.
 		if _, err := io.ReadFull(c.in, head[:]); err != nil {
 			return err
 		}
+		// A header counts as life, also one of a frame whose body takes long.
 		c.heard.Store(time.Now().UnixNano())
 		h := wire.ParseResponseHeader(head[:])
 		if h.Length < 0 {
@@ -43,7 +46,8 @@ func (c *Conn) readFrames() error {
 	}
 }
 
-// attend handles a message that no request asked for just now; a promised answer is inside.
+// attend handles a message that no request asked for just now (kXR_attn): an answer that was promised by kXR_waitresp. Other
+// messages are ignored, as the protocol allows.
 func (c *Conn) attend(h wire.ResponseHeader) error {
 	if h.Length > bodyMax {
 		return malformed("message is larger than %d bytes", bodyMax)
@@ -52,6 +56,7 @@ func (c *Conn) attend(h wire.ResponseHeader) error {
 	if err := outer.take(c.in, frame{n: int(h.Length)}); err != nil {
 		return err
 	}
+	// The message is a whole response within a response; it goes the way of any other.
 	inner, body, ok, err := wire.ParseAttn(outer.got)
 	if err != nil {
 		return err
@@ -70,6 +75,7 @@ func (c *Conn) beginFrame(id wire.StreamID) (*call, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
+	// The slot of a call that was abandoned stays taken until its answer, so an unknown one breaks the protocol.
 	if slot >= len(c.calls) || c.calls[slot] == nil {
 		return nil, malformed("answer to a request that was not made")
 	}
@@ -97,7 +103,8 @@ func (c *Conn) endFrame(k *call, last bool, late time.Time) (ended bool) {
 	return ended
 }
 
-// dispatch reads one frame's body from in and gives it to the call it belongs to.
+// dispatch reads one frame's body from in and gives it to the call it belongs to. An error ends the session: the place of the
+// next frame in the stream is not known then.
 func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 	k, err := c.beginFrame(h.Stream)
 	if err != nil {
@@ -105,9 +112,9 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 	}
 	s := k.sink
 	switch {
-	case k.abandoned && k.onLateAnswer == nil:
+	case k.abandoned && k.onLateAnswer == nil: // nobody wants the bytes
 		s = discard{}
-	case k.abandoned || s == nil:
+	case k.abandoned || s == nil: // the sink's memory is its caller's again: collect
 		s = k
 	}
 	var a answer
@@ -120,10 +127,10 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 		err = s.take(in, frame{n: int(h.Length)})
 	case wire.StatusStatus:
 		last, err = c.dispatchPages(h, in, s)
-	case wire.StatusWaitResp:
+	case wire.StatusWaitResp: // the answer comes later, as an attn
 		last = false
 		late, err = readLate(in, int(h.Length))
-	default: // error, redirect, wait, authmore
+	default: // error, redirect, wait, authmore: small, and for the caller rather than for its sink
 		text := call{}
 		err = text.take(in, frame{n: int(h.Length)})
 		a = answer{status: h.Status, body: text.got}
@@ -133,12 +140,14 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 		last, a = true, answer{err: lost(c.endpoint, true, err)}
 	}
 	abandoned := k.abandoned
+	// The session has ended while the frame was read, and fail has left this call alone.
 	if c.endFrame(k, last, late) && !last {
 		last, a = true, answer{err: lost(c.endpoint, true, c.reason())}
 	}
 	switch {
 	case last && !abandoned:
 		k.complete(a)
+	// In a goroutine of its own, as it sends requests and this one must go on reading.
 	case last && k.onLateAnswer != nil && h.Status == wire.StatusOK && err == nil:
 		go k.onLateAnswer(c, k.got)
 	}
@@ -148,6 +157,7 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 // dispatchPages reads a kXR_status frame: its own header, then the data that header announces.
 func (c *Conn) dispatchPages(h wire.ResponseHeader, in *bufio.Reader, s sink) (last bool, err error) {
 	var b [wire.StatusBodySize]byte
+	// The header's length covers the status body only; the data that follows is counted in there.
 	if int(h.Length) != len(b) {
 		return false, malformed("page answer with a header of %d bytes", h.Length)
 	}
@@ -175,6 +185,7 @@ func readLate(in *bufio.Reader, n int) (time.Time, error) {
 // discard is the sink of calls nobody waits for.
 type discard struct{}
 
+// take implements sink.
 func (discard) take(r *bufio.Reader, f frame) error {
 	_, err := r.Discard(f.n)
 	return err

@@ -18,14 +18,14 @@ type requester struct {
 type request struct {
 	op         string // as in errs.Error
 	build      func(u URL) (wire.Request, []byte)
-	repeatable bool // see policy
-	failover   bool // see policy
-	lane       int  // of the shared session
-	silenceMax time.Duration
-	sink       sink
-	exclusive  bool // use a leased session
-	recovers   bool // the loss of a session came before, which may still hold locks
-	stays      bool // a redirect is the answer
+	repeatable bool          // see policy
+	failover   bool          // see policy
+	lane       int           // of the shared session
+	silenceMax time.Duration // see call
+	sink       sink          // takes the answer's bytes as they come; nil: they are collected
+	exclusive  bool          // use a leased session
+	recovers   bool          // the loss of a session came before, which may still hold locks
+	stays      bool          // a redirect is the answer
 	// onLateAnswer: see call.
 	onLateAnswer func(conn *Conn, body []byte)
 	// await, if set, waits for the answer in the caller's way.
@@ -45,12 +45,13 @@ func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 	if err := r.url.checkPath(q.op); err != nil {
 		return result{}, err
 	}
+	// Time is measured here and judged there.
 	p := policy{op: q.op, repeatable: q.repeatable, failover: q.failover, retryFor: d.opts.RetryFor, waitFor: d.opts.WaitFor}
 	spent := attempts{lost: q.recovers}
-	var failing time.Time
+	var failing time.Time // since when, zero while nothing has failed
 	for {
 		conn, a := d.attempt(ctx, r, q)
-		if q.stays && a.err == nil && a.status == wire.StatusRedirect {
+		if q.stays && a.err == nil && a.status == wire.StatusRedirect { // where it leads is what was asked
 			return result{a.body, conn, r, true}, nil
 		}
 		next := p.decide(r, a, spent)
@@ -102,6 +103,7 @@ func (d requester) attempt(ctx context.Context, r route, q request) (*Conn, answ
 	return conn, conn.wait(ctx, k)
 }
 
+// session finds the session for one attempt.
 func (d requester) session(ctx context.Context, e Endpoint, q request) (*Conn, error) {
 	if q.exclusive {
 		return d.pool.lease(ctx, e)
@@ -134,6 +136,7 @@ func (d requester) stream(ctx context.Context, u URL, q request, feed func(chunk
 		}
 	}
 	_, err := d.do(ctx, newRoute(u), q)
+	// The last pieces may still be in the channel when the answer is complete.
 	for err == nil && failed == nil && len(chunks) > 0 {
 		failed = feed(<-chunks)
 	}

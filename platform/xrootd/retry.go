@@ -36,7 +36,7 @@ type policy struct {
 	waitFor    time.Duration
 }
 
-// decide decides what follows an attempt at r. It is pure: time comes in with e.
+// decide says what follows an attempt at r. It is pure: time comes in with e.
 func (p policy) decide(r route, a answer, e attempts) decision {
 	subject := r.url.Redacted()
 	if a.err != nil {
@@ -50,7 +50,7 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 		if err == nil {
 			r, err = r.redirected(to)
 		}
-		return decision{stop: err != nil, err: errs.Wrap(err, p.op, subject), route: r}
+		return decision{stop: err != nil, err: errs.Wrap(err, p.op, subject), route: r} // at once
 	case wire.StatusWait:
 		w, err := wire.ParseWait(a.body)
 		if err != nil {
@@ -62,6 +62,7 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 		return decision{route: r, delay: waitTime(w), wait: true}
 	}
 	err := a.failure(p.op, subject)
+	// The order counts: a failure of servers first, then what another server may have, then our own lock.
 	if e.lost && errs.KindOf(err) == errs.NoReplicas && len(r.tried) > 0 {
 		return p.repeat(r.withoutTried(), err, e) // what broke was a connection, not a server
 	}
@@ -74,9 +75,11 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 	return decision{stop: true, err: err}
 }
 
+// decideLoss decides after an attempt without an answer: a lost session, no connection, or a caller that left.
 func (p policy) decideLoss(r route, cause error, e attempts) decision {
 	err := errs.Wrap(cause, p.op, r.url.Redacted())
 	sent, loss := isLoss(cause)
+	// What is no loss is the caller's own end, or Permit's refusal.
 	if !loss || errors.Is(cause, context.Canceled) || (sent && !p.repeatable) {
 		return decision{stop: true, err: err}
 	}

@@ -12,7 +12,7 @@ import (
 // Bounds of one operation's way through the cluster.
 const (
 	redirectsMax = 16 // as in the stock clients; the only detection of loops
-	failoversMax = 8  // servers given up before the operation is
+	failoversMax = 8  // servers that may fail before the operation does
 )
 
 // Opaque keys by which a client tells a manager where not to send it again.
@@ -27,9 +27,9 @@ type route struct {
 	url     URL      // server to ask now; path and opaque as requests shall carry them
 	manager Endpoint // the last server that redirected
 	managed bool     // manager is set
-	hops    int
-	tried   []string
-	reasons []string
+	hops    int      // redirects since the manager
+	tried   []string // hosts that failed
+	reasons []string // one for each of tried
 	nodes   []string // hem.node of the tried: hosts cannot tell two nodes on one machine apart
 }
 
@@ -38,7 +38,7 @@ func newRoute(u URL) route { return route{url: u} }
 
 // redirection is what a server's redirect says. An empty path keeps the request's.
 type redirection struct {
-	to     Endpoint
+	to     Endpoint // the next server
 	path   string
 	opaque wire.Opaque
 }
@@ -50,7 +50,7 @@ func parseRedirect(body []byte) (redirection, error) {
 	if err != nil {
 		return redirection{}, errs.As(err, errs.Invalid, "xrootd.FollowRedirect", "")
 	}
-	if w.Port > 0 {
+	if w.Port > 0 { // the usual form
 		e, err := ParseEndpoint(w.Host)
 		e.Port = int(w.Port)
 		return redirection{to: e, opaque: w.Opaque}, err
@@ -71,10 +71,10 @@ func (r route) redirected(to redirection) (route, error) {
 	if r.hops >= redirectsMax {
 		return r, errs.New(errs.Unavailable, "xrootd.FollowRedirect", r.url.Redacted(), "more than 16 redirects; servers send each other the client in a circle")
 	}
-	r.manager, r.managed = r.url.Endpoint, true
+	r.manager, r.managed = r.url.Endpoint, true // the server to come back to when the next one fails
 	user := r.url.User
 	r.url.Endpoint = to.to
-	if to.to.User == "" {
+	if to.to.User == "" { // the session goes on as the same user
 		r.url.User = user
 	}
 	if to.path != "" {
@@ -100,13 +100,13 @@ func (r route) failed(kind errs.Kind) (route, bool) {
 	if node := r.url.Opaque.Value(hemera.OpaqueNode); node != "" && !slices.Contains(r.nodes, node) {
 		r.nodes = append(slices.Clip(r.nodes), node)
 	}
-	r.url.Endpoint = r.manager
+	r.url.Endpoint = r.manager // without what it said for the failed server alone
 	r.url.Opaque = r.url.Opaque.Without(hemera.OpaqueCapability).Without(hemera.OpaqueNode).
 		With(keyTried, strings.Join(r.tried, ",")).With(keyReason, strings.Join(r.reasons, ","))
 	if len(r.nodes) > 0 {
 		r.url.Opaque = r.url.Opaque.With(hemera.OpaqueNode, strings.Join(r.nodes, ","))
 	}
-	r.hops = 0
+	r.hops = 0 // failoversMax bounds this way
 	return r, true
 }
 

@@ -5,25 +5,28 @@ import (
 	"sync"
 )
 
-// copyMax is the largest piece that is copied into a batch rather than referred to.
+// copyMax is the largest piece, in bytes, that is copied into a batch rather than referred to: one system call for many small
+// requests, no copy of file data.
 const copyMax = 8 << 10
 
-// sender writes the requests of many goroutines: whoever finds the socket free writes what all have
-// queued, in one system call, while the others wait for it. There is no writing goroutine.
+// sender writes the requests of many goroutines: a caller that finds the socket free writes what all have
+// queued, in one system call, while the others wait for it. There is no writing goroutine. Small pieces are copied together,
+// large ones are passed to writev as they are.
 type sender struct {
 	nc net.Conn
 
-	mu      sync.Mutex
-	turn    sync.Cond
+	mu      sync.Mutex  // guards what follows; not held while writing
+	turn    sync.Cond   // a batch was written
 	bufs    net.Buffers // queued
 	grows   bool        // the last of bufs is our own and takes more
-	spare   []byte
-	round   uint64 // number of the batch being queued
-	written uint64 // number of the last batch written
-	busy    bool
-	err     error
+	spare   []byte      // memory of an earlier batch, to be used again
+	round   uint64      // number of the batch being queued
+	written uint64      // number of the last batch written
+	busy    bool        // a caller is writing
+	err     error       // final
 }
 
+// newSender writes to nc; nobody else may.
 func newSender(nc net.Conn) *sender {
 	s := &sender{nc: nc, round: 1}
 	s.turn.L = &s.mu

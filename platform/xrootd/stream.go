@@ -8,7 +8,7 @@ import (
 )
 
 // Reader reads a file in order, with a window of requests in flight ahead of its user. Use it from
-// one goroutine and close it.
+// one goroutine and close it. It keeps Options.Window bytes at most, in buffers of the client that are used again.
 type Reader struct {
 	ctx    context.Context
 	file   *File
@@ -16,14 +16,15 @@ type Reader struct {
 	next   int64        // offset of the next request
 	end    int64
 	window int
-	ahead  int    // requests to keep in flight; grows while the user goes on
-	sums   bool   // keep page checksums
-	rest   []byte // of the piece being consumed
-	now    *readPiece
-	err    error
+	ahead  int        // requests to keep in flight; grows while the user goes on
+	sums   bool       // keep page checksums
+	rest   []byte     // of the piece being consumed
+	now    *readPiece // whose bytes Next returned last
+	err    error      // final, io.EOF at the end
 }
 
-// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first.
+// NewReader reads from off up to end, or to the file's end, as it was at the open, if that comes first. It sends nothing before
+// the first Next. The context bounds all of its calls.
 func (f *File) NewReader(ctx context.Context, off, end int64) *Reader {
 	if size, known := f.b.size(); known {
 		end = min(end, size)
@@ -48,7 +49,7 @@ func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	r.fill()
+	r.fill() // before waiting, so that requests overlap with what the user does
 	if len(r.pieces) == 0 {
 		r.err = io.EOF
 		return nil, r.err
@@ -60,7 +61,7 @@ func (r *Reader) Next() ([]byte, error) {
 	switch {
 	case err != nil:
 		r.err = err
-	case n < len(piece.p):
+	case n < len(piece.p): // the file is shorter now than at the open
 		r.err = io.EOF
 	}
 	if n == 0 {
@@ -83,11 +84,12 @@ func (r *Reader) fill() {
 		r.pieces = append(r.pieces, p)
 		r.next += n
 	}
+	// Doubled with each call: a user that reads a little does not pay for a whole window.
 	r.ahead = min(r.ahead*2, r.window)
 	r.file.startReads(r.ctx, fresh...)
 }
 
-// Read is io.Reader.
+// Read is io.Reader, for users that have a buffer of their own; Next saves the copy.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		b, err := r.Next()
@@ -101,7 +103,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close gives up what is in flight. The file stays open.
+// Close drops what is in flight. The file stays open.
 func (r *Reader) Close() error {
 	dropReads(r.pieces)
 	r.pieces, r.rest = nil, nil
@@ -116,13 +118,13 @@ func (r *Reader) Close() error {
 type Writer struct {
 	ctx   context.Context
 	file  *File
-	queue *writeQueue
-	buf   []byte
-	off   int64 // of buf
+	queue *writeQueue // requests in flight
+	buf   []byte      // gathered, not sent
+	off   int64       // of buf
 	err   error
 }
 
-// NewWriter writes from off on.
+// NewWriter writes from off on. The context bounds all of its calls. There is no Close: Flush, and then close the file.
 func (f *File) NewWriter(ctx context.Context, off int64) *Writer {
 	return &Writer{ctx: ctx, file: f, queue: f.newQueue(), off: off}
 }
@@ -156,10 +158,12 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // room is how far the request at the present offset may reach.
 func (w *Writer) room() int {
+	// Requests end at multiples of the chunk, so that no page is in two of them.
 	chunk := w.file.b.client.opts.Chunk
 	return chunk - int(w.off%int64(chunk))
 }
 
+// send starts one request. After an error the writer does nothing any more.
 func (w *Writer) send(p []byte) {
 	if w.err = w.queue.write(w.ctx, p, nil, w.off); w.err == nil {
 		w.off += int64(len(p))

@@ -12,7 +12,7 @@ import (
 // DefaultPort is where XRootD servers listen.
 const DefaultPort = 1094
 
-// Endpoint is a server as one user sees it: the identity of a session.
+// Endpoint is a server as one user sees it: the identity of a session. It is comparable, and a key of the pool.
 type Endpoint struct {
 	User string // login name to ask for, "" for the client's own
 	Host string // name or address, IPv6 without brackets
@@ -30,15 +30,17 @@ func (e Endpoint) String() string {
 	return e.User + "@" + e.Addr()
 }
 
-// ParseEndpoint reads [user@]host[:port]; IPv6 addresses are in brackets when a port follows.
+// ParseEndpoint reads [user@]host[:port]; IPv6 addresses are in brackets when a port follows. Without a port it is
+// [DefaultPort]. Invalid names what is wrong. Nothing is looked up.
 func ParseEndpoint(s string) (Endpoint, error) {
 	var e Endpoint
 	rest := s
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 { // the last: a user name may have one
 		e.User, rest = rest[:i], rest[i+1:]
 		e.User, _, _ = strings.Cut(e.User, ":") // a password has no use here
 	}
 	e.Port = DefaultPort
+	// net.SplitHostPort fails without a port, which is allowed here.
 	host, port, err := net.SplitHostPort(rest)
 	if err != nil {
 		host, port = rest, ""
@@ -73,13 +75,13 @@ func IsRemote(s string) bool {
 	return strings.HasPrefix(s, "root://") || strings.HasPrefix(s, "xroot://")
 }
 
-// ParseURL reads a URL. Invalid names what is wrong.
+// ParseURL reads a URL. Invalid names what is wrong: no such scheme, no host, or a path that is not clean.
 func ParseURL(s string) (URL, error) {
 	_, rest, ok := strings.Cut(s, "://")
 	if !ok || !IsRemote(s) {
 		return URL{}, errs.New(errs.Invalid, "xrootd.ParseURL", s, "want root://host:port//path")
 	}
-	rest, cgi, _ := strings.Cut(rest, "?")
+	rest, cgi, _ := strings.Cut(rest, "?") // the opaque part, which is not decoded
 	server, path, _ := strings.Cut(rest, "/")
 	e, err := ParseEndpoint(server)
 	if err != nil {

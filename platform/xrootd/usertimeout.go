@@ -14,7 +14,7 @@ const writeUserTimeout = 45 * time.Second
 // raiseUserTimeout keeps the kernel from giving the session up while its server takes no data. For the
 // kernel that is the same as a server that is gone: Options.UserTimeout bounds both.
 func (c *Conn) raiseUserTimeout() {
-	socket, ok := c.nc.(syscall.Conn)
+	socket, ok := c.nc.(syscall.Conn) // not so in simulations
 	if !ok || c.opts.UserTimeout >= writeUserTimeout {
 		return
 	}

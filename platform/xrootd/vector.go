@@ -9,7 +9,7 @@ import (
 	"hemera/rules/wire"
 )
 
-// Range is one part of a vector read: P is filled from Off on.
+// Range is one part of a vector read: P is filled from Off on. Ranges may overlap and be in any order.
 type Range struct {
 	Off int64
 	P   []byte
@@ -19,6 +19,7 @@ type Range struct {
 // protocol's limits allow. Unlike other reads the bytes carry no checksums on the wire; a server of
 // Hemera has verified them.
 func (f *File) ReadVector(ctx context.Context, ranges []Range) error {
+	// One request after the other: a vector is small, and its parts are not in order of the file.
 	for _, batch := range cutVector(ranges) {
 		err := f.b.with(ctx, func(h *handle) error {
 			payload := make([]byte, 0, len(batch)*wire.SegmentSize)
@@ -29,7 +30,7 @@ func (f *File) ReadVector(ctx context.Context, ranges []Range) error {
 			if err := h.conn.roundTrip(ctx, s, wire.Readv{}, payload).failure("xrootd.Read", f.b.url.Redacted()); err != nil {
 				return err
 			}
-			if s.next < len(batch) {
+			if s.next < len(batch) { // the server sent its last frame too early
 				return errs.New(errs.IO, "xrootd.Read", f.b.url.Redacted(), "the answer lacks a part of the vector")
 			}
 			return nil
@@ -41,13 +42,14 @@ func (f *File) ReadVector(ctx context.Context, ranges []Range) error {
 	return nil
 }
 
-// cutVector divides ranges into elements and requests within the protocol's limits.
+// cutVector divides ranges into elements and requests within the protocol's limits: wire.ReadvElementMax bytes in an element,
+// wire.VectorMax elements in a request. Empty ranges vanish.
 func cutVector(ranges []Range) [][]Range {
 	var batches [][]Range
 	var batch []Range
 	for _, r := range ranges {
 		for len(r.P) > 0 {
-			n := min(len(r.P), wire.ReadvElementMax)
+			n := min(len(r.P), wire.ReadvElementMax) // a longer range becomes several elements
 			if len(batch) == wire.VectorMax {
 				batches, batch = append(batches, batch), nil
 			}
@@ -63,10 +65,11 @@ func cutVector(ranges []Range) [][]Range {
 
 // vectorSink distributes a readv answer: each element's header, then its data, in the order asked.
 type vectorSink struct {
-	ranges []Range
-	next   int
+	ranges []Range // as they were asked for
+	next   int     // of ranges, to be filled next
 }
 
+// take implements sink. A frame has whole elements only.
 func (s *vectorSink) take(r *bufio.Reader, f frame) error {
 	var head [wire.SegmentSize]byte
 	for left := f.n; left > 0; s.next++ {
@@ -76,6 +79,7 @@ func (s *vectorSink) take(r *bufio.Reader, f frame) error {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
 			return err
 		}
+		// Each element repeats what was asked, so that a mixed-up answer is noticed before it overwrites memory.
 		want := s.ranges[s.next]
 		left -= len(head) + len(want.P)
 		if g := wire.ParseSegment(head[:]); int(g.Length) != len(want.P) || g.Offset != want.Off || left < 0 {

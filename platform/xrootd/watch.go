@@ -7,9 +7,9 @@ import (
 	"hemera/rules/wire"
 )
 
-// watch is the goroutine that gives up silent sessions, asks quiet ones whether they live, and
-// closes those that nobody uses.
+// watch is the goroutine that ends silent sessions, pings quiet ones, and closes those that nobody uses.
 func (c *Conn) watch() {
+	// A quarter of the shortest time: what is due is done at most that much late.
 	tick := time.NewTicker(min(c.opts.Stall, c.opts.Ping, c.opts.Idle) / 4)
 	defer tick.Stop()
 	for {
@@ -22,16 +22,17 @@ func (c *Conn) watch() {
 	}
 }
 
-// watchAction is what to do about a session.
+// watchAction is what to do about a session; one at a time, the worst first.
 type watchAction int
 
 const (
 	watchNothing watchAction = iota
-	watchPing
-	watchStalled
-	watchIdle
+	watchPing                // it is used and quiet
+	watchStalled             // a request has waited too long in silence
+	watchIdle                // nobody has used it for long
 )
 
+// check does what nextAction says. It must not block: it is what notices that others do.
 func (c *Conn) check(now time.Time) {
 	switch c.nextAction(now) {
 	case watchStalled:
@@ -41,7 +42,7 @@ func (c *Conn) check(now time.Time) {
 	case watchPing:
 		k := &call{finish: func(*call) {}}
 		select {
-		case slot := <-c.free: // never waits: a full session is not quiet
+		case slot := <-c.free: // send must not wait for a slot here; a full session is not quiet
 			c.free <- slot
 		default:
 			return
@@ -57,19 +58,20 @@ func (c *Conn) nextAction(now time.Time) watchAction {
 	heard := time.Unix(0, c.heard.Load())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	inFlight := 0
+	inFlight := 0 // also abandoned calls: the server owes their answers
 	for _, k := range c.calls {
 		if k == nil {
 			continue
 		}
 		inFlight++
+		// Any byte of the session counts: a server that answers others will come to this one.
 		from := latest(k.since, heard, k.late)
 		if now.Sub(from) > k.silenceMax {
 			return watchStalled
 		}
 	}
 	switch quiet := now.Sub(heard); {
-	case inFlight > 0:
+	case inFlight > 0: // the answer will tell whether it lives
 		return watchNothing
 	case c.users.Load() == 0 && quiet > c.opts.Idle:
 		return watchIdle
@@ -79,7 +81,7 @@ func (c *Conn) nextAction(now time.Time) watchAction {
 	return watchNothing
 }
 
-// unused reports whether ending the session would disturb nobody.
+// unused reports whether ending the session would disturb nobody: no file is open and no request is in flight.
 func (c *Conn) unused() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,6 +93,7 @@ func (c *Conn) unused() bool {
 	return c.users.Load() == 0
 }
 
+// latest returns the last of some times.
 func latest(times ...time.Time) time.Time {
 	out := times[0]
 	for _, t := range times[1:] {

@@ -14,6 +14,7 @@ import (
 // buffers are the memory of writes in flight, reused.
 type buffers struct{ pool sync.Pool }
 
+// get returns an empty buffer with room for n bytes.
 func (b *buffers) get(n int) []byte {
 	if v, ok := b.pool.Get().(*[]byte); ok && cap(*v) >= n {
 		return (*v)[:0]
@@ -21,6 +22,7 @@ func (b *buffers) get(n int) []byte {
 	return make([]byte, 0, n)
 }
 
+// put takes a buffer back. Nobody may use it any more.
 func (b *buffers) put(p []byte) {
 	if cap(p) > 0 {
 		b.pool.Put(&p)
@@ -30,7 +32,7 @@ func (b *buffers) put(p []byte) {
 // writePiece is one write request of a file: the payload as it travels, kept until it is answered,
 // because it may have to be sent again.
 type writePiece struct {
-	off     int64
+	off     int64  // in the file
 	n       int    // bytes of data
 	payload []byte // pages with checksums between, or plain data
 	paged   bool
@@ -52,6 +54,7 @@ func newWrite(b *buffers, p []byte, sums []uint32, off int64, paged bool) *write
 		w.payload = wire.AppendPages(w.payload, p, sums, off)
 		return w
 	}
+	// Each page fragment is written behind its checksum.
 	for at := off; len(p) > 0; {
 		n := wire.FragmentLen(at, len(p))
 		w.payload = binary.BigEndian.AppendUint32(w.payload, checksum.CRC32C(p[:n]))
@@ -83,7 +86,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 		if next.stop && next.err != nil {
 			return next.err
 		}
-		if next.stop {
+		if next.stop { // accepted, but for pages that the answer lists
 			return w.sendBad(ctx, u.Redacted(), a.body)
 		}
 		if !next.wait {
@@ -93,6 +96,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 		if err := pause(ctx, next.delay); err != nil {
 			return err
 		}
+		// The server took nothing of it: the same request once more.
 		w.send(ctx, w.h, nil)
 		w.h.conn.flush()
 	}
@@ -132,6 +136,7 @@ func (w *writePiece) page(off int64) ([]byte, bool) {
 	if !w.paged || off < w.off || (off != w.off && off%hemera.PageSize != 0) {
 		return nil, false
 	}
+	// Each page in the payload stands behind its checksum of 4 bytes.
 	at := int(off - w.off + 4*int64(wire.Fragments(w.off, off-w.off)))
 	if at+4 >= len(w.payload) {
 		return nil, false
@@ -144,8 +149,9 @@ func (w *writePiece) page(off int64) ([]byte, bool) {
 // harmless: the same bytes go to the same place.
 func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
 	p := policy{op: "xrootd.Write", waitFor: f.b.client.opts.WaitFor}
-	first := true
+	first := true // the request was sent before, by startWrite
 	return f.b.with(ctx, func(h *handle) error {
+		// On a new handle, or if the file was opened again after the piece was sent.
 		if !first || w.h != h {
 			w.send(ctx, h, nil)
 			h.conn.flush()
@@ -155,7 +161,7 @@ func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
 	})
 }
 
-// startWrite sends one piece on the current handle.
+// startWrite sends one piece on the current handle. BadHandle if the file is closed.
 func (f *File) startWrite(ctx context.Context, p []byte, sums []uint32, off int64) (*writePiece, error) {
 	h, err := f.b.current()
 	if err != nil {
@@ -167,7 +173,8 @@ func (f *File) startWrite(ctx context.Context, p []byte, sums []uint32, off int6
 	return w, nil
 }
 
-// WriteAt returns when the server has accepted all of p, which is not yet durable.
+// WriteAt returns when the server has accepted all of p, which is not yet durable: Sync or Close make it so. A window of
+// requests is in flight. p may be reused when it returns.
 func (f *File) WriteAt(ctx context.Context, p []byte, off int64) error {
 	return f.WritePages(ctx, p, nil, off)
 }
@@ -175,7 +182,7 @@ func (f *File) WriteAt(ctx context.Context, p []byte, off int64) error {
 // WritePages is WriteAt for data whose CRC32Cs are known; nil has them computed. The server checks
 // every page against them, and pages that arrive damaged are sent again.
 func (f *File) WritePages(ctx context.Context, p []byte, sums []uint32, off int64) error {
-	q := f.newQueue()
+	q := f.newQueue() // of this call alone: it returns when its own bytes are accepted
 	for len(p) > 0 {
 		n := min(len(p), f.b.client.opts.Chunk-int(off%int64(f.b.client.opts.Chunk)))
 		var part []uint32
@@ -198,13 +205,14 @@ type writeQueue struct {
 	max    int
 }
 
+// newQueue makes a queue that holds a window of requests.
 func (f *File) newQueue() *writeQueue {
 	return &writeQueue{file: f, max: max(1, f.b.client.opts.Window/f.b.client.opts.Chunk)}
 }
 
 // write starts one request; it blocks while the queue is full. After an error the queue is of no more use.
 func (q *writeQueue) write(ctx context.Context, p []byte, sums []uint32, off int64) error {
-	if len(q.pieces) >= q.max {
+	if len(q.pieces) >= q.max { // the oldest first: answers usually come in order
 		if err := q.finishFirst(ctx); err != nil {
 			return err
 		}
@@ -217,7 +225,7 @@ func (q *writeQueue) write(ctx context.Context, p []byte, sums []uint32, off int
 	return nil
 }
 
-// drain returns when everything is accepted.
+// drain blocks until the server has accepted everything.
 func (q *writeQueue) drain(ctx context.Context) error {
 	for len(q.pieces) > 0 {
 		if err := q.finishFirst(ctx); err != nil {
@@ -227,13 +235,14 @@ func (q *writeQueue) drain(ctx context.Context) error {
 	return nil
 }
 
+// finishFirst waits for the oldest request.
 func (q *writeQueue) finishFirst(ctx context.Context) error {
 	w := q.pieces[0]
 	q.pieces = q.pieces[1:]
 	err := q.file.finishWrite(ctx, w)
 	if err == nil {
 		q.file.b.accepted(w.off+int64(w.n), false)
-		q.file.b.client.buffers.put(w.payload)
+		q.file.b.client.buffers.put(w.payload) // not after an error: the request may still be on its way
 	}
 	return err
 }

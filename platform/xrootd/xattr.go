@@ -15,7 +15,7 @@ type Xattrs struct {
 
 // request does one attribute request.
 func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, repeatable bool) ([]byte, error) {
-	w.Count = uint8(len(args.Names))
+	w.Count = uint8(len(args.Names)) // one, or none to list
 	q := request{op: "xrootd.UseAttributesOf", repeatable: repeatable, build: func(u URL) (wire.Request, []byte) {
 		args.Path = u.Opaque.Join(u.Path)
 		return w, args.Append(nil)
@@ -24,7 +24,7 @@ func (x Xattrs) request(ctx context.Context, w wire.Fattr, args wire.FattrArgs, 
 	return a.body, err
 }
 
-// result reads the answer for the one name that was asked about.
+// result reads the answer about the one name of the request.
 func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	results, err := wire.ParseFattrResults(body, values)
 	if err != nil {
@@ -33,6 +33,7 @@ func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 	if len(results) != 1 {
 		return nil, errs.New(errs.Corrupt, "xrootd.UseAttributesOf", x.url.Redacted(), "the answer is not about one attribute")
 	}
+	// The request as a whole succeeds; each attribute has a code of its own.
 	if code := results[0].Code; code != 0 {
 		e := &wire.Error{Code: code, Text: "attribute " + name}
 		return nil, errs.As(e, kindOf(e), "xrootd.UseAttributesOf", x.url.Redacted())
@@ -45,7 +46,7 @@ func (x Xattrs) result(name string, body []byte, values bool) ([]byte, error) {
 func (x Xattrs) Set(ctx context.Context, name string, value []byte, createOnly bool) error {
 	w := wire.Fattr{Subcode: wire.FattrSet}
 	if createOnly {
-		w.Options = wire.FattrIsNew
+		w.Options = wire.FattrIsNew // a repetition would find its own attribute, so it is not repeated
 	}
 	body, err := x.request(ctx, w, wire.FattrArgs{Names: []string{name}, Values: [][]byte{value}}, !createOnly)
 	if err == nil {
@@ -72,7 +73,7 @@ func (x Xattrs) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// All returns all attributes.
+// All returns all attributes that the user may see, by name.
 func (x Xattrs) All(ctx context.Context) (map[string][]byte, error) {
 	body, err := x.request(ctx, wire.Fattr{Subcode: wire.FattrList, Options: wire.FattrData}, wire.FattrArgs{}, true)
 	if err != nil {

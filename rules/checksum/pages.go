@@ -2,14 +2,8 @@ package checksum
 
 import "hemera"
 
-// Fragments counts the page fragments of n bytes at file offset off: pages are aligned to the
-// file's start, so the first and the last may be short.
-func Fragments(off int64, n int) int {
-	if n <= 0 {
-		return 0
-	}
-	return int((off+int64(n)-1)/hemera.PageSize-off/hemera.PageSize) + 1
-}
+// Fragments is [hemera.PageFragments].
+func Fragments(off int64, n int) int { return hemera.PageFragments(off, int64(n)) }
 
 // PageSums puts the CRC32C of each page fragment of p, which is at file offset off, into sums and
 // returns how many there are. It panics if sums has fewer than [Fragments] elements.
@@ -72,9 +66,7 @@ func VerifyDistantPages(p []byte, off int64, sums []uint32) int {
 }
 
 // fragment is the length of the first page fragment of p at off.
-func fragment(p []byte, off int64) int {
-	return min(len(p), hemera.PageSize-int(off%hemera.PageSize))
-}
+func fragment(p []byte, off int64) int { return hemera.PageFragment(off, len(p)) }
 
 // Appender combines CRC32Cs of consecutive parts into that of the whole, for many parts of one
 // length: the page CRCs of a file, 4 KiB each, give the file's CRC32C without reading it.

@@ -52,7 +52,7 @@ type rule func(s *hemera.Snapshot, add func(hemera.Condition))
 
 // List is everything that is not as it should be: errors first, then warnings and information, each by code and subject.
 func List(s hemera.Snapshot) []hemera.Condition {
-	if s.View == nil {
+	if s.View == nil { // then there are no disks
 		s.View = &hemera.View{}
 	}
 	list := []hemera.Condition{} // never nil: programs read it as JSON
@@ -60,9 +60,11 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		c.Count = max(c.Count, 1) // a rule that does not count means one thing
 		list = append(list, c)
 	}
+	// Any order: the list is sorted.
 	for _, r := range []rule{files, nodes, disks, surveys, spaces, jobs, removals, quotas, limits, backups} {
 		r(&s, add)
 	}
+	// Stable: within a code the order is the rule's, which is that of ids.
 	slices.SortStableFunc(list, func(a, b hemera.Condition) int {
 		return cmp.Or(rank(b.Severity)-rank(a.Severity), order(a.Code)-order(b.Code))
 	})
@@ -97,9 +99,9 @@ func rank(s hemera.Severity) int {
 	return 0
 }
 
-// Worst is the severity of a list; ok when there is nothing but information.
+// Worst returns the severity of a list, which is that of its worst condition; ok when there is nothing but information.
 func Worst(list []hemera.Condition) hemera.Severity {
-	worst := hemera.SeverityOK
+	worst := hemera.SeverityOK // information does not count: it is what somebody wanted
 	for _, c := range list {
 		if c.Severity != hemera.SeverityInfo && rank(c.Severity) > rank(worst) {
 			worst = c.Severity
@@ -113,14 +115,14 @@ func Summarize(s hemera.Snapshot) hemera.ClusterStatus {
 	if s.View == nil {
 		s.View = &hemera.View{}
 	}
-	list := List(s)
+	list := List(s) // the summary's health is that of the list, so that both always agree
 	sum := hemera.ClusterStatus{
 		Taken: s.Now, Version: s.Version, Booted: s.Namespace.Booted, Health: Worst(list), Conditions: list,
 		Nodes: len(s.View.Nodes), Disks: len(s.View.Disks), Room: s.View.Room(s.View.Disks), Tree: s.Namespace.Totals, Files: s.Files,
 		PendingWrites: s.Namespace.Pending, Sessions: s.Sessions,
 	}
 	for _, n := range s.View.Nodes {
-		if n.Status == hemera.NodeOnline {
+		if n.Status == hemera.NodeOnline { // also one that is switched off
 			sum.NodesOnline++
 		}
 	}

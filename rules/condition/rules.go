@@ -40,7 +40,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost, Text: lost(s, f), Remedy: remedy})
 	}
 	if f.Unreadable > 0 {
-		var on []string
+		var on []string // the disks to bring back
 		for _, d := range f.Disks {
 			if d.Unreadable > 0 {
 				on = append(on, d.Disk.String())
@@ -57,7 +57,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 			Remedy: "repair makes them by itself; hemera find / --stripediff names the files, and a stalled repair says why",
 		})
 	}
-	for _, u := range f.Unmet {
+	for _, u := range f.Unmet { // repair cannot complete these before disks are added
 		add(hemera.Condition{Code: PolicyUnmet, Severity: hemera.SeverityWarning, Subject: "space " + u.Space, Count: u.Files,
 			Text: atLeast(f.Partial) + fmt.Sprintf("%s for %d pieces and space %s has %s",
 				count(u.Files, "file asks", "files ask"), u.Pieces, u.Space, count(int64(u.Disks), "disk", "disks")),
@@ -235,7 +235,7 @@ func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
 
 // filled is the used share of what a disk may take, headroom taken off.
 func filled(d hemera.Disk) float64 {
-	if d.Used+d.Free <= 0 {
+	if d.Used+d.Free <= 0 { // nothing reported yet
 		return 0
 	}
 	return float64(d.Used) / float64(d.Used+d.Free)
@@ -362,6 +362,7 @@ func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
 
 // quotas finds limits that are used up. An account that is still being counted is left out, as its usage is too low.
 func quotas(s *hemera.Snapshot, add func(hemera.Condition)) {
+	// In the order of paths, so that the same quotas are named each time.
 	over := slices.DeleteFunc(slices.Clone(s.Quotas), func(q hemera.QuotaRow) bool { return q.Counting || !exceeded(q) })
 	slices.SortStableFunc(over, func(a, b hemera.QuotaRow) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))

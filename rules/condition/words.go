@@ -8,6 +8,8 @@ import (
 	"hemera"
 )
 
+// Words for conditions: texts that a person reads in a terminal and an alert alike, one line without an end.
+
 // namesMax is how many things a text names.
 const namesMax = 5
 

@@ -120,7 +120,7 @@ func clientZone(v *hemera.View, client string) (string, bool) {
 	return "", false
 }
 
-// sameHost compares lengths first: order calls it for every node of the cluster.
+// sameHost reports whether an address is of the client's host. It compares lengths first: order calls it for every node of the cluster.
 func sameHost(addr, client string) bool {
 	if client == "" || len(addr) <= len(client) || addr[len(client)] != ':' && addr[0] != '[' {
 		return false

@@ -35,7 +35,7 @@ type Request struct {
 	Want  int   // how many pieces
 	Min   int   // fewer than this many is NoSpace; zero means one
 	Size  int64 // bytes each piece is expected to take
-	// Client is the host the data comes from: of the chosen disks, one close to it comes first.
+	// Client is the host the data comes from: of the chosen disks, one close to it comes first. Without a port; may be "".
 	Client string
 	// Have are disks that hold pieces of the file already: not chosen, and spread away from.
 	Have []hemera.DiskID
@@ -44,7 +44,7 @@ type Request struct {
 	ExcludeNodes []hemera.NodeID
 	// Writers counts writes the caller knows to be under way on a disk; may be nil.
 	Writers func(hemera.DiskID) int
-	Seed    uint64
+	Seed    uint64 // two seeds, two choices; the same seed and view, the same choice
 }
 
 // Choice is where pieces go.

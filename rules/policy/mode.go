@@ -41,7 +41,7 @@ func Mode(sys map[string][]byte, wished uint32, ok bool, parent uint32, director
 
 // parseMode reads permission bits in octal; name is the attribute that has them.
 func parseMode(name, text string) (uint32, error) {
-	n, err := strconv.ParseUint(text, 8, 32)
+	n, err := strconv.ParseUint(text, 8, 32) // 0o and 0x are not octal digits, and refused
 	if err != nil || n > 0o777 {
 		return 0, errs.New(errs.Invalid, "policy.Mode", name, fmt.Sprintf("%q is no mode", text)).WithRemedy("write it in octal, from 700 to 777")
 	}

@@ -11,21 +11,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // CRC32C is the checksum of pages and status frames: Castagnoli's polynomial.
 func CRC32C(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
-// FragmentLen is the length of the first page fragment of n bytes at a file offset: pages are
-// aligned to file offsets, so the first fragment may be short, and the last.
-func FragmentLen(off int64, n int) int {
-	return min(n, hemera.PageSize-int(off%hemera.PageSize))
-}
+// FragmentLen is [hemera.PageFragment].
+func FragmentLen(off int64, n int) int { return hemera.PageFragment(off, n) }
 
-// Fragments counts the page fragments of n bytes at a file offset.
-func Fragments(off, n int64) int {
-	if n <= 0 {
-		return 0
-	}
-	first := off / hemera.PageSize
-	last := (off + n - 1) / hemera.PageSize
-	return int(last - first + 1)
-}
+// Fragments is [hemera.PageFragments].
+func Fragments(off, n int64) int { return hemera.PageFragments(off, n) }
 
 // PagesLen is the length on the wire of n bytes at a file offset: the data and 4 bytes a fragment.
 func PagesLen(off, n int64) int64 { return n + 4*int64(Fragments(off, n)) }

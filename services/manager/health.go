@@ -112,7 +112,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileRe
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)
-		host, _, _ := net.SplitHostPort(n.Addr)
+		host := n.Host()
 		if !ok {
 			d = hemera.Disk{ID: p.Disk, Health: hemera.HealthGone, Why: "the disk is not in the cluster"}
 			if was, known := view.RemovedDisk(p.Disk); known {
@@ -147,7 +147,7 @@ func (ma *maintAdmin) strays(ctx context.Context, id hemera.FileID, known error)
 	for i := range found {
 		d, _ := view.Disk(found[i].Disk)
 		n, _ := view.Node(d.Node)
-		found[i].Host, _, _ = net.SplitHostPort(n.Addr)
+		found[i].Host = n.Host()
 	}
 	return found, nil
 }

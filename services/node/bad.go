@@ -32,6 +32,7 @@ type badPiece struct {
 func (b *badPieces) add(p hemera.BadPiece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// A bad page in a file that is read often is found with each read.
 	if known := b.found[p]; known != nil {
 		if time.Since(known.reported) >= badAgain {
 			known.reported = time.Time{}

@@ -113,6 +113,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		})
 	}
 	looks.Wait() // no longer than a look may take, however many disks do not answer
+	// A disk whose path lost its label is released.
 	for i, s := range stores {
 		d.seen(&list[i], s)
 	}
@@ -128,6 +129,7 @@ func (d *disks) list() (list []hemera.NodeDisk, stores []disk.Store) {
 			continue
 		}
 		r := hemera.NodeDisk{UUID: k.UUID, Path: k.Path, ID: k.ID, Space: k.Space}
+		// A disk that is not there is reported all the same: the manager must know that it is missing.
 		s := d.there[k.Path]
 		if s == nil {
 			r.Health, r.Why = hemera.HealthGone, cmp.Or(d.why[k.Path], "it is being opened")

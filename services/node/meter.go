@@ -43,6 +43,7 @@ func (m *meter) last(started time.Time) hemera.NodeStats {
 	m.mu.Lock()
 	at, stats := m.at, m.stats
 	m.mu.Unlock()
+	// The heartbeats measure; others take what the last one saw, so that rates are over one interval.
 	if at.IsZero() {
 		return m.read(started)
 	}
@@ -58,6 +59,7 @@ func (m *meter) read(started time.Time) hemera.NodeStats {
 	}
 	now := time.Now()
 	s := hemera.NodeStats{Kernel: m.kernel, Arch: m.arch, Started: started, Goroutines: runtime.NumGoroutine()}
+	// The process, then the machine.
 	if p, err := procfs.Self(); err == nil {
 		if st, err := p.Stat(); err == nil {
 			s.VSize = int64(st.VirtualMemory())
@@ -118,7 +120,7 @@ func linkSpeed(name string) int64 {
 		return 0
 	}
 	megabits, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil || megabits <= 0 {
+	if err != nil || megabits <= 0 { // -1: a link that is down, or has no rate
 		return 0
 	}
 	return megabits * 1_000_000

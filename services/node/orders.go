@@ -74,6 +74,7 @@ type job struct {
 // add puts a job into the lane, and reports false if the lane is full.
 func (r *orders) add(at lane, j job) bool {
 	r.mu.Lock()
+	// A lane begins with its first order, and stays: there are few for each disk.
 	queue := r.lanes[at]
 	if queue == nil {
 		queue = make(chan job, ordersQueued)
@@ -195,6 +196,7 @@ func (l *lease) refuse(ctx context.Context, id uint64, why error) {
 // collect takes the results there are besides the first.
 func (l *lease) collect(first hemera.OrderResult) []hemera.OrderResult {
 	list := []hemera.OrderResult{first}
+	// Only this goroutine receives, so what is there stays there.
 	for len(list) < resultsMax && len(l.results) > 0 {
 		list = append(list, <-l.results)
 	}

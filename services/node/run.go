@@ -47,6 +47,7 @@ func (n *Node) Run(ctx context.Context) error {
 	_ = group.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
+	// Everything below waits for disks. Their calls return by themselves, but that may take longer than a stop should.
 	release := context.AfterFunc(last, n.disks.cancel)
 	defer release()
 	n.pending.Settle(last)
@@ -197,6 +198,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		n.disks.headroom(reply.Headroom)
 		asked = reply.Writes
 		n.keepSeen(reply.Seen)
+		// Between reports, so that a node never tries and reports side by side.
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()
 			n.disks.retry(retryWait)

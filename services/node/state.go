@@ -98,6 +98,7 @@ func replaceFile(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
+	// The rename is durable with its directory.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err

@@ -23,9 +23,11 @@ type client struct {
 	made int
 }
 
+// shared is the directory in which all clients work at the same names.
 const shared = "/shared"
 
-// newClient makes client number i, with a random generator of its own.
+// newClient makes client number i, with a random generator of its own: a client's choices do not depend on the others'
+// speed.
 func newClient(w *world, i int) *client {
 	name := fmt.Sprintf("c%d", i)
 	c := &client{w: w, name: name, host: host(name), rng: w.plan.random(name)}

@@ -11,6 +11,7 @@ import (
 	"hemera/services/manager"
 )
 
+// managerHost is the manager's name in the network.
 const managerHost host = "manager"
 
 // lostAfter is how long a disk is away before its files are repaired on other disks.

@@ -14,6 +14,7 @@ import (
 // content names what a path holds: nothing, or certain bytes.
 type content string
 
+// absent is the content of a path without a file.
 const absent content = "nothing"
 
 // contentOf names a content by a hash, which the oracle remembers instead of the bytes.
@@ -26,6 +27,7 @@ func contentOf(p []byte) content {
 // happen.
 type instant int64
 
+// never is the instant of what has not happened.
 const never instant = math.MaxInt64
 
 // change is one attempt to give a path another content. When it happened, if it did, is between

@@ -118,6 +118,7 @@ func (p *peers) forget(w *peerWriter) {
 	delete(p.open, w)
 }
 
+// peerWriter is a piece at another node: every call passes the network.
 type peerWriter struct {
 	transfer.PeerWriter
 	line line
@@ -166,6 +167,7 @@ func (w *peerWriter) hangUp() {
 	}
 }
 
+// peerReader reads a piece of another node through the network.
 type peerReader struct {
 	transfer.PeerReader
 	line line

@@ -25,6 +25,7 @@ type rogue struct {
 	epoch uint64
 }
 
+// rogueHost is the name of the node in bad hands.
 const rogueHost host = "rogue"
 
 // overheard are the last grants of clients.
@@ -33,6 +34,7 @@ type overheard struct {
 	grants []hemera.Grant
 }
 
+// overheardMax bounds the grants that a rogue remembers.
 const overheardMax = 64
 
 // add remembers a grant that the rogue may try to use.

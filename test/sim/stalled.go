@@ -22,6 +22,7 @@ type stalled struct {
 	gate atomic.Pointer[chan struct{}]
 }
 
+// stalledCommit is a commit on its way.
 type stalledCommit struct {
 	node    hemera.NodeID
 	request hemera.CommitRequest

@@ -71,7 +71,6 @@ type session struct {
 	writer  kv.Writer
 	pending []kv.Batch // not durable yet; the first has number device.seq+1
 	next    uint64
-	epoch   uint64
 	fuse    int // calls until it dies by itself; none if zero
 	dead    bool
 	died    chan struct{}
@@ -178,8 +177,7 @@ func (s *session) Acquire(context.Context, string) (kv.Writer, error) {
 	s.device.mu.Lock()
 	defer s.device.mu.Unlock()
 	s.device.epoch++
-	s.epoch = s.device.epoch
-	return s, nil
+	return &sessionWriter{s, s.device.epoch}, nil
 }
 
 // Snapshot implements kv.Store.
@@ -196,21 +194,46 @@ func (s *session) Backup(ctx context.Context, dir string) error { return s.seen.
 // Stats implements kv.Store.
 func (s *session) Stats() kv.Stats { return s.seen.Stats() }
 
-// Close implements kv.Store.
-func (s *session) Close() error { return nil }
+// Close implements kv.Store: what was enqueued becomes durable, and the session serves nobody any more.
+func (s *session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.dead {
+		s.flush(len(s.pending))
+		s.dead = true
+		close(s.died)
+	}
+	return nil
+}
+
+// sessionWriter is the right to write in an epoch. A later one, of this session or another, fences it.
+type sessionWriter struct {
+	*session
+	epoch uint64
+}
 
 // Epoch implements kv.Writer.
-func (s *session) Epoch() uint64 { return s.epoch }
+func (s *sessionWriter) Epoch() uint64 { return s.epoch }
+
+// current fails with Fenced if the writer is not the last one.
+func (s *sessionWriter) current() error {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	if s.device.epoch != s.epoch {
+		return errs.New(errs.Fenced, "sim.Enqueue", "", "the store has a later writer")
+	}
+	return nil
+}
 
 // LastSeq implements kv.Writer.
-func (s *session) LastSeq(context.Context) (uint64, error) {
+func (s *sessionWriter) LastSeq(context.Context) (uint64, error) {
 	s.device.mu.Lock()
 	defer s.device.mu.Unlock()
 	return s.device.seq, nil
 }
 
 // Enqueue implements kv.Writer.
-func (s *session) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+func (s *sessionWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, err
 	}
@@ -218,6 +241,9 @@ func (s *session) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	defer s.mu.Unlock()
 	if s.dead {
 		return nil, s.gone("kv.Enqueue")
+	}
+	if err := s.current(); err != nil {
+		return nil, err
 	}
 	copied := kv.Batch{Ops: slices.Clone(b.Ops)}
 	for i, op := range copied.Ops {
@@ -229,9 +255,10 @@ func (s *session) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	s.pending = append(s.pending, copied)
 	s.next++
 	s.burn()
-	return ticket{s, s.next}, nil
+	return ticket{s.session, s.next}, nil
 }
 
+// ticket is a write to the simulated store that may not be durable yet.
 type ticket struct {
 	session *session
 	seq     uint64

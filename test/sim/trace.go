@@ -36,6 +36,7 @@ func (t *trace) add(who, format string, args ...any) {
 // handler has the parts of the cluster log into the trace, at Warn and above.
 func (t *trace) handler() slog.Handler { return &traceHandler{trace: t} }
 
+// traceHandler writes the logs of the real parts into the trace.
 type traceHandler struct {
 	trace *trace
 	who   string

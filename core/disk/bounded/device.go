@@ -85,6 +85,7 @@ type device struct {
 	returned uint64    // calls that returned; looks do not count, as the kernel may answer them from memory
 	seen     uint64    // returned and progress as the watchdog saw them last
 	answered time.Time // when it last saw them change, or nothing wait
+	waiting  bool      // calls waited for the device when the watchdog looked last
 	stuck    int       // calls whose callers were answered, and that have not returned
 	silent   bool      // calls wait, and none has returned for silence
 	down     bool      // stuck or silent, as the log says
@@ -260,7 +261,7 @@ func (d *device) tick() {
 	wasDown := d.down
 	over := d.overdue(now)
 	why := d.since
-	if len(d.idle) == len(d.workers) && !d.begun {
+	if len(d.idle) == len(d.workers) && !d.begun && !d.waiting {
 		d.watching = false
 		d.dismiss()
 	} else {
@@ -290,6 +291,7 @@ func (d *device) overdue(now time.Time) (over []*call) {
 		}
 	}
 	// Nothing to wait for is as good as an answer.
+	d.waiting = waiting
 	if n != d.seen || !waiting {
 		d.seen, d.answered = n, now
 	}
@@ -327,7 +329,17 @@ func (d *device) isOver(c *call, now time.Time) bool {
 func (d *device) stalled() (since time.Time, is bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.down && d.stuck == 0 {
+		// Only calls of the store itself were silent: the watchdog will hear of an answer at its next look.
+		n, waiting := d.count()
+		return d.since, waiting && n == d.seen || d.isWaiting()
+	}
 	return d.since, d.down
+}
+
+// isWaiting reports whether calls of callers are in progress. The caller holds mu.
+func (d *device) isWaiting() bool {
+	return slices.ContainsFunc(d.workers, func(w *worker) bool { return w.call != nil && w.call.class < look })
 }
 
 // cancel answers all calls in progress, and refuses those that follow. Nobody waits for the device any more.

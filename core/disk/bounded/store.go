@@ -33,7 +33,6 @@ type (
 	progresser interface {
 		Progress() (returned uint64, waiting bool)
 	}
-	looker         interface{ Look() disk.Status }
 	headroomSetter interface{ SetHeadroom(bytes int64) }
 	reopener       interface{ Reopen(id hemera.PieceID) }
 	scrubber       interface {
@@ -51,18 +50,10 @@ func New(store disk.Store, log *slog.Logger) *Store {
 	if p, ok := store.(progresser); ok {
 		progress = p.Progress
 	}
-	picture := status(store)
+	picture := store.Status()
 	s := &Store{inner: store, device: newDevice(picture.Path, log, progress), picture: picture}
 	s.memory, _ = store.(disk.MemoryStore)
 	return s
-}
-
-// status looks at a disk, as long as the device takes.
-func status(store disk.Store) disk.Status {
-	if l, ok := store.(looker); ok {
-		return l.Look()
-	}
-	return store.Status()
 }
 
 // Stalled implements [disk.StallReporter].
@@ -96,7 +87,7 @@ func (s *Store) look() {
 	}
 	c := s.device.newCall(kind{"disk.Status", look, lookLimit}, s.picture.Path)
 	c.run = func(*call) {
-		st := status(s.inner)
+		st := s.inner.Status()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.picture, s.looking = st, false

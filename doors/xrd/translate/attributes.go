@@ -51,6 +51,7 @@ func LookupAttributes(all map[string][]byte, names []string) []wire.FattrResult 
 }
 
 // ApplyAttributes makes changes to a set of attributes; a nil value removes one.
+// It changes known, and keeps the values of changes.
 func ApplyAttributes(known, changes map[string][]byte) {
 	for name, value := range changes {
 		if value == nil {

@@ -50,6 +50,7 @@ func CodeOf(k errs.Kind) wire.Code {
 }
 
 // CodeOfError is the number for any error: the kind's, or the one a decoder chose.
+// An error of neither kind is the server's failure.
 func CodeOfError(err error) wire.Code {
 	// The outermost classified error decides: its kind was chosen by the code that knew what the failure means.
 	if classified, ok := errors.AsType[*errs.Error](err); ok {

@@ -27,10 +27,10 @@ type Waiting map[string][]string
 
 // Finding is one call that may wait while a mutex is held.
 type Finding struct {
-	Pos  token.Position
-	Func string // the function that holds the lock
-	Lock string // the mutex, as the source names it
-	Call string // the call that may wait
+	Pos  token.Position // of the call
+	Func string         // the function that holds the lock
+	Lock string         // the mutex, as the source names it
+	Call string         // the call that may wait
 }
 
 func (f Finding) String() string {
@@ -46,6 +46,7 @@ func Load(dir string, patterns ...string) ([]*packages.Package, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without types nothing would be found in a package, which would look like a clean one.
 	for _, p := range loaded {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
@@ -81,16 +82,17 @@ func Check(loaded []*packages.Package, waiting Waiting) []Finding {
 
 // body is the source of one function.
 type body struct {
-	pkg  *packages.Package
-	file *ast.File
+	pkg  *packages.Package // for the types of its expressions
+	file *ast.File         // for its comments
 	decl *ast.FuncDecl
 }
 
 type checker struct {
 	waiting Waiting
-	bodies  map[*types.Func]body
-	may     map[*types.Func]string // functions that may wait, and the call by which
-	found   []Finding
+	// bodies has every function and method of the tree that has a body.
+	bodies map[*types.Func]body
+	may    map[*types.Func]string // functions that may wait, and the call by which
+	found  []Finding
 }
 
 // close finds the functions that may wait, until no more are found: those that call one that may.
@@ -163,7 +165,7 @@ func callee(pkg *packages.Package, call *ast.CallExpr) *types.Func {
 		return nil
 	}
 	obj, _ := pkg.TypesInfo.Uses[id].(*types.Func)
-	if obj != nil {
+	if obj != nil { // an instance of a generic function has the body of its origin
 		obj = obj.Origin()
 	}
 	return obj
@@ -216,7 +218,7 @@ func (c *checker) walk(obj *types.Func, b body) {
 					if !c.excused(b, n.Pos()) {
 						held[lock] = true
 					}
-				case "Unlock", "RUnlock":
+				case "Unlock", "RUnlock": // in one branch of several it counts for the rest of the function: a finding less, not one more
 					delete(held, lock)
 				}
 				return true
@@ -238,7 +240,7 @@ func mutexCall(pkg *packages.Package, call *ast.CallExpr) string {
 		return ""
 	}
 	switch receiver(obj) {
-	case "sync.Mutex", "sync.RWMutex":
+	case "sync.Mutex", "sync.RWMutex": // embedded ones too: the method belongs to the embedded type
 		return types.ExprString(sel.X)
 	}
 	return ""

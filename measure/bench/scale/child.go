@@ -98,6 +98,7 @@ func (c *child) kill(out io.Writer) error {
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
+// measure runs all measurements of one process and fills its result.
 func (c *child) measure() error {
 	runtime.GC()
 	c.r.IdleRSS = resident("VmRSS")
@@ -150,21 +151,25 @@ func (c *child) random() string {
 	return "/"
 }
 
+// stat asks for one entry.
 func (c *child) stat(path string) error {
 	_, err := c.m.Stat(c.ctx, boss(), path)
 	return err
 }
 
+// open opens a file for reading at the manager.
 func (c *child) open(path string) error {
 	_, err := c.m.Open(c.ctx, boss(), hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	return err
 }
 
+// storeBytes is the size of the store on its disk.
 func (c *child) storeBytes() int64 {
 	s, _ := c.m.NamespaceStats(c.ctx)
 	return s.StoreBytes
 }
 
+// list lists directories of the tree.
 func (c *child) list() error {
 	resetPeak()
 	before := resident("VmRSS")
@@ -190,10 +195,12 @@ func (c *child) rename() error {
 	return err
 }
 
+// treeSize asks for the size of the whole tree, which the root's record has.
 func (c *child) treeSize() error {
 	return median(&c.r.TreeSize, func() error { return c.stat(c.Trees[len(c.Trees)-1].Path) })
 }
 
+// check runs the checker of the namespace.
 func (c *child) check() error {
 	resetPeak()
 	cpu := processCPU()
@@ -204,6 +211,7 @@ func (c *child) check() error {
 	return err
 }
 
+// median does an operation 21 times and stores the middle of the times.
 func median(into *time.Duration, do func() error) error {
 	var took []time.Duration
 	for range 21 {

@@ -25,6 +25,7 @@ type chart struct {
 	curves      []curve
 }
 
+// charts are the drawings, one for each group of figures.
 func charts() []chart {
 	return []chart{
 		{"Load", "thousand files/s", false, []curve{
@@ -87,6 +88,7 @@ func Draw(path string, results []Result) error {
 	return f.Close()
 }
 
+// plot draws one chart over the number of files.
 func (c chart) plot(results []Result) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, "million files", c.unit
@@ -118,6 +120,7 @@ func (c chart) plot(results []Result) (*plot.Plot, error) {
 	return p, nil
 }
 
+// ticks marks the numbers of files that were measured.
 func ticks(results []Result) (out []plot.Tick) {
 	for _, r := range results {
 		out = append(out, plot.Tick{Value: float64(r.Files) / 1e6, Label: plainNumber(float64(r.Files) / 1e6)})
@@ -125,4 +128,5 @@ func ticks(results []Result) (out []plot.Tick) {
 	return out
 }
 
+// plainNumber writes a number without an exponent if it is short.
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }

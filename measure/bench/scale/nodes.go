@@ -10,13 +10,14 @@ import (
 	"hemera/app/daemon"
 )
 
-// nodes are three storage nodes with two disks each, as the manager sees them: they register and send
-// heartbeats, and store nothing.
+// nodes are the goroutines that send heartbeats.
 type nodes struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
+// joinNodes registers three nodes that only send heartbeats, with two large disks each, so that the manager has
+// something to place on.
 func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	all := &nodes{cancel: cancel}
@@ -51,6 +52,7 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 	return all, nil
 }
 
+// stop ends the nodes.
 func (n *nodes) stop() {
 	n.cancel()
 	n.wg.Wait()

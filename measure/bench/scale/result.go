@@ -55,6 +55,7 @@ type row struct {
 	value func(r *Result) string
 }
 
+// rows are the lines of the table.
 func rows() []row {
 	rate := func(of func(r *Result) Rate) func(r *Result) string {
 		return func(r *Result) string {
@@ -102,11 +103,14 @@ func rows() []row {
 	)
 }
 
+// millis writes a duration in milliseconds.
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
 // micros is CPU time of one operation.
 func micros(d time.Duration) string { return fmt.Sprintf("%.1f µs", float64(d)/1e3) }
-func mebi(n int64) string           { return fmt.Sprintf("%d MiB", n>>20) }
+
+// mebi writes bytes in MiB.
+func mebi(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // Text writes the results as a table, a column a size.
 func Text(w io.Writer, results []Result) error {
@@ -138,6 +142,7 @@ func Markdown(w io.Writer, results []Result) error {
 	return nil
 }
 
+// write prints the table.
 func write(w io.Writer, results []Result) {
 	const begin, between, end = "", "\t", "\t\n"
 	fmt.Fprint(w, begin, "files")

@@ -75,6 +75,7 @@ func treeOf(i int, files int64) Tree {
 	return Tree{fmt.Sprintf("/load%d", i), shape}
 }
 
+// load makes the tree in a new store.
 func load(ctx context.Context, dir string, tree Tree) (err error) {
 	store, err := statedir.Open(dir, true, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -4,6 +4,11 @@
 //
 // An archive is read from its beginning to its end, and nothing that came out of it counts before
 // [Read] returned without error: only then all of it was there.
+//
+// The stream is a magic line and frames: one with the header, those of attachments, those of pairs, and the end. Each
+// frame has a length and a CRC32C, so damage is found where it is. The end has the SHA-256 of all bytes before it and the
+// counts, so nothing can be missing between intact frames. Writer and reader hold one frame in memory (1 to 2 MiB), whatever
+// the size of the store. Neither has state outside of a call, and each belongs to one goroutine.
 package archive
 
 import (
@@ -71,6 +76,7 @@ const (
 // castagnoli is read only.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// damaged is the error of an archive that is not what was written.
 func damaged(what string) error {
 	return errs.New(errs.Corrupt, "archive.Read", "", what).
 		WithRemedy("it was cut off or changed since it was made: use another backup")

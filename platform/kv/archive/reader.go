@@ -17,8 +17,10 @@ import (
 )
 
 // Read reads an archive, hands what is in it to visit, and returns what was in it once all of it was
-// proven: nil means that not a byte is missing, changed or too many. It holds one frame in memory. Corrupt when something is wrong; Unsupported for a format
-// of another version. Errors of in other than its end are returned as they are.
+// proven: nil means that not a byte is missing, changed or too many. It holds one frame in memory.
+//
+// Read fails with Corrupt when something is wrong, and with Unsupported for a format of another version. Errors of in other
+// than its end, and errors of visit, are returned as they are. The totals of a failed call are what was read so far.
 func Read(in io.Reader, visit Visitor) (Totals, error) {
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameMax))
 	if err != nil {
@@ -43,11 +45,12 @@ func Read(in io.Reader, visit Visitor) (Totals, error) {
 	}
 }
 
+// reader is an archive that is being read.
 type reader struct {
 	in     io.Reader
 	visit  Visitor
-	sum    hash.Hash
-	before []byte // the sum before the frame read last
+	sum    hash.Hash // of all frames read
+	before []byte    // the sum before the frame read last
 	zstd   *zstd.Decoder
 	frame  []byte // reused
 	plain  []byte // reused
@@ -95,6 +98,8 @@ func (r *reader) begin() error {
 
 // next reads one frame and checks it; the content is valid until the next call.
 func (r *reader) next() (kind byte, content []byte, err error) {
+	// The head is read first. Its lengths are not believed before they are within bounds: a damaged one must not make the
+	// reader ask for gigabytes.
 	r.frame = append(r.frame[:0], make([]byte, frameHead)...)
 	if err := r.fill(r.frame); err != nil {
 		return 0, nil, err
@@ -110,7 +115,7 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 	if frameCRC(r.frame) != binary.BigEndian.Uint32(r.frame[crcAt:]) {
 		return 0, nil, damaged("a frame does not match its checksum")
 	}
-	r.before = r.sum.Sum(r.before[:0])
+	r.before = r.sum.Sum(r.before[:0]) // what the end's frame says, if this is it
 	r.sum.Write(r.frame)
 	content = r.frame[frameHead:]
 	switch r.frame[1] {
@@ -129,6 +134,7 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 	return r.frame[0], content, nil
 }
 
+// take hands the content of a frame to the visitor.
 func (r *reader) take(kind byte, content []byte) error {
 	switch kind {
 	case kindAttachment:
@@ -139,6 +145,7 @@ func (r *reader) take(kind byte, content []byte) error {
 	return damaged("a frame is of an unknown kind")
 }
 
+// attachment takes a frame with the length of a name (varint), the name and the content.
 func (r *reader) attachment(content []byte) error {
 	n, used := binary.Uvarint(content)
 	if used <= 0 || n > uint64(len(content)-used) {
@@ -154,6 +161,8 @@ func (r *reader) attachment(content []byte) error {
 	return r.visit.Attachment(string(content[:n]), content[n:])
 }
 
+// pairs takes a frame of pairs. Keys must grow, over all frames: a frame that was sent twice, or out of its place, is
+// damage.
 func (r *reader) pairs(content []byte) error {
 	for len(content) > 0 {
 		k, used := binary.Uvarint(content)

@@ -48,15 +48,17 @@ func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with
 	return w.totals, w.end()
 }
 
+// writer is an archive that is being written.
 type writer struct {
 	out    io.Writer
-	sum    hash.Hash
+	sum    hash.Hash // of all that was sent
 	zstd   *zstd.Encoder
 	pairs  []byte // of the frame being filled
 	frame  []byte // reused
 	totals Totals
 }
 
+// newWriter makes a writer with the fastest level of compression: a backup runs beside the store's users.
 func newWriter(out io.Writer) (*writer, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
 	if err != nil {
@@ -65,6 +67,7 @@ func newWriter(out io.Writer) (*writer, error) {
 	return &writer{out: out, sum: sha256.New(), zstd: encoder, pairs: make([]byte, 0, frameAim+64<<10)}, nil
 }
 
+// describe writes what comes before the pairs: magic, header and attachments. TooLarge beyond the limits of attachments.
 func (w *writer) describe(head Header, with []Attachment) error {
 	if len(with) > AttachmentsMax {
 		return errs.New(errs.TooLarge, "archive.Write", "", fmt.Sprintf("an archive has at most %d attachments", AttachmentsMax))
@@ -93,6 +96,7 @@ func (w *writer) describe(head Header, with []Attachment) error {
 	return nil
 }
 
+// pair adds a pair to the frame being filled, as lengths (varints), key and value, and sends the frame when it is full.
 func (w *writer) pair(key, value []byte) error {
 	w.pairs = binary.AppendUvarint(w.pairs, uint64(len(key)))
 	w.pairs = binary.AppendUvarint(w.pairs, uint64(len(value)))
@@ -106,6 +110,7 @@ func (w *writer) pair(key, value []byte) error {
 	return w.flush()
 }
 
+// flush sends the frame being filled, if there is anything in it.
 func (w *writer) flush() error {
 	if len(w.pairs) == 0 {
 		return nil
@@ -115,6 +120,7 @@ func (w *writer) flush() error {
 	return err
 }
 
+// end sends the totals. The sum in them covers all bytes before their own frame.
 func (w *writer) end() error {
 	if err := w.flush(); err != nil {
 		return err
@@ -131,7 +137,7 @@ func (w *writer) end() error {
 func (w *writer) send(kind byte, content []byte) error {
 	w.frame = append(w.frame[:0], make([]byte, frameHead)...)
 	w.frame = w.zstd.EncodeAll(content, w.frame)
-	codec := byte(codecZstd)
+	codec := byte(codecZstd) // unless the content does not become smaller
 	if len(w.frame)-frameHead >= len(content) {
 		codec, w.frame = codecPlain, append(w.frame[:frameHead], content...)
 	}

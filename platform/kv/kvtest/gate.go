@@ -49,6 +49,7 @@ type gateWriter struct {
 	g *Gate
 }
 
+// Enqueue implements kv.Writer. The batch is readable at once; only its ticket waits for the gate.
 func (w gateWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	t, err := w.Writer.Enqueue(b)
 	if err != nil {
@@ -62,6 +63,7 @@ type gateTicket struct {
 	g *Gate
 }
 
+// Wait implements kv.Ticket. It blocks while the gate is shut, or until ctx ends.
 func (t gateTicket) Wait(ctx context.Context) error {
 	t.g.mu.Lock()
 	open := t.g.open

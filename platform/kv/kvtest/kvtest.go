@@ -1,5 +1,8 @@
-// Package kvtest is the proof that a kv engine keeps its contract: [Run] is called by the tests of
-// every engine. [Gate] wraps an engine so that a test decides when batches become durable.
+// Package kvtest is the proof that a kv engine keeps its contract. The tests of every engine call [Run]: those of memkv,
+// pebblekv and the simulator's store. [Gate] wraps an engine so that a test decides when batches become durable.
+//
+// The suite holds an engine to what package kv promises and to nothing more: it crashes no engine and looks into none.
+// What is durable after a crash is tested with the engine.
 package kvtest
 
 import (
@@ -32,7 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 		{"sequence numbers follow the order of enqueueing", sequence},
 		{"concurrent batches apply in the order of their numbers", concurrent},
 		{"a load is there at its commit, in its place", load},
-		{"a load that was given up, fenced or out of order changes nothing", loadRefused},
+		{"a load that was aborted, fenced or out of order changes nothing", loadRefused},
 		{"a closed store refuses everything", closedStore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 	}
 }
 
+// acquire makes the test the writer of a store.
 func acquire(t *testing.T, s kv.Store) kv.Writer {
 	t.Helper()
 	w, err := s.Acquire(t.Context(), "test")
@@ -76,6 +80,7 @@ func commit(t *testing.T, w kv.Writer, ops ...string) uint64 {
 	return ticket.Seq()
 }
 
+// expect compares all pairs of a range, in order, with "key=value" words.
 func expect(t *testing.T, s kv.Reader, lo, hi []byte, want string) {
 	t.Helper()
 	var got []byte
@@ -88,6 +93,8 @@ func expect(t *testing.T, s kv.Reader, lo, hi []byte, want string) {
 	}
 }
 
+// putGet: values are found, also empty ones, and deleted or missing keys are NotFound. GetMany keeps the order of its keys and
+// tells an empty value from none.
 func putGet(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=1", "b=", "c=3")
@@ -107,6 +114,8 @@ func putGet(t *testing.T, s kv.Store) {
 	}
 }
 
+// batchOrder: a batch is readable when Enqueue returns, before anybody waits, and within a batch the last operation on a key
+// counts.
 func batchOrder(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	b := new(kv.Batch)
@@ -128,6 +137,7 @@ func batchOrder(t *testing.T, s kv.Store) {
 	}
 }
 
+// scan: keys come in order, from the first bound up to, but without, the second; a visitor can end it, and so can a context.
 func scan(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "b=2", "a=1", "bb=22", "c=3", "\xff\xff=z")
@@ -147,6 +157,7 @@ func scan(t *testing.T, s kv.Store) {
 	}
 }
 
+// snapshots: a snapshot has all batches enqueued before it and none after, whatever is overwritten or deleted since.
 func snapshots(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=1", "b=2", "c=3")
@@ -170,6 +181,7 @@ func snapshots(t *testing.T, s kv.Store) {
 	expect(t, s, nil, nil, "a=changed c=3 d=4")
 }
 
+// reuse: an engine copies what it is given, and hands out copies. Neither side can change what the other has.
 func reuse(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	key, value := []byte("k"), []byte("v")
@@ -192,6 +204,7 @@ func reuse(t *testing.T, s kv.Store) {
 	expect(t, s, nil, nil, "k=v")
 }
 
+// limits: batches beyond the limits, and keys that are empty or the engine's own, are refused as a whole. The writer goes on.
 func limits(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	big := new(kv.Batch)
@@ -217,6 +230,7 @@ func limits(t *testing.T, s kv.Store) {
 	commit(t, w, "still=works")
 }
 
+// fence: once a writer is acquired, each earlier one is Fenced, and its batches change nothing.
 func fence(t *testing.T, s kv.Store) {
 	old := acquire(t, s)
 	commit(t, old, "a=1")
@@ -233,6 +247,7 @@ func fence(t *testing.T, s kv.Store) {
 	expect(t, s, nil, nil, "a=1 b=2")
 }
 
+// sequence: numbers grow by one with each batch, over writers too, and LastSeq is that of the last durable batch.
 func sequence(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	for want := uint64(1); want <= 3; want++ {
@@ -288,6 +303,7 @@ func concurrent(t *testing.T, s kv.Store) {
 	}
 }
 
+// closedStore: calls on a closed store are Unavailable, and the Close that Run calls again is no error.
 func closedStore(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	if err := s.Close(); err != nil {

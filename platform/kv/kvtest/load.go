@@ -41,6 +41,8 @@ func fill(l kv.Load, value string, keys ...string) error {
 	return r.Close()
 }
 
+// load: a load is invisible before its commit and complete after it, snapshots do not see it, and batches go on in between. Then
+// eight runs are filled at the same time.
 func load(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=old", "c=old", "m=old", "z=old")
@@ -96,6 +98,7 @@ func load(t *testing.T, s kv.Store) {
 	}
 }
 
+// loadRefused: a load that was aborted, fenced, out of order or with runs that interleave changes nothing.
 func loadRefused(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=1")

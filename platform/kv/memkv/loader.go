@@ -10,14 +10,15 @@ import (
 	"hemera/platform/kv"
 )
 
-// bulk is a load: what its runs gathered.
+// bulk is a load: what its runs collected. The store has nothing of it before Commit.
 type bulk struct {
 	w    *writer
-	mu   sync.Mutex
+	mu   sync.Mutex // guards runs and done; taken before the store's
 	runs []*run
-	done bool
+	done bool // committed or aborted
 }
 
+// run is pairs in order of keys. It belongs to one goroutine until it is closed.
 type run struct{ pairs []pair }
 
 var _ kv.Loader = (*writer)(nil)
@@ -32,7 +33,7 @@ func (w *writer) Load(context.Context) (kv.Load, error) {
 	return &bulk{w: w}, nil
 }
 
-// Run implements kv.Load.
+// Run implements kv.Load. Several runs may be filled at the same time.
 func (b *bulk) Run() (kv.Run, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +42,7 @@ func (b *bulk) Run() (kv.Run, error) {
 	return r, nil
 }
 
-// Put implements kv.Run.
+// Put implements kv.Run. The pair is copied.
 func (r *run) Put(key, value []byte) error {
 	if err := kv.CheckPair(key, value); err != nil {
 		return err
@@ -56,7 +57,8 @@ func (r *run) Put(key, value []byte) error {
 // Close implements kv.Run.
 func (r *run) Close() error { return nil }
 
-// Commit implements kv.Load.
+// Commit implements kv.Load. It puts the runs in order of their first keys, and refuses runs of which one begins before
+// the other ends. A second call changes nothing.
 func (b *bulk) Commit(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +92,8 @@ func (b *bulk) Abort() error {
 	return nil
 }
 
-// merge puts sorted pairs among those there are. The caller holds mu.
+// merge puts sorted pairs among those of the store, in one pass over both. A key of the store gets its new value. The
+// caller holds mu.
 func (s *Store) merge(more []pair) {
 	out := make([]pair, 0, len(s.pairs)+len(more))
 	rest := s.pairs

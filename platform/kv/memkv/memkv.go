@@ -1,6 +1,10 @@
-// Package memkv is the kv engine that keeps everything in memory, in one sorted slice: for tests
-// and for clusters that may forget. What it was given is as durable as the process, so tickets are
-// done at once.
+// Package memkv is the kv engine that keeps everything in memory, in one sorted slice. Tests use it, and clusters that may
+// forget. What it holds is as durable as the process, so a ticket is done when it is made.
+//
+// A get costs a binary search. A put of a new key moves half of the slice, so millions of keys belong into another engine.
+//
+// One lock guards a store. No call blocks on anything else, and visitors of a scan run without it: they see the pairs as
+// they were when the scan began, and may call the store.
 package memkv
 
 import (
@@ -15,14 +19,15 @@ import (
 
 // Store is the engine. The zero value is not usable; see [New].
 type Store struct {
-	mu     sync.RWMutex
-	pairs  []pair // in order of keys
-	bytes  int64
-	epoch  uint64
-	seq    uint64
+	mu     sync.RWMutex // guards all of it
+	pairs  []pair       // in order of keys
+	bytes  int64        // of keys and values
+	epoch  uint64       // of the last writer
+	seq    uint64       // number of the last batch
 	closed bool
 }
 
+// pair is a key and its value. The slices are the store's own and never change; a new value is a new slice.
 type pair struct{ key, value []byte }
 
 // New returns an empty store.
@@ -130,10 +135,12 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// find returns the index of a key, or where it would be. The caller holds mu.
 func (s *Store) find(key []byte) (int, bool) {
 	return slices.BinarySearchFunc(s.pairs, key, func(p pair, key []byte) int { return bytes.Compare(p.key, key) })
 }
 
+// apply makes one change, with copies of its key and value. The caller holds mu.
 func (s *Store) apply(op kv.Op) {
 	i, ok := s.find(op.Key)
 	switch {
@@ -149,15 +156,19 @@ func (s *Store) apply(op kv.Op) {
 	}
 }
 
+// closed is the error of every call on a closed store.
 func closed(op string) error { return errs.New(errs.Unavailable, op, "", "the store is closed") }
 
+// writer is the right to change a store, until a later writer is made.
 type writer struct {
 	s     *Store
-	epoch uint64
+	epoch uint64 // when it differs from the store's, the writer is fenced
 }
 
+// Epoch implements kv.Writer.
 func (w *writer) Epoch() uint64 { return w.epoch }
 
+// Enqueue implements kv.Writer. The batch is applied at return, as a whole: [kv.Check] has refused what cannot be.
 func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := kv.Check(b); err != nil {
 		return nil, err
@@ -175,7 +186,7 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return ticket(s.seq), nil
 }
 
-// current says whether the writer is the store's one writer still. The caller holds mu.
+// current fails with Unavailable for a closed store, and with Fenced if a later writer was made. The caller holds mu.
 func (w *writer) current(op string) error {
 	if w.s.closed {
 		return closed(op)
@@ -186,13 +197,18 @@ func (w *writer) current(op string) error {
 	return nil
 }
 
+// LastSeq implements kv.Writer. Every batch is durable at once.
 func (w *writer) LastSeq(context.Context) (uint64, error) {
 	w.s.mu.RLock()
 	defer w.s.mu.RUnlock()
 	return w.s.seq, nil
 }
 
+// ticket is the number of a batch that is done.
 type ticket uint64
 
-func (t ticket) Seq() uint64                { return uint64(t) }
+// Seq implements kv.Ticket.
+func (t ticket) Seq() uint64 { return uint64(t) }
+
+// Wait implements kv.Ticket; there is nothing to wait for.
 func (t ticket) Wait(context.Context) error { return nil }

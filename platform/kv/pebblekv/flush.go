@@ -16,7 +16,7 @@ import (
 const flushRetryTime = 30 * time.Second
 
 // flusher has Pebble write its memory tables to tables, and bounds how far Pebble is behind with that and with
-// compactions. If a flush fails Pebble tries again for ever, as fast as it can, and whoever waits is not told. The flusher
+// compactions. If a flush fails Pebble tries again for ever, as fast as it can, and tells no waiter. The flusher
 // ends the wait with an error once it has failed for too long.
 type flusher struct {
 	db        *pebble.DB // set when it is open
@@ -40,7 +40,7 @@ func newFlusher(retryTime time.Duration) *flusher {
 }
 
 // watch has Pebble report the ends of flushes and compactions to f, and failures to the scheduler of compactions. Pebble's
-// own answer to a damaged block, whoever meets it, is to end the process; here a reader of the block gets an error.
+// own answer to a damaged block is to end the process; here a reader of the block gets an error.
 func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log pebble.Logger) {
 	l.FlushEnd = f.flushEnded
 	l.CompactionEnd = f.compactionEnded

@@ -21,7 +21,7 @@ import (
 const tableBytes = 64 << 20
 
 // loadDir is where a load's tables are until the engine has them: beside the store, so that they
-// can be linked. Whoever opens the store removes what an interrupted load left.
+// can be linked. The next Open removes what an interrupted load left.
 func loadDir(dir string) string { return dir + ".load" }
 
 // bulk is one load: tables in the engine's own format, which it takes over all at once.
@@ -119,6 +119,7 @@ func (b *bulk) end() error {
 	return errs.Wrap(b.w.s.fs.RemoveAll(b.dir), "kv.Load", b.dir)
 }
 
+// create begins the next table. Its bytes are synced as it grows, so its end does not wait for all of them.
 func (b *bulk) create() (*sstable.Writer, error) {
 	b.mu.Lock()
 	name := path.Join(b.dir, fmt.Sprintf("%06d.sst", len(b.tables)))

@@ -303,6 +303,8 @@ func (s *Store) recover(o Options) error {
 	return nil
 }
 
+// pebbleOptions are the settings of the tree. Blocks are large, because the namespace is read through a cache of records;
+// the manager's memory policy sets the sizes of cache and memory tables (app/daemon).
 func pebbleOptions(o Options) *pebble.Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20
@@ -460,6 +462,7 @@ func (s *Store) enter(op string) error {
 	}
 }
 
+// leave ends a read. The last one lets a waiting Close go on.
 func (s *Store) leave() {
 	if s.reads.Add(-1) == stopped {
 		close(s.quiet)

@@ -184,7 +184,7 @@ func apply(write func() error) (err error) {
 	return write()
 }
 
-// fatal is what Pebble said before it gave up. In a goroutine of Pebble's own (a manifest that
+// fatal is what Pebble said before it stopped. In a goroutine of Pebble's own (a manifest that
 // cannot be written) it ends the process, as Pebble asks of its logger.
 type fatal string
 

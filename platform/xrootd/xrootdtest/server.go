@@ -21,21 +21,21 @@ import (
 // Request is one request as the server got it.
 type Request struct {
 	wire.RequestHeader
-	Payload string
-	At      *Server
+	Payload string  // without the header
+	At      *Server // for answers that depend on the server
 }
 
 // Server is the scripted server. Its methods may be called concurrently.
 type Server struct {
-	flags    uint32
-	security string
+	flags    uint32 // in the answer to kXR_protocol
+	security string // in the answer to kXR_login
 	// answer returns what to send; nil sends nothing, an empty slice ends the connection.
 	answer func(Request) []byte
 
 	listener net.Listener
-	mu       sync.Mutex
-	requests []Request
-	conns    int
+	mu       sync.Mutex // guards what follows
+	requests []Request  // all, in the order of arrival
+	conns    int        // made so far
 }
 
 // The flags by which a server says at the handshake what it is.
@@ -57,6 +57,7 @@ func NewSecure(t testing.TB, security string, answer func(Request) []byte) *Serv
 	return startFor(t, &Server{flags: DataServer, security: security, answer: answer})
 }
 
+// startFor starts a server that ends with a test.
 func startFor(t testing.TB, s *Server) *Server {
 	t.Helper()
 	if err := s.start(); err != nil {
@@ -72,6 +73,7 @@ func Start(flags uint32, answer func(Request) []byte) (*Server, error) {
 	return s, s.start()
 }
 
+// start listens at a free port.
 func (s *Server) start() (err error) {
 	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		go s.accept()
@@ -110,6 +112,7 @@ func (s *Server) Got(id wire.RequestID) []Request {
 	return list
 }
 
+// accept serves connections until Stop.
 func (s *Server) accept() {
 	for {
 		c, err := s.listener.Accept()
@@ -128,6 +131,7 @@ func (s *Server) accept() {
 func (s *Server) serve(c net.Conn, n int) {
 	defer c.Close()
 	in := bufio.NewReader(c)
+	// The greeting has no length, so that it is read before anything else.
 	hello := make([]byte, wire.HandshakeSize)
 	if _, err := io.ReadFull(in, hello); err != nil || !wire.IsHandshake(hello) {
 		return
@@ -146,6 +150,7 @@ func (s *Server) serve(c net.Conn, n int) {
 			return
 		}
 		r.Payload = string(payload)
+		// Before the answer: a test that has seen it finds the request in Got.
 		s.mu.Lock()
 		s.requests = append(s.requests, r)
 		s.mu.Unlock()
@@ -158,10 +163,10 @@ func (s *Server) serve(c net.Conn, n int) {
 		default:
 			b = s.answer(r)
 		}
-		if b == nil {
+		if b == nil { // the client is left waiting
 			continue
 		}
-		if len(b) == 0 {
+		if len(b) == 0 { // the connection is lost
 			return
 		}
 		if _, err := c.Write(b); err != nil {

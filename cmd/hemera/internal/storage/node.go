@@ -38,11 +38,10 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 	}
 	var found []hemera.NodeInfo
 	for _, n := range v.Nodes {
-		host, _ := cli.HostPort(n.Addr)
 		if n.Addr == name {
 			return n, nil
 		}
-		if host == name {
+		if n.Host() == name {
 			found = append(found, n)
 		}
 	}

@@ -142,8 +142,8 @@ func (r *replay) complete(found []file) error {
 }
 
 // file applies the batches of one file that are new and continue the ones before. Behind the end of what was written are
-// zeros, the rest of an older journal, or what a crash tore. Records there are old or belong to the last group, of which
-// nothing was acknowledged: none says that a batch was durable which is missing. A record that says so is behind damage.
+// zeros, the rest of an older journal, or what a crash tore. Records there are old or belong to the last group. Nothing
+// of that was acknowledged: none says that a batch was durable which is missing. A record that says so is behind damage.
 func (r *replay) file(of file) error {
 	in, err := r.files.FS.Open(of.path, vfs.SequentialReadsOption)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"hemera/platform/vfs"
 )
 
-// hangs are disks in memory whose calls can be made to hang.
-type hangs map[string]*vfs.Faulty
+// stallable are disks in memory whose calls can be made to hang.
+type stallable map[string]*vfs.Faulty
 
-func (h hangs) add(t *testing.T, o *Options, path string) {
+func (h stallable) add(t *testing.T, o *Options, path string) {
 	t.Helper()
 	memory := vfs.NewMemory(0, nil)
 	if err := memory.Mkdir(path); err != nil {
@@ -32,11 +32,11 @@ func (h hangs) add(t *testing.T, o *Options, path string) {
 	}
 }
 
-// TestHangingDiskAndOrders: an order that hangs at a disk holds up neither the orders of other disks nor a
+// TestStalledDiskAndOrders: an order that hangs at a disk holds up neither the orders of other disks nor a
 // new lease, and nothing comes before it on its own disk.
-func TestHangingDiskAndOrders(t *testing.T) {
+func TestStalledDiskAndOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, disks := newControl(), hangs{}
+		c, disks := newControl(), stallable{}
 		o := options(t, c)
 		o.Workers = 1
 		disks.add(t, &o, "/ill")
@@ -77,10 +77,10 @@ func TestHangingDiskAndOrders(t *testing.T) {
 	})
 }
 
-// TestOrdersForADiskThatHangs are refused at once.
-func TestOrdersForADiskThatHangs(t *testing.T) {
+// TestOrdersForAStalledDisk are refused at once.
+func TestOrdersForAStalledDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, disks := newControl(), hangs{}
+		c, disks := newControl(), stallable{}
 		o := options(t, c)
 		disks.add(t, &o, "/ill")
 		n, stop := running(t, o)
@@ -104,10 +104,10 @@ func TestOrdersForADiskThatHangs(t *testing.T) {
 	})
 }
 
-// TestOrdersUnderWayWhenADiskHangs are answered when that is known, those that run and those that wait for them.
-func TestOrdersUnderWayWhenADiskHangs(t *testing.T) {
+// TestOrdersUnderWayWhenADiskStalls are answered when that is known, those that run and those that wait for them.
+func TestOrdersUnderWayWhenADiskStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, disks := newControl(), hangs{}
+		c, disks := newControl(), stallable{}
 		o := options(t, c)
 		o.Workers = 1
 		disks.add(t, &o, "/ill")
@@ -141,10 +141,10 @@ func TestOrdersUnderWayWhenADiskHangs(t *testing.T) {
 	})
 }
 
-// TestManyHangingDisks: however many disks hang, the node reports in time, starts, and stops.
-func TestManyHangingDisks(t *testing.T) {
+// TestManyStalledDisks: however many disks hang, the node reports in time, starts, and stops.
+func TestManyStalledDisks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, disks := newControl(), hangs{}
+		c, disks := newControl(), stallable{}
 		o := options(t, c)
 		paths := []string{"/a", "/b", "/c", "/d", "/e", "/f"}
 		for _, path := range paths {
@@ -204,7 +204,7 @@ func TestManyHangingDisks(t *testing.T) {
 // that nobody waits for any more are not computed.
 func TestChecksumsHaveALaneOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, disks := newControl(), hangs{}
+		c, disks := newControl(), stallable{}
 		o := options(t, c)
 		o.Workers = 1
 		disks.add(t, &o, "/busy")
