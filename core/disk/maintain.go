@@ -88,6 +88,7 @@ func (d *Disk) stat(op string, id hemera.PieceID) (stat hemera.PieceStat, ok boo
 // Expire removes pending pieces that no Writer has. They are of writes that a crash ended, or of a Close.
 func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 	const op = "disk.Expire"
+	// What comes after the list is too young to expire.
 	names, err := d.fs.ReadDir(d.pendingDir())
 	if err != nil {
 		return 0, d.failed(err, op, hemera.PieceID{})

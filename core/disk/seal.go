@@ -47,6 +47,7 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 		moved = true
 		return nil
 	})
+	// close found that the piece is another's by now, and left everything alone.
 	if err == nil && !moved {
 		err = errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
 	}

@@ -118,6 +118,7 @@ func mapped(pagemap *os.File, b, bits []byte) bool {
 	first := uintptr(unsafe.Pointer(&b[0])) / size
 	last := (uintptr(unsafe.Pointer(&b[0])) + uintptr(len(b)) - 1) / size
 	bits = bits[:8*(last-first+1)]
+	// Eight bytes for each page; see pagemap in the kernel's documentation.
 	if n, err := unix.Pread(int(pagemap.Fd()), bits, int64(8*first)); n != len(bits) || err != nil {
 		return false
 	}
@@ -313,6 +314,7 @@ func (w *pieceWindows) window(index, n int64, eager bool) *window {
 	if w.windows == nil {
 		w.windows, w.asked = map[int64]*window{}, make([]uint32, min(pages(w.piece.stat.Size)/windowPages+1, askedSlots))
 	}
+	// Two windows may share a slot: then one is verified a little early.
 	asked := &w.asked[index%int64(len(w.asked))]
 	if *asked += uint32(n); !eager && *asked < windowWorth {
 		return nil
@@ -415,6 +417,7 @@ func (c *windowCache) resize(bytes int64) {
 
 // evict unmaps one window, not the one to keep, if there are too many.
 func (c *windowCache) evict(keep *window) bool {
+	// The order of both locks is the other way round elsewhere, so here a window's is only tried.
 	c.mu.Lock()
 	var out *list.Element
 	if c.used.Len() > c.max {
@@ -441,6 +444,7 @@ func (c *windowCache) evict(keep *window) bool {
 
 // drop unmaps the windows that overlap the range.
 func (w *pieceWindows) drop(off, n int64) {
+	// The windows are found with the map locked, and unmapped without: one may be in use for a moment.
 	w.mu.Lock()
 	var out []*window
 	for i, v := range w.windows {

@@ -177,6 +177,7 @@ func (w *writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
+	// A page that does not match is a fault of the device, though nobody was promised these bytes yet.
 	n, err := readPages((*pendingSource)(w), p, sums, off)
 	if err != nil && err != io.EOF {
 		return n, w.disk.failed(err, op, w.id)

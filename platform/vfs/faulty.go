@@ -142,6 +142,7 @@ func (r *Fault) matches(op Op, name string) bool {
 
 // err is the error of a call that can do nothing but fail.
 func (f *Faulty) err(op Op, name string) error {
+	// A rule without an error may have made the call wait; then it is made.
 	if r, ok := f.next(op, name); ok && r.Err != nil {
 		return pathError(string(op), name, r.Err)
 	}

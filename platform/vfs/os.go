@@ -203,7 +203,7 @@ func (f *osFile) NextData(off int64) (next int64, err error) {
 	case errors.Is(err, unix.ENXIO): // a hole to the end, or beyond it
 		size, err := f.Size()
 		return max(off, size), err
-	case errors.Is(err, unix.EINVAL):
+	case errors.Is(err, unix.EINVAL): // not known there: all is data
 		return off, nil
 	case err != nil:
 		return off, &fs.PathError{Op: "lseek", Path: f.Name(), Err: err}

@@ -1,6 +1,27 @@
 // Package disktest is what every [disk.Store] must do, as a test suite. The disk itself passes it, and so does each store
 // that wraps one: the bounded one, the one of a process, those of the simulator and of tests. A store that adds faults
 // passes it while it adds none.
+//
+// # What it holds
+//
+//   - What was sealed is what was written, for sizes around pages and blocks of the table, whatever the order of writes.
+//   - A piece is pending, then sealed, then gone; each call fails with the kind that callers go by when it comes too early
+//     or too late.
+//   - A second Writer of a piece takes it from the first, and a sealed piece is replaced only by one that may do so.
+//   - Checksums of callers are kept, and those that come back match the bytes.
+//   - Status names the disk, and counts what is open.
+//   - Everything may be done side by side.
+//
+// # What it does not
+//
+// It cuts no power, makes no device fail and lets none stall: tests of the packages that know how do that. It asks for no
+// optional method, but Put, which a store without one does in steps. Times are real; the suite does not wait.
+//
+// # Use
+//
+// A test gives Run a function that makes an empty store. Stores are opened for each part of the suite, and closed twice at
+// its end, since the end of a process may come to a disk that was released before. With the race detector the last parts
+// are worth most.
 package disktest
 
 import (

@@ -1,6 +1,24 @@
 // Package vfstest has the suite that every [vfs.FS] passes: the operating system's, the one in memory, and the one with
 // faults while it has none. It holds what package disk relies on: which error a call gives, what a rename replaces, that a
 // removed file stays readable, that holes are zeros. What a power cut leaves is tested where it can be cut, in package vfs.
+//
+// # What it holds
+//
+//   - Open with each combination of flags that package disk uses, and the error of each that must fail.
+//   - Reads and writes at any offset; fewer bytes only with io.EOF; gaps and what a truncation added are zeros.
+//   - Rename replaces a file in one step, Move never does; both fail if there is nothing to move.
+//   - Directories are listed in order of bytes, and removed only when empty.
+//   - A hole is never where data is; a filesystem may say that there are none.
+//   - Space says no more than there is.
+//
+// # What it does not
+//
+// Durability cannot be seen without a power cut, and speed not at all: hints are taken, and may do nothing. Whether calls
+// may run side by side is left to the tests of package disk, with the race detector.
+//
+// # Use
+//
+// A test gives Run a function that makes a filesystem and names an empty directory in it.
 package vfstest
 
 import (
