@@ -223,7 +223,7 @@ type View struct {
 	Spaces  []Space
 	// Removed are disks that were taken out while files had pieces on them.
 	Removed []RemovedDisk
-	// Grace is how long a disk may be out of reach before its files are made whole elsewhere.
+	// Grace is how long a disk may be out of reach before its files are repaired elsewhere.
 	Grace time.Duration
 }
 
