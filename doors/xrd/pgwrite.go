@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/checksum"
@@ -64,7 +65,7 @@ func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badP
 		return nil, nil
 	}
 	k := w.pool.Chunk()
-	defer w.pool.PutChunk(k)
+	defer func() { w.pool.PutChunk(k) }()
 	var bad []badPage
 	for n > 0 {
 		want := transport.ChunkLen(off, n)
@@ -75,6 +76,9 @@ func (w *writeHandlers) takePages(r *request, f *openFile, off, n int64) ([]badP
 		p, sums, err := wire.CutPages(raw, k.Sums[:], off) // moves the pages together, in place
 		if err == nil {
 			bad, err = writePages(f, pageRun{p, sums, off}, bad) // bad pages do not fail the request
+		}
+		if hemera.KeepsBuffers(err) {
+			k = new(transport.Chunk) // the call that is stuck has the other one
 		}
 		if err != nil {
 			return nil, r.drain(wire.PagesLen(off+want, n-want), err)

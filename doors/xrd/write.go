@@ -60,7 +60,7 @@ func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 		return nil
 	}
 	k := w.pool.Chunk()
-	defer w.pool.PutChunk(k)
+	defer func() { w.pool.PutChunk(k) }()
 	for n > 0 {
 		p := k.Buf[:transport.ChunkLen(off, n)]
 		if err := r.conn.in.ReadFull(p); err != nil {
@@ -68,6 +68,9 @@ func (w *writeHandlers) takeData(r *request, f *openFile, off, n int64) error {
 		}
 		err := f.file.WritePages(p, nil, off) // blocks for the disk, at most until it counts as stalled
 		off, n = off+int64(len(p)), n-int64(len(p))
+		if hemera.KeepsBuffers(err) {
+			k = new(transport.Chunk) // the call that is stuck has the other one
+		}
 		if err != nil {
 			return r.drain(n, err) // the next request is behind this data
 		}
