@@ -47,8 +47,8 @@ func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 
 // writeArchive writes a snapshot of a store and the authority's file. header makes the archive's header from a summary
 // of the snapshot; the counts are filled in here.
-// It reads the store twice: once to describe it, since the header with the counts comes first, and once to write.
-// Both see the same snapshot.
+// The header comes first, so its counts are read from the same snapshot before the records. The number of records is
+// an estimate.
 func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority []byte, header func(namespace.Summary) archive.Header) (err error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {
