@@ -19,6 +19,7 @@ const (
 // watches over the process (systemd and others: sd_listen_fds) holds it, so that while the process starts
 // again clients wait in its queue instead of being refused: stock clients that are refused wait two minutes.
 func (o Options) inherited(addr string) net.Listener {
+	// The variables are for the process with this number: a child that inherits them must not use them.
 	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil
 	}
@@ -39,6 +40,7 @@ func (o Options) inherited(addr string) net.Listener {
 
 // fromDescriptor is a listener on a copy of the descriptor, nil if that is no listening TCP socket.
 func (o Options) fromDescriptor(fd int) net.Listener {
+	// A copy: the descriptor itself stays, so that the socket lives as long as the process does.
 	copied, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -62,6 +64,7 @@ func (o Options) fromDescriptor(fd int) net.Listener {
 }
 
 // listensOn reports whether a listener is the one for an address as [Listen] takes it.
+// A host name does not match: a look-up here could block, and only addresses are certain.
 func listensOn(at net.Addr, addr string) bool {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -78,5 +81,6 @@ func listensOn(at net.Addr, addr string) bool {
 	if err != nil {
 		return false
 	}
+	// 0.0.0.0 and :: both stand for all addresses.
 	return want.Unmap() == have.Addr().Unmap() || want.IsUnspecified() && have.Addr().IsUnspecified()
 }

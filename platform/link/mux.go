@@ -75,11 +75,11 @@ func ConnectionClasses() []limits.Class {
 // ([MuxOptions]) they get one that gives its place back when it is closed, which [Loop.Adopt] takes apart.
 // Connections that are no TCP sockets are wrapped in one that replays the byte.
 type Mux struct {
-	base    net.Listener
-	options MuxOptions
-	doors   [classes]*door
+	base    net.Listener   // all connections come from here
+	options MuxOptions     // with defaults filled in
+	doors   [classes]*door // nil where a class is not served; fixed before Serve
 	done    chan struct{}
-	running sync.WaitGroup
+	running sync.WaitGroup // one goroutine for each pending connection
 
 	mu      sync.Mutex // guards pending and closed
 	pending *list.List // of *arrival, oldest first
@@ -87,6 +87,7 @@ type Mux struct {
 }
 
 // NewMux makes a mux over base. Call [Mux.Listener] for each class that is served, then [Mux.Serve].
+// It owns base from now on: Close closes it.
 func NewMux(base net.Listener, o MuxOptions) *Mux {
 	if o.FirstByte <= 0 {
 		o.FirstByte = 10 * time.Second
@@ -130,6 +131,7 @@ func (m *Mux) Serve() error {
 		if !passing(err) {
 			return errs.Wrap(err, "link.Serve", m.base.Addr().String())
 		}
+		// From 5 ms, doubling to 1 s: descriptors come back when connections end.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 		m.options.Log.Warn("cannot accept a connection, trying again", "addr", m.base.Addr().String(), "error", err, "after", pause)
 		select {
@@ -141,6 +143,7 @@ func (m *Mux) Serve() error {
 }
 
 // passing reports failures of accept that end by themselves.
+// After ECONNABORTED the client is gone; the others end when something is closed or memory is free.
 func passing(err error) bool {
 	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, e) {
@@ -159,6 +162,8 @@ type arrival struct {
 }
 
 // admit counts the connection among the pending and identifies it in the background.
+// It runs in the accepting goroutine and must not block: so it asks nobody, and the rest is done by a goroutine of
+// the connection.
 func (m *Mux) admit(conn net.Conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,6 +192,8 @@ func (m *Mux) admit(conn net.Conn) {
 }
 
 // identify finds the connection's door and waits until it has taken the connection.
+// It reports false if the connection is to be closed. It blocks for at most FirstByte, and then until the door
+// accepts or the mux closes the connection.
 func (m *Mux) identify(a *arrival) bool {
 	if !m.hasPlace(a) {
 		return false
@@ -197,6 +204,7 @@ func (m *Mux) identify(a *arrival) bool {
 		m.options.Log.Debug("connection said nothing", "remote", a.conn.RemoteAddr().String(), "error", err)
 		return false
 	}
+	// The door sets deadlines of its own.
 	_ = a.conn.SetReadDeadline(time.Time{})
 	class := Classify(first)
 	if class == Unknown || m.doors[class] == nil {
@@ -213,6 +221,7 @@ func (m *Mux) identify(a *arrival) bool {
 }
 
 // take ends the mux's part: true when the connection is the caller's, false when it was closed meanwhile.
+// It decides between a door that accepts and a mux that closes: whichever has the lock first has the connection.
 func (m *Mux) take(a *arrival) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -258,8 +267,8 @@ func (m *Mux) Close() error {
 // door is one class's listener.
 type door struct {
 	mux   *Mux
-	ready chan offered
-	once  sync.Once
+	ready chan offered // without a buffer: what is not accepted stays pending
+	once  sync.Once    // closes done
 	done  chan struct{}
 }
 
@@ -270,6 +279,7 @@ type offered struct {
 }
 
 // offer waits until the door has received the connection.
+// It reports false if the connection was closed, or its door was.
 func (d *door) offer(a *arrival, conn net.Conn) bool {
 	select {
 	case d.ready <- offered{a, conn}:
@@ -281,6 +291,7 @@ func (d *door) offer(a *arrival, conn net.Conn) bool {
 }
 
 // Accept returns net.ErrClosed after Close.
+// Connections that the mux closed while they waited are skipped. It may be called from several goroutines.
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		select {
@@ -302,6 +313,7 @@ func (d *door) ended() error {
 }
 
 // Close ends the class; the mux goes on.
+// Connections of its class that come later are closed.
 func (d *door) Close() error {
 	d.once.Do(func() { close(d.done) })
 	return nil

@@ -36,6 +36,7 @@ func DefaultOptions() Options {
 // *net.TCPConn with the options set. A socket for the address that the process was started with is used
 // (sd_listen_fds). Exists when the address is in use; Denied below port 1024
 // without the privilege.
+// A socket that was handed down gets the options as well, as far as it takes them.
 func Listen(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	if l := o.inherited(addr); l != nil {
 		return l, nil
@@ -57,6 +58,7 @@ func Listen(ctx context.Context, addr string, o Options) (net.Listener, error) {
 
 // Dial connects to a TCP address with the options set. Unavailable or Timeout; the caller may retry. An error of
 // Permit keeps its kind.
+// A name with several addresses is tried in the order of package net, and Permit is asked for each.
 func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: o.keepAlive(), ControlContext: func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if o.Permit != nil {
@@ -73,6 +75,7 @@ func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		kind := errs.KindOf(err)
+		// Errors of the network have no kind of their own, and another attempt may succeed.
 		if kind == errs.Internal {
 			kind = errs.Unavailable
 		}
@@ -81,6 +84,7 @@ func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	return conn, nil
 }
 
+// keepAlive returns the probes of an idle connection. The peer is dead after three without an answer.
 func (o Options) keepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: o.KeepIdle > 0, Idle: o.KeepIdle, Interval: o.KeepInterval, Count: 3}
 }

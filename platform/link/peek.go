@@ -10,6 +10,7 @@ import (
 
 // peek waits for the first byte of a connection and leaves it there. It returns the connection to
 // use from now on: the same one for a socket, a replaying one for anything else.
+// It blocks until the first byte, the end (io.EOF) or the read deadline.
 func peek(conn net.Conn) (net.Conn, byte, error) {
 	if s, ok := conn.(syscall.Conn); ok {
 		first, err := peekSocket(s)
@@ -22,6 +23,8 @@ func peek(conn net.Conn) (net.Conn, byte, error) {
 	return &replayed{Conn: conn, first: b[:]}, b[0], nil
 }
 
+// peekSocket looks at the first byte of a socket with MSG_PEEK, so the next reader finds it again. It waits in Go's
+// poller, without a thread.
 func peekSocket(s syscall.Conn) (byte, error) {
 	raw, err := s.SyscallConn()
 	if err != nil {
@@ -56,6 +59,7 @@ type replayed struct {
 	first []byte
 }
 
+// Read returns the byte alone first: reading more could block although there is something to give.
 func (r *replayed) Read(p []byte) (int, error) {
 	if len(r.first) == 0 || len(p) == 0 {
 		return r.Conn.Read(p)

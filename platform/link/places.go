@@ -25,6 +25,7 @@ func (c *counted) Close() error {
 func (c *counted) Unwrap() (within net.Conn, release func()) { return c.Conn, c.lease.Release }
 
 // clientOf is whom a connection counts for, and whether it is from this machine.
+// A connection counts for its user if the kernel names one (a unix socket), else for its address.
 func clientOf(conn net.Conn) (who limits.Client, here bool) {
 	if p, ok := conn.RemoteAddr().(Process); ok {
 		return limits.User(p.UID), true
@@ -41,6 +42,7 @@ func clientOf(conn net.Conn) (who limits.Client, here bool) {
 }
 
 // isAdmin asks whether a connection from this machine is an admin's.
+// It asks the kernel for the owner of the other end, so it is not called under the lock.
 func (m *Mux) isAdmin(conn net.Conn) bool {
 	return m.options.Admin != nil && m.options.Admin(conn.RemoteAddr(), conn.LocalAddr())
 }
@@ -71,6 +73,7 @@ func (m *Mux) tryPlace(a *arrival) bool {
 
 // hasPlace finds a place for a connection that has none so far: one that can be spared elsewhere, or one of
 // the reserve if it is an admin's.
+// It may block in Relieve and Admin, which is why tryPlace leaves both to it.
 func (m *Mux) hasPlace(a *arrival) bool {
 	if m.options.Connections == nil || a.lease != nil {
 		return true

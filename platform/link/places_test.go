@@ -110,7 +110,7 @@ func TestAdoptedConnectionsGiveTheirPlaceBack(t *testing.T) {
 	}
 }
 
-// Who has said nothing is closed before who speaks is refused, and what can be spared goes next.
+// A connection that has said nothing is closed before one that speaks is refused. What can be spared goes next.
 func TestMuxMakesRoom(t *testing.T) {
 	spared := make(chan net.Conn, 16)
 	base, _, accepted := bounded(t, limits.Bounds{Total: 8, Share: 8}, MuxOptions{Relieve: func() bool {

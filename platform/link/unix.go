@@ -19,6 +19,7 @@ import (
 const socketPathMax = 107
 
 // probeTime is how long a process that has a socket may take to take a connection.
+// It decides whether a socket at the path is in use; see removeStale.
 const probeTime = time.Second
 
 // Process is the address of a client of a unix socket: the process that connected, as the kernel named it then
@@ -32,6 +33,7 @@ type Process struct {
 func (Process) Network() string { return "unix" }
 
 // String implements net.Addr.
+// It is the address in logs.
 func (p Process) String() string { return fmt.Sprintf("uid %d, process %d", p.UID, p.PID) }
 
 // CheckSocketPath is Invalid for a path that no unix socket can have.
@@ -77,6 +79,8 @@ func ListenUnix(path string) (net.Listener, error) {
 }
 
 // removeStale removes a socket that nobody answers at.
+// Only a refused connection proves that nobody listens. A process that is too busy to answer in probeTime keeps its
+// socket.
 func removeStale(path string) error {
 	taken := func(text, remedy string) error {
 		return errs.New(errs.Exists, "link.OpenUnixSocket", path, text).WithRemedy(remedy)
@@ -101,6 +105,7 @@ func removeStale(path string) error {
 }
 
 // letAllConnect undoes what the process's umask took away. A link in place of the file leads nowhere outside.
+// The directories above decide which users may connect; the user of a caller decides what it may do.
 func letAllConnect(path string) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -110,6 +115,7 @@ func letAllConnect(path string) error {
 	return dir.Chmod(filepath.Base(path), 0o666)
 }
 
+// unixListener is the listener of ListenUnix. made is the file that it made: Close removes no other.
 type unixListener struct {
 	*net.UnixListener
 	path string
@@ -151,6 +157,7 @@ type unixConn struct {
 // RemoteAddr implements net.Conn.
 func (c *unixConn) RemoteAddr() net.Addr { return c.who }
 
+// processAt asks the kernel which process connected (SO_PEERCRED, unix(7)).
 func processAt(conn *net.UnixConn) (who Process, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // who waits for that. One goroutine at a time waits.
 type gate struct {
 	state    atomic.Uint32
-	deadline atomic.Int64 // in Unix nanoseconds; 0 for none
-	wake     chan struct{}
-	timer    *time.Timer // the waiter's; made once
+	deadline atomic.Int64  // in Unix nanoseconds; 0 for none
+	wake     chan struct{} // has room for one token, sent to a waiter only
+	timer    *time.Timer   // the waiter's; made once
 }
 
 // States of a gate.
@@ -37,6 +37,7 @@ func (g *gate) signal() uint32 {
 // take clears ready, and reports whether it was set.
 func (g *gate) take() bool { return g.state.CompareAndSwap(ready, quiet) }
 
+// forever stands for no deadline.
 const forever = time.Duration(math.MaxInt64)
 
 // left is the time until the deadline, and whether it is still to come.
@@ -65,6 +66,7 @@ func (g *gate) wait() error {
 		defer g.timer.Stop()
 		late = g.timer.C
 	}
+	// An event came since the last try: there is no need to wait.
 	if !g.state.CompareAndSwap(quiet, waiting) {
 		g.take()
 		return nil

@@ -137,6 +137,7 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 }
 
 // watchFor registers a socket.
+// The table comes first: an event may arrive before EpollCtl has returned.
 func (l *Loop) watchFor(s *Socket) error {
 	l.sockets.set(s.fd, s)
 	err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, interest(s.fd, s.interest))
@@ -220,7 +221,8 @@ func (l *Loop) run(p *poller) {
 	}
 }
 
-// stay reports whether a poller that has served its event is still wanted.
+// keep reports whether a poller that has served its event is still wanted.
+// A poller that left its duty comes back to it if there are fewer than wanted.
 func (l *Loop) keep(p *poller) bool {
 	if !p.away.Load() {
 		return true
@@ -234,7 +236,7 @@ func (l *Loop) keep(p *poller) bool {
 	return false
 }
 
-// rest waits until the poller is wanted again. It is false when it will not be.
+// park waits until the poller is wanted again. It is false when it will not be.
 func (l *Loop) park(p *poller) bool {
 	l.mu.Lock()
 	room := len(l.idle) < l.idleMax && !l.closed
@@ -258,7 +260,7 @@ func (l *Loop) retire(p *poller) {
 	delete(l.pollers, p)
 }
 
-// lend takes a poller off duty that is about to wait for something else.
+// release takes a poller off duty that is about to wait for something else.
 func (l *Loop) release(p *poller) {
 	if p.away.CompareAndSwap(false, true) {
 		l.onDuty.Add(-1)
@@ -268,7 +270,7 @@ func (l *Loop) release(p *poller) {
 	}
 }
 
-// nobodyWaits replaces pollers that are off duty, and has the others looked after.
+// ensureWaiter replaces pollers that are off duty, and has the others looked after.
 func (l *Loop) ensureWaiter() {
 	if l.onDuty.Load() < l.want {
 		l.fillUp()
@@ -278,7 +280,8 @@ func (l *Loop) ensureWaiter() {
 	}
 }
 
-// lookAfter takes pollers off duty that have been serving the same event since it last looked.
+// checkPollers takes pollers off duty that have been serving the same event since it last looked.
+// It runs in the goroutine of the timer, every watchEvery until a poller waits again.
 func (l *Loop) checkPollers() {
 	if l.waiting.Load() > 0 {
 		l.watched.Store(false)

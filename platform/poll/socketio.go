@@ -46,6 +46,7 @@ func sendNow(fd int, p []byte) (int, error) {
 	return quick(unix.SYS_SENDTO, fd, p, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 }
 
+// scheduled makes a system call that may block: the scheduler gives the processor to others.
 func scheduled(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	n, _, e := unix.Syscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), flags, 0, 0)
 	if e != 0 {
@@ -54,6 +55,8 @@ func scheduled(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	return int(n), nil
 }
 
+// quick makes a system call that does not block, without telling the scheduler. In a call that blocks this would
+// hold up a processor.
 func quick(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	n, _, e := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), flags, 0, 0)
 	if e != 0 {
@@ -102,6 +105,8 @@ func advance(vec []unix.Iovec, n int) []unix.Iovec {
 	return vec
 }
 
+// sendVector is sendmsg(2) rather than writev(2), which has no MSG_NOSIGNAL: a connection that ended must not raise
+// SIGPIPE.
 func sendVector(fd int, vec []unix.Iovec) (int, error) {
 	sent(fd)
 	message := unix.Msghdr{Iov: &vec[0]}

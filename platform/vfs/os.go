@@ -169,6 +169,7 @@ func (f *osFile) Sync() error {
 }
 
 // Preallocate is fallocate(2) that keeps the size; filesystems that cannot do it do nothing.
+// It spares later writes the search for room, and a full disk shows before data is sent.
 func (f *osFile) Preallocate(n int64) error {
 	err := f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
 	if errors.Is(err, unix.ENOSPC) {
