@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/services/node"
+	"hemera/core/transfer/transfertest"
 )
 
 // world is one simulation.
@@ -27,7 +27,7 @@ type world struct {
 	head        atomic.Pointer[head]
 	managerSkew *atomic.Int64
 	machines    []*machine
-	local       *node.LocalPeers
+	local       *transfertest.LocalPeers
 	clients     []*client
 	rogue       *rogue // nil in most simulations
 	overheard   overheard
@@ -88,7 +88,7 @@ func (w *world) machine(addr string) *machine {
 // Run simulates one seed. It must be called inside a testing/synctest bubble, and returns when all
 // of the simulation's goroutines have ended.
 func Run(o Options) Report {
-	w := &world{plan: newPlan(o), oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: node.NewLocalPeers()}
+	w := &world{plan: newPlan(o), oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers()}
 	w.trace = newTrace(time.Now())
 	w.log = slog.New(w.trace.handler())
 	w.dice = w.plan.random("dice")
