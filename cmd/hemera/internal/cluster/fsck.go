@@ -113,7 +113,7 @@ type fsckOptions struct {
 func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
-		columns = append(columns, output.Column{Title: "disk", Key: "fsid"})
+		columns = append(columns, output.Column{Title: "disk", Key: "fsid"}) // the number of the disk
 	}
 	columns = append(columns, output.Column{Title: "count", Key: "count"})
 	if o.ids {
@@ -212,10 +212,10 @@ func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) 
 		// A report has a problem for each tag and disk.
 		if into := merged[p.Tag]; into != nil && !o.perDisk {
 			into.Count += p.Count
-			into.Files = append(into.Files, p.Files...)
+			into.Files = append(into.Files, p.Files...) // those that the manager names; Count has all
 			continue
 		}
-		merged[p.Tag] = &p
+		merged[p.Tag] = &p // p is a copy of this turn of the loop
 		order = append(order, &p)
 	}
 	for _, p := range order {
