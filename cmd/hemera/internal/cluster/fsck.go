@@ -24,10 +24,10 @@ func FsckCommand(e *cli.Env) *cobra.Command {
 		Long: `Compares the namespace with what the disks hold and counts what does not agree; it changes
 nothing:
 
-  missing            an entry's piece is not on its disk
+  missing            a piece of an entry is not on its disk
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
-  size_mismatch      a piece's length is not its entry's
+  size_mismatch      a piece's length differs from its entry's
   lost               a file has no piece on any disk of the cluster, its last is missing, or every
                      one is known to be bad (what reads and scrubs found; this reads no data)
   offline            a piece is on a disk that cannot be asked now

@@ -44,7 +44,7 @@ a summary of the cluster. An error means that data is lost or that something doe
 now; a warning, that everything works with less redundancy or room than there should be.
 
 The exit code is for monitoring: 0 when all is well, 1 with warnings, 2 with errors, 3 when
-nobody could say: the cluster cannot be reached, or the command line is wrong.
+it is unknown: the cluster cannot be reached, or the command line is wrong.
 docs/operations.md lists the conditions; /metrics has them as hemera_condition.`,
 		Example: `  hemera status
   hemera status --watch

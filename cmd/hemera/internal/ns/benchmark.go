@@ -45,7 +45,7 @@ threads do one phase, then all do the next:
   write     open every file to change it, and free the lock again
   deletion  remove everything
 
-The manager runs it within itself, as EOS does: the figures are without the network. An operation
+The manager runs the phases in its own process, as EOS does: the figures are without the network. An operation
 counts when it has succeeded and its change is on the disk, which EOS does not wait for; --relaxed
 measures the same once more without waiting. --wire measures what clients see: real requests to
 manager and nodes. Nobody else should use the cluster meanwhile. An interrupted run removes what

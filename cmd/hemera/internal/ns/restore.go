@@ -27,7 +27,7 @@ it) from an archive that ns backup wrote; - reads it from standard input. The di
 must be empty. The lost manager must not run any more. The command first prints the moment
 of the backup and what it does not have, and asks. A script gives its consent with --yes.
 
-The restored namespace is that of the backup. New ids begin beyond all that were ever
+The restored namespace is that of the backup. New ids begin above all that were ever
 used, so that pieces of files made since the backup are told apart: they are kept, and
 fsck names them "newer". Pieces that were moved since are found where they are now. Join
 tokens are not restored; nodes and disks that joined since join again. The clock of this

@@ -18,8 +18,8 @@ func nsStatCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "stat", Short: "Counts, rates and latencies of the manager", Args: cobra.NoArgs,
 		Long: `Shows what the namespace holds and, for every operation, how often it was done, how often
-it failed, its rate over four windows and its latency: exec is the median, then the 99th
-and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
+it failed, its rate over four windows and its latency: exec is the median, then come
+the 99th and 99.9th percentile and the maximum, in milliseconds, without the network.`,
 		Example: `  hemera ns stat
   hemera ns stat -m | grep cmd=Stat`,
 		RunE: func(c *cobra.Command, _ []string) error {
