@@ -62,7 +62,7 @@ never gives out an id twice.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return writeBackup(ctx, e, m, args[0]) })
 		},
 	}
-	c.Flags().BoolVar(&verify, "verify", false, "check an existing archive")                                // reads all of it
+	c.Flags().BoolVar(&verify, "verify", false, "check an existing archive")                                      // reads all of it
 	c.Flags().StringVar(&state, "state", "", "take it from the state `directory` of a manager that does not run") // of a manager that does not run
 	c.Flags().BoolVar(&damaged, "damaged", false, "with --state: take what is before the damage, if there is any")
 	c.MarkFlagsMutuallyExclusive("verify", "state")
