@@ -85,6 +85,17 @@ func (d Disk) Writable() bool {
 // Room is the bytes of several disks together, and how many files their filesystems have room for.
 type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
 
+// PathRoom is the room below a path as clients are shown it (statvfs, `xrdfs spaceinfo`), in bytes of one copy of each disk's
+// filesystem: redundancy is not divided out. If a quota holds for the client, Quota is its limit, Total and Used are of
+// it, and Free and LargestFree are at most what it leaves. Otherwise Quota is 0 and Total and Used are those of all disks.
+type PathRoom struct {
+	Name              string // of the space
+	Total, Free, Used int64
+	LargestFree       int64 // on one disk: no single plain file can be larger
+	Disks             int64 // that take new pieces now
+	Quota             int64 // bytes of content; 0: none
+}
+
 // Room sums disks of the view, each filesystem of a host once: folders of one filesystem share its
 // room, also when they belong to several nodes there.
 func (v *View) Room(disks []Disk) (r Room) {
@@ -212,7 +223,7 @@ type View struct {
 	Spaces  []Space
 	// Removed are disks that were taken out while files had pieces on them.
 	Removed []RemovedDisk
-	// Grace is how long a disk may be out of reach before its files are made whole elsewhere.
+	// Grace is how long a disk may be out of reach before its files are repaired elsewhere.
 	Grace time.Duration
 }
 

@@ -159,7 +159,7 @@ type Impact struct {
 	Partial       bool
 	Pieces, Bytes int64 // on the disks; exact in any case
 	// Lost files have too few pieces elsewhere to be read ever again, Unreadable ones too few that can be
-	// read now. Weakened ones lose a copy, and can be made whole from the others.
+	// read now. Weakened ones lose a copy, and can be repaired from the others.
 	Lost, LostBytes      int64
 	Unreadable, Weakened int64
 	Names                []string // the first paths that would be lost

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/app/copy"
 	"hemera/errs"
 	"hemera/platform/xrootd"
@@ -126,7 +125,7 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 		t.Errorf("upload over quota: %v", err)
 	}
 	q := s.Got(wire.ReqQuery)
-	if len(q) != 2 || q[1].Payload != hemera.OpaqueAbort || len(s.Got(wire.ReqClose)) != 1 {
+	if len(q) != 2 || q[1].Payload != wire.OpaqueAbort || len(s.Got(wire.ReqClose)) != 1 {
 		t.Errorf("the write was ended by %+v", q)
 	}
 	if len(s.Got(wire.ReqRm)) != 0 {

@@ -227,7 +227,7 @@ func (m *Manager) open() (err error) {
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
-			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.space,
+			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
 			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
 		},
 		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,
@@ -284,40 +284,4 @@ func (m *Manager) closeStore() {
 	if m.store != nil {
 		_ = m.store.Close()
 	}
-}
-
-// space is the room of all disks, as `statvfs` and `spaceinfo` show it, or what a quota leaves of it: the
-// limit is the total then.
-func (m *Manager) space(ctx context.Context, who hemera.Identity, path string) (xrd.Space, error) {
-	view, err := m.View(ctx)
-	if err != nil {
-		return xrd.Space{}, err
-	}
-	var active, writable []hemera.Disk
-	largest := int64(0)
-	for _, d := range view.Disks {
-		if d.Active {
-			active = append(active, d)
-		}
-		if d.Writable() {
-			writable = append(writable, d)
-			largest = max(largest, d.Free)
-		}
-	}
-	all := view.Room(active)
-	s := xrd.Space{Name: hemera.DefaultSpace, Total: all.Capacity, Used: all.Used,
-		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}
-	if path == "" {
-		return s, nil
-	}
-	limit, used, err := m.Allowance(ctx, who, path)
-	if err != nil {
-		return xrd.Space{}, err
-	}
-	if limit > 0 {
-		left := max(0, limit-used)
-		s.Quota, s.Total, s.Used = limit, limit, used
-		s.Free, s.LargestFree = min(s.Free, left), min(s.LargestFree, left)
-	}
-	return s, nil
 }

@@ -67,8 +67,8 @@ func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
 		return xrootd.URL{}, err
 	}
 	// The path says nothing, so that a node cannot be made to open another piece by it.
-	opaque := wire.Opaque("").With(hemera.OpaqueCapability, token).
-		With(hemera.OpaquePiece, hemera.PieceOpen{Index: p.Index, Base: p.Base}.Encode())
+	opaque := wire.Opaque("").With(wire.OpaqueCapability, token).
+		With(wire.OpaquePiece, wire.EncodePieceOpen(hemera.PieceOpen{Index: p.Index, Base: p.Base}))
 	return xrootd.URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
 }
 
@@ -114,7 +114,7 @@ type reader struct {
 
 // NextData implements [hemera.Sparse]. Of a peer that cannot tell holes all is data.
 func (r *reader) NextData(off int64) (int64, error) {
-	next, err := r.ask(hemera.AskData(off), off)
+	next, err := r.ask(wire.AskData(off), off)
 	if err == nil && (next < off || next > max(off, r.Size())) {
 		return off, r.malformed()
 	}
@@ -123,7 +123,7 @@ func (r *reader) NextData(off int64) (int64, error) {
 
 // Allocated implements [hemera.Sparse].
 func (r *reader) Allocated() (int64, error) {
-	n, err := r.ask(hemera.OpaqueAllocated, r.Size())
+	n, err := r.ask(wire.OpaqueAllocated, r.Size())
 	if err == nil && n < 0 {
 		return 0, r.malformed()
 	}

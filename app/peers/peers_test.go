@@ -134,10 +134,10 @@ func TestPieceIsWrittenSealedAndRead(t *testing.T) {
 	}
 	n.mu.Unlock()
 	_, o := wire.SplitPath([]byte(n.Got(wire.ReqOpen)[0].Payload))
-	if o.Value(hemera.OpaqueCapability) != "TOKEN" || o.Value(hemera.OpaquePiece) != "2" {
+	if o.Value(wire.OpaqueCapability) != "TOKEN" || o.Value(wire.OpaquePiece) != "2" {
 		t.Errorf("the piece was opened with %s", o)
 	}
-	if q := n.Got(wire.ReqQuery); len(q) != 1 || q[0].Payload != seal.Encode() || wire.DecodeQuery(q[0].Body).Kind != wire.QueryOpaquf {
+	if q := n.Got(wire.ReqQuery); len(q) != 1 || q[0].Payload != wire.EncodeSealInfo(seal) || wire.DecodeQuery(q[0].Body).Kind != wire.QueryOpaquf {
 		t.Errorf("the seal was asked for as %+v", q)
 	}
 	r, err := p.Open(t.Context(), transfer.RemotePiece{Target: n.target()}, "TOKEN")
@@ -244,7 +244,7 @@ func TestSealedPieceIsGivenUpOverAnotherConnection(t *testing.T) {
 	close(n.hold)
 	var count atomic.Int32
 	n.Server = xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
-		if r.ID != wire.ReqQuery || r.Payload != hemera.OpaqueAbort {
+		if r.ID != wire.ReqQuery || r.Payload != wire.OpaqueAbort {
 			return n.reply(r)
 		}
 		c := int(count.Add(1))
@@ -321,9 +321,9 @@ func TestPeerTellsHoles(t *testing.T) {
 			switch {
 			case r.ID != wire.ReqQuery:
 				return n.reply(r)
-			case knows && r.Payload == hemera.OpaqueAllocated:
+			case knows && r.Payload == wire.OpaqueAllocated:
 				return xrootdtest.Good(r, []byte("20480\x00"))
-			case knows && r.Payload == hemera.AskData(4096):
+			case knows && r.Payload == wire.AskData(4096):
 				return xrootdtest.Good(r, []byte("8192\x00"))
 			case knows:
 				return xrootdtest.Good(r, []byte("50001\x00")) // beyond the piece

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/platform/xrootd"
+	"hemera/rules/wire"
 )
 
 // writer is a pending piece. WritePages, Truncate, Sync and Release are those of the AsyncWriter.
@@ -24,7 +25,7 @@ func (w *writer) Seal(ctx context.Context, s hemera.SealInfo) error {
 	w.mu.Lock()
 	w.sealing = true
 	w.mu.Unlock()
-	return w.Query(ctx, "peers.SealPieceAt", s.Encode())
+	return w.Query(ctx, "peers.SealPieceAt", wire.EncodeSealInfo(s))
 }
 
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.

@@ -16,9 +16,9 @@ import (
 	"hemera/core/disk"
 	"hemera/core/disk/bounded"
 	"hemera/core/transfer"
+	"hemera/core/transfer/transfertest"
 	"hemera/errs"
 	"hemera/platform/vfs"
-	"hemera/services/node"
 )
 
 // bench is some hosts with one disk each, a manager that keeps its commits, and peers among them.
@@ -58,7 +58,7 @@ func newMemoryBench(t testing.TB, hosts int) *bench {
 func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 	b := &bench{t: t, manager: &manager{grants: map[string]hemera.Capability{}, committed: map[hemera.PieceID]hemera.CommitRequest{}}}
 	b.manager.bench = b
-	b.peers = &faultyPeers{LocalPeers: node.NewLocalPeers(), faults: map[string]*fault{}}
+	b.peers = &faultyPeers{LocalPeers: transfertest.NewLocalPeers(), faults: map[string]*fault{}}
 	for i := range hosts {
 		h := &host{bench: b, id: hemera.NodeID(i + 1), disk: newDisk(t, place)}
 		h.host = &transfer.Host{
@@ -380,7 +380,7 @@ var errGone = errs.New(errs.Unavailable, "peer", "", "gone")
 
 // faultyPeers are local peers. Some of them fail.
 type faultyPeers struct {
-	*node.LocalPeers
+	*transfertest.LocalPeers
 	mu     sync.Mutex
 	faults map[string]*fault
 }

@@ -11,19 +11,19 @@ import (
 
 // Setting is one setting in force and where it came from.
 type Setting struct {
-	Key    string
-	Value  string
+	Key    string // as in the file, with dots: repair.grace
+	Value  string // as a user would write it; secrets are masked
 	Source string // default, file, environment, flag
 }
 
 // VersionInfo describes a running program.
 type VersionInfo struct {
-	Version string
-	Commit  string
-	Go      string
-	Arch    string
-	Role    string // up, manager, node
-	Started time.Time
+	Version string    // of the release
+	Commit  string    // what it was built of; may be empty
+	Go      string    // of the toolchain
+	Arch    string    // operating system and processor, as linux/amd64
+	Role    string    // up, manager, node
+	Started time.Time // when its services were assembled, by its own clock
 }
 
 // serveAbout serves the verbs about the process itself. Version is open to every user.
@@ -41,6 +41,8 @@ func serveAbout(d *door) {
 
 // health answers "ok" while the process can answer at all; the first line is for machines. Whether
 // disks and nodes are well is what /metrics and `hemera fs ls` tell.
+// It calls no service: a supervisor must not restart a process because a disk or a node is stalled. Strangers learn
+// nothing but that it runs.
 func (d *door) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if fromStranger(r) {
@@ -51,6 +53,7 @@ func (d *door) health(w http.ResponseWriter, r *http.Request) {
 }
 
 // page lists what is here, for people who come with a browser.
+// It is plain text, so that curl shows it as a browser does. Strangers see neither the version nor the verbs.
 func (d *door) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if fromStranger(r) {
@@ -71,11 +74,13 @@ func (d *door) page(w http.ResponseWriter, r *http.Request) {
 type aboutClient struct{ server *server }
 
 // Config lists the settings in force at the server.
+// It needs an admin: values have paths and networks.
 func (c aboutClient) Config(ctx context.Context) ([]Setting, error) {
 	return call[[]Setting](ctx, c.server, "Config", none{})
 }
 
 // Version describes the server.
+// Any user may ask, and a client of another machine uses it to find out where the server is; see nearest.
 func (c aboutClient) Version(ctx context.Context) (VersionInfo, error) {
 	return call[VersionInfo](ctx, c.server, "Version", none{})
 }

@@ -10,7 +10,7 @@ import (
 // setMode is the request of the verb of that name; so are the types below.
 type setMode struct {
 	Path string
-	Mode uint32
+	Mode uint32 // permission bits, as for chmod(2)
 }
 
 type setOwner struct {
@@ -20,13 +20,13 @@ type setOwner struct {
 
 type setTimes struct {
 	Path  string
-	Mtime time.Time
+	Mtime time.Time // the only time that a user may set
 }
 
 type setXattr struct {
 	Path, Name string
-	Value      []byte
-	CreateOnly bool
+	Value      []byte // any bytes, base64 in JSON
+	CreateOnly bool   // fail with Exists if the attribute is set
 }
 
 type removeXattr struct{ Path, Name string }
@@ -51,6 +51,7 @@ func serveAttributes(d *door) {
 }
 
 // attribute serves a verb of hemera.Attributes, with the caller's identity.
+// Whether the caller may do it is decided by the service, not here: verbs on files are open to every identity.
 func attribute[Req any](d *door, verb string, f func(context.Context, hemera.Attributes, hemera.Identity, *Req) error) {
 	unary(d, verb, false, func(ctx context.Context, who hemera.Identity, r *Req) (none, error) {
 		a, err := part(d.Attributes, "attributes")
@@ -70,6 +71,7 @@ func (c attributesClient) SetMode(ctx context.Context, _ hemera.Identity, p stri
 }
 
 // SetOwner implements hemera.Attributes.
+// An id of -1 stays as it is, as for chown(2).
 func (c attributesClient) SetOwner(ctx context.Context, _ hemera.Identity, p string, uid, gid int64) error {
 	return c.server.do(ctx, "SetOwner", setOwner{p, uid, gid})
 }
@@ -80,11 +82,13 @@ func (c attributesClient) SetTimes(ctx context.Context, _ hemera.Identity, p str
 }
 
 // SetXattr implements hemera.Attributes.
+// With createOnly it fails with Exists if the attribute is set.
 func (c attributesClient) SetXattr(ctx context.Context, _ hemera.Identity, p, name string, value []byte, createOnly bool) error {
 	return c.server.do(ctx, "SetXattr", setXattr{p, name, value, createOnly})
 }
 
 // RemoveXattr implements hemera.Attributes.
+// It fails with NoAttribute if the attribute is not set.
 func (c attributesClient) RemoveXattr(ctx context.Context, _ hemera.Identity, p, name string) error {
 	return c.server.do(ctx, "RemoveXattr", removeXattr{p, name})
 }

@@ -9,9 +9,12 @@ import (
 )
 
 // chunk is a run of an archive's bytes.
+// Its size is what the writer of the archive wrote at once; the client puts chunks together in their order.
 type chunk struct{ Data []byte }
 
 // serveBackup serves a backup as a stream of chunks. A client that reads slowly slows the backup, not the manager.
+// A client that takes nothing at all for stallTime is cut off (paced.go): the snapshot that the backup reads keeps
+// everything that is overwritten meanwhile.
 func serveBackup(d *door) {
 	h := streamed(d, "Backup", func(ctx context.Context, _ hemera.Identity, _ *none, send func(*chunk) error) error {
 		b, err := part(d.Backups, "backup")
@@ -20,6 +23,7 @@ func serveBackup(d *door) {
 		}
 		return b.Backup(ctx, chunks(send))
 	})
+	// Not stream: the answer needs a deadline for each write, which starts again with each chunk.
 	d.serve("Backup", true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(paced{w}, r) }))
 }
 

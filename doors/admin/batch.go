@@ -8,10 +8,11 @@ const batchWait = 100 * time.Millisecond
 
 // batch gathers items into messages. It looks at the clock when something happens only, so the last
 // items wait for the next add, touch or flush.
+// It has one user at a time and no lock.
 type batch[T any] struct {
 	send  func([]T) error
-	items []T
-	first time.Time
+	items []T       // not sent yet, at most batchMax; send must not keep them
+	first time.Time // when the oldest of items came
 }
 
 // add takes an item, and sends the batch if it is full.
@@ -32,6 +33,8 @@ func (b *batch[T]) touch() error {
 }
 
 // flush sends what the batch has.
+// An empty batch sends nothing. The array of items is used again, so send must have encoded them at return. If send
+// fails the items are lost: the stream ends then.
 func (b *batch[T]) flush() error {
 	if len(b.items) == 0 {
 		return nil

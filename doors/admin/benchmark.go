@@ -10,6 +10,7 @@ import (
 type benchmarkPrefix struct{ Prefix string }
 
 // serveBenchmark serves the benchmark of the namespace, which runs in the manager.
+// Both verbs need an admin, because a run takes as much of the manager as it can get.
 func serveBenchmark(d *door) {
 	stream(d, "Benchmark", true, func(ctx context.Context, who hemera.Identity, r *hemera.BenchmarkRequest, send func(*hemera.BenchmarkUpdate) error) error {
 		b, err := part(d.Benchmark, "the benchmark")

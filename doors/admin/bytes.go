@@ -12,6 +12,8 @@ import (
 const byteMark = "\x00"
 
 // spell writes a text in characters.
+// A text that needs no spelling is returned as it is, without a copy: nearly all are. A zero byte is spelt too, so
+// that unspell can tell it from a mark.
 func spell(s string) string {
 	if utf8.ValidString(s) && !strings.Contains(s, byteMark) {
 		return s
@@ -30,6 +32,7 @@ func spell(s string) string {
 }
 
 // unspell is the way back. A mark that no digits follow stays.
+// Only a program other than ours can send such a mark.
 func unspell(s string) string {
 	parts := strings.Split(s, byteMark)
 	var b strings.Builder
@@ -49,6 +52,8 @@ func unspell(s string) string {
 
 // mapped is a copy of a message in which each text went through f. What it shares with the original is
 // not changed.
+// It walks exported fields only, because encoding/json sends no others. Byte slices are data, not texts: JSON has
+// them as base64. Arrays, numbers and times (a struct without exported fields) are copied as they are.
 func mapped(v reflect.Value, f func(string) string) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)

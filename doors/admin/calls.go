@@ -16,6 +16,7 @@ import (
 const answerPiece = 32 << 10
 
 // callerKey is the context key of an identity that a door has already proved; see caller.
+// Its type is not exported, so that only this package can put an identity there.
 type callerKey struct{}
 
 // calls has a handler of [NewHandler] answer requests that came through another door.
@@ -26,6 +27,8 @@ type calls struct{ http.Handler }
 func NewCalls(h http.Handler) hemera.Calls { return calls{h} }
 
 // Call implements hemera.Calls.
+// It fails with Invalid if the bytes are not an HTTP request, with Unsupported for a path that is not of a verb,
+// and with the error of answer. The errors of a verb are in its HTTP response.
 func (c calls) Call(ctx context.Context, who hemera.Identity, request []byte, answer func([]byte) error) error {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
 	if err != nil {
@@ -52,12 +55,14 @@ func caller(ctx context.Context) (who hemera.Identity, ok bool) {
 }
 
 // callAnswer is an http.ResponseWriter whose response ends where the answer ends.
+// It is used by the one goroutine that runs the verb. Deadlines have no meaning here: http.ResponseController finds
+// none and says so, which guard ignores.
 type callAnswer struct {
 	header http.Header
-	begun  bool
-	out    *bufio.Writer
-	answer func([]byte) error
-	err    error // the answer's
+	begun  bool               // the status line was written
+	out    *bufio.Writer      // collects up to answerPiece; below it is pieces
+	answer func([]byte) error // of the other door; it must not keep the bytes
+	err    error              // the answer's
 }
 
 // pieces keeps the error that sending ended with.
@@ -75,6 +80,7 @@ func (p pieces) Write(b []byte) (int, error) {
 func (w *callAnswer) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
+// Only the first status counts, as in net/http.
 func (w *callAnswer) WriteHeader(status int) {
 	if w.begun {
 		return
@@ -92,6 +98,7 @@ func (w *callAnswer) Write(b []byte) (int, error) {
 }
 
 // Flush implements http.Flusher.
+// Connect flushes after each message of a stream, so that a match of a search is shown when it is found.
 func (w *callAnswer) Flush() {
 	w.WriteHeader(http.StatusOK)
 	_ = w.out.Flush()

@@ -14,12 +14,14 @@ type none struct{}
 // never renamed.
 type addDisk struct {
 	Node  hemera.NodeID
-	Path  string
+	Path  string // at the node, absolute
 	Space string
 	// Folder takes a directory that is no filesystem of its own.
 	Folder bool `json:",omitempty"`
 }
 
+// setDisk, setNode and setSpace have keys and values as `hemera fs set` and its like take them; the service checks
+// both.
 type setDisk struct {
 	ID         hemera.DiskID
 	Key, Value string
@@ -27,7 +29,7 @@ type setDisk struct {
 
 type removeDisk struct {
 	ID    hemera.DiskID
-	Force bool
+	Force bool // also if pieces are on it
 	Lose  bool `json:",omitempty"` // files, with Force
 }
 
@@ -43,6 +45,8 @@ type setSpace struct{ Name, Key, Value string }
 type removeSpace struct{ Name string }
 
 // serveCluster serves the view of the cluster and changes to disks, nodes and spaces.
+// Spaces is open to users: their policies say how a file will be stored, and nothing in them is secret. The rest of
+// the view has names of hosts and paths.
 func serveCluster(d *door) {
 	unary(d, "View", true, func(ctx context.Context, _ hemera.Identity, _ *none) (*hemera.View, error) {
 		c, err := part(d.Cluster, "cluster")
@@ -111,6 +115,7 @@ func (l logged) MarshalText() ([]byte, error) { return json.Marshal(l.request) }
 type clusterClient struct{ server *server }
 
 // View implements hemera.ClusterAdmin.
+// The view belongs to the caller.
 func (c clusterClient) View(ctx context.Context) (*hemera.View, error) {
 	return call[*hemera.View](ctx, c.server, "View", none{})
 }

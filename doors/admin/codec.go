@@ -9,6 +9,8 @@ import (
 )
 
 // codec is JSON for plain Go structs, in place of Connect's, which takes protobuf messages only.
+// Rejected: protobuf messages, which would need a generator and a second set of types beside those of package
+// hemera.
 type codec struct {
 	// strict refuses unknown fields: right for requests, where one is a typing error, wrong for
 	// answers, which a newer server may have added to.
@@ -20,6 +22,7 @@ func (codec) Name() string { return "json" }
 
 // Marshal implements connect.Codec. Texts that are not UTF-8 are spelt (see byteMark); the encoder writes
 // what it could not take as an escape, which is how they are noticed.
+// Spelling copies the whole message by reflection; it happens only when the encoder has met such a text.
 func (codec) Marshal(message any) ([]byte, error) {
 	data, err := json.Marshal(message)
 	if err != nil || !bytes.Contains(data, []byte(`\ufffd`)) && !bytes.Contains(data, []byte(`\u0000`)) {
@@ -29,6 +32,8 @@ func (codec) Marshal(message any) ([]byte, error) {
 }
 
 // Unmarshal implements connect.Codec. An empty body is an empty object.
+// Its errors reach the client with the code InvalidArgument. What follows the object is an error, so that two
+// requests that were joined by mistake are not taken for one.
 func (c codec) Unmarshal(data []byte, message any) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

@@ -59,12 +59,13 @@ var (
 
 // server is the door that a Client asks, and the connections to it.
 type server struct {
-	base string // http://host:port, or http://localhost over a unix socket
-	addr string // for errors
-	http *http.Client
+	base string       // http://host:port, or http://localhost over a unix socket
+	addr string       // for errors
+	http *http.Client // has no timeout: a verb may take as long as it needs, and its context ends it
 }
 
 // clientOf makes a client of a server.
+// All parts share the server, and so its connections.
 func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
@@ -110,6 +111,7 @@ func newClient(base, addr string, dial func(ctx context.Context, network, addr s
 }
 
 // Close ends idle connections.
+// Calls under way go on.
 func (s *server) Close() { s.http.CloseIdleConnections() }
 
 // options are those of every call.
@@ -122,6 +124,7 @@ func options() []connect.ClientOption {
 }
 
 // request puts the context's trace id, or a new one, on a message.
+// The trace joins the lines that one command causes in the logs of the client, the manager and the nodes.
 func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req], trace string) {
 	if trace = hemera.TraceID(ctx); trace == "" {
 		trace = hemera.NewTraceID()
@@ -132,6 +135,7 @@ func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req
 }
 
 // call does one verb with one answer.
+// It is not repeated after a failure: a verb may have been done although its answer was lost.
 func call[Res, Req any](ctx context.Context, to *server, verb string, message Req) (answer Res, err error) {
 	// The trace is known also if the answer never comes.
 	r, trace := request(ctx, &message)
@@ -149,6 +153,7 @@ func (s *server) do(ctx context.Context, verb string, message any) error {
 }
 
 // receive does one verb with many answers; visit's error ends it and is returned as it is.
+// Messages are decoded one at a time, so memory is bounded by answerMax whatever the number of messages.
 func receive[Res, Req any](ctx context.Context, to *server, verb string, message Req, visit func(*Res) error) error {
 	// A cancellation of our own is not the caller's.
 	asker := ctx

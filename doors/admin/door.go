@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	// service begins the path of each verb. v1 stays: fields are added to messages, never renamed.
 	service = "/hemera.admin.v1.Admin/"
 	// requestMax bounds a request's body: the largest is one extended attribute.
 	requestMax = 1 << 20
@@ -52,6 +53,7 @@ type Services struct {
 
 // Authorizer finds out who sent a request. It fails with Unauthenticated or Denied and a remedy.
 // Verbs on files are done as that identity; all others need its Admin.
+// It must not read the body. It may ask the kernel, and returns within moments.
 type Authorizer func(*http.Request) (hemera.Identity, error)
 
 // door is the handler of the admin API: routing, identification, errors and logs. The verbs of each subject are in a
@@ -66,6 +68,7 @@ type door struct {
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
+// Verbs are registered here once and for all: the handler is immutable when it is returned.
 func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
@@ -92,6 +95,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 }
 
 // traced gives every request a trace id before anything can fail.
+// The deadlines that it sets bound what a sender can hold before guard knows it. guard removes them.
 func (d *door) traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A client's id joins the logs of both sides.
@@ -109,6 +113,7 @@ func (d *door) traced(next http.Handler) http.Handler {
 }
 
 // validTrace accepts what [hemera.NewTraceID] makes: anything else from outside stays out of logs.
+// Such an id is 16 lower-case hexadecimal digits.
 func validTrace(id string) bool {
 	if len(id) != 16 {
 		return false
@@ -126,6 +131,7 @@ type identityKey struct{}
 
 // guard lets a request through to its verb with an identity, or answers why not. The body has not
 // been read by then.
+// A refusal is logged with the path and the address, never with the request: it may have secrets, such as a token.
 func (d *door) guard(admin bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := d.admit(admin, r)
@@ -184,6 +190,8 @@ func part[T comparable](t T, name string) (T, error) {
 }
 
 // unary serves one verb with one answer.
+// admin says that the verb needs an admin. f runs in the goroutine of the request; its context ends with the
+// connection.
 func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req) (Res, error)) {
 	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[Req]) (*connect.Response[Res], error) {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
@@ -197,6 +205,8 @@ func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Contex
 }
 
 // stream serves one verb with many answers.
+// f calls send from one goroutine. send blocks while the client does not read, and fails when it has left; f then
+// returns that error.
 func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) {
 	d.serve(verb, admin, streamed(d, verb, f))
 }
@@ -231,6 +241,8 @@ func (d *door) options() []connect.HandlerOption {
 }
 
 // audit logs a change that an admin asked for, before it is made.
+// Verbs that only read are not logged here. A request with a secret needs a type that masks it: all fields are
+// written.
 func (d *door) audit(ctx context.Context, who hemera.Identity, verb string, request any) {
 	d.Log.InfoContext(ctx, "admin", "verb", verb, "request", logged{request}, "who", who.Name, "uid", who.UID, "trace", hemera.TraceID(ctx))
 }

@@ -15,6 +15,7 @@ import (
 )
 
 // kinds is the way back for errors that another program, or the transport, made.
+// Our own servers send the exact kind as a detail. A code that is missing here is Internal.
 var kinds = map[connect.Code]errs.Kind{
 	connect.CodeCanceled:           errs.Cancelled,
 	connect.CodeInvalidArgument:    errs.Invalid,
@@ -33,6 +34,7 @@ var kinds = map[connect.Code]errs.Kind{
 }
 
 // toConnect turns a service's error into the protocol's, with everything a person needs as detail.
+// An error that is of the protocol already, such as one of the stream, passes as it is. Details are protobuf, so their texts are made valid UTF-8.
 func toConnect(ctx context.Context, err error) *connect.Error {
 	var already *connect.Error
 	if errors.As(err, &already) {
@@ -63,9 +65,9 @@ func toConnect(ctx context.Context, err error) *connect.Error {
 // RemoteError is what a [Client]'s calls fail with: the server's error and the trace id under which
 // its logs tell more. It unwraps to an *errs.Error with the kind and remedy the server gave.
 type RemoteError struct {
-	Trace string // "" when the request never reached a server
-	cause *errs.Error
-	text  string
+	Trace string      // "" when the request never reached a server
+	cause *errs.Error // never nil
+	text  string      // what Error returns
 }
 
 // Error is the server's text.
@@ -75,6 +77,7 @@ func (e *RemoteError) Error() string { return e.text }
 func (e *RemoteError) Unwrap() error { return e.cause }
 
 // TraceOf returns the trace id an error of a [Client] carries, or "".
+// It looks through wrapped errors.
 func TraceOf(err error) string {
 	var e *RemoteError
 	if errors.As(err, &e) {
@@ -85,6 +88,7 @@ func TraceOf(err error) string {
 
 // fromConnect turns what a call failed with into a *RemoteError. addr names the server in errors of
 // the transport, which are the context's when that has ended.
+// trace is that of the request. It is left out when no server answered, because no log has it then.
 func fromConnect(ctx context.Context, err error, addr, trace string) error {
 	if err == nil {
 		return nil

@@ -5,9 +5,11 @@ import "github.com/prometheus/client_golang/prometheus"
 // Limit is one bound of a process and what is used of it. Share is what one client may have of Total.
 // Refused counts since the process started.
 type Limit struct {
-	Name                       string
-	Used, Total, Share         int64
-	Clients                    int
+	Name string // as in docs/operations.md, such as calls
+	// Used, Total and Share have the unit of the bound: connections, bytes or requests.
+	Used, Total, Share int64
+	Clients            int // that use something of it now
+	// RefusedShare counts refusals of one client that had its share, RefusedTotal those because all was in use.
 	RefusedShare, RefusedTotal int64
 }
 

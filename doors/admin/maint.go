@@ -17,17 +17,20 @@ type fileRef struct {
 
 // diskFiles is the request for a page of the files of a disk.
 type diskFiles struct {
-	ID    hemera.DiskID
-	After hemera.FileID
-	Limit int
+	ID    hemera.DiskID // whose files
+	After hemera.FileID // the last id of the page before; 0 begins
+	Limit int           // files in the page; the service has a maximum of its own
 }
 
 // fsck is the request of Fsck.
+// Repair asks that what can be put right is put right at once.
 type fsck struct {
 	Repair bool `json:",omitempty"`
 }
 
 // serveMaint serves jobs, checks and what is on disks. FileInfo is open to users; fileInfo hides what they may not see.
+// CheckNamespace is a stream because a check of a large tree takes minutes: progress comes a few times a second,
+// and a client that leaves ends the check.
 func serveMaint(d *door) {
 	maint(d, "Jobs", func(ctx context.Context, m hemera.MaintAdmin, _ *none) ([]hemera.JobStatus, error) {
 		return m.Jobs(ctx)
@@ -69,6 +72,8 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.Ma
 }
 
 // fileInfo tells users of what they may see by its path, and of disks what says where a piece is.
+// An id could otherwise be used to learn names and owners of files below directories that are closed to the user:
+// so the path of the answer is checked as if the user had asked for it.
 func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *fileRef) (report hemera.FileReport, err error) {
 	m, err := part(d.Maint, "maintenance")
 	if err != nil {
@@ -102,6 +107,7 @@ func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *fileRef) (re
 	if err != nil {
 		return hemera.FileReport{}, err
 	}
+	// Users see where a piece is and whether it can be read, but not how full or how busy the disk is.
 	for i, p := range report.Pieces {
 		report.Pieces[i].Disk = hemera.Disk{ID: p.Disk.ID, Node: p.Disk.Node, Path: p.Disk.Path, Space: p.Disk.Space, Group: p.Disk.Group,
 			Zone: p.Disk.Zone, Config: p.Disk.Config, Health: p.Disk.Health, Active: p.Disk.Active}
@@ -138,6 +144,8 @@ func (c maintClient) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, 
 }
 
 // CheckNamespace implements hemera.MaintAdmin.
+// The last report has Done set. A stream that ends without one is Unavailable: the server stopped, and nothing is
+// proved.
 func (c maintClient) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (last hemera.NamespaceCheck, err error) {
 	err = receive(ctx, c.server, "CheckNamespace", none{}, func(r *hemera.NamespaceCheck) error {
 		if last = *r; r.Done {

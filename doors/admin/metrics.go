@@ -13,12 +13,15 @@ import (
 )
 
 // scrapeTimeout bounds what one scrape may wait for the services.
+// It is shorter than the 10 s that Prometheus waits by default, so that a part that does not answer costs its own
+// metrics only.
 const scrapeTimeout = 5 * time.Second
 
 // metrics serves what the services know at the moment of the scrape; nothing is counted here.
 func (d *door) metrics() http.Handler { return exposition(scrape{d}) }
 
 // exposition serves what the collector has, and what is known of any Go process.
+// At most four scrapes run at a time; more are refused with 503. A collector that fails leaves out its own samples.
 func exposition(c prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), c)
@@ -29,6 +32,7 @@ func exposition(c prometheus.Collector) http.Handler {
 type scrape struct{ d *door }
 
 // metric is a description with the way to send one value of it.
+// kind is not used by histograms.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -53,6 +57,7 @@ func histogram(name, help string, labels ...string) metric {
 func diskLabels(more ...string) []string { return append([]string{"disk", "host", "path"}, more...) }
 
 // observe sends a histogram.
+// Buckets of Prometheus are cumulative; the last class has no bound, and is in the count alone.
 func (m metric) observe(ch chan<- prometheus.Metric, l hemera.Latency, labels ...string) {
 	buckets := map[float64]uint64{}
 	var below uint64
@@ -71,13 +76,17 @@ func (m metric) send(ch chan<- prometheus.Metric, value float64, labels ...strin
 }
 
 var (
+	// Names and labels are API: dashboards and alarms depend on them. Units are those of Prometheus: bytes,
+	// seconds, ratios from 0 to 1.
 	mBuild = gauge("build_info", "Always 1; the labels tell what runs.", "version", "commit", "go", "arch", "role")
 	mUp    = gauge("part_up", "Whether a part answered this scrape.", "part")
 
+	// Operations of the manager since its start, by name.
 	mOpCount   = counter("operations_total", "Operations done, failed ones included.", "op")
 	mOpErrors  = counter("operation_errors_total", "Operations that failed.", "op")
 	mOpLatency = histogram("operation_latency_seconds", "How long the server's part of operations took.", "op")
 
+	// Disks, as their nodes measured them at the last heartbeat. Counters begin again when a node starts.
 	mDiskCapacity = gauge("disk_capacity_bytes", "Size of the filesystem.", diskLabels("node", "space")...)
 	mDiskUsed     = gauge("disk_used_bytes", "Used on the filesystem.", diskLabels("node", "space")...)
 	mDiskFree     = gauge("disk_free_bytes", "What may still be written, headroom taken off.", diskLabels("node", "space")...)
@@ -97,6 +106,7 @@ var (
 
 	mDiskLatency = histogram("disk_latency_seconds", "How long calls to the disk's filesystem took, since its node started.", diskLabels("call")...)
 
+	// Nodes and their network interfaces.
 	mNodeUp     = gauge("node_up", "1 if the node's heartbeats come.", "node", "addr")
 	mNodeAge    = gauge("node_heartbeat_age_seconds", "Since the last heartbeat.", "node", "addr")
 	mNodeCPU    = counter("node_cpu_seconds_total", "Processor time the node used.", "node", "addr")
@@ -107,6 +117,7 @@ var (
 	mNetOutErrs = counter("node_net_out_errors_total", "Send errors of the interface.", "node", "interface")
 	mNetInDrops = counter("node_net_in_drops_total", "Packets received and dropped.", "node", "interface")
 
+	// The namespace and its store.
 	mFiles    = gauge("namespace_files", "Committed files.")
 	mDirs     = gauge("namespace_directories", "Directories, the root not included.")
 	mBytes    = gauge("namespace_bytes", "Logical bytes of all files.")
@@ -121,12 +132,14 @@ var (
 	mHeld     = gauge("namespace_held_pieces", "Pieces of replaced and removed content that stay for readers.")
 	mHeldSize = gauge("namespace_held_bytes", "Bytes of pieces that stay for readers.")
 
+	// The health of the cluster, as hemera status shows it.
 	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
 	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
 	mLost       = gauge("files_lost", "Files that have too few good pieces on disks of the cluster to be read ever again.")
 	mUnreadable = gauge("files_unreadable", "Files that cannot be read now, with pieces on disks that are away.")
 	mIncomplete = gauge("files_incomplete", "Files that can be read and have fewer pieces than their layout asks for.")
 
+	// Clients, and background work that has not ended.
 	mSessions = gauge("sessions", "Client connections at the manager.")
 	mJobLeft  = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", diskLabels("kind", "state")...)
 	mJobRate  = gauge("job_bytes_per_second", "Rate of a drain or repair now.", diskLabels("kind", "state")...)
@@ -137,6 +150,8 @@ var (
 func (scrape) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector. A part that fails is left out and shows as part_up 0.
+// Prometheus may call it from several goroutines. The view is asked once and used for all parts, so that a disk has
+// the same labels everywhere.
 func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(hemera.WithTrace(context.Background(), hemera.NewTraceID()), scrapeTimeout)
 	defer cancel()
@@ -231,6 +246,8 @@ func sendDisks(ch chan<- prometheus.Metric, v *hemera.View) {
 }
 
 // sendNodes sends the state of each node and what it measures of itself.
+// A node without a heartbeat has no age: its zero time would be an age of centuries.
+// A clock that went back gives 0.
 func sendNodes(ch chan<- prometheus.Metric, nodes []hemera.NodeInfo, now time.Time) {
 	for _, n := range nodes {
 		id := n.ID.String()

@@ -8,6 +8,7 @@ import (
 )
 
 // Counter is a number that only grows, since the process started. Its metric is hemera_node_<Name>.
+// Name is as Prometheus wants it: lower case, with _total at its end.
 type Counter struct {
 	Name, Help string
 	Value      int64
@@ -24,6 +25,7 @@ type MonitorOptions struct {
 }
 
 // NewMonitor makes a handler that answers /metrics and /healthz only. It may serve concurrently.
+// It has no verbs and identifies nobody. The caller decides which hosts may reach /metrics.
 func NewMonitor(o MonitorOptions) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

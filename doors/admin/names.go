@@ -7,9 +7,12 @@ import (
 )
 
 // batchMax is how many entries one message of a stream carries at most.
+// It bounds memory on both sides: attributes apart, entries are small.
 const batchMax = 256
 
 // attributesMax is with how many bytes of attributes a message is sent before it has so many entries.
+// It is in bytes of values. One entry can have much more than the average, and messages are bounded by answerMax at
+// the client.
 const attributesMax = 1 << 20
 
 // path is the request of verbs about one path.
@@ -19,14 +22,14 @@ type path struct{ Path string }
 type mkdir struct {
 	Path    string
 	Mode    uint32
-	Parents bool
+	Parents bool // make missing parents too; an existing directory is no error then
 }
 
 type rename struct{ From, To string }
 
 type remove struct {
 	Path string
-	Kind hemera.EntryKind `json:",omitempty"`
+	Kind hemera.EntryKind `json:",omitempty"` // zero: a file or a directory
 }
 
 // entries is one message of a listing.
@@ -110,6 +113,7 @@ func (c namesClient) Mkdir(ctx context.Context, _ hemera.Identity, p string, mod
 }
 
 // Rename implements hemera.Names.
+// It moves a tree in one step, whatever its size.
 func (c namesClient) Rename(ctx context.Context, _ hemera.Identity, from, to string) error {
 	return c.server.do(ctx, "Rename", rename{from, to})
 }
@@ -120,6 +124,7 @@ func (c namesClient) Publish(ctx context.Context, _ hemera.Identity, p hemera.Pu
 }
 
 // Remove implements hemera.Names.
+// Directories have to be empty: no verb removes a tree.
 func (c namesClient) Remove(ctx context.Context, _ hemera.Identity, p string, kind hemera.EntryKind) error {
 	return c.server.do(ctx, "Remove", remove{p, kind})
 }

@@ -7,15 +7,17 @@ import (
 )
 
 // eventsMax bounds one answer of Events, whatever was asked for.
+// A caller that wants more asks again with the last number that it got.
 const eventsMax = 10_000
 
 // events is the request for events after a sequence number.
 type events struct {
-	After uint64
+	After uint64 // the last sequence number that the caller has; 0 begins with the oldest that is kept
 	Limit int
 }
 
 // serveObserve serves measurements: operations, sessions, open files, counts and events.
+// All of it needs an admin: sessions and open files show what users do.
 func serveObserve(d *door) {
 	observe(d, "Operations", func(ctx context.Context, o hemera.Observer, _ *none) ([]hemera.OpStat, error) {
 		return o.Operations(ctx)

@@ -9,7 +9,7 @@ import (
 
 // setQuota is the request of the verb of that name.
 type setQuota struct {
-	Key    hemera.QuotaKey
+	Key    hemera.QuotaKey // the quota node, and whose limit at it
 	Limits hemera.QuotaAmount
 }
 
@@ -41,6 +41,7 @@ func serveQuota(d *door) {
 
 // quotas tells users of the limits that bound them: their own, their groups' and those of projects, at quota nodes
 // that they may see.
+// Rows that a user may not see are left out without a word, so that an answer does not show that a path exists.
 func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]hemera.QuotaRow, error) {
 	q, err := part(d.Quota, "quota")
 	if err != nil {
@@ -81,6 +82,7 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 }
 
 // bounds reports whether a limit is about the files of who.
+// Limits of projects are for everybody, and a default limit applies to each user or group without a limit of its own.
 func bounds(row hemera.QuotaRow, who hemera.Identity) bool {
 	switch row.Kind {
 	case hemera.QuotaUser:

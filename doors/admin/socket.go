@@ -14,12 +14,15 @@ import (
 const socketScheme = "unix:"
 
 // SocketURL is the URL of a unix socket, for [Dial].
+// Bytes that a URL may not have are escaped.
 func SocketURL(path string) string { return (&url.URL{Scheme: "unix", Path: path}).String() }
 
 // IsSocketURL reports whether a URL names a unix socket: the admin API is there, and no files are.
 func IsSocketURL(rawURL string) bool { return strings.HasPrefix(rawURL, socketScheme) }
 
 // dialSocket is Dial for a unix socket.
+// It fails with Invalid for a relative path, and for one that is longer than the kernel takes
+// (link.CheckSocketPath).
 func dialSocket(rawURL string) (*Client, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") {

@@ -15,6 +15,7 @@ type why struct{ Kind, Ref string }
 type impact struct{ Disks []hemera.DiskID }
 
 // serveStatus serves the health of the cluster and explanations.
+// All verbs need an admin: they name files, disks and hosts.
 func serveStatus(d *door) {
 	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")
@@ -58,6 +59,7 @@ func (c statusClient) Status(ctx context.Context) (hemera.ClusterStatus, error) 
 }
 
 // sendStatus sends each condition once: two of one code and subject are one of both counts.
+// Two samples with the same labels are an error of the scrape.
 func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 	mHealth.send(ch, map[hemera.Severity]float64{hemera.SeverityWarning: 1, hemera.SeverityError: 2}[s.Health])
 	mLost.send(ch, float64(s.Files.Lost))
@@ -73,6 +75,7 @@ func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 }
 
 // Unreadable implements hemera.StatusAdmin: lost files first.
+// It is two walks, because the list of a walk is of one sort.
 func (c statusClient) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) error {
 	for _, lost := range []bool{true, false} {
 		_, err := walkClient(c).Walk(ctx, WalkRequest{Path: "/", Lost: lost, Unreadable: !lost}, func(f Found) error { return visit(f.Path, f.Entry, lost) })

@@ -22,7 +22,10 @@ type Caller interface {
 type through struct{ Caller }
 
 // RoundTrip implements http.RoundTripper.
+// The goroutine ends when the call does. It blocks in the pipe while nobody reads the body, and closing the body,
+// or an error here, ends it: the pipe then fails its writes, and the context the call.
 func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
+	// Requests are small (requestMax), so they are sent whole.
 	var request bytes.Buffer
 	if err := r.Write(&request); err != nil {
 		return nil, err
@@ -73,6 +76,7 @@ type nearest struct {
 
 // RoundTrip implements http.RoundTripper.
 func (n *nearest) RoundTrip(r *http.Request) (*http.Response, error) {
+	// holds: concurrent first requests wait for one decision, at most dialTime.
 	n.once.Do(func() {
 		// The decision includes a look-up of names and one request.
 		ctx, cancel := context.WithTimeout(r.Context(), dialTime)
@@ -95,6 +99,7 @@ func (n *nearest) CloseIdleConnections() {
 
 // foreign reports whether a server at an address of this machine does not believe in that: the address leads to
 // another machine, or out of a container.
+// A server that cannot find the owner of the connection among the processes of its own machine answers 401.
 func (n *nearest) foreign(ctx context.Context) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.base+service+"Version", strings.NewReader("{}"))
 	if err != nil {

@@ -17,6 +17,8 @@ type nodeVerb struct{ ID hemera.NodeID }
 type rotateKeys struct{ End bool }
 
 // serveTrust serves tokens, the admission and removal of nodes, and the keys of capabilities.
+// A token is a secret: it is in the answer of CreateToken and in no log line. Tokens lists what is known of them
+// without their secrets.
 func serveTrust(d *door) {
 	unary(d, "CreateToken", true, func(ctx context.Context, who hemera.Identity, r *hemera.TokenRequest) (token, error) {
 		c, err := part(d.Tokens, "tokens")
@@ -48,6 +50,7 @@ func serveTrust(d *door) {
 }
 
 // trust serves a verb that changes who is trusted, and logs who asked for it.
+// The log line comes before the change, as for change.
 func trust[Req any](d *door, verb string, f func(context.Context, hemera.TrustAdmin, *Req) error) {
 	unary(d, verb, true, func(ctx context.Context, who hemera.Identity, r *Req) (none, error) {
 		t, err := part(d.Trust, "trust")

@@ -15,6 +15,7 @@ import (
 // WalkRequest asks for a tree, parents before their children and names in byte order. Conditions
 // are all to be met; a zero condition asks for nothing. Entries that do not meet them are walked
 // through all the same.
+// A pointer that is nil asks for nothing, too.
 type WalkRequest struct {
 	Path  string
 	Kind  hemera.EntryKind `json:",omitempty"` // files or directories only
@@ -53,6 +54,7 @@ type Found struct {
 }
 
 // Sum is how much a walk found.
+// Bytes is the logical size of files, Physical what all their pieces take on disks.
 type Sum struct{ Files, Dirs, Bytes, Physical int64 }
 
 // add counts an entry. Directories count by number only.
@@ -113,6 +115,7 @@ func serveWalk(d *door) {
 }
 
 // unreadable finds the files below top that cannot be read.
+// The list has files of all users, whose directories were not checked for the caller; so an admin has to ask.
 func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, out *finder) error {
 	s, err := part(d.Status, "status")
 	if err != nil {
@@ -138,6 +141,7 @@ func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, o
 }
 
 // finder sends what a walk meets and the request asks for.
+// It is used by the goroutine of its request alone.
 type finder struct {
 	request *WalkRequest
 	found   batch[Found]  // matches
@@ -177,6 +181,7 @@ func (f *finder) visit(path string, e hemera.Entry, failure error) error {
 }
 
 // end sends what is left, and the sum.
+// The sum is the last message, so a client that got it knows that the walk is complete.
 func (f *finder) end(send func(*found) error) error {
 	if err := f.found.flush(); err != nil {
 		return err
@@ -188,6 +193,7 @@ func (f *finder) end(send func(*found) error) error {
 }
 
 // matches is true if an entry meets all conditions.
+// It only looks at the entry, so it costs no reading. A file that is empty has no pieces and is never incomplete.
 func (r *WalkRequest) matches(e hemera.Entry) bool {
 	if r.Name != "" {
 		if ok, _ := gopath.Match(r.Name, e.Name); !ok {
@@ -228,6 +234,7 @@ type walkClient struct{ server *server }
 
 // Walk calls visit for every entry found, while the server still searches, and returns how much was
 // found. It ends with visit's error, if any.
+// The walk at the server ends when visit fails or the context ends.
 func (c walkClient) Walk(ctx context.Context, r WalkRequest, visit func(Found) error) (sum Sum, err error) {
 	err = receive(ctx, c.server, "Walk", r, func(m *found) error {
 		for _, f := range m.Found {

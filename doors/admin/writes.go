@@ -7,9 +7,10 @@ import (
 )
 
 // writeRef is the request of FreeWrite.
-type writeRef struct{ ID string }
+type writeRef struct{ ID string } // as Writes shows it
 
 // serveWrites serves the locks of writes under way.
+// FreeWrite frees the name for other writers; the writer whose lock it was may still commit, if it is first.
 func serveWrites(d *door) {
 	unary(d, "Writes", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.WriteInfo, error) {
 		w, err := part(d.Writes, "writes")

@@ -17,7 +17,7 @@ const (
 
 // isCall reports whether a query carries a call of the admin API.
 func isCall(q wire.Query, payload []byte) bool {
-	return q.Kind == wire.QueryOpaque && bytes.HasPrefix(payload, []byte(hemera.OpaqueCall))
+	return q.Kind == wire.QueryOpaque && bytes.HasPrefix(payload, []byte(wire.OpaqueCall))
 }
 
 // serveCall answers a query that carries a call, as the identity of the session. It runs beside the connection, which sees
@@ -35,8 +35,8 @@ func (q *queryHandlers) serveCall(r *request) error {
 		c.async.release()
 		return &waitFor{Seconds: callSeconds, Text: "too many calls are under way: " + verdict.String()}
 	}
-	who, message := r.who(), bytes.Clone(r.payload[len(hemera.OpaqueCall):]) // the payload's memory is used again
-	own := r.detach()                                                        // this request ends now; the answer does not
+	who, message := r.who(), bytes.Clone(r.payload[len(wire.OpaqueCall):]) // the payload's memory is used again
+	own := r.detach()                                                      // this request ends now; the answer does not
 	c.async.start(c, func() {
 		defer func() {
 			account.Give(1)

@@ -53,7 +53,7 @@ func TestCallsAreAnsweredInPieces(t *testing.T) {
 		return answer(large)
 	})
 	c := dial(t, p.managerAddr)
-	if _, err := c.send(callQuery, []byte(hemera.OpaqueCall+message)); err != nil {
+	if _, err := c.send(callQuery, []byte(wire.OpaqueCall+message)); err != nil {
 		t.Fatal(err)
 	}
 	h, first, err := c.frame()
@@ -64,7 +64,7 @@ func TestCallsAreAnsweredInPieces(t *testing.T) {
 	if status, rest, err := c.answer(); err != nil || status != wire.StatusOK || !bytes.Equal(rest, large) {
 		t.Fatalf("status %v, %d bytes, %v", status, len(rest), err)
 	}
-	c.refused(t, callQuery, hemera.OpaqueCall+strings.Repeat("m", callMax), wire.ArgTooLong)
+	c.refused(t, callQuery, wire.OpaqueCall+strings.Repeat("m", callMax), wire.ArgTooLong)
 }
 
 // TestCallsThatFail end with an error, also after some frames; the connection goes on.
@@ -79,7 +79,7 @@ func TestCallsThatFail(t *testing.T) {
 		return errs.New(errs.Denied, "call", "", "not for you").WithRemedy("ask an admin")
 	})
 	c := dial(t, p.managerAddr)
-	if _, err := c.send(callQuery, []byte(hemera.OpaqueCall)); err != nil {
+	if _, err := c.send(callQuery, []byte(wire.OpaqueCall)); err != nil {
 		t.Fatal(err)
 	}
 	if h, body, err := c.frame(); err != nil || h.Status != wire.StatusOKSoFar || string(body) != "some" {
@@ -91,15 +91,15 @@ func TestCallsThatFail(t *testing.T) {
 	}
 	c.must(t, wire.Ping{}, "")
 	c.refused(t, wire.Query{Kind: wire.QueryOpaque}, "something else", wire.Unsupported)
-	if _, err := c.send(callQuery, []byte(hemera.OpaqueCall+"panic")); err != nil {
+	if _, err := c.send(callQuery, []byte(wire.OpaqueCall+"panic")); err != nil {
 		t.Fatal(err)
 	}
 	c.closed(t)
 
 	without := newPair(t, nil)
-	dial(t, without.managerAddr).refused(t, callQuery, hemera.OpaqueCall+"x", wire.Unsupported)
+	dial(t, without.managerAddr).refused(t, callQuery, wire.OpaqueCall+"x", wire.Unsupported)
 	c = dial(t, without.nodeAddr)
-	if status, _, err := c.call(callQuery, []byte(hemera.OpaqueCall+"x")); err != nil || status != wire.StatusRedirect {
+	if status, _, err := c.call(callQuery, []byte(wire.OpaqueCall+"x")); err != nil || status != wire.StatusRedirect {
 		t.Errorf("a node answers with status %v, %v", status, err)
 	}
 }
@@ -119,7 +119,7 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 		return ctx.Err()
 	})
 	c := dial(t, p.managerAddr)
-	if _, err := c.send(callQuery, []byte(hemera.OpaqueCall)); err != nil {
+	if _, err := c.send(callQuery, []byte(wire.OpaqueCall)); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
@@ -154,7 +154,7 @@ func TestCallsAreBounded(t *testing.T) {
 	var held []*rawConn
 	for range callsPerClient {
 		c := dial(t, p.managerAddr)
-		if _, err := c.send(callQuery, []byte(hemera.OpaqueCall+"hold")); err != nil {
+		if _, err := c.send(callQuery, []byte(wire.OpaqueCall+"hold")); err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, c)
@@ -165,7 +165,7 @@ func TestCallsAreBounded(t *testing.T) {
 		}
 	}
 	c := dial(t, p.managerAddr)
-	status, body, err := c.call(callQuery, []byte(hemera.OpaqueCall))
+	status, body, err := c.call(callQuery, []byte(wire.OpaqueCall))
 	if err != nil || status != wire.StatusWait {
 		t.Fatalf("one call too many: %v %q %v", status, body, err)
 	}
@@ -180,5 +180,5 @@ func TestCallsAreBounded(t *testing.T) {
 		}
 	}
 	drained(t, budgets.Calls)
-	c.must(t, callQuery, hemera.OpaqueCall)
+	c.must(t, callQuery, wire.OpaqueCall)
 }

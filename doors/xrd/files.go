@@ -122,12 +122,12 @@ func queryHoles(r *request, id wire.Handle, arg string) error {
 	}
 	f := h.data()
 	var ask func() (int64, error)
-	if arg == hemera.OpaqueAllocated {
+	if arg == wire.OpaqueAllocated {
 		if a, ok := f.file.(hemera.Sparse); ok {
 			ask = a.Allocated
 		}
 	} else {
-		off, err := hemera.ParseAskData(arg)
+		off, err := wire.ParseAskData(arg)
 		if err != nil {
 			return errs.As(err, errs.Invalid, "xrd.Data", f.path)
 		}
@@ -154,7 +154,7 @@ func endFile(r *request, id wire.Handle, arg string) error {
 		return err
 	}
 	f := h.data()
-	abort := strings.HasPrefix(arg, hemera.OpaqueAbort)
+	abort := strings.HasPrefix(arg, wire.OpaqueAbort)
 	// A sealed piece can still be aborted, as long as its head has not closed it.
 	if again := abort && f.ended && f.writable; !again {
 		if err := f.forWriting(); err != nil {
@@ -181,7 +181,7 @@ func abortFile(ctx context.Context, r *request, f *openFile) error {
 
 func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	f := h.data()
-	seal, err := hemera.ParseSealInfo(arg)
+	seal, err := wire.ParseSealInfo(arg)
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Seal", f.path)
 	}

@@ -23,5 +23,5 @@ func redirectToHead(g *hemera.Grant, hint wire.Opaque) error {
 		return err
 	}
 	// The node's id comes back with a client that failed there: clients name hosts only, and a host may run several.
-	return redirectTo(g.Addr, wire.Opaque(hemera.OpaqueCapability+"="+token+"&"+hemera.OpaqueNode+"="+headOf(g).String()+"&")+hint)
+	return redirectTo(g.Addr, wire.Opaque(wire.OpaqueCapability+"="+token+"&"+wire.OpaqueNode+"="+headOf(g).String()+"&")+hint)
 }

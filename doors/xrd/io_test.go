@@ -344,8 +344,8 @@ func TestPieceHandle(t *testing.T) {
 	c.must(t, wire.Pgwrite{Handle: fh}, string(pages([]byte("piece"), 0)))
 	q := wire.Query{Kind: wire.QueryOpaquf, Handle: fh}
 	c.refused(t, q, "hem.seal&size=x", wire.ArgInvalid)
-	c.must(t, q, hemera.SealInfo{FileSize: 5, Sync: true}.Encode())
-	c.refused(t, q, hemera.SealInfo{FileSize: 5}.Encode(), wire.FileNotOpen)
+	c.must(t, q, wire.EncodeSealInfo(hemera.SealInfo{FileSize: 5, Sync: true}))
+	c.refused(t, q, wire.EncodeSealInfo(hemera.SealInfo{FileSize: 5}), wire.FileNotOpen)
 	c.refused(t, wire.Read{Handle: fh, Length: 1}, "", wire.FileNotOpen)
 	c.must(t, wire.Close{Handle: fh}, "")
 	if e, err := p.Stat(t.Context(), hemera.Identity{}, "/f"); err != nil || e.Size != 5 {
@@ -358,14 +358,14 @@ func TestPieceHandle(t *testing.T) {
 	f := p.pendingOf("/g")
 	q.Handle = fh
 	c.must(t, wire.Pgwrite{Handle: fh, Offset: 12288}, string(pages([]byte("data"), 12288)))
-	if got := string(c.must(t, q, hemera.AskData(8192))); got != "12288\x00" {
+	if got := string(c.must(t, q, wire.AskData(8192))); got != "12288\x00" {
 		t.Errorf("data after 8192: %q", got)
 	}
-	c.refused(t, q, hemera.OpaqueAllocated, wire.Unsupported)
-	for _, wrong := range []string{hemera.OpaqueData, "hem.data&off=-1", "hem.data&off=x"} {
+	c.refused(t, q, wire.OpaqueAllocated, wire.Unsupported)
+	for _, wrong := range []string{wire.OpaqueData, "hem.data&off=-1", "hem.data&off=x"} {
 		c.refused(t, q, wrong, wire.ArgInvalid)
 	}
-	c.must(t, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, hemera.OpaqueAbort)
+	c.must(t, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, wire.OpaqueAbort)
 	if !f.aborted {
 		t.Error("the piece was not given up")
 	}
@@ -397,12 +397,12 @@ func TestSealsDoNotWaitForEachOther(t *testing.T) {
 	}
 	p.mu.Unlock()
 	seal := func(fh wire.Handle) wire.Request { return wire.Query{Kind: wire.QueryOpaquf, Handle: fh} }
-	first, err := c.send(seal(handles[0]), []byte(hemera.SealInfo{}.Encode()))
+	first, err := c.send(seal(handles[0]), []byte(wire.EncodeSealInfo(hemera.SealInfo{})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-held
-	c.must(t, seal(handles[1]), hemera.SealInfo{}.Encode())
+	c.must(t, seal(handles[1]), wire.EncodeSealInfo(hemera.SealInfo{}))
 	c.must(t, wire.Close{Handle: handles[1]}, "")
 	close(free)
 	if h, body, err := c.frame(); err != nil || h.Stream != first || h.Status != wire.StatusOK {

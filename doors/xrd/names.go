@@ -23,8 +23,8 @@ type nameHandlers struct {
 	attributes hemera.Attributes // mode, owner, times, extended attributes
 	files      hemera.Files      // what concerns files being written, and where pieces are
 	locate     *locator
-	local      localNodes                                                    // nil: no node is in this process
-	space      func(context.Context, hemera.Identity, string) (Space, error) // room below a path; nil: zeros
+	local      localNodes                                                              // nil: no node is in this process
+	space      func(context.Context, hemera.Identity, string) (hemera.PathRoom, error) // room below a path; nil: zeros
 }
 
 // localNodes finds a node of this process; nil for others.
@@ -215,21 +215,21 @@ func (n *nameHandlers) chmod(r *request) error {
 // setOwnerAndTime sets the owner and time that come with a chmod. The owner is first: a client that gives a file away
 // without being an admin is refused before anything has changed.
 func (n *nameHandlers) setOwnerAndTime(r *request, path string, opaque wire.Opaque) error {
-	if owner := opaque.Value(hemera.OpaqueOwner); owner != "" {
+	if owner := opaque.Value(wire.OpaqueOwner); owner != "" {
 		u, g, _ := strings.Cut(owner, ":") // -1 leaves one of them as it is
 		uid, err1 := strconv.ParseInt(u, 10, 64)
 		gid, err2 := strconv.ParseInt(g, 10, 64)
 		if err1 != nil || err2 != nil {
-			return translate.Refuse(wire.ArgInvalid, hemera.OpaqueOwner+" is not uid:gid")
+			return translate.Refuse(wire.ArgInvalid, wire.OpaqueOwner+" is not uid:gid")
 		}
 		if err := n.attributes.SetOwner(r.conn.ctx, r.who(), path, uid, gid); err != nil {
 			return err
 		}
 	}
-	if mtime := opaque.Value(hemera.OpaqueMtime); mtime != "" {
+	if mtime := opaque.Value(wire.OpaqueMtime); mtime != "" {
 		ns, err := strconv.ParseInt(mtime, 10, 64) // nanoseconds since 1970
 		if err != nil {
-			return translate.Refuse(wire.ArgInvalid, hemera.OpaqueMtime+" is not a time")
+			return translate.Refuse(wire.ArgInvalid, wire.OpaqueMtime+" is not a time")
 		}
 		return n.attributes.SetTimes(r.conn.ctx, r.who(), path, time.Unix(0, ns))
 	}

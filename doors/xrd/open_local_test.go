@@ -66,7 +66,7 @@ func TestLocalOpenThatFails(t *testing.T) {
 	c := dial(t, p.managerAddr)
 	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f"))
 	to, e := wire.ParseRedirect(body)
-	if err != nil || e != nil || status != wire.StatusRedirect || to.Opaque.Value(hemera.OpaqueCapability) == "" || opened.Load() != 1 {
+	if err != nil || e != nil || status != wire.StatusRedirect || to.Opaque.Value(wire.OpaqueCapability) == "" || opened.Load() != 1 {
 		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
 	}
 	const failed = "/f?tried=127.0.0.1&triedrc=ioerr"
@@ -130,7 +130,7 @@ func TestLocalFile(t *testing.T) {
 	c.must(t, wire.Close{Handle: fh}, "")
 
 	fh = open(t, c, "/given-up", wire.OpenNew)
-	c.must(t, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, hemera.OpaqueAbort)
+	c.must(t, wire.Query{Kind: wire.QueryOpaquf, Handle: fh}, wire.OpaqueAbort)
 	c.must(t, wire.Close{Handle: fh}, "")
 	c.refused(t, wire.Stat{}, "/given-up", wire.NotFound)
 }

@@ -139,7 +139,7 @@ func (m *managerOpens) localNode(g *hemera.Grant, access hemera.Access, opaque w
 	switch {
 	case m.local == nil, g.Permit.Size > localMax, access == hemera.AccessUpdate, replaces:
 		return nil
-	case opaque != "" && (opaque.Has(translate.TriedKey) || opaque.Has(hemera.OpaqueWhere) || strings.Contains(string(opaque), tpc.Prefix)):
+	case opaque != "" && (opaque.Has(translate.TriedKey) || opaque.Has(wire.OpaqueWhere) || strings.Contains(string(opaque), tpc.Prefix)):
 		return nil
 	}
 	return m.local(headOf(g))

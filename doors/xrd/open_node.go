@@ -45,10 +45,10 @@ func (n *nodeOpens) open(r *request) error {
 			return n.openRendezvous(r, path, opaque)
 		}
 	}
-	if !opaque.Has(hemera.OpaqueCapability) { // a client that was not sent here by the manager
+	if !opaque.Has(wire.OpaqueCapability) { // a client that was not sent here by the manager
 		return n.toManager(r)
 	}
-	if opaque.Has(hemera.OpaquePiece) { // another node's open, of one piece
+	if opaque.Has(wire.OpaquePiece) { // another node's open, of one piece
 		return n.openPiece(r, path, opaque, o)
 	}
 	h, err := n.openFile(r, path, opaque, o)
@@ -72,14 +72,14 @@ func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire
 	r.useTrace(opaque) // before the open, so that the node's log has it
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
 	err := openInto(r, &h.openFile, path, func() (endable, error) {
-		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
+		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(wire.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
 	})
 	return h, err
 }
 
 // openPiece opens one piece, for another node.
 func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wire.Open) error {
-	piece, err := hemera.ParsePieceOpen(opaque.Value(hemera.OpaquePiece))
+	piece, err := wire.ParsePieceOpen(opaque.Value(wire.OpaquePiece))
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Open", path)
 	}
@@ -90,7 +90,7 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 	piece.Truncate = translate.CreatesFile(o)
 	h := &pieceHandle{}
 	err = openInto(r, &h.openFile, path, func() (_ endable, err error) {
-		h.piece, err = n.node.OpenPiece(r.context(), hemera.ParsePermit(opaque.Value(hemera.OpaqueCapability)), piece)
+		h.piece, err = n.node.OpenPiece(r.context(), hemera.ParsePermit(opaque.Value(wire.OpaqueCapability)), piece)
 		return h.piece, err
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func openInto(r *request, f *openFile, path string, open func() (endable, error)
 // statWrite answers kXR_stat of a path: of a write whose process the manager sent here to ask for what it has written.
 func (n *nodeOpens) statWrite(r *request) error {
 	raw, opaque := wire.SplitPath(r.payload)
-	token, ok := opaque.Get(hemera.OpaqueCapability)
+	token, ok := opaque.Get(wire.OpaqueCapability)
 	if !ok {
 		return n.toManager(r)
 	}
@@ -140,7 +140,7 @@ func (n *nodeOpens) truncate(r *request) error {
 		return err
 	}
 	_, opaque := wire.SplitPath(r.payload)
-	token, ok := opaque.Get(hemera.OpaqueCapability)
+	token, ok := opaque.Get(wire.OpaqueCapability)
 	if !ok {
 		return n.toManager(r)
 	}

@@ -54,7 +54,7 @@ type ManagerOptions struct {
 	// Resolve is as in [NodeOptions], for files that the door opens itself.
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Space answers a client's questions about room below a path, "" for all room; nil answers zeros.
-	Space func(ctx context.Context, who hemera.Identity, path string) (Space, error)
+	Space func(ctx context.Context, who hemera.Identity, path string) (hemera.PathRoom, error)
 }
 
 // NodeOptions are a node's services.
@@ -78,16 +78,6 @@ func (o *Options) role() string {
 type Recorder interface {
 	// Record is called once for each request, from many goroutines.
 	Record(op string, d time.Duration, err error)
-}
-
-// Space is the room below a path, in bytes. If a quota holds for the client, Quota is its limit, and Total, Used and the
-// rest are of what it leaves; otherwise Quota is 0.
-type Space struct {
-	Name              string
-	Total, Free, Used int64
-	LargestFree       int64 // on one disk
-	Disks             int64 // writable ones
-	Quota             int64
 }
 
 // Puller copies a remote file into an open one.

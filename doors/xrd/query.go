@@ -55,10 +55,10 @@ func (q *queryHandlers) query(r *request) error {
 		return q.aboutName(r, ask.Kind, arg)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
 		// Queries on a handle: the end of a piece or of a write, and where its data is.
-		if q.openFiles && (strings.HasPrefix(arg, hemera.OpaqueSeal) || strings.HasPrefix(arg, hemera.OpaqueAbort)) {
+		if q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)) {
 			return endFile(r, ask.Handle, arg)
 		}
-		if strings.HasPrefix(arg, hemera.OpaqueData) || arg == hemera.OpaqueAllocated {
+		if strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated {
 			return queryHoles(r, ask.Handle, arg)
 		}
 		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
@@ -112,7 +112,7 @@ func (q *queryHandlers) configValue(key string) string {
 			list = append(list, strconv.Itoa(i)+":"+k.String())
 		}
 		return strings.Join(list, ",")
-	case hemera.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
+	case wire.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
 		return "1"
 	case "fattr":
 		return fmt.Sprintf("%d %d", wire.FattrMaxName, wire.FattrMaxValue)
@@ -155,9 +155,9 @@ func (s *Server) statistics() string {
 }
 
 // spaceOf returns the room below a path, "" for all room.
-func (n *nameHandlers) spaceOf(r *request, path string) (Space, error) {
+func (n *nameHandlers) spaceOf(r *request, path string) (hemera.PathRoom, error) {
 	if n.space == nil {
-		return Space{Name: hemera.DefaultSpace}, nil
+		return hemera.PathRoom{Name: hemera.DefaultSpace}, nil
 	}
 	return n.space(r.conn.ctx, r.who(), path)
 }

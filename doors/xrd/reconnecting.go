@@ -32,7 +32,7 @@ type readMemory struct {
 // since before the session that it names began, or for [reconnect.UnchangedTime].
 func (m *readMemory) pinContent(ss *session, want *hemera.OpenRequest, o wire.Open, opaque wire.Opaque) error {
 	bare := o.Options&(wire.OpenAsync|wire.OpenRetStat) == 0 && ss.remembersReads() // as an open that comes back
-	if want.Access != hemera.AccessRead || !bare && !opaque.Has(hemera.OpaqueAgain) {
+	if want.Access != hemera.AccessRead || !bare && !opaque.Has(wire.OpaqueAgain) {
 		return nil
 	}
 	read, known := m.history.Get(ss.process(), want.Path) // what this process was granted itself

@@ -87,7 +87,7 @@ func (r *request) traceID() string {
 
 // useTrace continues the trace that the client named.
 func (r *request) useTrace(opaque wire.Opaque) {
-	if trace := opaque.Value(hemera.OpaqueTrace); trace != "" && len(trace) <= 64 {
+	if trace := opaque.Value(wire.OpaqueTrace); trace != "" && len(trace) <= 64 {
 		r.trace = printable(trace)
 	}
 }

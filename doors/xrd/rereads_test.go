@@ -93,7 +93,7 @@ func TestReadersWhoComeBack(t *testing.T) {
 	files.set(6)
 	pinned("the same session", open(c, wire.OpenRead, "/f"), 5)
 	pinned("with tried", open(c, wire.OpenRead, "/f?tried=127.0.0.1&triedrc=ioerr"), 5)
-	pinned("that says so", open(c, firstRead, "/f?"+hemera.OpaqueAgain+"=1"), 5)
+	pinned("that says so", open(c, firstRead, "/f?"+wire.OpaqueAgain+"=1"), 5)
 	_ = c.Close()
 	pinned("a session after it", open(loginAs(t, p.managerAddr, 1, xrdcl), wire.OpenRead, "/f"), 5)
 	c = loginAs(t, p.managerAddr, 1, xrdcl)

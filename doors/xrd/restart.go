@@ -51,8 +51,8 @@ func (c *copyRestarts) forOpen(ss *session, opaque wire.Opaque, o wire.Open) *co
 	if size <= restartChunks*restartChunkMin || !translate.CreatesFile(o) && !translate.ReopensWrite(o) || ss.login.Ability&wire.AbilityRedirFlags == 0 {
 		return nil
 	}
-	return &copyRestart{size: size, capability: wire.Opaque(hemera.OpaqueCapability + "=" + opaque.Value(hemera.OpaqueCapability) +
-		"&" + hemera.OpaqueNode + "=" + opaque.Value(hemera.OpaqueNode))}
+	return &copyRestart{size: size, capability: wire.Opaque(wire.OpaqueCapability + "=" + opaque.Value(wire.OpaqueCapability) +
+		"&" + wire.OpaqueNode + "=" + opaque.Value(wire.OpaqueNode))}
 }
 
 // onFailure returns the answer to a request that failed: err, or the redirect by which a copy is restarted. Only the
@@ -110,7 +110,7 @@ func retryableElsewhere(err error) bool {
 
 // restartMark tells one capability from another: the opaque part of a copy that was restarted still has the mark.
 func restartMark(opaque wire.Opaque) string {
-	token := opaque.Value(hemera.OpaqueCapability)
+	token := opaque.Value(wire.OpaqueCapability)
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(token))), 16)
 }
 

@@ -86,7 +86,7 @@ func restarted(t *testing.T, p *pair, sent wire.Redirect) {
 	dial(t, p.managerAddr).refused(t, wire.Open{Options: secondOpen}, sent.Opaque.Join("/f"), wire.Conflict) // knows no flags
 
 	fresh := redirected(t, m, wire.Open{Options: firstOpen}, marked.Join("/f")).Opaque
-	if fresh.Value(hemera.OpaqueCapability) == marked.Value(hemera.OpaqueCapability) {
+	if fresh.Value(wire.OpaqueCapability) == marked.Value(wire.OpaqueCapability) {
 		t.Fatal("the grant is the same")
 	}
 	// The mark stays in what the client sends, and says nothing of the new grant.

@@ -12,16 +12,16 @@ import (
 // TestSpace asks for room by every path a client may name, with a quota and without.
 func TestSpace(t *testing.T) {
 	p := newPair(t, manager(func(o *ManagerOptions) {
-		o.Space = func(_ context.Context, who hemera.Identity, path string) (Space, error) {
+		o.Space = func(_ context.Context, who hemera.Identity, path string) (hemera.PathRoom, error) {
 			switch {
 			case who.UID != 1000:
 				t.Errorf("asked for %+v", who)
 			case path == "/closed":
-				return Space{}, errs.New(errs.Denied, "space", path, "")
+				return hemera.PathRoom{}, errs.New(errs.Denied, "space", path, "")
 			case path == "/exp/alice":
-				return Space{Name: "default", Total: 100 << 20, Free: 25 << 20, Used: 75 << 20, LargestFree: 25 << 20, Disks: 2, Quota: 100 << 20}, nil
+				return hemera.PathRoom{Name: "default", Total: 100 << 20, Free: 25 << 20, Used: 75 << 20, LargestFree: 25 << 20, Disks: 2, Quota: 100 << 20}, nil
 			}
-			return Space{Name: "default" + path, Total: 1000, Free: 400, Used: 600, LargestFree: 300, Disks: 2}, nil
+			return hemera.PathRoom{Name: "default" + path, Total: 1000, Free: 400, Used: 600, LargestFree: 300, Disks: 2}, nil
 		}
 	}))
 	c := dial(t, p.managerAddr)

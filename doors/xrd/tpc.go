@@ -27,7 +27,7 @@ func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) e
 		return err
 	}
 	if party == tpc.Provider { // the client opened the source: the destination will come with the same key
-		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: r.conn.countedAs(), Token: opaque.Value(hemera.OpaqueCapability)}
+		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: r.conn.countedAs(), Token: opaque.Value(wire.OpaqueCapability)}
 		return n.rendezvous.Register(opaque.Value(tpc.Key), a, n.ttl)
 	}
 	if n.puller == nil {
@@ -152,7 +152,7 @@ func (n *nodeOpens) openRendezvous(r *request, path string, opaque wire.Opaque) 
 	for {
 		a, ok, added := n.rendezvous.Redeem(key, path, client)
 		if ok {
-			capability := wire.Opaque(hemera.OpaqueCapability + "=" + a.Token)
+			capability := wire.Opaque(wire.OpaqueCapability + "=" + a.Token)
 			h, err := n.openFile(r, path, capability, wire.Open{Options: wire.OpenRead})
 			if err != nil {
 				return err

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -225,7 +224,7 @@ func (w *AsyncWriter) Abort(unanswered func()) {
 		}
 	}}
 	q := wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}
-	if w.handle.conn.send(noContext, k, q, []byte(hemera.OpaqueAbort)) != nil {
+	if w.handle.conn.send(noContext, k, q, []byte(wire.OpaqueAbort)) != nil {
 		unanswered()
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -58,7 +57,7 @@ func (h *handle) leave() {
 // it visible.
 func (h *handle) abort() {
 	k := &call{finish: func(*call) {}}
-	_ = h.conn.send(noContext, k, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(hemera.OpaqueAbort))
+	_ = h.conn.send(noContext, k, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(wire.OpaqueAbort))
 	h.leave()
 }
 
@@ -90,9 +89,9 @@ const (
 // open goes the route and makes what it finds the file's handle. The caller holds the turn, or is the only one.
 func (b *binding) open(ctx context.Context, r route, why openReason) error {
 	again := why != openFirst
-	// Says that this goes on with a read, see hemera.OpaqueAgain.
+	// Says that this goes on with a read, see wire.OpaqueAgain.
 	if again && !b.opts.Write {
-		r.url.Opaque = r.url.Opaque.With(hemera.OpaqueAgain, "1")
+		r.url.Opaque = r.url.Opaque.With(wire.OpaqueAgain, "1")
 	}
 	w := wire.Open{Mode: uint16(b.opts.Mode), Options: b.opts.flags(again)}
 	a, err := b.client.do(ctx, r, request{

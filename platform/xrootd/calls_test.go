@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 	"hemera/platform/xrootd/xrootdtest"
@@ -29,7 +28,7 @@ func TestCall(t *testing.T) {
 		if turns.Add(1) == 1 {
 			return wire.AppendResponse(nil, r.Stream, wire.StatusWait, wire.Wait{Text: "too many"}.Append(nil))
 		}
-		switch message, _ := strings.CutPrefix(r.Payload, hemera.OpaqueCall); message {
+		switch message, _ := strings.CutPrefix(r.Payload, wire.OpaqueCall); message {
 		case "fine\n\x00":
 			return append(partial(r, "one"), xrootdtest.Good(r, []byte("two"))...)
 		case "refused":

@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 	"hemera/platform/xrootd/xrootdtest"
@@ -74,7 +73,7 @@ func TestCloseAfterTheContextsEnd(t *testing.T) {
 			t.Error("the answer to a stat makes sense") // it only came after the others
 		}
 		q, closes := s.Got(wire.ReqQuery), s.Got(wire.ReqClose)
-		if len(closes) != 2 || len(q) != 1 || q[0].Payload != hemera.OpaqueAbort {
+		if len(closes) != 2 || len(q) != 1 || q[0].Payload != wire.OpaqueAbort {
 			t.Errorf("%d closes, given up by %+v", len(closes), q)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -144,7 +143,7 @@ func (f *File) Release() {
 // the file, if this open made it, is removed. Unlike Release it waits until the server has done that. The File is closed
 // afterwards, also if there was an error.
 func (f *File) Abandon(ctx context.Context) error {
-	if _, err := f.Query(ctx, wire.QueryOpaquf, hemera.OpaqueAbort); err == nil {
+	if _, err := f.Query(ctx, wire.QueryOpaquf, wire.OpaqueAbort); err == nil {
 		return f.Close(ctx)
 	}
 	err := f.Close(ctx)

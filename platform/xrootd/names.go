@@ -100,12 +100,12 @@ func (c *Client) Rename(ctx context.Context, from URL, to string) error {
 // Publish moves a file within its server if it is what p says; see hemera.Names. Unsupported by servers
 // that are not Hemera: they would move any file, so ask [Client.Publishes] before.
 func (c *Client) Publish(ctx context.Context, server URL, p hemera.Publication) error {
-	opaque := server.Opaque.With(hemera.OpaqueSize, strconv.FormatInt(p.Size, 10))
+	opaque := server.Opaque.With(wire.OpaqueSize, strconv.FormatInt(p.Size, 10))
 	if p.Sum.Kind != hemera.ChecksumNone {
-		opaque = opaque.With(hemera.OpaqueSum, p.Sum.String())
+		opaque = opaque.With(wire.OpaqueSum, p.Sum.String())
 	}
 	if !p.Replace {
-		opaque = opaque.With(hemera.OpaqueNew, "1")
+		opaque = opaque.With(wire.OpaqueNew, "1")
 	}
 	server.Path = p.To
 	q := request{op: "xrootd.Publish", build: func(URL) (wire.Request, []byte) {
@@ -126,10 +126,10 @@ type Attributes struct {
 // not do that.
 func (c *Client) SetAttributes(ctx context.Context, u URL, a Attributes) error {
 	if !a.Mtime.IsZero() {
-		u.Opaque = u.Opaque.With(hemera.OpaqueMtime, strconv.FormatInt(a.Mtime.UnixNano(), 10))
+		u.Opaque = u.Opaque.With(wire.OpaqueMtime, strconv.FormatInt(a.Mtime.UnixNano(), 10))
 	}
 	if a.UID >= 0 || a.GID >= 0 {
-		u.Opaque = u.Opaque.With(hemera.OpaqueOwner, strconv.FormatInt(a.UID, 10)+":"+strconv.FormatInt(a.GID, 10))
+		u.Opaque = u.Opaque.With(wire.OpaqueOwner, strconv.FormatInt(a.UID, 10)+":"+strconv.FormatInt(a.GID, 10))
 	}
 	return c.Chmod(ctx, u, a.Mode)
 }

@@ -61,7 +61,7 @@ func (c *Client) Open(ctx context.Context, u URL, o OpenOptions) (*File, error) 
 		u.Opaque = u.Opaque.With("oss.asize", strconv.FormatInt(o.Size, 10))
 	}
 	if id := hemera.TraceID(ctx); id != "" { // servers go on with it in their logs
-		u.Opaque = u.Opaque.With(hemera.OpaqueTrace, id)
+		u.Opaque = u.Opaque.With(wire.OpaqueTrace, id)
 	}
 	b := &binding{client: c, url: u, opts: o, lane: c.lane(o.Group), turn: make(chan struct{}, 1)}
 	if o.Exclusive && o.Write { // needs more care when the caller leaves
@@ -95,7 +95,7 @@ func (c *Client) OpenAsync(ctx context.Context, u URL, o OpenOptions) (*AsyncWri
 // permission ends. Unsupported when the server opens the file itself, as one without a manager does.
 func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	const op = "xrootd.AskWhereToOpen"
-	u.Opaque = u.Opaque.With(hemera.OpaqueWhere, "1")
+	u.Opaque = u.Opaque.With(wire.OpaqueWhere, "1")
 	r := newRoute(u)
 	a, err := c.do(ctx, r, request{
 		op: op, build: onPath(wire.Open{Mode: uint16(o.Mode), Options: o.flags(false)}), repeatable: !o.Exclusive, stays: true,
@@ -113,7 +113,7 @@ func (c *Client) Where(ctx context.Context, u URL, o OpenOptions) (URL, error) {
 	if err == nil {
 		r, err = a.route.redirected(to)
 	}
-	r.url.Opaque = r.url.Opaque.Without(hemera.OpaqueWhere)
+	r.url.Opaque = r.url.Opaque.Without(wire.OpaqueWhere)
 	return r.url, errs.Wrap(err, op, u.Redacted())
 }
 
@@ -138,7 +138,7 @@ func (b *binding) openExclusively(ctx context.Context, r route) error {
 	if err != nil {
 		return err
 	}
-	h.conn.roundTrip(lasting, nil, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(hemera.OpaqueAbort))
+	h.conn.roundTrip(lasting, nil, wire.Query{Kind: wire.QueryOpaquf, Handle: h.fh}, []byte(wire.OpaqueAbort))
 	h.leave()
 	return errs.Wrap(ctx.Err(), "xrootd.Open", r.url.Redacted())
 }

@@ -31,7 +31,7 @@ func (c *Client) Ping(ctx context.Context, e Endpoint) error {
 // Publishes reports whether a server knows [Client.Publish] and shows no file before its close.
 func (c *Client) Publishes(ctx context.Context, e Endpoint) (bool, error) {
 	// Servers that are not Hemera return the key, or refuse the question.
-	values, err := c.Config(ctx, e, hemera.ConfigPublish)
+	values, err := c.Config(ctx, e, wire.ConfigPublish)
 	if errors.Is(err, errs.Unsupported) || errors.Is(err, errs.Invalid) {
 		return false, nil
 	}
@@ -105,7 +105,7 @@ func (c *Client) Call(ctx context.Context, at URL, message []byte, answer func([
 	err := c.stream(ctx, at, request{
 		op: "xrootd.AskManager", silenceMax: adminCallSilenceMax,
 		build: func(URL) (wire.Request, []byte) {
-			return wire.Query{Kind: wire.QueryOpaque}, append([]byte(hemera.OpaqueCall), message...)
+			return wire.Query{Kind: wire.QueryOpaque}, append([]byte(wire.OpaqueCall), message...)
 		},
 	}, answer)
 	// A stock server says that it does not know the query: a person has to know what that means.

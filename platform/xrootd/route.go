@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -97,14 +96,14 @@ func (r route) failed(kind errs.Kind) (route, bool) {
 	}
 	r.tried = append(slices.Clip(r.tried), r.url.Host)
 	r.reasons = append(slices.Clip(r.reasons), reason)
-	if node := r.url.Opaque.Value(hemera.OpaqueNode); node != "" && !slices.Contains(r.nodes, node) {
+	if node := r.url.Opaque.Value(wire.OpaqueNode); node != "" && !slices.Contains(r.nodes, node) {
 		r.nodes = append(slices.Clip(r.nodes), node)
 	}
 	r.url.Endpoint = r.manager // without what it said for the failed server alone
-	r.url.Opaque = r.url.Opaque.Without(hemera.OpaqueCapability).Without(hemera.OpaqueNode).
+	r.url.Opaque = r.url.Opaque.Without(wire.OpaqueCapability).Without(wire.OpaqueNode).
 		With(keyTried, strings.Join(r.tried, ",")).With(keyReason, strings.Join(r.reasons, ","))
 	if len(r.nodes) > 0 {
-		r.url.Opaque = r.url.Opaque.With(hemera.OpaqueNode, strings.Join(r.nodes, ","))
+		r.url.Opaque = r.url.Opaque.With(wire.OpaqueNode, strings.Join(r.nodes, ","))
 	}
 	r.hops = 0 // failoversMax bounds this way
 	return r, true
@@ -113,7 +112,7 @@ func (r route) failed(kind errs.Kind) (route, bool) {
 // withoutTried is the route with all servers worth trying again.
 func (r route) withoutTried() route {
 	r.tried, r.reasons, r.nodes = nil, nil, nil
-	r.url.Opaque = r.url.Opaque.Without(keyTried).Without(keyReason).Without(hemera.OpaqueNode)
+	r.url.Opaque = r.url.Opaque.Without(keyTried).Without(keyReason).Without(wire.OpaqueNode)
 	return r
 }
 

@@ -20,5 +20,5 @@
 //
 // session.go has handshake, login and authentication; open.go, read.go and write.go the life of a handle; page.go pages with
 // checksums; names.go, dirlist.go, stat.go and fattr.go the tree; response.go errors, redirects and waits; codes.go and flags.go
-// all numbers. golden_test.go has messages written by hand from the protocol's tables.
+// all numbers; hemera.go what Hemera adds. golden_test.go has messages written by hand from the protocol's tables.
 package wire

@@ -56,6 +56,40 @@ func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path st
 	return limit, used, nil
 }
 
+// RoomBelow is the room that who has for new files below the path, "" for the room of all disks. The free bytes are those of
+// disks that take new pieces now, so a disk that is full or read-only counts in Total and not in Free. NotFound and Denied as
+// for an open there.
+func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path string) (hemera.PathRoom, error) {
+	view := a.cluster.View()
+	var active, writable []hemera.Disk
+	largest := int64(0)
+	for _, d := range view.Disks {
+		if d.Active {
+			active = append(active, d)
+		}
+		if d.Writable() {
+			writable = append(writable, d)
+			largest = max(largest, d.Free)
+		}
+	}
+	all := view.Room(active)
+	room := hemera.PathRoom{Name: hemera.DefaultSpace, Total: all.Capacity, Used: all.Used,
+		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}
+	if path == "" {
+		return room, nil
+	}
+	limit, used, err := a.Allowance(ctx, who, path)
+	if err != nil {
+		return hemera.PathRoom{}, err
+	}
+	if limit > 0 {
+		left := max(0, limit-used)
+		room.Quota, room.Total, room.Used = limit, limit, used
+		room.Free, room.LargestFree = min(room.Free, left), min(room.LargestFree, left)
+	}
+	return room, nil
+}
+
 // sizeMax is how large quotas let a write become: what was announced, or what the tightest limit leaves now,
 // claims of writes under way counted, besides what the file has. Zero: no limit holds. It bounds what nodes
 // take; writes at the same time may be given the same room, so the commit looks again.

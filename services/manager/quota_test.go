@@ -260,6 +260,30 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
+// TestRoomBelow asks for the room of all disks, and for what a quota leaves of it.
+func TestRoomBelow(t *testing.T) {
+	r := newRig(t, 3, 1)
+	r.write("/exp/a", 600)
+	all, err := r.m.RoomBelow(t.Context(), alice, "")
+	if err != nil || all.Disks != 3 || all.Quota != 0 || all.Free <= 1000 || all.LargestFree <= 1000 || all.Total < all.Free {
+		t.Fatalf("all disks: %+v, %v", all, err)
+	}
+	if below, err := r.m.RoomBelow(t.Context(), alice, "/exp"); err != nil || below != all {
+		t.Errorf("without a quota: %+v, %v; want %+v", below, err, all)
+	}
+	r.limit("/exp", hemera.QuotaUser, alice.UID, hemera.QuotaAmount{Bytes: 1000})
+	want := hemera.PathRoom{Name: all.Name, Disks: 3, Quota: 1000, Total: 1000, Used: 600, Free: 400, LargestFree: 400}
+	if below, err := r.m.RoomBelow(t.Context(), alice, "/exp"); err != nil || below != want {
+		t.Errorf("with a quota: %+v, %v; want %+v", below, err, want)
+	}
+	if other, err := r.m.RoomBelow(t.Context(), bob, "/exp"); err != nil || other != all {
+		t.Errorf("another user's quota: %+v, %v; want %+v", other, err, all)
+	}
+	if _, err := r.m.RoomBelow(t.Context(), alice, "/exp/a/b"); !errors.Is(err, errs.NotDirectory) {
+		t.Errorf("below a file: %v", err)
+	}
+}
+
 // TestQuotaIsCountedInTheBackground leaves the counting to Run.
 func TestQuotaIsCountedInTheBackground(t *testing.T) {
 	r := newRig(t, 2, 1)

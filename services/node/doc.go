@@ -16,7 +16,6 @@
 //   - orders run what the manager ordered, in lanes by disk; lease is the exchange of orders and results under one lease.
 //   - stateFile (node.json) and seenFile (manager.seen) are what a node remembers. badPieces are what it found bad and has to
 //     report. meter measures the machine.
-//   - [LocalPeers] connects the nodes of one process without a network, for simulations and tests.
 //
 // # States of a node
 //

@@ -16,6 +16,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/transfertest"
 	"hemera/errs"
 	"hemera/platform/vfs"
 )
@@ -132,7 +133,7 @@ func openDisk(path string, fresh bool) (disk.Store, error) {
 
 func options(t testing.TB, c hemera.Control, paths ...string) Options {
 	o := Options{
-		Control: c, Peers: NewLocalPeers(), Addr: "n:1095", StateDir: filepath.Join(t.TempDir(), "state"),
+		Control: c, Peers: transfertest.NewLocalPeers(), Addr: "n:1095", StateDir: filepath.Join(t.TempDir(), "state"),
 		Verify:   func(string) (hemera.Capability, error) { return hemera.Capability{}, errs.Denied },
 		SetKeys:  func([]hemera.Key) {},
 		OpenDisk: openDisk,

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/services/node"
+	"hemera/core/transfer/transfertest"
 )
 
 // world is one simulation.
@@ -24,16 +24,16 @@ type world struct {
 	oracle *oracle  // what clients may see
 	net    *network // between clients, manager and nodes
 
-	device      *device              // under the manager's store; outlives every manager
-	head        atomic.Pointer[head] // the manager's present life; nil while there is none
-	managerSkew *atomic.Int64        // nanoseconds, of the manager's clock
-	machines    []*machine           // in the order of their node ids; appended to before the load only
-	local       *node.LocalPeers     // by address, the nodes that live
-	clients     []*client            // one goroutine each
-	rogue       *rogue               // nil in most simulations
-	overheard   overheard            // grants the rogue may misuse
-	stalled     stalled              // commits that arrive hours late
-	keeper      keeper               // older copies of the manager's store
+	device      *device                  // under the manager's store; outlives every manager
+	head        atomic.Pointer[head]     // the manager's present life; nil while there is none
+	managerSkew *atomic.Int64            // nanoseconds, of the manager's clock
+	machines    []*machine               // in the order of their node ids; appended to before the load only
+	local       *transfertest.LocalPeers // by address, the nodes that live
+	clients     []*client                // one goroutine each
+	rogue       *rogue                   // nil in most simulations
+	overheard   overheard                // grants the rogue may misuse
+	stalled     stalled                  // commits that arrive hours late
+	keeper      keeper                   // older copies of the manager's store
 
 	acknowledged atomic.Int64 // writes
 	straining    atomic.Bool  // while clients work
@@ -93,7 +93,7 @@ func (w *world) machine(addr string) *machine {
 // Run simulates one seed. It must be called inside a testing/synctest bubble, and returns when all
 // of the simulation's goroutines have ended.
 func Run(o Options) Report {
-	w := &world{plan: newPlan(o), oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: node.NewLocalPeers()}
+	w := &world{plan: newPlan(o), oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers()}
 	w.trace = newTrace(time.Now())
 	w.log = slog.New(w.trace.handler())
 	w.dice = w.plan.random("dice")

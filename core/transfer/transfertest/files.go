@@ -15,6 +15,8 @@
 // The suites prove what the interfaces promise and no more: kinds of errors, limits and what happens when parts fail
 // are for the tests of each implementation. They use no time and no network of their own, so they run in a bubble of
 // synctest as well.
+//
+// [LocalPeers] is an implementation that tests of several nodes and the simulation share; it passes the suite itself.
 package transfertest
 
 import (

@@ -86,7 +86,7 @@ func (v *PathHistory) Tried(opaque wire.Opaque) ([]hemera.NodeID, []hemera.DiskI
 			add(n.id)
 		}
 	}
-	for text := range strings.SplitSeq(opaque.Value(hemera.OpaqueNode), ",") {
+	for text := range strings.SplitSeq(opaque.Value(wire.OpaqueNode), ",") {
 		if n, err := strconv.ParseUint(text, 10, 32); err == nil && n > 0 {
 			add(hemera.NodeID(n))
 		}

@@ -94,10 +94,10 @@ func unknownKey(opaque wire.Opaque) string {
 	unknown := ""
 	for key := range opaque.All() {
 		switch key {
-		case hemera.OpaqueCapability, hemera.OpaqueNode, RestartKey, TriedKey:
+		case wire.OpaqueCapability, wire.OpaqueNode, RestartKey, TriedKey:
 			return ""
-		case "hem.space", "hem.layout", "hem.checksum", "hem.replicas", hemera.OpaquePiece, hemera.OpaqueTrace, hemera.OpaqueWhere,
-			hemera.OpaqueAgain, hemera.OpaqueSize, hemera.OpaqueSum, hemera.OpaqueNew, hemera.OpaqueMtime, hemera.OpaqueOwner:
+		case "hem.space", "hem.layout", "hem.checksum", "hem.replicas", wire.OpaquePiece, wire.OpaqueTrace, wire.OpaqueWhere,
+			wire.OpaqueAgain, wire.OpaqueSize, wire.OpaqueSum, wire.OpaqueNew, wire.OpaqueMtime, wire.OpaqueOwner:
 			continue
 		}
 		if unknown == "" && strings.HasPrefix(key, "hem.") {
@@ -133,17 +133,17 @@ func ExpectedSize(opaque wire.Opaque) int64 {
 
 // Publication reads what the content of a file must be for a client to move it; false if the client does not say.
 func Publication(from, to string, opaque wire.Opaque) (p hemera.Publication, ok bool, err error) {
-	size := opaque.Value(hemera.OpaqueSize)
+	size := opaque.Value(wire.OpaqueSize)
 	if size == "" {
 		return p, false, nil
 	}
-	p = hemera.Publication{From: from, To: to, Replace: opaque.Value(hemera.OpaqueNew) == ""}
+	p = hemera.Publication{From: from, To: to, Replace: opaque.Value(wire.OpaqueNew) == ""}
 	if p.Size, err = strconv.ParseInt(size, 10, 64); err != nil || p.Size < 0 {
-		return p, false, Refuse(wire.ArgInvalid, hemera.OpaqueSize+" is not a size")
+		return p, false, Refuse(wire.ArgInvalid, wire.OpaqueSize+" is not a size")
 	}
-	if sum := opaque.Value(hemera.OpaqueSum); sum != "" {
+	if sum := opaque.Value(wire.OpaqueSum); sum != "" {
 		if p.Sum, err = hemera.ParseChecksum(sum); err != nil {
-			return p, false, Refuse(wire.ArgInvalid, hemera.OpaqueSum+" is not a checksum")
+			return p, false, Refuse(wire.ArgInvalid, wire.OpaqueSum+" is not a checksum")
 		}
 	}
 	return p, true, nil

@@ -15,6 +15,7 @@ import (
 	"hemera/app/daemon"
 	"hemera/doors/admin"
 	"hemera/platform/xrootd"
+	"hemera/rules/wire"
 	"hemera/test/conform"
 )
 
@@ -184,7 +185,7 @@ func TestOpenRacesAReplacement(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := urlAt(t, g.Addr, "/f")
-	u.Opaque = u.Opaque.With(hemera.OpaqueCapability, token)
+	u.Opaque = u.Opaque.With(wire.OpaqueCapability, token)
 	settled := func() { // what is to be removed at once is
 		until(t, "nothing is to be removed now", func() bool {
 			n, err := s.manager.NamespaceStats(ctx)

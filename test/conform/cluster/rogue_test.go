@@ -116,7 +116,7 @@ func TestANodeInBadHands(t *testing.T) {
 	}
 	open := func(path, token string) error {
 		u := urlAt(t, n.Addr, path)
-		u.Opaque = wire.Opaque("").With(hemera.OpaqueCapability, token)
+		u.Opaque = wire.Opaque("").With(wire.OpaqueCapability, token)
 		f, err := c.Open(ctx, u, xrootd.OpenOptions{})
 		if err == nil {
 			_ = f.Close(ctx)

@@ -1,14 +1,16 @@
-package hemera
+package wire
 
 import (
 	"reflect"
 	"testing"
+
+	"hemera"
 )
 
 func TestSealInfoRoundTrip(t *testing.T) {
-	sum, _ := MakeChecksum(Adler32, []byte{0, 1, 2, 3})
-	for _, s := range []SealInfo{{}, {FileSize: 12, Sync: true, Checksums: []Checksum{sum}}} {
-		got, err := ParseSealInfo(s.Encode())
+	sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 1, 2, 3})
+	for _, s := range []hemera.SealInfo{{}, {FileSize: 12, Sync: true, Checksums: []hemera.Checksum{sum}}} {
+		got, err := ParseSealInfo(EncodeSealInfo(s))
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Errorf("%v: got %v, %v", s, got, err)
 		}
@@ -21,12 +23,12 @@ func TestSealInfoRoundTrip(t *testing.T) {
 }
 
 func TestPieceOpenRoundTrip(t *testing.T) {
-	for text, want := range map[string]PieceOpen{"0": {}, "5": {Index: 5}, "128": {Base: true}, "133": {Index: 5, Base: true}} {
+	for text, want := range map[string]hemera.PieceOpen{"0": {}, "5": {Index: 5}, "128": {Base: true}, "133": {Index: 5, Base: true}} {
 		got, err := ParsePieceOpen(text)
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
-		if got := want.Encode(); got != text {
+		if got := EncodePieceOpen(want); got != text {
 			t.Errorf("%+v: %s, want %s", want, got, text)
 		}
 	}

@@ -1,23 +1,26 @@
-package hemera
+package wire
 
 import (
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"hemera"
 )
 
-// Keys of Hemera's own in the opaque part of a URL (path?key=value&…).
+// Keys of Hemera's own in the opaque part of a URL (path?key=value&…). Other servers ignore them. They are a wire format
+// between versions: a key keeps its meaning, and a reader skips those that it does not know.
 const (
-	OpaqueCapability = "hem.cap"   // a Grant's Token
-	OpaquePiece      = "hem.piece" // a PieceOpen's Encode: the handle is this piece, not the file
+	OpaqueCapability = "hem.cap"   // the token of a hemera.Permit
+	OpaquePiece      = "hem.piece" // what EncodePieceOpen returns: the handle is this piece, not the file
 	OpaqueNode       = "hem.node"  // the node the redirect went to; comes back when a client retries
 	OpaqueTrace      = "hem.trace"
 	// OpaqueWhere asks for the redirect of an open that the manager would serve itself.
 	OpaqueWhere = "hem.where"
 	// OpaqueAgain says that an open goes on with a read whose connection was lost.
 	OpaqueAgain = "hem.again"
-	// OpaqueSize in the target of a kXR_mv makes it a publication ([Names.Publish]) of a file of that
+	// OpaqueSize in the target of a kXR_mv makes it a publication ([hemera.Names]) of a file of that
 	// size, with the checksum OpaqueSum (kind:hex), onto a name that is free if OpaqueNew is there.
 	OpaqueSize = "hem.size"
 	OpaqueSum  = "hem.sum"
@@ -33,22 +36,23 @@ const (
 	// handle: seal it with the values that follow, or give it up.
 	OpaqueSeal  = "hem.seal"
 	OpaqueAbort = "hem.abort"
-	// OpaqueData begins one on a handle that asks where data may begin ([Sparse]): "hem.data&off=N", answered
+	// OpaqueData begins one on a handle that asks where data may begin ([hemera.Sparse]): "hem.data&off=N", answered
 	// by a number.
 	OpaqueData = "hem.data"
-	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([Sparse]),
+	// OpaqueAllocated is one on a handle that asks how many bytes the file takes on its disk ([hemera.Sparse]),
 	// answered by a number.
 	OpaqueAllocated = "hem.allocated"
 	// OpaqueCall begins the argument of a kXR_query of type kXR_Qopaque that carries a call of the admin API:
-	// an HTTP request follows, and the answer is the HTTP response; see [Calls].
+	// an HTTP request follows, and the answer is the HTTP response; see [hemera.Calls].
 	OpaqueCall = "hem.call\n"
 )
 
 // basePiece is added to the index of a piece of an update's base, where a piece is named in text.
 const basePiece = 0x80
 
-// Encode returns the piece's name as the value of [OpaquePiece]: its index, plus 128 for one of the base.
-func (o PieceOpen) Encode() string {
+// EncodePieceOpen returns the piece's name as the value of [OpaquePiece]: its index, plus 128 for one of the base. Truncate
+// does not travel here: it is a flag of the open request.
+func EncodePieceOpen(o hemera.PieceOpen) string {
 	n := int(o.Index)
 	if o.Base {
 		n += basePiece
@@ -56,13 +60,13 @@ func (o PieceOpen) Encode() string {
 	return strconv.Itoa(n)
 }
 
-// ParsePieceOpen reads what [PieceOpen.Encode] wrote.
-func ParsePieceOpen(text string) (PieceOpen, error) {
+// ParsePieceOpen reads what [EncodePieceOpen] wrote.
+func ParsePieceOpen(text string) (hemera.PieceOpen, error) {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil {
-		return PieceOpen{}, fmt.Errorf("%s %q is not a piece number", OpaquePiece, text)
+		return hemera.PieceOpen{}, fmt.Errorf("%s %q is not a piece number", OpaquePiece, text)
 	}
-	return PieceOpen{Index: uint8(n % basePiece), Base: n >= basePiece}, nil
+	return hemera.PieceOpen{Index: uint8(n % basePiece), Base: n >= basePiece}, nil
 }
 
 // AskData is the argument of a question for the data at or after an offset.
@@ -72,14 +76,14 @@ func AskData(off int64) string { return OpaqueData + "&off=" + strconv.FormatInt
 func ParseAskData(arg string) (int64, error) {
 	text, _ := strings.CutPrefix(arg, OpaqueData+"&off=")
 	off, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || off < 0 || off > FileSizeMax {
+	if err != nil || off < 0 || off > hemera.FileSizeMax {
 		return 0, fmt.Errorf("question for data %q: no offset", arg)
 	}
 	return off, nil
 }
 
-// Encode is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".
-func (s SealInfo) Encode() string {
+// EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".
+func EncodeSealInfo(s hemera.SealInfo) string {
 	sums := make([]string, len(s.Checksums))
 	for i, c := range s.Checksums {
 		sums[i] = c.String()
@@ -87,30 +91,30 @@ func (s SealInfo) Encode() string {
 	return fmt.Sprintf("%s&size=%d&sync=%t&sums=%s", OpaqueSeal, s.FileSize, s.Sync, strings.Join(sums, ","))
 }
 
-// ParseSealInfo reads what [SealInfo.Encode] wrote.
-func ParseSealInfo(arg string) (SealInfo, error) {
+// ParseSealInfo reads what [EncodeSealInfo] wrote.
+func ParseSealInfo(arg string) (hemera.SealInfo, error) {
 	rest, ok := strings.CutPrefix(arg, OpaqueSeal+"&")
 	if !ok {
-		return SealInfo{}, fmt.Errorf("seal request %q: must begin with %s", arg, OpaqueSeal)
+		return hemera.SealInfo{}, fmt.Errorf("seal request %q: must begin with %s", arg, OpaqueSeal)
 	}
 	values, err := url.ParseQuery(rest)
 	if err != nil {
-		return SealInfo{}, fmt.Errorf("seal request %q: %w", arg, err)
+		return hemera.SealInfo{}, fmt.Errorf("seal request %q: %w", arg, err)
 	}
-	var s SealInfo
+	var s hemera.SealInfo
 	if s.FileSize, err = strconv.ParseInt(values.Get("size"), 10, 64); err != nil || s.FileSize < 0 {
-		return SealInfo{}, fmt.Errorf("seal request: size %q is no size", values.Get("size"))
+		return hemera.SealInfo{}, fmt.Errorf("seal request: size %q is no size", values.Get("size"))
 	}
 	if s.Sync, err = strconv.ParseBool(values.Get("sync")); err != nil {
-		return SealInfo{}, fmt.Errorf("seal request: sync %q is not true or false", values.Get("sync"))
+		return hemera.SealInfo{}, fmt.Errorf("seal request: sync %q is not true or false", values.Get("sync"))
 	}
 	for _, text := range strings.Split(values.Get("sums"), ",") {
 		if text == "" {
 			continue
 		}
-		c, err := ParseChecksum(text)
+		c, err := hemera.ParseChecksum(text)
 		if err != nil {
-			return SealInfo{}, fmt.Errorf("seal request: %w", err)
+			return hemera.SealInfo{}, fmt.Errorf("seal request: %w", err)
 		}
 		s.Checksums = append(s.Checksums, c)
 	}

@@ -29,7 +29,7 @@ type ClusterAdmin interface {
 
 // Removal says what may go with a disk.
 type Removal struct {
-	Force bool // its pieces: files that have others are made whole from them
+	Force bool // its pieces: files that have others are repaired from them
 	Lose  bool // with Force, also the last pieces of files
 }
 
