@@ -119,7 +119,7 @@ func putGet(t *testing.T, s kv.Store) {
 // batchOrder: a batch is readable when Enqueue returns, before anybody waits, and within a batch the last operation on a key
 // counts.
 func batchOrder(t *testing.T, s kv.Store) {
-	w := acquire(t, s)
+	w := acquire(t, s) // one batch with all cases
 	b := new(kv.Batch)
 	b.Put([]byte("a"), []byte("1"))
 	b.Delete([]byte("a")) // in the middle: the put that follows must win
@@ -127,7 +127,7 @@ func batchOrder(t *testing.T, s kv.Store) {
 	b.Put([]byte("b"), []byte("1"))
 	b.Delete([]byte("b")) // last: nothing of b must stay
 	ticket, err := w.Enqueue(b)
-	if err != nil {
+	if err != nil { // limits are not what is tested here
 		t.Fatal(err)
 	}
 	// Before Wait: enqueued is readable.
@@ -170,8 +170,8 @@ func snapshots(t *testing.T, s kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, w, "a=changed", "-b", "d=4") // changes each kind of pair: overwritten, deleted, new
-	expect(t, view, nil, nil, "a=1 b=2 c=3")
+	commit(t, w, "a=changed", "-b", "d=4")   // changes each kind of pair: overwritten, deleted, new
+	expect(t, view, nil, nil, "a=1 b=2 c=3") // as before the changes
 	values, err := view.GetMany(t.Context(), [][]byte{[]byte("b"), []byte("d"), []byte("a")})
 	if err != nil || string(values[0]) != "2" || values[1] != nil || string(values[2]) != "1" {
 		t.Errorf("snapshot has %q, %v", values, err)
@@ -179,11 +179,11 @@ func snapshots(t *testing.T, s kv.Store) {
 	if _, err := view.Get(t.Context(), []byte("d")); !errors.Is(err, errs.NotFound) {
 		t.Errorf("snapshot has what came later: %v", err)
 	}
-	expect(t, s, nil, nil, "a=changed c=3 d=4")
+	expect(t, s, nil, nil, "a=changed c=3 d=4") // the store itself has all changes
 	if err := view.Close(); err != nil {
 		t.Error(err)
 	}
-	expect(t, s, nil, nil, "a=changed c=3 d=4")
+	expect(t, s, nil, nil, "a=changed c=3 d=4") // the end of the snapshot changes nothing
 }
 
 // reuse: an engine copies what it is given, and hands out copies. Neither side can change what the other has.
@@ -201,13 +201,13 @@ func reuse(t *testing.T, s kv.Store) {
 	if err := ticket.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, s, nil, nil, "k=v")
+	expect(t, s, nil, nil, "k=v") // the engine kept its own copy
 	out, err := s.Get(t.Context(), []byte("k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out[0] = 'x' // ours as well: it must not be the engine's copy
-	expect(t, s, nil, nil, "k=v")
+	out[0] = 'x'                  // ours as well: it must not be the engine's copy
+	expect(t, s, nil, nil, "k=v") // the engine's value is unharmed
 }
 
 // limits: batches beyond the limits, and keys that are empty or the engine's own, are refused as a whole. The writer goes on.
@@ -241,18 +241,18 @@ func limits(t *testing.T, s kv.Store) {
 // fence: once a writer is acquired, each earlier one is Fenced, and its batches change nothing.
 func fence(t *testing.T, s kv.Store) {
 	old := acquire(t, s)
-	commit(t, old, "a=1")
+	commit(t, old, "a=1") // the older writer works until it is fenced
 	young := acquire(t, s)
 	if young.Epoch() <= old.Epoch() { // a larger epoch is a newer writer
 		t.Errorf("epochs %d, then %d", old.Epoch(), young.Epoch())
 	}
 	b := new(kv.Batch)
-	b.Put([]byte("a"), []byte("stale"))
-	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) {
+	b.Put([]byte("a"), []byte("stale"))                         // must never be seen
+	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) { // it learns that it is fenced by its next call
 		t.Errorf("the older writer: %v", err)
 	}
 	commit(t, young, "b=2")
-	expect(t, s, nil, nil, "a=1 b=2")
+	expect(t, s, nil, nil, "a=1 b=2") // one value of each writer, none stale
 }
 
 // sequence: numbers grow by one with each batch, over writers too, and LastSeq is that of the last durable batch.
@@ -263,10 +263,10 @@ func sequence(t *testing.T, s kv.Store) {
 			t.Errorf("sequence number %d, want %d", got, want)
 		}
 	}
-	if last, err := w.LastSeq(t.Context()); err != nil || last != 3 {
+	if last, err := w.LastSeq(t.Context()); err != nil || last != 3 { // all are durable: commit waits
 		t.Errorf("last: %d, %v", last, err)
 	}
-	w = acquire(t, s)
+	w = acquire(t, s) // the numbers belong to the store, not to a writer
 	if got := commit(t, w, "a=1"); got != 4 {
 		t.Errorf("after a takeover: %d", got)
 	}
@@ -298,7 +298,7 @@ func concurrent(t *testing.T, s kv.Store) {
 					return
 				}
 				mu.Lock()
-				value[ticket.Seq()] = mine
+				value[ticket.Seq()] = mine // the number orders the batches, not the order of these lines
 				mu.Unlock()
 			}
 		})
@@ -315,7 +315,7 @@ func concurrent(t *testing.T, s kv.Store) {
 
 // closedStore: calls on a closed store are Unavailable, and the Close that Run calls again is no error.
 func closedStore(t *testing.T, s kv.Store) {
-	w := acquire(t, s)
+	w := acquire(t, s) // Run closes it once more
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
